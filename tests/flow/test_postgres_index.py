@@ -83,6 +83,7 @@ def test_an_index_finds_what_an_exact_scan_finds(mesh):
     (body,) = mesh.rebuild_index()
     assert (body, body.rows) == state(mesh)
     assert from_index(mesh) == body.rows
+    assert [state.indexed for state in mesh.stats().spaces] == [body.rows]
     for before, after in (
         (whole, [found(mesh, each) for each in QUESTIONS]),
         (own, [found(mesh, each, *one) for each in QUESTIONS]),

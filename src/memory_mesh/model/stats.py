@@ -13,7 +13,8 @@ if TYPE_CHECKING:
 SCANNED_VECTORS = 200_000  # above that a search without an index takes longer than it should
 OUTGROWN = (
     f"more than {SCANNED_VECTORS:,} vectors are compared one by one in each search by meaning; "
-    "install the index (pip install 'memory-mesh[lance]') and run `memory-mesh upkeep`"
+    "install the index (pip install 'memory-mesh[lance]', in PostgreSQL pgvector 0.8) and run "
+    "`memory-mesh upkeep`"
 )
 
 
@@ -38,9 +39,14 @@ class SpaceState:
     in_use: bool = False  # the namespace states that searches use it
 
     @property
+    def indexed(self) -> int:
+        """Vectors that are in the index."""
+        return self.body.rows if self.body is not None else 0
+
+    @property
     def outgrown(self) -> bool:
         """True when too many vectors are in no index."""
-        return outgrown(self.vectors - (self.body.rows if self.body is not None else 0))
+        return outgrown(self.vectors - self.indexed)
 
 
 def leading(states: Sequence[SpaceState]) -> SpaceState:

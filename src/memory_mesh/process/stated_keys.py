@@ -23,6 +23,7 @@ LOST = (
 STATED = "stated"  # in the place of the date of a key that has none
 _SECONDS = 30.0  # that a command may take
 _DIGITS = 64
+_NAMED = 5  # databases in a message
 
 
 class StatedKeys(KeyFile):
@@ -89,9 +90,22 @@ def need_key(folder: Path, environment: Mapping[str, str]) -> None:
     """
     if stated_keys(environment) is None and not (folder / IDENTITY).is_file():
         raise WrongKey(
-            f"this machine has no key for the database. State it with {FILE}, {VALUE} or {COMMAND};"
-            " or, if the database is new, set it up here: memory-mesh --store URL setup-server"
+            f"this machine has no key for the database at this address{_others(folder)}. State it "
+            f"with {FILE}, {VALUE} or {COMMAND}; or, if the database is new, set it up here: "
+            "memory-mesh --store URL setup-server"
         )
+
+
+def _others(folder: Path) -> str:
+    """For which other databases this machine has a key: the address may hold a mistake."""
+    known = sorted(
+        file.parent.name.rpartition("-")[0] for file in folder.parent.glob(f"*/{IDENTITY}")
+    )
+    if not known:
+        return ""
+    if folder.name.rpartition("-")[0] in known:
+        return ", but for one of the same name at another host or port: look at the address again"
+    return f", but for {', '.join(known[:_NAMED])}: look at the address again"
 
 
 def _printed(command: str) -> str:

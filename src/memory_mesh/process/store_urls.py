@@ -5,6 +5,8 @@ As elsewhere, `sqlite:///notes` is a folder in the current one, and `sqlite:////
 This module is light: a hook loads it at every prompt.
 """
 
+from os import PathLike, fspath
+
 from memory_mesh.errors import InvalidInput
 
 SERVERS = "servers"  # a folder that holds one of this machine for each database that is used
@@ -35,6 +37,8 @@ def folder_in(store: str) -> str | None:
         raise InvalidInput(
             "must be written with two slashes: postgresql://USER@HOST/DATABASE, sqlite:///FOLDER"
         )
+    if "dbname=" in store:
+        raise InvalidInput("must be written as an address: postgresql://USER@HOST/DATABASE")
     if "://" in store:
         kind = store.partition("://")[0]
         raise InvalidInput(
@@ -42,6 +46,18 @@ def folder_in(store: str) -> str | None:
             f"that begins with {kind}://"
         )
     return store
+
+
+def need_folder(store: str | PathLike[str]) -> str:
+    """The folder of a store; the address of a database is refused."""
+    named = fspath(store)
+    folder = folder_in(named)
+    if folder is None:
+        raise InvalidInput(
+            f"this is about stores in a folder, and {shown(named)} is a database: carry a "
+            "namespace there or back with memory-mesh export and memory-mesh import"
+        )
+    return folder
 
 
 def local_name(store: str) -> str:
@@ -80,7 +96,7 @@ def _place(store: str) -> tuple[str, str, str]:
         raise InvalidInput("must name a database: postgresql://USER@HOST/DATABASE")
     host, _, port = where.rpartition(":") if ":" in where.rpartition("]")[2] else (where, "", "")
     return (
-        asked.get("host", unquote(host)).lower() or "localhost",
+        asked.get("host", unquote(host)).lower().rstrip("/") or "localhost",
         asked.get("port", port) or "5432",
         database,
     )

@@ -15,7 +15,7 @@ import os
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
-from os import PathLike
+from os import PathLike, fspath
 from pathlib import Path
 
 from memory_mesh._version import __version__
@@ -32,6 +32,7 @@ from memory_mesh.policy.users import shown_namespace
 from memory_mesh.process import moved, private
 from memory_mesh.process.durable_files import sync_folder
 from memory_mesh.process.locks import locked
+from memory_mesh.process.store_urls import is_server, need_folder
 from memory_mesh.safekeeping import erasures, placing
 from memory_mesh.safekeeping.archive_file import (
     MANIFEST,
@@ -52,6 +53,7 @@ PARTIAL = ".partial"
 IMPORT_LOCK = ".import.lock"  # of one store: imports come one after another
 _LEFT = re.compile(r".+\.[0-9a-f]{12}\.partial(-wal|-shm|-journal)?")  # no namespace ends so
 _TOLD_EVERY = 10_000  # rows
+_CARRY = "To carry the key, move the namespace instead (move --only), or see docs/keys.md"
 _SHOWN = 5  # flaws that a message names
 Progress = Callable[[int, int], None]  # rows so far, and of how many
 
@@ -64,11 +66,17 @@ def export_archive(
     with_vectors: bool = False,
     progress: Progress | None = None,
 ) -> Exported:
-    """Writes a namespace of the store in a folder to a new file, while others go on writing.
+    """Writes a namespace of a store to a new file, while others go on writing.
 
-    Vectors are left out unless they are asked for: they are made anew where the model is.
+    `folder` is that of the store, or the address of its database. Vectors are left out unless they
+    are asked for: they are made anew where the model is.
     """
-    store, target = Path(folder), Path(to)
+    if is_server(fspath(folder)):
+        from memory_mesh.safekeeping.server import export_from_server, settings_of
+
+        settings = settings_of(fspath(folder), namespace)
+        return export_from_server(settings, to, with_vectors=with_vectors, progress=progress)
+    store, target = Path(need_folder(folder)), Path(to)
     _check_namespace(store, namespace)
     if target.exists():
         raise InvalidInput(f"{target} is there already; name another file, or remove it first")
@@ -128,11 +136,17 @@ def import_archive(
     into: str | None = None,
     progress: Progress | None = None,
 ) -> Imported:
-    """Brings a namespace from an archive into the store in a folder, whole or not at all.
+    """Brings a namespace from an archive into a store, whole or not at all.
 
-    It keeps its name unless another is given. A namespace that was written to is never changed.
+    `folder` is that of the store, or the address of its database. The namespace keeps its name
+    unless another is given. One that was written to is never changed.
     """
-    store = Path(folder)
+    if is_server(fspath(folder)):
+        from memory_mesh.safekeeping.server import import_to_server, settings_of
+
+        settings = settings_of(fspath(folder))
+        return import_to_server(settings, archive, into=into, progress=progress)
+    store = Path(need_folder(folder))
     moved.refuse_store(store)
     places = store / "namespaces"
     with reading(Path(archive)) as reader:
@@ -289,7 +303,9 @@ def _identity(path: Path) -> str | None:
     return dumping.identity_of(path) if mark is None else mark.identity
 
 
-def remarks(own_keys: Collection[str], manifest: Manifest, mark: Mark) -> Iterator[str]:
+def remarks(
+    own_keys: Collection[str], manifest: Manifest, mark: Mark, to_carry: str = _CARRY
+) -> Iterator[str]:
     """What does not match any more in a store of these keys, and what to do."""
     count = mark.tombstones
     rejected = f" and {count} rejected value{'' if count == 1 else 's'}" if count else ""
@@ -305,8 +321,7 @@ def remarks(own_keys: Collection[str], manifest: Manifest, mark: Mark) -> Iterat
     if missing:
         yield (
             f"{what} were made with the key {', '.join(missing)}, which this store does not have: "
-            f"new placeholders differ from those that are there{again}. To carry the key, move the "
-            "namespace instead (move --only), or see docs/keys.md"
+            f"new placeholders differ from those that are there{again}. {to_carry}"
         )
     if not _vectors(manifest):
         yield "the archive has no vectors: memory-mesh upkeep makes them where a model is installed"

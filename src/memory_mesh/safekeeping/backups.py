@@ -29,6 +29,7 @@ from memory_mesh.ports import Clock
 from memory_mesh.process import moved
 from memory_mesh.process.clock import SystemClock
 from memory_mesh.process.private import make_folder
+from memory_mesh.process.store_urls import need_folder
 from memory_mesh.safekeeping import checking, erasures, files, manifest as manifests, staging
 
 _NAME = re.compile(r"\d{8}T\d{6}Z(?:-\d+)?")
@@ -49,7 +50,7 @@ def backup(
     A namespace that cannot be copied is named in `missing`, and what `verify` finds in a copy in
     its `findings`; no older backup is removed then. `tell` is given a line of progress.
     """
-    store, target = Path(folder).absolute(), Path(to).absolute()
+    store, target = (Path(need_folder(place)).absolute() for place in (folder, to))
     _check(store, target, keep)
     made = (clock or SystemClock()).now().astimezone(UTC)
     with files.disk_faults(target):

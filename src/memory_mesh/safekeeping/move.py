@@ -34,6 +34,7 @@ from memory_mesh.process.durable_files import sync_folder
 from memory_mesh.process.keys import IDENTITY, KEY_FOLDER, key_folder
 from memory_mesh.process.locks import locked
 from memory_mesh.process.private import make_folder
+from memory_mesh.process.store_urls import need_folder
 from memory_mesh.safekeeping import erasures, files, placing, staging
 from memory_mesh.safekeeping.archive import IMPORT_LOCK, publish
 from memory_mesh.safekeeping.checking import findings
@@ -47,7 +48,7 @@ _SHOWN = 3  # findings that a message names
 
 def move_store(folder: str | PathLike[str], to: str | PathLike[str]) -> Moved:
     """Moves a whole store to a folder that holds no store; its key stays where it is found."""
-    source, target = _apart(Path(folder), Path(to))
+    source, target = _apart(Path(need_folder(folder)), Path(need_folder(to)))
     _refuse_moved(source, target)
     if not copying.is_store(source):
         moved.refuse_store(source)
@@ -85,7 +86,7 @@ def move_store(folder: str | PathLike[str], to: str | PathLike[str]) -> Moved:
 
 def move_namespace(folder: str | PathLike[str], namespace: str, to: str | PathLike[str]) -> Moved:
     """Moves one namespace to another store, which gets the keys of this store as older ones."""
-    source, target = _apart(Path(folder), Path(to))
+    source, target = _apart(Path(need_folder(folder)), Path(need_folder(to)))
     path, place = copying.place(source, namespace), copying.place(target, namespace)
     for store in (source, target):
         moved.refuse_store(store)

@@ -26,6 +26,7 @@ from memory_mesh.model.safekeeping import DeletedNamespace
 from memory_mesh.policy.users import check_plain_namespace, shown_namespace, user_namespace, user_of
 from memory_mesh.process import moved
 from memory_mesh.process.locks import locked
+from memory_mesh.process.store_urls import is_server, need_folder
 from memory_mesh.safekeeping import erasures
 
 _ID = re.compile(rb"[a-z]+_[0-9]+_[0-9a-f]+")
@@ -36,15 +37,19 @@ _PER_AGENTS = (("agents/sessions", "*.jsonl"), ("mirrors", "*.sqlite"))
 def delete_namespace(
     folder: str | Path, namespace: str | None = None, *, user: str | None = None
 ) -> DeletedNamespace:
-    """Deletes a namespace of the store in a folder, or that of a user, for good.
+    """Deletes a namespace of a store, or that of a user, for good.
 
-    Nothing of it is left in the folder. Backups and archives that were made before still hold it;
-    restore and import leave it out.
+    `folder` is that of the store, or the address of its database. Nothing of it is left there.
+    Backups and archives that were made before still hold it; restore and import leave it out.
     """
     if (namespace is None) == (user is None):
         raise InvalidInput("give a namespace or a user, not both")
-    store = Path(folder)
     name = user_namespace(user) if user is not None else check_plain_namespace(namespace)
+    if is_server(str(folder)):
+        from memory_mesh.safekeeping.server import delete_from_server, settings_of
+
+        return delete_from_server(settings_of(str(folder), name))
+    store = Path(need_folder(folder))
     databases = store / "namespaces"
     moved.refuse_store(store)
     if not erasing.files(databases, name):

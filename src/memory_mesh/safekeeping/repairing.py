@@ -16,6 +16,7 @@ from memory_mesh.model.safekeeping import Repaired
 from memory_mesh.policy.users import shown_namespace
 from memory_mesh.process import moved
 from memory_mesh.process.locks import locked
+from memory_mesh.process.store_urls import need_folder
 
 _LOCK_SECONDS = 30.0
 
@@ -26,8 +27,9 @@ def repair(folder: str | PathLike[str], namespace: str, *, accept_loss: bool = F
     Writes that the head file knows and the database lacks stay an error unless the loss is
     accepted. A kill at any point leaves a store that the next run repairs.
     """
-    path = namespace_places.database(Path(folder) / "namespaces", namespace)
-    moved.refuse_store(Path(folder))
+    store = Path(need_folder(folder))
+    path = namespace_places.database(store / "namespaces", namespace)
+    moved.refuse_store(store)
     if not path.exists() and head_file.read(path) is None:
         moved.refuse_namespace(path, namespace)
         raise NotFound(

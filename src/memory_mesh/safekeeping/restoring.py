@@ -21,6 +21,7 @@ from memory_mesh.ports import Clock
 from memory_mesh.process import moved
 from memory_mesh.process.clock import SystemClock
 from memory_mesh.process.private import make_file, make_folder
+from memory_mesh.process.store_urls import need_folder
 from memory_mesh.safekeeping import (
     checking,
     erasures,
@@ -50,7 +51,7 @@ def restore(
     A store that is there is refused, or with `replace` put aside. What was erased from it, from the
     store in `known` if it is the same one, or before the backup was made does not come back.
     """
-    given, target = Path(source).absolute(), Path(to).absolute()
+    given, target = (Path(need_folder(place)).absolute() for place in (source, to))
     if not allow_network:
         refuse_network_folder(target)
     if given.resolve() in (target.resolve(), *target.resolve().parents):

@@ -18,6 +18,7 @@ from memory_mesh.process import moved, private
 from memory_mesh.process.clock import SystemClock
 from memory_mesh.process.ids import MonotonicIds
 from memory_mesh.process.locks import locked
+from memory_mesh.process.store_urls import need_folder
 
 _BESIDE = ("identity", "key-record", "erasures")  # files of a store that are copied as they are
 _LOCK_SECONDS = 30.0
@@ -30,7 +31,7 @@ def salvage(folder: str | PathLike[str], to: str | PathLike[str]) -> Salvaged:
 
     The damaged store is only read. The new one appears under its name when it is whole.
     """
-    source, target = Path(folder), Path(to)
+    source, target = Path(need_folder(folder)), Path(need_folder(to))
     moved.refuse_store(source)
     gone = _gone(source)
     names = _names(source / "namespaces", gone)

@@ -13,7 +13,7 @@ from contextlib import closing, contextmanager
 from os import PathLike
 from pathlib import Path
 
-from memory_mesh.config import Config
+from memory_mesh.config import Config, load
 from memory_mesh.engines.ledgers.sqlite.keeping import copying as file_copying, dumping
 from memory_mesh.engines.ledgers.sqlite.opening import connect
 from memory_mesh.errors import InvalidInput, NotFound, StoreError, StoreIsDamaged
@@ -38,6 +38,11 @@ if TYPE_CHECKING:
     from memory_mesh.engines.ledgers.postgres.transactions import Transactions
     from memory_mesh.engines.queues.queue import JobQueue
 
+_CARRY = (
+    "To keep the key, set a new database up with the key file of that store, see "
+    "docs/how-to/postgresql.md"
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
@@ -47,6 +52,11 @@ class Prepared:
     newest: int
     key_file: str | None  # None: the key is in no file
     key_variable: str | None  # that states the key; None: the key file belongs to this machine
+
+
+def settings_of(address: str, namespace: str = "default") -> Config:
+    """The settings of a store in a database, for functions that are given its address."""
+    return replace(load({"store": address}), namespace=namespace)
 
 
 def set_up(
@@ -129,7 +139,7 @@ def import_to_server(
             found = copying.flaws(db, Checkpoint(name, mark.position, mark.hash))
             if found:
                 raise StoreError(f"the copy is not whole: {listed(found)}. Nothing was imported")
-    told = remarks(_key_ids(config), manifest, mark)
+    told = remarks(_key_ids(config), manifest, mark, _CARRY)
     return replace(done, remarks=tuple(told))
 
 

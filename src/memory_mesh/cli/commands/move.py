@@ -5,6 +5,7 @@ from pathlib import Path
 
 from memory_mesh.cli import options as cli_options, output, store_folder
 from memory_mesh.policy.users import shown_namespace
+from memory_mesh.process.store_urls import need_folder
 
 EXAMPLE = "memory-mesh move --to /mnt/volume/memory"
 
@@ -29,7 +30,7 @@ def run(options: argparse.Namespace) -> int:
     folder = store_folder.folder_of(
         options, "run memory-mesh export here, and memory-mesh import where it is to go"
     )
-    to = Path(options.to).expanduser()
+    to = Path(need_folder(options.to)).expanduser()
     if options.only:
         done = move_namespace(folder, store_folder.namespace_of(options), to)
     else:

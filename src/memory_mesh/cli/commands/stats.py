@@ -10,7 +10,7 @@ from memory_mesh.errors import StoreError
 from memory_mesh.formats import prometheus
 from memory_mesh.formats.terminal import safe_text
 from memory_mesh.model import Json, Stats
-from memory_mesh.model.stats import OUTGROWN
+from memory_mesh.model.stats import OUTGROWN, SpaceState
 from memory_mesh.policy.privacy import masked
 from memory_mesh.policy.users import shown_namespace
 from memory_mesh.process.sizes import folder_bytes
@@ -102,6 +102,7 @@ def _gauges(stats: Stats, whole: int | None) -> list[prometheus.Gauge]:
 
     spaces = {state.space.name: state for state in stats.spaces}
     vectors = {name: state.vectors for name, state in spaces.items()}
+    indexed = {name: state.indexed for name, state in spaces.items()}
     waiting = {name: state.pending for name, state in spaces.items()}
     on_disk = [] if whole is None else [
         prometheus.Gauge(
@@ -122,6 +123,7 @@ def _gauges(stats: Stats, whole: int | None) -> list[prometheus.Gauge]:
             "texts_to_reindex", "Texts with keyword terms of an earlier version.", stats.to_reindex
         ),
         by("vectors", "Vectors by space.", "space", vectors),
+        by("vectors_indexed", "Vectors in the index, by space.", "space", indexed),
         by("texts_without_vector", "Texts that wait for a vector, by space.", "space", waiting),
     ]
 
@@ -155,6 +157,7 @@ def _plain(stats: Stats, whole: int | None) -> dict[str, Json]:
             {
                 "name": state.space.name,
                 "vectors": state.vectors,
+                "indexed": state.indexed,
                 "pending": state.pending,
                 "outgrown": state.outgrown,
             }
@@ -180,8 +183,13 @@ def _more(stats: Stats, whole: int | None) -> dict[str, str | int]:
         "Expired": stats.expired,
         **{
             f"Vectors {safe_text(state.space.name, keep_newlines=False)}": (
-                f"{state.vectors}, missing for {output.counted(state.pending, 'text')}"
+                f"{state.vectors}{_indexed(state)}, missing for "
+                f"{output.counted(state.pending, 'text')}"
             )
             for state in stats.spaces
         },
     }
+
+
+def _indexed(state: SpaceState) -> str:
+    return f", {state.indexed} of them in the index" if state.body is not None else ""

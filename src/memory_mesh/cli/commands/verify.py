@@ -20,6 +20,11 @@ _NEXT = (
     "memory-mesh get --db-dir FOLDER{of} --id ID"
 )
 
+_NEXT_IN_DATABASE = (
+    "Rebuild the index of vectors: memory-mesh upkeep{of} --rebuild-index. See a memory that is "
+    "named: memory-mesh get{of} --id ID; for what is lost restore a dump of the database"
+)
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the options of the command."""
@@ -58,7 +63,7 @@ def run(options: argparse.Namespace) -> int:
         _show(name, found, options)
     if found.ok:
         return 0
-    raise MeshError(f"{_counted(found)} in the namespace {name}. {_NEXT.format(of='')}")
+    raise MeshError(f"{_counted(found)} in the namespace {name}. {_next(mesh)}")
 
 
 def _all(options: argparse.Namespace) -> int:
@@ -93,8 +98,13 @@ def _all(options: argparse.Namespace) -> int:
     are = "namespace is" if count == 1 else "namespaces are"
     raise MeshError(
         f"{len(wrong)} of {count} {are} damaged: {output.some(wrong)}. "
-        f"{_NEXT.format(of=' --namespace NAME')}"
+        f"{_next(mesh, ' --namespace NAME')}"
     )
+
+
+def _next(mesh: MemoryMesh, of: str = "") -> str:
+    """What to do about findings, in a folder or in a database."""
+    return (_NEXT if mesh.config.store is None else _NEXT_IN_DATABASE).format(of=of)
 
 
 def _option_of(name: str) -> str:

@@ -52,10 +52,15 @@ _AWAY = (
     "PostgreSQL cannot be reached ({}). Nothing was stored. Look whether the server runs at the "
     "address of the store, then retry"
 )
-_REFUSALS = ("does not exist", "authentication failed", "no pg_hba.conf entry")
+_REFUSALS = (
+    "does not exist",
+    "authentication failed",
+    "no pg_hba.conf entry",
+    "no password supplied",
+)
 _REFUSED = (
-    "PostgreSQL refused the connection ({}). Check the user, the password and the database in the "
-    "address of the store"
+    "PostgreSQL refused the connection ({}). Check the user and the database in the address of the "
+    "store, and the password in ~/.pgpass"
 )
 T = TypeVar("T")
 logging.getLogger("psycopg").addHandler(logging.NullHandler())  # callers are told by errors

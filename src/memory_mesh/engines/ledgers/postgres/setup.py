@@ -90,6 +90,15 @@ def _need_vectors(db: psycopg.Connection) -> None:
             "this PostgreSQL server has no pgvector; install the package that your system calls "
             "postgresql-NN-pgvector, or use the image pgvector/pgvector"
         )
+    where = db.execute(
+        "SELECT nspname FROM pg_extension JOIN pg_namespace n ON n.oid = extnamespace "
+        "WHERE extname = 'vector'"
+    ).fetchone()
+    if where not in {None, ("public",)}:
+        raise InvalidInput(
+            f"pgvector is in the schema {where[0]} of this database. Its owner moves it: "
+            "ALTER EXTENSION vector SET SCHEMA public"
+        )
     db.execute("CREATE EXTENSION IF NOT EXISTS vector SCHEMA public")
 
 
