@@ -32,8 +32,14 @@ VIEWS = (
 SESSION, OUTDATED = "the ferry of this session", "the ferry of another year"
 USER = {"source": "user_explicit"}
 SCHEMAS = {"owner": {"conflictPolicy": "require_review"}}
-NEAR = "SELECT * FROM neolata.search_memories_semantic(%s::vector, %s, %s, %s)"
-NEAR_ALL = "SELECT * FROM neolata.search_memories_global(%s::vector, %s, %s)"
+NEAR = (
+    "SELECT * FROM neolata.search_memories_semantic(query_embedding => %s::vector, "
+    "agent_filter => %s, match_count => %s, similarity_threshold => %s)"
+)
+NEAR_ALL = (
+    "SELECT * FROM neolata.search_memories_global("
+    "query_embedding => %s::vector, match_count => %s, similarity_threshold => %s)"
+)
 Row = dict[str, Any]
 
 
