@@ -125,10 +125,10 @@ def fill(graph: MemoryGraph, clock: FrozenClock) -> None:
     doubted = graph.store("mira", "the moon is a cheese")
     for _ in range(3):
         graph.dispute(id_of(doubted))
-    ferry = [
-        id_of(graph.store("mira", f"The harbour ferry leaves at {hour}"))
-        for hour in ("six", "seven", "eight")
-    ]
+    ferry = list[str]()
+    for hour in ("six", "seven", "eight"):
+        ferry.append(id_of(graph.store("mira", f"The harbour ferry leaves at {hour}")))
+        clock.advance(timedelta(hours=1))
     graph.create_episode("mira", "a day at sea", ids=ferry[:2])
     graph._mesh.add("plain words without an importance")
     graph._mesh.delete(id_of(graph._mesh.add("nobody may see this")))
@@ -239,6 +239,9 @@ def test_episodes_are_those_of_the_graph(filled: Filled) -> None:
         "ended": made.ended,
         "memory_ids": [each.id for each in made.memories],
     }
+    first, last = made.memories
+    assert (row["started"], row["ended"]) == (first.created_at, last.created_at)
+    assert row["started"] < row["ended"]
     whole = filled.graph._mesh._whole_of("mira")
     (kept,) = derived_rows.episode_rows(whole.memories, whole.links, "mira")
     assert kept["created_at"] == created.astimezone(UTC).isoformat()
