@@ -195,6 +195,21 @@ def fetch(
         return answer.status, dict(answer.headers), answer.read()
 
 
+@pytest.mark.req("R-003-079")
+def test_the_callers_fetch_carries_every_request(project: FakeSupabase, clock: FrozenClock) -> None:
+    address = "https://project.supabase.example"  # nothing else leads there
+
+    def carried(
+        method: str, url: str, headers: Mapping[str, str], body: bytes | None
+    ) -> tuple[int, Mapping[str, str], bytes]:
+        return fetch(method, url.replace(address, project.url), headers, body)
+
+    storage = supabase_storage(url=address, key=KEY, fetch=carried)
+    with create_memory(storage=storage, clock=clock) as graph:
+        graph.store("kuro", "a lamp")
+    assert project.rows("SELECT content FROM memories") == [("a lamp",)]
+
+
 @pytest.mark.req("R-003-082")
 @pytest.mark.parametrize("way", [None, fetch])
 def test_a_limited_request_is_sent_again_and_not_for_ever(
