@@ -103,6 +103,7 @@ def test_the_suite_notices_when_a_wall_is_weaker(world, how):
     assert report.figures["foreign rows seen"]
 
 
+@pytest.mark.req("R-003-110")
 def test_every_table_and_partition_has_the_policy(world):
     bare = world.admin.execute(
         "SELECT c.relname FROM pg_class c WHERE c.relnamespace = 'memory_mesh'::regnamespace "

@@ -195,6 +195,41 @@ def fetch(
         return answer.status, dict(answer.headers), answer.read()
 
 
+@pytest.mark.req("R-003-079")
+def test_the_callers_fetch_carries_every_request(project: FakeSupabase, clock: FrozenClock) -> None:
+    address = "https://project.supabase.example"  # nothing else leads there
+
+    def carried(
+        method: str, url: str, headers: Mapping[str, str], body: bytes | None
+    ) -> tuple[int, Mapping[str, str], bytes]:
+        return fetch(method, url.replace(address, project.url), headers, body)
+
+    storage = supabase_storage(url=address, key=KEY, fetch=carried)
+    with create_memory(storage=storage, clock=clock) as graph:
+        graph.store("kuro", "a lamp")
+    assert project.rows("SELECT content FROM memories") == [("a lamp",)]
+
+
+@pytest.mark.req("R-003-110")
+def test_whoever_has_no_policy_sees_no_row_of_any_table(
+    project: FakeSupabase, clock: FrozenClock
+) -> None:
+    with opened(project, clock) as graph:
+        graph.review_quarantine(fill(graph, clock)["eve"], action="reject")
+        graph.clusters()
+    tables = [name for (name,) in project.rows("SELECT relname FROM pg_stat_user_tables")]
+    assert len(tables) == 6
+    project.db.execute("CREATE ROLE reader; GRANT SELECT ON ALL TABLES IN SCHEMA public TO reader")
+    try:
+        for table in tables:
+            assert project.rows(f"SELECT * FROM {table}"), table
+            with project.db.transaction():
+                project.db.execute("SET LOCAL ROLE reader")
+                assert project.rows(f"SELECT * FROM {table}") == [], table
+    finally:
+        project.db.execute("DROP OWNED BY reader; DROP ROLE reader")
+
+
 @pytest.mark.req("R-003-082")
 @pytest.mark.parametrize("way", [None, fetch])
 def test_a_limited_request_is_sent_again_and_not_for_ever(

@@ -194,9 +194,15 @@ def test_a_public_name_may_not_turn_out_to_be_near(ip):
 
 
 @pytest.mark.req("R-003-092")
-@pytest.mark.parametrize("ip", ["169.254.169.254", "192.0.0.192", "fe80::1", "100.100.100.200"])
+@pytest.mark.parametrize(
+    "ip",
+    [
+        "169.254.169.254", "192.0.0.192", "fe80::1", "100.100.100.200", "168.63.129.16",
+        "fd00:ec2::254", "fd20:ce::254", "fd00:c1::a9fe:a9fe", "64:ff9b::a9fe:a9fe",
+    ],
+)  # fmt: skip
 def test_metadata_is_out_of_reach_even_for_a_near_name(ip):
-    with pytest.raises(ForbiddenAddress):
+    with pytest.raises(ForbiddenAddress, match="leads to a forbidden address"):
         Client("http://ollama:11434", resolve=lambda *_: [ip]).post_json("api/embed", {})
 
 

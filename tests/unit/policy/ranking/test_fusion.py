@@ -1,3 +1,4 @@
+import heapq
 from datetime import UTC, datetime
 
 import pytest
@@ -109,6 +110,22 @@ def test_partial_selection_equals_a_full_sort(keyword, vector, limit, profile):
     assert fuse(named(profile), found, limit) == whole[:limit]
     assert [c.score for c in whole] == sorted((c.score for c in whole), reverse=True)
     assert all(0 <= candidate.score <= 1 + 1e-9 for candidate in whole)
+
+
+@pytest.mark.req("R-000-166")
+@pytest.mark.parametrize(("limit", "selected"), [(100, []), (50, []), (49, [49]), (1, [1])])
+def test_only_more_than_twice_the_limit_are_not_sorted_whole(monkeypatch, limit, selected):
+    chosen = list[int]()
+    nsmallest = heapq.nsmallest
+
+    def noted(count, *given, **more):
+        chosen.append(count)
+        return nsmallest(count, *given, **more)
+
+    monkeypatch.setattr(heapq, "nsmallest", noted)
+    found = legs([(version, float(version)) for version in range(100, 0, -1)])
+    assert order(fuse(named("rrf"), found, limit)) == list(range(100, 100 - limit, -1))
+    assert chosen == selected
 
 
 @pytest.mark.req("R-000-170", "R-000-171")
