@@ -77,7 +77,7 @@ def test_the_page_runs(server: Server, tmp_path: Path) -> None:
     assert "is ready: " in typed[0].out
     assert "to every other machine, and set MEMORY_MESH_KEY_FILE there" in typed[0].out
     assert "The shop opens at nine" in typed[-1].out
-    assert len(typed) == 4
+    assert len(typed) == 5
 
 
 def test_a_database_that_is_not_set_up_says_what_to_run(server: Server, tmp_path: Path) -> None:
@@ -237,7 +237,7 @@ def test_the_doctor_speaks_of_the_database_and_not_of_a_folder(
 def test_the_doctor_names_the_key_that_this_machine_lacks(database: str, tmp_path: Path) -> None:
     done = CommandLine(tmp_path)("--store", database, "doctor", "--quick")
     assert done.code == 1
-    assert "failed   key: this machine has no key for the database | fix: set MEMORY" in done.out
+    assert "failed   key: this machine has no key for the database at this address | fix: set MEMORY" in done.out
     assert "failed   namespaces: cannot be looked at, see store" in done.out
 
 
