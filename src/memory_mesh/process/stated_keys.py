@@ -7,6 +7,7 @@
 Nothing here is ever made or changed: processes on many machines use the same key.
 """
 
+import os
 import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -28,11 +29,16 @@ _DIGITS = 64
 class StatedKeys(KeyFile):
     """Keys that somebody else keeps."""
 
-    def __init__(self, variable: str, value: str) -> None:
-        """Keep the name and the value of the variable; they are read when asked for."""
+    def __init__(
+        self, variable: str, value: str, environment: Mapping[str, str] | None = None
+    ) -> None:
+        """Keep the name and the value of the variable; they are read when asked for.
+
+        A command is run with the variables of `environment` in the place of this process's own.
+        """
         super().__init__(Path(value) if variable == FILE else Path(f"{variable.lower()}.key"))
         self.variable: str = variable
-        self._value = value
+        self._value, self._environment = value, environment or {}
 
     def rotate(self) -> Key:
         """Raises InvalidInput: whoever keeps the key adds one."""
@@ -67,7 +73,7 @@ class StatedKeys(KeyFile):
         if self.variable == VALUE:
             return self._value
         if self.variable == COMMAND:
-            return _printed(self._value)
+            return _printed(self._value, self._environment)
         if not self.path.is_file():
             raise WrongKey(f"{FILE} names {self.path}, and there is no such file")
         self._check_private()
@@ -78,7 +84,7 @@ def stated_keys(environment: Mapping[str, str]) -> StatedKeys | None:
     """The keys that the environment states; None if it states none."""
     for variable in (FILE, VALUE, COMMAND):
         if value := environment.get(variable):
-            return StatedKeys(variable, value)
+            return StatedKeys(variable, value, environment)
     return None
 
 
@@ -94,12 +100,17 @@ def need_key(folder: Path, environment: Mapping[str, str]) -> None:
         )
 
 
-def _printed(command: str) -> str:
+def _printed(command: str, environment: Mapping[str, str]) -> str:
     import shlex
 
     try:
         done = subprocess.run(  # noqa: S603  # the operator's own command
-            shlex.split(command), capture_output=True, text=True, timeout=_SECONDS, check=False
+            shlex.split(command),
+            env={**os.environ, **environment},
+            capture_output=True,
+            text=True,
+            timeout=_SECONDS,
+            check=False,
         )
     except (OSError, ValueError, subprocess.TimeoutExpired) as error:
         raise WrongKey(f"{COMMAND} cannot be run: {error}") from None

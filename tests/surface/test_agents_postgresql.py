@@ -1,0 +1,170 @@
+"""MCP, hooks and the daemon on a store in PostgreSQL: the variables of whoever asks count."""
+
+import shlex
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from memory_mesh.agents import journal
+from memory_mesh.agents.daemon import place
+from tests.postgres import SECRET
+from tests.surface import daemons
+from tests.surface.hooking import Host
+from tests.surface.mcp_client import RawClient
+
+OTHER = "ab" * 32  # a key that is not the database's
+PLANTED = "The staging database of the shop listens on port 6543 behind pgbouncer."
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Iterator[daemons.Place]:
+    """A machine that has no key; whatever daemon is started there is killed at the end."""
+    with daemons.in_a_home(tmp_path) as found:
+        yield found
+
+
+@pytest.fixture
+def front(home: daemons.Place, database: str) -> Callable[..., RawClient]:
+    """Starts an MCP server on the database, by default without a daemon."""
+
+    def start(*, daemon: bool = False, **variables: str) -> RawClient:
+        home.variables |= {"MEMORY_MESH_STORE": database, **variables}
+        if daemon:
+            home.started()
+        stated = {**home.environment, "MEMORY_MESH_DAEMON": str(daemon).lower(), **variables}
+        client = RawClient(home.home, **stated)
+        client.greet()
+        return client
+
+    return start
+
+
+def stated(variable: str, folder: Path, key: str = SECRET.hex()) -> dict[str, str]:
+    """The variable, with a value that leads to the key."""
+    file = folder / "team.key"
+    file.write_text(key)
+    file.chmod(0o600)
+    printing = [sys.executable, "-c", f"print(open({str(file)!r}).read())"]
+    values = {"": key, "_FILE": str(file), "_COMMAND": shlex.join(printing)}
+    return {variable: values[variable.removeprefix("MEMORY_MESH_KEY")]}
+
+
+def ways(home: daemons.Place) -> list[str]:
+    """Through what each call of a tool went, by the journal."""
+    lines = journal.read(place.folder_of(home.environment))
+    return [str(line["through"]) for line in lines if line["what"] == "mcp"]
+
+
+@pytest.mark.parametrize("daemon", [False, True])
+@pytest.mark.parametrize(
+    "variable", ["MEMORY_MESH_KEY", "MEMORY_MESH_KEY_FILE", "MEMORY_MESH_KEY_COMMAND"]
+)
+def test_a_stated_key_opens_the_database_for_an_agent(
+    front: Callable[..., RawClient],
+    home: daemons.Place,
+    tmp_path: Path,
+    variable: str,
+    *,
+    daemon: bool,
+) -> None:
+    with front(daemon=daemon, **stated(variable, tmp_path)) as client:
+        client.said("memory_store", content=PLANTED)
+        assert "6543" in client.text("memory_search", query="port of the staging database")
+    assert ways(home) == ["daemon" if daemon else "process"] * 2
+
+
+def test_a_key_file_is_looked_for_in_the_folder_of_whoever_names_it(
+    front: Callable[..., RawClient], home: daemons.Place
+) -> None:
+    stated("MEMORY_MESH_KEY_FILE", home.home)
+    with front(daemon=True, MEMORY_MESH_KEY_FILE="team.key") as client:
+        client.said("memory_store", content=PLANTED)
+    assert ways(home) == ["daemon"]
+
+
+def test_a_key_command_is_looked_for_on_the_path_of_whoever_names_it(
+    front: Callable[..., RawClient], home: daemons.Place
+) -> None:
+    command = home.home / "bin" / "team-key"
+    command.parent.mkdir()
+    command.write_text(f'#!/bin/sh\necho "$HOME" > "$HOME/asked"; echo {SECRET.hex()}\n')
+    command.chmod(0o700)
+    with front(daemon=True):
+        path = f"{command.parent}:{home.environment['PATH']}"
+        with front(daemon=True, MEMORY_MESH_KEY_COMMAND="team-key", PATH=path) as client:
+            client.said("memory_store", content=PLANTED)
+    assert ways(home) == ["daemon"]
+    assert (home.home / "asked").read_text().strip() == str(home.home)
+
+
+def test_a_daemon_gives_nobody_what_another_key_opened(
+    front: Callable[..., RawClient], home: daemons.Place
+) -> None:
+    with front(daemon=True, MEMORY_MESH_KEY=SECRET.hex()) as client:
+        client.said("memory_store", content=PLANTED)
+        with front(daemon=True, MEMORY_MESH_KEY=OTHER) as other:
+            for _ in range(2):
+                assert "set up with another key" in other.refused("memory_search", query="port")
+        home.variables.pop("MEMORY_MESH_KEY")
+        with front(daemon=True) as keyless:
+            assert "has no key" in keyless.refused("memory_search", query="port")
+        assert "6543" in client.text("memory_search", query="staging database")
+    assert ways(home) == ["daemon"] * 5
+
+
+def test_a_stated_key_counts_more_than_the_one_of_this_machine(
+    front: Callable[..., RawClient], home: daemons.Place, tmp_path: Path
+) -> None:
+    with front(MEMORY_MESH_KEY=SECRET.hex()) as client:
+        client.said("memory_store", content=PLANTED)
+    folder, keys = Path(home.store), tmp_path / "keys"
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "identity").write_text("0123456789abcdef\n")
+    keys.mkdir(mode=0o700)
+    (keys / "0123456789abcdef.key").write_text(f"k1 {SECRET.hex()} 2026-01-01\n")
+    (keys / "0123456789abcdef.key").chmod(0o600)
+    home.variables.pop("MEMORY_MESH_KEY")
+    with front(MEMORY_MESH_KEY_DIR=str(keys)) as client:
+        assert "6543" in client.text("memory_search", query="staging database")
+    with front(MEMORY_MESH_KEY_DIR=str(keys), MEMORY_MESH_KEY=OTHER) as client:
+        assert "set up with another key" in client.refused("memory_search", query="port")
+
+
+class ServerHost(Host):
+    """A host whose store is in a database."""
+
+    @property
+    def store(self) -> Path:
+        return Path(place.folder_of(self.environment))
+
+
+@pytest.mark.parametrize("daemon", [False, True])
+def test_a_hook_recalls_and_learns_with_a_stated_key(
+    front: Callable[..., RawClient], home: daemons.Place, tmp_path: Path, *, daemon: bool
+) -> None:
+    with front(daemon=daemon, **stated("MEMORY_MESH_KEY_FILE", tmp_path)) as client:
+        client.said("memory_store", content=PLANTED)
+        host = ServerHost(home.home, {**home.environment, "MEMORY_MESH_DAEMON": str(int(daemon))})
+        assert "6543" in host.start().context
+        host.prompt("Remember that the shop closes at nine.")
+        daemons.until(lambda: len(outcomes(host, "capture")) == 1)
+    assert outcomes(host, "capture", "stored") == ["1"]
+    assert "failed" not in outcomes(host, "hook")
+
+
+def test_a_hook_without_the_key_makes_none(home: daemons.Place, database: str) -> None:
+    host = ServerHost(home.home, {**home.environment, "MEMORY_MESH_STORE": database})
+    host.variables["MEMORY_MESH_DAEMON"] = "0"
+    for expected in (1, 2):
+        host.prompt("Remember that the shop closes at nine.")
+        daemons.until(lambda count=expected: len(outcomes(host, "capture", "reason")) == count)
+    assert outcomes(host, "capture", "reason") == ["WrongKey"] * 2
+    assert not (host.store / "identity").exists()
+    assert not (home.home / ".config/memory-mesh/keys").exists()
+
+
+def outcomes(host: Host, what: str, fact: str = "outcome") -> list[str]:
+    """How it went, by the journal."""
+    return [str(line.get(fact)) for line in journal.read(str(host.store)) if line["what"] == what]
