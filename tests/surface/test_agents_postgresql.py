@@ -1,5 +1,6 @@
 """MCP, hooks and the daemon on a store in PostgreSQL: the variables of whoever asks count."""
 
+import json
 import shlex
 import sys
 from collections.abc import Callable, Iterator
@@ -11,6 +12,7 @@ from memory_mesh.agents import journal
 from memory_mesh.agents.daemon import place
 from tests.postgres import SECRET
 from tests.surface import daemons
+from tests.surface.command import CommandLine
 from tests.surface.hooking import Host
 from tests.surface.mcp_client import RawClient
 
@@ -163,6 +165,21 @@ def test_a_hook_without_the_key_makes_none(home: daemons.Place, database: str) -
     assert outcomes(host, "capture", "reason") == ["WrongKey"] * 2
     assert not (host.store / "identity").exists()
     assert not (home.home / ".config/memory-mesh/keys").exists()
+
+
+def test_the_doctor_has_the_mcp_server_answer_from_the_database(
+    home: daemons.Place, database: str
+) -> None:
+    def trial(**variables: str) -> dict[str, str]:
+        cli = CommandLine(home.home, variables={**home.environment, **variables})
+        told = json.loads(cli("--json", "--store", database, "doctor").out)["checks"]
+        (found,) = (check for check in told if check["check"] == "MCP trial")
+        return dict(found)
+
+    assert trial(MEMORY_MESH_KEY=SECRET.hex())["mark"] != "failed"
+    refused = trial()
+    assert refused["mark"] == "failed"
+    assert "a call to the database failed: this machine has no key" in refused["said"]
 
 
 def outcomes(host: Host, what: str, fact: str = "outcome") -> list[str]:
