@@ -1,16 +1,18 @@
 """MCP, hooks and the daemon on a store in PostgreSQL: the variables of whoever asks count."""
 
 import json
+import os
 import shlex
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import psycopg
 import pytest
 
 from memory_mesh.agents import journal
 from memory_mesh.agents.daemon import place
-from tests.postgres import SECRET
+from tests.postgres import APP, SECRET, Server
 from tests.surface import daemons
 from tests.surface.command import CommandLine
 from tests.surface.hooking import Host
@@ -180,6 +182,67 @@ def test_the_doctor_has_the_mcp_server_answer_from_the_database(
     refused = trial()
     assert refused["mark"] == "failed"
     assert "a call to the database failed: this machine has no key" in refused["said"]
+
+
+@pytest.fixture
+def locked(postgres: Server, database: str) -> Iterator[str]:
+    """The database asks for a password, which is this."""
+    name = database.rpartition("?")[0].rpartition("/")[2]
+    rules = postgres.folder / "pg_hba.conf"
+    before = rules.read_text()
+    with psycopg.connect(postgres.url(), autocommit=True) as db:
+        db.execute(f"ALTER ROLE {APP} PASSWORD 's3cret'")
+        rules.write_text(f"local {name} {APP} scram-sha-256\n{before}")
+        db.execute("SELECT pg_reload_conf()")
+        yield "s3cret"
+        rules.write_text(before)
+        db.execute("SELECT pg_reload_conf()")
+        db.execute(f"ALTER ROLE {APP} PASSWORD NULL")
+
+
+def password_file(folder: Path, password: str, name: str = "pass") -> Path:
+    file = folder / name
+    file.write_text(f"*:*:*:*:{password}\n")
+    file.chmod(0o600)
+    return file
+
+
+def test_a_daemon_connects_with_the_variables_of_whoever_asks(
+    front: Callable[..., RawClient], home: daemons.Place, tmp_path: Path, locked: str
+) -> None:
+    def asked(**variables: str) -> str:
+        with front(daemon=True, MEMORY_MESH_KEY=SECRET.hex(), **variables) as client:
+            told = client.call("memory_search", query="port of the staging database")
+        for name in variables:
+            del home.variables[name]
+        return str(told["content"][0]["text"]) if told["isError"] else "answered"
+
+    right, wrong = (password_file(tmp_path, word, word) for word in (locked, "other"))
+    assert asked(PGPASSFILE=str(right)) == "answered"
+    assert "no password supplied" in asked()
+    assert asked(PGPASSWORD=locked) == "answered"
+    assert "authentication failed" in asked(PGPASSFILE=str(wrong))
+    password_file(home.home, locked, ".pgpass")
+    assert asked() == "answered"
+    assert asked(PGPASSFILE=os.path.relpath(right, home.home)) == "answered"
+    assert ways(home) == ["daemon"] * 6
+
+
+def test_a_service_of_libpq_is_looked_up_without_a_daemon(
+    front: Callable[..., RawClient], home: daemons.Place, tmp_path: Path, locked: str
+) -> None:
+    services = tmp_path / "services"
+    services.write_text(f"[shop]\npassfile={password_file(tmp_path, locked)}\n")
+    stated = {"PGSERVICE": "shop", "PGSERVICEFILE": str(services), "PGPASSFILE": "/nowhere"}
+    with front(MEMORY_MESH_KEY=SECRET.hex()):
+        with front(daemon=True) as client:
+            assert "no password supplied" in client.refused("memory_search", query="port")
+        home.variables |= stated
+        variables = {**home.environment, "MEMORY_MESH_DAEMON": "true"}
+        with RawClient(home.home, **variables) as client:
+            client.greet()
+            client.said("memory_store", content=PLANTED)
+    assert ways(home) == ["daemon", "process"]
 
 
 def outcomes(host: Host, what: str, fact: str = "outcome") -> list[str]:
