@@ -248,3 +248,49 @@ def test_a_service_of_libpq_is_looked_up_without_a_daemon(
 def outcomes(host: Host, what: str, fact: str = "outcome") -> list[str]:
     """How it went, by the journal."""
     return [str(line.get(fact)) for line in journal.read(str(host.store)) if line["what"] == what]
+
+
+def entry_of(printed: str) -> dict[str, str]:
+    (server,) = json.loads(printed)["mcpServers"].values()
+    return dict(server["env"])
+
+
+@pytest.mark.parametrize("words", [(), ("--store", "URL")])
+def test_the_entry_for_an_agent_names_the_database_and_the_key_file(
+    tmp_path: Path, words: tuple[str, ...]
+) -> None:
+    url = "postgresql://mesh@db.example.org/memories"
+    variables = {} if words else {"MEMORY_MESH_STORE": url}
+    words = tuple(url if word == "URL" else word for word in words)
+    file = stated("MEMORY_MESH_KEY_FILE", tmp_path)
+    expected = {"MEMORY_MESH_STORE": url, **file}
+    told = CommandLine(tmp_path, variables=variables | file)(*words, "mcp")
+    assert entry_of(told.out) == expected
+    assert "MEMORY_MESH_KEY_FILE" not in told.err
+    (tmp_path / ".claude").mkdir()
+    done = CommandLine(tmp_path, variables=variables | file)(*words, "init", "--yes")
+    assert done.code == 0, done.err
+    (written,) = (tmp_path / ".claude").rglob(".mcp.json")
+    assert entry_of(written.read_text()) == expected
+
+
+@pytest.mark.parametrize("variable", ["MEMORY_MESH_KEY", "MEMORY_MESH_KEY_COMMAND"])
+def test_a_key_is_never_written_but_named(tmp_path: Path, variable: str) -> None:
+    key = stated(variable, tmp_path)
+    url = "postgresql://mesh@db.example.org/memories"
+    cli = CommandLine(tmp_path, variables={"MEMORY_MESH_STORE": url, **key})
+    told = cli("mcp")
+    assert entry_of(told.out) == {"MEMORY_MESH_STORE": url}
+    (tmp_path / ".claude").mkdir()
+    done = cli("init", "--yes")
+    for said in (told.out + told.err, done.out + done.err):
+        assert f"The agent needs {variable} as well" in said
+        assert key[variable] not in said
+
+
+def test_an_address_with_a_password_is_not_written(tmp_path: Path) -> None:
+    url = "postgresql://mesh:s3cret@db.example.org/memories"
+    told = CommandLine(tmp_path, variables={"MEMORY_MESH_STORE": url})("mcp")
+    assert told.code == 1
+    assert "~/.pgpass" in told.err
+    assert "s3cret" not in told.out + told.err
