@@ -52,8 +52,8 @@ class Store:
     ) -> None:
         """Keep the settings; nothing is opened yet.
 
-        `environment` says where the key lies and what the user is called; by default this
-        process's own.
+        `environment` says where the key lies, what the user is called and how libpq connects; by
+        default this process's own.
         """
         self._environment = environment
         self._config, self._clock, self._sinks = config, clock or SystemClock(), tuple(sinks)
@@ -145,9 +145,10 @@ class OpenStore:
 
             need_key(self.folder, os.environ if self._environment is None else self._environment)
             from memory_mesh.engines.ledgers.postgres.ledger import PostgresLedger
+            from memory_mesh.engines.ledgers.postgres.route import with_variables
 
             return PostgresLedger(
-                config.store,
+                with_variables(config.store, self._environment),
                 self.clock,
                 secret=self._keys.ring.keys()[0].secret,
                 recall_days=config.recall_days,

@@ -256,7 +256,7 @@ def test_stats_of_a_database_state_no_size_that_was_not_measured(
 
 
 def test_a_worker_says_that_it_works_only_once_the_database_answers(keyed: CommandLine) -> None:
-    done = keyed("--store", "postgresql://mesh@127.0.0.1:1/memories", "worker")
+    done = keyed("--store", "postgresql://mesh@127.0.0.1:1/memories", "worker", "--once")
     assert done.code == 1
     assert "cannot be reached" in done.err
     assert "Working for" not in done.err

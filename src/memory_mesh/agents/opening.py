@@ -15,6 +15,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from memory_mesh import config as configuration
+from memory_mesh.agents.request import LIBPQ
 from memory_mesh.config import Config
 from memory_mesh.errors import Closed, MeshError
 from memory_mesh.fastdataclass import fields, replace
@@ -31,6 +32,10 @@ PATIENT_SECONDS = 1.0  # a request that waits so long waits for the model, too
 _OF_A_VIEW = {"namespace", "agent_id", "project", "session", "origins"}
 _FOLDERS = ("db_dir", "mirror_dir", "model_dir", "models_dir")
 _OF_KEYS = ("HOME", "XDG_CONFIG_HOME", "APPDATA", "MEMORY_MESH_KEY_DIR")
+_OF_SERVERS = (
+    *("MEMORY_MESH_KEY_FILE", "MEMORY_MESH_KEY", "MEMORY_MESH_KEY_COMMAND", "PATH"),
+    *sorted(LIBPQ),
+)
 _OF_NAMES = (
     *("USERPROFILE", "USER", "LOGNAME", "USERNAME", "SUDO_USER"),
     *("GIT_AUTHOR_NAME", "GIT_COMMITTER_NAME", "GIT_CONFIG_GLOBAL"),
@@ -234,9 +239,12 @@ def _seconds(request: Mapping[str, Any]) -> float:
 def _whose(request: Mapping[str, Any], config: Config) -> dict[str, str]:
     """The variables that say where keys lie and, where names are replaced, what the user is called.
 
+    A database that is opened with another key, or as another user, is another store.
     A repository may give its user a name of its own; that counts if names are replaced everywhere.
     """
-    names = _OF_KEYS if config.own_names == "off" else _OF_KEYS + _OF_NAMES
+    names = [*_OF_KEYS, *(() if config.own_names == "off" else _OF_NAMES)]
+    if config.store is not None:
+        names += _OF_SERVERS
     found = {name: request["environment"].get(name, "") for name in names}
     here = str(request["cwd"]) if config.own_names == "all" else "/"
     return {**{name: value for name, value in found.items() if value}, "PWD": here}

@@ -26,6 +26,22 @@ MAX_BYTES = 8_000_000  # of a request or a reply
 HOST = "claude-code"
 _ANCESTORS = 4
 _PREFIXES = ("MEMORY_MESH_", "XDG_", "LC_")
+_FILES = ("MEMORY_MESH_CONFIG", "MEMORY_MESH_KEY_FILE")
+_FILES_OF_LIBPQ = (
+    *("PGPASSFILE", "PGSSLCERT", "PGSSLKEY", "PGSSLROOTCERT", "PGSSLCRL", "PGSSLCRLDIR"),
+)
+LIBPQ = frozenset(  # the variables that it reads
+    (
+        *("PGHOST", "PGHOSTADDR", "PGPORT", "PGDATABASE", "PGUSER", "PGPASSWORD"),
+        *("PGSERVICE", "PGSERVICEFILE", "PGSYSCONFDIR", "PGOPTIONS", "PGAPPNAME"),
+        *("PGCLIENTENCODING", "PGCONNECT_TIMEOUT", "PGCHANNELBINDING", "PGREQUIREPEER"),
+        *("PGREQUIREAUTH", "PGREQUIRESSL", "PGSSLMODE", "PGSSLNEGOTIATION", "PGSSLCOMPRESSION"),
+        *("PGSSLCERTMODE", "PGSSLSNI", "PGSSLMINPROTOCOLVERSION", "PGSSLMAXPROTOCOLVERSION"),
+        *("PGMINPROTOCOLVERSION", "PGMAXPROTOCOLVERSION", "PGGSSENCMODE", "PGKRBSRVNAME"),
+        *("PGGSSLIB", "PGGSSDELEGATION", "PGTARGETSESSIONATTRS", "PGLOADBALANCEHOSTS"),
+        *_FILES_OF_LIBPQ,
+    )
+)
 _NAMES = frozenset(
     (
         *("HOME", "USERPROFILE", "LOCALAPPDATA", "APPDATA", "USER", "LOGNAME", "USERNAME"),
@@ -69,17 +85,25 @@ def made(
 
 
 def kept(environment: "Mapping[str, str]", cwd: str) -> dict[str, str]:
-    """The variables that settings, keys, names and the agent's shell are read from; no others.
+    """The variables of settings, keys, names, the agent's shell and libpq; no others.
 
-    The path of the configuration file is made absolute: the reader may be in another folder.
+    Paths of files are made absolute: the reader may be in another folder. A command that prints a
+    key is looked for where the sender would.
     """
     found = {
         name: environment[name]  # each value of os.environ is decoded when it is asked for
         for name in environment
-        if name in _NAMES or name.startswith(_PREFIXES)
+        if name in _NAMES or name.startswith(_PREFIXES) or name in LIBPQ
     }
-    if found.get("MEMORY_MESH_CONFIG"):
-        found["MEMORY_MESH_CONFIG"] = os.path.join(cwd, found["MEMORY_MESH_CONFIG"])  # noqa: PTH118
+    for name in _FILES:
+        if found.get(name):
+            found[name] = os.path.join(cwd, found[name])  # noqa: PTH118
+    for name in _FILES_OF_LIBPQ:  # some may be a word instead, such as `system`
+        path = os.path.join(cwd, found.get(name, ""))  # noqa: PTH118
+        if name in found and os.path.exists(path):  # noqa: PTH110
+            found[name] = path
+    if found.get("MEMORY_MESH_KEY_COMMAND") and "PATH" in environment:
+        found["PATH"] = environment["PATH"]
     return found
 
 

@@ -203,8 +203,14 @@ class Session:
         from pathlib import Path
 
         from memory_mesh.process.keys import key_for
+        from memory_mesh.process.store_urls import SERVERS
 
-        store_key = key_for(Path(self._store), self._environment)
+        folder = Path(self._store)
+        if folder.parent.name == SERVERS:  # a database gets its key from who sets it up
+            from memory_mesh.process.stated_keys import need_key
+
+            need_key(folder, os.environ if self._environment is None else self._environment)
+        store_key = key_for(folder, self._environment)
         key = _digest(f"words of a session\0{self._name}".encode(), key=store_key, size=32)
         known = {
             word: _digest(word.encode("utf-8", "surrogatepass"), key=key, size=_DIGITS // 2).hex()

@@ -2,10 +2,12 @@
 
 import argparse
 import os
+from collections.abc import Mapping
 from pathlib import Path
 
 from memory_mesh.errors import InvalidInput
 from memory_mesh.process import store_urls
+from memory_mesh.process.stated_keys import FILE, stated_keys
 
 
 def variables(options: argparse.Namespace, *, to_write: bool = True) -> dict[str, str]:
@@ -24,6 +26,32 @@ def variables(options: argparse.Namespace, *, to_write: bool = True) -> dict[str
         if os.environ.get("MEMORY_MESH_STORE"):
             found.setdefault("MEMORY_MESH_STORE", "")
     return found
+
+
+def for_agents(options: argparse.Namespace) -> dict[str, str]:
+    """The variables to write for agents, which often start without those of this shell.
+
+    That of a database is written whoever states it, and with it the path of a key file.
+    """
+    found = variables(options)
+    store = os.environ.get("MEMORY_MESH_STORE", "")
+    if options.store is None and options.db_dir is None and store_urls.is_server(store):
+        found["MEMORY_MESH_STORE"] = _without_password(store, to_write=True)
+    stated = stated_keys(os.environ)
+    if found.get("MEMORY_MESH_STORE") and stated is not None and stated.variable == FILE:
+        found[FILE] = str(stated.path.absolute())
+    return found
+
+
+def key_line(written: Mapping[str, str]) -> str | None:
+    """What to say of a key that agents need and that is never written; None if there is none."""
+    stated = stated_keys(os.environ)
+    if not written.get("MEMORY_MESH_STORE") or stated is None or stated.variable == FILE:
+        return None
+    return (
+        f"The agent needs {stated.variable} as well, which is not written: set it where the agent "
+        f"gets its variables from, or state the key by {FILE}"
+    )
 
 
 def _without_password(store: str, *, to_write: bool) -> str:

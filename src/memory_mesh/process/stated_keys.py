@@ -7,6 +7,7 @@
 Nothing here is ever made or changed: processes on many machines use the same key.
 """
 
+import os
 import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -29,11 +30,16 @@ _NAMED = 5  # databases in a message
 class StatedKeys(KeyFile):
     """Keys that somebody else keeps."""
 
-    def __init__(self, variable: str, value: str) -> None:
-        """Keep the name and the value of the variable; they are read when asked for."""
+    def __init__(
+        self, variable: str, value: str, environment: Mapping[str, str] | None = None
+    ) -> None:
+        """Keep the name and the value of the variable; they are read when asked for.
+
+        A command is run with the variables of `environment` in the place of this process's own.
+        """
         super().__init__(Path(value) if variable == FILE else Path(f"{variable.lower()}.key"))
         self.variable: str = variable
-        self._value = value
+        self._value, self._environment = value, environment or {}
 
     def rotate(self) -> Key:
         """Raises InvalidInput: whoever keeps the key adds one."""
@@ -68,7 +74,7 @@ class StatedKeys(KeyFile):
         if self.variable == VALUE:
             return self._value
         if self.variable == COMMAND:
-            return _printed(self._value)
+            return _printed(self._value, self._environment)
         if not self.path.is_file():
             raise WrongKey(f"{FILE} names {self.path}, and there is no such file")
         self._check_private()
@@ -79,7 +85,7 @@ def stated_keys(environment: Mapping[str, str]) -> StatedKeys | None:
     """The keys that the environment states; None if it states none."""
     for variable in (FILE, VALUE, COMMAND):
         if value := environment.get(variable):
-            return StatedKeys(variable, value)
+            return StatedKeys(variable, value, environment)
     return None
 
 
@@ -108,12 +114,17 @@ def _others(folder: Path) -> str:
     return f", but for {', '.join(known[:_NAMED])}: look at the address again"
 
 
-def _printed(command: str) -> str:
+def _printed(command: str, environment: Mapping[str, str]) -> str:
     import shlex
 
     try:
         done = subprocess.run(  # noqa: S603  # the operator's own command
-            shlex.split(command), capture_output=True, text=True, timeout=_SECONDS, check=False
+            shlex.split(command),
+            env={**os.environ, **environment},
+            capture_output=True,
+            text=True,
+            timeout=_SECONDS,
+            check=False,
         )
     except (OSError, ValueError, subprocess.TimeoutExpired) as error:
         raise WrongKey(f"{COMMAND} cannot be run: {error}") from None

@@ -54,7 +54,7 @@ def ask(request: dict[str, Any], *, seconds: float) -> dict[str, Any]:
     end = time.monotonic() + seconds
     _reap()
     if not place.is_wanted(request["environment"]):
-        raise NoDaemon("switched off", "the setting `daemon` is false")
+        raise NoDaemon("switched off", "the setting `daemon` is false, or PGSERVICE is set")
     reply = _exchanged({**request, "seconds": seconds}, end)
     kind = _kind(reply)
     if kind == OTHER_VERSION:

@@ -56,7 +56,17 @@ def _folder_of_store(store: str, folder: str, environment: "Mapping[str, str]") 
 def is_wanted(environment: "Mapping[str, str]") -> bool:
     """Whether the settings allow a daemon."""
     stated = environment.get("MEMORY_MESH_DAEMON") or _from_file(environment, "daemon")
-    return stated is None or str(stated).lower() not in _FALSE
+    if stated is not None and str(stated).lower() in _FALSE:
+        return False
+    return not _is_by_service(environment)
+
+
+def _is_by_service(environment: "Mapping[str, str]") -> bool:
+    """Whether libpq looks up in files where the store is: it does so in the client's process."""
+    store = environment.get("MEMORY_MESH_STORE") or _from_file(environment, "store") or ""
+    if not str(store).startswith(("postgresql://", "postgres://")):
+        return False
+    return bool(environment.get("PGSERVICE")) or "service=" in str(store)
 
 
 def idle_seconds(environment: "Mapping[str, str]") -> float | None:

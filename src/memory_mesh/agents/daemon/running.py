@@ -51,6 +51,8 @@ def _serve(store: str, held: Held, idle: float) -> None:
     from memory_mesh.agents.opening import Stores
 
     os.chdir("/")
+    for name in requests.LIBPQ:  # each request brings its own
+        os.environ.pop(name, None)
     sys.setswitchinterval(_SWITCH_SECONDS)
     desk = Desk(store, Stores())
     threading.Thread(target=_load, name="memory-mesh loading", daemon=True).start()

@@ -3,7 +3,8 @@
 ::
 
     planted memory ──▶ store ──▶ the plugin's own hook command ──▶ must give it back
-                               the plugin's own MCP command    ──▶ must list its tools
+                               the plugin's own MCP command    ──▶ must list its tools, and
+                                                                   answer from a database
                                a daemon of its own             ──▶ must start, answer and end
 
 How long each took is said and never judged harder than by a warning: a machine may be busy.
@@ -30,6 +31,22 @@ READY_MS = 2_000  # after which hosts leave an MCP server out
 TOOLS = 8
 _DAEMON_SECONDS = 20.0
 _PROTOCOL = "2025-11-25"
+_HELLO = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "initialize",
+    "params": {
+        "protocolVersion": _PROTOCOL,
+        "capabilities": {},
+        "clientInfo": {"name": "memory-mesh doctor", "version": "1"},
+    },
+}
+_CALL = {  # reads, and leaves nothing in the store
+    "jsonrpc": "2.0",
+    "id": 2,
+    "method": "tools/call",
+    "params": {"name": "memory_get", "arguments": {"ids": ["mem_0"]}},
+}
 _INSTALL = "install memory-mesh again (uv tool install --force memory-mesh), then memory-mesh init"
 
 
@@ -62,19 +79,7 @@ def hook(case: Case) -> Iterator[Finding]:
 def mcp(case: Case) -> Iterator[Finding]:
     """Whether the MCP server says hello and lists its tools, and how soon."""
     command = _mcp_command(case)
-    asked = [
-        {
-            "jsonrpc": "2.0",
-            "id": 1,
-            "method": "initialize",
-            "params": {
-                "protocolVersion": _PROTOCOL,
-                "capabilities": {},
-                "clientInfo": {"name": "memory-mesh doctor", "version": "1"},
-            },
-        },
-        {"jsonrpc": "2.0", "id": 2, "method": "tools/list"},
-    ]
+    asked = [_HELLO, {"jsonrpc": "2.0", "id": 2, "method": "tools/list"}]
     with thrown_away(case.environment) as trial:
         replies = answered(command, asked, trial.environment, trial.folder)
     if len(replies) < len(asked):
@@ -86,6 +91,9 @@ def mcp(case: Case) -> Iterator[Finding]:
     said = f"initialize answered after {ready} ms, {tools} tools listed after {listed} ms"
     if tools != TOOLS:
         yield failed("MCP trial", f"{said}; there should be {TOOLS} tools", _INSTALL)
+    elif refusal := _refusal(case, command):
+        fix = "mend what it says; the server needs the variables that this command has"
+        yield failed("MCP trial", f"{said}; a call to the database failed: {refusal}", fix)
     elif ready > READY_MS:
         fix = "close what keeps the machine busy, and try again"
         yield warning("MCP trial", f"{said}; hosts wait about {READY_MS} ms", fix)
@@ -129,6 +137,18 @@ def _started(
         command, json.dumps(given).encode(), {**trial.environment, **more}, trial.folder
     )
     return milliseconds, PLANTED.encode() in data
+
+
+def _refusal(case: Case, command: tuple[str, ...]) -> str:
+    """Why the server gets nothing out of the database; a folder is opened by other checks."""
+    if case.mesh.config.store is None:
+        return ""
+    stated = {"MEMORY_MESH_STORE": case.mesh.config.store, "MEMORY_MESH_DAEMON": "0"}
+    replies = answered(command, [_HELLO, _CALL], {**case.environment, **stated}, case.here)
+    result = replies[-1][1].get("result") if len(replies) == len((_HELLO, _CALL)) else None
+    if not isinstance(result, dict):
+        return "it gave no answer"
+    return str(result["content"][0]["text"]).partition("\n")[0] if result.get("isError") else ""
 
 
 def _late_fix(case: Case) -> str:

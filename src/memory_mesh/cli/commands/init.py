@@ -111,7 +111,7 @@ def _undo(options: argparse.Namespace, place: places.Place) -> int:
 
 def _handed_on(options: argparse.Namespace) -> dict[str, str]:
     """Returns the settings of this call that the plugin's commands need as well."""
-    stated = stated_store.variables(options)
+    stated = stated_store.for_agents(options)
     if options.namespace is not None:
         stated["MEMORY_MESH_NAMESPACE"] = options.namespace
     return stated
@@ -209,6 +209,8 @@ def _done_lines(
         f"[MemoryMesh] Wrote {_files(len(planned))}{backups}.",
         f"[MemoryMesh] Start a new session of claude to use it. To take it back: {undo}",
     ]
+    if said := stated_store.key_line(_handed_on(options)):
+        lines.append(f"[MemoryMesh] {said}.")
     if place.repository is not None:
         lines.append(
             "[MemoryMesh] Claude Code loads it once you have said that you trust this folder. The "

@@ -53,10 +53,15 @@ def run(options: argparse.Namespace) -> int:
     entry: dict[str, Json] = {"command": str(places.find_commands({}).mcp)}
     if options.compat:
         entry["args"] = ["--compat", options.compat]
-    if stated := _stated(options):
-        entry["env"] = {name: output.named(value) for name, value in stated.items()}
+    if stated := _stated(options) | stated_store.for_agents(options):
+        entry["env"] = {  # the address has no password; USER@HOST looks like one of mail
+            name: value if name == "MEMORY_MESH_STORE" else output.named(value)
+            for name, value in stated.items()
+        }
     _say_entry(entry)
     output.hint("Put this into the settings of your agent; for Claude Code run: memory-mesh init")
+    if said := stated_store.key_line(stated):
+        output.note(f"[MemoryMesh] {said}.")
     return 0
 
 
