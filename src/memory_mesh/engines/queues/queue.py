@@ -14,16 +14,16 @@ from procrastinate import exceptions
 from procrastinate.jobs import Job
 from procrastinate.manager import JobManager
 from procrastinate.sync_psycopg_connector import SyncPsycopgConnector
-from psycopg_pool import ConnectionPool, PoolTimeout
+from psycopg_pool import NullConnectionPool, PoolTimeout
 
 from memory_mesh.engines.queues.setup import conninfo
-from memory_mesh.errors import NotAllowed, StoreError
+from memory_mesh.errors import NotAllowed, StoreError, StoreIsAway
 from memory_mesh.model.job import WEBHOOKS, QueuedJob
 
 NAMESPACE = "namespace"  # the only argument of a job
 _MOST = 4  # connections of one process
 _NAMES = 1_000  # namespaces that are planned in one transaction
-_CONNECT_SECONDS = 10.0
+CONNECT_SECONDS = 10.0
 _STATES = {"todo": "waits", "doing": "runs", "failed": "failed"}
 _LISTED = """
 SELECT j.id, j.task_name, j.args->>'namespace', j.status::text, j.attempts, j.scheduled_at,
@@ -58,12 +58,12 @@ class JobQueue:
     def __init__(self, url: str, capability: bytes) -> None:
         """Keep the address, and what shows that this process may list every namespace."""
         self._capability = capability
-        self._pool = ConnectionPool(
+        self._pool = NullConnectionPool(  # few calls, and a server that was away is found at once
             conninfo(url),
             min_size=0,
             max_size=_MOST,
             open=False,
-            timeout=_CONNECT_SECONDS,
+            timeout=CONNECT_SECONDS,
             kwargs={"autocommit": True},
         )
         self._manager = JobManager(SyncPsycopgConnector())  # every call is given a connection
@@ -188,6 +188,8 @@ def _of_the_store(error: Exception) -> StoreError | NotAllowed:
             )
         case psycopg.errors.InsufficientPrivilege():
             return NotAllowed(str(cause))
+        case psycopg.OperationalError(sqlstate=None | "57P01" | "57P02" | "57P03"):
+            return StoreIsAway(f"the queue of the database cannot be reached ({cause})")
         case _:
             return StoreError(str(cause or error))
 
