@@ -8,6 +8,7 @@
 A store in a folder has no queue: `upkeep` and the daemon run the same jobs.
 """
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from functools import partial
@@ -76,38 +77,48 @@ def run(
     concurrency: int = 1,
     every: int = 60,
     dead_after: float = 30.0,
-    ready: Callable[[], None] | None = None,
+    ready: Callable[[], None] = lambda: None,
+    away: Callable[[], None] = lambda: None,
 ) -> Worked:
     """Does the jobs of every namespace until Ctrl-C or SIGTERM, and then ends the current slices.
+
+    While the database is away it waits, and looks again after 1, 2, 4 … seconds, at most 30. What
+    it was doing is done again, as if it had been killed.
 
     Options:
         once: do what is ready to be done, and end.
         concurrency: how many jobs run at once, 1 to 8; never two of one namespace.
         every: seconds between two looks at which namespaces changed, 1 to 60.
         dead_after: seconds without a sign of life after which another worker's jobs are put back.
-        ready: called once the database has answered, before the first job.
+        ready: called once the database has answered, at first and whenever it was away.
+        away: called when the database cannot be reached and is waited for; not with `once`.
     """
     _check(concurrency, every, dead_after)
+    ended: Counter[str] = Counter()
     with closing(_queue(mesh)) as queue:
         from memory_mesh.engines.ledgers.postgres.route import Route
-        from memory_mesh.engines.queues import running
+        from memory_mesh.engines.queues import lasting, running
 
         if Route.of(mesh.config.store or "").pooled:
             raise InvalidInput(
                 "a worker needs connections that keep their session: let it connect without the "
                 "pooler, or through one that pools sessions"
             )
-        mesh.namespaces(limit=1)  # a wrong key or role ends it here, not each job of others
-        jobs = {
-            name: partial(_do, mesh, name)
-            for name in mesh._maintenance_wanted()  # noqa: SLF001
-        }
         pace = running.Pace(concurrency, every, dead_after)
-        worker = running.JobWorker(mesh.config.store or "", queue, jobs, pace)
-        if ready is not None:
+
+        def begun() -> running.JobWorker:
+            mesh.namespaces(limit=1)  # a wrong key or role ends it here, not each job of others
+            wanted = mesh._maintenance_wanted()  # noqa: SLF001
+            jobs = {name: partial(_do, mesh, name) for name in wanted}
+            made = running.JobWorker(mesh.config.store or "", queue, jobs, pace, ended)
             ready()
-        worker.run(once=once)
-    return Worked(worker.ended["done"], worker.ended["retried"], worker.ended["failed"])
+            return made
+
+        if once:
+            begun().run(once=True)
+        else:
+            lasting.work(begun, away=away)
+    return Worked(ended["done"], ended["retried"], ended["failed"])
 
 
 def _queue(mesh: "MemoryMesh") -> "JobQueue":

@@ -237,7 +237,8 @@ def test_the_doctor_speaks_of_the_database_and_not_of_a_folder(
 def test_the_doctor_names_the_key_that_this_machine_lacks(database: str, tmp_path: Path) -> None:
     done = CommandLine(tmp_path)("--store", database, "doctor", "--quick")
     assert done.code == 1
-    assert "failed   key: this machine has no key for the database at this address | fix: set MEMORY" in done.out
+    lacks = "this machine has no key for the database at this address"
+    assert f"failed   key: {lacks} | fix: set MEMORY" in done.out
     assert "failed   namespaces: cannot be looked at, see store" in done.out
 
 

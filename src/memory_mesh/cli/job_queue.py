@@ -4,7 +4,7 @@ import argparse
 
 from memory_mesh.cli import output
 from memory_mesh.model import Json
-from memory_mesh.model.job import QueuedJob
+from memory_mesh.model.job import WEBHOOKS, QueuedJob
 from memory_mesh.policy.users import shown_namespace
 from memory_mesh.sync import MemoryMesh
 
@@ -33,6 +33,8 @@ def shown(mesh: MemoryMesh, options: argparse.Namespace) -> int:
 
 def _line(job: QueuedJob, *, named: bool) -> str:
     parts = [f"[MemoryMesh] {job.job} {job.state}"]
+    if job.job == WEBHOOKS and job.state == "waits":
+        parts[0] += " for a worker with sinks"
     if named:
         parts.append(f"in {shown_namespace(job.namespace)}")
     if job.done or job.total is not None:

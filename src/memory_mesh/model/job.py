@@ -4,6 +4,8 @@ from datetime import datetime
 
 from memory_mesh.fastdataclass import dataclass
 
+WEBHOOKS = "webhooks"  # the job that only a worker with sinks does
+
 
 @dataclass(frozen=True, slots=True)
 class Due:

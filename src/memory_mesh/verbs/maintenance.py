@@ -11,7 +11,7 @@ from memory_mesh import flows
 from memory_mesh.errors import InvalidInput
 from memory_mesh.fastdataclass import dataclass, replace
 from memory_mesh.model import UpkeepReport
-from memory_mesh.model.job import JobReport
+from memory_mesh.model.job import WEBHOOKS, JobReport
 from memory_mesh.verbs.jobs import JobVerbs
 from memory_mesh.verbs.lessons import LessonVerbs
 
@@ -46,7 +46,7 @@ class MaintenanceVerbs(LessonVerbs, JobVerbs):
         """The jobs that the settings and sinks of this mesh give a meaning."""
         left_out = {
             "distill": not self._config.enable_wisdom_distillation,
-            "webhooks": not self._opened().sinks,
+            WEBHOOKS: not self._opened().sinks,
         }
         return [name for name in MAINTENANCE if not left_out.get(name)]
 
@@ -112,7 +112,7 @@ class MaintenanceVerbs(LessonVerbs, JobVerbs):
 # In this order. A further job, such as embedding everything anew, is one more entry.
 MAINTENANCE: dict[str, Callable[[MaintenanceVerbs, UpkeepReport, Manner], UpkeepReport]] = {
     "embed-pending": MaintenanceVerbs._embed_pending,  # noqa: SLF001
-    "webhooks": MaintenanceVerbs._feed_webhooks,  # noqa: SLF001
+    WEBHOOKS: MaintenanceVerbs._feed_webhooks,  # noqa: SLF001
     "distill": MaintenanceVerbs._distill_if_due,  # noqa: SLF001
     "consolidate-traces": MaintenanceVerbs._consolidate,  # noqa: SLF001
     "retention": MaintenanceVerbs._retain,  # noqa: SLF001

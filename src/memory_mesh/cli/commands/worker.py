@@ -2,7 +2,7 @@
 
 import argparse
 import logging
-from functools import partial
+from collections.abc import Iterator
 
 from memory_mesh.cli import options as cli_options, output, store_folder
 
@@ -12,6 +12,8 @@ Every minute it puts in the jobs of the namespaces that changed or are due, and 
 back what workers were doing when they died. Run as many workers as you like, on any
 machine with the key of the store. Ctrl-C ends it after the current slice of each job.
 See what waits, runs and failed: memory-mesh jobs"""
+
+_AWAY = "[MemoryMesh] The database cannot be reached; waiting for it. Stop with Ctrl-C."
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -40,14 +42,15 @@ def run(options: argparse.Namespace) -> int:
     logging.getLogger("procrastinate").addHandler(logging.NullHandler())  # a failure is told once
     with cli_options.mesh_of(options, meaning=True) as mesh:
         where = store_folder.shown(mesh.config)
-        begun = f"[MemoryMesh] Working for {where}; stop with Ctrl-C."
+        begun = _begun(where)
         done = worker.run(
             mesh,
             once=options.once,
             concurrency=options.concurrency,
             every=options.every,
             dead_after=options.dead_after,
-            ready=None if options.once else partial(output.note, begun),
+            ready=lambda: None if options.once else output.note(next(begun)),
+            away=lambda: output.note(_AWAY),
         )
     return output.answer(
         {"done": done.done, "retried": done.retried, "failed": done.failed},
@@ -55,3 +58,10 @@ def run(options: argparse.Namespace) -> int:
         f"to be tried again {done.retried}, failed {done.failed}.",
         as_json=options.json,
     )
+
+
+def _begun(where: str) -> Iterator[str]:
+    """What it says when the database answers, at first and later."""
+    yield f"[MemoryMesh] Working for {where}; stop with Ctrl-C."
+    while True:
+        yield "[MemoryMesh] The database answers; working again."

@@ -1,7 +1,8 @@
 """The queue of a database: put jobs in, look at them, put failed ones back.
 
 A row names a job and a namespace, and carries nothing of what is stored there. One job of a
-namespace runs at a time (its lock), and none waits twice (its queueing lock).
+namespace runs at a time (its lock), and none waits twice (its queueing lock). `webhooks` has a lock
+of its own: only some workers can do it, and a row that waits holds up all later ones of its lock.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -13,30 +14,36 @@ from procrastinate import exceptions
 from procrastinate.jobs import Job
 from procrastinate.manager import JobManager
 from procrastinate.sync_psycopg_connector import SyncPsycopgConnector
-from psycopg_pool import ConnectionPool, PoolTimeout
+from psycopg_pool import NullConnectionPool, PoolTimeout
 
 from memory_mesh.engines.queues.setup import conninfo
-from memory_mesh.errors import NotAllowed, StoreError
-from memory_mesh.model.job import QueuedJob
+from memory_mesh.errors import NotAllowed, StoreError, StoreIsAway
+from memory_mesh.model.job import WEBHOOKS, QueuedJob
 
 NAMESPACE = "namespace"  # the only argument of a job
 _MOST = 4  # connections of one process
 _NAMES = 1_000  # namespaces that are planned in one transaction
-_CONNECT_SECONDS = 10.0
+CONNECT_SECONDS = 10.0
 _STATES = {"todo": "waits", "doing": "runs", "failed": "failed"}
 _LISTED = """
-SELECT j.id, j.task_name, j.lock, j.status::text, j.attempts, j.scheduled_at,
+SELECT j.id, j.task_name, j.args->>'namespace', j.status::text, j.attempts, j.scheduled_at,
     p.done, p.total, p.failure
 FROM procrastinate_jobs j LEFT JOIN progress p ON p.job = j.id
 WHERE j.status IN ('todo', 'doing', 'failed') AND j.lock IS NOT NULL
-    AND (%(namespace)s::text IS NULL OR j.lock = %(namespace)s)
+    AND (%(namespace)s::text IS NULL
+        OR j.lock = ANY(%(locks)s) AND j.args->>'namespace' = %(namespace)s)
 ORDER BY j.status <> 'doing', j.priority DESC, j.id LIMIT %(most)s
+"""
+_FORGOTTEN = """
+DELETE FROM procrastinate_jobs
+WHERE lock = ANY(%(locks)s) AND args->>'namespace' = %(namespace)s AND status <> 'doing'
 """
 _RETRIED = """
 UPDATE procrastinate_jobs SET status = 'todo', attempts = 0, priority = 0, scheduled_at = NULL
 WHERE id IN (
     SELECT DISTINCT ON (f.queueing_lock) f.id FROM procrastinate_jobs f
-    WHERE f.status = 'failed' AND f.lock = %(namespace)s AND NOT EXISTS (
+    WHERE f.status = 'failed' AND f.lock = ANY(%(locks)s)
+        AND f.args->>'namespace' = %(namespace)s AND NOT EXISTS (
         SELECT 1 FROM procrastinate_jobs w
         WHERE w.status = 'todo' AND w.queueing_lock = f.queueing_lock
     )
@@ -51,12 +58,12 @@ class JobQueue:
     def __init__(self, url: str, capability: bytes) -> None:
         """Keep the address, and what shows that this process may list every namespace."""
         self._capability = capability
-        self._pool = ConnectionPool(
+        self._pool = NullConnectionPool(  # few calls, and a server that was away is found at once
             conninfo(url),
             min_size=0,
             max_size=_MOST,
             open=False,
-            timeout=_CONNECT_SECONDS,
+            timeout=CONNECT_SECONDS,
             kwargs={"autocommit": True},
         )
         self._manager = JobManager(SyncPsycopgConnector())  # every call is given a connection
@@ -83,7 +90,7 @@ class JobQueue:
     def listed(self, namespace: str | None, most: int) -> list[QueuedJob]:
         """What runs, waits or failed, of one namespace or of all."""
         with self._connected() as db:
-            rows = db.execute(_LISTED, {"namespace": namespace, "most": most}).fetchall()
+            rows = db.execute(_LISTED, {**_of(namespace), "most": most}).fetchall()
         return [
             QueuedJob(
                 number=number,
@@ -102,15 +109,12 @@ class JobQueue:
     def retry(self, namespace: str) -> int:
         """Puts the failed jobs of a namespace back; returns how many."""
         with self._connected() as db:
-            return db.execute(_RETRIED, {"namespace": namespace}).rowcount
+            return db.execute(_RETRIED, _of(namespace)).rowcount
 
     def forget(self, namespace: str) -> None:
         """Deletes the jobs of a namespace that nobody is doing."""
         with self._connected() as db:
-            db.execute(
-                "DELETE FROM procrastinate_jobs WHERE lock = %s AND status <> 'doing'",
-                (namespace,),
-            )
+            db.execute(_FORGOTTEN, _of(namespace))
 
     def tell(self, number: int, done: int, total: int | None) -> None:
         """Stores how far a job is."""
@@ -184,15 +188,27 @@ def _of_the_store(error: Exception) -> StoreError | NotAllowed:
             )
         case psycopg.errors.InsufficientPrivilege():
             return NotAllowed(str(cause))
+        case psycopg.OperationalError(sqlstate=None | "57P01" | "57P02" | "57P03"):
+            return StoreIsAway(f"the queue of the database cannot be reached ({cause})")
         case _:
             return StoreError(str(cause or error))
+
+
+def _of(namespace: str | None) -> dict[str, Any]:
+    """What a statement about one namespace, or about all, is given."""
+    locks = [] if namespace is None else [namespace, _lock(WEBHOOKS, namespace)]
+    return {"namespace": namespace, "locks": locks}
+
+
+def _lock(job: str, namespace: str) -> str:
+    return f"{job} {namespace}" if job == WEBHOOKS else namespace
 
 
 def _job(queueing_lock: str, job: str, namespace: str) -> Job:
     return Job(
         id=None,
         queue=job,
-        lock=namespace,
+        lock=_lock(job, namespace),
         queueing_lock=queueing_lock,
         task_name=job,
         task_kwargs={NAMESPACE: namespace},

@@ -26,9 +26,9 @@ from procrastinate.retry import BaseRetryStrategy
 from procrastinate.worker import Worker
 
 from memory_mesh import log
-from memory_mesh.engines.queues.queue import NAMESPACE, JobQueue, translated
+from memory_mesh.engines.queues.queue import CONNECT_SECONDS, NAMESPACE, JobQueue, translated
 from memory_mesh.engines.queues.setup import conninfo
-from memory_mesh.errors import MeshError, StoreError
+from memory_mesh.errors import MeshError, StoreIsAway
 from memory_mesh.fastdataclass import dataclass
 from memory_mesh.typed import TypeAlias
 
@@ -58,13 +58,23 @@ class Stopped(Exception):
 class JobWorker:
     """Does the jobs of one database until it is stopped, or until none is left."""
 
-    def __init__(self, url: str, queue: JobQueue, jobs: Mapping[str, Work], pace: Pace) -> None:
+    def __init__(
+        self,
+        url: str,
+        queue: JobQueue,
+        jobs: Mapping[str, Work],
+        pace: Pace,
+        ended: Counter[str] | None = None,
+    ) -> None:
         self._queue, self._jobs, self._pace = queue, jobs, pace
         self._stopping = threading.Event()
-        self._worker: Worker | None = None  # while it runs
-        self.ended: Counter[str] = Counter()  # done, retried, failed, stopped
+        self._worker: _Worker | None = None  # while it runs
+        self.ended = Counter() if ended is None else ended  # done, retried, failed, stopped
         connector = PsycopgConnector(
-            conninfo=conninfo(url), min_size=1, max_size=pace.concurrency + _BEATS
+            conninfo=conninfo(url),
+            min_size=1,
+            max_size=pace.concurrency + _BEATS,
+            timeout=CONNECT_SECONDS,
         )
         self._app = App(connector=connector)
         self._app.job_manager = _Manager(connector)
@@ -79,11 +89,16 @@ class JobWorker:
         with translated():
             asyncio.run(self._run(once=once))
 
+    @property
+    def stopping(self) -> bool:
+        """Whether it was told to end."""
+        return self._stopping.is_set()
+
     def stop(self) -> None:
         """Ends the work after the slices that are being done."""
         self._stopping.set()
         if self._worker is not None:
-            self._worker.stop()  # type: ignore[no-untyped-call]  # as below
+            self._worker.stop()
 
     async def _run(self, *, once: bool) -> None:
         async with self._app.open_async():
@@ -95,7 +110,7 @@ class JobWorker:
                 await self._work(wait=not once)
 
     async def _work(self, *, wait: bool) -> None:
-        worker = Worker(
+        worker = _Worker(
             self._app,
             queues=[*self._jobs, _SCHEDULE],
             concurrency=self._pace.concurrency,
@@ -108,22 +123,17 @@ class JobWorker:
         with self._stops(worker):
             await worker.run()  # type: ignore[no-untyped-call]  # says nothing of its result
         if wait and not self._stopping.is_set():
-            raise StoreError("the worker lost its connection to the database; start it again")
+            raise StoreIsAway("the worker lost its connection to the database; start it again")
 
     @contextmanager
-    def _stops(self, worker: Worker) -> Iterator[None]:
+    def _stops(self, worker: "_Worker") -> Iterator[None]:
         """Ends the worker when this object is stopped, or by a signal to this process."""
-        loop, self._worker = asyncio.get_running_loop(), worker
-        ours = threading.current_thread() is threading.main_thread()
-        signals = (signal.SIGINT, signal.SIGTERM) if ours else ()
-        for number in signals:
-            loop.add_signal_handler(number, self.stop)
+        self._worker = worker
         try:
-            yield
+            with on_signals(self.stop):
+                yield
         finally:
             self._worker = None
-            for number in signals:
-                loop.remove_signal_handler(number)
 
     def _do(self, context: JobContext, /, **given: Any) -> None:  # noqa: ANN401  # JSON values
         number, name = context.job.id or 0, context.job.task_name
@@ -138,7 +148,8 @@ class JobWorker:
 
         def tell(done: int, total: int | None) -> None:
             nonlocal last
-            stopping = self._stopping.is_set()
+            worker = self._worker
+            stopping = self.stopping or (worker is not None and worker.ends.is_set())
             if stopping or time.monotonic() - last >= _TOLD_SECONDS:
                 self._queue.tell(number, done, total)
                 last = time.monotonic()
@@ -175,6 +186,33 @@ class JobWorker:
 
     async def _clear(self, timestamp: int = 0) -> None:  # noqa: ARG002  # when it was due
         await self._app.job_manager.delete_old_jobs(_OLD_HOURS, include_failed=True)
+
+
+@contextmanager
+def on_signals(stop: Callable[[], None]) -> Iterator[None]:
+    """Ctrl-C and SIGTERM call `stop`, if this is the main thread."""
+    loop = asyncio.get_running_loop()
+    ours = threading.current_thread() is threading.main_thread()
+    signals = (signal.SIGINT, signal.SIGTERM) if ours else ()
+    for number in signals:
+        loop.add_signal_handler(number, stop)
+    try:
+        yield
+    finally:
+        for number in signals:
+            loop.remove_signal_handler(number)
+
+
+class _Worker(Worker):
+    """Tells the jobs that it ends, also where it lost its connection."""
+
+    def __init__(self, *given: Any, **named: Any) -> None:  # noqa: ANN401  # as its base
+        super().__init__(*given, **named)
+        self.ends = threading.Event()
+
+    def stop(self) -> None:
+        self.ends.set()
+        super().stop()  # type: ignore[no-untyped-call]  # says nothing of its result
 
 
 class _Manager(JobManager):
