@@ -11,7 +11,7 @@ from memory_mesh import flows
 from memory_mesh.errors import InvalidInput
 from memory_mesh.fastdataclass import dataclass, replace
 from memory_mesh.model import UpkeepReport
-from memory_mesh.model.job import WEBHOOKS, JobReport
+from memory_mesh.model.job import DISTILL, WEBHOOKS, JobReport
 from memory_mesh.verbs.jobs import JobVerbs
 from memory_mesh.verbs.lessons import LessonVerbs
 
@@ -45,7 +45,7 @@ class MaintenanceVerbs(LessonVerbs, JobVerbs):
     def _maintenance_wanted(self) -> list[str]:
         """The jobs that the settings and sinks of this mesh give a meaning."""
         left_out = {
-            "distill": not self._config.enable_wisdom_distillation,
+            DISTILL: not self._config.enable_wisdom_distillation,
             WEBHOOKS: not self._opened().sinks,
         }
         return [name for name in MAINTENANCE if not left_out.get(name)]
@@ -113,7 +113,7 @@ class MaintenanceVerbs(LessonVerbs, JobVerbs):
 MAINTENANCE: dict[str, Callable[[MaintenanceVerbs, UpkeepReport, Manner], UpkeepReport]] = {
     "embed-pending": MaintenanceVerbs._embed_pending,  # noqa: SLF001
     WEBHOOKS: MaintenanceVerbs._feed_webhooks,  # noqa: SLF001
-    "distill": MaintenanceVerbs._distill_if_due,  # noqa: SLF001
+    DISTILL: MaintenanceVerbs._distill_if_due,  # noqa: SLF001
     "consolidate-traces": MaintenanceVerbs._consolidate,  # noqa: SLF001
     "retention": MaintenanceVerbs._retain,  # noqa: SLF001
 }

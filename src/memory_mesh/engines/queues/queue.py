@@ -18,7 +18,7 @@ from psycopg_pool import NullConnectionPool, PoolTimeout
 
 from memory_mesh.engines.queues.setup import conninfo
 from memory_mesh.errors import NotAllowed, StoreError, StoreIsAway
-from memory_mesh.model.job import WEBHOOKS, QueuedJob
+from memory_mesh.model.job import DISTILL, WEBHOOKS, QueuedJob
 
 NAMESPACE = "namespace"  # the only argument of a job
 _MOST = 4  # connections of one process
@@ -212,4 +212,5 @@ def _job(queueing_lock: str, job: str, namespace: str) -> Job:
         queueing_lock=queueing_lock,
         task_name=job,
         task_kwargs={NAMESPACE: namespace},
+        priority=-1 if job == DISTILL else 0,  # if nobody does it, the others go past it
     )
