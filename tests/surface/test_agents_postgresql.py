@@ -295,3 +295,11 @@ def test_an_address_with_a_password_is_not_written(tmp_path: Path) -> None:
     assert told.code == 1
     assert "~/.pgpass" in told.err
     assert "s3cret" not in told.out + told.err
+
+
+@pytest.mark.parametrize("words", [["mcp"], ["mcp", "--http"], ["init", "--dry-run", "--yes"]])
+def test_an_agent_is_given_a_namespace_and_not_a_user(tmp_path: Path, words: list[str]) -> None:
+    (tmp_path / ".claude").mkdir()
+    told = CommandLine(tmp_path)("--user", "ada", *words)
+    assert told.code == 2
+    assert "--namespace ada" in told.err

@@ -5,6 +5,7 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
+from memory_mesh.cli.parsing import UsageError
 from memory_mesh.errors import InvalidInput
 from memory_mesh.process import store_urls
 from memory_mesh.process.stated_keys import FILE, stated_keys
@@ -52,6 +53,15 @@ def key_line(written: Mapping[str, str]) -> str | None:
         f"The agent needs {stated.variable} as well, which is not written: set it where the agent "
         f"gets its variables from, or state the key by {FILE}"
     )
+
+
+def refuse_user(options: argparse.Namespace) -> None:
+    """Raises UsageError for --user: an agent works in one namespace, which is not a user's."""
+    if options.user is not None:
+        raise UsageError(
+            "--user is for programs that serve many users; give an agent a namespace of its own: "
+            f"--namespace {options.user}"
+        )
 
 
 def _without_password(store: str, *, to_write: bool) -> str:

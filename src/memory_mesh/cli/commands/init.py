@@ -111,6 +111,7 @@ def _undo(options: argparse.Namespace, place: places.Place) -> int:
 
 def _handed_on(options: argparse.Namespace) -> dict[str, str]:
     """Returns the settings of this call that the plugin's commands need as well."""
+    stated_store.refuse_user(options)
     stated = stated_store.for_agents(options)
     if options.namespace is not None:
         stated["MEMORY_MESH_NAMESPACE"] = options.namespace

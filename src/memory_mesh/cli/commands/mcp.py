@@ -15,7 +15,6 @@ from memory_mesh.cli.parsing import UsageError
 from memory_mesh.config import load
 from memory_mesh.errors import MissingExtra, NotAllowed
 from memory_mesh.model import Json
-from memory_mesh.policy.users import user_namespace
 
 EXAMPLE = "memory-mesh mcp --http --port 7437"
 ADDRESS, PORT = "127.0.0.1", 7437
@@ -125,8 +124,5 @@ def _stated(options: argparse.Namespace) -> dict[str, str]:
     stated = {name: getattr(options, option) for option, name in _SETTINGS.items()}
     found = {name: value for name, value in stated.items() if value is not None}
     found |= stated_store.variables(options)
-    if options.user is not None:
-        if options.namespace is not None:
-            raise UsageError("--user stands instead of --namespace: give one of them")
-        found["MEMORY_MESH_NAMESPACE"] = user_namespace(options.user)
+    stated_store.refuse_user(options)
     return found
