@@ -11,7 +11,7 @@ import shutil
 import sqlite3
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from datetime import UTC, datetime
 from io import FileIO
 from pathlib import Path
@@ -206,9 +206,10 @@ def _cut_meanwhile(folder: Path, dice: random.Random, report: Report) -> int:
     cuts, end = 0, time.monotonic() + 1.5
     while time.monotonic() < end:
         path = vector_path(folder)
-        if path.exists() and path.stat().st_size > 8_192:
-            _cut(path, dice)
-            cuts += 1
+        with suppress(FileNotFoundError):  # the searching process may remove it at any moment
+            if path.stat().st_size > 8_192:
+                _cut(path, dice)
+                cuts += 1
         time.sleep(dice.uniform(0, 0.02))
     searches, wrong = child.result()
     report.count("searches while cut", searches)

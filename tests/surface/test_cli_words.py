@@ -15,7 +15,9 @@ from tests.surface.situations import TEXT, alter, database
 
 
 def given(**stated: str) -> argparse.Namespace:
-    return argparse.Namespace(**{"db_dir": None, "namespace": None, "user": None, **stated})
+    return argparse.Namespace(
+        **{"store": None, "db_dir": None, "namespace": None, "user": None, **stated}
+    )
 
 
 @pytest.mark.parametrize(

@@ -51,11 +51,12 @@ def key(text: str) -> str:
 def _folded(text: str) -> str:
     """Returns a text as it is seen, casefolded, with spaces for the punctuation of any script.
 
-    Small letters can look like ASCII where their capitals do not, so it is looked at twice.
+    Small letters can look like ASCII where their capitals do not, and Cherokee's fold to capitals
+    that look like it, so it is looked at and folded twice.
     """
     from memory_mesh.formats.looks import as_seen  # most phrases are ASCII
 
-    seen = as_seen(as_seen(text.translate(_APOSTROPHES)).casefold())
+    seen = as_seen(as_seen(text.translate(_APOSTROPHES)).casefold()).casefold()
     return "".join([" " if _is_between(char) else char for char in seen])
 
 
