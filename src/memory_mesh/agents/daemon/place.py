@@ -63,10 +63,12 @@ def is_wanted(environment: "Mapping[str, str]") -> bool:
 
 def _is_by_service(environment: "Mapping[str, str]") -> bool:
     """Whether libpq looks up in files where the store is: it does so in the client's process."""
-    store = environment.get("MEMORY_MESH_STORE") or _from_file(environment, "store") or ""
-    if not str(store).startswith(("postgresql://", "postgres://")):
+    store = str(environment.get("MEMORY_MESH_STORE") or _from_file(environment, "store") or "")
+    if not store:
         return False
-    return bool(environment.get("PGSERVICE")) or "service=" in str(store)
+    from memory_mesh.process.store_urls import is_server
+
+    return is_server(store) and (bool(environment.get("PGSERVICE")) or "service=" in store)
 
 
 def idle_seconds(environment: "Mapping[str, str]") -> float | None:
