@@ -1,0 +1,234 @@
+"""Take single statements out of src and see whether a test notices.
+
+    python tools/removals.py choose            write tests/removals.json: statements drawn by a seed
+    python tools/removals.py probe CLONE       put a probe before each of them in another checkout;
+                                               run its tests there: CLONE/probes.txt says which ran them
+    python tools/removals.py run CLONE PROBES  take them out of CLONE one by one, run the tests that
+                                               PROBES names, and print which test failed first
+
+`choose` looks at the source alone, never at the tests.
+"""
+
+import argparse
+import ast
+import json
+import os
+import random
+import subprocess
+import sys
+import time
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+PACKAGE = Path("src") / "memory_mesh"
+LIST = ROOT / "tests" / "removals.json"
+SEED = 33
+WANTED = 5  # of each package
+DRAWN = 12  # candidates of each package, in the order of the draw
+SMALLEST = 2_000  # statements are drawn from packages with at least so many lines
+SHIPPED_FOR_OTHERS = {"testing"}  # contract suites: no code of the product
+SECONDS = 900  # for the tests of one removal
+
+PROBE = '''"""Notes which test reaches a probe."""
+
+import os
+
+_seen = set()
+
+
+def reached(number):
+    test = os.environ.get("PYTEST_CURRENT_TEST", "").partition(" (")[0]
+    if (number, test) not in _seen:
+        _seen.add((number, test))
+        file = os.open({path!r}, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o666)
+        os.write(file, f"{{number}}\\t{{test}}\\n".encode())
+        os.close(file)
+'''
+
+
+@dataclass(frozen=True, slots=True)
+class Removal:
+    """One statement of one function, found again by its text."""
+
+    package: str
+    path: str
+    function: str
+    statement: str
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Do what the first word says."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("what", choices=["choose", "probe", "run"])
+    parser.add_argument("clone", nargs="?", type=Path)
+    parser.add_argument("probes", nargs="?", type=Path)
+    parser.add_argument("--only", nargs="*", type=int, help="numbers of removals")
+    options = parser.parse_args(arguments)
+    if options.what == "choose":
+        chosen = [asdict(removal) for removal in choose(ROOT)]
+        LIST.write_text(json.dumps(chosen, indent=1) + "\n", encoding="utf-8")
+        print(f"{len(chosen)} statements in {LIST.relative_to(ROOT)}")
+        return 0
+    if options.clone is None or options.clone.resolve() == ROOT:
+        parser.error("name another checkout: its source is changed")
+    if options.what == "probe":
+        probe(options.clone.resolve(), _listed())
+        return 0
+    if options.probes is None:
+        parser.error("name the file of probes")
+    return run(options.clone.resolve(), _listed(), options.probes, options.only)
+
+
+def choose(root: Path) -> Iterator[Removal]:
+    """Statements of every large package, drawn by the seed."""
+    for folder in sorted((root / PACKAGE).iterdir()):
+        files = sorted(folder.rglob("*.py")) if folder.is_dir() else []
+        texts = {path: path.read_text(encoding="utf-8") for path in files}
+        written = {path: text for path, text in texts.items() if "GENERATED" not in text[:300]}
+        lines = sum(text.count("\n") for text in written.values())
+        if lines < SMALLEST or folder.name in SHIPPED_FOR_OTHERS:
+            continue
+        found = [
+            Removal(folder.name, path.relative_to(root).as_posix(), name, ast.unparse(node))
+            for path, text in written.items()
+            for name, node in _statements(text)
+        ]
+        yield from random.Random(f"{SEED} {folder.name}").sample(found, DRAWN)
+
+
+def _statements(text: str) -> Iterator[tuple[str, ast.stmt]]:
+    """Each statement whose removal leaves a program: conditions, loops, calls, raises, stores."""
+    for name, function in _functions(ast.parse(text), ""):
+        seen = set[str]()
+        for node in _inside(function):
+            stores = isinstance(node, ast.Assign | ast.AugAssign) and not isinstance(
+                node.targets[0] if isinstance(node, ast.Assign) else node.target, ast.Name
+            )
+            calls = isinstance(node, ast.Expr) and isinstance(node.value, ast.Call)
+            if stores or calls or isinstance(node, ast.If | ast.For | ast.While | ast.Raise):
+                source = ast.unparse(node)
+                if source not in seen:  # found again by its text
+                    seen.add(source)
+                    yield name, node
+
+
+def _functions(node: ast.AST, prefix: str) -> Iterator[tuple[str, ast.AST]]:
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            name = f"{prefix}{child.name}"
+            if not isinstance(child, ast.ClassDef):
+                yield name, child
+            yield from _functions(child, f"{name}.")
+        else:
+            yield from _functions(child, prefix)
+
+
+def _inside(node: ast.AST) -> Iterator[ast.stmt]:
+    for child in ast.iter_child_nodes(node):
+        if not isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            if isinstance(child, ast.stmt):
+                yield child
+            yield from _inside(child)
+
+
+def probe(clone: Path, removals: Sequence[Removal]) -> None:
+    """Write a probe before each statement; the ones of one file from its end upwards."""
+    module = clone / PACKAGE / "_removal_probe.py"
+    module.write_text(PROBE.format(path=str(clone / "probes.txt")), encoding="utf-8")
+    places = defaultdict[str, list[tuple[int, int]]](list)
+    for number, removal in enumerate(removals):
+        node = _found(clone, removal)
+        if node is None:
+            print(f"{number}: no longer there: {removal.path} {removal.function}")
+            continue
+        places[removal.path].append((node.lineno, number))
+    for path, found in places.items():
+        lines = (clone / path).read_text(encoding="utf-8").splitlines(keepends=True)
+        for line, number in sorted(found, reverse=True):
+            text = lines[line - 1]
+            indent = text[: len(text) - len(text.lstrip())]
+            name = "__import__('memory_mesh._removal_probe')._removal_probe.reached"
+            if text.lstrip().startswith("elif"):
+                lines[line - 1] = text.replace("elif ", f"elif {name}({number}) or ", 1)
+            else:
+                lines.insert(line - 1, f"{indent}{name}({number})\n")
+        (clone / path).write_text("".join(lines), encoding="utf-8")
+
+
+def run(clone: Path, removals: Sequence[Removal], probes: Path, only: list[int] | None) -> int:
+    """Five of each package that a test notices, and every one that none notices."""
+    reached = defaultdict[int, set[str]](set)
+    for line in probes.read_text(encoding="utf-8").splitlines():
+        number, _, test = line.partition("\t")
+        reached[int(number)].add(test.partition("::")[0])
+    noticed = defaultdict[str, int](int)
+    missed = 0
+    for number, removal in enumerate(removals):
+        if number not in only if only else noticed[removal.package] >= WANTED:
+            continue
+        begun = time.monotonic()
+        failed = _first_failure(clone, removal, sorted(reached[number] - {""}))
+        noticed[removal.package] += failed is not None
+        missed += failed is None
+        print(
+            f"{number}\t{removal.path}\t{removal.function}\t{len(reached[number])} files\t"
+            f"{failed or 'NOT NOTICED'}\t{time.monotonic() - begun:.0f} s",
+            flush=True,
+        )
+    print(f"noticed {sum(noticed.values())}, not noticed {missed}")
+    return 0
+
+
+def _first_failure(clone: Path, removal: Removal, files: Sequence[str]) -> str | None:
+    """The first test that fails without the statement, files with the smallest first."""
+    path = clone / removal.path
+    whole = path.read_text(encoding="utf-8")
+    node = _found(clone, removal)
+    present = sorted((clone / file for file in files if (clone / file).exists()), key=_weight)
+    if node is None or not present:
+        return None
+    lines = whole.splitlines(keepends=True)
+    first = lines[node.lineno - 1]
+    indent = first[: len(first) - len(first.lstrip())]
+    word = "elif False:\n" + indent + "    pass" if first.lstrip().startswith("elif") else "pass"
+    lines[node.lineno - 1 : node.end_lineno] = [f"{indent}{word}\n"]
+    tests = [file.relative_to(clone).as_posix() for file in present]
+    command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *tests]
+    inside = {**os.environ, "PYTHONPATH": str(clone / "src")}
+    try:
+        path.write_text("".join(lines), encoding="utf-8")
+        done = subprocess.run(
+            command, cwd=clone, env=inside, capture_output=True, text=True, timeout=SECONDS,
+            check=False,
+        )  # fmt: skip
+    except subprocess.TimeoutExpired:
+        return None
+    finally:
+        path.write_text(whole, encoding="utf-8")
+    failed = [line for line in done.stdout.splitlines() if line.startswith(("FAILED", "ERROR"))]
+    return failed[0] if failed else None
+
+
+def _weight(path: Path) -> tuple[bool, int]:
+    return "unit" not in path.parts, path.stat().st_size
+
+
+def _found(clone: Path, removal: Removal) -> ast.stmt | None:
+    path = clone / removal.path
+    if not path.exists():
+        return None
+    for name, node in _statements(path.read_text(encoding="utf-8")):
+        if name == removal.function and ast.unparse(node) == removal.statement:
+            return node
+    return None
+
+
+def _listed() -> list[Removal]:
+    return [Removal(**entry) for entry in json.loads(LIST.read_text(encoding="utf-8"))]
+
+
+if __name__ == "__main__":
+    sys.exit(main())
