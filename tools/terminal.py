@@ -7,8 +7,8 @@ terminal whose writers have gone is at its end while the last of their output is
 import os
 import pty
 import subprocess
-import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 PATIENCE = 60
@@ -24,31 +24,38 @@ def on_terminal(
     typing: bool = False,
 ) -> tuple[int, str]:
     """The code and the output of a command; with `typing` it may read from the terminal too."""
+
+    def run(terminal: int) -> int:
+        return subprocess.call(
+            command,
+            stdin=terminal if typing else subprocess.DEVNULL,
+            stdout=terminal,
+            stderr=terminal,
+            cwd=folder,
+            env=variables,
+            timeout=PATIENCE,
+        )
+
+    return shown(run)
+
+
+def shown(run: Callable[[int], int]) -> tuple[int, str]:
+    """What `run` returns, and all that is printed to the terminal that it is given."""
     ours, theirs = pty.openpty()
-    process = subprocess.Popen(
-        command,
-        stdin=theirs if typing else subprocess.DEVNULL,
-        stdout=theirs,
-        stderr=theirs,
-        cwd=folder,
-        env=variables,
-    )
-    waiting = threading.Thread(target=_mark_the_end, args=(process, theirs))
-    waiting.start()
-    shown = b""
-    while not shown.endswith(_MARK):
-        shown += os.read(ours, _CHUNK)
-    waiting.join()
-    for end in (ours, theirs):
-        os.close(end)
-    return process.returncode, shown.removesuffix(_MARK).decode()
 
+    def marked() -> int:
+        try:
+            return run(theirs)
+        finally:
+            os.write(theirs, _MARK)
 
-def _mark_the_end(process: subprocess.Popen[bytes], terminal: int) -> None:
     try:
-        process.wait(PATIENCE)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()
+        with ThreadPoolExecutor(1) as pool:
+            code = pool.submit(marked)
+            printed = b""
+            while not printed.endswith(_MARK):
+                printed += os.read(ours, _CHUNK)
+            return code.result(), printed.removesuffix(_MARK).decode()
     finally:
-        os.write(terminal, _MARK)
+        for end in (ours, theirs):
+            os.close(end)

@@ -1,17 +1,26 @@
-"""The command line as a user meets it: a real process with a home of its own."""
+"""The command line as a user meets it: a process with a home of its own.
+
+It is forked from one that has loaded the command line, unless its start is what matters: then a
+test asks for `real`, or states variables that only a new interpreter reads.
+"""
 
 import os
 import shlex
 import subprocess
 import sys
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from tools.terminal import on_terminal
+import memory_mesh
+from tests import fork_server
+from tools import terminal
 
 SCRIPT = Path(sys.executable).with_name("memory-mesh")
 MODULE = (sys.executable, "-m", "memory_mesh")
+PACKAGE = Path(memory_mesh.__file__).parent
+PATIENCE = 60
+_READ_BY_INTERPRETER = ("PYTHON", "LC_", "LD_", "FIU_")
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,19 +39,25 @@ class CommandLine:
     home: Path
     start: tuple[str, ...] = MODULE
     variables: Mapping[str, str] = field(default_factory=dict)
+    forks: bool = True
 
     @property
     def store(self) -> Path:
         return self.home / ".local/share/memory-mesh"
 
     def __call__(self, *words: str, stdin: bytes = b"", cwd: Path | None = None) -> Ran:
+        if self.is_forked:
+            code, out, err = fork_server.output_of(
+                self._argv(words), stdin=stdin, cwd=cwd or self.home, variables=self.environment
+            )
+            return Ran(code, out.decode(), err.decode())
         done = subprocess.run(
             [*self.start, *words],
             input=stdin,
             capture_output=True,
             cwd=cwd or self.home,
             env=self.environment,
-            timeout=60,
+            timeout=PATIENCE,
             check=False,
         )
         return Ran(done.returncode, done.stdout.decode(), done.stderr.decode())
@@ -61,8 +76,36 @@ class CommandLine:
 
     def on_terminal(self, *words: str) -> Ran:
         """Run with standard output and standard error on a pseudo-terminal, as one text."""
-        code, shown = on_terminal([*self.start, *words], self.home, self.environment)
+        if self.is_forked:
+            code, shown = terminal.shown(lambda tty: self._on(tty, words))
+        else:
+            command = [*self.start, *words]
+            code, shown = terminal.on_terminal(command, self.home, self.environment)
         return Ran(code, shown.replace("\r\n", "\n"), "")
+
+    @property
+    def real(self) -> "CommandLine":
+        """The same with a new interpreter for each command."""
+        return replace(self, forks=False)
+
+    @property
+    def is_forked(self) -> bool:
+        known = self.start in {MODULE, (str(SCRIPT),)}
+        read = any(name.startswith(_READ_BY_INTERPRETER) for name in self.variables)
+        return self.forks and known and not read
+
+    def _argv(self, words: Sequence[str]) -> list[str]:
+        first = str(SCRIPT) if self.start == (str(SCRIPT),) else str(PACKAGE / "__main__.py")
+        return [first, *words]
+
+    def _on(self, tty: int, words: tuple[str, ...]) -> int:
+        with Path(os.devnull).open("rb") as nothing:
+            return fork_server.run(
+                self._argv(words),
+                streams=(nothing.fileno(), tty, tty),
+                cwd=self.home,
+                variables=self.environment,
+            )
 
     @property
     def environment(self) -> dict[str, str]:

@@ -3,7 +3,6 @@
 import json
 import os
 import signal
-import subprocess
 import sys
 import time
 from collections.abc import Iterator
@@ -15,6 +14,7 @@ from typing import Any
 from memory_mesh.agents import journal
 from memory_mesh.agents.daemon import client, place
 from memory_mesh.sync import MemoryMesh
+from tests import fork_server
 
 HOOK = (sys.executable, "-c", "from memory_mesh.agents.hook.main import main; main()")
 ENOUGH_MS = 60_000  # a budget that a busy machine keeps, where the budget is not the matter
@@ -94,18 +94,16 @@ class Host:
 
     def __call__(self, event: str, *, session: str = "s1", **facts: object) -> Said:
         """Runs one hook and waits until its worker has written everything down."""
-        done = subprocess.run(
-            HOOK,
-            input=self.input(event, session=session, **facts),
-            stdout=subprocess.PIPE,
-            env=self.environment,
+        code, out, _ = fork_server.output_of(
+            [HOOK[0]],
+            stdin=self.input(event, session=session, **facts),
             cwd=self.folder,
-            timeout=PATIENCE,
-            check=False,
+            variables=self.environment,
+            program="memory-mesh-hook",
         )
         self.runs += 1
         self.lines(self.runs)
-        return Said(done.returncode, done.stdout)
+        return Said(code, out)
 
     def prompt(self, text: str = PROMPT, *, session: str = "s1") -> Said:
         return self("UserPromptSubmit", session=session, prompt=text)

@@ -132,3 +132,19 @@ def test_a_revision_is_counted_beside_the_working_tree(tmp_path, capsys):
     assert statement_count.main(["--compare", "HEAD"], tmp_path) == 0
     totals = [line.split() for line in capsys.readouterr().out.splitlines() if "total" in line]
     assert totals == [["total", "1", "3", "3"], ["total", "1", "1", "1"]]
+
+
+def test_more_statements_than_the_ceiling_fail_and_fewer_ask_to_lower_it(tmp_path, capsys):
+    module = tmp_path / "src" / "package" / "module.py"
+    module.parent.mkdir(parents=True)
+    module.write_text('"""Not counted."""\nx = 1\ny = 2\n', encoding="utf-8")
+    said = {}
+    for allowed in (1, 2, 3):
+        settings = f"[tool.memory-mesh]\nstatements = {allowed}\n"
+        (tmp_path / "pyproject.toml").write_text(settings, encoding="utf-8")
+        code = statement_count.main(["--ceiling"], tmp_path)
+        said[allowed] = code, capsys.readouterr()
+    assert [code for code, _ in said.values()] == [1, 0, 0]
+    assert "take 1 out" in said[1][1].err
+    assert "lower `statements` in pyproject.toml to 2" in said[3][1].out
+    assert "lower" not in said[2][1].out

@@ -1,6 +1,6 @@
 """The file's schema: made at the first write, migrated under the lock, checked in each transaction.
 
-Lowest SQLite: 3.35 (FTS5 with the ascii tokenizer, RETURNING not needed, JSON functions built in).
+Lowest SQLite: 3.36 (serialize built in, FTS5 with the ascii tokenizer, RETURNING not needed, JSON).
 """
 
 import sqlite3
@@ -16,7 +16,7 @@ from memory_mesh.errors import StoreError, StoreIsDamaged
 from memory_mesh.policy.writing import audit
 from memory_mesh.process.private import make_file
 
-LOWEST_SQLITE = (3, 35, 0)
+LOWEST_SQLITE = (3, 36, 0)
 NEWEST = 13  # the number of the last migration
 PAGE = 1024  # bytes; an empty table or index takes one page, and most of a small file's are empty
 LARGE_PAGE = 8192  # of a file that has grown: it holds five vectors, of which a small one takes two
@@ -54,6 +54,10 @@ def ensure(db: sqlite3.Connection, path: Path, namespace: str) -> None:
     elif not db.execute("SELECT 1 FROM sqlite_master WHERE name = 'store'").fetchone():
         raise StoreIsDamaged
     db.execute("PRAGMA journal_mode = WAL")  # also where a kill left a rewritten file without
+    if not found:
+        with empty(namespace) as new:
+            new.backup(db)  # one transaction, where the migrations are thirteen
+        return
     migrations.migrate(
         _FOLDER,
         found,
@@ -64,9 +68,7 @@ def ensure(db: sqlite3.Connection, path: Path, namespace: str) -> None:
 
 def grow(db: sqlite3.Connection) -> None:
     """Make the indexes that a grown file needs; inside the transaction that made it grow."""
-    if getattr(db, "knows_grown", False):
-        return
-    if not has_grown(db):
+    if getattr(db, "knows_grown", False) or not has_grown(db):
         return
     if not is_indexed(db):
         make_indexes(db)
@@ -243,17 +245,14 @@ def _statements(script: str) -> list[str]:
 
 @contextmanager
 def empty(namespace: str) -> Iterator[sqlite3.Connection]:
-    """A namespace without memories, for reads of one that does not exist."""
+    """A namespace without memories: what a new file holds, and one that does not exist."""
     db = sqlite3.connect(":memory:", isolation_level=None)
     try:
-        if hasattr(db, "deserialize"):
-            db.deserialize(_blank())
-            db.execute(
-                "UPDATE store SET namespace = ?, head = ?, identity = lower(hex(randomblob(16)))",
-                (namespace, audit.genesis(namespace)),
-            )
-        else:  # of an SQLite before 3.36
-            make(db, namespace)
+        db.deserialize(_blank())
+        db.execute(
+            "UPDATE store SET namespace = ?, head = ?, identity = lower(hex(randomblob(16)))",
+            (namespace, audit.genesis(namespace)),
+        )
         yield db
     finally:
         db.close()
