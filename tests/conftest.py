@@ -19,10 +19,10 @@ from tests.faults.sample import SEED, VARIABLE
 pytest_plugins = ["tests.postgres", "tests.timing"]
 
 # A gate that fails by chance teaches to run it again: there, examples are the same every time.
-_busy = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}  # is no failure
-settings.register_profile("gate", max_examples=50, derandomize=True, **_busy)
-settings.register_profile("everyday", max_examples=50, **_busy)
-settings.register_profile("night", max_examples=1_000, print_blob=True, **_busy)
+_patient = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("gate", _patient, max_examples=50, derandomize=True)
+settings.register_profile("everyday", _patient, max_examples=50)
+settings.register_profile("night", _patient, max_examples=1_000, print_blob=True)
 settings.load_profile(
     os.environ.get("HYPOTHESIS_PROFILE", "gate" if os.environ.get("CI") else "everyday")
 )

@@ -34,7 +34,13 @@ _PACKAGES = (  # without those that need other people's packages
     "agents.hook", "cli", "engines.ledgers.sql", "engines.ledgers.sqlite",
     "flows", "formats", "policy", "process", "verbs",
 )  # fmt: skip
+_READ_BY_INTERPRETER = ("PYTHON", "LC_", "LD_", "FIU_")  # beginnings of variables
 Streams = tuple[int, int, int]
+
+
+def can_run(variables: Mapping[str, str]) -> bool:
+    """Whether a fork does what a new interpreter does in this environment."""
+    return not any(name.startswith(_READ_BY_INTERPRETER) for name in variables)
 
 
 def run(

@@ -20,7 +20,6 @@ SCRIPT = Path(sys.executable).with_name("memory-mesh")
 MODULE = (sys.executable, "-m", "memory_mesh")
 PACKAGE = Path(memory_mesh.__file__).parent
 PATIENCE = 60
-_READ_BY_INTERPRETER = ("PYTHON", "LC_", "LD_", "FIU_")
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,8 +90,7 @@ class CommandLine:
     @property
     def is_forked(self) -> bool:
         known = self.start in {MODULE, (str(SCRIPT),)}
-        read = any(name.startswith(_READ_BY_INTERPRETER) for name in self.variables)
-        return self.forks and known and not read
+        return self.forks and known and fork_server.can_run(self.variables)
 
     def _argv(self, words: Sequence[str]) -> list[str]:
         first = str(SCRIPT) if self.start == (str(SCRIPT),) else str(PACKAGE / "__main__.py")
