@@ -35,11 +35,12 @@ class Server:
     url: str
     port: int
     requests: list[Request]
+    answered: list[Request]  # whose replies are sent
 
 
 @contextmanager
 def serve(answer: Callable[[Request], Reply]) -> Iterator[Server]:
-    requests = list[Request]()
+    requests, answered = list[Request](), list[Request]()
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
@@ -55,6 +56,7 @@ def serve(answer: Callable[[Request], Reply]) -> Iterator[Server]:
             )
             requests.append(request)
             self._send(answer(request))
+            answered.append(request)
 
         do_POST = do_DELETE = do_GET  # noqa: N815  # the names that http.server wants
 
@@ -80,7 +82,7 @@ def serve(answer: Callable[[Request], Reply]) -> Iterator[Server]:
     thread.start()
     try:
         port = server.server_address[1]
-        yield Server(f"http://127.0.0.1:{port}", port, requests)
+        yield Server(f"http://127.0.0.1:{port}", port, requests, answered)
     finally:
         server.shutdown()
         thread.join()

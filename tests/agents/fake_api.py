@@ -2,8 +2,7 @@
 
 import json
 import threading
-import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
@@ -44,9 +43,11 @@ class Recorded:
 class FakeApi:
     """Answers each turn of a conversation from a script and records what was asked."""
 
-    def __init__(self, script: Sequence[str | ToolUse] = (), *, seconds: float = 0) -> None:
-        """Start to answer on a free port, each turn after so many seconds."""
-        self.seconds = seconds
+    def __init__(
+        self, script: Sequence[str | ToolUse] = (), *, after: Callable[[], object] = bool
+    ) -> None:
+        """Start to answer on a free port, each turn once `after` has returned."""
+        self.after = after
         self.requests: list[Recorded] = []
         self._script = list(script)
         self._lock = threading.Lock()
@@ -111,7 +112,7 @@ def _handler_of(api: FakeApi) -> type[BaseHTTPRequestHandler]:
                 self._send(b'{"input_tokens": 10}', "application/json")
                 return
             says = api.answer(self.path, body)
-            time.sleep(api.seconds)
+            api.after()
             if body.get("stream"):
                 self._send(_streamed(says, str(body.get("model"))), "text/event-stream")
             else:

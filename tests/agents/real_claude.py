@@ -4,7 +4,7 @@ import json
 import os
 import subprocess
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +15,7 @@ from memory_mesh.model import Memory
 from memory_mesh.sync import MemoryMesh
 from tests.agents.fake_api import FakeApi, Recorded, ToolUse
 from tests.surface.command import SCRIPT
+from tests.until import until
 
 ROOT = Path(__file__).resolve().parents[2]
 TOOLS = ROOT / ".ci" / "tools" / "node"
@@ -99,10 +100,14 @@ class RealClaude:
         return self._run([str(self.binary), *words], {"ANTHROPIC_BASE_URL": api})
 
     def ask(
-        self, prompt: str, *words: str, script: Sequence[str | ToolUse] = (), seconds: float = 0
+        self,
+        prompt: str,
+        *words: str,
+        script: Sequence[str | ToolUse] = (),
+        after: Callable[[], object] = bool,
     ) -> Session:
-        """Run one session with one prompt; the model thinks for so many seconds."""
-        with FakeApi(script, seconds=seconds) as api:
+        """Run one session with one prompt; the model thinks until `after` has returned."""
+        with FakeApi(script, after=after) as api:
             out = self._run(
                 [str(self.binary), "-p", prompt, "--output-format", "json", *words],
                 {"ANTHROPIC_BASE_URL": api.url},
@@ -134,6 +139,10 @@ class RealClaude:
         """What hooks and server wrote into their log, for a failed test."""
         path = self.store / "agents/log.jsonl"
         return path.read_text() if path.is_file() else "There is no log of hooks."
+
+    def until_captured(self) -> None:
+        """Wait until what the prompt says is in the store: the model may be faster."""
+        until(lambda: '"what":"capture"' in self.log().replace(" ", ""), self.log())
 
     def close(self) -> None:
         """End the daemon of this store, and wait for whatever still writes into this home."""

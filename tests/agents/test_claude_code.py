@@ -50,12 +50,12 @@ def test_claude_code_lists_the_plugin_as_installed_and_enabled(agent):
 
 
 def test_what_one_session_stores_is_in_the_first_request_of_the_next(binary, tmp_path):
-    report = remembering.rounds(tmp_path, binary, count=5, seed=SEED, patient=True)
+    report = remembering.rounds(tmp_path, binary, count=2, seed=SEED, patient=True)
     report.holds()
-    assert report.figures["rounds"] == 5
-    assert report.figures["our tools in the first request"] == 5
-    assert report.figures["recalled in the first request"] == 5
-    assert report.figures["not given again to a resumed session"] == 5
+    assert report.figures["rounds"] == 2
+    assert report.figures["our tools in the first request"] == 2
+    assert report.figures["recalled in the first request"] == 2
+    assert report.figures["not given again to a resumed session"] == 2
 
 
 def test_a_running_claude_code_leaves_an_undo_byte_equal(agent):
@@ -83,7 +83,8 @@ def test_the_models_own_guess_stored_by_the_tool_is_not_the_users_word(agent):
 def test_what_stands_in_the_prompt_and_is_stored_by_the_tool_is_the_users_word(agent):
     words = "The cat of the office is called Felix"
     store = ToolUse(f"{remembering.TOOL}memory_store", {"content": words})
-    agent.ask(f"Please note: {words}", "--allowedTools", store.tool, script=[store], seconds=3)
+    allowed = ("--allowedTools", store.tool)
+    agent.ask(f"Please note: {words}", *allowed, script=[store], after=agent.until_captured)
     assert agent.stored("Felix").source.kind.value.startswith("user")
 
 

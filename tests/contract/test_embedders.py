@@ -1,6 +1,7 @@
 """Every embedder keeps the promises of the contract, with the vectors of a real model."""
 
 from collections.abc import Iterator
+from functools import cache
 
 import pytest
 
@@ -9,6 +10,7 @@ from memory_mesh.engines.embedders.fastembed import FastembedEmbedder
 from memory_mesh.engines.embedders.onnx import OnnxEmbedder
 from memory_mesh.engines.embedders.services import HttpEmbedder
 from memory_mesh.engines.embedders.static import StaticEmbedder
+from memory_mesh.engines.http.client import Limits
 from memory_mesh.ports import Embedder
 from memory_mesh.testing import EmbedderContract, FrozenClock
 from memory_mesh.testing.embedder_contract import closeness
@@ -16,11 +18,28 @@ from tests.embedding import BASES, model_folder, provider, real_embedder, static
 from tests.servers import serve
 
 
+@cache
+def _onnx() -> OnnxEmbedder:
+    return OnnxEmbedder(model_folder())
+
+
+def _local() -> OnnxEmbedder:
+    """The local model, not used before; its files are read once."""
+    made = OnnxEmbedder(model_folder())
+    made._model = _onnx()._loaded()
+    return made
+
+
+@cache
+def _fastembed() -> FastembedEmbedder:
+    return FastembedEmbedder("sentence-transformers/all-MiniLM-L6-v2", folder=model_folder())
+
+
 class TestOnnxEmbedder(EmbedderContract):
     """The local model."""
 
     def open_embedder(self) -> Embedder:
-        return OnnxEmbedder(model_folder())
+        return _local()
 
     @pytest.mark.req("R-000-197")
     def test_the_default_model_is_minilm_and_needs_no_key(self, embedder):
@@ -64,7 +83,9 @@ class TestFastembedEmbedder(EmbedderContract):
 
     def open_embedder(self) -> Embedder:
         name = "sentence-transformers/all-MiniLM-L6-v2"
-        return FastembedEmbedder(name, folder=model_folder())
+        made = FastembedEmbedder(name, folder=model_folder())
+        made._engine = _fastembed()._loaded()
+        return made
 
 
 class _Service(EmbedderContract):
@@ -105,6 +126,7 @@ class TestChain(EmbedderContract):
     """The local model behind a primary that is down."""
 
     def open_embedder(self) -> Embedder:
-        primary = HttpEmbedder("ollama", base_url="http://127.0.0.1:9")  # nobody listens there
-        local = OnnxEmbedder(model_folder())
-        return Chain({"ollama all-minilm": primary, "local all-MiniLM-L6-v2": local}, FrozenClock())
+        nobody = "http://127.0.0.1:9"
+        primary = HttpEmbedder("ollama", base_url=nobody, limits=Limits(attempts=1))
+        embedders: dict[str, Embedder] = {"ollama all-minilm": primary}
+        return Chain(embedders | {"local all-MiniLM-L6-v2": _local()}, FrozenClock())

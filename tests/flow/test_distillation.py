@@ -1,12 +1,13 @@
 """The distillation cycle: what failed becomes a lesson once, however often and wherever it runs."""
 
-import time
 from datetime import timedelta
 
 import pytest
 
 from memory_mesh.model import Channel, Scope, SourceKind, Status
+from memory_mesh.model.learning import LessonBlock
 from memory_mesh.sync import MemoryMesh
+from tests.effort import effort
 
 FAILURE = {
     "status": "error",
@@ -283,7 +284,8 @@ def test_blank_lines_without_end_cost_no_more_than_words(mesh):
     mesh.add(
         f"TimeoutError in this log:\n```\n{blank}\n```\n. Always rotate logs.", {"status": "error"}
     )
-    started = time.perf_counter()
-    (block,) = mesh.distill().learned
+    learned: list[LessonBlock] = []
+    spent = effort(lambda: learned.extend(mesh.distill().learned))
+    (block,) = learned
     assert block.preventative_rule == "Always rotate logs."
-    assert time.perf_counter() - started < 10  # it was a minute
+    assert spent < 1_500  # it was a minute

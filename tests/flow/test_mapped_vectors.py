@@ -37,7 +37,7 @@ from tests.faults.vector_files import (
 )
 
 ROOT = Path(__file__).resolve().parents[2]
-TEXTS = 2_200
+TEXTS, SUITE_TEXTS = 2_200, 2_100
 _READS_ONLY = """
 import sys
 from pathlib import Path
@@ -60,6 +60,26 @@ def grown(tmp_path_factory):
     nearest(folder, vector("the first search makes the file"))
     assert header(folder).rows == TEXTS
     return folder
+
+
+@pytest.fixture(scope="module")
+def before_a_search(tmp_path_factory):
+    """A store as the suite of faults fills one; no file has its vectors yet."""
+    folder = tmp_path_factory.mktemp("suite") / "store"
+    filled(folder, SUITE_TEXTS)
+    return folder
+
+
+@pytest.fixture
+def _filled_once(before_a_search, monkeypatch):
+    """The suite gets a copy of one store, not a new one for each of its parts."""
+
+    def copied(folder, texts):
+        assert texts == SUITE_TEXTS
+        shutil.copytree(before_a_search, folder)
+        return database(folder)
+
+    monkeypatch.setattr(suite, "filled", copied)
 
 
 @pytest.fixture
@@ -193,20 +213,24 @@ def test_the_nearest_among_given_vectors_are_those_of_the_ledger(store):
     ledger.close()
 
 
+@pytest.mark.usefixtures("_filled_once")
 def test_many_processes_find_what_they_wrote(tmp_path):
-    report = suite.read_your_writes(tmp_path / "s", processes=4, rounds=60, seed=1)
+    report = suite.read_your_writes(tmp_path / "s", processes=4, rounds=40, seed=1)
     report.holds()
-    assert report.figures["acknowledged"] == 60
+    assert report.figures["acknowledged"] == 40
 
 
+@pytest.mark.usefixtures("_filled_once")
 def test_a_file_that_is_cut_or_deleted_is_made_anew(tmp_path):
     suite.cut_or_deleted(tmp_path / "s", rounds=10, seed=2).holds()
 
 
+@pytest.mark.usefixtures("_filled_once")
 def test_a_flipped_bit_is_found_and_makes_nothing_wrong(tmp_path):
     suite.flipped(tmp_path / "s", rounds=3, seed=3).holds()
 
 
+@pytest.mark.usefixtures("_filled_once")
 def test_a_kill_while_the_file_is_made_leaves_a_right_one(tmp_path):
     suite.killed_fills(tmp_path / "s", rounds=2, seed=4).holds()
 
@@ -231,8 +255,8 @@ def test_searches_leave_no_file_open(store):
     ledger.close()
 
 
-def test_the_file_of_another_store_is_not_believed(store, tmp_path):
-    filled(tmp_path / "other", TEXTS)
+def test_the_file_of_another_store_is_not_believed(store, before_a_search, tmp_path):
+    shutil.copytree(before_a_search, tmp_path / "other")
     nearest(tmp_path / "other", vector("x"))
     shutil.copyfile(vector_path(tmp_path / "other"), vector_path(store))
     assert right(store)

@@ -7,7 +7,7 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from hashlib import sha256
 from pathlib import Path
@@ -27,6 +27,7 @@ from memory_mesh.sync import MemoryMesh
 from tests.embedding import shaped
 from tests.postgres import SECRET, Server
 from tests.servers import Reply, Request, serve
+from tests.until import has_taken_signals, times_slept, until
 
 LONG, FIRST = 20, 17  # texts, and how many of them are embedded together
 PATIENCE = 60.0
@@ -88,13 +89,6 @@ def _process(database: str, *options: str) -> Iterator[subprocess.Popen[bytes]]:
             process.kill()
 
 
-def _until(holds: Callable[[], object]) -> None:
-    end = time.monotonic() + PATIENCE
-    while not holds():
-        assert time.monotonic() < end, "it never happened"
-        time.sleep(0.05)
-
-
 def _once(database: str, namespace: str = "default", dead_after: float = 30.0) -> worker.Worked:
     with MemoryMesh(database, namespace=namespace) as mesh:
         return worker.run(mesh, once=True, dead_after=dead_after)
@@ -122,7 +116,7 @@ def test_a_killed_worker_s_job_is_finished_by_another(database: str, service: Se
     _fill(database)
     service.wait_at = "text 19"
     with _process(database) as process:
-        _until(service.waits.is_set)  # the first slice is committed, the second is being made
+        until(service.waits.is_set)  # the first slice is committed, the second is being made
         process.kill()
     assert process.returncode == -signal.SIGKILL
     before = len(service.asked)
@@ -130,7 +124,7 @@ def test_a_killed_worker_s_job_is_finished_by_another(database: str, service: Se
     service.goes_on.set()
     assert _once(database).done == 0  # it may still be alive
     assert ("embed-pending", "runs") in _queue(database)
-    _until(lambda: _once(database, dead_after=1.0).done)
+    until(lambda: _once(database, dead_after=1.0).done)
     assert _queue(database) == set()
     assert _embedded(database) == LONG
     texts = [text for text in service.asked[before:] if text.startswith("text")]
@@ -144,9 +138,10 @@ def test_ctrl_c_ends_a_worker_after_the_slice_that_it_is_at(
     _fill(database)
     service.wait_at = "text 00"
     with _process(database, "--json") as process:
-        _until(service.waits.is_set)
+        until(service.waits.is_set)
+        slept = times_slept(process.pid)
         process.send_signal(signal.SIGINT)
-        time.sleep(0.2)  # the signal comes before the answer
+        until(lambda: has_taken_signals(process.pid, slept))  # before the answer comes
         service.goes_on.set()
         out, _ = process.communicate(timeout=PATIENCE)
     assert process.returncode == 0
@@ -180,11 +175,11 @@ def test_a_worker_finds_what_changed_and_what_was_left_behind_by_itself(
         _process(database, "--every", "1", "--concurrency", "2") as process,
         _owner(postgres, database) as db,
     ):
-        _until(lambda: db.execute("SELECT 1 FROM procrastinate_workers").fetchone())
+        until(lambda: db.execute("SELECT 1 FROM procrastinate_workers").fetchone())
         db.execute(_LEFT_BEHIND)
         _fill(database)  # both after the look with which a worker begins
-        _until(lambda: any(text.startswith("text 19") for text in service.asked))
-        _until(lambda: _queue(database) == set())
+        until(lambda: any(text.startswith("text 19") for text in service.asked))
+        until(lambda: _queue(database) == set())
         assert process.poll() is None
     assert _embedded(database) == LONG
 
@@ -235,9 +230,9 @@ def test_a_job_that_fails_is_tried_again_later_and_others_go_first(
         assert job.not_before is not None
         assert (job.failure or "").startswith("EmbeddingError: ")
     assert (_once(database).done, _queue(database)) == (2, {("embed-pending", "waits")})
-    _until(lambda: _once(database).retried)
+    until(lambda: _once(database).retried)
     service.refuses = False
-    _until(lambda: _once(database).done)
+    until(lambda: _once(database).done)
     assert _queue(database) == set()
     assert _embedded(database) == LONG
 

@@ -14,7 +14,7 @@ import pytest
 
 from memory_mesh.cli.main import run
 from memory_mesh.engines.ledgers.postgres.setup import all_namespaces
-from memory_mesh.engines.queues import lasting
+from memory_mesh.engines.queues import lasting, running
 from memory_mesh.engines.queues.queue import JobQueue
 from memory_mesh.engines.queues.running import JobWorker, Pace, Tell
 from memory_mesh.errors import StoreIsAway
@@ -22,6 +22,17 @@ from memory_mesh.sync import MemoryMesh
 from tests.postgres import APP, SECRET, Server
 
 PATIENCE = 60.0
+# The command, which looks more often and sooner whether its server is there.
+EAGER = """
+import sys
+from memory_mesh.cli.main import run
+from memory_mesh.engines.queues import lasting, queue
+queue.CONNECT_SECONDS = 5.0
+from memory_mesh.engines.queues import running
+running.CONNECT_SECONDS = 5.0
+lasting.FIRST, lasting.LONGEST = 0.1, 1
+sys.exit(run(sys.argv[1:]))
+"""
 WAITS, WORKS, AGAIN = "waiting for it", "Working for", "working again"
 
 
@@ -51,7 +62,7 @@ def test_a_worker_waits_for_its_server_and_can_be_stopped_meanwhile(
 ) -> None:
     url = server.url(server.database(), APP)
     server.kill()
-    words = [sys.executable, "-m", "memory_mesh", "--store", url, "worker", "--every", "1"]
+    words = [sys.executable, "-c", EAGER, "--store", url, "worker", "--every", "1"]
     said = tmp_path / "said.txt"
     with (
         said.open("wb") as file,
@@ -80,7 +91,10 @@ def test_a_worker_waits_for_its_server_and_can_be_stopped_meanwhile(
     ]
 
 
-def test_the_job_that_was_done_when_the_server_died_is_done_later(server: Server) -> None:
+def test_the_job_that_was_done_when_the_server_died_is_done_later(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(running, "CONNECT_SECONDS", 2.0)  # then a worker knows that it is away
     url = server.url(server.database(), APP)
     seen: Counter[str] = Counter()
     workers: list[JobWorker] = []

@@ -172,7 +172,10 @@ def test_one_that_fails_leaves_what_stands_above_what_as_well(tmp_path, limit):
 
 
 def test_one_that_is_slow_is_given_up_and_not_asked_for_a_while(tmp_path):
-    with reranked(tmp_path, lambda _: Reply(b"{}", wait=1), reranker_timeout=0.1) as (mesh, server):
+    with reranked(tmp_path, lambda _: Reply(b"{}", wait=60), reranker_timeout=0.1) as (
+        mesh,
+        server,
+    ):
         mesh.add_many(TEAS)
         before = usual(mesh)
         first, second = mesh.search(QUESTION), mesh.search(QUESTION)

@@ -2,7 +2,6 @@
 
 import signal
 import subprocess
-import time
 
 import pytest
 
@@ -10,6 +9,7 @@ from memory_mesh.engines.ledgers.sqlite.keeping import copying
 from memory_mesh.process import moved
 from memory_mesh.process.locks import locked
 from tests.surface.command import CommandLine
+from tests.until import until, waits_in_line
 
 NAMES = ["alpha", "beta", "default", "user.ann"]
 
@@ -43,12 +43,14 @@ def test_verify_and_upkeep_begin_after_a_namespace(many: CommandLine) -> None:
 
 
 def test_an_interrupted_upkeep_says_how_to_go_on(many: CommandLine) -> None:
-    with locked(copying.place(many.store, "default").with_suffix(".lock")):
+    third = copying.place(many.store, "default").with_suffix(".lock")
+    patient = many.environment | {"MEMORY_MESH_LOCK_WAIT_SECONDS": "60"}
+    with locked(third):
         words = [*many.start, "upkeep", "--all", "--rebuild-terms"]
         process = subprocess.Popen(
-            words, cwd=many.home, env=many.environment, stdout=-1, stderr=-1, text=True
+            words, cwd=many.home, env=patient, stdout=-1, stderr=-1, text=True
         )
-        time.sleep(4)  # it waits ten seconds for the third namespace
+        until(lambda: waits_in_line(third))
         process.send_signal(signal.SIGINT)
         _, said = process.communicate(timeout=30)
     assert process.returncode == 130

@@ -3,7 +3,6 @@
 import json
 import signal
 import subprocess
-import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,6 +11,7 @@ import pytest
 from memory_mesh.engines.ledgers.sqlite.keeping import copying
 from memory_mesh.process.locks import locked
 from tests.surface.command import CommandLine
+from tests.until import until, waits_in_line
 
 
 def test_every_step_from_the_model_to_static_vectors_and_back(
@@ -54,12 +54,13 @@ def test_an_interrupted_step_says_how_to_go_on(cli: CommandLine, model_folder: P
     meaning = replace(cli, variables=static)
     meaning("store", "The user prefers dark themes")
     meaning("upkeep")
-    with locked(copying.place(cli.store, "default").with_suffix(".lock")):
+    lock = copying.place(cli.store, "default").with_suffix(".lock")
+    with locked(lock):
         process = subprocess.Popen(
             [*cli.start, "reembed", "start", "--embedder", "local", "--model-dir", "new model"],
             cwd=cli.home, env=meaning.environment, stdout=-1, stderr=-1, text=True,
         )  # fmt: skip
-        time.sleep(4)  # it waits for the lock
+        until(lambda: waits_in_line(lock))
         process.send_signal(signal.SIGINT)
         _, said = process.communicate(timeout=30)
     again = "memory-mesh reembed start --embedder local --model-dir 'new model'"

@@ -6,15 +6,15 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from memory_mesh.agents.daemon import client
+from memory_mesh.agents.daemon import client, place
 from tests.surface.command import CommandLine, Ran
 from tests.surface.daemons import Place, in_a_home, lives
+from tests.until import is_locked, until
 
 NOBODY = 65_534
 only_root = pytest.mark.skipif(os.getuid() != 0, reason="only root can become another user")
@@ -79,12 +79,13 @@ def test_no_other_one_serves_after_a_stop_because_it_waited_in_line(here: Place)
     os.kill(pid, signal.SIGSTOP)  # as one that is still loading, or on a busy machine
     words = [sys.executable, "-m", "memory_mesh", "daemon", "run"]
     with subprocess.Popen(words, env=here.environment, stderr=subprocess.PIPE) as waiting:
-        time.sleep(3)  # it got no answer, and waits ten seconds for the lock
+        # It got no answer, and waits ten seconds for the lock.
+        until(lambda: is_locked(Path(f"{place.lock_path(here.store)}.next")))
         os.kill(pid, signal.SIGCONT)
-        time.sleep(1)
+        assert here.pid() == pid
         assert f"process {pid}" in daemon(here, "stop").out
         try:
-            assert waiting.wait(15) == 1
+            assert waiting.wait(60) == 1
         finally:
             waiting.kill()
     assert here.refused() == "not there"

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import httpx
@@ -14,6 +15,7 @@ import yaml
 
 from memory_mesh.sync import MemoryMesh
 from tests.agents.fake_openai import FakeOpenAI, fake_openai
+from tests.until import until
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples"
@@ -179,6 +181,10 @@ def nightly(environment: dict[str, str], *words: str) -> subprocess.CompletedPro
     return run(["sh", script, *words], environment, Path(environment["HOME"]))
 
 
+def _is_later_than(second: int) -> bool:
+    return int(time.time()) > second
+
+
 def test_every_night_a_store_is_looked_after_and_old_backups_go(
     environment: dict[str, str], tmp_path: Path
 ) -> None:
@@ -188,7 +194,8 @@ def test_every_night_a_store_is_looked_after_and_old_backups_go(
     for _ in range(2):
         done = nightly(environment, str(backups), "1")
         assert (done.returncode, done.stderr) == (0, "")
-        time.sleep(1)  # backups are named by the second
+        ended = int(time.time())
+        until(partial(_is_later_than, ended))  # backups are named by the second
     [kept] = backups.iterdir()
     with MemoryMesh(db_dir=tmp_path / "store", embedder="none") as mesh:
         mesh.add("The store goes on while it is looked after")

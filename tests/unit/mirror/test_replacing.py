@@ -9,6 +9,7 @@ from memory_mesh.errors import InvalidInput
 from memory_mesh.mirror import replacing
 from memory_mesh.mirror.scan import hashed
 from memory_mesh.process.durable_files import append_locked, exchanged
+from tests.until import until, waits_in_line
 
 
 @pytest.fixture
@@ -70,7 +71,8 @@ def test_nobody_of_ours_appends_to_a_draft_that_is_taken_back(file, monkeypatch)
         if not appender:
             thread = threading.Thread(target=append_locked, args=(file, b" + appended"))
             thread.start()
-            thread.join(0.3)  # it waits, or has written to what is taken back
+            # It waits, or has written to what is taken back.
+            until(lambda: waits_in_line(file) or not thread.is_alive())
             appender.append(thread)
         return done
 

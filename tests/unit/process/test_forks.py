@@ -11,9 +11,9 @@ from memory_mesh.process import forks
 from tests.faults.processes import Child
 
 _SLOW = """
-import threading, time
+import threading
 threading.main_thread().importing.set()
-time.sleep(0.5)
+threading.main_thread().forking.wait(60)
 import json.scanner
 value = 7
 """
@@ -25,8 +25,18 @@ def test_a_child_can_import_what_another_thread_was_importing(
 ) -> None:
     (tmp_path / "imported_slowly.py").write_text(_SLOW)
     monkeypatch.syspath_prepend(tmp_path)
-    importing = threading.Event()
+    importing, forking = threading.Event(), threading.Event()
     monkeypatch.setattr(threading.main_thread(), "importing", importing, raising=False)
+    monkeypatch.setattr(threading.main_thread(), "forking", forking, raising=False)
+    imported_elsewhere = forks._imported_elsewhere
+
+    def looks() -> bool:
+        found = imported_elsewhere()
+        if found:  # the fork waits for the import
+            forking.set()
+        return found
+
+    monkeypatch.setattr(forks, "_imported_elsewhere", looks)
     thread = threading.Thread(target=importlib.import_module, args=("imported_slowly",))
     thread.start()
     assert importing.wait(20)

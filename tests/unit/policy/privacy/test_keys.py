@@ -14,11 +14,11 @@ from memory_mesh.errors import InvalidInput, StoreError, StoreIsFull
 from memory_mesh.process.keys import KEY_FOLDER, KeyFile, key_folder, key_for
 
 RACE = """
-import sys, time
+import sys
 from pathlib import Path
 from memory_mesh.process.keys import key_for
-while time.time() < float(sys.argv[2]):
-    pass
+print("ready", flush=True)
+sys.stdin.read()  # ends for all of them at once
 print(key_for(Path(sys.argv[1])).hex())
 """
 
@@ -111,19 +111,23 @@ def test_a_file_system_without_links_gets_its_files_too(store, monkeypatch):
 
 
 def test_processes_that_start_at_once_agree(store, tmp_path):
-    import time
-
-    start = str(time.time() + 1.5)
+    start, held = os.pipe()
     environment = os.environ | {KEY_FOLDER: str(tmp_path / "keys")}
     children = [
         subprocess.Popen(
-            [sys.executable, "-c", RACE, str(store), start],
+            [sys.executable, "-c", RACE, str(store)],
+            stdin=start,
             stdout=subprocess.PIPE,
             text=True,
             env=environment,
         )
         for _ in range(6)
     ]
+    for child in children:
+        assert child.stdout is not None
+        assert child.stdout.readline() == "ready\n"
+    os.close(start)
+    os.close(held)
     answers = {child.communicate()[0].strip() for child in children}
     assert len(answers) == 1
     assert len(answers.pop()) == 64

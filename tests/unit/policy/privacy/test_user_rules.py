@@ -1,11 +1,10 @@
 """A user's rules are checked when they are read, and then tried before ours."""
 
-import time
-
 import pytest
 
 from memory_mesh.errors import InvalidInput
 from memory_mesh.policy.privacy import Redactor, Rule, user_rules
+from tests.effort import effort
 
 TICKET = {"name": "ticket", "pattern": r"ACME-\d{4,8}"}
 
@@ -62,9 +61,7 @@ def test_a_rule_needs_a_name(name):
 
 def test_a_greedy_pattern_takes_linear_time():
     (rule,) = user_rules({"greedy": r"(a+)+b"})
-    start = time.process_time()
-    redactor(rule).text("a" * 50_000)
-    assert time.process_time() - start < 2
+    assert effort(lambda: redactor(rule).text("a" * 50_000)) < 100
 
 
 def test_a_rule_may_find_by_other_means_than_a_pattern():

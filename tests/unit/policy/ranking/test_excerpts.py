@@ -1,9 +1,9 @@
-import time
 from itertools import pairwise
 
 import pytest
 
 from memory_mesh.policy.ranking import excerpts
+from tests.effort import effort
 
 LONG = "word " * 130  # a part of its own
 
@@ -31,6 +31,5 @@ def test_a_text_of_one_part_has_no_part(text):
 
 @pytest.mark.parametrize("unit", [" ", "\n", "a\n", "  \n", "a ", "a\n\n"])
 def test_hostile_text_costs_no_more_than_its_length(unit):
-    start = time.process_time()
-    excerpts.best((unit * 100_000)[:100_000], ["a"])
-    assert time.process_time() - start < 1
+    hostile = (unit * 100_000)[:100_000]
+    assert effort(lambda: excerpts.best(hostile, ["a"])) < 500

@@ -1,4 +1,3 @@
-import time
 from datetime import UTC, datetime
 
 import pytest
@@ -6,6 +5,7 @@ from hypothesis import given, settings, strategies as st
 
 from memory_mesh.policy.ranking import question
 from memory_mesh.policy.text import analyze
+from tests.effort import effort
 
 NOW = datetime(2026, 5, 20, 12, tzinfo=UTC)
 
@@ -156,10 +156,9 @@ HOSTILE = ['"', "'", "`", "'a", " 'a", 'a"b', "`a ", "A", "-", "a_", "::", ".", 
 
 @pytest.mark.parametrize("part", HOSTILE)
 def test_hostile_questions_are_read_in_linear_time(part):
-    start = time.process_time()
-    found = question.identifiers(part * (200_000 // len(part)))
-    assert time.process_time() - start < 5  # a quadratic pattern takes minutes
-    assert len(found) <= question.MAX_IDENTIFIERS
+    hostile = part * (200_000 // len(part))
+    assert effort(lambda: question.identifiers(hostile)) < 600  # a quadratic pattern takes minutes
+    assert len(question.identifiers(hostile)) <= question.MAX_IDENTIFIERS
 
 
 @settings(max_examples=200, deadline=None)

@@ -3,13 +3,13 @@
 import re
 import subprocess
 import sys
-from time import process_time
 
 import pytest
 
 from memory_mesh.errors import InvalidInput
 from memory_mesh.policy.privacy import Redactor
 from memory_mesh.policy.scrub import IN_MESH, Form, Scrubbed, Settings, chunks_of, form_of, scrub
+from tests.effort import effort
 
 HEAVY = ("markdown_it", "selectolax", "semantic_text_splitter")
 
@@ -101,19 +101,16 @@ def test_plain_facts_load_no_parser():
 
 
 @pytest.mark.parametrize(
-    ("text", "milliseconds"),
+    ("text", "most"),
     [
-        ("The deploy of billing runs on port 8443 and must not use TLS 1.0", 1),
-        ("# Deploy\n\nNever on **Friday**.\n\n- run the `tests`\n- tag it\n\n" * 16, 50),
+        ("The deploy of billing runs on port 8443 and must not use TLS 1.0", 0.2),
+        ("# Deploy\n\nNever on **Friday**.\n\n- run the `tests`\n- tag it\n\n" * 16, 15),
     ],
     ids=["a fact", "a kilobyte of Markdown"],
 )
-def test_scrubbing_is_quick(text, milliseconds):
+def test_scrubbing_is_quick(text, most):
     scrub(text, IN_MESH)
-    started = process_time()
-    for _ in range(20):
-        scrub(text, IN_MESH)
-    assert (process_time() - started) / 20 * 1_000 < milliseconds
+    assert effort(lambda: [scrub(text, IN_MESH) for _ in range(20)]) / 20 < most
 
 
 @pytest.mark.parametrize(
@@ -135,9 +132,7 @@ def test_scrubbing_is_quick(text, milliseconds):
 )
 @pytest.mark.parametrize("form", [None, Form.DOCUMENT])
 def test_no_text_is_slow(hostile, form):
-    started = process_time()
-    scrub(hostile, IN_MESH, form=form)
-    assert process_time() - started < 5
+    assert effort(lambda: scrub(hostile, IN_MESH, form=form)) < 1_000
 
 
 def test_what_two_blocks_show_together_goes_and_both_stay_what_they_are():

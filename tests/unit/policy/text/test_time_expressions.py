@@ -3,7 +3,6 @@
 import json
 import subprocess
 import sys
-import time
 from datetime import UTC, date, datetime, timedelta, timezone
 from pathlib import Path
 
@@ -11,6 +10,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from memory_mesh.policy.text.time_expressions import MAX_CHARS_READ, Period, read
+from tests.effort import effort
 
 NOW = datetime(2026, 6, 17, 21, tzinfo=UTC)  # a Wednesday
 SETS = Path(__file__).parents[4] / "bench" / "sets"
@@ -328,28 +328,17 @@ def test_hostile_text_costs_time_in_proportion_to_its_length(piece: str):
     def cost(length: int) -> float:
         text = (piece * length)[:length] + " today"
         read(text, NOW)
-        best = 9.0
-        for _ in range(3):
-            begun = time.process_time()
-            read(text, NOW)
-            best = min(best, time.process_time() - begun)
-        return best
+        return min(effort(lambda: read(text, NOW)) for _ in range(3))
 
-    short, long = cost(MAX_CHARS_READ // 4), cost(MAX_CHARS_READ - 10)
-    assert long < 10 * short + 0.01
-    assert long < 0.2
+    short, long = cost(MAX_CHARS_READ // 16), cost(MAX_CHARS_READ - 10)
+    assert long < 100 * short + 2  # with the square of its length: 256 times as much
+    assert long < 70
 
 
 def test_a_question_without_a_word_of_time_is_told_at_once():
     asked = "What did the team decide about the gateway and its certificates?"
     read(asked, NOW)
-    best = 9.0
-    for _ in range(20):
-        begun = time.process_time()
-        for _ in range(100):
-            read(asked, NOW)
-        best = min(best, (time.process_time() - begun) / 100)
-    assert best < 40e-6
+    assert effort(lambda: [read(asked, NOW) for _ in range(1_000)]) < 20
 
 
 def test_nothing_is_loaded_for_a_question_without_a_word_of_time():
