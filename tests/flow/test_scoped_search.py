@@ -7,7 +7,7 @@ from datetime import timedelta
 
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from memory_mesh import safekeeping
 from memory_mesh.engines.ledgers.sql import lenses, visibility
@@ -36,7 +36,6 @@ def test_questions_and_lenses(tmp_path):
     scoped_search.questions_and_lenses(tmp_path, memories=3_000, questions=200, seed=1).holds()
 
 
-@settings(max_examples=200, deadline=None)
 @given(st.lists(SCOPES, max_size=30), SCOPES, ACROSS)
 def test_a_lens_has_the_audiences_whose_memories_it_sees(stored, reader, across):
     lens = Lens(NOW, reader, across)

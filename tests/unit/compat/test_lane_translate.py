@@ -4,7 +4,7 @@ import json
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from memory_mesh.compat.lane import entities, tags as lane_tags, translate, translate as words
 from memory_mesh.errors import InvalidInput
@@ -178,7 +178,6 @@ def test_what_is_no_slug_is_refused(bad):
         entities.checked([bad])
 
 
-@settings(max_examples=200)
 @given(st.text(max_size=200))
 def test_found_entities_are_slugs_and_keywords_are_always_the_same(text):
     assert entities.checked(entities.found(text)) == entities.found(text)

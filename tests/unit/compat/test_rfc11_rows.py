@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from hypothesis import example, given, settings, strategies as st
+from hypothesis import example, given, strategies as st
 
 from memory_mesh.compat.rfc11.columns import (
     BLOCK_COLUMNS,
@@ -356,7 +356,6 @@ memories = st.builds(
 
 
 @pytest.mark.req("R-000-030")
-@settings(max_examples=150, deadline=None)
 @given(memories)
 @example(memory(source=IMPORTED, extra={"x": INTEGER, "y": [-INTEGER]}))
 def test_what_goes_out_comes_back_the_same(kept):

@@ -4,7 +4,7 @@ import math
 from typing import Any
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from memory_mesh.evaluation import bootstrap, metrics
 from memory_mesh.evaluation.asking import Row
@@ -176,7 +176,6 @@ def test_the_same_seed_draws_the_same() -> None:
         max_size=6,
     )
 )
-@settings(max_examples=100, deadline=None)
 def test_a_resample_of_each_question_once_is_the_pooled_figure(drawn) -> None:
     rows = [
         row("abcde"[: len(scores)], "".join(sorted(gold)), id=str(number),
@@ -203,7 +202,6 @@ ROWS = st.lists(
 
 
 @given(ROWS, st.integers(1, 8))
-@settings(max_examples=150, deadline=None)
 def test_figures_are_those_of_their_definitions(drawn, k) -> None:
     for ranked, gold, _ in drawn:
         asked = row("".join(ranked), "".join(sorted(gold)))
@@ -218,7 +216,6 @@ def test_figures_are_those_of_their_definitions(drawn, k) -> None:
 
 
 @given(ROWS)
-@settings(max_examples=150, deadline=None)
 def test_no_higher_threshold_finds_enough(drawn) -> None:
     rows = [
         row("".join(ranked), "".join(sorted(gold)), id=str(number),

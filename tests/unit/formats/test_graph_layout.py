@@ -3,7 +3,7 @@
 from itertools import combinations, pairwise
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from memory_mesh.formats.graph_layout import Box, Layout, Point, Route, Sizes, laid_out
 from memory_mesh.formats.graph_tree import tree_of
@@ -29,7 +29,6 @@ def neighbourhoods(draw: st.DrawFn) -> Neighbourhood:
     return Neighbourhood(found[0].id, tuple(found), tuple(links))
 
 
-@settings(max_examples=60, deadline=None)
 @given(neighbourhoods())
 def test_no_boxes_touch_and_no_line_crosses_a_box(around):
     shown = picture(around)

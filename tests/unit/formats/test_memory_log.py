@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 import yaml
-from hypothesis import example, given, settings, strategies as st
+from hypothesis import example, given, strategies as st
 
 from memory_mesh.fastdataclass import replace
 from memory_mesh.formats import memory_log
@@ -98,7 +98,6 @@ def test_an_entry_is_written_as_the_specification_has_it():
 
 
 @pytest.mark.req("R-002-033")
-@settings(max_examples=300)
 @given(st.lists(ENTRIES, max_size=3))
 @example([replace(ENTRY, learnings_or_issues=text, primary_goal=text) for text in HOSTILE])
 def test_what_was_written_is_read_back(entries):

@@ -7,7 +7,7 @@ import unicodedata
 from xml.etree import ElementTree as ET
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from memory_mesh.formats import pack_text
 from memory_mesh.formats.pack_text import Entry, Layout
@@ -72,7 +72,6 @@ def test_no_memory_can_close_or_imitate_the_fence(text: str, format_: str) -> No
         check_is_ours(found, word, layout, 2)
 
 
-@settings(max_examples=300)
 @given(st.lists(TEXTS, min_size=1, max_size=4), st.sampled_from(FORMATS), st.booleans())
 def test_nothing_at_all_can(texts: list[str], format_: str, compact: bool) -> None:  # noqa: FBT001
     layout = Layout(format_, compact)

@@ -7,7 +7,7 @@ from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
-from hypothesis import example as with_example, given, settings, strategies as st
+from hypothesis import example as with_example, given, strategies as st
 
 from memory_mesh.fastdataclass import replace
 from memory_mesh.formats import text_width
@@ -54,7 +54,6 @@ def test_the_examples_of_the_documentation_are_drawn_as_they_are_shown(name):
 # --- SVG ------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=80, deadline=None)
 @given(st.lists(TEXTS, min_size=1, max_size=20), st.lists(TEXTS, min_size=1, max_size=8))
 @with_example(list(HOSTILE), list(HOSTILE))
 def test_no_text_breaks_an_svg_or_adds_to_it(texts, types):
@@ -190,7 +189,6 @@ def test_a_chain_has_each_memory_above_the_one_that_took_its_place():
     }
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.lists(st.integers(0, 30), min_size=1, max_size=30))
 def test_no_chain_puts_two_lines_on_one_rail(successors):
     found = [pictures.memory(number, "text") for number in range(len(successors))]
@@ -222,7 +220,6 @@ def test_the_claim_of_a_deleted_memory_is_not_drawn():
 # --- Mermaid --------------------------------------------------------------------------------------
 
 
-@settings(max_examples=150, deadline=None)
 @given(st.lists(TEXTS, min_size=1, max_size=20), st.lists(TEXTS, min_size=1, max_size=8))
 @with_example(list(HOSTILE), list(HOSTILE))
 def test_mermaid_finds_nothing_but_our_lines_in_any_text(texts, types):

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from memory_mesh.formats import prompt
 from memory_mesh.model import Hit, Memory
@@ -77,13 +77,11 @@ def test_no_memory_can_close_the_fence_or_pose_as_a_turn(text: str) -> None:
     check_is_ours(prompt.fenced([memory(text), memory(f"before\n{text}\nafter", label=text)]), 2)
 
 
-@settings(max_examples=200)
 @given(st.lists(st.lists(PIECES, max_size=5).map("\n".join), min_size=1, max_size=3))
 def test_any_texts_stay_behind_their_bars(texts: Sequence[str]) -> None:
     check_is_ours(prompt.fenced([memory(text) for text in texts]), len(texts))
 
 
-@settings(max_examples=150)
 @given(PIECES.filter(lambda text: "\n" not in text))
 def test_making_a_line_harmless_twice_changes_nothing(line: str) -> None:
     once = prompt.harmless(line)
@@ -141,7 +139,6 @@ def test_what_does_not_fit_is_left_out_whole_and_counted() -> None:
     assert prompt.fenced([]) == ""
 
 
-@settings(max_examples=100)
 @given(st.lists(st.text(max_size=80), max_size=4), st.integers(0, 800))
 def test_the_whole_never_exceeds_its_bound(texts: list[str], most: int) -> None:
     shown = prompt.fenced([memory(text) for text in texts], FormatOptions(max_chars=most))

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from memory_mesh.errors import InvalidInput
 from memory_mesh.formats import trace_file
@@ -121,7 +121,6 @@ TRACES = st.builds(
 
 
 @pytest.mark.req("R-002-025")
-@settings(max_examples=300, deadline=None)
 @given(st.lists(TRACES, min_size=1, max_size=3))
 def test_any_traces_come_back_from_one_file(traces: list[Trace]) -> None:
     assert trace_file.parse_all(trace_file.render_all(traces)) == traces

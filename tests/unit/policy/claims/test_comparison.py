@@ -1,7 +1,7 @@
 """How a newcomer stands to what is known: every row of the table, and what always holds."""
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from memory_mesh.errors import InvalidInput
 from memory_mesh.policy.claims import (
@@ -115,7 +115,6 @@ CLAIMS = st.builds(
 )
 
 
-@settings(max_examples=200, deadline=None)
 @given(CLAIMS, CLAIMS, st.sampled_from(sorted(NORMALIZERS)))
 def test_comparing_is_total_and_sameness_and_denial_know_no_order(one, two, how):
     there, back = compare(one, two, normalize=how), compare(two, one, normalize=how)
@@ -127,7 +126,6 @@ def test_comparing_is_total_and_sameness_and_denial_know_no_order(one, two, how)
         assert len({there, back}) == 1 or undecided == {CONFLICT, UNSURE}  # one may be vaguer
 
 
-@settings(max_examples=100, deadline=None)
 @given(CLAIMS)
 def test_a_claim_is_the_same_as_itself(claim):
     assert compare(claim, claim) is SAME
@@ -169,7 +167,6 @@ def test_an_unknown_normalizer_is_refused_with_the_known_ones():
         normalised("x", "money")
 
 
-@settings(max_examples=200, deadline=None)
 @given(st.text(), st.sampled_from(sorted(NORMALIZERS)))
 def test_normalising_is_total_and_done_twice_changes_nothing(value, how):
     once = normalised(value, how)

@@ -4,7 +4,7 @@ import subprocess
 import sys
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from memory_mesh.policy.claims import Claim, compare, read
 from memory_mesh.policy.claims.claim import MAX_KEY
@@ -182,7 +182,6 @@ SMALL = """
 WORDS = st.sampled_from(SMALL.split())
 
 
-@settings(max_examples=200, deadline=None)
 @given(st.one_of(st.text(max_size=200), st.lists(WORDS, max_size=14).map(" ".join)))
 def test_any_text_is_read_the_same_way_each_time_and_never_raises(text):
     claim = read(text)

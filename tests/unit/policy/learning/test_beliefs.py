@@ -3,7 +3,7 @@
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from memory_mesh.formats import yamo
 from memory_mesh.formats.yamo_skill import skill_text, slug
@@ -68,7 +68,6 @@ def test_a_text_is_taken_apart_where_a_reader_would(text: str, expected: list[st
     assert sentences(text) == expected
 
 
-@settings(max_examples=150)
 @given(st.text(max_size=300))
 def test_no_word_of_plain_text_is_lost_or_made_up(text: str) -> None:
     plain = "".join(char for char in text if char.isalnum() or char in " .!?")
@@ -187,7 +186,6 @@ def test_what_clashes(one: str, other: str, *, expected: bool) -> None:
     assert learning_beliefs.clash(one, other) is expected
 
 
-@settings(max_examples=100)
 @given(st.lists(st.lists(WORDS, max_size=12).map(" ".join), max_size=8))
 def test_a_gist_is_bounded_grounded_and_the_same_every_time(texts: list[str]) -> None:
     said = memories(*texts)
@@ -262,7 +260,6 @@ def test_the_nearest_groups_join_first_and_the_far_stay_apart() -> None:
     assert learning_beliefs.clusters([]) == []
 
 
-@settings(max_examples=100)
 @given(st.text(max_size=60), st.lists(st.text(max_size=40), min_size=1, max_size=4))
 def test_any_steps_make_a_block_that_can_be_read_back(title: str, said: list[str]) -> None:
     text = skill_text(title, said, topic=title, sources=("mem_1",), confidence=0.5)

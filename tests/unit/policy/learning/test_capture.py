@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from memory_mesh.model import Kind
 from memory_mesh.model.conversation import InteractionContext
@@ -133,7 +133,6 @@ def test_the_wording_has_both_sides_and_at_most_500_of_the_answer() -> None:
     assert len(capture.wording("a", "b" * 900)) == len("[USER] a\n\n[ASSISTANT] ") + 500
 
 
-@settings(max_examples=200)
 @given(
     st.lists(
         st.one_of(
@@ -149,7 +148,6 @@ def test_no_side_can_pose_as_the_other(text: str) -> None:
     assert len(marker.findall(wording)) <= 2
 
 
-@settings(max_examples=150)
 @given(st.text(max_size=80), st.text(max_size=80))
 def test_judging_is_total_and_a_refusal_never_comes_without_a_reason(
     prompt: str, response: str

@@ -3,7 +3,7 @@
 from functools import partial
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from memory_mesh.policy.learning.rules import read_rule
 from memory_mesh.policy.learning.verbs import base, past_base
@@ -218,7 +218,6 @@ def test_other_forms_of_known_verbs() -> None:
     ]
 
 
-@settings(max_examples=200, deadline=None)
 @given(st.text(max_size=400))
 def test_any_text_is_read_without_an_error(text: str) -> None:
     for failed in (True, False):

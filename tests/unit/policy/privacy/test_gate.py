@@ -3,7 +3,7 @@
 import subprocess
 import sys
 
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from memory_mesh.policy.privacy import RULES, suspicious
 from memory_mesh.policy.privacy.gate import HINTS
@@ -29,7 +29,6 @@ FACT = "The user prefers dark mode and wants answers in German; the staging depl
 
 
 @given(st.lists(PIECES, max_size=24).map("".join) | st.text(max_size=40))
-@settings(max_examples=200, deadline=None)
 def test_what_is_not_suspicious_has_nothing_in_it(text):
     assert suspicious(text) or not SCANNER.find(text)
 

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from memory_mesh.model import Matches, Placed
 from memory_mesh.policy.ranking import features
@@ -202,7 +202,6 @@ ROWS = st.lists(
 )
 
 
-@settings(max_examples=150, deadline=None)
 @given(ROWS, st.lists(st.sampled_from(["tea", "cake", "zebra"]), unique=True), st.booleans())
 def test_every_number_is_between_minus_1_and_1(rows, terms, about_time):
     numbered = {n + 1: _numbered(row, n + 1) for n, row in enumerate(rows)}

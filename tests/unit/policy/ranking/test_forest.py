@@ -5,7 +5,7 @@ import math
 import re
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from memory_mesh.policy.ranking import (
     _forest_by_meaning,
@@ -174,7 +174,6 @@ def test_without_meaning_a_guess_is_all_there_is():
     assert versions(found) == [2, 1]
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.lists(st.tuples(ROWS, st.floats(0.1, 2.0)), max_size=20), ORDERS, st.integers(1, 25))
 def test_relevance_is_a_share_and_never_rises_on_the_way_down(candidates, order, limit):
     rows, usefulness = [each for each, _ in candidates], [useful for _, useful in candidates]
@@ -189,7 +188,6 @@ def test_relevance_is_a_share_and_never_rises_on_the_way_down(candidates, order,
     assert found == whole[:limit]
 
 
-@settings(max_examples=200, deadline=None)
 @given(ROWS, ORDERS, st.floats(1e-5, 1))
 def test_more_of_a_good_feature_never_takes_anything_away(values, order, more):
     before = margin(order, values)
@@ -199,7 +197,6 @@ def test_more_of_a_good_feature_never_takes_anything_away(values, order, more):
         assert better >= worse - 1e-9, name
 
 
-@settings(max_examples=200, deadline=None)
 @given(
     st.tuples(st.floats(-5, 5), st.floats(-5, 5), st.floats(-5, 0)),
     st.tuples(*(VALUES for _ in (*forest.JUDGED, *TOP))),

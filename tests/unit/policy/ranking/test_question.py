@@ -1,7 +1,7 @@
 from datetime import UTC, datetime
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from memory_mesh.policy.ranking import question
 from memory_mesh.policy.text import analyze
@@ -106,7 +106,6 @@ def test_a_speaker_is_named_by_the_whole_name_or_its_first_word(speaker, named):
     assert not question.names_speaker((), speaker)
 
 
-@settings(max_examples=200, deadline=None)
 @given(st.text(max_size=80), st.lists(st.text(min_size=1, max_size=8), max_size=4))
 def test_no_question_is_too_odd_to_read(text, names):
     reading = question.read(text, names, NOW)
@@ -161,7 +160,6 @@ def test_hostile_questions_are_read_in_linear_time(part):
     assert len(question.identifiers(hostile)) <= question.MAX_IDENTIFIERS
 
 
-@settings(max_examples=200, deadline=None)
 @given(st.text(max_size=80) | st.text("aB1_./:-'\"` \n", max_size=80))
 def test_identifiers_are_few_different_and_never_empty(text):
     found = question.identifiers(text)

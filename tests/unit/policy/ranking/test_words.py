@@ -1,7 +1,7 @@
 """How well the words of a candidate match the question, worked by hand."""
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from memory_mesh.model import Matches, Placed
 from memory_mesh.policy.ranking import words
@@ -221,7 +221,6 @@ READINGS = st.lists(st.sampled_from(["tea", "cake", "zebra"]), unique=True).map(
 )
 
 
-@settings(max_examples=150, deadline=None)
 @given(TEXTS, READINGS, st.booleans())
 def test_every_column_is_a_share_and_each_wider_look_covers_no_less(texts, reading, follow):
     found = columns(reading, turns(*texts) if follow else notes(*texts))
@@ -243,7 +242,6 @@ def test_every_column_is_a_share_and_each_wider_look_covers_no_less(texts, readi
     )
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.lists(st.sampled_from(TERMS), max_size=40), st.sampled_from(["tea", "cake", "zebra"]))
 def test_a_word_of_the_question_in_place_of_another_never_takes_anything_away(held, term):
     reading = asked("tea", "cake", "zebra")
@@ -268,7 +266,6 @@ def best_passage_slowly(text, length):
     return best / (TEA + CAKE)
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.lists(st.sampled_from(["tea", "cake", "x" * 50, "y" * 200]), max_size=30).map(" ".join))
 def test_the_window_that_slides_finds_what_every_window_finds(terms):
     found = columns(asked("tea", "cake"), notes(terms))

@@ -1,6 +1,6 @@
 """The word columns, compared with the same sums worked out text by text and term by term."""
 
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from memory_mesh.model import Matches, Placed
 from memory_mesh.policy.ranking import words
@@ -25,7 +25,6 @@ FORMS = st.dictionaries(
 )
 
 
-@settings(max_examples=150, deadline=None)
 @given(texts=TEXTS, terms=st.lists(st.sampled_from(WORDS), unique=True, max_size=14), forms=FORMS,
        chance=st.randoms(use_true_random=False))  # fmt: skip
 def test_the_columns_are_those_worked_out_for_every_text_and_term(texts, terms, forms, chance):

@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from memory_mesh.policy.scrub import IN_MESH, Form, Settings, chunks_of, form_of, scrub
 
@@ -81,14 +81,12 @@ LIMITS = st.sampled_from([IN_MESH, SMALL, Settings()])
 
 
 @pytest.mark.req("R-000-175")
-@settings(max_examples=100, deadline=None)
 @given(TEXTS, FORMS, LIMITS)
 def test_equal_texts_come_out_equal(text, form, limits):
     assert scrub(text, limits, form=form) == scrub(text, limits, form=form)
 
 
 @pytest.mark.req("R-000-176")
-@settings(max_examples=200, deadline=None)
 @given(TEXTS, FORMS, LIMITS)
 def test_scrubbing_twice_changes_nothing(text, form, limits):
     once = scrub(text, limits, form=form)
@@ -97,7 +95,6 @@ def test_scrubbing_twice_changes_nothing(text, form, limits):
 
 
 @pytest.mark.req("R-000-176")
-@settings(max_examples=200, deadline=None)
 @given(HTML | MARKDOWN, st.sampled_from([None, Form.HTML, Form.DOCUMENT]))
 def test_what_was_a_page_is_no_page_any_more(text, form):
     once = scrub(text, IN_MESH, form=form or form_of(text))
@@ -107,14 +104,12 @@ def test_what_was_a_page_is_no_page_any_more(text, form):
     assert (twice.content, twice.chunks) == (once.content, once.chunks)
 
 
-@settings(max_examples=200, deadline=None)
 @given(TEXTS, FORMS)
 def test_the_chunks_follow_from_the_content_alone(text, form):
     scrubbed = scrub(text, IN_MESH, form=form)
     assert chunks_of(scrubbed.content) == scrubbed.chunks
 
 
-@settings(max_examples=200, deadline=None)
 @given(TEXTS | TEXTS.map(lambda text: text.replace("\n", "\r")))
 def test_a_text_that_was_never_scrubbed_has_chunks_too(text):
     chunks = chunks_of(text)
@@ -122,7 +117,6 @@ def test_a_text_that_was_never_scrubbed_has_chunks_too(text):
     assert all(text[chunk.start : chunk.stop].strip() for chunk in chunks)
 
 
-@settings(max_examples=200, deadline=None)
 @given(TEXTS, FORMS, LIMITS)
 def test_spans_are_in_the_content_in_order_and_apart(text, form, limits):
     scrubbed = scrub(text, limits, form=form)
@@ -134,7 +128,6 @@ def test_spans_are_in_the_content_in_order_and_apart(text, form, limits):
 
 
 @pytest.mark.req("R-000-181", "R-000-183")
-@settings(max_examples=200, deadline=None)
 @given(TEXTS, FORMS, LIMITS)
 def test_no_chunk_is_empty_or_passes_a_limit(text, form, limits):
     for chunk in scrub(text, limits, form=form).chunks:
@@ -146,7 +139,6 @@ def test_no_chunk_is_empty_or_passes_a_limit(text, form, limits):
             assert chunk.tokens >= limits.min_tokens
 
 
-@settings(max_examples=200, deadline=None)
 @given(TEXTS.filter(lambda text: form_of(text) is not Form.HTML))
 def test_every_word_of_a_text_is_in_a_chunk(text):
     scrubbed = scrub(text, IN_MESH)
@@ -155,14 +147,12 @@ def test_every_word_of_a_text_is_in_a_chunk(text):
     assert [word for word in words if word not in scrubbed.plain] == []
 
 
-@settings(max_examples=100, deadline=None)
 @given(PARAGRAPHS | st.text(max_size=80))
 def test_plain_text_keeps_every_character_but_blanks_at_its_edges(text):
     content = scrub(text, IN_MESH, form=Form.TEXT).content
     assert re.sub(r"\s", "", content) == re.sub(r"\s", "", text)
 
 
-@settings(max_examples=100, deadline=None)
 @given(TEXTS, FORMS)
 def test_an_error_of_the_redaction_comes_out_and_nothing_else(text, form):
     class Broken(Exception): ...
@@ -174,7 +164,6 @@ def test_an_error_of_the_redaction_comes_out_and_nothing_else(text, form):
         scrub(text, IN_MESH, form=form, redact=broken)
 
 
-@settings(max_examples=200, deadline=None)
 @given(
     MARKDOWN | PARAGRAPHS,
     st.sampled_from(["s{}ecret", "s**{}ecret**", "_se_{}cret", "sec\\ret{}", "`sec`ret{}"]),

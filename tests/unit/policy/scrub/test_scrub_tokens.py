@@ -5,7 +5,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from memory_mesh.policy.scrub.tokens import count, cut
 
@@ -64,7 +64,6 @@ def test_the_estimate_errs_high_against_the_tokenizer_of_the_model(model_folder)
 TEXTS = st.text(alphabet="ab1 \n.部。ش👍\u200d\u0301<", max_size=400)
 
 
-@settings(max_examples=200, deadline=None)
 @given(TEXTS, st.integers(8, 40))
 def test_cutting_keeps_everything_but_blanks_within_the_limit(text, limit):
     spans = list(cut(text, limit))
@@ -73,7 +72,6 @@ def test_cutting_keeps_everything_but_blanks_within_the_limit(text, limit):
     assert "".join("".join(text[a:b] for a, b in spans).split()) == "".join(text.split())
 
 
-@settings(max_examples=100, deadline=None)
 @given(TEXTS, TEXTS)
 def test_two_texts_cost_no_more_together_than_apart(one, other):
     assert count(f"{one}\n{other}") <= count(one) + count(other)

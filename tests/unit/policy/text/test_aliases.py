@@ -1,7 +1,7 @@
 """Other names of one thing: each way, whole, and never the thing itself."""
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from memory_mesh.policy.text import aliases, analyze
 
@@ -48,7 +48,6 @@ def test_every_line_of_the_table_gives_terms_that_a_text_can_hold():
         assert not any(set(name) <= analyze.STOP_WORDS for name in names)
 
 
-@settings(max_examples=100)
 @given(st.lists(st.sampled_from(["pull", "request", "pr", "bob", "db", "auth", "x"]), unique=True))
 def test_no_name_stands_in_for_itself(terms):
     for term, names in aliases.expand(terms).items():

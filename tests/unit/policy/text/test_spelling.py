@@ -1,7 +1,7 @@
 """A word that nobody stored: what it may be misspelt for, a form of, or made of."""
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from memory_mesh.policy.text import spelling
 from memory_mesh.policy.text.spelling import Other, beginnings, respelt, stand_ins, told
@@ -82,7 +82,6 @@ def test_a_letter_amiss_near_the_beginning_is_put_right(term, meant):
     assert meant in respelt(term)
 
 
-@settings(max_examples=100)
 @given(WORDS, st.lists(WORDS, max_size=30))
 def test_what_a_word_may_mean_is_bounded_and_was_offered(term, offered):
     found = stand_ins(term, offered)

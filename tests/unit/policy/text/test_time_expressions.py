@@ -7,7 +7,7 @@ from datetime import UTC, date, datetime, timedelta, timezone
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from memory_mesh.policy.text.time_expressions import MAX_CHARS_READ, Period, read
 from tests.effort import effort
@@ -306,7 +306,6 @@ PIECES = """
 MOMENTS = st.datetimes(timezones=st.sampled_from([UTC, timezone(timedelta(hours=-11))]))
 
 
-@settings(max_examples=200, deadline=None)
 @given(st.lists(st.sampled_from(PIECES.split()), max_size=12).map(" ".join) | st.text(), MOMENTS)
 def test_a_period_has_begun_and_ends_after_it_starts(text: str, now: datetime):
     found = read(text, now)

@@ -5,7 +5,7 @@ from hashlib import sha256
 from itertools import permutations
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from memory_mesh.errors import IdempotencyConflict
 from memory_mesh.fastdataclass import replace
@@ -419,7 +419,6 @@ def drafts(drawn):
 
 
 @pytest.mark.req("R-003-033")
-@settings(max_examples=200)
 @given(drafts(), memories(), SCHEMAS)
 def test_the_judge_is_total_and_deterministic(new, held, schema):
     found = verdict(new, *held, schema=schema)
@@ -430,7 +429,6 @@ def test_the_judge_is_total_and_deterministic(new, held, schema):
         assert all(rival.memory.scope == new.scope for rival in found.against)
 
 
-@settings(max_examples=200)
 @given(drafts(), memories(), SCHEMAS)
 def test_a_quarantined_newcomer_supersedes_nothing(new, held, schema):
     found = verdict(new, *held, schema=schema)
@@ -439,7 +437,6 @@ def test_a_quarantined_newcomer_supersedes_nothing(new, held, schema):
         assert all(rival.resolution is None for rival in found.against)
 
 
-@settings(max_examples=200)
 @given(drafts(), memories(), SCHEMAS)
 def test_nothing_supersedes_what_is_trusted_more(new, held, schema):
     found = verdict(new, *held, schema=schema)
@@ -450,7 +447,6 @@ def test_nothing_supersedes_what_is_trusted_more(new, held, schema):
                 assert rival.memory in found.supersedes
 
 
-@settings(max_examples=100)
 @given(drafts(), memories(), SCHEMAS, st.randoms(use_true_random=False))
 def test_the_order_of_the_rivals_changes_no_status_and_nothing_that_gives_way(
     new, held, schema, dice

@@ -1,7 +1,7 @@
 """How far a source is believed, on worked numbers."""
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from memory_mesh.compat.neolata import compute_trust
 from memory_mesh.errors import InvalidInput
@@ -53,7 +53,6 @@ def test_origins_votes_and_age_move_it(kind, circumstances, expected):
     assert trust(SourceKind(kind), **circumstances) == pytest.approx(expected, abs=1e-6)
 
 
-@settings(max_examples=200)
 @given(KINDS, st.integers(0, 50), VOTES, VOTES, DAYS)
 def test_trust_stays_between_0_and_1_and_moves_one_way(kind, origins, up, down, days):
     def at(**changed: float) -> float:
@@ -67,7 +66,6 @@ def test_trust_stays_between_0_and_1_and_moves_one_way(kind, origins, up, down, 
     assert at(age_days=days + 30) <= at()
 
 
-@settings(max_examples=50)
 @given(st.integers(1, 1_000))
 def test_no_number_of_votes_or_origins_lifts_an_inference_over_the_user(times):
     lifted = trust(SourceKind.INFERENCE, origins=times, reinforcements=times)
