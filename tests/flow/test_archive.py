@@ -321,8 +321,12 @@ def test_neither_direction_holds_the_namespace_in_memory(tmp_path: Path) -> None
     def peak(count: int) -> tuple[int, int]:
         folder, path = tmp_path / f"source-{count}", tmp_path / f"{count}.tar.gz"
         with MemoryMesh(db_dir=folder, clock=FrozenClock()) as mesh:
-            for number in range(count):
-                mesh.add(f"{number} " + " ".join(f"w{number}x{word}" for word in range(800)))
+            mesh.add_many(
+                [
+                    f"{number} " + " ".join(f"w{number}x{word}" for word in range(800))
+                    for number in range(count)
+                ]
+            )
         tracemalloc.start()
         try:
             safekeeping.export_archive(folder, "default", path)

@@ -80,8 +80,7 @@ def test_a_backup_is_a_folder_of_its_time_that_restores_to_the_same_store(store:
 
 def test_a_copy_is_of_one_moment_while_others_write_between_its_steps(store: Path) -> None:
     with MemoryMesh(db_dir=store, embedder="none") as mesh:
-        for number in range(200):
-            mesh.add(f"{number} " + "word " * 2000)
+        mesh.add_many([f"{number} " + "word " * 2000 for number in range(200)])
         steps = 0
 
         def write_meanwhile(_done: int, _pages: int) -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from memory_mesh import safekeeping
 from memory_mesh.errors import StoreWasMoved
+from memory_mesh.process import moved
 from memory_mesh.safekeeping import erasures
 from memory_mesh.sync import MemoryMesh
 from tests.flow.test_archive import chain, database, killed_at
@@ -83,6 +84,20 @@ def test_a_damaged_marker_is_a_marker_that_does_not_say_where(tmp_path: Path, te
     (tmp_path / "moved").write_bytes(text)
     with pytest.raises(StoreWasMoved, match="to another folder"), opened(tmp_path) as mesh:
         mesh.add("written to nowhere")
+
+
+def test_a_store_whose_folders_are_marked_at_this_moment_was_not_moved(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def looks_too_early(marker: Path) -> bytes:
+        moved.mark_folders(marker.parent)  # another process, just after this one looked
+        raise FileNotFoundError
+
+    with monkeypatch.context() as patched:
+        patched.setattr(moved, "has_folders", lambda _: False)
+        patched.setattr(moved, "_data", looks_too_early)
+        moved.refuse_store(tmp_path)
+    assert moved.has_folders(tmp_path)
 
 
 def test_a_folder_that_is_called_so_is_no_marker(tmp_path: Path) -> None:

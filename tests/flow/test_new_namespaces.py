@@ -1,6 +1,5 @@
 """A namespace that is just made while its store is moved or restored: no write goes astray."""
 
-import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
@@ -14,8 +13,8 @@ from memory_mesh.errors import StoreWasMoved
 from memory_mesh.process import moved
 from memory_mesh.process.locks import FairLock, folder_held
 from tests.flow.test_move import filled, found, opened
+from tests.until import until, waits_in_line
 
-WAITED = 2.0  # seconds that somebody who does not wait would need at most
 Start = Callable[[Callable[[], object]], "Future[object]"]
 
 
@@ -30,11 +29,10 @@ def begin(store: Path, name: str = "new") -> None:
         mesh.add("the first of a new namespace")
 
 
-def waits(running: "Future[object]") -> bool:
-    """Whether somebody is still at it after a while."""
-    ended = threading.Event()
-    running.add_done_callback(lambda _: ended.set())
-    return not ended.wait(WAITED)
+def waits(running: "Future[object]", lock: Path) -> bool:
+    """Whether somebody comes to wait for a lock, and does not go by."""
+    until(lambda: running.done() or waits_in_line(lock))
+    return not running.done()
 
 
 @pytest.mark.parametrize("what", ["move", "restore"])
@@ -50,7 +48,7 @@ def test_a_move_and_a_restore_wait_for_whoever_makes_a_namespace(
             running = start(lambda: safekeeping.move_store(store, tmp_path / "to"))
         else:
             running = start(lambda: safekeeping.restore(backup, store, replace=True))
-        assert waits(running)
+        assert waits(running, path.with_suffix(".lock"))
         assert path.exists()
     running.result()
     assert len(found(tmp_path / "to" if what == "move" else store)) == 2
@@ -60,7 +58,7 @@ def test_no_namespace_is_made_while_the_folder_is_exchanged(tmp_path: Path, star
     store = filled(tmp_path / "store")
     with folder_held(store / "namespaces"):
         running = start(lambda: begin(store))
-        assert waits(running)
+        assert waits(running, store / "namespaces")
         assert not (store / "namespaces/new.db").exists()
         with opened(store) as mesh:
             mesh.add("namespaces that are there go on")
@@ -74,7 +72,7 @@ def test_who_waited_while_the_folder_was_exchanged_begins_in_the_new_one(
     store, other = filled(tmp_path / "store"), filled(tmp_path / "other")
     with folder_held(store / "namespaces"):
         running = start(lambda: begin(store))
-        assert waits(running)
+        assert waits(running, store / "namespaces")
         (store / "namespaces").rename(tmp_path / "aside")
         (other / "namespaces").rename(store / "namespaces")
     running.result()
@@ -86,7 +84,7 @@ def test_who_waited_while_the_store_was_moved_is_told_where(tmp_path: Path, star
     store = filled(tmp_path / "store")
     with folder_held(store / "namespaces"):
         running = start(lambda: begin(store))
-        assert waits(running)
+        assert waits(running, store / "namespaces")
         moved.write(moved.of_store(store), tmp_path / "to", "2026-11-16T23:40:00Z")
         (store / "namespaces").rename(tmp_path / "aside")
     with pytest.raises(StoreWasMoved, match=f"--db-dir {tmp_path / 'to'}"):

@@ -15,8 +15,8 @@ from memory_mesh.model import Body, Scope
 from memory_mesh.sync import MemoryMesh
 from tests.postgres import SECRET, Server
 
-MADE, LIMIT = 500, 10
-QUESTIONS = corpus.queries()[:20]
+MADE, LIMIT = 250, 10
+QUESTIONS = corpus.queries()[:10]
 NEAR = "SELECT * FROM near({}, (SELECT '[' || repeat('0,', 383) || '1]')::public.vector, 5)"
 
 

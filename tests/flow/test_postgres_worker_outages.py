@@ -27,9 +27,9 @@ EAGER = """
 import sys
 from memory_mesh.cli.main import run
 from memory_mesh.engines.queues import lasting, queue
-queue.CONNECT_SECONDS = 5.0
+queue.CONNECT_SECONDS = 3.0
 from memory_mesh.engines.queues import running
-running.CONNECT_SECONDS = 5.0
+running.CONNECT_SECONDS = 3.0
 lasting.FIRST, lasting.LONGEST = 0.1, 1
 sys.exit(run(sys.argv[1:]))
 """

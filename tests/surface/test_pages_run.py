@@ -53,7 +53,7 @@ def test_a_page_prints_what_it_shows(
     text = page.read_text(encoding="utf-8")
     variables = {**services, "MEMORY_MESH_EMBEDDER": _embedder(text)}
     if page.name == "daemon.md":  # it starts one and stops it
-        variables |= {"MEMORY_MESH_DAEMON": "", "MEMORY_MESH_DAEMON_IDLE_SECONDS": "5"}
+        variables |= {"MEMORY_MESH_DAEMON": "", "MEMORY_MESH_DAEMON_IDLE_SECONDS": "60"}
     with Page(text, page_text.relative(page, ROOT), tmp_path, variables) as running:
         now = running.rewritten()
     if os.environ.get("UPDATE_GOLDEN") == "1":

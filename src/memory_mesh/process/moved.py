@@ -64,6 +64,8 @@ def read(marker: Path) -> Marker | None:
     """What a marker says; None if there is none."""
     try:
         data = _data(marker)
+    except FileNotFoundError:  # nor is there one if another process writes it at this moment
+        return None
     except OSError:
         return Marker() if marker.is_file() else None  # one that this user may not read
     return None if data is None or _is_of_folders(data) else _parsed(data)
