@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from memory_mesh import log
 from memory_mesh.engines.embedders.onnx import OnnxEmbedder
 from memory_mesh.process.agent_shell import agent_variables
 from memory_mesh.sync import MemoryMesh
@@ -67,8 +68,9 @@ def _own_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monk
 
 
 @pytest.fixture(autouse=True)
-def _own_logging() -> Iterator[None]:
-    """A library that a test loads may set up logging for all: that ends with the test."""
+def _own_logging(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """What a process warns of once, it warns of in each test; loggers are as they were after it."""
+    monkeypatch.setattr(log, "_warned", set())
     root = logging.getLogger()
     level, handlers = root.level, root.handlers[:]
     yield

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from memory_mesh import log
 from memory_mesh.errors import EmbeddingError
 from memory_mesh.model import Channel, Scope
 from memory_mesh.process.locks import FairLock
@@ -39,11 +38,6 @@ class Broken:
 
     def close(self):
         """Nothing is open."""
-
-
-@pytest.fixture
-def not_warned_yet(monkeypatch):
-    monkeypatch.setattr(log, "_warned", set())
 
 
 def everything(mesh: MemoryMesh) -> None:
@@ -122,7 +116,6 @@ def test_waiting_for_a_lock_is_a_detail(tmp_path, caplog):
     assert caplog.records[0].levelno == logging.DEBUG
 
 
-@pytest.mark.usefixtures("not_warned_yet")
 def test_a_failing_embedder_is_told_once(tmp_path, caplog):
     with MemoryMesh(db_dir=tmp_path, custom_embedder=Broken()) as mesh:
         mesh.add("tea is hot")

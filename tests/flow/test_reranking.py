@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 import memory_mesh
-from memory_mesh import log
 from memory_mesh.errors import EmbeddingError, InvalidInput
 from memory_mesh.model import Scope
 from memory_mesh.policy.ranking.profiles import FURTHER_SHARE
@@ -186,7 +185,6 @@ def test_one_that_is_slow_is_given_up_and_not_asked_for_a_while(tmp_path):
 
 
 def test_a_failing_one_is_told_once(tmp_path, caplog, monkeypatch):
-    monkeypatch.setattr(log, "_warned", set())
     with reranked(tmp_path, lambda _: Reply(status=503)) as (mesh, _):
         mesh.add_many(TEAS)
         mesh.search(QUESTION)

@@ -133,7 +133,6 @@ def test_a_read_that_may_write_records_what_waited(folder):
 def test_only_the_newest_thousand_records_of_reads_wait_where_there_is_no_spool(
     folder, caplog, monkeypatch
 ):
-    monkeypatch.setattr(memory_mesh.log, "_warned", set())
     (folder / "namespaces" / "default.spool").mkdir()
     with opened(folder) as mesh:
         id_ = only(mesh).id

@@ -6,6 +6,7 @@ import re
 import shlex
 import shutil
 import subprocess
+import sys
 import venv
 from pathlib import Path
 
@@ -55,17 +56,20 @@ def test_every_block_of_the_readme_is_run_by_a_test() -> None:
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The `bin` folder of a new environment, filled by the README's lines that install."""
     place = tmp_path_factory.mktemp("quickstart") / "env/bin"
-    venv.create(place.parent, with_pip=True)
+    venv.create(place.parent)
     variables = {
         **os.environ,
-        "HOME": pwd.getpwuid(os.getuid()).pw_dir,  # pip's own settings
+        "HOME": pwd.getpwuid(os.getuid()).pw_dir,  # the installer's own settings and cache
         "PATH": f"{place}:{os.environ['PATH']}",
-        "PIP_QUIET": "1",
+        "VIRTUAL_ENV": str(place.parent),
     }
     for name in ("PYTHONPATH", "PYTHONDONTWRITEBYTECODE"):
         variables.pop(name, None)
+    uv = shlex.quote(
+        str(Path(sys.executable).with_name("uv"))
+    )  # as pip does, in a tenth of the time
     for line in (INSTALL, INSTALL_ONNX):
-        subprocess.run(["sh", "-c", line], cwd=ROOT, env=variables, check=True)
+        subprocess.run(["sh", "-c", f"{uv} --quiet {line}"], cwd=ROOT, env=variables, check=True)
     return place
 
 

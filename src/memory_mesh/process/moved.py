@@ -64,10 +64,8 @@ def read(marker: Path) -> Marker | None:
     """What a marker says; None if there is none."""
     try:
         data = _data(marker)
-    except FileNotFoundError:  # nor is there one if another process writes it at this moment
-        return None
-    except OSError:
-        return Marker() if marker.is_file() else None  # one that this user may not read
+    except OSError as error:  # none was there, though one may come now; or it may not be read
+        return Marker() if not isinstance(error, FileNotFoundError) and marker.is_file() else None
     return None if data is None or _is_of_folders(data) else _parsed(data)
 
 

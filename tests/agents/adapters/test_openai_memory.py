@@ -10,7 +10,7 @@ import openai
 import pytest
 from openai import AsyncOpenAI, OpenAI
 
-from memory_mesh import MemoryMesh as AsyncMesh, log
+from memory_mesh import MemoryMesh as AsyncMesh
 from memory_mesh.agents.adapters.exchange_memory import WAIT_SECONDS
 from memory_mesh.agents.adapters.openai import settle, with_memory
 from memory_mesh.errors import EmbeddingError, InvalidInput
@@ -256,7 +256,6 @@ def test_only_recall_if_it_is_told_so(fake, plain, mesh):
 
 @pytest.fixture
 def warnings(caplog, monkeypatch):
-    monkeypatch.setattr(log, "_warned", set())
     caplog.set_level(logging.WARNING, "memory_mesh")
     return caplog
 
