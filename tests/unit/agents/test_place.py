@@ -83,12 +83,15 @@ def test_the_idle_time_is_read(stated: str, seconds: float | None) -> None:
     assert place.idle_seconds(environment) == seconds
 
 
-def test_the_socket_lies_in_a_folder_of_the_users_own_under_a_short_name(tmp_path: Path) -> None:
-    tmp_path.chmod(0o700)
-    path = place.socket_path("/data/" + "long/" * 60, {"XDG_RUNTIME_DIR": str(tmp_path)})
-    assert Path(path).parent == tmp_path / "memory-mesh"
+def test_the_socket_lies_in_a_folder_of_the_users_own_under_a_short_name(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    folder = tmp_path_factory.mktemp("s")  # the name of a socket may have about a hundred letters
+    folder.chmod(0o700)
+    path = place.socket_path("/data/" + "long/" * 60, {"XDG_RUNTIME_DIR": str(folder)})
+    assert Path(path).parent == folder / "memory-mesh"
     assert len(Path(path).name) == len("0123456789abcdef.sock")
-    assert stat.S_IMODE((tmp_path / "memory-mesh").stat().st_mode) == 0o700
+    assert stat.S_IMODE((folder / "memory-mesh").stat().st_mode) == 0o700
 
 
 def test_two_stores_have_two_sockets() -> None:
