@@ -18,6 +18,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import chain, islice
 from pathlib import Path
 
 from memory_mesh.agents.daemon import place
@@ -25,10 +26,13 @@ from memory_mesh.policy.audience import AUDIENCE
 from memory_mesh.sync import MemoryMesh
 from tests.faults.crash import word
 from tests.faults.report import Progress, Report, silent
+from tests.faults.sample import dealt
 from tests.surface.hooking import HOOK
 from tests.surface.mcp_client import RawClient, variables_of
 
 LIMIT_SECONDS = 120.0  # for detached captures that still work when the agents are done
+VERBS = ("store", "prompt", "search", "feedback")
+_VERB_WEIGHTS = (5, 2, 2, 1)
 HELD = ("quarantined", "disputed", "superseded")
 _PAUSE = (0.3, 1.5)  # seconds between two kills
 
@@ -57,14 +61,15 @@ def sharing(
     (home / "shop" / ".git").mkdir(parents=True)
     variables = variables_of(home, MEMORY_MESH_DAEMON="true")
     store = str(home / ".local/share/memory-mesh")
-    report, done = Report({"agents": agents, "operations": agents * operations}), threading.Event()
-    killer = threading.Thread(target=_kill, args=(store, done, seed, report))
+    report = Report({"agents": agents, "operations": agents * operations})
+    done, struck = threading.Event(), threading.Event()
+    killer = threading.Thread(target=_kill, args=(store, done, struck, seed, report))
     killer.start()
     try:
         with ThreadPoolExecutor(agents) as pool:
             told = list(
                 pool.map(
-                    lambda who: _work(home, variables, who, operations, f"{seed} {who}"),
+                    lambda who: _work(home, variables, who, operations, (f"{seed} {who}", struck)),
                     range(agents),
                 )
             )
@@ -79,18 +84,28 @@ def sharing(
     return report
 
 
-def _work(home: Path, variables: dict[str, str], who: int, operations: int, seed: str) -> Told:
+def _work(
+    home: Path,
+    variables: dict[str, str],
+    who: int,
+    operations: int,
+    chance: tuple[str, threading.Event],
+) -> Told:
     """One agent: its MCP server for the whole session, a hook for each prompt."""
-    dice, told = random.Random(seed), Told()
+    (seed, struck), told = chance, Told()
+    dice = random.Random(seed)
     with RawClient(home / "shop", **variables) as front:
         front.greet()
-        for number in range(who * operations, (who + 1) * operations):
-            name, verb = word(number), dice.random()
-            if verb < 0.5 or not told.stored:
+        verbs = chain(("store",), dealt(VERBS, dice, _VERB_WEIGHTS))
+        for number, verb in enumerate(islice(verbs, operations), start=who * operations):
+            name = word(number)
+            if told.stored:
+                struck.wait(LIMIT_SECONDS)  # a daemon was killed: the rest meets what that leaves
+            if verb == "store" or not told.stored:
                 _store(front, told, name, number)
-            elif verb < 0.7:
+            elif verb == "prompt":
                 _prompt(home, variables, told, who, number)
-            elif verb < 0.9:
+            elif verb == "search":
                 known = dice.choice(list(told.stored))
                 found = front.said("memory_search", query=known)
                 ids = [each["id"] for each in found["memories"]]
@@ -133,7 +148,9 @@ def _prompt(home: Path, variables: dict[str, str], told: Told, who: int, number:
     told.prompts.append(name)
 
 
-def _kill(store: str, done: threading.Event, seed: int, report: Report) -> None:
+def _kill(
+    store: str, done: threading.Event, struck: threading.Event, seed: int, report: Report
+) -> None:
     """Kill the daemon, over and over, until the agents are done."""
     dice = random.Random(f"{seed} kills")
     killed = set[int]()
@@ -143,6 +160,7 @@ def _kill(store: str, done: threading.Event, seed: int, report: Report) -> None:
             with suppress(ProcessLookupError):
                 os.kill(known[0], signal.SIGKILL)
                 killed.add(known[0])
+                struck.set()
     report.figures["daemons killed"] = len(killed)
 
 

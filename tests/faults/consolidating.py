@@ -1,6 +1,7 @@
 """Consolidation and retention under kills and in several processes: always the same end, once."""
 
 import os
+import random
 import re
 import shutil
 import signal
@@ -17,6 +18,7 @@ from memory_mesh.testing import FrozenClock
 from tests.faults.crashpoints import State, state, watch
 from tests.faults.processes import Child, call
 from tests.faults.report import Progress, Report, silent
+from tests.faults.sample import points
 from tests.flow.executions import GROWING_TOGETHER
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -29,7 +31,9 @@ _ID = re.compile(r"[a-z]+_\d{13}_[0-9a-f]{6}")
 End = tuple[State, list[str]]
 
 
-def killed_at_every_step(folder: Path, *, every: int = 1, progress: Progress = silent) -> Report:
+def killed_at_every_step(
+    folder: Path, *, seed: int, share: float = 1.0, progress: Progress = silent
+) -> Report:
     """A kill at each event of a life of traces; run again, it ends as an undisturbed one ends."""
     report = Report({"points": 0, "different": 0, "findings": 0})
     template, whole = folder / "template", folder / "whole"
@@ -40,7 +44,7 @@ def killed_at_every_step(folder: Path, *, every: int = 1, progress: Progress = s
     twice = call(_run_again, whole)
     if twice != (wanted, []):
         report.broken("different", "after a second run of all of it")
-    for point in range(1, total + 1, every):
+    for point in points(total, share, random.Random(seed)):
         here = folder / "case"
         shutil.copytree(template, here)
         child = Child(_killed_at, here, point)

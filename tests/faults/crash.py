@@ -99,11 +99,11 @@ def own_word(text: str) -> str:
     return next(part for part in text.split() if part.startswith("zq"))
 
 
-def await_answers(journals: Sequence[Path]) -> None:
-    """Until every writer was told something; a writer that died is noticed by its end."""
+def await_answers(journals: Sequence[Path], least: int = 1) -> None:
+    """Until every writer was told so often; a writer that died is noticed by its end."""
     end = time.monotonic() + _LONGEST_START_SECONDS
     while time.monotonic() < end:
-        if all(path.exists() and '"done"' in path.read_text() for path in journals):
+        if all(path.exists() and path.read_text().count('"done"') >= least for path in journals):
             return
         time.sleep(0.01)
 

@@ -15,8 +15,8 @@ import re
 import shutil
 import signal
 import sqlite3
-import subprocess
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterable
 from contextlib import closing
 from dataclasses import dataclass
@@ -25,22 +25,18 @@ from typing import Any
 
 from memory_mesh.engines.ledgers.sql import packing
 from memory_mesh.engines.ledgers.sqlite import schema
-from memory_mesh.engines.sinks.jsonl import JsonLinesSink
-from memory_mesh.model import Status
-from memory_mesh.model.learning import LessonContext
-from memory_mesh.policy.writing.limits import WRITE_SLICE
 from memory_mesh.sync import MemoryMesh
+from tests.faults import tracing
+from tests.faults.crashcases import CASES, NAMESPACE, Case, act, prepared
 from tests.faults.processes import Child, call
 from tests.faults.report import Progress, Report, silent
-from tests.faults.truthcases import TRUTH
+from tests.faults.sample import points
 
 State = dict[str, list[tuple[object, ...]]] | None
-ROOT = Path(__file__).resolve().parents[2]
-NAMESPACE = "default"
-MANY = 40  # an operation with more events is sampled where a share is asked for
 _ID = re.compile(r"[a-z]+_\d{13}_[0-9a-f]{6}")
 _CALLS = ("pwrite64", "fdatasync", "fsync", "ftruncate", "unlink")
 _TRACED = ("first write", "add", "update text", "delete", "close with a sink")
+_MANY = 12  # points of one operation in a sample; the statements of a long load are alike
 _TRIES = 5  # of a kill in an operation that a thread takes part in
 _FILE_EVENTS = ("open", "os.", "fcntl.", "shutil.", "tempfile.", "sqlite3.connect")
 # What a state consists of; ids, times, salts and hashes differ from run to run and are left out.
@@ -72,38 +68,20 @@ _STABLE = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Case:
-    """One write operation: what is there before, what is done, and where it may stop halfway."""
-
-    name: str
-    prepare: Callable[[MemoryMesh], object]
-    act: Callable[[MemoryMesh], object]
-    stops: tuple[Callable[[MemoryMesh], None], ...] = ()  # each reaches a state between commits
-    sink: bool = False
-
-
 def crash_enumerated(
     folder: Path, *, seed: int, share: float = 1.0, progress: Progress = silent
 ) -> Report:
-    """Every point of every operation; of an operation with very many events the given share."""
+    """Every point of every operation, or the given share and one at least."""
     report = Report({"operations": len(CASES), "points": 0, "torn": 0, "findings": 0})
-    points: dict[str, Any] = {}
+    events: dict[str, Any] = {}
+    dice, grounds = random.Random(seed), _Grounds(folder)
     for case in CASES:
-        room = folder / case.name.replace(" ", "-")
-        events = _enumerate(case, room, random.Random(seed), share, report)
-        points[case.name] = events
-        progress(f"{case.name}: {events} events")
-        shutil.rmtree(room)
-    report.figures["events"] = points
+        ground = grounds.of(case)
+        events[case.name] = _enumerate(ground, dice, share, report)
+        progress(f"{case.name}: {events[case.name]} events")
+        shutil.rmtree(ground.room)
+    report.figures["events"] = events
     return report
-
-
-def can_trace() -> bool:
-    """True where strace is installed and allowed."""
-    if shutil.which("strace") is None:
-        return False
-    return not subprocess.run(["strace", "-qq", "-o", os.devnull, "true"], check=False).returncode
 
 
 def crash_in_system_calls(
@@ -113,99 +91,110 @@ def crash_in_system_calls(
     report = Report({"points": 0, "torn": 0, "findings": 0})
     calls: dict[str, Any] = {}
     dice = random.Random(seed)
+    grounds = _Grounds(folder)
     for case in CASES:
         if case.name not in _TRACED:
             continue
-        room = folder / case.name.replace(" ", "-")
-        allowed = _allowed(case, room)
+        ground = grounds.of(case)
+        made, _ = _traced(ground, None)
         for kind in _CALLS:
-            total = _traced(room, case, kind, None)
-            wanted = range(1, total + 1)
-            for point in sorted(dice.sample(wanted, max(min(1, total), int(total * share)))):
-                if not _killed_in(room, case, kind, point):
+            calls[f"{case.name}: {kind}"] = made[kind]
+            for point in points(made[kind], share, dice):
+                if not _killed_in(ground, kind, point):
                     report.count("not reached")
                     continue
                 report.count("points")
-                where = f"{case.name}, {kind} {point} of {total}"
-                _check(room / "case", allowed, case, where, report)
-            calls[f"{case.name}: {kind}"] = total
+                _check(ground, f"{case.name}, {kind} {point} of {made[kind]}", report)
         progress(f"{case.name}: {report.figures['points']} points")
-        shutil.rmtree(room)
+        shutil.rmtree(ground.room)
     report.figures["calls"] = calls
     return report
 
 
-def _killed_in(room: Path, case: Case, kind: str, point: int) -> bool:
+def _killed_in(ground: "_Ground", kind: str, point: int) -> bool:
     """Kills the operation at a system call; False if it never makes that many.
 
     How much a sink's thread delivers at once differs from run to run, so it is tried again.
     """
-    if any(_traced(room, case, kind, point) for _ in range(_TRIES if case.sink else 1)):
+    sink = ground.case.sink
+    if any(_traced(ground, (kind, point))[1] for _ in range(_TRIES if sink else 1)):
         return True
-    if not case.sink:
-        raise AssertionError(f"{case.name}: {kind} {point} was never reached")
+    if not sink:
+        raise AssertionError(f"{ground.case.name}: {kind} {point} was never reached")
     return False
 
 
-def _traced(room: Path, case: Case, kind: str, point: int | None) -> int:
-    """The operation in a process of its own, killed at a system call if one is named.
-
-    Returns how many of them it made, or whether it was killed.
-    """
-    here, log = room / "case", room / "strace"
-    shutil.rmtree(here, ignore_errors=True)
-    shutil.copytree(room / "template", here)
-    inject = ["-e", f"inject={kind}:signal=KILL:when={point}"] if point else []
-    tracer = ["strace", "-f", "-qq", "-o", str(log), "-e", f"trace={kind}", *inject]
-    worker = [sys.executable, "-m", "tests.faults.crashpoints", case.name, str(here)]
-    subprocess.run([*tracer, *worker], cwd=ROOT, check=False, capture_output=True, timeout=60)
-    lines = log.read_text().splitlines()
-    if point:
-        return sum("killed by SIGKILL" in line for line in lines)
-    return sum(f" {kind}(" in line for line in lines)
+def _traced(ground: "_Ground", kill: tuple[str, int] | None) -> tuple[Counter[str], bool]:
+    """The operation, killed at a system call if one is named: its calls, and whether it died."""
+    shutil.rmtree(ground.here, ignore_errors=True)
+    shutil.copytree(ground.template, ground.here)
+    return tracing.traced(_CALLS, kill, act, ground.here, ground.case)
 
 
-def _enumerate(case: Case, room: Path, dice: random.Random, share: float, report: Report) -> int:
+def _enumerate(ground: "_Ground", dice: random.Random, share: float, report: Report) -> int:
     """All points of one operation, up to the first that it does not reach; how many it has."""
-    template, allowed = room / "template", _allowed(case, room)
-    total = call(_counted, template, room / "count", case)
-    points: Iterable[int] = itertools.count(1)
-    if share < 1 and total > MANY:
-        points = sorted(dice.sample(range(1, total + 1), int(total * share)))
-    for point in points:
-        here = room / "case"
-        shutil.copytree(template, here)
-        child = Child(_killed_at, here, case, point)
+    every: Iterable[int] = itertools.count(1)
+    sample = points(ground.events, min(share, _MANY / ground.events), dice)
+    for point in every if share == 1 else sample:
+        shutil.copytree(ground.template, ground.here)
+        child = Child(_killed_at, ground.here, ground.case, point)
         child.join()
-        where = f"{case.name}, event {point} of {total}"
+        where = f"{ground.case.name}, event {point} of {ground.events}"
         if child.code not in {0, -signal.SIGKILL}:
             report.broken("torn", f"{where}: ended with {child.code}")
-        _check(here, allowed, case, where, report)
-        shutil.rmtree(here)
+        _check(ground, where, report)
+        shutil.rmtree(ground.here)
         if child.code == 0:
             return point - 1
         report.count("points")
-    return total
+    return ground.events
 
 
-def _allowed(case: Case, room: Path) -> list[State]:
-    """Prepare the store, and list the states that the operation passes between transactions."""
-    template = room / "template"
-    template.mkdir(parents=True)
-    call(prepared, template, case)
-    allowed = [call(_after, template, room / "stop", case, stop) for stop in (None, *case.stops)]
-    shutil.copytree(template, room / "whole")
-    call(act, room / "whole", case)
-    allowed.append(call(state, room / "whole"))
-    if case.name == "first write":
-        allowed.append(call(_empty_state, room / "empty"))
-    return allowed
+@dataclass(frozen=True)
+class _Ground:
+    """The store before an operation, and the states that it passes between transactions."""
+
+    case: Case
+    room: Path
+    template: Path
+    allowed: list[State]
+    events: int
+
+    @property
+    def here(self) -> Path:
+        """Where it is done, and killed."""
+        return self.room / "case"
 
 
-def _check(here: Path, allowed: list[State], case: Case, where: str, report: Report) -> None:
-    now, findings, wrote, missing = call(_looked_at, here, case)
-    if now not in allowed:
-        report.broken("torn", f"{where}: {_difference(now, allowed)}")
+class _Grounds:
+    """Grounds below a folder; operations that begin alike share a template."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._made: dict[Callable[[MemoryMesh], object], tuple[Path, State]] = {}
+
+    def of(self, case: Case) -> _Ground:
+        """The ground of an operation."""
+        if case.prepare not in self._made:
+            template = self._folder / f"template-{len(self._made)}"
+            template.mkdir(parents=True)
+            self._made[case.prepare] = template, call(_prepared, template, case)
+        template, before = self._made[case.prepare]
+        room = self._folder / case.name.replace(" ", "-")
+        room.mkdir(parents=True)
+        allowed = [before]
+        allowed += [call(_after, template, room / "stop", stop) for stop in case.stops]
+        events, after = call(_whole, template, room / "whole", case)
+        allowed.append(after)
+        if case.name == "first write":
+            allowed.append(call(_empty_state, room / "empty"))
+        return _Ground(case, room, template, allowed, events)
+
+
+def _check(ground: _Ground, where: str, report: Report) -> None:
+    now, findings, wrote, missing = call(_looked_at, ground.here, ground.case)
+    if now not in ground.allowed:
+        report.broken("torn", f"{where}: {_difference(now, ground.allowed)}")
     for finding in findings:
         report.broken("findings", f"{where}: {finding}")
     if not wrote:
@@ -267,34 +256,25 @@ def watch(hear: Callable[[int], None]) -> list[str]:
     return events
 
 
-def _counted(template: Path, here: Path, case: Case) -> int:
-    """How many events the whole operation has; leaves the finished store behind."""
+def _prepared(template: Path, case: Case) -> State:
+    prepared(template, case)
+    return state(template)
+
+
+def _whole(template: Path, here: Path, case: Case) -> tuple[int, State]:
+    """How many events the whole operation has, and the state that it leaves."""
     shutil.copytree(template, here)
     events = watch(lambda _number: None)
     act(here, case)
-    return len(events)
+    return len(events), state(here)
 
 
-def act(here: Path, case: Case) -> None:
-    mesh = MemoryMesh(db_dir=here, sinks=_sinks(here) if case.sink else ())
-    case.act(mesh)
-    mesh.close()
-
-
-def prepared(template: Path, case: Case) -> None:
-    with MemoryMesh(db_dir=template) as mesh:
-        case.prepare(mesh)
-
-
-def _after(
-    template: Path, here: Path, case: Case, stop: Callable[[MemoryMesh], None] | None
-) -> State:
+def _after(template: Path, here: Path, stop: Callable[[MemoryMesh], None]) -> State:
     """The state that a part of the operation leaves."""
     shutil.rmtree(here, ignore_errors=True)
     shutil.copytree(template, here)
-    if stop is not None:
-        with MemoryMesh(db_dir=here) as mesh:
-            stop(mesh)
+    with MemoryMesh(db_dir=here) as mesh:
+        stop(mesh)
     return state(here)
 
 
@@ -345,154 +325,3 @@ def _difference(now: State, allowed: list[State]) -> str:
     nearest = allowed[-1] or {}
     tables = [table for table in _STABLE if (now or {}).get(table) != nearest.get(table)]
     return f"a state between two transactions; differs from the finished one in {tables}"
-
-
-def _sinks(here: Path) -> tuple[JsonLinesSink]:
-    return (JsonLinesSink(here / "sink.jsonl"),)
-
-
-def _only(mesh: MemoryMesh, text: str = "first") -> str:
-    """The id of the prepared memory."""
-    return next(m.id for m in mesh.get_all(include=list(Status)) if m.text.startswith(text))
-
-
-def _two(mesh: MemoryMesh) -> None:
-    mesh.add("first memory about tea", {"topic": "tea"}, key="first")
-    mesh.add("second memory about coffee")
-
-
-def _two_one_deleted(mesh: MemoryMesh) -> None:
-    _two(mesh)
-    mesh.delete(_only(mesh))
-
-
-def _drafts(count: int) -> list[str]:
-    return [f"draft number {number} of a load" for number in range(count)]
-
-
-def _fill_recalls(mesh: MemoryMesh) -> None:
-    for _ in range(64):
-        mesh.search("tea")
-
-
-def _search_then(mesh: MemoryMesh) -> None:
-    mesh.search("tea")
-    mesh.add("third memory about water")
-
-
-def _told(count: int) -> Callable[[MemoryMesh], None]:
-    """A sink's cursor after this many commits."""
-
-    def stop(mesh: MemoryMesh) -> None:
-        ledger = mesh._opened().ledger
-        for seq in range(1, count + 1):
-            ledger.sink_moved(NAMESPACE, "jsonl", seq, None)
-
-    return stop
-
-
-def lesson(name: str = "lock", confidence: float = 0.7) -> LessonContext:
-    """A failure that teaches something."""
-    return LessonContext(
-        situation="a report hung",
-        error_pattern=name,
-        oversight="nobody waited for the lock",
-        fix="a timeout",
-        preventative_rule="Always set a timeout",
-        severity="high",
-        applicable_scope="reports",
-        confidence=confidence,
-    )
-
-
-def _two_and_a_skill(mesh: MemoryMesh) -> None:
-    _two(mesh)
-    mesh.ingest_skill(SKILL)
-
-
-def _a_skill_that_failed(mesh: MemoryMesh) -> None:
-    _two_and_a_skill(mesh)
-    for _ in range(2):
-        mesh.update_skill_reliability(_skill(mesh), success=False)
-
-
-def _a_lesson_that_waits(mesh: MemoryMesh) -> None:
-    _two(mesh)
-    mesh.receive_lesson(mesh.distill_lesson(lesson()).wire_format.replace("reports", "exports"))
-
-
-def _skill(mesh: MemoryMesh) -> str:
-    return mesh.list_skills()[0].id
-
-
-def _approve(mesh: MemoryMesh) -> None:
-    mesh.review(mesh.awaiting_review()[0].id, approve=True)
-
-
-SKILL = "name; Make tea;\nintent; boil water and wait;\n"
-CASES = (
-    Case("first write", lambda mesh: None, lambda mesh: void(mesh.add("the very first"))),
-    Case("add", _two, lambda mesh: void(mesh.add("third memory about water", {"topic": "w"}))),
-    Case("add with a key", _two, lambda mesh: void(mesh.add("third memory", key="third"))),
-    Case(
-        "add many over a slice",
-        _two,
-        lambda mesh: void(mesh.add_many(_drafts(WRITE_SLICE + 2))),
-        stops=(lambda mesh: void(mesh.add_many(_drafts(WRITE_SLICE))),),
-    ),
-    Case("merge", _two, lambda mesh: void(mesh.add("first memory about tea"))),
-    Case("repeat a key", _two, lambda mesh: void(mesh.add("first memory about tea", key="first"))),
-    Case("update text", _two, lambda mesh: void(mesh.update(_only(mesh), "first, about cocoa"))),
-    Case(
-        "update metadata",
-        _two,
-        lambda mesh: void(mesh.update(_only(mesh), metadata={"topic": "green tea"})),
-    ),
-    Case(
-        "change validity",
-        _two,
-        lambda mesh: void(mesh.update(_only(mesh), valid_until="2099-01-01T00:00:00Z")),
-    ),
-    Case("pin", _two, lambda mesh: void(mesh.pin(_only(mesh)))),
-    Case("delete", _two, lambda mesh: mesh.delete(_only(mesh))),
-    Case("restore", _two_one_deleted, lambda mesh: void(mesh.restore(_only(mesh)))),
-    Case("get", _two, lambda mesh: void(mesh.get(_only(mesh)))),
-    Case("rate", _two, lambda mesh: mesh.rate(_only(mesh), helpful=True)),
-    Case("teach a lesson", _two, lambda mesh: void(mesh.distill_lesson(lesson()))),
-    Case(
-        "a lesson takes another's place",
-        lambda mesh: void(mesh.distill_lesson(lesson())),
-        lambda mesh: void(mesh.distill_lesson(lesson(confidence=0.9))),
-    ),
-    Case("approve a lesson", _a_lesson_that_waits, _approve),
-    Case(
-        "heritage",
-        _two,
-        lambda mesh: void(mesh.insert_heritage(_only(mesh), {"intentChain": ["drink"]})),
-    ),
-    Case("ingest a skill", _two, lambda mesh: void(mesh.ingest_skill(SKILL))),
-    Case(
-        "a skill takes another's place",
-        _two_and_a_skill,
-        lambda mesh: void(mesh.ingest_skill(SKILL + "description; slowly;\n")),
-    ),
-    Case(
-        "rely on a skill",
-        _two_and_a_skill,
-        lambda mesh: void(mesh.update_skill_reliability(_skill(mesh), success=True)),
-    ),
-    Case("prune skills", _a_skill_that_failed, lambda mesh: void(mesh.prune_skills())),
-    Case("recall flush", _two, _fill_recalls),
-    Case("recall with the next write", _two, _search_then),
-    Case("close with a recall waiting", _two, lambda mesh: void(mesh.search("tea"))),
-    Case("close with a sink", _two, lambda mesh: mesh.init(), (_told(1), _told(2)), sink=True),
-    *(Case(*each) for each in TRUTH),
-)
-
-
-def void(_value: object) -> None:
-    """Take a value and say nothing: an operation is judged by what it leaves."""
-
-
-if __name__ == "__main__":
-    act(Path(sys.argv[2]), next(case for case in CASES if case.name == sys.argv[1]))

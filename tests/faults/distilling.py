@@ -1,6 +1,7 @@
 """Distillation under kills and in several processes: each pattern once, and always the same end."""
 
 import os
+import random
 import shutil
 import signal
 from pathlib import Path
@@ -9,11 +10,14 @@ from memory_mesh.sync import MemoryMesh
 from tests.faults.crashpoints import State, state, watch
 from tests.faults.processes import Child, call
 from tests.faults.report import Progress, Report, silent
+from tests.faults.sample import points
 
 PATTERNS = ("lock", "quota", "format")
 
 
-def killed_at_every_step(folder: Path, *, every: int = 1, progress: Progress = silent) -> Report:
+def killed_at_every_step(
+    folder: Path, *, seed: int, share: float = 1.0, progress: Progress = silent
+) -> Report:
     """A kill at each event of a cycle; run again, it ends where an undisturbed one ends."""
     report = Report({"points": 0, "different": 0, "findings": 0})
     template, whole = folder / "template", folder / "whole"
@@ -21,7 +25,7 @@ def killed_at_every_step(folder: Path, *, every: int = 1, progress: Progress = s
     shutil.copytree(template, whole)
     total = call(_counted, whole)
     wanted = call(state, whole)
-    for point in range(1, total + 1, every):
+    for point in points(total, share, random.Random(seed)):
         here = folder / "case"
         shutil.copytree(template, here)
         child = Child(_killed_at, here, point)

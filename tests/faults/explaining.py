@@ -19,6 +19,7 @@ import math
 import random
 import shutil
 from collections.abc import Iterator
+from itertools import cycle, islice
 from pathlib import Path
 
 from memory_mesh.errors import MeshError, NotFound
@@ -30,17 +31,14 @@ from tests.faults.explaining_ground import Case, Ground
 from tests.faults.report import Progress, Report, Ticker, silent
 
 _NOBODY = "mem_1700000000000_c0ffee"  # never written
-_GATES = tuple(KINDS)
 
 
 def explained(folder: Path, *, cases: int, seed: int, progress: Progress = silent) -> Report:
-    """Plants the cases one after another, gate by gate in turn, and asks why."""
+    """Plants the cases one after another, each kind of each gate in turn, and asks why."""
     report = Report({"cases": 0, "wrong gate": 0, "planted wrong": 0, "shares": 0, "traces": 0})
     ticker = Ticker(progress, cases)
-    for number in range(cases):
-        expected = _GATES[number % len(_GATES)]
-        kinds = KINDS[expected]
-        plant = kinds[number // len(_GATES) % len(kinds)]
+    kinds = [(gate, plant) for gate, plants in KINDS.items() for plant in plants]
+    for number, (expected, plant) in enumerate(islice(cycle(kinds), cases)):
         ground = Ground(folder / str(number), random.Random(seed * 1_000_003 + number))
         try:
             case = plant(ground)

@@ -45,6 +45,7 @@ from memory_mesh.testing import FrozenClock
 from memory_mesh.traces import files as trace_files
 from tests.faults.fuzzing_values import NOW, WORDS, Known, Values
 from tests.faults.report import Progress, Report, Ticker, silent
+from tests.faults.sample import dealt
 
 STEPS = 400  # calls of one round
 _CHECKED = 100  # calls between two looks at every namespace
@@ -124,6 +125,7 @@ class _World:
         self._dice, self._known = random.Random(seed), Known()
         self._values = Values(self._dice, self._known, home / "sandbox")
         self._clock = FrozenClock(NOW)
+        self._kinds = dealt(_ROOTS, self._dice, _WEIGHTS)
         self.called: set[str] = set()
         self.answered: set[str] = set()
 
@@ -214,7 +216,7 @@ class _World:
     def _call(
         self, roots: Mapping[str, Sequence[object]], fellow: object, runner: asyncio.Runner
     ) -> Call:
-        kind = self._dice.choices(_ROOTS, _WEIGHTS)[0]
+        kind = next(self._kinds)
         self._values.odd = self._dice.choice((0.02, 0.1, 0.3, 0.6))
         if kind == "command":
             return self._command()

@@ -349,8 +349,10 @@ def _prompt(chance: random.Random, known: Sequence[Step]) -> list[Step]:
     return [Step("prompt", _label(chance), scope, words=words, others=others)]
 
 
-def _pair(chance: random.Random, _known: Sequence[Step]) -> list[Step]:
-    kind = chance.choice(("claim", "guess"))
+def _pair(chance: random.Random, known: Sequence[Step]) -> list[Step]:
+    """A claim and a guess in turn."""
+    kinds = ("claim", "guess")
+    kind = kinds[sum(each.kind in kinds for each in known) % 2]
     return [Step(kind, _label(chance), _scope(chance), words=_words(chance))]
 
 

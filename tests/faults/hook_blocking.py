@@ -25,8 +25,10 @@ import socket
 import sqlite3
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
+from itertools import cycle, islice
 from pathlib import Path
 
 from bench.agent_runs import BUDGET_MS, Host, Run
@@ -52,9 +54,8 @@ def blocking(
     """Run hooks beside each fault, and count those that were held up."""
     cache = folder / "cache"
     report = Report({"runs": 0, "blocked": 0, "not whole": 0, "answered": 0, "silent": 0})
-    ticker = Ticker(progress, runs)
-    each = -(-runs // len(FAULTS))
-    for number, name in enumerate(FAULTS):
+    ticker, shares = Ticker(progress, runs), Counter(islice(cycle(KINDS), runs))
+    for number, (name, each) in enumerate(shares.items()):
         here = folder / str(number)
         part = Child(_runs, here, cache, name, each, seed).result(3_600)
         _count(report, name, part, strict=strict)
@@ -268,15 +269,16 @@ def _talk(listener: socket.socket) -> None:
 
 
 SOCKETS = (_a_file, _a_folder, _silent, _nonsense)
-FULL = "disk full"
+FULL, CORRUPT = "disk full", "socket corrupt"
 FAULTS: dict[str, Fault] = {
     "daemon killed": _killed,
     "daemon stopped": _stopped,
     FULL: _full,
     "store locked by a stopped writer": _locked,
     "store shut by another process": _shut,
-    "socket corrupt": _corrupt,
+    CORRUPT: _corrupt,
 }
+KINDS = (*FAULTS, *[CORRUPT] * (len(SOCKETS) - 1))  # each thing in the place of a socket is one
 
 
 def _ms(seconds: list[float], share: float) -> float:

@@ -95,7 +95,8 @@ def killed(folder: Path, *, rounds: int, seed: int, progress: Progress = silent)
     }
     for number, name in enumerate(islice(cycle(ACTIONS), rounds)):
         ground = Ground(folder / f"round-{number}", backup, *truths)
-        kill = _Kill.drawn(chance, *lengths[name], at_event=bool(number // len(ACTIONS) % 2))
+        at_event = bool((number + number // len(ACTIONS)) % 2)
+        kill = _Kill.drawn(chance, *lengths[name], at_event=at_event)
         _round(report, name, ground, moments, kill)
         shutil.rmtree(ground.place)
         ticker.tick(number + 1, f"rounds, {report.figures['killed']} killed")

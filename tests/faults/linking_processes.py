@@ -13,6 +13,7 @@ import time
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -22,10 +23,13 @@ from tests.faults.crash import Journal, await_answers, word
 from tests.faults.graph_world import TOPICS, Topical
 from tests.faults.processes import Child, call
 from tests.faults.report import Progress, Report, Ticker, silent
+from tests.faults.sample import dealt
 
 _SHARED = 20  # memories that everybody links to
 _VERBS = ("add", "add_many", "update", "link", "unlink", "delete", "inject", "flush", "evolve")
 _VERB_WEIGHTS = (8, 3, 3, 6, 1, 1, 6, 6, 2)
+_FIRST = ("add_many", "inject", "flush")  # of every life, so that a short one leaves a prompt
+_LONGEST_SECONDS = 1.5  # from the first answers to the kill
 _TYPES = ("related", "follows", "part_of", "depends_on")
 _TEXTS = """SELECT m.id, t.content, m.status FROM memory m
     JOIN version v ON v.memory = m.number AND v.recorded_until IS NULL
@@ -76,8 +80,8 @@ def killed(
             Child(_write_for_ever, folder, path, told[who], shared, (who, chance.random()))
             for who, path in enumerate(journals)
         ]
-        await_answers(journals)
-        time.sleep(chance.uniform(0.0, 1.5))
+        await_answers(journals, len(_FIRST))
+        time.sleep(chance.uniform(0.0, _LONGEST_SECONDS))
         for child in chance.sample(children, processes):
             time.sleep(chance.uniform(0.0, 0.05))
             os.kill(child.pid, 9)
@@ -129,18 +133,16 @@ def _intents(told: Told, shared: list[str], who: int, seed: float) -> Iterator[I
     """What a writer does next, for ever; the caller keeps what it was told up to date."""
     chance = random.Random(seed)
     number = int(chance.random() * 1e12) * 1000
-    while True:
-        (verb,) = chance.choices(_VERBS, _VERB_WEIGHTS)
+    for verb in chain(_FIRST, dealt(_VERBS, chance, _VERB_WEIGHTS)):
         own = [id_ for id_ in told.texts if id_ not in told.gone]
-        if verb in {"update", "link", "unlink", "delete"} and len(own) < 3:
-            verb = "add_many"
+        few = verb in {"update", "link", "unlink", "delete"} and len(own) < 3
         number += 10
         said = [f"{chance.choice(TOPICS)} {who} {word(number + n, 'zl')}" for n in range(8)]
-        match verb:
+        match "add_many" if few else verb:
             case "add" | "evolve":
                 yield {"verb": verb, "texts": said[:1]}
             case "add_many":
-                yield {"verb": verb, "texts": said[: chance.randint(2, 8)]}
+                yield {"verb": "add_many", "texts": said[: chance.randint(2, 8)]}
             case "update":
                 yield {"verb": verb, "id": chance.choice(own), "text": said[0]}
             case "delete":

@@ -4,6 +4,7 @@ Patterns alone do not make the work linear: a list that is searched for each sen
 that is copied at each sign, is as slow as a bad pattern. Each function has a process of its own.
 """
 
+import random
 import resource
 import string
 from collections.abc import Callable, Iterable, Mapping
@@ -32,6 +33,7 @@ from memory_mesh.policy.triggers import checking, matching
 from tests.faults.patterns import FEW, FLOOR_SECONDS, MANY, MOST_GROWTH, seconds
 from tests.faults.processes import Child, ChildFailed
 from tests.faults.report import Progress, Report, Ticker, silent
+from tests.faults.sample import points
 
 _NOW = datetime(2026, 3, 1, tzinfo=UTC)
 _LIMIT_SECONDS = 600  # of the processor, for all texts of one function
@@ -97,27 +99,29 @@ def readers() -> Mapping[str, Reader]:
 
 def linear(
     *,
+    seed: int,
     few: int = FEW,
     many: int = MANY,
-    each: int = 1,
+    share: float = 1.0,
     floor: float = FLOOR_SECONDS,
     only: Iterable[str] = (),
     most: float = MOST_GROWTH,
     progress: Progress = silent,
 ) -> Report:
-    """Give each function texts of every `each`th unit; a time that grows faster is broken."""
+    """Give each function texts of a share of the units; a time that grows faster is broken."""
     report = Report()
     names = list(only) or list(readers())
-    ticker = Ticker(progress, len(names))
+    ticker, dice = Ticker(progress, len(names)), random.Random(seed)
     for number, name in enumerate(names, start=1):
+        given = [units()[point - 1] for point in points(len(units()), share, dice)]
         try:
-            child = Child(_worst, name, few, many, units()[number % each :: each], floor)
+            child = Child(_worst, name, few, many, given, floor)
             unit, ratio, taken = child.result(_WAIT_FACTOR * _LIMIT_SECONDS)
         except ChildFailed as error:
             report.broken("no end", f"{name}: {error}")
             continue
         report.count("functions")
-        report.count("texts", len(units()[number % each :: each]))
+        report.count("texts", len(given))
         report.figures[name] = f"{ratio:.1f} x, {taken:.2f} s for {unit!r}"
         if ratio > most:
             report.broken("not linear", f"{name} on {unit!r} * n: {ratio:.0f} x, {taken:.2f} s")

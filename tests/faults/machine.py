@@ -11,8 +11,9 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import hypothesis
 import hypothesis.strategies as st
-from hypothesis import HealthCheck, seed, settings
+from hypothesis import HealthCheck, settings
 from hypothesis.stateful import (
     Bundle,
     RuleBasedStateMachine,
@@ -274,11 +275,11 @@ class AsOf(RuleBasedStateMachine):
         return found
 
 
-def as_of(*, examples: int, seed_: int, steps_each: int = 30) -> Report:
+def as_of(*, examples: int, seed: int, steps_each: int = 30) -> Report:
     """Run the machine so many times; a broken promise raises with the shortest story of it."""
     AsOf.examples = AsOf.reads = 0
     run_state_machine_as_test(
-        seed(seed_)(AsOf),
+        hypothesis.seed(seed)(AsOf),
         settings=settings(
             max_examples=examples,
             stateful_step_count=steps_each,

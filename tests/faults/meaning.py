@@ -5,6 +5,7 @@ once, in every process; an index being built, killed or removed never makes an a
 """
 
 import hashlib
+import os
 import random
 import shutil
 import subprocess
@@ -46,7 +47,7 @@ class Hashed:
 
 
 def read_your_writes(
-    folder: Path, model: Path, *, processes: int, rounds: int, progress: Progress = silent
+    folder: Path, *, processes: int, rounds: int, progress: Progress = silent
 ) -> Report:
     """Each process stores, looks for its own text by meaning, and for the latest of a neighbour."""
     report, start = Report(), time.monotonic()
@@ -58,7 +59,7 @@ def read_your_writes(
                 "tests.faults.meaning",
                 "write",
                 str(folder),
-                str(model),
+                os.environ["MEMORY_MESH_MODEL_DIR"],
                 str(number),
                 str(processes),
                 str(rounds // processes),

@@ -320,18 +320,3 @@ def _calls(text: str) -> int:
     finally:
         sys.setprofile(None)
     return calls
-
-
-def everything(folder: Path, *, share: float, seed: int, progress: Progress = silent) -> Report:
-    """All of it: 10,000 documents, 500 strings, 5,000 damaged files and 300 names at full share."""
-    report = round_trips(documents=round(10_000 * share), seed=seed, progress=progress)
-    parts = {
-        "hostile strings": hostile_strings(count=round(500 * share), seed=seed),
-        "mutated": mutated(count=round(5_000 * share), seed=seed),
-        "hostile names": hostile_names(folder, count=round(300 * share), seed=seed),
-        "linear": linear(size=round(1_000 * share)),
-    }
-    for name, part in parts.items():
-        report.figures[name] = dict(part.figures)
-        report.failures += part.failures
-    return report

@@ -23,7 +23,8 @@ from contextlib import nullcontext, suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from tests.faults.report import Figure, Progress, Report, Ticker, silent
+from tests.faults.report import Figure, Progress, Report, silent
+from tests.faults.sample import points
 
 ROOT = Path(__file__).resolve().parents[2]
 NOW = datetime(2026, 4, 1, 12, tzinfo=UTC)
@@ -31,6 +32,7 @@ LATER = NOW + timedelta(days=30)
 ROWS = 700  # three batches
 _FILE_EVENTS = ("open", "os.rename", "os.mkdir")
 _REMOVALS = ("os.remove", "os.rmdir")  # a whole folder is removed by names without their path
+EVENTS = ("event",)
 _CALLS = ("write", "pwrite64", "rename", "linkat", "link", "mkdir", "fsync", "unlink", "unlinkat")
 _LIMIT_SECONDS = 120
 State = dict[str, object]
@@ -65,7 +67,7 @@ def killed_at_every_step(
     folder: Path, *, seed: int, share: float = 1.0, progress: Progress = silent
 ) -> Report:
     """Every event of every action, or a share of them; each kill followed by both ways on."""
-    return _every(folder, random.Random(seed), share, progress, kinds=("event",))
+    return _every(folder, random.Random(seed), share, progress, kinds=EVENTS)
 
 
 def killed_in_system_calls(
@@ -98,13 +100,6 @@ def at_once(folder: Path, *, processes: int) -> Report:
     if state(table) != state(folder / "alone"):
         report.broken("torn", str(_names(table)))
     return report
-
-
-def can_trace() -> bool:
-    """True where strace is installed and allowed."""
-    if shutil.which("strace") is None:
-        return False
-    return not subprocess.run(["strace", "-qq", "-o", os.devnull, "true"], check=False).returncode
 
 
 def write_v1(folder: Path, rows: int = ROWS) -> None:
@@ -175,28 +170,25 @@ def _every(
     folder: Path, dice: random.Random, share: float, progress: Progress, kinds: tuple[str, ...]
 ) -> Report:
     report = Report({"points": 0, "killed": 0, "torn": 0, "not undone": 0})
-    points: dict[str, Figure] = {}
+    events: dict[str, Figure] = {}
     starts = _starts(folder)
+    begin = state(starts["migrate"])
     for action, start in starts.items():
-        ends = folder / f"{action}-done"
-        shutil.copytree(start, ends)
-        _acted(action, ends)
-        for kind in kinds:
-            total = _count(folder, action, start, kind)
-            points[f"{action}: {kind}"] = total
-            wanted = sorted(dice.sample(range(1, total + 1), -int(-total * share // 1)))
-            ticker = Ticker(progress, len(wanted))
-            for done, point in enumerate(wanted, start=1):
+        done = folder / f"{action}-done"
+        shutil.copytree(start, done)
+        _acted(action, done)
+        end = state(done)
+        for kind, total in _counts(folder, action, start, kinds).items():
+            events[f"{action}: {kind}"] = total
+            for point in points(total, share, dice):
                 case = folder / "case"
                 shutil.copytree(start, case)
-                report.count("killed", _run(action, case, kind, point))
+                report.count("killed", _killed(action, case, kind, point))
                 report.count("points")
-                where = f"{action}, {kind} {point} of {total}"
-                broken = _broken(case, action, state(ends), state(starts["migrate"]))
-                for promise, detail in broken:
-                    report.broken(promise, f"{where}: {detail}")
-                ticker.tick(done, f"{action}: {kind}")
-    report.figures["events"] = points
+                for promise, detail in _broken(case, action, end, begin):
+                    report.broken(promise, f"{action}, {kind} {point} of {total}: {detail}")
+            progress(f"{action}: {kind}, {report.figures['points']} points so far")
+    report.figures["events"] = events
     return report
 
 
@@ -243,46 +235,56 @@ def _acted(action: str, folder: Path) -> None:
     act(migrate, action, folder)
 
 
-def _count(folder: Path, action: str, start: Path, kind: str) -> int:
-    counted = folder / "counted"
+def _counts(folder: Path, action: str, start: Path, kinds: tuple[str, ...]) -> dict[str, int]:
+    """How many events of each kind an action has; of system calls those that it makes at all."""
+    counted, trace = folder / "counted", folder / "trace"
     shutil.copytree(start, counted)
     try:
-        return _run(action, counted, kind, 0)
+        if kinds == EVENTS:
+            return {EVENTS[0]: int(_run([], action, counted, 0).stdout)}
+        _run(_tracer(trace, kinds), action, counted, 0)
     finally:
         shutil.rmtree(counted)
-
-
-def _run(action: str, folder: Path, kind: str, point: int) -> int:
-    """A process that dies at its n-th event of a kind: 1 if so; with 0 it counts the events."""
-    event = point if kind == "event" else 0
-    command = [sys.executable, "-W", "ignore", "-m", "tests.faults.migrating"]
-    command += [action, str(folder), str(event)]
-    trace = folder.with_name("trace")
-    if kind != "event":
-        inject = ["-e", f"inject={kind}:signal=KILL:when={point}"] if point else []
-        command = [
-            "strace",
-            "-f",
-            "-qq",
-            "-o",
-            str(trace),
-            "-e",
-            f"trace={kind}",
-            *inject,
-            *command,
-        ]
-    done = subprocess.run(
-        command, cwd=ROOT, capture_output=True, text=True, timeout=_LIMIT_SECONDS, check=False
-    )
-    killed = done.returncode in {-signal.SIGKILL, 128 + signal.SIGKILL}
-    if done.returncode and not (point and killed):
-        raise AssertionError(done.stderr)
-    if point:
-        return int(killed)
-    if kind == "event":
-        return int(done.stdout)
     lines = trace.read_text(errors="replace").splitlines()
-    return sum(1 for line in lines if f" {kind}(" in line)
+    found = {kind: sum(f" {kind}(" in line for line in lines) for kind in kinds}
+    return {kind: count for kind, count in found.items() if count}
+
+
+def _killed(action: str, folder: Path, kind: str, point: int) -> bool:
+    """Whether a process died at its n-th event of a kind."""
+    if kind == EVENTS[0]:
+        done = _run([], action, folder, point)
+    else:
+        inject = ("-e", f"inject={kind}:signal=KILL:when={point}")
+        done = _run([*_tracer(folder.with_name("trace"), (kind,)), *inject], action, folder, 0)
+    return done.returncode != 0
+
+
+def _tracer(trace: Path, kinds: tuple[str, ...]) -> list[str]:
+    return [
+        "strace",
+        "-f",
+        "--seccomp-bpf",
+        "-qq",
+        "-o",
+        str(trace),
+        "-e",
+        f"trace={','.join(kinds)}",
+    ]
+
+
+def _run(
+    tracer: list[str], action: str, folder: Path, event: int
+) -> "subprocess.CompletedProcess[str]":
+    """A process that does it, and may have died of a SIGKILL."""
+    command = [*tracer, sys.executable, "-W", "ignore", "-m", "tests.faults.migrating"]
+    done = subprocess.run(
+        [*command, action, str(folder), str(event)],
+        cwd=ROOT, capture_output=True, text=True, timeout=_LIMIT_SECONDS, check=False,
+    )  # fmt: skip
+    if done.returncode not in {0, -signal.SIGKILL, 128 + signal.SIGKILL}:
+        raise AssertionError(done.stderr)
+    return done
 
 
 if __name__ == "__main__":

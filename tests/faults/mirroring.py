@@ -5,6 +5,8 @@ import random
 import re
 import shutil
 import signal
+from dataclasses import dataclass, replace
+from itertools import islice, product
 from pathlib import Path
 
 from memory_mesh.formats import memory_file
@@ -16,6 +18,7 @@ from memory_mesh.sync import MemoryMesh
 from tests.faults.crashpoints import watch
 from tests.faults.processes import Child, call
 from tests.faults.report import Progress, Report, Ticker, silent
+from tests.faults.sample import dealt, points
 
 _WORDS = (
     "cache",
@@ -39,6 +42,7 @@ def hand_edits(folder: Path, *, edits: int, seed: int, progress: Progress = sile
     """Edits by hand of the user's memories; each must be the memory's next version."""
     report = Report({"edits": 0, "next_versions": 0, "not_taken": 0, "findings": 0})
     dice, ticker = random.Random(seed), Ticker(progress, edits)
+    kinds = dealt(_KINDS, dice)
     notes = folder / "notes"
     with MemoryMesh(db_dir=folder / "store", project="proof") as mesh:
         for number in range(20):
@@ -47,21 +51,29 @@ def hand_edits(folder: Path, *, edits: int, seed: int, progress: Progress = sile
         mirror = Mirror(mesh, notes)
         mirror.run()
         for number in range(edits):
-            _one_edit(mesh, mirror, number, dice, report)
+            _one_edit(mesh, mirror, _Edit(number, next(kinds), dice), report)
             ticker.tick(number + 1)
         for finding in mesh.verify().findings:
             report.broken("findings", str(finding))
     return report
 
 
-def _one_edit(
-    mesh: MemoryMesh, mirror: Mirror, number: int, dice: random.Random, report: Report
-) -> None:
+@dataclass(frozen=True)
+class _Edit:
+    """One edit by hand: of which kind, and the dice for the rest."""
+
+    number: int
+    kind: str
+    dice: random.Random
+
+
+def _one_edit(mesh: MemoryMesh, mirror: Mirror, edit: _Edit, report: Report) -> None:
+    number, dice = edit.number, edit.dice
     path = dice.choice(sorted(mirror.folder.glob("*.md")))
     text = path.read_text(encoding="utf-8")
     documents = parse(text).documents
     index = dice.randrange(len(documents))
-    edited = _edited(documents[index], number, dice)
+    edited = _edited(documents[index], edit)
     before = {memory.id: len(mesh.history(memory.id)) for memory in _all(mesh)}
     path.write_text(memory_file.replace_document(text, index, edited), encoding="utf-8")
     done = mirror.run()
@@ -74,12 +86,11 @@ def _one_edit(
         report.broken("not_taken", f"edit {number} of {path.name}: {done.plain()}")
 
 
-def _edited(document: MemoryFile, number: int, dice: random.Random) -> MemoryFile:
+def _edited(document: MemoryFile, edit: _Edit) -> MemoryFile:
     """The document with one thing changed, as a person would."""
-    from dataclasses import replace
-
+    number, dice = edit.number, edit.dice
     word = dice.choice(_WORDS)
-    match dice.choice(_KINDS):
+    match edit.kind:
         case "tags":
             return replace(document, tags=(*document.tags[:2], f"{word}-{number}"))
         case "triggers":
@@ -146,12 +157,12 @@ def edited_during_runs(
     template = folder / "template"
     call(_prepare_interleaving, template)
     total = {how: call(_events_of_run, template, folder / f"count-{how}", how) for how in _HOWS}
-    for number in range(rounds):
-        here, how = folder / "case", dice.choice(_HOWS)
+    edits = dealt(list(product(_HOWS, _STYLES)), dice)
+    for number, (how, style) in enumerate(islice(edits, rounds)):
+        here = folder / "case"
         shutil.copytree(template, here)
         first = dice.randrange(1, total[how] + 1)
         second = first + dice.randrange(0, 4)
-        style = dice.choice(_STYLES)
         lost = call(_interleaved, here, how, style, (first, second), number)
         report.count("rounds")
         for kind, detail in lost:
@@ -276,8 +287,6 @@ class _Editor:
         if not documents:
             return f"{text}\n{self._word}\n"
         index = len(documents) - 1 if self._style == "other document" else 0
-        from dataclasses import replace
-
         new = replace(documents[index], body=f"{documents[index].body}\n\n{self._word}")
         return memory_file.replace_document(text, index, new)
 
@@ -291,8 +300,7 @@ def killed(folder: Path, *, kills: int, seed: int, progress: Progress = silent) 
         call(_prepare_kill, template)
         shutil.copytree(template, whole)
         total, wanted = call(_whole, whole, updates)
-        share = kills // 2
-        for point in sorted(dice.sample(range(1, total + 1), min(share, total))):
+        for point in points(total, kills / 2 / total, dice):
             here = folder / "case"
             shutil.copytree(template, here)
             child = Child(_killed_at, here, updates, point)

@@ -60,6 +60,11 @@ def everything(
     return report
 
 
+def has_tokenizers() -> bool:
+    """True where both real tokenizers are."""
+    return len(real_tokenizers()) > 1
+
+
 def real_tokenizers() -> dict[str, Counter]:
     """The tokenizers that are here, by name, each as a counter."""
     found: dict[str, Counter] = {}

@@ -1,6 +1,7 @@
 """The whole walk: every face, opening, command, file and setting, then every byte."""
 
 import os
+import random
 from collections.abc import Callable
 from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
@@ -21,16 +22,16 @@ def planted(
     folder: Path,
     *,
     parts: tuple[str, ...] = PARTS,
-    every: int = 1,
-    every_kind: bool = True,
+    share: float = 1.0,
+    seed: int,
     progress: Progress = silent,
 ) -> Report:
-    """Plant a secret in every argument, or in a fixed share of them, and search for all of them.
+    """Plant secrets in every argument, or in a share of each method's; then search for them.
 
     What commands write where the user tells them to, and the user's own files, lie in a folder
     beside the one that is searched.
     """
-    walk = Walk(folder / "searched", every_kind=every_kind, every=every)
+    walk = Walk(folder / "searched", share=share, dice=random.Random(seed))
     given = folder / "given"
     (walk.folder / "home").mkdir(parents=True)
     given.mkdir()
@@ -47,7 +48,7 @@ def planted(
             steps[part]()
     progress("searching")
     report = walk.finish()
-    report.figures |= {"kinds": list(KINDS) if every_kind else "one of each argument"}
+    report.figures |= {"kinds": list(KINDS) if share == 1 else "one of each argument"}
     return report
 
 

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 from memory_mesh.engines.ledgers.postgres.setup import ROLE, SCHEMA
 from tests.faults.postgres_tenants import OTHERS, OWN, PARTITIONS, Table, World
+from tests.faults.sample import dealt
 from tests.postgres import APP
 
 FORMS: dict[str, tuple[str, ...]] = {
@@ -239,13 +240,15 @@ class Attacker:
     def __init__(self, world: World, seed: int, families: Iterable[str] = ()) -> None:
         # without families, all of them are used
         self._world, self._dice = world, random.Random(seed)
-        self._families = sorted(families or FORMS)
+        forms = [(name, form) for name in sorted(families or FORMS) for form in FORMS[name]]
+        weights = [1 / len(FORMS[name]) for name, _ in forms]  # families are as likely
+        self._forms = dealt(forms, self._dice, weights)
 
     def attack(self) -> Attack:
         """The next one."""
-        family = self._dice.choice(self._families)
-        form = self._dice.choice(FORMS[family]).format(**self._drawn())
-        return Attack(family, tuple(form.split(" ;; ")), family in BARE)
+        family, form = next(self._forms)
+        steps = form.format(**self._drawn()).split(" ;; ")
+        return Attack(family, tuple(steps), family in BARE)
 
     def _drawn(self) -> dict[str, object]:
         """A value of each name that a form may hold."""

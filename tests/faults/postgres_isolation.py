@@ -8,7 +8,6 @@ namespaces. Meanwhile somebody is inside another namespace, with a transaction o
 import random
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Self
 
 import psycopg
@@ -24,10 +23,9 @@ from tests.faults.postgres_tenants import (
     OWN,
     World,
     lawful_tag,
-    made_world,
 )
 from tests.faults.report import Progress, Report, Ticker, silent
-from tests.postgres import SECRET, Server
+from tests.postgres import SECRET
 
 _SETUP = (
     "SET LOCAL ROLE memory_mesh_app; SET LOCAL search_path = memory_mesh, public, pg_temp; "
@@ -36,15 +34,6 @@ _SETUP = (
 _SEEN, _CHANGED = "foreign rows seen", "foreign rows changed"
 _ROUND = 250  # attacks on one connection, and between two looks at the others' rows
 _NOUGHT = (0, None, False, "", b"")
-
-
-def isolation(_folder: Path, *, attacks: int, seed: int, progress: Progress = silent) -> Report:
-    """So many attacks on a database of a server of its own."""
-    server = Server()
-    try:
-        return attacked(made_world(server), attacks=attacks, seed=seed, progress=progress)
-    finally:
-        server.stop()
 
 
 def attacked(
@@ -56,7 +45,7 @@ def attacked(
     families: Iterable[str] = (),
     progress: Progress = silent,
 ) -> Report:
-    """The same on a given world; `way` is the URL that attackers use, else the usual one."""
+    """So many attacks on a world; `way` is the URL that attackers use, else the usual one."""
     report = Report({"statements": 0, "refused": 0, "own rows seen": 0, _SEEN: 0, _CHANGED: 0})
     attacker, ticker, done = Attacker(world, seed, families), Ticker(progress, attacks), 0
     before = world.digests()

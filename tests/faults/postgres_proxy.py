@@ -4,6 +4,7 @@ import random
 import time
 from contextlib import closing
 from dataclasses import dataclass
+from itertools import islice, product
 from pathlib import Path
 
 from memory_mesh.errors import MayBeStored, StoreIsAway, StoreIsBusy
@@ -12,6 +13,7 @@ from tests.faults import postgres_world as world
 from tests.faults.fault_proxy import Direction, Fault, FaultProxy, Kind
 from tests.faults.processes import LIMIT_SECONDS, Child
 from tests.faults.report import Progress, Report, Ticker, silent
+from tests.faults.sample import dealt
 
 NAMESPACE = "proxied"
 _ANSWER, _LOCK = 0.6, 1.0  # seconds that the ledger waits here
@@ -19,7 +21,12 @@ _LONGEST = 30.0  # seconds of one call, where about five are expected at most
 _BYTES = 6_000  # that a write sends and hears, more or less
 _WRITES = 4  # until the fault has struck
 _TRIES = 100  # to write again; the server ends in a moment what waits for nobody
-_COMMIT = b"COMMIT"
+_COMMIT, _AT_COMMIT = b"COMMIT", "at COMMIT"
+_MOST: tuple[Kind, ...] = ("swallow", "cut", "delay")
+_WAYS: tuple[Direction, ...] = ("to server", "to client")
+_FAULTS = tuple(product(_MOST, _WAYS, (_AT_COMMIT, "anywhere")))
+KINDS = (*_FAULTS, None)  # None: everything is swallowed
+_WEIGHTS = [*(2 if kind == "cut" else 1 for kind, _, _ in _FAULTS), 1]
 
 
 @dataclass(frozen=True)
@@ -45,8 +52,8 @@ def _strike(place: Place, rounds: int, seed: int, progress: Progress) -> Report:
     options = {"lock_wait": _LOCK, "answer_wait": _ANSWER}
     with closing(proxy), closing(world.open_ledger(proxy.url(place.url), **options)) as ledger:
         _try(ledger, _batch(told, dice), told, report)
-        for round_ in range(rounds):
-            _round(ledger, proxy, dice, told, report)
+        for round_, kind in enumerate(islice(dealt(KINDS, dice, _WEIGHTS), rounds)):
+            _round(ledger, proxy, _Drawn(kind, dice), told, report)
             ticker.tick(round_ + 1, f"faults, {len(told.done)} acknowledged")
     with closing(world.open_ledger(place.url)) as direct:
         with direct.read(NAMESPACE) as snapshot:
@@ -62,11 +69,11 @@ def _strike(place: Place, rounds: int, seed: int, progress: Progress) -> Report:
 
 
 def _round(
-    ledger: Ledger, proxy: FaultProxy, dice: random.Random, told: world.Told, report: Report
+    ledger: Ledger, proxy: FaultProxy, drawn: "_Drawn", told: world.Told, report: Report
 ) -> None:
     """Writes until a fault has struck; then everything goes through again, and so do writes."""
-    fault = proxy.arm(drawn(dice))
-    proxy.everything = dice.random() < 0.05
+    fault, dice = proxy.arm(drawn.fault()), drawn.dice
+    proxy.everything = drawn.kind is None
     for _ in range(_WRITES):
         _try(ledger, _batch(told, dice), told, report)
         if fault.struck.is_set() or proxy.everything:
@@ -81,19 +88,24 @@ def _round(
     report.broken("hung", "no write went through after the fault was over")
 
 
-def drawn(dice: random.Random) -> Fault:
-    """Any fault: at COMMIT or its answer, or after any number of bytes."""
-    kinds: tuple[Kind, ...] = ("swallow", "cut", "cut", "delay")
-    directions: tuple[Direction, ...] = ("to server", "to client")
-    kind, direction = dice.choice(kinds), dice.choice(directions)
-    seconds = dice.choice((0.05, 2 * _ANSWER))
-    if dice.random() < 0.5:
-        return Fault(kind, direction, 0, _COMMIT, dice.random() < 0.5, seconds)
-    return Fault(kind, direction, dice.randrange(_BYTES), seconds=seconds)
+@dataclass(frozen=True)
+class _Drawn:
+    """A kind of fault, None where everything is swallowed, and the dice for the rest."""
+
+    kind: tuple[Kind, Direction, str] | None
+    dice: random.Random
+
+    def fault(self) -> Fault:
+        """At COMMIT or its answer, or after any number of bytes."""
+        kind, direction, where = self.kind or self.dice.choice(_FAULTS)
+        seconds = self.dice.choice((0.05, 2 * _ANSWER))
+        if where == _AT_COMMIT:
+            return Fault(kind, direction, 0, _COMMIT, self.dice.random() < 0.5, seconds)
+        return Fault(kind, direction, self.dice.randrange(_BYTES), seconds=seconds)
 
 
 def _named(fault: Fault) -> str:
-    where = "at COMMIT" if fault.marker else "anywhere"
+    where = _AT_COMMIT if fault.marker else "anywhere"
     return f"{fault.kind} {fault.direction} {where}"
 
 

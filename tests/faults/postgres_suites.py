@@ -1,52 +1,51 @@
-"""The suites about PostgreSQL with their full counts, each on a server of its own."""
+"""Where the suites about PostgreSQL run in full, each on a server of its own."""
 
-from collections.abc import Callable
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
-from tests.faults import postgres_crash, postgres_proxy, postgres_race, postgres_tamper
-from tests.faults.report import Progress, Report
-from tests.postgres import APP, Server
+from tests.faults.postgres_proxy import Place
+from tests.faults.postgres_tenants import World, made_world
+from tests.postgres import APP, SECRET, Server
 
 
-def crash(folder: Path, seed: int, progress: Progress) -> Report:
-    """A hundred kills of the server, of its processes and of writers."""
-    return postgres_crash.killed(folder, rounds=100, writers=3, seed=seed, progress=progress)
-
-
-def race(_folder: Path, seed: int, progress: Progress) -> Report:
-    """Eight processes of ten threads."""
-    return _on_server(
-        lambda server, url, owner: postgres_race.race(
-            url, owner, processes=8, threads=10, writes=25, seed=seed, progress=progress
-        )
-    )
-
-
-def proxy(_folder: Path, seed: int, progress: Progress) -> Report:
-    """Two hundred faults of the network."""
-    return _on_server(
-        lambda server, url, owner: postgres_proxy.struck(
-            postgres_proxy.Place(server.folder, url, owner, server.folder / "proxy"),
-            rounds=200,
-            seed=seed,
-            progress=progress,
-        )
-    )
-
-
-def tamper(_folder: Path, seed: int, progress: Progress) -> Report:
-    """A thousand changes behind the ledger's back."""
-    return _on_server(
-        lambda server, url, owner: postgres_tamper.tampered(
-            url, owner, mutations=1_000, seed=seed, progress=progress
-        )
-    )
-
-
-def _on_server(suite: Callable[[Server, str, str], Report]) -> Report:
-    server = Server()
-    try:
+@contextmanager
+def addresses(_folder: Path) -> Iterator[tuple[str, str]]:
+    """A database, as its users and as its owner reach it."""
+    with _server() as server:
         name = server.database()
-        return suite(server, server.url(name, APP), server.url(name))
+        yield server.url(name, APP), server.url(name)
+
+
+@contextmanager
+def proxied(_folder: Path) -> Iterator[tuple[Place]]:
+    """The same behind a proxy."""
+    with _server() as server:
+        name = server.database()
+        folder = server.folder / "proxy"
+        yield (Place(server.folder, server.url(name, APP), server.url(name), folder),)
+
+
+@contextmanager
+def tenants(_folder: Path) -> Iterator[tuple[World]]:
+    """A database with several namespaces, and who attacks them."""
+    with _server() as server:
+        yield (made_world(server),)
+
+
+@contextmanager
+def store(_folder: Path) -> Iterator[tuple[str]]:
+    """The address of a store on a server that keeps what it acknowledged."""
+    os.environ["MEMORY_MESH_KEY"] = SECRET.hex()
+    with _server(safe=True) as server:
+        yield (server.url(server.database(), APP),)
+
+
+@contextmanager
+def _server(*, safe: bool = False) -> Iterator[Server]:
+    server = Server(safe=safe)
+    try:
+        yield server
     finally:
         server.stop()

@@ -9,6 +9,8 @@ from collections import Counter
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from itertools import groupby, islice
+from operator import itemgetter
 from typing import Any, LiteralString
 
 import psycopg
@@ -23,6 +25,7 @@ from memory_mesh.model import Scope
 from memory_mesh.testing.ledger_values import axis, change, put
 from tests.faults import postgres_world as world
 from tests.faults.report import Progress, Report, Ticker, silent
+from tests.faults.sample import dealt
 
 NAMESPACE = "default"
 # What nothing is promised about: records of reads, which are no part of the chain; what vectors
@@ -70,13 +73,15 @@ def tampered(
     with closing(world.open_ledger(url)) as ledger, psycopg.connect(owner) as raw:
         capability = ledger._at.capability(NAMESPACE)
         register(raw)
-        if found := _found(raw, capability):
-            report.broken("false alarms", found[0])
+        if alarms := _found(raw, capability):
+            report.broken("false alarms", alarms[0])
         raw.rollback()
-        columns = _filled(raw)
-        for number in range(mutations):
+        tables = groupby(sorted(_filled(raw)), key=itemgetter(0))
+        columns = [list(found) for _, found in tables]
+        every = dealt(columns, dice, [len(found) for found in columns])
+        for number, found in enumerate(islice(every, mutations)):
             case = _Case(raw, capability, report, missed)
-            case.change(dice, dice.choice(columns))
+            case.change(dice, dice.choice(found))
             ticker.tick(number + 1, "mutations")
     report.figures["not found, as stated"] = dict(sorted(missed.items()))
     return report

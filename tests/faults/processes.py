@@ -1,6 +1,7 @@
 """Real processes for the fault suites: forked by a parent that never opened the store, and killed.
 
 A child reports by a pipe; what it reported survives its death. Nothing here waits without a limit.
+What the usual calls import is loaded before the first fork, or every child would load it anew.
 """
 
 import ctypes
@@ -13,6 +14,9 @@ import sys
 import time
 import traceback
 from collections.abc import Callable
+from functools import cache
+from importlib import import_module
+from tempfile import TemporaryDirectory
 from typing import Any, Generic, ParamSpec, TypeVar
 
 P = ParamSpec("P")
@@ -30,6 +34,7 @@ class Child(Generic[T]):
     """A forked process that runs one function and reports its result."""
 
     def __init__(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> None:
+        _load()
         reader, writer = os.pipe()
         sys.stdout.flush()
         sys.stderr.flush()
@@ -96,6 +101,34 @@ class Child(Generic[T]):
 def call(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     """The function's result, computed in a process of its own."""
     return Child(function, *args, **kwargs).result()
+
+
+@cache
+def _load() -> None:
+    """Import what a child says that it needed, but nothing that may bring threads."""
+    reader, writer = os.pipe()
+    if not (pid := os.fork()):
+        _run(writer, _needed, (), {})
+    os.close(writer)
+    with os.fdopen(reader, "rb") as pipe:
+        _, names = pickle.load(pipe)
+    os.waitpid(pid, 0)
+    for name in names:
+        import_module(name)
+
+
+def _needed() -> list[str]:
+    """In a child: the modules of ours that the usual calls have loaded."""
+    from memory_mesh.sync import MemoryMesh
+
+    with TemporaryDirectory() as folder, MemoryMesh(db_dir=folder, embedder="none") as mesh:
+        first, *_ = mesh.add_many(["The printer is blue", "The lamp is green"])
+        mesh.update(str(first.id), "The printer is grey")
+        mesh.search("printer")
+        mesh.get_all()
+        mesh.stats()
+        mesh.verify()
+    return [name for name in sys.modules if name.startswith("memory_mesh.")]
 
 
 def _run(

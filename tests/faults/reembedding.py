@@ -37,7 +37,7 @@ _SLOW = 1.0  # seconds of each later batch: a busy machine still kills in time
 
 
 def killed(
-    place: str,
+    place: str | Path,
     *,
     memories: int,
     kills: int,
@@ -47,6 +47,7 @@ def killed(
 ) -> Report:
     """Re-embeds a store, killed so many times after some batches, with searches all the while."""
     report, chance = Report({"kills": 0, "searches": 0, "returned less": 0}), random.Random(seed)
+    place = str(place)
     before = _filled(place, memories)
     with tempfile.TemporaryDirectory(prefix="reembed-") as folder:
         work = Path(folder)

@@ -1,6 +1,7 @@
 """The log of experiences under many processes and kills: no number twice, no entry lost."""
 
 import os
+import random
 import shutil
 import signal
 from datetime import UTC, datetime
@@ -14,6 +15,7 @@ from memory_mesh.sync import MemoryMesh
 from tests.faults.crashpoints import watch
 from tests.faults.processes import Child, call
 from tests.faults.report import Progress, Report, silent
+from tests.faults.sample import points
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
 KEEP = 100  # so that a small log rolls
@@ -40,7 +42,12 @@ def many_processes(folder: Path, *, processes: int, each: int) -> Report:
 
 
 def killed_at_every_step(
-    folder: Path, *, entries: int = 350, every: int = 1, progress: Progress = silent
+    folder: Path,
+    *,
+    seed: int,
+    share: float = 1.0,
+    entries: int = 350,
+    progress: Progress = silent,
 ) -> Report:
     """A kill at each event of a roll; run again, files and ledger end as an undisturbed roll's."""
     report = Report({"points": 0, "different": 0, "seen between": 0})
@@ -49,7 +56,7 @@ def killed_at_every_step(
     shutil.copytree(template, whole)
     total = call(_counted, whole)
     wanted = call(_state, whole)
-    for point in range(1, total + 1, every):
+    for point in points(total, share, random.Random(seed)):
         here = folder / "case"
         shutil.copytree(template, here)
         child = Child(_killed_at, here, point)

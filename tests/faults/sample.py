@@ -6,17 +6,36 @@ cases; `MEMORY_MESH_SEED` repeats a seed that a run has printed.
 """
 
 import os
+import random
 import subprocess
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from pathlib import Path
+from typing import TypeVar
 
 SHARE = 0.02
 VARIABLE = "MEMORY_MESH_SEED"
 ROOT = Path(__file__).resolve().parents[2]
+T = TypeVar("T")
 
 
 def some(full: int, least: int = 1) -> int:
     """The part of a full count that the gate runs; `least` is what every kind of case needs."""
     return min(full, max(least, round(full * SHARE)))
+
+
+def points(total: int, share: float, dice: random.Random) -> list[int]:
+    """A share of the places 1 to `total`, at least one: one of each of as many equal parts."""
+    count = min(total, max(1, round(total * share)))
+    edges = [total * part // count for part in range(count + 1)] if count else [0]
+    return [dice.randint(low + 1, high) for low, high in pairwise(edges)]
+
+
+def dealt(kinds: Sequence[T], dice: random.Random, weights: Sequence[float] = ()) -> Iterator[T]:
+    """Every kind once in a random order, then any, for ever."""
+    yield from dice.sample(kinds, len(kinds))
+    while True:
+        yield from dice.choices(kinds, weights or None)
 
 
 def _seed() -> int:

@@ -13,21 +13,24 @@ import inspect
 import logging
 import re
 import traceback
-import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from inspect import Parameter
 from itertools import islice
 from pathlib import Path
+from random import Random
+from typing import TypeVar
 
 from memory_mesh import log
 from memory_mesh.errors import MeshError
 from tests.faults.planted import KINDS, Planted, Secret, everything_in
 from tests.faults.report import Report
+from tests.faults.sample import points
 from tests.faults.secret_shapes import Say, Targets, is_text, shapes
 
 Method = Callable[..., object]
+T = TypeVar("T")
 READABLE = {  # files whose names and contents say what the caller named
     r"mirrors/\w+\.sqlite": r"file name$|memory-mesh mirror",  # which file holds which memory
 }
@@ -51,25 +54,28 @@ class Walk:
 
     folder: Path
     kinds: tuple[str, ...] = KINDS
-    every_kind: bool = True
-    every: int = 1  # of so many arguments one is planted
+    share: float = 1.0  # of the arguments of each method, one at least, with one kind of secret
+    dice: Random = field(default_factory=lambda: Random(0))
     planted: Planted = field(default_factory=Planted)
     report: Report = field(default_factory=lambda: Report({"arguments": 0, "calls": 0}))
     records: list[str] = field(default_factory=list)
+    _turn: int = 0
 
     def face(self, face: Face) -> None:
         """Plant secrets in every text argument of every public method of a face."""
         for name, method in sorted(face.methods.items()):
-            for parameter in parameters(method):
-                place = f"{face.name}.{name}({parameter.name})"
-                planted = is_text(parameter) and reason_for(face, name, parameter) is None
-                if planted and self.takes(place):
-                    self.argument(face, name, parameter, place)
+            planted = [
+                parameter
+                for parameter in parameters(method)
+                if is_text(parameter) and reason_for(face, name, parameter) is None
+            ]
+            for parameter in self.chosen(planted):
+                self.argument(face, name, parameter, f"{face.name}.{name}({parameter.name})")
 
     def argument(self, face: Face, name: str, parameter: Parameter, place: str) -> None:
         """Call a method with each shape of one argument."""
         self.report.count("arguments")
-        for kind in self.kinds_at(place):
+        for kind in self.kinds_here():
             say, targets = self.say(kind, place), face.targets(name)
             shaped = len(list(shapes(parameter, say, targets)))
             if not shaped:
@@ -84,9 +90,11 @@ class Walk:
                 value = next(islice(shapes(parameter, say, targets), number, None))
                 self.call(place, face.bound(name), given | {parameter.name: value})
 
-    def takes(self, place: str) -> bool:
-        """True for the places that this walk plants: all of them, or a fixed share."""
-        return _number(place) % self.every == 0
+    def chosen(self, places: Sequence[T]) -> list[T]:
+        """The places of one method or command that this walk plants: all of them, or a share."""
+        if self.share == 1:
+            return list(places)
+        return [places[point - 1] for point in points(len(places), self.share, self.dice)]
 
     def say(self, kind: str, place: str) -> Say:
         """Makes the secrets of one argument."""
@@ -128,19 +136,16 @@ class Walk:
         for place in self.planted.found(said.encode("utf-8", "surrogatepass")):
             self.report.broken("found in words", f"{where}: {place}")
 
-    def kinds_at(self, place: str) -> tuple[str, ...]:
-        """Every kind, or one that the place decides."""
-        if self.every_kind:
+    def kinds_here(self) -> tuple[str, ...]:
+        """Every kind, or one of them in turn."""
+        if self.share == 1:
             return self.kinds
-        return (self.kinds[_number(place) // self.every % len(self.kinds)],)
+        self._turn += 1
+        return (self.kinds[self._turn % len(self.kinds)],)
 
 
 def _readable(name: str, place: str) -> bool:
     return any(re.search(file, name) and re.search(what, place) for file, what in READABLE.items())
-
-
-def _number(place: str) -> int:
-    return zlib.crc32(place.encode())
 
 
 def parameters(method: Method) -> list[Parameter]:

@@ -13,6 +13,7 @@ import sqlite3
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import chdir, closing, redirect_stderr, redirect_stdout, suppress
+from itertools import product
 from pathlib import Path
 from unittest.mock import patch
 
@@ -89,9 +90,9 @@ def walk_commands(walk: Walk, given: Path) -> None:
     with chdir(given), patch.dict(os.environ, {"MEMORY_MESH_DIR": str(walk.folder / "cli")}):
         files |= _stored()
         for name in parsing.COMMANDS:
-            for words in VARIANTS.get(name, ([],)):
-                for action in _valued(name):
-                    _plant(walk, name, words, action, files)
+            options = list(product(VARIANTS.get(name, ([],)), _valued(name)))
+            for words, action in walk.chosen(options):
+                _plant(walk, name, words, action, files)
         _from_standard_input(walk)
 
 
@@ -141,10 +142,8 @@ def _plant(
 ) -> None:
     option = action.option_strings[-1] if action.option_strings else ""
     place = f"memory-mesh {name} {words[:1]} {option or action.dest}"
-    if not walk.takes(place):
-        return
     walk.report.count("options")
-    for kind in walk.kinds_at(place):
+    for kind in walk.kinds_here():
         say = walk.say(kind, place)
         for said in _said(option, say):
             kept = words if option else words[: action.dest in _AFTER_AN_ACTION]
@@ -243,7 +242,7 @@ def _written(walk: Walk, folder: Path, kind: str) -> Iterator[tuple[str, list[st
     _lane_file(path, _lane_rows(said, kind))
     yield "import-lane", ["import-lane", str(path)]
     yield "import-lane anew", ["import-lane", str(path), "--json"]
-    if walk.every == 1:  # LanceDB takes seconds to load
+    if walk.share == 1:  # LanceDB takes seconds to load
         said = say("import-tables")
         tables = _tables(folder / _file_name(said("file name").alone), said, kind)
         yield "import-tables", ["import-tables", str(tables)]

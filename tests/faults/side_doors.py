@@ -23,6 +23,7 @@ from memory_mesh.sync import MemoryMesh
 from memory_mesh.testing import FrozenClock
 from tests.faults import side_door_steps
 from tests.faults.report import Progress, Report, Ticker, silent
+from tests.faults.sample import dealt
 
 STEPS_OF_A_WORLD = 100
 _LOW_SHARE = 0.75  # of the steps are of less trusted channels
@@ -126,18 +127,32 @@ class Actor:
         return own > _KINDS.index(memory.source.kind) and own > authority
 
 
+@dataclass(frozen=True)
+class _Deck:
+    """What comes next: every verb and channel once, then any."""
+
+    low: Iterator[side_door_steps.Step]
+    users: Iterator[side_door_steps.Step]
+    channels: Iterator[Channel]
+
+
 def run(folder: Path, *, steps: int, seed: int, progress: Progress = silent) -> Report:
     """Makes the steps in as many fresh worlds as they need; counts what differs after each."""
     report = Report()
     for name in ("steps", "changed upward", "stood above", "not restored", "proposals"):
         report.count(name, 0)
-    ticker = Ticker(progress, steps)
+    ticker, dice = Ticker(progress, steps), random.Random(seed)
+    deck = _Deck(
+        low=dealt(side_door_steps.LOW_VERBS, dice),
+        users=dealt(side_door_steps.USER_VERBS, dice),
+        channels=dealt(LOW, dice),
+    )
     for number in range(-(-steps // STEPS_OF_A_WORLD)):
         chance = random.Random(f"{seed} {number}")
         left = min(STEPS_OF_A_WORLD, steps - number * STEPS_OF_A_WORLD)
         with _world(folder / f"{number}", chance) as world:
             for _ in range(left):
-                _step(world, report)
+                _step(world, report, deck)
             report.count("proposals", len(world.mesh.proposals(pending=False, limit=1_000)))
             if not world.mesh.verify().ok:
                 report.broken("not sound", f"world {number}: {world.mesh.verify()}")
@@ -155,15 +170,15 @@ def _world(folder: Path, chance: random.Random) -> Iterator[World]:
         yield world
 
 
-def _step(world: World, report: Report) -> None:
+def _step(world: World, report: Report, deck: _Deck) -> None:
     """One step of a random actor; what is above it must look the same afterwards."""
     chance = world.chance
     low = chance.random() < _LOW_SHARE
-    channel = chance.choice(LOW if low else USERS)
+    channel = next(deck.channels) if low else chance.choice(USERS)
     kind = _CEILINGS.get(channel, SourceKind.USER_EXPLICIT)
     actor = Actor(channel, chance.choice(SCOPES), kind)
     world.user_acts = not low
-    verb = chance.choice(side_door_steps.LOW_VERBS if low else side_door_steps.USER_VERBS)
+    verb = next(deck.low if low else deck.users)
     before = _protected(world, actor) if low else {}
     world.clock.advance(timedelta(seconds=chance.choice((1, 60, 86_400))))
     told = f"{channel} {actor.scope} {verb.__name__}"

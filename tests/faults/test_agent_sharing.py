@@ -2,14 +2,13 @@
 
 import pytest
 
-from tests.faults import agent_sharing
+from tests.faults.suites import sampled
 
-SEED = 20261116
 pytestmark = pytest.mark.slow
 
 
 def test_agents_at_once_lose_and_double_nothing_while_the_daemon_is_killed(tmp_path):
-    report = agent_sharing.sharing(tmp_path, agents=4, operations=20, seed=SEED)
+    report = sampled("agents", tmp_path)
     report.holds()
     assert report.figures["acknowledged"]
     assert report.figures["prompts"]

@@ -2,12 +2,10 @@
 
 import pytest
 
-from tests.faults import machine
-
-SEED = 20260305
+from tests.faults.suites import sampled
 
 
 @pytest.mark.slow
 def test_membership_is_exact_at_every_moment():
-    report = machine.as_of(examples=60, seed_=SEED)
+    report = sampled("as-of")
     assert report.figures["reads compared"]

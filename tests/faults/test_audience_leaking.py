@@ -5,8 +5,8 @@ import pytest
 from memory_mesh.model import Scope
 from memory_mesh.sync import MemoryMesh
 from tests.faults import audience_calls, audience_leaking, graph_world
-
-SEED = 20261504
+from tests.faults.sample import SEED
+from tests.faults.suites import counts, sampled
 
 
 def test_every_public_method_is_asked_or_listed_as_one_that_writes():
@@ -21,9 +21,9 @@ def test_a_new_reading_method_would_be_noticed(monkeypatch):
 @pytest.mark.slow
 @pytest.mark.timeout(900)
 def test_random_calls_over_every_face_are_answered_as_if_the_unseen_had_never_been(tmp_path):
-    report = audience_leaking.leaks(tmp_path, calls=180, seed=SEED, memories=32, readers=2)
+    report = sampled("leaks", tmp_path)
     report.holds()
-    assert report.figures["calls"] == 180
+    assert report.figures["calls"] == counts("leaks")["calls"]
     assert all(
         report.figures[f"by {name}"] for name in (*audience_calls.READS, *audience_calls.USES)
     )

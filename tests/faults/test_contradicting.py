@@ -2,18 +2,19 @@
 
 import pytest
 
-from tests.faults import contradicting
+from tests.faults.contradicting import VALUES
+from tests.faults.suites import counts, sampled
 
 pytestmark = pytest.mark.slow
 
 
 def test_fifty_values_from_four_processes_leave_one(tmp_path):
-    report = contradicting.one_value_is_left(tmp_path, rounds=10)
+    report = sampled("contradicting", tmp_path)
     report.holds()
-    assert report.figures["writes"] == 10 * contradicting.VALUES
+    assert report.figures["writes"] == counts("contradicting")["rounds"] * VALUES
 
 
 def test_eight_writers_of_steps_lose_none(tmp_path):
-    report = contradicting.no_step_is_lost(tmp_path)
+    report = sampled("contradicting/steps", tmp_path)
     report.holds()
-    assert report.figures["stored"] == 320
+    assert report.figures["stored"] == 8 * counts("contradicting/steps")["steps"]

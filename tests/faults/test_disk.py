@@ -4,13 +4,13 @@ import pytest
 
 from memory_mesh.errors import StoreIsFull
 from tests.faults import disk
+from tests.faults.suites import sampled
 
-SEED = 20260302
 pytestmark = pytest.mark.slow
 
 
 def test_a_full_disk_loses_nothing_and_stays_readable(tmp_path):
-    report = disk.disk_full(tmp_path, rounds=4, seed=SEED)
+    report = sampled("disk-full", tmp_path)
     report.holds()
     assert report.figures["refused"]
 
@@ -28,7 +28,7 @@ def test_a_disk_without_a_free_block_is_said_to_be_full(tmp_path):
 
 @pytest.mark.skipif(not disk.can_inject_errors(), reason="libfiu is missing")
 def test_a_failing_disk_raises_store_errors_and_loses_nothing(tmp_path):
-    report = disk.disk_errors(tmp_path, rounds=5, operations=400, seed=SEED)
+    report = sampled("disk-errors", tmp_path)
     report.holds()
     assert report.figures["errors"]
     assert report.figures["acknowledged"]

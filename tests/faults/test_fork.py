@@ -9,20 +9,19 @@ from memory_mesh.process import forks
 from memory_mesh.sync import MemoryMesh
 from tests.faults import forking
 from tests.faults.processes import Child, call
+from tests.faults.suites import counts, sampled
 
-SEED = 20260304
 pytestmark = pytest.mark.slow
 
 
 def test_fork_at_any_moment_loses_nothing_and_never_hangs(tmp_path):
-    rounds = 3 * len(forking.SCENARIOS)
-    report = forking.fork_rounds(tmp_path, rounds=rounds, seed=SEED)
+    report = sampled("fork", tmp_path)
     report.holds()
-    assert report.figures["rounds"] == rounds
+    assert report.figures["rounds"] == counts("fork")["rounds"] >= len(forking.SCENARIOS)
 
 
 def test_recall_blocks_are_not_doubled_by_fork(tmp_path):
-    forking.recalls_after_fork(tmp_path, seed=SEED).holds()
+    sampled("fork/recalls", tmp_path).holds()
 
 
 def test_a_child_of_a_long_statement_refuses_instead_of_losing_writes(tmp_path):

@@ -1,20 +1,20 @@
-"""A fixed sample of random calls: no exception outside MeshError, and every store verifies."""
+"""A sample of random calls: no exception outside MeshError, and every store verifies."""
 
 import pytest
 
 from memory_mesh.cli import parsing
 from memory_mesh.sync import MemoryMesh
 from tests.faults import fuzzing
-
-SEED = 20261500
+from tests.faults.sample import SEED
+from tests.faults.suites import counts, sampled
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(300)
 def test_random_calls_of_everything_raise_nothing_but_mesh_errors(tmp_path):
-    report = fuzzing.fuzz(tmp_path, seed=SEED, rounds=1, steps=200)
+    report = sampled("fuzzing", tmp_path)
     report.holds()
-    assert report.figures["calls"] == 200
+    assert report.figures["calls"] == counts("fuzzing")["steps"]
     assert report.figures["verified"]
 
 

@@ -4,16 +4,16 @@ import pytest
 
 from memory_mesh.model import Scope
 from tests.faults import graph_leaking, graph_world
-
-SEED = 20261415
+from tests.faults.sample import SEED
+from tests.faults.suites import counts, sampled
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(900)
 def test_a_thousand_random_calls_are_answered_as_if_the_unseen_had_never_been(tmp_path):
-    report = graph_leaking.leaks(tmp_path, calls=1_000, seed=SEED, memories=80, readers=3)
+    report = sampled("graph-leaks", tmp_path)
     report.holds()
-    assert report.figures["calls"] == 1_000
+    assert report.figures["calls"] == counts("graph-leaks")["calls"]
     assert all(report.figures[f"by {verb}"] for verb in graph_leaking.VERBS)
 
 

@@ -1,9 +1,9 @@
-"""Of the index's fault suites a few rounds; `just prove` runs them all."""
+"""A kill while an index is built leaves one that equals its ledger again."""
 
-from tests.faults.index import killed_absorbs
+from tests.faults.suites import counts, sampled
 
 
 def test_a_killed_absorb_or_rebuild_leaves_an_index_that_equals_its_ledger_again(tmp_path):
-    report = killed_absorbs(tmp_path, seed=3, rounds=5)
+    report = sampled("index-kills-alone", tmp_path)
     report.holds()
-    assert report.figures["kills"] == 5
+    assert report.figures["kills"] == counts("index-kills-alone")["rounds"]

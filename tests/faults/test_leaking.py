@@ -4,15 +4,15 @@ import pytest
 
 from memory_mesh.model import Scope
 from tests.faults import leaking
-
-SEED = 20260505
+from tests.faults.sample import SEED
+from tests.faults.suites import counts, sampled
 
 
 @pytest.mark.slow
 def test_a_thousand_random_reads_leak_nothing_and_leave_nothing_out(tmp_path):
-    report = leaking.leaks(tmp_path, reads=1_000, seed=SEED)
+    report = sampled("leaking", tmp_path)
     report.holds()
-    assert report.figures["reads"] == 1_000
+    assert report.figures["reads"] == counts("leaking")["reads"]
     assert report.figures["conflicts"]
 
 

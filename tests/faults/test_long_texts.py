@@ -5,7 +5,7 @@ import pytest
 from memory_mesh.policy.learning import rules
 from memory_mesh.policy.text import sentences
 from tests.faults import long_texts
-from tests.faults.patterns import MOST_ON_A_BUSY_MACHINE
+from tests.faults.suites import sampled
 
 
 def test_every_unit_is_there_once():
@@ -23,8 +23,6 @@ def test_a_sentence_of_many_clauses_is_read_in_no_time():
 @pytest.mark.slow
 def test_a_share_of_the_texts_is_read_in_linear_time():
     """`just prove long-texts` has all of them, and ten times as long."""
-    report = long_texts.linear(
-        few=1_000, many=10_000, each=12, floor=0.003, most=MOST_ON_A_BUSY_MACHINE
-    )
+    report = sampled("long-texts")
     report.holds()
     assert report.figures["functions"] == len(long_texts.readers())

@@ -6,8 +6,8 @@ from memory_mesh.formats import documents, file_names, memory_file_writing, yaml
 from memory_mesh.formats.memory_file import MemoryFile
 from tests.faults import memory_files
 from tests.faults.hostile import TEXTS, TITLES, hostile_texts, hostile_titles
-
-SEED = 20261116
+from tests.faults.sample import SEED
+from tests.faults.suites import counts, sampled
 
 
 def test_there_are_as_many_hostile_texts_as_the_proof_promises():
@@ -19,36 +19,36 @@ def test_there_are_as_many_hostile_texts_as_the_proof_promises():
 
 @pytest.mark.slow
 def test_a_thousand_documents_read_back_as_they_were():
-    report = memory_files.round_trips(documents=1_000, seed=SEED)
+    report = sampled("memory-files")
     report.holds()
-    assert report.figures["round trips"] == 5_000
+    assert report.figures["round trips"] == 5 * counts("memory-files")["documents"]
     assert report.figures["ended by a mark"]
 
 
 def test_hostile_strings_read_back_from_every_field():
-    report = memory_files.hostile_strings(count=50, seed=SEED)
+    report = sampled("memory-files/hostile strings")
     report.holds()
-    assert report.figures["fields"] == 600
+    assert report.figures["fields"] == 12 * counts("memory-files/hostile strings")["count"]
 
 
 @pytest.mark.slow
 def test_a_damaged_file_is_read_and_a_change_touches_one_document():
-    report = memory_files.mutated(count=500, seed=SEED)
+    report = sampled("memory-files/mutated")
     report.holds()
     assert report.figures["changes"]
 
 
 @pytest.mark.req("R-001-043")
 def test_hostile_titles_and_paths_stay_in_the_folder(tmp_path):
-    report = memory_files.hostile_names(tmp_path, count=30, seed=SEED)
+    report = sampled("memory-files/hostile names", tmp_path)
     report.holds()
-    assert report.figures["titles"] == 30
+    assert report.figures["titles"] == counts("memory-files/hostile names")["count"]
     assert report.figures["paths refused"]
     assert report.figures["paths taken"]
 
 
 def test_reading_is_linear_for_texts_made_to_be_expensive():
-    memory_files.linear(size=100).holds()
+    sampled("memory-files/linear").holds()
 
 
 def test_the_suite_notices_a_body_without_its_end(monkeypatch):

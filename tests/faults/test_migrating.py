@@ -3,21 +3,22 @@
 import pytest
 
 from tests.faults import migrating
+from tests.faults.suites import sampled
+from tests.faults.tracing import can_trace
 
-SEED = 20260405
 pytestmark = pytest.mark.slow
 
 
 @pytest.mark.req("R-000-247", "R-000-266")
 def test_a_migration_killed_at_every_step_ends_as_undisturbed_and_can_be_undone(tmp_path):
-    report = migrating.killed_at_every_step(tmp_path, seed=SEED)
+    report = sampled("migrating", tmp_path)
     report.holds()
     assert report.figures["killed"] == report.figures["points"]
 
 
-@pytest.mark.skipif(not migrating.can_trace(), reason="strace is not installed or not allowed")
+@pytest.mark.skipif(not can_trace(), reason="strace is not installed or not allowed")
 def test_so_does_one_killed_inside_lance(tmp_path):
-    report = migrating.killed_in_system_calls(tmp_path, seed=SEED, share=0.03)
+    report = sampled("migrating/system_calls", tmp_path)
     report.holds()
     assert report.figures["killed"]
 

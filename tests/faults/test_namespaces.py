@@ -9,9 +9,8 @@ import pytest
 from memory_mesh.engines.ledgers.sqlite.mounts import NETWORK, file_system, refuse_network_folder
 from memory_mesh.errors import StoreIsDamaged, StoreIsNewer, UnsafeFolder
 from memory_mesh.sync import MemoryMesh
-from tests.faults import namespaces
+from tests.faults.suites import sampled
 
-SEED = 20260307
 MOUNTS = """\
 22 1 259:1 / / rw,relatime shared:1 - ext4 /dev/root rw
 40 22 0:35 / /mnt/team rw,relatime shared:20 - {kind} server:/export rw,vers=4.2
@@ -21,12 +20,12 @@ MOUNTS = """\
 
 @pytest.mark.slow
 def test_a_namespace_made_by_several_processes_at_once_is_one(tmp_path):
-    namespaces.created_at_once(tmp_path, rounds=10).holds()
+    sampled("namespaces", tmp_path).holds()
 
 
 @pytest.mark.slow
 def test_two_hundred_namespaces_keep_few_files_open_and_stay_apart(tmp_path):
-    namespaces.many_open(tmp_path, namespaces=200, operations=40, seed=SEED).holds()
+    sampled("namespaces/many", tmp_path).holds()
 
 
 def test_a_raised_min_writer_stops_writes_of_a_running_process(tmp_path):

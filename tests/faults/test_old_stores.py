@@ -1,6 +1,7 @@
 """Killed while a store of an earlier version is migrated or reindexed, the next run finishes it."""
 
 import os
+import random
 import shutil
 import signal
 import sqlite3
@@ -14,9 +15,10 @@ from memory_mesh.flows import upkeep
 from memory_mesh.sync import MemoryMesh
 from tests.faults.crashpoints import watch
 from tests.faults.processes import Child, call
+from tests.faults.sample import SEED, points
 from tests.stores import FOUND, NAMES, held, unpacked
 
-POINTS = 16  # kills for each store, spread over all statements and file operations
+POINTS = 2  # kills for each store, anywhere among its statements and file operations
 RECONNECTING = 20  # events of two new connections, which a run makes or not after the migration
 AT_ONCE = 3  # texts in a slice, so that there are several
 TABLES = ("live", "rest", "skill_live")
@@ -29,20 +31,18 @@ def test_a_killed_migration_is_finished_by_the_next(tmp_path, name):
     shutil.copytree(tmp_path / "old", tmp_path / "whole")
     total = call(_finished_counting, tmp_path / "whole")
     whole = call(_contents, tmp_path / "whole")
-    killed, surely = 0, total - RECONNECTING
-    for point in range(1, surely, max(1, surely // POINTS)):
+    surely = total - RECONNECTING
+    for point in points(surely, POINTS / surely, random.Random(f"{SEED} {name}")):
         here = tmp_path / f"killed-{point}"
         shutil.copytree(tmp_path / "old", here)
         child: Child[None] = Child(_killed_at, here, point)
         child.join()
         assert child.code == -signal.SIGKILL, f"event {point} of {total} was not reached"
-        killed += 1
         findings, answers = call(_finished, here)
         assert (point, findings) == (point, [])
         assert (point, answers) == (point, FOUND)
         assert call(_contents, here) == whole
         shutil.rmtree(here)
-    assert killed >= POINTS
 
 
 def test_a_kill_while_a_grown_file_gets_large_pages_loses_nothing(tmp_path):
@@ -51,7 +51,8 @@ def test_a_kill_while_a_grown_file_gets_large_pages_loses_nothing(tmp_path):
     shutil.copytree(tmp_path / "small", tmp_path / "whole")
     total = call(_enlarged_counting, tmp_path / "whole")
     assert call(_added, tmp_path / "whole") == ([], (schema.LARGE_PAGE, "wal"), 92)
-    for point in range(1, total - RECONNECTING, max(1, total // POINTS)):
+    surely = total - RECONNECTING
+    for point in points(surely, POINTS / surely, random.Random(SEED)):
         here = tmp_path / f"killed-{point}"
         shutil.copytree(tmp_path / "small", here)
         child: Child[None] = Child(_enlarging_killed_at, here, point)

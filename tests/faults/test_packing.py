@@ -1,25 +1,26 @@
-"""A tenth of the proof that no pack exceeds its budget and none can be broken out of."""
+"""A sample of the proof that no pack exceeds its budget and none can be broken out of."""
 
 import pytest
 
 from memory_mesh.policy.packing import counting
 from tests.faults import packing
-
-SEED = 2026
+from tests.faults.sample import SEED
+from tests.faults.suites import counts, sampled
 
 
 @pytest.mark.slow
 @pytest.mark.req("R-003-070")
 def test_a_tenth_of_the_packs_keeps_to_its_budget_and_its_fence() -> None:
     """`just prove packing` has 10,000 packs, 1,000 hostile texts and 20,000 counted ones."""
-    report = packing.everything(cases=1_000, texts=100, counted=2_000, seed=SEED)
+    report = sampled("packing")
     report.holds()
-    assert report.figures["cases"] == 1_000
-    assert report.figures["hostile texts"] == 100
+    given = counts("packing")
+    assert report.figures["cases"] == given["cases"]
+    assert report.figures["hostile texts"] == given["texts"]
     assert report.figures["tokenizers"]
     with_memories = report.figures["cases with memories"]
     assert isinstance(with_memories, int)
-    assert with_memories > 300
+    assert with_memories > given["cases"] // 4
 
 
 def test_a_counter_that_counts_too_little_would_be_found(monkeypatch: pytest.MonkeyPatch) -> None:

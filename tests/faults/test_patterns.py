@@ -6,9 +6,8 @@ import pytest
 
 from tests.faults import pattern_attacks, pattern_sources, patterns
 from tests.faults.pattern_sources import Expression
-
-SEED = 2026
-SHARE = 0.02
+from tests.faults.sample import SEED, SHARE
+from tests.faults.suites import sampled
 
 
 def test_every_pattern_of_the_source_is_collected():
@@ -50,6 +49,6 @@ def test_an_attack_has_the_length_that_it_is_asked_for():
 @pytest.mark.slow
 def test_a_share_of_the_patterns_is_linear():
     """`just prove patterns` has all of them."""
-    report = patterns.linear(seed=SEED, share=SHARE, most=patterns.MOST_ON_A_BUSY_MACHINE)
+    report = sampled("patterns")
     report.holds()
     assert report.figures["patterns"] == round(SHARE * len(pattern_sources.collected()))

@@ -6,8 +6,8 @@ import pytest
 
 from tests.corpora import hostile
 from tests.faults import poisoning
-
-SEED = 20260606
+from tests.faults.sample import SEED
+from tests.faults.suites import counts, sampled
 
 
 def test_the_generator_covers_every_channel_and_form_and_repeats_itself():
@@ -22,39 +22,39 @@ def test_the_generator_covers_every_channel_and_form_and_repeats_itself():
 @pytest.mark.req("R-003-095")
 @pytest.mark.slow
 def test_a_thousand_hostile_texts_supersede_nothing_and_raise_nothing(tmp_path):
-    report = poisoning.upward(tmp_path, texts=1_000, seed=SEED)
+    report = sampled("poisoning", tmp_path)
     report.holds()
-    assert report.figures["attacks"] == 1_000
+    assert report.figures["attacks"] == counts("poisoning")["texts"]
     assert report.figures["quarantined"]
 
 
 @pytest.mark.slow
 def test_hostile_texts_without_a_stated_source_kind_gain_nothing(tmp_path):
-    report = poisoning.unstated(tmp_path, texts=500, seed=SEED)
+    report = sampled("poisoning/unstated", tmp_path)
     report.holds()
     tried = report.figures["attacks"]
     assert isinstance(tried, int)
-    assert tried > 800
+    assert tried > 1.6 * counts("poisoning/unstated")["texts"]
     assert report.figures["quarantined"]
 
 
 @pytest.mark.slow
 def test_a_thousand_repetitions_from_one_origin_gain_nothing(tmp_path):
-    report = poisoning.repeated(tmp_path, repetitions=1_000)
+    report = sampled("poisoning/repeated", tmp_path)
     report.holds()
-    assert report.figures["repetitions"] == 2 * 7 * 1_000
+    assert report.figures["repetitions"] == 2 * 7 * counts("poisoning/repeated")["repetitions"]
 
 
 @pytest.mark.slow
 def test_no_hostile_text_becomes_an_active_lesson_or_skill(tmp_path):
-    report = poisoning.taught(tmp_path, lessons=140, skills=70, seed=SEED)
+    report = sampled("poisoning/taught", tmp_path)
     report.holds()
     assert report.figures["waiting"]
 
 
 @pytest.mark.slow
 def test_harmless_text_over_the_same_channels_hardly_ever_waits(tmp_path):
-    report = poisoning.let_in(tmp_path, texts=1_000, seed=SEED)
+    report = sampled("poisoning/let_in", tmp_path)
     report.holds()
     share = report.figures["quarantined per cent"]
     assert isinstance(share, float)

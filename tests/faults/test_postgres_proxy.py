@@ -10,9 +10,9 @@ import pytest
 from memory_mesh.errors import MayBeStored, StoreIsAway
 from tests.faults import postgres_proxy, postgres_world as world
 from tests.faults.fault_proxy import Fault, FaultProxy
+from tests.faults.suites import sampled
 from tests.postgres import Server
 
-SEED = 20260321
 BATCH = world.Batch("one", 2, postgres_proxy.NAMESPACE)
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
@@ -43,7 +43,7 @@ def test_random_faults_lose_and_double_nothing(postgres, database, tmp_path_fact
     place = postgres_proxy.Place(
         postgres.folder, database, _owner(postgres, database), tmp_path_factory.mktemp("p")
     )
-    report = postgres_proxy.struck(place, rounds=15, seed=SEED)
+    report = sampled("postgres-proxy", place)
     report.holds()
     assert report.figures["faults"]
     assert report.figures["acknowledged"]

@@ -12,9 +12,9 @@ import pytest
 from memory_mesh import log
 from memory_mesh.errors import Closed, StoreIsBusy
 from memory_mesh.process import waits
-from tests.faults import postgres_race, postgres_world as world
+from tests.faults import postgres_world as world
+from tests.faults.suites import counts, sampled
 
-SEED = 20260322
 BATCH = world.Batch("one", 1, "shared")
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
@@ -35,9 +35,11 @@ def held(owner, database):
 
 
 def test_writers_of_many_processes_and_threads_lose_and_double_nothing(database, owner):
-    report = postgres_race.race(database, owner, processes=4, threads=10, writes=6, seed=SEED)
+    report = sampled("postgres-race", database, owner)
     report.holds()
-    assert report.figures["acknowledged"] == 4 * 10 * 6
+    given = counts("postgres-race")
+    writers = given["processes"] * given["threads"]
+    assert report.figures["acknowledged"] == writers * given["writes"]
     assert report.figures["looks as of a moment"]
 
 

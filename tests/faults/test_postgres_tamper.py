@@ -7,14 +7,14 @@ import psycopg
 import pytest
 
 from tests.faults import postgres_tamper, postgres_world as world
+from tests.faults.suites import sampled
 
-SEED = 20260323
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
 
 def test_changes_of_any_row_are_found_but_for_those_that_are_stated(postgres, database):
     owner = postgres.url(urlsplit(database).path.lstrip("/"))
-    report = postgres_tamper.tampered(database, owner, mutations=50, seed=SEED)
+    report = sampled("postgres-tamper", database, owner)
     report.holds()
     assert report.figures["found"]
 

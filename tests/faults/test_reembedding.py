@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.faults import reembedding
+from tests.faults.suites import counts, sampled
 from tests.postgres import SECRET
 
 
@@ -15,8 +15,9 @@ def test_three_kills_lose_nothing_and_searches_go_on(
 ) -> None:
     monkeypatch.setenv("MEMORY_MESH_KEY", SECRET.hex())
     place = request.getfixturevalue("database") if ledger == "postgres" else str(tmp_path)
-    report = reembedding.killed(place, memories=120, kills=3, seed=20261117)
+    suite = "re-embed/postgres" if ledger == "postgres" else "re-embed"
+    report = sampled(suite, place)
     report.holds()
-    assert report.figures["kills"] == 3
+    assert report.figures["kills"] == counts(suite)["kills"]
     assert int(str(report.figures["searches"])) > 10
     assert int(str(report.figures["written meanwhile"])) > 0

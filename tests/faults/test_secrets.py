@@ -13,14 +13,14 @@ from memory_mesh.conversation import MemoryContextManager
 from memory_mesh.fastdataclass import fields
 from memory_mesh.model import Draft, Query, SkillDraft
 from memory_mesh.sync import MemoryMesh
-from tests.faults import planted, planting
+from tests.faults import planted
 from tests.faults.planted import everything_in
 from tests.faults.report import Report
 from tests.faults.secret_faces import needed
 from tests.faults.secret_shapes import draft_of, is_text
 from tests.faults.secrets import Face, Walk, parameters, public
+from tests.faults.suites import sampled
 
-EVERY = 4  # of so many arguments and options one is planted; `just prove secrets` plants all
 NO_TEXT = {  # of Draft: numbers, times, enums
     "kind", "order", "occurred_at", "valid_from", "valid_until", "importance", "confidence", "tier",
     "pinned", "allow_duplicate", "origin", "keep_active",
@@ -36,9 +36,7 @@ def counted(report: Report, name: str) -> int:
 @pytest.mark.slow
 @pytest.mark.req("R-000-186", "R-003-081")
 def test_a_secret_in_an_argument_of_the_library_is_found_nowhere(tmp_path):
-    report = planting.planted(
-        tmp_path, parts=("library", "openings"), every=EVERY, every_kind=False
-    )
+    report = sampled("secrets", tmp_path, parts=("library", "openings"))
     report.holds()
     assert counted(report, "arguments") > 100
     assert counted(report, "calls") > 200
@@ -47,7 +45,7 @@ def test_a_secret_in_an_argument_of_the_library_is_found_nowhere(tmp_path):
 @pytest.mark.slow
 def test_a_secret_in_an_option_a_file_or_a_setting_is_found_nowhere(tmp_path):
     parts = ("commands", "files", "settings")
-    report = planting.planted(tmp_path, parts=parts, every=2 * EVERY, every_kind=False)
+    report = sampled("secrets", tmp_path, parts=parts)
     report.holds()
     assert counted(report, "options") > 60
     assert counted(report, "commands") > 150

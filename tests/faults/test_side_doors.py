@@ -4,8 +4,7 @@ import pytest
 
 from memory_mesh.model import Channel
 from tests.faults import side_door_steps, side_doors
-
-SEED = 20261116
+from tests.faults.suites import counts, sampled
 
 
 def test_the_machine_tries_every_verb_that_changes_memories():
@@ -17,8 +16,8 @@ def test_the_machine_tries_every_verb_that_changes_memories():
 @pytest.mark.req("R-003-095")
 @pytest.mark.slow
 def test_a_less_trusted_channel_changes_nothing_that_a_reader_sees_of_a_more_trusted_one(tmp_path):
-    report = side_doors.run(tmp_path, steps=400, seed=SEED)
+    report = sampled("side-doors", tmp_path)
     report.holds()
-    assert report.figures["steps"] == 400
+    assert report.figures["steps"] == counts("side-doors")["steps"]
     assert report.figures["refused"]
     assert report.figures["proposals"]

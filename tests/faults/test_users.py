@@ -6,9 +6,7 @@ import pytest
 
 from memory_mesh.policy.writing import persons
 from tests.faults import users
-
-SEED = 20261115
-TENTH = 50  # of the 500 statements that the full proof makes
+from tests.faults.suites import counts, sampled
 
 
 def test_the_two_users_say_the_same_and_contradict_each_other():
@@ -23,9 +21,9 @@ def test_the_two_users_say_the_same_and_contradict_each_other():
 @pytest.mark.slow
 @pytest.mark.parametrize("way", users.WAYS)
 def test_nothing_crosses_between_two_users(tmp_path, way):
-    report = users.kept_apart(tmp_path, statements=TENTH, seed=SEED, ways=[way])
+    report = sampled("users", tmp_path, ways=[way])
     report.holds()
-    assert report.figures["statements"] == 2 * TENTH
+    assert report.figures["statements"] == 2 * counts("users")["statements"]
     assert report.figures[f"{way} merged"]
     assert report.figures[f"{way} superseded within"]
     assert report.figures[f"{way} conflicts within"]
@@ -36,7 +34,7 @@ def test_nothing_crosses_between_two_users(tmp_path, way):
 def test_the_suite_notices_when_two_persons_meet(tmp_path, monkeypatch, way):
     """Without the names, the second user overwrites what the first one said."""
     monkeypatch.setattr(persons, "persons", lambda _said: ("", ""))
-    report = users.kept_apart(tmp_path, statements=TENTH, seed=SEED, ways=[way])
+    report = sampled("users", tmp_path, ways=[way])
     assert report.figures["merged across"]
     assert report.figures["superseded across"]
     assert report.figures["conflicts across"]
@@ -45,6 +43,6 @@ def test_the_suite_notices_when_two_persons_meet(tmp_path, monkeypatch, way):
 @pytest.mark.slow
 def test_the_suite_notices_a_view_that_shows_the_other_user(tmp_path, monkeypatch):
     monkeypatch.setattr("memory_mesh.sync.user_namespace", lambda _user: "user.both")
-    report = users.kept_apart(tmp_path, statements=TENTH, seed=SEED, ways=["view"])
+    report = sampled("users", tmp_path, ways=["view"])
     assert report.figures["returned across"]
     assert report.figures["merged across"]

@@ -2,14 +2,13 @@
 
 import pytest
 
-from tests.faults import waiting
+from tests.faults.suites import sampled
 
-SEED = 20261116
 pytestmark = pytest.mark.slow
 
 
 def test_no_read_waits_and_every_wait_ends_beside_stopped_slow_and_dead_holders(tmp_path):
-    report = waiting.stopped_holders(tmp_path, places=10, seed=SEED, strict=False, traced=False)
+    report = sampled("waits", tmp_path)
     report.holds()
     assert report.figures["stopped"]
     assert report.figures["writes refused"]
@@ -17,10 +16,10 @@ def test_no_read_waits_and_every_wait_ends_beside_stopped_slow_and_dead_holders(
 
 
 def test_of_eight_writers_each_gets_its_turns(tmp_path):
-    waiting.many_writers(tmp_path, writers=8, each=10, strict=False).holds()
+    sampled("waits/writers", tmp_path).holds()
 
 
 def test_what_a_process_left_is_taken_in_once_whoever_dies_meanwhile(tmp_path):
-    report = waiting.spooled(tmp_path, rounds=4, seed=SEED)
+    report = sampled("waits/spooled", tmp_path)
     report.holds()
     assert report.figures["kills"]

@@ -7,7 +7,6 @@ cost a candidate, and `verify` finds them.
 
 import hashlib
 import random
-import shutil
 import sqlite3
 import time
 from collections.abc import Callable, Iterator
@@ -114,6 +113,18 @@ def agree(found: Found, wanted: Found) -> bool:
     )
 
 
+@contextmanager
+def _by_file() -> Iterator[None]:
+    """This process asks the file however often it asks, instead of loading all vectors."""
+    after = file_tails.HELD_AFTER
+    file_tails.HELD_AFTER = _NEVER
+    try:
+        yield
+    finally:
+        file_tails.HELD_AFTER = after
+
+
+@_by_file()
 def read_your_writes(
     folder: Path, *, processes: int, rounds: int, seed: int, progress: Progress = silent
 ) -> Report:
@@ -151,6 +162,7 @@ def _write_and_find(folder: Path, rounds: int, seed: int) -> tuple[int, list[str
     return rounds, stale, fills
 
 
+@_by_file()
 def cut_or_deleted(folder: Path, *, rounds: int, seed: int, progress: Progress = silent) -> Report:
     """The file is cut, emptied or deleted, between searches and during them: answers are right."""
     report = Report({"rounds": 0, "wrong": 0, "not made anew": 0})
@@ -229,6 +241,7 @@ def _search_for(folder: Path, asked: bytes, wanted: Found, seconds: float) -> tu
     return searches, wrong
 
 
+@_by_file()
 def flipped(folder: Path, *, rounds: int, seed: int, progress: Progress = silent) -> Report:
     """One bit is flipped: no wrong text or score, `verify` finds it, `repair` makes it good."""
     report = Report({"rounds": 0, "wrong": 0, "not found": 0, "candidates lost": 0})
@@ -270,6 +283,7 @@ def _findings(folder: Path) -> list[str]:
         return [f"{found.check}: {found.detail}" for found in mesh.verify().findings]
 
 
+@_by_file()
 def killed_fills(folder: Path, *, rounds: int, seed: int, progress: Progress = silent) -> Report:
     """SIGKILL while a process makes the file: what it leaves is right, and is gone on with."""
     report = Report({"kills": 0, "wrong": 0, "unfinished": 0})
@@ -314,43 +328,3 @@ def _check(folder: Path, report: Report, when: str) -> None:
         report.broken("wrong", when)
     for found in call(_findings, folder):
         report.broken("findings", f"{when}: {found}")
-
-
-def everything(
-    folder: Path, *, share: float, seed: int, progress: Progress = silent
-) -> dict[str, Report]:
-    """A share of every suite."""
-
-    def many(count: int) -> int:
-        return max(8, int(count * share))
-
-    suites = {
-        "read your writes": lambda place: read_your_writes(
-            place, processes=8, rounds=many(1_000), seed=seed, progress=progress
-        ),
-        "cut or deleted": lambda place: cut_or_deleted(
-            place, rounds=many(200), seed=seed, progress=progress
-        ),
-        "flipped": lambda place: flipped(place, rounds=many(200), seed=seed, progress=progress),
-        "killed while filling": lambda place: killed_fills(
-            place, rounds=many(100), seed=seed, progress=progress
-        ),
-    }
-    reports = {}
-    with _by_file():
-        for name, suite in suites.items():
-            place = folder / name.replace(" ", "-")
-            reports[name] = suite(place)
-            shutil.rmtree(place, ignore_errors=True)
-    return reports
-
-
-@contextmanager
-def _by_file() -> Iterator[None]:
-    """This process asks the file however often it asks, instead of loading all vectors."""
-    after = file_tails.HELD_AFTER
-    file_tails.HELD_AFTER = _NEVER
-    try:
-        yield
-    finally:
-        file_tails.HELD_AFTER = after

@@ -11,9 +11,8 @@ import re
 import shutil
 import signal
 import sqlite3
-import subprocess
-import sys
 import time
+from collections import Counter
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass, field
@@ -24,12 +23,14 @@ from typing import TypeVar
 from memory_mesh.errors import StoreIsBusy
 from memory_mesh.model import Memory
 from memory_mesh.sync import MemoryMesh
-from tests.faults.crashpoints import CASES, Case, can_trace, prepared, watch
+from tests.faults import tracing
+from tests.faults.crashcases import CASES, Case, prepared
+from tests.faults.crashpoints import watch
 from tests.faults.processes import Child, call
 from tests.faults.report import Progress, Report, Ticker, silent
+from tests.faults.sample import dealt
 
 T = TypeVar("T")
-ROOT = Path(__file__).resolve().parents[2]
 READ_SECONDS = 2.0  # that a read may take, whoever holds the lock
 BEYOND_SECONDS = 1.0  # that a wait may take longer than its bound, on a busy machine
 LOCK_WAIT = {"stopped": 0.3, "slow": 20.0, "dead": 20.0}
@@ -66,16 +67,14 @@ def stopped_holders(
     places: int,
     seed: int,
     strict: bool = True,
-    traced: bool = True,
     progress: Progress = silent,
 ) -> Report:
     """Holders that stop, sleep or die in random places, one after another."""
     report = Report({"places": 0, "reads": 0, "slow reads": 0, "waits past their bound": 0})
     report.figures |= {"writes refused": 0, "holder named": 0, "lost": 0, "findings": 0}
     dice, ticker = random.Random(seed), Ticker(progress, places)
-    traced = traced and can_trace()
-    totals: dict[str, int] = {}
-    slowest = 0.0
+    traced, totals, slowest = tracing.can_trace(), dict[str, int](), 0.0
+    hows = dealt(("stopped", "slow", "dead"), dice, (2, 1, 1))
     for place in range(places):
         here = folder / "case"
         if place == 0:  # whatever the dice say, one holder stops while it holds the lock
@@ -83,10 +82,9 @@ def stopped_holders(
             where, seen, holder = _at_an_event(folder, here, case, how, _INSIDE)
         elif traced and place % 3 == 0:
             case = dice.choice([case for case in _HELD if case.name in _TRACED])
-            how, where, seen, holder = _in_a_call(folder, here, case, totals, dice)
+            how, where, seen, holder = _in_a_call(folder, here, case, dice)
         else:
-            case = dice.choice(_HELD)
-            how = dice.choice(("stopped", "stopped", "slow", "dead"))
+            case, how = dice.choice(_HELD), next(hows)
             point = _random_point(folder, case, totals, dice)
             where, seen, holder = _at_an_event(folder, here, case, how, point)
         report.count("places")
@@ -182,66 +180,51 @@ def _at_an_event(
 
 
 def _in_a_call(
-    folder: Path, here: Path, case: Case, totals: dict[str, int], dice: random.Random
+    folder: Path, here: Path, case: Case, dice: random.Random
 ) -> tuple[str, str, Seen, str | None]:
     """One holder that stops inside SQLite, at a random system call."""
     template = _template(folder, case)
-    kinds = [kind for kind in _CALLS if _calls(folder, template, case, kind, totals)]
-    kind = dice.choice(kinds)
-    point = dice.randint(1, totals[f"{case.name}: {kind}"])
+    made = _calls(folder, template, case)
+    kind = dice.choice(sorted(made))
+    point = dice.randint(1, made[kind])
     shutil.copytree(template, here)
-    log = folder / "strace"
-    inject = ("-e", f"inject={kind}:signal=STOP:when={point}")
-    with subprocess.Popen(_tracer(log, kind, case, here, inject), **_QUIET) as tracer:  # type: ignore[call-overload]
-        _await(lambda: _STOPPED.search(_text(log)) is not None or tracer.poll() is not None)
-        stopped = _STOPPED.search(_text(log))
+    stop = f"{kind}:signal=STOP:when={point}"
+    with tracing.attached(_CALLS, stop, _holding, here, case) as (holder, log):
+        _await(lambda: _STOPPED.search("\n".join(log())) is not None or holder.has_ended())
+        stopped = _STOPPED.search("\n".join(log()))
         seen = call(_beside, here, LOCK_WAIT["stopped"])
         if stopped is not None:
             os.kill(int(stopped[1]), signal.SIGCONT)
-        said, _ = tracer.communicate(timeout=60)
-    where = f"{case.name}, {kind} {point} of {totals[f'{case.name}: {kind}']}"
-    if stopped is None or not said:
+        said = holder.result()
+    where = f"{case.name}, {kind} {point} of {made[kind]}"
+    if stopped is None:
         raise AssertionError(f"{where}: the holder did not stop and go on")
-    return "stopped", where, seen, said.strip()
+    return "stopped", where, seen, said
 
 
-_QUIET = {
-    "cwd": ROOT,
-    "text": True,
-    "stdout": subprocess.PIPE,
-    "stderr": subprocess.DEVNULL,
-}
-
-
-def _tracer(log: Path, kind: str, case: Case, here: Path, more: tuple[str, ...] = ()) -> list[str]:
-    log.unlink(missing_ok=True)
-    tracer = ["strace", "-f", "-qq", "-o", str(log), "-e", f"trace={kind}", *more]
-    return [*tracer, sys.executable, "-m", "tests.faults.waiting", case.name, str(here)]
-
-
-def _calls(folder: Path, template: Path, case: Case, kind: str, totals: dict[str, int]) -> int:
-    """How many system calls of a kind the holder makes."""
-    name = f"{case.name}: {kind}"
-    if name not in totals:
-        here, log = folder / "count", folder / "strace"
-        shutil.copytree(template, here)
-        subprocess.run(_tracer(log, kind, case, here), check=True, timeout=60, **_QUIET)  # type: ignore[call-overload]
-        totals[name] = sum(f" {kind}(" in line for line in _text(log).splitlines())
-        shutil.rmtree(here)
-    return totals[name]
+def _calls(folder: Path, template: Path, case: Case) -> Counter[str]:
+    """How many system calls of each kind the holder makes."""
+    here = folder / "count"
+    shutil.copytree(template, here)
+    made, _ = tracing.traced(_CALLS, None, _holding, here, case)
+    shutil.rmtree(here)
+    return made
 
 
 def _judge(report: Report, where: str, how: str, seen: Seen, *, strict: bool) -> None:
-    """Compares what was seen with the bounds."""
-    beyond = BEYOND_SECONDS if strict else 30.0
+    """Compares what was seen with the bounds; without seconds, a wait that ended has ended.
+
+    A holder that is stopped goes on only when everybody beside it is done.
+    """
     report.count("reads", len(seen.reads))
     report.count("reads refused", seen.busy_reads)
     if seen.busy_reads:
         report.count(f"reads refused: {re.sub('[0-9]+', 'N', where)}")
-    for seconds, what in seen.reads:
-        if seconds > (READ_SECONDS if strict else 30.0):
+    for seconds, what in seen.reads if strict else ():
+        if seconds > READ_SECONDS:
             report.broken("slow reads", f"{where}: {what} took {seconds:.2f} s")
-    if seen.written > LOCK_WAIT[how] + beyond or seen.closed > 1.0 + beyond:
+    late = seen.written > LOCK_WAIT[how] + BEYOND_SECONDS or seen.closed > 1.0 + BEYOND_SECONDS
+    if strict and late:
         told = f"a write took {seen.written:.2f} s, close {seen.closed:.2f} s"
         report.broken("waits past their bound", f"{where}: {told}")
     report.count("writes refused", len(seen.refused_by))
@@ -420,11 +403,3 @@ def _await(done: Callable[[], bool], limit: float = 60.0) -> None:
 
 def _has_ended(pid: int) -> bool:
     return os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
-
-
-def _text(path: Path) -> str:
-    return path.read_text(encoding="utf-8", errors="replace") if path.exists() else ""
-
-
-if __name__ == "__main__":
-    print(_holding(Path(sys.argv[2]), next(case for case in CASES if case.name == sys.argv[1])))

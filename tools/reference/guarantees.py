@@ -4,6 +4,8 @@ import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from tests.faults.suites import SUITES
+
 PROOF = Path(__file__).resolve().parent.parent.parent / "docs/proof"
 NOT_PUBLISHED = (
     "waits", "side-doors", "secrets", "leaks", "patterns", "long-texts", "fuzzing", "damage",
@@ -259,19 +261,43 @@ def page() -> str:
             "Each line is shown by a suite of faults: real processes that are killed, disks "
             "that fill up, files that are changed. `just prove NAME` runs a suite in full and "
             "writes `docs/proof/NAME.json` with its date, commit, seed and figures; this page "
-            "takes its figures from there. `just test-all`, which CI runs, has a fixed tenth "
-            "of each suite. `just prove` needs `fiu-run` and `strace`."
+            "takes its figures from there. `just test-all`, which CI runs, has two per cent of "
+            "each suite and every kind of case at least once, drawn anew for every tree "
+            "([what runs when](#what-runs-when)). `just prove` needs `fiu-run` and `strace`."
         ),
     ]
     for heading, rows in ROWS.items():
         head = "| what you can rely on | what was tried | proof |\n|---|---|---|\n"
         parts.append(f"## {heading}\n\n{head}" + "\n".join(_row(*row) for row in rows))
-    return "\n\n".join([*parts, "## Where it does not hold\n\n" + "\n".join(_limits())]) + "\n"
+    parts.append("## Where it does not hold\n\n" + "\n".join(_limits()))
+    head = "| suite | before every merge | `just prove` |\n|---|---|---|\n"
+    parts.append(f"## What runs when\n\n{head}" + "\n".join(_sizes()))
+    return "\n\n".join(parts) + "\n"
 
 
 def _row(promise: str, tried: str, suites: tuple[str, ...]) -> str:
     links = ", ".join(f"[{name}](proof/{name}.json)" for name in suites)
     return f"| {promise} | {_filled(tried)} | {links} |"
+
+
+def _sizes() -> Iterator[str]:
+    """A line for each suite: what of it runs when."""
+    for name, parts in SUITES.items():
+        gate = "; ".join(_size(of, part.counts) for of, part in parts.items())
+        night = "; ".join(_size(of, part.wholes) for of, part in parts.items())
+        yield f"| `{name}` | {gate} | {night} |"
+
+
+def _size(of: str, given: Mapping[str, object]) -> str:
+    """The counts among arguments in words."""
+    said = [
+        f"{name} {value:,}"
+        for name, value in given.items()
+        if isinstance(value, int) and not isinstance(value, bool)
+    ]
+    if isinstance(share := given.get("share"), float):
+        said.append("every point" if share == 1 else f"{share:.0%} of the points")
+    return f"{of.replace('_', ' ')}: {', '.join(said) or 'all'}".removeprefix(": ")
 
 
 def _limits() -> Iterator[str]:
