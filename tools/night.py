@@ -2,7 +2,7 @@
 
     python tools/night.py             all of it; an interrupted run of this commit goes on
     python tools/night.py --only fork as-of
-    python tools/night.py --list      what there is, and how long each took last
+    python tools/night.py --list      what there is
 
 The seed is the date of the night. Each step leaves its output in build/night, and `report.md` there
 says what held, with the command that repeats it. Exit 1 where something did not hold.
@@ -22,7 +22,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from tools import prove  # noqa: E402  # found from the root
+from tests.faults import suites  # noqa: E402  # found from the root
 
 FOLDER = ROOT / "build" / "night"
 TESTS = "tests"
@@ -32,10 +32,10 @@ STEP_SECONDS = 3 * 60 * 60
 def main(arguments: Sequence[str] | None = None, folder: Path = FOLDER) -> int:
     """Do every step that this commit has not done yet, and write the report."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--only", nargs="+", metavar="STEP", choices=[TESTS, *prove.SUITES])
+    parser.add_argument("--only", nargs="+", metavar="STEP", choices=[TESTS, *suites.SUITES])
     parser.add_argument("--list", action="store_true", help="print the steps and do nothing")
     options = parser.parse_args(arguments)
-    steps = options.only or [TESTS, *prove.SUITES]
+    steps = options.only or [TESTS, *suites.SUITES]
     if options.list:
         print("\n".join(steps))
         return 0

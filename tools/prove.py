@@ -3,6 +3,7 @@
     python tools/prove.py                 every suite
     python tools/prove.py fork as-of      these two
     python tools/prove.py --resume        what this commit and seed have not shown yet
+    python tools/prove.py --to FOLDER     write there instead
 
 A suite writes its file when it is done, so an interrupted run loses one suite at most.
 """
@@ -39,12 +40,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     os.environ["MEMORY_MESH_EMBEDDER"] = "none"  # the suites about meaning bring their own
     source, broken = _source(), []
     for name in options.suites or SUITES:
-        if options.resume and _shown(name, options.seed):
+        if options.resume and _shown(options.to / f"{name}.json", options.seed):
             print(f"== {name}: shown before by this commit and seed")
             continue
         print(f"== {name}", flush=True)
         proof = prove(name, options.seed, source)
-        path = PROOF / f"{name}.json"
+        path = options.to / f"{name}.json"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(json.dumps(proof, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
         if not proof["held"]:
@@ -84,10 +85,10 @@ def prove(name: str, seed: int, source: Source) -> dict[str, object]:
     }
 
 
-def _shown(name: str, seed: int) -> bool:
+def _shown(path: Path, seed: int) -> bool:
     """True when the suite's file says that this very commit and seed have held."""
     try:
-        proof = json.loads((PROOF / f"{name}.json").read_text(encoding="utf-8"))
+        proof = json.loads(path.read_text(encoding="utf-8"))
     except (FileNotFoundError, ValueError):
         return False
     now = _git("rev-parse", "HEAD")
@@ -114,6 +115,7 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("suites", nargs="*", metavar="SUITE", help=f"of {', '.join(SUITES)}")
     parser.add_argument("--seed", type=int, default=SEED)
     parser.add_argument("--resume", action="store_true", help="leave out what was shown already")
+    parser.add_argument("--to", type=Path, default=PROOF, metavar="FOLDER")
     options = parser.parse_args(arguments)
     for name in options.suites:
         if name not in SUITES:
