@@ -69,20 +69,28 @@ class Seen:
     tried: int = 0  # memories that had to be in the new store
 
 
-def flips(folder: Path, *, rounds: int, seed: int, progress: Progress = silent) -> Report:
+def flips(
+    folder: Path, *, rounds: int, seed: int, memories: int = 60, progress: Progress = silent
+) -> Report:
     """So many bits and bytes flipped in database, log and keyword tables."""
-    return _rounds(folder, islice(cycle(FLIPS), rounds), rounds, seed, progress)
+    ground = _Ground.built(folder, seed, memories)
+    return _rounds(ground, folder, list(islice(cycle(FLIPS), rounds)), seed, progress)
 
 
-def swaps(folder: Path, *, rounds: int, seed: int, progress: Progress = silent) -> Report:
+def swaps(
+    folder: Path, *, rounds: int, seed: int, memories: int = 60, progress: Progress = silent
+) -> Report:
     """So many files cut, emptied, removed, or replaced by others."""
-    return _rounds(folder, islice(cycle(SWAPS), rounds), rounds, seed, progress)
+    ground = _Ground.built(folder, seed, memories)
+    return _rounds(ground, folder, list(islice(cycle(SWAPS), rounds)), seed, progress)
 
 
-def index(folder: Path, *, rounds: int, seed: int, progress: Progress = silent) -> Report:
+def index(
+    folder: Path, *, rounds: int, seed: int, memories: int = 60, progress: Progress = silent
+) -> Report:
     """So many damages of the index: it may change the order of a search, and nothing else."""
     report, ticker = _report(), Ticker(progress, rounds)
-    world.build(folder, seed=seed, index=True)
+    world.build(folder, seed=seed, memories=memories, index=True)
     if alarms := call(_verified, _copied(folder / "indexed", folder / "sound")):
         raise AssertionError(f"nothing was damaged, and: {alarms[:3]}")
     (folder / "truth").write_bytes(pickle.dumps(call(world.truth, folder / "closed")))
@@ -104,11 +112,10 @@ def index(folder: Path, *, rounds: int, seed: int, progress: Progress = silent) 
 
 
 def _rounds(
-    folder: Path, damages: Iterator[Damage], total: int, seed: int, progress: Progress
+    ground: "_Ground", folder: Path, damages: list[Damage], seed: int, progress: Progress
 ) -> Report:
     """Two rounds at a time."""
-    report, chance, ticker = _report(), random.Random(seed), Ticker(progress, total)
-    ground = _Ground.built(folder, seed)
+    report, chance, ticker = _report(), random.Random(seed), Ticker(progress, len(damages))
     under_way = list[tuple[Damage, Child[Seen]]]()
     for number, damage in enumerate(damages):
         place = folder / f"round-{number}"
@@ -172,9 +179,9 @@ class _Ground:
     most: int  # the highest row number
 
     @classmethod
-    def built(cls, folder: Path, seed: int) -> "_Ground":
+    def built(cls, folder: Path, seed: int, memories: int) -> "_Ground":
         moments = folder / "moments"
-        world.build(moments, seed=seed)
+        world.build(moments, seed=seed, memories=memories)
         world.warm(_copied(moments / "closed", folder / "warm"))
         truths = {
             name: call(world.truth, _copied(moments / name, folder / f"read-{name}"))

@@ -72,7 +72,9 @@ _SEARCHES = 130  # twice over the mark at which recall blocks are written
 _REFUSALS = 12  # a small write may still fit where a large one did not
 
 
-def disk_full(folder: Path, *, rounds: int, seed: int, progress: Progress = silent) -> Report:
+def disk_full(
+    folder: Path, *, rounds: int, seed: int, room: int = 3 << 20, progress: Progress = silent
+) -> Report:
     """Write until the disk is full, read, make room, write on; each round on a new small disk."""
     report = Report({"rounds": 0, "acknowledged": 0, "refused": 0, "lost": 0, "findings": 0})
     dice = random.Random(seed)
@@ -80,7 +82,7 @@ def disk_full(folder: Path, *, rounds: int, seed: int, progress: Progress = sile
     for round_ in range(rounds):
         here = folder / f"disk-{round_}"
         here.mkdir()
-        part = Child(_full_round, here, dice.random()).result()
+        part = Child(_full_round, here, dice.random(), room).result()
         for name, amount in part.figures.items():
             if isinstance(amount, int):
                 report.count(name, amount)
@@ -153,12 +155,12 @@ def _contents_and_findings(store: Path) -> tuple[Model, list[str]]:
         return contents(mesh), [str(finding) for finding in mesh.verify().findings]
 
 
-def _full_round(here: Path, seed: float) -> Report:
+def _full_round(here: Path, seed: float, room: int) -> Report:
     """In a process of its own: fill, look, make room, go on."""
     dice = random.Random(seed)
     report = Report({"disk": small_disk(here)})
     filler = here / "filler"
-    filler.write_bytes(b"x" * dice.randrange(4 << 20, 5 << 20))
+    filler.write_bytes(b"x" * (DISK_BYTES - room - dice.randrange(1 << 20)))
     model: Model = {}
     journal = here.parent / f"{here.name}-journal"
     report.count("refused", call(_write_until_full, here, journal, dice.random()))

@@ -18,12 +18,12 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import nullcontext, suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from tests.faults.report import Figure, Progress, Report, silent
+from tests.faults.report import Progress, Report, silent
 from tests.faults.sample import points
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -36,6 +36,7 @@ EVENTS = ("event",)
 _CALLS = ("write", "pwrite64", "rename", "linkat", "link", "mkdir", "fsync", "unlink", "unlinkat")
 _LIMIT_SECONDS = 120
 State = dict[str, object]
+Pair = tuple[str, str]
 
 
 def main(action: str, folder: str, point: str) -> None:
@@ -170,26 +171,38 @@ def _every(
     folder: Path, dice: random.Random, share: float, progress: Progress, kinds: tuple[str, ...]
 ) -> Report:
     report = Report({"points": 0, "killed": 0, "torn": 0, "not undone": 0})
-    events: dict[str, Figure] = {}
+    events: dict[Pair, int] = {}
     starts = _starts(folder)
-    begin = state(starts["migrate"])
+    begin, ends = state(starts["migrate"]), dict[str, State]()
     for action, start in starts.items():
         done = folder / f"{action}-done"
         shutil.copytree(start, done)
         _acted(action, done)
-        end = state(done)
+        ends[action] = state(done)
         for kind, total in _counts(folder, action, start, kinds).items():
-            events[f"{action}: {kind}"] = total
-            for point in points(total, share, dice):
-                case = folder / "case"
-                shutil.copytree(start, case)
-                report.count("killed", _killed(action, case, kind, point))
-                report.count("points")
-                for promise, detail in _broken(case, action, end, begin):
-                    report.broken(promise, f"{action}, {kind} {point} of {total}: {detail}")
-            progress(f"{action}: {kind}, {report.figures['points']} points so far")
-    report.figures["events"] = events
+            events[action, kind] = total
+    for action, kind in events if share == 1 else _each_once(events, dice):
+        for point in points(events[action, kind], share, dice):
+            case = folder / "case"
+            shutil.copytree(starts[action], case)
+            report.count("killed", _killed(action, case, kind, point))
+            report.count("points")
+            for promise, detail in _broken(case, action, ends[action], begin):
+                report.broken(promise, f"{action}, {kind} {point}: {detail}")
+        progress(f"{action}: {kind}, {report.figures['points']} points so far")
+    report.figures["events"] = {f"{action}: {kind}": n for (action, kind), n in events.items()}
     return report
+
+
+def _each_once(every: Iterable[Pair], dice: random.Random) -> list[Pair]:
+    """Pairs of an action and a kind of event: each action and each kind at least once."""
+    found, actions, kinds = list[Pair](), set[str](), set[str]()
+    for action, kind in dice.sample(list(every), len(list(every))):
+        if action not in actions or kind not in kinds:
+            found.append((action, kind))
+            actions.add(action)
+            kinds.add(kind)
+    return found
 
 
 def _starts(folder: Path) -> dict[str, Path]:

@@ -17,7 +17,6 @@ from tests.faults.sample import dealt
 
 NAMESPACE = "proxied"
 _ANSWER, _LOCK = 0.6, 1.0  # seconds that the ledger waits here
-_LONGEST = 30.0  # seconds of one call, where about five are expected at most
 _BYTES = 6_000  # that a write sends and hears, more or less
 _WRITES = 4  # until the fault has struck
 _TRIES = 100  # to write again; the server ends in a moment what waits for nobody
@@ -39,15 +38,39 @@ class Place:
     folder: Path
 
 
-def struck(place: Place, *, rounds: int, seed: int, progress: Progress = silent) -> Report:
-    """So many faults, one after another, on the connections of one ledger."""
-    return Child(_strike, place, rounds, seed, progress).result(LIMIT_SECONDS + 10 * rounds)
+@dataclass
+class _Told(world.Told):
+    """What the writer was told, and how long it took at most."""
+
+    slowest: float = 0.0
 
 
-def _strike(place: Place, rounds: int, seed: int, progress: Progress) -> Report:
+def struck(
+    place: Place,
+    *,
+    rounds: int,
+    seed: int,
+    longest: float | None = None,
+    progress: Progress = silent,
+) -> Report:
+    """So many faults, one after another, on the connections of one ledger.
+
+    No call takes more than `longest` seconds, if that is given. Without it, one that has ended did
+    not hang: a fault lasts until the call is over.
+    """
+    report, slowest = Child(_strike, place, rounds, seed, progress).result(
+        LIMIT_SECONDS + 10 * rounds
+    )
+    report.figures["slowest call s"] = round(slowest, 1)
+    if longest is not None and slowest > longest:
+        report.broken("hung", f"a call took {slowest:.1f} s")
+    return report
+
+
+def _strike(place: Place, rounds: int, seed: int, progress: Progress) -> tuple[Report, float]:
     report = Report(dict.fromkeys(("faults", "acknowledged", "lost", "torn", "forks", "gaps"), 0))
     report.figures |= {"refused but stored": 0, "hung": 0, "findings": 0}
-    dice, told, ticker = random.Random(seed), world.Told(), Ticker(progress, rounds)
+    dice, told, ticker = random.Random(seed), _Told(), Ticker(progress, rounds)
     proxy = FaultProxy(place.server, place.folder)
     options = {"lock_wait": _LOCK, "answer_wait": _ANSWER}
     with closing(proxy), closing(world.open_ledger(proxy.url(place.url), **options)) as ledger:
@@ -65,12 +88,10 @@ def _strike(place: Place, rounds: int, seed: int, progress: Progress) -> Report:
     report.figures["acknowledged"] = len(told.done)
     report.figures["may be stored, and were"] = sum(counts[name] > 0 for name in unknown)
     report.figures["may be stored, and were not"] = sum(not counts[name] for name in unknown)
-    return report
+    return report, told.slowest
 
 
-def _round(
-    ledger: Ledger, proxy: FaultProxy, drawn: "_Drawn", told: world.Told, report: Report
-) -> None:
+def _round(ledger: Ledger, proxy: FaultProxy, drawn: "_Drawn", told: _Told, report: Report) -> None:
     """Writes until a fault has struck; then everything goes through again, and so do writes."""
     fault, dice = proxy.arm(drawn.fault()), drawn.dice
     proxy.everything = drawn.kind is None
@@ -109,13 +130,13 @@ def _named(fault: Fault) -> str:
     return f"{fault.kind} {fault.direction} {where}"
 
 
-def _batch(told: world.Told, dice: random.Random) -> world.Batch:
+def _batch(told: _Told, dice: random.Random) -> world.Batch:
     batch = world.Batch(f"p{len(told.begun)}", dice.choice((1, 2, 5)), NAMESPACE)
     told.begun[batch.name] = batch
     return batch
 
 
-def _try(ledger: Ledger, batch: world.Batch, told: world.Told, report: Report) -> bool:
+def _try(ledger: Ledger, batch: world.Batch, told: _Told, report: Report) -> bool:
     """Writes once; whether it was acknowledged."""
     begun = time.monotonic()
     try:
@@ -126,6 +147,5 @@ def _try(ledger: Ledger, batch: world.Batch, told: world.Told, report: Report) -
     except (StoreIsAway, StoreIsBusy) as error:
         told.refused.add(batch.name)
         report.count(f"told {type(error).__name__}")
-    if time.monotonic() - begun > _LONGEST:
-        report.broken("hung", f"a call took {time.monotonic() - begun:.1f} s")
+    told.slowest = max(told.slowest, time.monotonic() - begun)
     return batch.name in told.done

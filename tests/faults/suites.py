@@ -22,6 +22,7 @@ from tests.faults.report import Progress, Report, silent
 from tests.faults.sample import SEED, SHARE, some
 
 _TRACER = "strace is missing or not allowed"
+_SMALL = {"memories": 16}
 _BUSY = 50.0  # times the processor's time for ten times the text; 100 x is quadratic
 
 
@@ -157,12 +158,18 @@ SUITES: dict[str, dict[str, Part]] = {
             "postgres_race.race",
             processes=Amount(8, 3),
             threads=Amount(10, 4),
-            writes=Amount(25, 3),
+            writes=Amount(25, 4),  # the fourth is followed by a look back
             place="postgres_suites.addresses",
         )
     },
     "postgres-proxy": {
-        "": part("postgres_proxy.struck", rounds=Amount(200, 13), place="postgres_suites.proxied")
+        "": part(
+            "postgres_proxy.struck",
+            rounds=Amount(200, 13),  # each kind of fault
+            longest=30.0,  # seconds of one call, where about five are expected at most
+            gate={"longest": None},
+            place="postgres_suites.proxied",
+        )
     },
     "postgres-tamper": {
         "": part(
@@ -218,7 +225,7 @@ SUITES: dict[str, dict[str, Part]] = {
         )
     },
     "graph-leaks": {
-        "": part("graph_leaking.leaks", calls=Amount(10_000), gate={"memories": 60, "readers": 2})
+        "": part("graph_leaking.leaks", calls=Amount(10_000), gate={"memories": 40, "readers": 2})
     },
     "linking": {"": part("linking_processes.killed", rounds=Amount(50), processes=8)},
     "distilling": {
@@ -279,11 +286,11 @@ SUITES: dict[str, dict[str, Part]] = {
             needs=("tracing.can_trace", _TRACER),
         )
     },
-    "disk-full": {"": part("disk.disk_full", rounds=Amount(40))},
+    "disk-full": {"": part("disk.disk_full", rounds=Amount(40), gate={"room": 3 << 19})},
     "disk-errors": {
         "": part(
             "disk.disk_errors",
-            rounds=Amount(50, 2),
+            rounds=Amount(50),
             operations=400,
             needs=("disk.can_inject_errors", "libfiu is missing: install fiu-utils"),
         )
@@ -313,12 +320,14 @@ SUITES: dict[str, dict[str, Part]] = {
         "spooled": part("waiting.spooled", rounds=Amount(100)),
     },
     "damage": {
-        "": part("damage.flips", rounds=Amount(500, 10)),  # each kind of damage
-        "swaps": part("damage.swaps", rounds=Amount(100, 25)),
-        "index": part("damage.index", rounds=Amount(180, 9)),
+        "": part("damage.flips", rounds=Amount(500, 10), gate=_SMALL),  # each kind of damage
+        "swaps": part("damage.swaps", rounds=Amount(100, 25), gate=_SMALL),
+        "index": part("damage.index", rounds=Amount(180, 9), gate=_SMALL),
     },
     "backups": {"": part("backing_up.under_load", writers=8, backups=Amount(20))},
-    "keeping-kills": {"": part("keeping_kills.killed", rounds=Amount(100, 6))},  # each command
+    "keeping-kills": {  # each command
+        "": part("keeping_kills.killed", rounds=Amount(100, 6), gate=_SMALL)
+    },
     "round-trip": {
         "": part("round_trip.round_trip", queries=Amount(500, 12), gate={"memories": 60})
     },
@@ -343,7 +352,7 @@ SUITES: dict[str, dict[str, Part]] = {
         "": part("forking.fork_rounds", rounds=Amount(210, 7)),  # each scenario
         "recalls": part("forking.recalls_after_fork"),
     },
-    "as-of": {"": part("machine.as_of", examples=Amount(1_000))},
+    "as-of": {"": part("machine.as_of", examples=Amount(1_000), gate={"steps_each": 20})},
     "audit": {
         "": part("tamper.tampering", mutations=Amount(1_000)),
         "every_edit": part("tamper.every_edit", choices=Amount(10)),
@@ -353,7 +362,12 @@ SUITES: dict[str, dict[str, Part]] = {
     },
     "namespaces": {
         "": part("namespaces.created_at_once", rounds=Amount(100)),
-        "many": part("namespaces.many_open", namespaces=200, operations=Amount(300)),
+        "many": part(
+            "namespaces.many_open",
+            namespaces=200,
+            operations=Amount(300),
+            gate={"namespaces": 100},  # more than may be open
+        ),
     },
     "isolation": {
         "": part(
@@ -373,7 +387,7 @@ SUITES: dict[str, dict[str, Part]] = {
             "meaning.read_your_writes",
             processes=8,
             rounds=Amount(1_000),
-            gate={"processes": 4},
+            gate={"processes": 3},
             needs=("suites.has_model", "set MEMORY_MESH_MODEL_DIR to a model's folder"),
         )
     },

@@ -2,7 +2,6 @@
 
 import logging
 import threading
-import time
 from contextlib import closing
 from urllib.parse import urlsplit
 
@@ -100,9 +99,7 @@ def test_records_that_wait_are_written_at_close_and_dropped_when_the_lock_is_hel
     monkeypatch.setattr(log, "_warned", set())  # another test may have been told already
     ledger = world.open_ledger(database)
     ledger.note("shared", world.recall(1))
-    begun = time.monotonic()
-    ledger.close()
-    assert time.monotonic() - begun < 15
+    ledger.close()  # others hold the lock until that has ended
     assert "records" in caplog.text
     held.rollback()
     again = world.open_ledger(database)
