@@ -165,7 +165,7 @@ SUITES: dict[str, dict[str, Part]] = {
     "postgres-proxy": {
         "": part(
             "postgres_proxy.struck",
-            rounds=Amount(200, 13),  # each kind of fault
+            rounds=Amount(200, 6),  # each kind of fault, each way, at a commit and elsewhere
             longest=30.0,  # seconds of one call, where about five are expected at most
             gate={"longest": None},
             place="postgres_suites.proxied",
@@ -233,7 +233,7 @@ SUITES: dict[str, dict[str, Part]] = {
         "several": part("distilling.several_at_once", rounds=Amount(100)),
     },
     "consolidation": {
-        "": part("consolidating.killed_at_every_step", share=1.0),
+        "": part("consolidating.killed_at_every_step", share=1.0, gate={"share": 0.01}),
         "several": part("consolidating.several_at_once", rounds=Amount(100)),
     },
     "retention": {"": part("retaining.protected_untouched", rounds=Amount(10_000))},
