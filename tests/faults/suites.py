@@ -374,7 +374,7 @@ SUITES: dict[str, dict[str, Part]] = {
             "postgres_isolation.attacked", attacks=Amount(10_000), place="postgres_suites.tenants"
         )
     },
-    "users": {"": part("users.kept_apart", statements=Amount(500, 30))},
+    "users": {"": part("users.kept_apart", statements=Amount(500, 50))},
     "scoped-search": {
         "": part(
             "scoped_search.questions_and_lenses",
