@@ -270,7 +270,7 @@ SUITES: dict[str, dict[str, Part]] = {
             gate={"few": 1_000, "many": 10_000, "floor": 0.003, "most": _BUSY},
         )
     },
-    "patterns": {"": part("patterns.linear", share=1.0, gate={"most": _BUSY})},
+    "patterns": {"": part("patterns.linear", share=1.0, gate={"most": _BUSY, "small": True})},
     "triggers": {
         "": part(
             "evil_patterns.linear",
