@@ -17,7 +17,7 @@ import signal
 import sqlite3
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -36,7 +36,7 @@ State = dict[str, list[tuple[object, ...]]] | None
 _ID = re.compile(r"[a-z]+_\d{13}_[0-9a-f]{6}")
 _CALLS = ("pwrite64", "fdatasync", "fsync", "ftruncate", "unlink")
 _TRACED = ("first write", "add", "update text", "delete", "close with a sink")
-_MANY = 12  # points of one operation in a sample; the statements of a long load are alike
+_MANY = 6  # points of one operation in a sample; the statements of a long load are alike
 _TRIES = 5  # of a kill in an operation that a thread takes part in
 _FILE_EVENTS = ("open", "os.", "fcntl.", "shutil.", "tempfile.", "sqlite3.connect")
 # What a state consists of; ids, times, salts and hashes differ from run to run and are left out.
@@ -69,13 +69,18 @@ _STABLE = {
 
 
 def crash_enumerated(
-    folder: Path, *, seed: int, share: float = 1.0, progress: Progress = silent
+    folder: Path,
+    *,
+    seed: int,
+    share: float = 1.0,
+    cases: Sequence[Case] = CASES,
+    progress: Progress = silent,
 ) -> Report:
     """Every point of every operation, or the given share and one at least."""
-    report = Report({"operations": len(CASES), "points": 0, "torn": 0, "findings": 0})
+    report = Report({"operations": len(cases), "points": 0, "torn": 0, "findings": 0})
     events: dict[str, Any] = {}
     dice, grounds = random.Random(seed), _Grounds(folder)
-    for case in CASES:
+    for case in cases:
         ground = grounds.of(case)
         events[case.name] = _enumerate(ground, dice, share, report)
         progress(f"{case.name}: {events[case.name]} events")

@@ -118,6 +118,7 @@ def disk_errors(
     dice = random.Random(seed)
     ticker = Ticker(progress, rounds)
     model: Model = {}
+    call(_stored, folder / "store")  # else a disk that fails may never let the schema be made
     for round_ in range(rounds):
         journal, errors = folder / f"journal-{round_}", folder / f"errors-{round_}"
         order = {

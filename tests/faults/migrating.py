@@ -18,13 +18,13 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from contextlib import nullcontext, suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from tests.faults.report import Progress, Report, silent
-from tests.faults.sample import points
+from tests.faults.sample import covering, points
 
 ROOT = Path(__file__).resolve().parents[2]
 NOW = datetime(2026, 4, 1, 12, tzinfo=UTC)
@@ -181,7 +181,7 @@ def _every(
         ends[action] = state(done)
         for kind, total in _counts(folder, action, start, kinds).items():
             events[action, kind] = total
-    for action, kind in events if share == 1 else _each_once(events, dice):
+    for action, kind in events if share == 1 else covering(list(events), dice):
         for point in points(events[action, kind], share, dice):
             case = folder / "case"
             shutil.copytree(starts[action], case)
@@ -192,17 +192,6 @@ def _every(
         progress(f"{action}: {kind}, {report.figures['points']} points so far")
     report.figures["events"] = {f"{action}: {kind}": n for (action, kind), n in events.items()}
     return report
-
-
-def _each_once(every: Iterable[Pair], dice: random.Random) -> list[Pair]:
-    """Pairs of an action and a kind of event: each action and each kind at least once."""
-    found, actions, kinds = list[Pair](), set[str](), set[str]()
-    for action, kind in dice.sample(list(every), len(list(every))):
-        if action not in actions or kind not in kinds:
-            found.append((action, kind))
-            actions.add(action)
-            kinds.add(kind)
-    return found
 
 
 def _starts(folder: Path) -> dict[str, Path]:

@@ -21,11 +21,22 @@ FEW, MANY = 10_000, 100_000
 MOST_GROWTH = 15.0
 MOST_ON_A_BUSY_MACHINE = 50.0  # a quadratic pattern grows 100 x
 FLOOR_SECONDS = 0.005  # a quadratic pattern needs seconds for 100,000 characters
-_SLOW_SECONDS = 0.3  # of FEW characters: it is asked first how it grew up to there
 _RUNS = 5
 _TRIES = 3  # a busy machine is asked again
 _LIMIT_SECONDS = 120  # of the processor, for all attacks on one pattern
 _WAIT_FACTOR = 40.0  # a busy machine may take its time
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """How long a text is, ten times which another one is, and which times count."""
+
+    few: int = FEW
+    floor: float = FLOOR_SECONDS
+    slow: float = 0.3  # seconds of few characters: it is asked first how it grew up to there
+
+
+SMALL = Sizes(1_000, 0.0005, 0.02)
 
 
 @dataclass(frozen=True)
@@ -39,12 +50,18 @@ class Growth:
 
 
 def linear(
-    *, seed: int, share: float = 1.0, most: float = MOST_GROWTH, progress: Progress = silent
+    *,
+    seed: int,
+    share: float = 1.0,
+    most: float = MOST_GROWTH,
+    small: bool = False,
+    progress: Progress = silent,
 ) -> Report:
     """Attack a share of all patterns; every one whose time grows faster than its text is broken."""
     every = collected()
     chosen = random.Random(seed).sample(every, max(1, round(share * len(every))))
-    report = attacked(chosen, seed=seed, most=most, progress=progress)
+    sizes = SMALL if small else Sizes()
+    report = attacked(chosen, seed=seed, most=most, sizes=sizes, progress=progress)
     report.figures["patterns in the source"] = len(every)
     return report
 
@@ -55,6 +72,7 @@ def attacked(
     seed: int,
     limit_seconds: int = _LIMIT_SECONDS,
     most: float = MOST_GROWTH,
+    sizes: Sizes | None = None,
     progress: Progress = silent,
 ) -> Report:
     """Attack these patterns, each in a process that may use so many seconds of the processor."""
@@ -64,7 +82,7 @@ def attacked(
         report.count("patterns")
         report.count("attacks", len(attacks(each.pattern, seed)) * len(each.methods))
         try:
-            child = Child(growth, each, seed, limit_seconds)
+            child = Child(growth, each, seed, limit_seconds, sizes or Sizes())
             found = child.result(_WAIT_FACTOR * limit_seconds)
         except ChildFailed as error:
             report.broken("no end", f"{each.where}: {each.pattern.pattern!r}: {error}")
@@ -77,13 +95,14 @@ def attacked(
     return report
 
 
-def growth(expression: Expression, seed: int, limit_seconds: int = _LIMIT_SECONDS) -> Growth:
+def growth(expression: Expression, seed: int, limit_seconds: int, sizes: Sizes) -> Growth:
     """Returns the worst growth of one pattern over its methods and attacks."""
     resource.setrlimit(resource.RLIMIT_CPU, (limit_seconds, limit_seconds))
     worst = Growth("", Attack("", " ", ""), 0.0, 0.0)
     for method in sorted(expression.methods):
         for attack in attacks(expression.pattern, seed):
-            ratio, seconds = _grown(_use(expression.pattern, method), attack, expression.pattern)
+            use = _use(expression.pattern, method)
+            ratio, seconds = _grown(use, attack, expression.pattern, sizes)
             if ratio > worst.ratio:
                 worst = Growth(method, attack, ratio, max(seconds, worst.seconds))
             if ratio > MOST_GROWTH:
@@ -95,19 +114,20 @@ def _grown(
     use: Callable[[str | bytes], object],
     attack: Attack,
     pattern: "re.Pattern[str] | re.Pattern[bytes]",
+    sizes: Sizes,
 ) -> tuple[float, float]:
-    few, many = (_text(attack, size, pattern) for size in (FEW, MANY))
+    few, many = (_text(attack, size, pattern) for size in (sizes.few, 10 * sizes.few))
     before = seconds(use, few, runs=1)
-    if before > _SLOW_SECONDS:
-        fewer = max(seconds(use, _text(attack, FEW // 10, pattern)), FLOOR_SECONDS / 10)
+    if before > sizes.slow:
+        fewer = max(seconds(use, _text(attack, sizes.few // 10, pattern)), sizes.floor / 10)
         if before > MOST_GROWTH * fewer:
             return before / fewer, before
     after = seconds(use, many, runs=1)
     for _ in range(_TRIES):
-        if after <= MOST_GROWTH * max(before, FLOOR_SECONDS):
+        if after <= MOST_GROWTH * max(before, sizes.floor):
             break
         before, after = seconds(use, few), seconds(use, many)
-    return after / max(before, FLOOR_SECONDS), after
+    return after / max(before, sizes.floor), after
 
 
 def seconds(use: Callable[[str | bytes], object], text: str | bytes, *, runs: int = _RUNS) -> float:

@@ -4,7 +4,7 @@ import random
 import time
 from contextlib import closing
 from dataclasses import dataclass
-from itertools import islice, product
+from itertools import chain, islice, product
 from pathlib import Path
 
 from memory_mesh.errors import MayBeStored, StoreIsAway, StoreIsBusy
@@ -13,10 +13,10 @@ from tests.faults import postgres_world as world
 from tests.faults.fault_proxy import Direction, Fault, FaultProxy, Kind
 from tests.faults.processes import LIMIT_SECONDS, Child
 from tests.faults.report import Progress, Report, Ticker, silent
-from tests.faults.sample import dealt
+from tests.faults.sample import covering, dealt
 
 NAMESPACE = "proxied"
-_ANSWER, _LOCK = 0.6, 1.0  # seconds that the ledger waits here
+_ANSWER, _LOCK = 0.4, 0.6  # seconds that the ledger waits here
 _BYTES = 6_000  # that a write sends and hears, more or less
 _WRITES = 4  # until the fault has struck
 _TRIES = 100  # to write again; the server ends in a moment what waits for nobody
@@ -75,7 +75,8 @@ def _strike(place: Place, rounds: int, seed: int, progress: Progress) -> tuple[R
     options = {"lock_wait": _LOCK, "answer_wait": _ANSWER}
     with closing(proxy), closing(world.open_ledger(proxy.url(place.url), **options)) as ledger:
         _try(ledger, _batch(told, dice), told, report)
-        for round_, kind in enumerate(islice(dealt(KINDS, dice, _WEIGHTS), rounds)):
+        kinds = chain(covering(_FAULTS, dice), dealt(KINDS, dice, _WEIGHTS))
+        for round_, kind in enumerate(islice(kinds, rounds)):
             _round(ledger, proxy, _Drawn(kind, dice), told, report)
             ticker.tick(round_ + 1, f"faults, {len(told.done)} acknowledged")
     with closing(world.open_ledger(place.url)) as direct:

@@ -1,11 +1,12 @@
-"""Real processes for the fault suites: forked by a parent that never opened the store, and killed.
+"""Real processes for the fault suites, forked by a parent that never opened their store; killed.
 
 A child reports by a pipe; what it reported survives its death. Nothing here waits without a limit.
-What the usual calls import is loaded before the first fork, or every child would load it anew.
+What the usual calls load is loaded before the first fork, or every child would load it anew.
 """
 
 import ctypes
 import faulthandler
+import gc
 import os
 import pickle
 import select
@@ -15,7 +16,6 @@ import time
 import traceback
 from collections.abc import Callable
 from functools import cache
-from importlib import import_module
 from tempfile import TemporaryDirectory
 from typing import Any, Generic, ParamSpec, TypeVar
 
@@ -34,7 +34,7 @@ class Child(Generic[T]):
     """A forked process that runs one function and reports its result."""
 
     def __init__(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> None:
-        _load()
+        _warm_up()
         reader, writer = os.pipe()
         sys.stdout.flush()
         sys.stderr.flush()
@@ -104,21 +104,8 @@ def call(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
 
 
 @cache
-def _load() -> None:
-    """Import what a child says that it needed, but nothing that may bring threads."""
-    reader, writer = os.pipe()
-    if not (pid := os.fork()):
-        _run(writer, _needed, (), {})
-    os.close(writer)
-    with os.fdopen(reader, "rb") as pipe:
-        _, names = pickle.load(pipe)
-    os.waitpid(pid, 0)
-    for name in names:
-        import_module(name)
-
-
-def _needed() -> list[str]:
-    """In a child: the modules of ours that the usual calls have loaded."""
+def _warm_up() -> None:
+    """Use a store of nobody once; its modules, patterns and tables are ready in every child."""
     from memory_mesh.sync import MemoryMesh
 
     with TemporaryDirectory() as folder, MemoryMesh(db_dir=folder, embedder="none") as mesh:
@@ -128,7 +115,6 @@ def _needed() -> list[str]:
         mesh.get_all()
         mesh.stats()
         mesh.verify()
-    return [name for name in sys.modules if name.startswith("memory_mesh.")]
 
 
 def _run(
@@ -136,6 +122,7 @@ def _run(
 ) -> None:
     """The child's whole life; it never returns into its parent's code."""
     code = 1
+    gc.freeze()  # else a collection copies every page of a large parent
     try:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         faulthandler.register(signal.SIGUSR1, file=2, all_threads=True)

@@ -17,6 +17,7 @@ SHARE = 0.02
 VARIABLE = "MEMORY_MESH_SEED"
 ROOT = Path(__file__).resolve().parents[2]
 T = TypeVar("T")
+C = TypeVar("C", bound=tuple[object, ...])
 
 
 def some(full: int, least: int = 1) -> int:
@@ -26,7 +27,7 @@ def some(full: int, least: int = 1) -> int:
 
 def points(total: int, share: float, dice: random.Random) -> list[int]:
     """A share of the places 1 to `total`, at least one: one of each of as many equal parts."""
-    count = min(total, max(1, round(total * share)))
+    count = min(total, max(1, int(total * share)))
     edges = [total * part // count for part in range(count + 1)] if count else [0]
     return [dice.randint(low + 1, high) for low, high in pairwise(edges)]
 
@@ -36,6 +37,16 @@ def dealt(kinds: Sequence[T], dice: random.Random, weights: Sequence[float] = ()
     yield from dice.sample(kinds, len(kinds))
     while True:
         yield from dice.choices(kinds, weights or None)
+
+
+def covering(cases: Sequence[C], dice: random.Random) -> list[C]:
+    """Some of the cases in a random order: each value of each of their parts at least once."""
+    found, seen = list[C](), set[tuple[int, object]]()
+    for case in dice.sample(cases, len(cases)):
+        if new := {*enumerate(case)} - seen:
+            found.append(case)
+            seen |= new
+    return found
 
 
 def _seed() -> int:

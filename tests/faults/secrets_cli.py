@@ -79,6 +79,8 @@ REASONS = {
     "--also-namespace": "the name of a namespace is the name of its file, and stays readable",
     "--user": "the id of a user is the name of a file, and stays readable",
     "--also-user": "the id of a user is the name of a file, and stays readable",
+    "init --store": "the folder of the store, which the user names",
+    "move --to": "the folder that a store is moved to: the old one says where it went",
     "models --base-url": "an address that is asked: it is planted in the tests of the HTTP client",
 }
 _AFTER_AN_ACTION = frozenset(("words", "what", "target", "names", "query"))

@@ -165,7 +165,7 @@ SUITES: dict[str, dict[str, Part]] = {
     "postgres-proxy": {
         "": part(
             "postgres_proxy.struck",
-            rounds=Amount(200, 13),  # each kind of fault
+            rounds=Amount(200, 6),  # each kind of fault, each way, at a commit and elsewhere
             longest=30.0,  # seconds of one call, where about five are expected at most
             gate={"longest": None},
             place="postgres_suites.proxied",
@@ -233,7 +233,7 @@ SUITES: dict[str, dict[str, Part]] = {
         "several": part("distilling.several_at_once", rounds=Amount(100)),
     },
     "consolidation": {
-        "": part("consolidating.killed_at_every_step", share=1.0),
+        "": part("consolidating.killed_at_every_step", share=1.0, gate={"share": 0.01}),
         "several": part("consolidating.several_at_once", rounds=Amount(100)),
     },
     "retention": {"": part("retaining.protected_untouched", rounds=Amount(10_000))},
@@ -270,7 +270,7 @@ SUITES: dict[str, dict[str, Part]] = {
             gate={"few": 1_000, "many": 10_000, "floor": 0.003, "most": _BUSY},
         )
     },
-    "patterns": {"": part("patterns.linear", share=1.0, gate={"most": _BUSY})},
+    "patterns": {"": part("patterns.linear", share=1.0, gate={"most": _BUSY, "small": True})},
     "triggers": {
         "": part(
             "evil_patterns.linear",
@@ -374,7 +374,7 @@ SUITES: dict[str, dict[str, Part]] = {
             "postgres_isolation.attacked", attacks=Amount(10_000), place="postgres_suites.tenants"
         )
     },
-    "users": {"": part("users.kept_apart", statements=Amount(500, 30))},
+    "users": {"": part("users.kept_apart", statements=Amount(500, 50))},
     "scoped-search": {
         "": part(
             "scoped_search.questions_and_lenses",

@@ -30,13 +30,9 @@ def test_every_pattern_of_the_source_is_collected():
         (r"#+\s+(.+)", "fullmatch"),
     ],
 )
-def test_the_attacks_find_patterns_that_are_not_linear(pattern, method, monkeypatch):
-    monkeypatch.setattr(patterns, "FEW", 1_000)
-    monkeypatch.setattr(patterns, "MANY", 10_000)
-    monkeypatch.setattr(patterns, "FLOOR_SECONDS", 0.0003)
-    monkeypatch.setattr(patterns, "_SLOW_SECONDS", 0.02)
+def test_the_attacks_find_patterns_that_are_not_linear(pattern, method):
     bad = Expression("here", re.compile(pattern), frozenset({method}))
-    report = patterns.attacked([bad], seed=SEED, limit_seconds=1)
+    report = patterns.attacked([bad], seed=SEED, limit_seconds=1, sizes=patterns.SMALL)
     assert report.failures
 
 

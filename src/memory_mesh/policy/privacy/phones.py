@@ -45,9 +45,9 @@ _EXTENSION = r"(?i)\s?(?:x|ext\.?)\s?\d{1,6}\Z"
 _ANOTHER_THING = (
     r"(?i)(?:(?<![a-z])(?:orders?|tickets?|invoices?|tracking|build|job|version|commit|serial"
     r"|sku|ean|id"
-    r"|ref(?:erence)?|account|konto|kto|blz|rechnung\w*|auftrag\w*|bestell\w*|commande|facture"
-    r"|pedido"
-    r"|factura|ordine|fattura|siret|siren|nif|cif|vat|ust-?id\w*|hrb|postcode|zip|plz|lat|lon)"
+    r"|ref(?:erence)?|account|konto|kto|blz|(?:rechnung|auftrag|bestell)\w{0,40}|commande"
+    r"|facture|pedido"
+    r"|factura|ordine|fattura|siret|siren|nif|cif|vat|ust-?id\w{0,40}|hrb|postcode|zip|plz|lat|lon)"
     r"(?:[ -]?(?:number|no\.?|nr\.?|id))?[ :=#.]{0,4}|[#$€£¥@_=/]\s?)\Z"
 )
 _COUNTED = (
