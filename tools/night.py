@@ -99,7 +99,7 @@ def _run(step: str, seed: int, folder: Path) -> dict[str, object]:
     """One step in processes of its own; its output goes to a file."""
     if step == TESTS:
         words = ["just", "test-all", f"--junitxml={folder / 'tests.xml'}"]
-        stated = {"HYPOTHESIS_PROFILE": "night", "MEMORY_MESH_SEED": str(seed)}
+        stated = {"HYPOTHESIS_PROFILE": "night", "FAULT_SEED": str(seed)}
     else:
         words = ["python", "tools/prove.py", step, "--seed", str(seed), "--to", str(folder)]
         stated = {}

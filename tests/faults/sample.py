@@ -2,7 +2,7 @@
 
 `just prove` runs every count in full. The gate runs two per cent of it, but every kind of case at
 least once. Its seed is made from the tree, so that one tree gets one answer, and the next one other
-cases; `MEMORY_MESH_SEED` repeats a seed that a run has printed.
+cases; `FAULT_SEED` repeats a seed that a run has printed.
 """
 
 import os
@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TypeVar
 
 SHARE = 0.02
-VARIABLE = "MEMORY_MESH_SEED"
+VARIABLE = "FAULT_SEED"
 ROOT = Path(__file__).resolve().parents[2]
 T = TypeVar("T")
 C = TypeVar("C", bound=tuple[object, ...])
