@@ -5,6 +5,7 @@ import random
 import pytest
 
 from memory_mesh.policy.writing import persons
+from memory_mesh.sync import MemoryMesh
 from tests.faults import users
 from tests.faults.suites import counts, sampled
 
@@ -18,6 +19,16 @@ def test_the_two_users_say_the_same_and_contradict_each_other():
     assert any(said.claim for said in one)
     again = users.statements_of(users.USERS[0], 500, random.Random(users.USERS[0]))
     assert one == again
+
+
+@pytest.mark.parametrize("together", [False, True])
+def test_what_is_said_again_is_the_newest_for_the_rest_of_its_batch(tmp_path, together):
+    """Cairo takes Lima's place again, and Seoul follows Cairo."""
+    with MemoryMesh(db_dir=tmp_path, embedder="none") as mesh:
+        first, _ = mesh.add_many(["I live in Cairo", "I live in Lima"])
+        texts = ["I live in Cairo", "I live in Seoul"]
+        added = mesh.add_many(texts) if together else [mesh.add(text) for text in texts]
+    assert added[1].newer_than == (first.id,)
 
 
 @pytest.mark.slow

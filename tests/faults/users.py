@@ -13,7 +13,6 @@ themselves; each statement fares as if its user were alone; and no read of a use
 anything of the other.
 """
 
-import os
 import random
 import re
 import sqlite3
@@ -75,7 +74,6 @@ class Told:
     id: str | None
     outcome: Outcome
     named: frozenset[str]
-    batch: str  # what was written with it
 
     @property
     def user(self) -> str:
@@ -146,46 +144,35 @@ def _written(here: Path, way: str, count: int, seed: int) -> list[Told]:
         first += said[: count // 2]
         later.append(said[count // 2 :])
     random.Random(seed).shuffle(first)
-    told = call(_say, here, way, _batches(way, first), 0.0)
+    told = call(_say, here, way, first, 0.0)
     start = time.time() + _START_SECONDS
-    children = [Child(_say, here, way, _batches(way, said), start) for said in later]
+    children = [Child(_say, here, way, said, start) for said in later]
     return told + [each for child in children for each in child.result()]
 
 
 def _compared(here: Path, way: str, user: str, told: Sequence[Told]) -> Iterator[Broken]:
-    """What became of a user's statements, against a store of their own that hears the same.
-
-    They come in the same batches: what is written at once is judged together.
-    """
+    """What became of a user's statements, against a store of their own that hears the same."""
     own = [each for each in told if each.user == user]
-    batches = [[e.said for e in found] for _, found in groupby(own, lambda each: each.batch)]
     spoken = "alone" if way == "view" else way  # who is named is trusted as such
-    alone = call(_say, here / f"alone-{USERS.index(user)}", spoken, batches, 0.0)
+    alone = call(_say, here / f"alone-{USERS.index(user)}", spoken, [e.said for e in own], 0.0)
     for here_, there in zip(own, alone, strict=True):
         if here_.outcome is not there.outcome or len(here_.named) != len(there.named):
             yield "changed", f"{here_} beside another user, {there} alone"
 
 
-def _batches(way: str, said: Sequence[Statement]) -> list[list[Statement]]:
-    """Those that come by one door after each other are one batch."""
-    return [list(found) for _, found in groupby(said, lambda each: _door(way, each))]
-
-
-def _say(here: Path, way: str, batches: Sequence[list[Statement]], start: float) -> list[Told]:
-    """Make the statements, batch after batch."""
+def _say(here: Path, way: str, said: Sequence[Statement], start: float) -> list[Told]:
+    """Make the statements; those that come by one door after each other as one batch."""
     told: list[Told] = []
     with MemoryMesh(db_dir=here, embedder="none") as mesh:
         mesh.stats()
-        for user in {said.user for batch in batches for said in batch} if way == "view" else ():
+        for user in {each.user for each in said} if way == "view" else ():
             _teach(mesh.for_user(user), user)
         time.sleep(max(0.0, start - time.time()))
-        for number, batch in enumerate(batches):
-            channel, user = _door(way, batch[0])
-            view = mesh.view(channel=channel)
+        for (channel, user), together in groupby(said, lambda each: _door(way, each)):
+            view, batch = mesh.view(channel=channel), list(together)
             view = view.for_user(user) if user else view
             receipts = view.add_many([_item(way, each) for each in batch])
-            name = f"{os.getpid()}-{number}"
-            told += [_told(*each, name) for each in zip(batch, receipts, strict=True)]
+            told += map(_told, batch, receipts)
     return told
 
 
@@ -214,10 +201,10 @@ def _teach(mesh: MemoryMesh, user: str) -> None:
     )  # fmt: skip
 
 
-def _told(said: Statement, receipt: Receipt, batch: str) -> Told:
+def _told(said: Statement, receipt: Receipt) -> Told:
     named = {*receipt.superseded, *getattr(receipt, "newer_than", ())}
     named |= {id_ for reason in receipt.reasons for id_ in _ID.findall(reason)}
-    return Told(said, receipt.id, receipt.outcome, frozenset(named), batch)
+    return Told(said, receipt.id, receipt.outcome, frozenset(named))
 
 
 def _owners(told: Iterable[Told]) -> dict[str, str]:

@@ -36,11 +36,10 @@ class Scene:
 
     def _guessed(self, ids: Sequence[str]) -> list[Conflict]:
         """The guesses on record, and those of the drafts judged so far."""
-        found = list(self._stored(ids)) if self._stored is not None else []
-        asked = frozenset(ids)
-        return found + [
-            each for each in self._made if each.is_guess and asked & {each.new, each.existing}
-        ]
+        asked, found = frozenset(ids), self._stored(ids) if self._stored is not None else ()
+        made = [each for each in self._made if each.is_guess and asked & {each.new, each.existing}]
+        pairs = {frozenset((each.new, each.existing)): each for each in (*found, *made)}
+        return list(pairs.values())  # of a pair that changed places, the last guess counts
 
     def take(self, draft: Draft, wording: Wording, part: Commit, settled: Memory | None) -> None:
         """One more draft is settled."""
