@@ -38,8 +38,10 @@ class Scene:
         """The guesses on record, and those of the drafts judged so far."""
         asked, found = frozenset(ids), self._stored(ids) if self._stored is not None else ()
         made = [each for each in self._made if each.is_guess and asked & {each.new, each.existing}]
-        pairs = {frozenset((each.new, each.existing)): each for each in (*found, *made)}
-        return list(pairs.values())  # of a pair that changed places, the last guess counts
+        # Of a pair that changed places, the last guess counts.
+        return list(
+            {frozenset((each.new, each.existing)): each for each in (*found, *made)}.values()
+        )
 
     def take(self, draft: Draft, wording: Wording, part: Commit, settled: Memory | None) -> None:
         """One more draft is settled."""
