@@ -14,7 +14,6 @@
 import argparse
 import ast
 import json
-import os
 import random
 import subprocess
 import sys
@@ -33,6 +32,7 @@ DRAWN = 12  # candidates of each package, in the order of the draw
 SMALLEST = 2_000  # statements are drawn from packages with at least so many lines
 SHIPPED_FOR_OTHERS = {"testing"}  # contract suites: no code of the product
 SECONDS = 900  # for the tests of one removal
+FEW = 60  # tests that are tried before whole files
 
 PROBE = '''"""Notes which test reaches a probe."""
 
@@ -165,7 +165,7 @@ def run(clone: Path, removals: Sequence[Removal], probes: Path, only: list[int] 
     reached = defaultdict[int, set[str]](set)
     for line in probes.read_text(encoding="utf-8").splitlines():
         probe_number, _, test = line.partition("\t")
-        reached[int(probe_number)].add(test.partition("::")[0])
+        reached[int(probe_number)].add(test)
     noticed = defaultdict[str, int](int)
     missed = 0
     for number, removal in enumerate(removals):
@@ -176,7 +176,7 @@ def run(clone: Path, removals: Sequence[Removal], probes: Path, only: list[int] 
         noticed[removal.package] += failed is not None
         missed += failed is None
         print(
-            f"{number}\t{removal.path}\t{removal.function}\t{len(reached[number])} files\t"
+            f"{number}\t{removal.path}\t{removal.function}\t{len(reached[number])} tests\t"
             f"{failed or 'NOT NOTICED'}\t{time.monotonic() - begun:.0f} s",
             flush=True,
         )
@@ -184,38 +184,45 @@ def run(clone: Path, removals: Sequence[Removal], probes: Path, only: list[int] 
     return 0
 
 
-def _first_failure(clone: Path, removal: Removal, files: Sequence[str]) -> str | None:
-    """The first test that fails without the statement, files with the smallest first."""
+def _first_failure(clone: Path, removal: Removal, tests: Sequence[str]) -> str | None:
+    """The first test that fails without the statement: a few that reach it, then their files."""
     path = clone / removal.path
     whole = path.read_text(encoding="utf-8")
     node = _found(clone, removal)
-    present = sorted((clone / file for file in files if (clone / file).exists()), key=_weight)
-    if node is None or not present:
+    if node is None or not tests:
         return None
     lines = whole.splitlines(keepends=True)
     first = lines[node.lineno - 1]
     indent = first[: len(first) - len(first.lstrip())]
     word = "elif False:\n" + indent + "    pass" if first.lstrip().startswith("elif") else "pass"
     lines[node.lineno - 1 : node.end_lineno] = [f"{indent}{word}\n"]
-    tests = [file.relative_to(clone).as_posix() for file in present]
-    command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *tests]
-    inside = {**os.environ, "PYTHONPATH": str(clone / "src")}
+    ordered = sorted(tests, key=lambda test: ("/unit/" not in test, "/faults/" in test, test))
+    files = list(dict.fromkeys(test.partition("::")[0] for test in ordered))
+    spread = ordered[:: max(1, len(ordered) // FEW)]
     try:
         path.write_text("".join(lines), encoding="utf-8")
-        done = subprocess.run(
-            command, cwd=clone, env=inside, capture_output=True, text=True, timeout=SECONDS,
-            check=False,
-        )  # fmt: skip
-    except subprocess.TimeoutExpired:
-        return None
+        return _failed(clone, spread) or _failed(clone, files)
     finally:
         path.write_text(whole, encoding="utf-8")
-    failed = [line for line in done.stdout.splitlines() if line.startswith(("FAILED", "ERROR"))]
-    return failed[0] if failed else None
 
 
-def _weight(path: Path) -> tuple[bool, int]:
-    return "unit" not in path.parts, path.stat().st_size
+def _failed(clone: Path, tests: Sequence[str]) -> str | None:
+    """The first of these tests that fails."""
+    listed = clone / "build" / "tests-of-a-removal.txt"
+    listed.parent.mkdir(exist_ok=True)
+    listed.write_text("\n".join(tests), encoding="utf-8")
+    python = clone / ".venv" / "bin" / "python"
+    command = [python, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", f"@{listed}"]
+    try:
+        done = subprocess.run(
+            command, cwd=clone, capture_output=True, text=True, timeout=SECONDS, check=False
+        )
+    except subprocess.TimeoutExpired:
+        return None
+    if done.returncode not in {0, 1, 2}:  # passed, failed, or the code cannot even be imported
+        raise RuntimeError(done.stdout[-2000:] + done.stderr[-2000:])
+    lines = (line for line in done.stdout.splitlines() if line.startswith(("FAILED", "ERROR")))
+    return next(lines, None)
 
 
 def _found(clone: Path, removal: Removal) -> ast.stmt | None:

@@ -57,6 +57,7 @@ def killed(
             most = chance.randint(*batches)
             worker = _run("work", place, str(journal), str(most))
             _await_batches(journal, most, worker)
+            _await_batches(work / "passes", round_ + 1, searcher)
             time.sleep(chance.uniform(0.0, _MOMENT))
             worker.kill()
             worker.communicate(timeout=_PATIENCE)
@@ -117,9 +118,9 @@ def _run(role: str, *arguments: str) -> "subprocess.Popen[str]":
 
 def _await_batches(journal: Path, batches: int, worker: "subprocess.Popen[str]") -> None:
     end = time.monotonic() + _PATIENCE
-    while not journal.exists() or len(journal.read_text().split()) < batches:
+    while not journal.exists() or len(journal.read_text().split()) < batches:  # or passes
         if worker.poll() is not None or time.monotonic() > end:
-            raise AssertionError("the worker ended before it was killed")
+            raise AssertionError("a process ended before its time")
         time.sleep(0.001)
 
 
@@ -211,6 +212,8 @@ def _search(place: str, folder: str, before: dict[str, Sequence[str]]) -> None:
                 asked += 1
                 if missing := set(ids) - set(found):
                     less.append(f"{query}: {len(missing)} of {len(ids)} are missing")
+            with (Path(folder) / "passes").open("a") as passes:
+                passes.write(f"{asked} ")
     json.dump({"asked": asked, "less": less[:20], "written": written}, sys.stdout)
 
 

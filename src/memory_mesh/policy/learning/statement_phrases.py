@@ -387,7 +387,7 @@ def changes() -> re.Pattern[str]:
 @cache
 def limits() -> re.Pattern[str]:
     """Pattern of `…, never npm` at the end of a sentence."""
-    return re.compile(r",\s*never (?!mind)[\w./-]+(?: [\w./-]+){0,2}\s*[.!]*$", re.IGNORECASE)
+    return re.compile(r",\s*never (?!mind)[\w./-]++(?: [\w./-]++){0,2}\s*[.!]*$", re.IGNORECASE)
 
 
 @cache

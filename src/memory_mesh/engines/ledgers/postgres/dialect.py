@@ -25,7 +25,7 @@ _IS_COLUMN = re.compile(
 _NUMBER = re.compile(rf"json_extract\(({_MARK}), '\$'\)")  # a number that is given as text
 _KEY = re.compile(r"substr\((\w*\.?)(hash|echo), 1, 3\)")  # a column of its own
 _COMPARED = re.compile(r"([\w.]+) ([<=>]) ((?:(?!\b(?:AND|ORDER)\b)[^()])+?) COLLATE NOCASE")
-_UNCASED = re.compile(r"([\w.]+) COLLATE NOCASE")
+_UNCASED = re.compile(r"(?<![\w.])([\w.]++) COLLATE NOCASE")
 _ON_CONFLICT = re.compile(r"ON CONFLICT \(")
 _INSERT = re.compile(r"\s*INSERT (OR IGNORE )?INTO (\w+)")
 _PART = re.compile(rf"({_QUOTED})|({_MARK})|(%)")
