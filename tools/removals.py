@@ -211,7 +211,7 @@ def _failed(clone: Path, tests: Sequence[str]) -> str | None:
     listed = clone / "build" / "tests-of-a-removal.txt"
     listed.parent.mkdir(exist_ok=True)
     listed.write_text("\n".join(tests), encoding="utf-8")
-    python = clone / ".venv" / "bin" / "python"
+    python = str(clone / ".venv" / "bin" / "python")
     command = [python, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", f"@{listed}"]
     try:
         done = subprocess.run(
