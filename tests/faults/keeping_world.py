@@ -257,7 +257,8 @@ def _written(mesh: MemoryMesh, chance: random.Random, count: int) -> list[str]:
 def _lived(mesh: MemoryMesh, chance: random.Random, ids: list[str]) -> None:
     """Corrections, deletions, supersessions, votes, links, skills, lessons, prompts, proposals."""
     active = [m for m in mesh.get_all(limit=_ENOUGH, across=ALL) if m.id in ids]
-    drawn = chance.sample(active, min(12, len(active)))
+    others = [m for m in active if m.id != ids[0]]  # which is for all, and stays
+    drawn = chance.sample(others, min(12, len(others)))
     for memory in drawn[:3]:
         _as_its_reader(mesh, memory).update(memory.id, f"{memory.text} corrected")
     for memory in drawn[3:5]:
