@@ -1,7 +1,7 @@
 """How much of a fault suite the gate runs, and under which seed.
 
 `just prove` runs every count in full. The gate runs two per cent of it, but every kind of case at
-least once. Its seed is made from the tree, so that one tree gets one answer, and the next one other
+least once. Its seed is made from the tree of src, so that one tree gets one answer, and the next one other
 cases; `FAULT_SEED` repeats a seed that a run has printed.
 """
 
@@ -52,7 +52,7 @@ def covering(cases: Sequence[C], dice: random.Random) -> list[C]:
 def _seed() -> int:
     stated = os.environ.get(VARIABLE)
     if stated is None:
-        command = ["git", "rev-parse", "HEAD^{tree}"]
+        command = ["git", "rev-parse", "HEAD:src"]
         done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
         stated = str(int(done.stdout[:8], 16)) if done.returncode == 0 else "2026"
         os.environ[VARIABLE] = stated  # the processes of this run draw alike
