@@ -1,7 +1,7 @@
 """How much of a fault suite the gate runs, and under which seed.
 
 `just prove` runs every count in full. The gate runs two per cent of it, but every kind of case at
-least once. Its seed is made from the tree of src, so that one tree gets one answer, and the next one
+least once. Its seed is made from the tree of src: one tree gets one answer, the next one gets
 other cases; `FAULT_SEED` repeats a seed that a run has printed.
 """
 
