@@ -10,6 +10,7 @@ import os
 import pickle
 import pkgutil
 import select
+import shutil
 import signal
 import socket
 import subprocess
@@ -127,7 +128,8 @@ def serve(address: str, life: int) -> None:
         while True:
             ready, _, _ = select.select([server.fileno(), life], [], [])
             if life in ready:
-                break
+                shutil.rmtree(Path(address).parent)
+                return
             connection, _ = server.accept()
             if not os.fork():
                 server.close()
