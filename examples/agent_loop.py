@@ -35,10 +35,7 @@ def divide(request: str, memories: Sequence[Hit], constraints: Sequence[str]) ->
 
 async def serve(request: str, folder: str, session: str) -> str:
     """One request: learn from lessons and memories, act, keep what came of it."""
-    # A memory with a session_id is for that session, so whoever reads names the session, too.
-    async with MemoryMesh(
-        agent_id="MyAgent", session=session, enable_yamo=True, db_dir=folder
-    ) as mesh:
+    async with MemoryMesh(agent_id="MyAgent", enable_yamo=True, db_dir=folder) as mesh:
         lessons = await mesh.query_lessons(request, limit=5)
         constraints = [lesson.preventative_rule for lesson in lessons]
         memories = await mesh.search(request, limit=10)

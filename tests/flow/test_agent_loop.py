@@ -3,6 +3,7 @@
 import asyncio
 import subprocess
 import sys
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -16,16 +17,23 @@ SCRIPT = Path(agent_loop.__file__)
 @pytest.mark.req("R-000-239", "R-000-240", "R-000-241", "R-000-242")
 def test_the_loop_learns_from_its_failure(tmp_path):
     folder = str(tmp_path)
-    serve = lambda request: asyncio.run(agent_loop.serve(request, folder, "s1"))  # noqa: E731
+    sessions = map(str, count())  # no two requests share one
+
+    def serve(request: str) -> str:
+        return asyncio.run(agent_loop.serve(request, folder, next(sessions)))
+
     assert serve("divide 7 by 2") == "divide 7 by 2 gives 3.5 (0 recalled)"
     assert serve("divide 1 by 0") == "divide 1 by 0: failed"
     assert serve("divide 1 by 0") == "divide 1 by 0: refused, the divisor is zero"
     assert serve("divide 7 by 4") == "divide 7 by 4 gives 1.75 (4 recalled)"
-    with MemoryMesh(db_dir=folder, agent_id="MyAgent", session="s1") as mesh:
+    with MemoryMesh(db_dir=folder, agent_id="MyAgent") as mesh:
         (lesson,) = mesh.query_lessons("divide")
         assert lesson.preventative_rule == "Check that the divisor is not zero"
         events = [memory for memory in mesh.get_all() if memory.label == "event"]
-        assert {event.scope.session for event in events} == {"s1"}
+        assert {event.scope.session for event in events} == {None}
+        assert {event.metadata["session_id"] for event in events} == {"0", "1", "2", "3"}
+        (first,) = mesh.get_all(filter="session_id = '0'")
+        assert first.content == "divide 7 by 2 gives 3.5 (0 recalled)"
         assert {event.source.agent for event in events} == {"MyAgent"}
         assert {event.metadata["hypothesis"] for event in events} == {"divisions repeat"}
         operations = [block.entry.operation for block in mesh.blocks()]

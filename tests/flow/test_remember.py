@@ -374,8 +374,8 @@ def test_a_memory_says_what_it_was_and_why_in_its_blocks(mesh):
 
 @pytest.mark.req("R-000-273")
 def test_any_word_is_a_type_and_memory_type_is_a_view_of_kind_and_audience(mesh):
-    event = mesh.add("the build broke", {"type": "event", "session_id": "s1"})
-    other = mesh.add("the build is slow", {"type": "grumble"})
+    event = mesh.add("the build broke", {"type": "event"}, scope=Scope(session="s1"))
+    other = mesh.add("the build is slow", {"type": "grumble", "session_id": "s1"})
     memory = mesh.get(event.id, scope=Scope(session="s1"))
     assert (memory.kind, memory.metadata["type"]) == (Kind.EVENT, "event")
     assert (mesh.get(other.id).kind, mesh.get(other.id).label) == (Kind.FACT, "grumble")
@@ -386,6 +386,23 @@ def test_any_word_is_a_type_and_memory_type_is_a_view_of_kind_and_audience(mesh)
         )
     ]
     assert (view("session"), view("global")) == ([event.id], [other.id])
+
+
+@pytest.mark.req("R-000-029")
+def test_a_session_id_in_metadata_hides_nothing_and_can_be_filtered_by(mesh):
+    said = mesh.add("the build broke on Monday", {"session_id": "s1"})
+    mesh.add("the build is slow", {"session_id": "s2"})
+    own = mesh.add("the build waits", {"type": "session", "session_id": "s1"})
+    assert [hit.id for hit in mesh.search("build broke Monday", limit=1)] == [said.id]
+    assert len(mesh.search("build")) == 2
+    for asked in ("session_id = 's1'", "metadata.session_id = 's1'", "sessionId IN ('s1', 's3')"):
+        assert [one.id for one in mesh.get_all(filter=asked)] == [said.id]
+        both = mesh.get_all(filter=asked, scope=Scope(session="s1"))
+        assert {one.id for one in both} == {said.id, own.id}
+    assert [one.id for one in mesh.get_all(filter="session_id != 's2'")] == [said.id]
+    assert mesh.get_all(filter="session_id IS NULL") == []
+    changed = mesh.update(said.id, metadata={"session_id": "s3"})
+    assert (changed.scope.session, changed.metadata["session_id"]) == (None, "s3")
 
 
 def test_a_less_trusted_channel_does_not_rewrite_what_the_user_said(tmp_path):

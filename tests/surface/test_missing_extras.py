@@ -1,6 +1,7 @@
 """A package of an extra that is not installed: the message names the extra that pyproject has."""
 
 import ast
+import json
 import re
 import subprocess
 import sys
@@ -9,6 +10,8 @@ from pathlib import Path
 
 import pytest
 from packaging.requirements import Requirement
+
+from memory_mesh.engines import model_files
 
 ROOT = Path(__file__).parent.parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -56,13 +59,18 @@ CASES = [  # what is missing, what asks for it, the extra
 ]  # fmt: skip
 
 
-def said(module: str, code: str, folder: Path) -> str:
-    """What a new process without the module prints, on either stream."""
+def run(module: str, code: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """A new process that lacks the module."""
     variables = {"HOME": str(folder), "PATH": "/usr/bin:/bin", "PYTHONWARNINGS": "ignore"}
-    done = subprocess.run(
+    return subprocess.run(
         [sys.executable, "-c", f"import sys; sys.modules[{module!r}] = None\n{code}"],
         env=variables, cwd=folder, capture_output=True, text=True, timeout=120, check=False,
     )  # fmt: skip
+
+
+def said(module: str, code: str, folder: Path) -> str:
+    """What such a process prints last, on either stream."""
+    done = run(module, code, folder)
     return (done.stdout + done.stderr).strip().rpartition("\n")[2]
 
 
@@ -85,6 +93,34 @@ def test_a_model_says_what_it_needs(tmp_path: Path, model_folder: Path, module: 
     code = OPEN.format(f"model_dir={str(model_folder)!r}") + EMBED
     assert "pip install 'memory-mesh[onnx]'" in said(module, code, tmp_path)
     assert module in EXTRAS["onnx"]
+
+
+def test_an_installed_model_that_cannot_run_leaves_meaning_to_the_static_vectors(
+    tmp_path: Path, model_folder: Path
+) -> None:
+    """Another environment installed the model; this one lacks onnxruntime."""
+    model_files.install(model_folder, tmp_path / ".local/share/memory-mesh/models")
+    store = ["--db-dir", str(tmp_path / "store")]
+
+    def command(*words: str) -> subprocess.CompletedProcess[str]:
+        return run("onnxruntime", RUN.format([*store, *words]), tmp_path)
+
+    command("store", "Priya manages me at work.")
+    command("store", "I drive a red Volvo.")
+    found = command("search", "--json", "Who is my boss?")
+    assert json.loads(found.stdout)["items"][0]["content"] == "Priya manages me at work."
+    (line,) = found.stderr.splitlines()
+    assert "pip install 'memory-mesh[onnx]'; answered by static" in line
+    assert command("upkeep").returncode == 0
+    used = {
+        one["name"]: one["in_use"] for one in json.loads(command("models", "list", "--json").stdout)
+    }
+    assert used == {"all-MiniLM-L6-v2": False, model_files.STATIC: True}
+    assert "To use it: pip install 'memory-mesh[onnx]'" in command("models", "list").stdout
+    (embedder,) = (one for one in command("doctor").stdout.splitlines() if " embedder: " in one)
+    assert embedder.endswith(
+        "answered by static l2_supercat_256 | fix: pip install 'memory-mesh[onnx]'"
+    )
 
 
 def test_every_extra_that_a_text_names_is_declared() -> None:

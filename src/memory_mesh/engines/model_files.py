@@ -13,6 +13,7 @@ from pathlib import Path
 
 from memory_mesh.errors import ModelError
 from memory_mesh.fastdataclass import dataclass
+from memory_mesh.process import extras
 from memory_mesh.process.locks import locked
 from memory_mesh.typed import TYPE_CHECKING, Protocol
 
@@ -171,11 +172,11 @@ def find_model(settings: Settings) -> Path | None:
 
 
 def in_use(settings: Settings) -> str | None:
-    """The name of the model or of the service that the settings choose; None for keywords only."""
+    """The name of the model or service that answers by the settings; None for keywords only."""
     if settings.embedder not in {None, "local", "static"}:
         return None if settings.embedder == "none" else settings.embedder
     folder = None if settings.embedder == "static" else find_model(settings)
-    if folder is not None:
+    if folder is not None and extras.is_installed("onnxruntime"):
         return folder.name
     return STATIC if find_static() is not None else None
 

@@ -26,7 +26,10 @@ def promote(draft: Draft, given: Mapping[str, Json], agent_id: str) -> Draft:
         kind = Kind(label)
     scope, source = draft.scope, draft.source
     if session := _text(rest, "session_id"):
-        scope = replace(scope, session=session)
+        if label == "session":  # else the session is where it comes from, and hides nothing
+            scope = replace(scope, session=session)
+        elif session != scope.session:
+            rest["session_id"] = session
     if label == "agent" and scope.agent is None:
         scope = replace(scope, agent=agent_id)
     if label == "session" and scope.session is None:

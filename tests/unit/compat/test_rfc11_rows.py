@@ -132,13 +132,13 @@ def test_columns_win_over_metadata():
             source_skill_id="skill_1_a",
         )
     )
-    assert draft.scope == Scope(session="new")
+    assert draft.scope == Scope()
     assert draft.importance == 0.8
     assert draft.heritage == Heritage(("i",), (), ("r",))
     assert draft.skill == "skill_1_a"
     assert draft.origin is not None
     assert (draft.origin.uses, draft.origin.last_used) == (7, AT + timedelta(days=1))
-    assert draft.extra == {}
+    assert draft.extra == {"session_id": "new"}
 
 
 @pytest.mark.req("R-000-029")
@@ -152,7 +152,7 @@ def test_columns_win_over_metadata():
         ({"memory_type": "session"}, Scope(), Kind.FACT),
         ({"memory_type": "reflection", "session_id": "s"}, Scope(), Kind.REFLECTION),
         ({"memory_type": "lesson"}, Scope(), Kind.LESSON),
-        ({"session_id": "s"}, Scope(session="s"), Kind.FACT),
+        ({"session_id": "s"}, Scope(), Kind.FACT),
         ({"agent_id": "a"}, Scope(), Kind.FACT),
         ({"metadata": said(type="session", session_id="s")}, Scope(session="s"), Kind.FACT),
         ({"metadata": said(type="session")}, Scope(), Kind.FACT),

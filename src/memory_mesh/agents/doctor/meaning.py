@@ -60,6 +60,8 @@ def _fix(case: Case, detail: str) -> str:
             "install the model in use here: memory-mesh models install FOLDER --name NAME; which "
             "one it is, and how to go back to the former: memory-mesh reembed"
         )
+    if "needs onnxruntime" in detail:
+        return "pip install 'memory-mesh[onnx]'"
     if case.config.embedder in _SERVICES:
         return "mend what it says; or use a model of this machine: MEMORY_MESH_EMBEDDER=local"
     if case.config.model_dir is not None:

@@ -15,6 +15,7 @@ from memory_mesh.process import extras
 
 EXAMPLE = "memory-mesh models pull"
 _MEGABYTE = 1_000_000
+_TO_USE = "To use it: pip install 'memory-mesh[onnx]'"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -53,12 +54,11 @@ def run(options: argparse.Namespace) -> int:
         source = Path(options.what).expanduser()
         done = model_files.install(source, folder, name=options.name, progress=_shown())
     told = f"{done.name} is installed in {done}"
-    runs = extras.is_installed("onnxruntime")
     return output.answer(
         {"name": done.name, "folder": str(done)},
         told,
         as_json=options.json,
-        remark="" if runs else "To use it: pip install 'memory-mesh[onnx]'",
+        remark="" if _runs() else _TO_USE,
     )
 
 
@@ -80,9 +80,10 @@ def _list(config: Config, *, as_json: bool) -> int:
         return 0
     for name, (size, folder) in sorted(models.items()):
         state = f"not installed; {_remedy(name)}" if folder is None else str(folder)
+        idle = "" if folder is None or name == model_files.STATIC or _runs() else f"  ({_TO_USE})"
         print(
             f"{output.bold(name)}  {size / _MEGABYTE:.0f} MB  "
-            f"{safe_text(state, keep_newlines=False)}{'  (in use)' if name == used else ''}"
+            f"{safe_text(state, keep_newlines=False)}{'  (in use)' if name == used else idle}"
         )
     if used not in models:
         told = "none; search uses keywords" if used is None else used
@@ -102,6 +103,10 @@ def _models(folder: Path) -> dict[str, tuple[int, Path | None]]:
     return found | {
         model.name: (model.size, model.folder) for model in model_files.installed(folder)
     }
+
+
+def _runs() -> bool:
+    return extras.is_installed("onnxruntime")
 
 
 def _remedy(name: str) -> str:

@@ -103,7 +103,7 @@ def memory_row(
         "metadata": compact(said),
         "created_at": millis(memory.created),
         "updated_at": None if updated is None else millis(updated),
-        "session_id": memory.scope.session or origin["session_id"],
+        "session_id": memory.scope.session or memory.extra.get("session_id"),
         "agent_id": memory.scope.agent or origin["agent_id"],
         "memory_type": origin["memory_type"] or record.memory_type(memory),
         "importance_score": memory.importance,

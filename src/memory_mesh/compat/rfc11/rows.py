@@ -42,7 +42,7 @@ Taught: TypeAlias = Callable[[str], Lesson | None]  # the lesson of an id, from 
 
 OURS = "memory_mesh"  # in metadata: what the columns alone cannot say
 # Of these a column is kept as origin_…, a value that cannot be read as unread_…
-KEPT_ASIDE = ("session_id", "agent_id", "memory_type", "updated_at")
+KEPT_ASIDE = ("agent_id", "memory_type", "updated_at")
 SET_ASIDE = ("type", "session_id", "source", "tags", "importance_score", "heritage_chain")
 SKILL_FIELDS = ("reliability", "use_count", "last_used", "created_at")
 _LESSON_TAG = "#lesson_learned"
@@ -219,8 +219,7 @@ def _kind(row: Row, label: str | None) -> Kind:
 def _audience(row: Row, said: Said) -> tuple[str | None, Scope, Said]:
     """The writer's word and for whom: a session's or an agent's own where its type says so.
 
-    A session without a type is taken as `add` takes it. Other sessions and agents are where a
-    memory comes from, and no reason to hide it.
+    Other sessions and agents are where a memory comes from, and no reason to hide it.
     """
     label, given = taken(said, "type"), said.get("agent_id")
     stated = taken(said, "session_id")
@@ -229,11 +228,11 @@ def _audience(row: Row, said: Said) -> tuple[str | None, Scope, Said]:
     word = _text(row, "memory_type") or label
     scope = Scope(
         agent=agent if word == "agent" else None,
-        session=session if word == "session" or word not in record.MEMORY_TYPES else None,
+        session=session if word == "session" else None,
     )
     updated = moment("updated_at", row.get("updated_at"))
     aside = {
-        "origin_session_id": session if scope.session is None else None,
+        "session_id": session if scope.session is None else None,
         "origin_agent_id": _text(row, "agent_id") if scope.agent is None else None,
         "origin_updated_at": None if updated is None else record.iso(updated),
     }
@@ -248,7 +247,7 @@ def _readable(said: Said) -> Said:
     number = isinstance(weight, int | float) and not isinstance(weight, bool)
     fine = {
         "type": False,  # a text was taken out before
-        "session_id": False,
+        "session_id": isinstance(said.get("session_id"), str),
         "source": isinstance(said.get("source"), str),
         "tags": isinstance(tags, list) and all(isinstance(tag, str) for tag in tags),
         "importance_score": number and 0 <= float(str(weight)) <= 1,
@@ -362,7 +361,7 @@ def _as_ours(draft: Draft, ours: Json) -> Draft:
     except (InvalidInput, TypeError):
         return replace(draft, extra={**draft.extra, OURS: ours})
     scope = fitted.scope if "scope" in details else draft.scope
-    known = {"origin_session_id": scope.session, "origin_agent_id": scope.agent}
+    known = {"session_id": scope.session, "origin_agent_id": scope.agent}
     known |= {"unread_type": label}
     return replace(
         draft,

@@ -39,11 +39,10 @@ class Settings(model_files.Settings, Protocol):
 
 
 def embedder_of(settings: Settings, clock: Clock, *, alone: bool = False) -> "Chain | None":
-    """The chosen embedder, then the local one; None when there is none, and nothing is loaded.
+    """The chosen embedder, the local model, the static vectors: in this order, as far as installed.
 
-    With `alone`, nothing answers in the place of the chosen one.
-
-    The local one is the installed model, else the static vectors of the extra `local`.
+    None when there is none, and nothing is loaded. With `alone`, nothing answers in the place of
+    the chosen one.
     """
     primary = settings.embedder or LOCAL
     if primary not in _MAKERS:
@@ -54,6 +53,8 @@ def embedder_of(settings: Settings, clock: Clock, *, alone: bool = False) -> "Ch
     alone = alone or primary in {NONE, STATIC}  # static vectors cannot be down
     for provider in [primary] if alone else dict.fromkeys([primary, LOCAL]):
         found |= _MAKERS[provider](settings)
+    if not alone:  # where the model is installed, and what runs it is not
+        found |= _static_vectors()
     if not found:
         return None
     from memory_mesh.engines.embedders.chain import Chain

@@ -26,7 +26,6 @@ from memory_mesh.model.filter import (
 _ENOUGH = 64  # so few need no look for fewer
 _INDEXED = {  # fields whose column has an index of open versions, at least in a grown file
     "label": "label",
-    "session_id": "session",
     "source_ref": "source_ref",
     "lesson_pattern_id": "pattern",
 }
@@ -116,6 +115,10 @@ def _of_values(field: Field, values: tuple[Value, ...]) -> Iterator[Source]:
             listed = ", ".join("?" * len(made))
             sql = f"SELECT memory FROM metadata_mark WHERE mark IN ({listed})"  # noqa: S608
             yield Source(sql, tuple(made), by_marks=True)
+    elif field == "session_id":  # of its owner, or in metadata
+        named = list(_of_values(MetadataKey(field), values))
+        own = f"SELECT memory FROM version WHERE session IN ({listed}) AND recorded_until IS NULL"  # noqa: S608
+        yield from (Source(f"{own} UNION {each.sql}", (*values, *each.values)) for each in named)
     elif field == "id":
         yield Source(f"SELECT number AS memory FROM memory WHERE id IN ({listed})", tuple(values))  # noqa: S608
     elif field in _INDEXED:

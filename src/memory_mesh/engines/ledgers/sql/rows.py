@@ -79,7 +79,10 @@ FILTERABLE = {
     "kind": "v.kind",
     "label": "v.label",
     "status": "v.status",
-    "session_id": "v.session",
+    "session_id": (  # the session that owns it, else the one that its metadata names
+        "coalesce(v.session, (SELECT k.value FROM json_each(v.extra) k WHERE k.key = 'session_id' "
+        "AND k.type = 'text'))"
+    ),
     "agent_id": "v.agent",
     "project": "v.project",
     "source": "v.source_agent",
