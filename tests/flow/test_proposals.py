@@ -240,8 +240,8 @@ def test_nothing_waits_for_a_memory_that_is_deleted(mesh, document, memory_id):
 @pytest.mark.parametrize(
     "change",
     [
-        {"metadata": {"session_id": "s9"}},
-        {"metadata": {"session_id": "s9"}, "merge": True},
+        {"metadata": {"type": "session", "session_id": "s9"}},
+        {"metadata": {"type": "session", "session_id": "s9"}, "merge": True},
         {
             "claim": {
                 "subject": "office",
