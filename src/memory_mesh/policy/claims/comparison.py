@@ -20,6 +20,8 @@ _MEASURES = {unit: kind for kind in _KINDS for unit in kind.split()}  # told in 
 
 
 _HOURS = frozenset(("noon", "midnight", "morning", "afternoon", "evening", "night"))
+_FIGURE = re.compile(r"[-$€£~<>]?\d[\d.,:]*[a-zA-Z%°]{0,3}(?: |$)")
+_ADDRESS = re.compile(r"://|@")
 _CLOCK = r"\d{1,2}[:.h]\d\d|\d ?(?:am|pm|o'clock)\b|^\d{1,2}(?:st|nd|rd|th)\b"
 
 
@@ -45,6 +47,7 @@ def compare(new: Claim, old: Claim, *, normalize: str = "none") -> Relation:
     one says what is not, the other something else          BESIDE
     the old is one of many, the newcomer says "now"         UNSURE
     either is one of many                                   BESIDE
+    values of different kinds: "Tom", "vegetarian"          BESIDE
     the newcomer is only vaguer                             UNSURE
     they count different things: "3 projects", "10 users"   UNSURE
     either is not certain, and they are no times or counts  UNSURE
@@ -67,6 +70,8 @@ def compare(new: Claim, old: Claim, *, normalize: str = "none") -> Relation:
         return Relation.UNSURE if doubt and not new_denies else Relation.CONFLICT
     if not (new.exclusive and old.exclusive):
         return Relation.UNSURE if new.exclusive else Relation.BESIDE
+    if loose and not _of_one_kind(new.value, old.value):
+        return Relation.BESIDE
     vague = loose and (_vaguer(new_value, old_value) or _apart(new_value, old_value))
     if doubt and new.predicate != "is":  # the same words before two times or two counts
         doubt = not (_kind(new_value) == _kind(old_value) in {"time", "amount"})
@@ -101,14 +106,25 @@ def _plain(value: str) -> str:
 def _is_replaced(new: Claim, old: Claim, new_value: str, old_value: str) -> bool:
     """True if the newcomer names the old value, or tells of a change to a value of its kind."""
     if new.replaces == ANYTHING:
-        return old.exclusive and _of_one_kind(new_value, old_value)
+        one_kind = _of_one_kind(new.value, old.value) and not _apart(new_value, old_value)
+        return old.exclusive and one_kind
     return new.replaces is not None and _plain(new.replaces) == _plain(old.value)
 
 
 def _of_one_kind(new: str, old: str) -> bool:
-    """True if both values are times, or both counts of the same thing, or both names."""
-    kinds = {"amount" if kind == "number" else kind for kind in (_kind(new), _kind(old))}
-    return len(kinds) == 1 and not _apart(new, old)
+    """True if both values are times, or both figures, or both names, or both plain words."""
+    return _sort(new) == _sort(old) or _kind(new) == _kind(old) == "time"
+
+
+def _sort(value: str) -> str:
+    """What a value looks like: a figure, a name or plain words."""
+    from memory_mesh.policy.claims.values import identifying  # with the first text that is read
+
+    parts = value.split()
+    if _FIGURE.match(value):
+        return "figure"
+    word = len(parts) == 1 and value.islower() and value[0].isalpha() and not _ADDRESS.search(value)
+    return "words" if word or not identifying(parts) else "name"
 
 
 def _kind(value: str) -> str:

@@ -28,6 +28,16 @@ def test_most_genuine_updates_are_found_or_flagged():
     assert float(str(found["share superseded"])) + float(str(found["share unsure"])) >= 0.95
 
 
+def test_values_of_different_kinds_are_no_rivals():
+    """ "My husband is Tom", "My husband is vegetarian": sets written without sight of the rules."""
+    pairs, updates = rows(CORPORA / "copula_pairs.jsonl"), rows(CORPORA / "copula_updates.jsonl")
+    displaced = [row for row in pairs if outcome(row["old"], row["new"]) == "conflict"]
+    found = [row for row in updates if outcome(row["old"], row["new"]) == "conflict"]
+    assert (len(pairs), len(updates)) == (120, 60)
+    assert len(displaced) <= 0.02 * len(pairs), displaced
+    assert len(found) >= 46  # as many as before kinds were compared
+
+
 def test_no_update_is_taken_for_the_same_thing():
     assert not [row for row in UPDATES if outcome(row["old"], row["new"]) == "same"]
 

@@ -237,7 +237,7 @@ CASES = {
                    "active 1:newer_than"),
     "read, and the same": (draft(said=read("5k")), (known(),), None, "active"),
     "read, and not certain": (
-        draft(said=read("much more", certain=False)),
+        draft(said=read("7k", certain=False)),
         (known(),),
         None,
         "active 1:pending",
@@ -280,7 +280,7 @@ CASES = {
     ),
     "unsure beside certain": (
         draft(said=read("9k")),
-        (known(said=read("little", certain=False)), known("6k", GUESS, number=2)),
+        (known(said=read("7k", certain=False)), known("6k", GUESS, number=2)),
         None,
         "active 2:newer_than,1:pending",
     ),
