@@ -237,8 +237,8 @@ CASES = {
                    "active 1:newer_than"),
     "read, and the same": (draft(said=read("5k")), (known(),), None, "active"),
     "read, and not certain": (
-        draft(said=read("7k", certain=False)),
-        (known(),),
+        draft(said=read("much more", certain=False)),
+        (known("very little"),),
         None,
         "active 1:pending",
     ),
@@ -279,8 +279,8 @@ CASES = {
         "active -1 1:supersede",
     ),
     "unsure beside certain": (
-        draft(said=read("9k")),
-        (known(said=read("7k", certain=False)), known("6k", GUESS, number=2)),
+        draft(said=read("much")),
+        (known(said=read("little", certain=False)), known("nothing", GUESS, number=2)),
         None,
         "active 2:newer_than,1:pending",
     ),
