@@ -7,7 +7,7 @@ import pytest
 
 from memory_mesh.errors import InvalidInput
 from memory_mesh.formats import yamo
-from memory_mesh.model import Kind, Operation, Status
+from memory_mesh.model import Channel, Kind, Operation, Status
 from memory_mesh.model.learning import Reflection, Synthesis
 from memory_mesh.sync import MemoryMesh
 from memory_mesh.testing import ScriptedLLM
@@ -32,6 +32,32 @@ def test_a_reflection_is_a_memory_of_what_others_agree_on(mesh):
     assert mesh.search("staging", filter="memory_type = 'reflection'")[0].id == found.id
     assert mesh.blocks()[-1].entry.operation is Operation.REFLECT
     assert mesh.reflect(topic="API deploys", store=False).id is None
+
+
+@pytest.mark.parametrize(
+    ("users", "webs"),
+    [
+        ("The deploy day is Monday.", "The deploy day is Friday."),
+        (
+            "We deploy the billing service every Monday.",
+            "We deploy the billing service every Friday.",
+        ),
+    ],
+)
+def test_another_value_is_no_agreement_and_the_users_word_comes_first(mesh, users, webs):
+    own = mesh.add(users).id
+    other = mesh.view(channel=Channel.WEB).add(webs).id
+    found = mesh.reflect(topic="deploy day of the car")
+    assert "2 memories" not in found.text
+    first = found.text.splitlines()[0]
+    assert first.startswith(f"- {users} (1 memory) [{own}]"), found.text
+    assert other in found.sources
+
+
+def test_two_colours_are_no_agreement(mesh):
+    red, blue = (mesh.add(f"The car of the team is {colour}.").id for colour in ("red", "blue"))
+    told = mesh.reflect(topic="the car").text
+    assert told == f"- The car of the team is blue. (1 memory) [{blue}] (on the same: [{red}])"
 
 
 def test_nothing_to_reflect_on_stores_nothing(mesh):

@@ -10,8 +10,8 @@
 
 What only one memory says is shown where all of it fits; else it is counted, not repeated. Nothing
 is written that no memory says. To agree is to share most words: who does what to whom is
-not read. Where memories state other numbers, or one denies what another states, the most trusted
-and then the newest is taken and the others are named.
+not read. Where memories state other numbers or names, claim another value of the same, or one
+denies what another states, the most trusted and then the newest is taken and the others are named.
 """
 
 import math
@@ -23,6 +23,7 @@ from functools import cache
 
 from memory_mesh.fastdataclass import dataclass, replace
 from memory_mesh.model import Memory, SourceKind
+from memory_mesh.policy.claims import Claim, Relation, compare, read
 from memory_mesh.policy.text import analyze
 from memory_mesh.policy.text.sentences import FULL, asks, courtesies, says, sentences
 from memory_mesh.typed import TypeAlias
@@ -66,6 +67,8 @@ class _Sentence:
     text: str
     memory: Memory
     vector: Vector
+    claim: Claim | None
+    names: frozenset[str]  # terms of the words with a capital
 
 
 def beliefs(memories: Sequence[Memory], topic: str = "", most: int = MAX_BELIEFS) -> list[Belief]:
@@ -214,16 +217,36 @@ def _settled(best: _Sentence, rest: Sequence[_Sentence]) -> _Sentence:
 
 def _agree(one: _Sentence, other: _Sentence) -> bool:
     """True if two sentences share most words and do not contradict each other."""
-    return cosine(one.vector, other.vector) >= AGREE and not clash(one.text, other.text)
+    return cosine(one.vector, other.vector) >= AGREE and not _clash(one, other)
+
+
+def _clash(one: _Sentence, other: _Sentence) -> bool:
+    """True if two sentences have other numbers, names or values, or only one is negated."""
+    named = one.names <= other.names or other.names <= one.names
+    return not named or clash(one.text, other.text) or _another_value(one, other) is not None
+
+
+def _another_value(one: _Sentence, other: _Sentence) -> Relation | None:
+    """How two claims of the same relate whose values share no word; None if there are none."""
+    first, second = one.claim, other.claim
+    if first is None or second is None or first.subject != second.subject:
+        return None
+    values = set(analyze.terms(first.value)), set(analyze.terms(second.value))
+    same = first.predicate == second.predicate
+    return compare(first, second) if same and values[0].isdisjoint(values[1]) else None
 
 
 def _differ(one: _Sentence, other: _Sentence) -> bool:
-    """True if two sentences have the same words but another number or a negation."""
+    """True if two sentences have the same words but another number, name, value or a negation."""
+    if _another_value(one, other) is Relation.CONFLICT:
+        return True
     shared = one.vector.keys() & other.vector.keys()
-    if len(shared) < 2 or not clash(one.text, other.text):  # noqa: PLR2004
+    if len(shared) < 2 or not _clash(one, other):  # noqa: PLR2004
         return False
     shorter = min((one.vector, other.vector), key=len)
-    return sum(shorter[term] for term in shared) >= OTHERWISE * sum(shorter.values())
+    named = one.names <= other.names or other.names <= one.names
+    rest = shorter.keys() - (frozenset() if named else one.names ^ other.names)
+    return sum(shorter[term] for term in shared) >= OTHERWISE * sum(shorter[term] for term in rest)
 
 
 def _belief(
@@ -265,7 +288,15 @@ def _line(belief: Belief) -> str:
 
 def _said(memory: Memory, weights: Vector) -> list[_Sentence]:
     """Returns a memory's sentences with their terms, without numbers and negations."""
-    return [_Sentence(one, memory, _vector(_words(one), weights)) for one in sentences(memory.text)]
+    return [
+        _Sentence(one, memory, _vector(_words(one), weights), read(one), _names(one))
+        for one in sentences(memory.text)
+    ]
+
+
+def _names(text: str) -> frozenset[str]:
+    capital = (word for word in text.split()[1:] if word.lstrip("\"'(")[:1].isupper())
+    return frozenset(analyze.terms(" ".join(capital)))
 
 
 def _central(said: Sequence[_Sentence], near: tuple[Vector, Vector], most: int) -> list[_Sentence]:
