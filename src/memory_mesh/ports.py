@@ -177,6 +177,9 @@ class Indexing(Protocol):
         With `max_chars`, instead the newest of them that are not longer, among recent texts.
         """
 
+    def unlinked(self, limit: int) -> int:
+        """How many vectors no links were sought for yet, up to a limit."""
+
     def vectored(self, space: Space, after: int, limit: int) -> "tuple[int, list[Vectored]]":
         """The memories of the next vectors above a number, and how far these reach."""
 

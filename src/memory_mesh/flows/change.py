@@ -26,7 +26,6 @@ from memory_mesh.model import (
     Heritage,
     Json,
     Lens,
-    Link,
     Memory,
     Put,
     Scope,
@@ -36,9 +35,7 @@ from memory_mesh.model import (
     Status,
     VoteKind,
     Wanted,
-    Wording,
 )
-from memory_mesh.model.commit import SIMILAR
 from memory_mesh.model.trace import LABEL as TRACE
 from memory_mesh.policy import audience
 from memory_mesh.policy.writing.contradictions import contradicted, guesses, keys_of
@@ -92,7 +89,6 @@ def update(
     worded = None
     if text is not None:
         (worded,) = embed(access, [cleaned(access, text, memory_id)], news=[True])
-        worded = _with_similar(access, worded, memory_id)
     change = Change("update", reason, None if worded is None else worded[1])
     altered = _altering(access, alter, worded)
     return _change(access, memory_id, reader, change, altered, also=also)
@@ -153,19 +149,9 @@ def _worded(
 ) -> tuple[Change, Callable[[Memory], Memory]]:
     own = None
     if update.text is not None:
-        own = _with_similar(access, next(worded), update.memory)
+        own = next(worded)
     change = Change("update", update.reason, None if own is None else own[1])
     return change, _altering(access, update.alter, own)
-
-
-def _with_similar(access: Access, worded: Worded, memory_id: str) -> Worded:
-    """The new text of a memory, with the memories that it will be linked to."""
-    draft, wording = worded
-    if not access.link_similar or not wording.vectors:
-        return worded
-    from memory_mesh.flows.linking import changed  # needs numpy
-
-    return draft, changed(access, wording, memory_id)
 
 
 def _altering(
@@ -391,16 +377,9 @@ def changed(
         entries=(entry,),
         reread=(new.id,) if reread else (),
         relinked=() if new.text == old.text else (new.id,),
-        links=_similar_links(new, wording),
         conflicts=tuple(on_record(access, new, rival, standing) for rival in guessed),
         after=new,
     )
-
-
-def _similar_links(memory: Memory, wording: Wording | None) -> tuple[Link, ...]:
-    """The links of a memory to those that are similar to its new text."""
-    similar = () if wording is None else wording.similar
-    return tuple(Link(memory.id, id_, SIMILAR, near) for id_, near in similar)
 
 
 def _bounded(memory: Memory, kind: SourceKind) -> Memory:

@@ -148,22 +148,13 @@ def decide(
     return Commit(
         puts=_each_once(put for part in parts for put in part.puts),
         observations=tuple(seen for part in parts for seen in part.observations),
-        links=(*(link for part in parts for link in part.links), *_similar(worded, kept)),
+        links=tuple(link for part in parts for link in part.links),
         entries=tuple(entry for part in parts for entry in part.entries),
         receipts=tuple(receipt for part in parts for receipt in part.receipts),
         conflicts=tuple(conflict for part in parts for conflict in part.conflicts),
         reread=tuple(id_ for part in parts for id_ in part.reread),
         relinked=tuple(id_ for part in parts for id_ in part.relinked),
     )
-
-
-def _similar(worded: Sequence[Worded], kept: Sequence[Memory | None]) -> tuple[Link, ...]:
-    """The links of new memories to similar ones."""
-    if not any(wording.similar for _, wording in worded):
-        return ()
-    from memory_mesh.flows.linking import made
-
-    return made(worded, kept)
 
 
 def _with_earlier_keys(drafts: Sequence[Draft], standing: Standing) -> Standing:

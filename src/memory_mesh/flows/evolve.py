@@ -11,7 +11,7 @@ from functools import partial
 from memory_mesh.fastdataclass import replace
 from memory_mesh.flows import decide as flows_decide, keyword_plan
 from memory_mesh.flows.access import Access
-from memory_mesh.flows.linking import comparable, similar_stored, with_similar
+from memory_mesh.flows.linking import comparable, similar_stored
 from memory_mesh.flows.prepare import Worded, clean, embed
 from memory_mesh.model import (
     Commit,
@@ -40,7 +40,7 @@ _EVOLVED = "the caller asked for the newer statement to take its place"
 
 def evolve(access: Access, draft: Draft) -> Receipt:
     """Stores a text, and supersedes the memory on the same subject or links to it."""
-    (worded,) = with_similar(access, embed(access, [clean(access, draft)], news=[True]))
+    (worded,) = embed(access, [clean(access, draft)], news=[True])
     for tries in reversed(range(_TRIES)):
         candidates = _candidates(access, worded)
         wanted = flows_decide.wanted([worded])

@@ -1,27 +1,27 @@
-"""Links to similar memories, which are made by themselves when a vector is written.
+"""Links to similar memories, which are made by themselves after a vector was written.
 
 ::
 
-    Wording with vectors ── similar(vectors, reader of its own audience) ──▶ Wording.similar
-                        │                                       before any lock
-                     decide ──▶ Commit(links)
+    a write ──▶ vectors ──▶ `unlinked` counts them      no write waits for its links
+                              │
+    links, graph, daemon, upkeep ──▶ link_all ──▶ Commit(links, how far it came)
 
-A memory is linked to what every reader of it sees, so no link leads to a narrower audience. A write
-compares the newest vectors and finds older candidates by words; `link_all` (upkeep) compares all.
+A memory is linked to what every reader of it sees, so no link leads to a narrower audience.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from datetime import datetime
+from itertools import count
 
 from memory_mesh import log
+from memory_mesh.errors import StoreIsFull, StoreIsReadOnly
 from memory_mesh.fastdataclass import dataclass, replace
 from memory_mesh.flows.access import Access
-from memory_mesh.flows.prepare import Worded
 from memory_mesh.model import (
     Commit,
     Lens,
     Link,
-    Memory,
     Scope,
     Space,
     SpaceState,
@@ -32,60 +32,36 @@ from memory_mesh.model import (
 from memory_mesh.model.commit import SIMILAR
 from memory_mesh.model.query import Probe, Similar, Vectored
 from memory_mesh.model.stats import leading
-from memory_mesh.policy import audience, linking
+from memory_mesh.policy import linking
 from memory_mesh.policy.ranking.models import reads
 from memory_mesh.ports import Snapshot
 
-NEWEST = 4_096  # vectors that a write compares; words find candidates among the older ones
-SLICE = 64  # vectors that upkeep looks up at a time
+NEWEST = 4_096  # vectors that `similar_stored` compares; words find candidates among older ones
+SLICE = 64  # vectors that are looked up at a time
+FEW_SLICES = 4  # that a reader of links makes, so that it waits for no more than these
 UPKEEP_SECONDS = 60.0  # after which upkeep begins no further slice
-_MATE = "\0"  # before the place of a draft of the same slice; no id holds it
 
 
-def with_similar(access: Access, worded: Sequence[Worded]) -> list[Worded]:
-    """The drafts, each with the memories that it will be linked to."""
-    probes = {
-        place: (draft.scope, wording)
-        for place, (draft, wording) in enumerate(worded)
-        if access.link_similar and comparable(wording.space, wording.vectors, wording.text)
-    }
-    if not probes:
-        return list(worded)
-    stored = similar_stored(access, list(probes.values()))
-    mates = _mates(probes)
-    found = list(worded)
-    for place, near in zip(probes, stored, strict=True):
-        draft, wording = worded[place]
-        best = tuple(linking.best([*near, *mates[place]]))
-        found[place] = (draft, replace(wording, similar=best))
-    return found
+def caught_up(access: Access) -> Access:
+    """The access, once the links of a few memories that wait for them are made.
 
-
-def made(worded: Sequence[Worded], kept: Sequence[Memory | None]) -> tuple[Link, ...]:
-    """The links of the drafts that became new memories; None stands for one that did not."""
-    return tuple(
-        Link(memory.id, target, SIMILAR, similarity)
-        for (_, wording), memory in zip(worded, kept, strict=True)
-        if memory is not None
-        for id_, similarity in wording.similar
-        if (target := _target(id_, kept)) is not None and target != memory.id
-    )
-
-
-def changed(access: Access, wording: Wording, memory_id: str) -> Wording:
-    """The new wording of a memory, with the memories that it will be linked to."""
-    if not access.link_similar or not comparable(wording.space, wording.vectors, wording.text):
-        return wording
-    with access.ledger.read(access.namespace) as snapshot:
-        known = snapshot.standing(Wanted(ids=(memory_id,))).memories.get(memory_id)
-    if known is None:
-        return wording
-    (near,) = similar_stored(access, [(known.scope, wording)], besides=memory_id)
-    return replace(wording, similar=tuple(linking.best(near)))
+    Links are read through it. What it leaves is for the daemon and `upkeep`.
+    """
+    if access.link_similar:
+        with access.ledger.read(access.namespace) as snapshot:
+            waiting = snapshot.unlinked(1)
+        with suppress(StoreIsReadOnly, StoreIsFull):  # what is there can be read
+            if waiting:
+                link_all(access, access.ledger.stats(access.namespace).spaces, slices=FEW_SLICES)
+    return access
 
 
 def link_all(
-    access: Access, states: Sequence[SpaceState], between: Callable[[], None] = lambda: None
+    access: Access,
+    states: Sequence[SpaceState],
+    between: Callable[[], None] = lambda: None,
+    *,
+    slices: int | None = None,
 ) -> int:
     """Links memories whose vectors came since the last time; returns how many it linked anew.
 
@@ -100,9 +76,10 @@ def link_all(
     space = leading(states).space
     start, done = log.started(), 0
     end = access.timer() + UPKEEP_SECONDS
-    while (count := _link_slice(access, space)) is not None:
-        done += count
-        if access.timer() >= end:
+    for _ in count() if slices is None else range(slices):
+        linked = _link_slice(access, space)
+        done += linked or 0
+        if linked is None or access.timer() >= end:
             break
         between()
     log.info("link", memories=done, ms=log.milliseconds(start))
@@ -205,48 +182,6 @@ def similar_stored(
         )
         found = snapshot.similar(Similar(space, probes, linking.least_cosine(space), limit, NEWEST))
     return [[(id_, linking.similarity(space, near)) for id_, near in each] for each in found]
-
-
-def _mates(probes: Mapping[int, tuple[Scope, Wording]]) -> dict[int, list[tuple[str, float]]]:
-    """Of each draft the similar ones that come before it in the same slice, by their places."""
-    found: dict[int, list[tuple[str, float]]] = {place: [] for place in probes}
-    if len(probes) == 1:
-        return found
-    for place, mate, cosine in _near_pairs(probes):
-        own, other = probes[place], probes[mate]
-        space = own[1].space
-        if space is not None and audience.sees(own[0], other[0]):
-            found[place].append((f"{_MATE}{mate}", linking.similarity(space, cosine)))
-    return found
-
-
-def _near_pairs(
-    probes: Mapping[int, tuple[Scope, Wording]],
-) -> Iterator[tuple[int, int, float]]:
-    """Two places each, the later one first, and the best cosine of their windows."""
-    import numpy as np
-
-    windows = [
-        (place, vector)
-        for place, (_, wording) in probes.items()
-        for vector in _windows(wording.vectors)
-    ]
-    matrix = np.frombuffer(b"".join(vector for _, vector in windows), np.float32)
-    matrix = matrix.reshape(len(windows), -1)
-    space = next(iter(probes.values()))[1].space
-    least = linking.least_cosine(space) if space is not None else 1.0
-    cosines = np.tril(matrix @ matrix.T, -1)
-    for later, earlier in np.argwhere(cosines > least).tolist():
-        if windows[later][0] != windows[earlier][0]:
-            yield windows[later][0], windows[earlier][0], float(cosines[later, earlier])
-
-
-def _target(id_: str, kept: Sequence[Memory | None]) -> str | None:
-    """The id of a similar memory; that of a draft of the same slice is known only now."""
-    if not id_.startswith(_MATE):
-        return id_
-    mate = kept[int(id_.removeprefix(_MATE))]
-    return None if mate is None else mate.id
 
 
 def comparable(space: Space | None, vectors: Sequence[bytes], text: str) -> bool:

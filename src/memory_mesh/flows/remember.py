@@ -3,7 +3,7 @@
 ::
 
     Draft ── redact, scrub, embed ──▶ Wording (hash, terms, vectors)   slow work, before any lock
-                        │  similar memories, to be linked (linking.py)
+                        │
       ledger.commit(wanted, decide)                             lock, one transaction
                         │  standing: twins, keys, the memories named by id
                         ▼
@@ -73,19 +73,10 @@ def _remember_slice(
     wanted = flows_decide.wanted([(draft, wording) for draft, wording, _ in cleaned])
     if named:
         wanted = replace(wanted, ids=(*wanted.ids, *named))
-    worded = _similar(access, embed(access, cleaned, news=_news(access, cleaned, wanted)))
+    worded = embed(access, cleaned, news=_news(access, cleaned, wanted))
     return access.ledger.commit(
         access.namespace, wanted, lambda standing: decide(access, worded, standing)
     ).receipts
-
-
-def _similar(access: Access, worded: list[Worded]) -> list[Worded]:
-    """The drafts, those with vectors with the memories that they will be linked to."""
-    if not access.link_similar or not any(wording.vectors for _, wording in worded):
-        return worded
-    from memory_mesh.flows.linking import with_similar  # needs numpy
-
-    return with_similar(access, worded)
 
 
 def _news(access: Access, cleaned: Sequence[Clean], wanted: Wanted) -> list[bool]:

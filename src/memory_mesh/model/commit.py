@@ -29,7 +29,6 @@ class Wording:
     redacted: Mapping[str, int] = field(default_factory=dict)  # values replaced in it, by kind
     left_out: tuple[str, ...] = ()  # why the scrubber left out a part, one entry for each
     pending: str | None = None  # why it has no vector although there is an embedder
-    similar: tuple[tuple[str, float], ...] = ()  # ids of similar memories, with their cosines
 
 
 @dataclass(frozen=True, slots=True)

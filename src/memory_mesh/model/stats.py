@@ -84,6 +84,7 @@ class Stats:
     seq: int
     bytes: int  # on disk; 0 in a database, where it is not measured
     spaces: tuple[SpaceState, ...] = ()
+    to_link: int = 0  # vectors whose links to similar memories are not made yet
     to_reindex: int = 0  # texts whose keyword terms an earlier analyzer wrote
     expired: int = 0  # memories of sessions that were not written to for long; none is active
     sizes: Sizes = Sizes()

@@ -112,7 +112,7 @@ class ExplainVerbs(SearchVerbs):
         if named.startswith("inj_"):
             return flows.explain.explain_injection(self._access(), named, sight)
         try:
-            return flows.explain.explain(self._access(), named, sight)
+            return flows.explain.explain(flows.linking.caught_up(self._access()), named, sight)
         except NotFound:
             if fence_word(named) is None:
                 raise

@@ -114,7 +114,7 @@ class GraphVerbs(View):
         """
         checked, hops = check_text(memory_id, "memory_id"), _check_hops(max_hops, "max_hops")
         return flows.graph.traverse(
-            self._access(),
+            flows.linking.caught_up(self._access()),
             checked,
             self._lens(scope, include=include),
             max_hops=hops,
@@ -143,7 +143,7 @@ class GraphVerbs(View):
             scope: who reads; by default the project, agent and session of this mesh.
         """
         return flows.graph.path(
-            self._access(),
+            flows.linking.caught_up(self._access()),
             check_text(source_id, "source_id"),
             check_text(target_id, "target_id"),
             self._lens(scope, include=include),
@@ -171,7 +171,7 @@ class GraphVerbs(View):
             scope: who reads; by default the project, agent and session of this mesh.
         """
         return flows.graph.neighbourhood(
-            self._access(),
+            flows.linking.caught_up(self._access()),
             check_text(memory_id, "memory_id"),
             self._lens(scope, include=include),
             hops=_check_hops(hops, "hops"),
@@ -214,7 +214,7 @@ class GraphVerbs(View):
         if type(min_size) is not int or min_size < 1:
             raise InvalidInput("min_size is a whole number, 1 or more")
         return flows.clusters.clusters(
-            self._access(),
+            flows.linking.caught_up(self._access()),
             self._lens(scope, include=include),
             min_size=min_size,
             min_similarity=check_share(min_similarity, "min_similarity"),

@@ -61,8 +61,8 @@ class LinkVerbs(View):
     ) -> list[Link]:
         """Lists the links from and to a memory, oldest first, at most 1,000.
 
-        A link is listed if both of its memories are visible. Those of type similar were made by
-        themselves and have a similarity.
+        A link is listed if both of its memories are visible. Those of type similar are made by
+        themselves after a write and have a similarity; `stats().to_link` counts what waits.
 
         Options:
             types: only links of these types.
@@ -70,7 +70,8 @@ class LinkVerbs(View):
         """
         checked = check_text(memory_id, "memory_id")
         wanted = check_link_types(types)
-        return flows.links.links(self._access(), checked, self._lens(scope), wanted)
+        access = flows.linking.caught_up(self._access())
+        return flows.links.links(access, checked, self._lens(scope), wanted)
 
 
 def check_link_types(types: Iterable[str]) -> tuple[str, ...]:

@@ -13,6 +13,8 @@ from memory_mesh.sync import MemoryMesh
 from memory_mesh.verbs.graph import MOST_HOPS
 
 EXAMPLE = "memory-mesh links mem_1767225600000_0a1b2c --hops 2"
+_NONE = "[MemoryMesh] no links"
+_WAIT = "wait for their links to similar memories; to make them now: memory-mesh upkeep"
 _WORDS = 70  # columns of a memory's text
 _LISTED = tuple(status for status in Status if status is not Status.DELETED)
 
@@ -56,11 +58,12 @@ def _listed(mesh: MemoryMesh, memory_id: str, reader: Scope, options: argparse.N
     texts = {each.id: each.memory.text for each in near}
     shown = {each.id: _marked(each.memory) for each in near}
     links = mesh.links(memory_id, types=options.types, scope=reader)
-    none = "[MemoryMesh] no links. Links to similar memories are made by: memory-mesh upkeep"
+    waiting = mesh.stats().to_link
     return output.answer(
         [_plain(link, texts) for link in links],
-        *([_line(link, memory_id, shown) for link in _once(links, memory_id)] or [none]),
+        *([_line(link, memory_id, shown) for link in _once(links, memory_id)] or [_NONE]),
         as_json=options.json,
+        remark=f"{output.counted(waiting, 'text')} {_WAIT}" if waiting else "",
     )
 
 

@@ -151,6 +151,7 @@ def _plain(stats: Stats, whole: int | None) -> dict[str, Json]:
         "seq": stats.seq,
         "bytes": None if whole is None else stats.bytes,
         "sizes": None if whole is None else {**_sizes(stats), "store": whole},
+        "to_link": stats.to_link,
         "to_reindex": stats.to_reindex,
         "expired": stats.expired,
         "spaces": [
@@ -179,6 +180,7 @@ def _more(stats: Stats, whole: int | None) -> dict[str, str | int]:
         "Recall Blocks": stats.recalls,
         "Seq": stats.seq,
         **on_disk,
+        "To Link": stats.to_link,
         "To Reindex": stats.to_reindex,
         "Expired": stats.expired,
         **{

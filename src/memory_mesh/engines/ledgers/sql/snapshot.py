@@ -258,6 +258,12 @@ class SqlSnapshot(SqlLookup, SqlVectorSearch, SqlRelations, SqlTrail, SqlCalling
         identity = f"{self._file} {self.head().identity}"
         return similar.similar(self._db, self._tails, identity, sought)
 
+    def unlinked(self, limit: int) -> int:
+        """How many vectors no links were sought for yet, up to a limit."""
+        from memory_mesh.engines.ledgers.sql import stats
+
+        return stats.unlinked(self._db, limit)
+
     def vectored(self, space: Space, after: int, limit: int) -> "tuple[int, list[Vectored]]":
         """The memories of the next vectors above a number, and how far these reach."""
         from memory_mesh.engines.ledgers.sql import similar

@@ -2,12 +2,14 @@
 
 from datetime import datetime
 
-from memory_mesh.engines.ledgers.sql import rows, sessions, vectors
+from memory_mesh.engines.ledgers.sql import rows, sessions, states, vectors
 from memory_mesh.engines.ledgers.sql.engine import Database
 from memory_mesh.fastdataclass import replace
 from memory_mesh.model import Body, Sizes, Space, SpaceState, Stats, Status, reembedding
+from memory_mesh.model.stats import leading
 from memory_mesh.policy.text.analyze import ANALYZER
 
+MOST_TO_LINK = 100_000  # that are counted
 _SPACE = "provider, model, revision, dimension, max_tokens, normalised, query_prefix, text_prefix"
 
 
@@ -36,6 +38,7 @@ def stats(db: Database, sizes: Sizes, since: datetime | None = None) -> Stats:
         bytes=sizes.database + sizes.wal,
         sizes=sizes,
         spaces=tuple(spaces(db)),
+        to_link=unlinked(db, MOST_TO_LINK),
         to_reindex=head.old_texts if head.analyzer == ANALYZER else texts,
     )
 
@@ -58,6 +61,20 @@ def spaces(db: Database) -> list[SpaceState]:
         for state in states
         if state.vectors or state.space.name not in stated.dropped
     ]
+
+
+def unlinked(db: Database, limit: int) -> int:
+    """How many vectors of the space of links no links were sought for yet, up to a limit."""
+    names = dict(db.execute("SELECT name, number FROM space").fetchall())
+    if not names:
+        return 0
+    name = next(iter(names)) if len(names) == 1 else leading(spaces(db)).space.name
+    reach = states.by_name(db, [f"links:{name}"]).get(f"links:{name}", "0")
+    (count,) = db.execute(
+        "SELECT count(*) FROM (SELECT 1 FROM vector WHERE number > ? AND space = ? LIMIT ?) x",
+        (int(reach), names[name], limit),
+    ).fetchone()
+    return int(count)
 
 
 def _state(db: Database, number: int, body: rows.Row, fields: rows.Row) -> SpaceState:
