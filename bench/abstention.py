@@ -30,10 +30,11 @@ from memory_mesh.evaluation.records import DataSet, Question
 from memory_mesh.evaluation.suite import Suite
 from memory_mesh.evaluation.vector_cache import KeptVectors
 from memory_mesh.fastdataclass import replace
-from memory_mesh.policy.ranking.profiles import FURTHER_SHARE, MIN_RELEVANCE
+from memory_mesh.policy.ranking.profiles import FURTHER_SHARE
 from memory_mesh.ports import Embedder
 from memory_mesh.process.clock import SystemClock
 
+MIN_RELEVANCE = 0.12  # at which silence and loss are measured
 SHOWN = 10
 FOREIGN = 40  # questions of others put to each tenant
 BINS = 10

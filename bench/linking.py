@@ -1,16 +1,11 @@
-"""What it costs to link each new memory to the most similar ones: adds with and without, by turns.
+"""What it costs to link memories to the most similar ones: adds with and without, then the links.
 
     python -m bench.linking --out docs/benchmarks            100,000 memories
     python -m bench.linking --memories 20000 --rounds 50     a quick look
 
 Two copies of one store take the same texts, one with `link_similar` and one without, with the local
 model (MEMORY_MESH_MODEL_DIR). The stored vectors lie around those of real texts, so that a new text
-has neighbours to be linked to. An index plays no part: a write does not ask it.
-
-    python -m bench.linking --texts FILE.jsonl --out docs/benchmarks
-
-says which part of the links that an exact write would make a write finds which compares only the
-newest tenth of the vectors and looks older memories up by words; FILE has a `text` in each line.
+has neighbours to be linked to. No write waits for its links; a slice of them is timed on its own.
 """
 
 import argparse
@@ -67,20 +62,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--memories", type=int, default=MEMORIES)
     parser.add_argument("--rounds", type=int, default=ROUNDS)
-    parser.add_argument("--texts", type=Path, help="a file of texts: measure what a write finds")
-    parser.add_argument("--tenants", nargs="*", help="only lines of these tenants")
     parser.add_argument("--out", type=Path, help="the folder that linking.json is written to")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as work:
-        if options.texts is None:
-            figures = measured(Path(work), options.memories, options.rounds)
-        else:
-            figures = share_found(Path(work), _texts(options.texts, options.tenants))
+        figures = measured(Path(work), options.memories, options.rounds)
     text = json.dumps(report.stamp() | figures, indent=2)
     say(text)
     if options.out is not None:
-        name = "linking.json" if options.texts is None else "linking_found.json"
-        (options.out / name).write_text(f"{text}\n", encoding="utf-8")
+        (options.out / "linking.json").write_text(f"{text}\n", encoding="utf-8")
 
 
 def measured(work: Path, memories: int, rounds: int) -> Figures:
@@ -95,16 +84,14 @@ def measured(work: Path, memories: int, rounds: int) -> Figures:
     ):
         first = measure.seconds(lambda: linked.add(texts[0]))
         first_plain = measure.seconds(lambda: plain.add(texts[0]))
-        ids: list[str] = []
         ours, bare = measure.alternate(
             rounds,
-            lambda number: ids.append(str(linked.add(texts[number + 1]).id)),
+            lambda number: linked.add(texts[number + 1]),
             lambda number: plain.add(texts[number + 1]),
         )
         at_once = list(corpus.texts(memories + rounds + 1, memories + rounds + 129))
         many = measure.seconds(lambda: linked.add_many(at_once))
         many_plain = measure.seconds(lambda: plain.add_many(at_once))
-        links = sum(len(linked.links(id_, types=["similar"])) for id_ in ids)
         one_slice = measure.seconds(lambda: _one_slice(linked))
     return {
         "memories": memories,
@@ -119,14 +106,8 @@ def measured(work: Path, memories: int, rounds: int) -> Figures:
         "first_add_ms": measure.rounded(first * 1e3),
         "first_add_without_ms": measure.rounded(first_plain * 1e3),
         "batch_of_128_over_without": measure.rounded(many / many_plain),
-        "links_per_add": measure.rounded(links / len(ids)),
         "upkeep_ms_per_memory": measure.rounded(one_slice * 1e3 / linking.SLICE),
     }
-
-
-def _texts(file: Path, tenants: Sequence[str] | None) -> list[str]:
-    lines = map(json.loads, file.read_text(encoding="utf-8").splitlines())
-    return [line["text"] for line in lines if not tenants or line["tenant"] in tenants]
 
 
 def _load(folder: Path, memories: int, embedder: Planted) -> None:
@@ -134,51 +115,6 @@ def _load(folder: Path, memories: int, embedder: Planted) -> None:
         for start in range(0, memories, _STEP):
             mesh.add_many(list(corpus.texts(start, min(memories, start + _STEP))))
             say(f"  {min(memories, start + _STEP):,} of {memories:,} memories")
-
-
-def share_found(work: Path, texts: Sequence[str]) -> Figures:
-    """Which part of the links that an exact write makes one makes that compares a tenth."""
-    remembered = Remembered(OnnxEmbedder(Path(os.environ["MEMORY_MESH_MODEL_DIR"])), texts)
-    found: list[list[set[int]]] = []
-    for name, newest in (("exact", len(texts)), ("tenth", len(texts) // 10)):
-        linking.NEWEST = newest  # measured at another size
-        with MemoryMesh(db_dir=work / name, custom_embedder=remembered) as mesh:
-            ids = [str(mesh.add(text, allow_duplicate=True).id) for text in texts]
-            places = {id_: place for place, id_ in enumerate(ids)}
-            found.append([{places[each] for each in _targets(mesh, id_)} for id_ in ids])
-    exact, tenth = found
-    wanted = sum(map(len, exact))
-    both = sum(len(one & other) for one, other in zip(exact, tenth, strict=True))
-    return {
-        "texts": len(texts),
-        "compared": len(texts) // 10,
-        "links": wanted,
-        "share_found_by_a_tenth_and_words": measure.rounded(both / wanted),
-    }
-
-
-class Remembered:
-    """The real model, asked once for each text."""
-
-    def __init__(self, real: OnnxEmbedder, texts: Sequence[str]) -> None:
-        parts = [real.embed(texts[start : start + 64]) for start in range(0, len(texts), 64)]
-        self._real, self._space = real, parts[0].space
-        vectors = [each for part in parts for each in part.vectors]
-        self._known = dict(zip(texts, vectors, strict=True))
-
-    def embed(self, texts: Sequence[str], *, query: bool = False) -> Embedding:
-        """The known vectors; another text is embedded now."""
-        if query or any(text not in self._known for text in texts):
-            return self._real.embed(texts, query=query)
-        return Embedding(self._space, tuple(self._known[text] for text in texts))
-
-    def close(self) -> None:
-        """The model is shared."""
-
-
-def _targets(mesh: MemoryMesh, memory_id: str) -> set[str]:
-    links = mesh.links(memory_id, types=["similar"])
-    return {link.target for link in links if link.source == memory_id}
 
 
 def _one_slice(mesh: MemoryMesh) -> None:

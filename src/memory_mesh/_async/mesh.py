@@ -769,15 +769,16 @@ class MemoryMesh(AwaitedOnly):
         keyword_only: bool = False,
         weights: Mapping[str, float] | None = None,
         min_similarity: float | None = None,
-        min_relevance: float = 0.0,
+        min_relevance: float | None = None,
         rerank: bool | Reranker | None = None,
     ) -> Hits:
         """Returns the best memories for a question, best first, each with the parts of its score.
 
-        A score estimates how likely the memory answers: with `min_relevance` 0.12 or so, a question
-        that nothing answers gets an empty list. The list's `explanation` says which legs answered,
-        how many memories still wait for their vector or for current keyword terms, whether an
-        embedder was down, and how many hits a threshold left out (`below`, `best_below`).
+        A score estimates how likely the memory answers; a question that nothing answers gets an
+        empty list, and with `min_relevance=0` all that was found. The list's `explanation` says
+        which legs answered, how many memories still wait for their vector or for current keyword
+        terms, whether an embedder was down, and how many hits a threshold left out (`below`,
+        `best_below`).
 
         With `also`, each view reads as it always does: `scope`, `across` and `include` are those
         of this view alone. `hit.view` says which view a hit came from.
@@ -796,7 +797,7 @@ class MemoryMesh(AwaitedOnly):
             keyword_only: search by words alone, without vectors.
             weights: weights of the parts of the score, for profiles that take them.
             min_similarity: with composite and lane, leave out less similar memories, 0 to 1.
-            min_relevance: the score that the best hit must reach, 0 to 1; others need a tenth.
+            min_relevance: the score that the best hit must reach, others a tenth (default 0.08).
             rerank: False: without a reranker; or an object with rank(query, texts) to use once.
         """
         return await self._threads.run(
@@ -869,7 +870,7 @@ class MemoryMesh(AwaitedOnly):
             profile: how to rank: mesh, rrf, composite, lane or points.
             keyword_only: search by words alone, without vectors.
             min_similarity: with composite and lane, leave out less similar memories, 0 to 1.
-            min_relevance: the threshold of the search; default 0, of a pack 0.12.
+            min_relevance: the threshold of the search or pack (default 0.08).
             max_tokens: explain a pack of `context` with this budget instead of the search.
             scope: who reads; by default the project, agent and session of this mesh.
             see_across: parts of its own scope that the one who asks why may ignore.
@@ -1520,8 +1521,8 @@ class MemoryMesh(AwaitedOnly):
     ) -> list[Link]:
         """Lists the links from and to a memory, oldest first, at most 1,000.
 
-        A link is listed if both of its memories are visible. Those of type similar were made by
-        themselves and have a similarity.
+        A link is listed if both of its memories are visible. Those of type similar are made by
+        themselves after a write and have a similarity; `stats().to_link` counts what waits.
 
         Options:
             types: only links of these types.

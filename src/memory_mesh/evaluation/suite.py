@@ -79,7 +79,8 @@ class Suite:
         if system not in named:
             raise NotFound(f"there is no system {system!r}; there are: {', '.join(named)}")
         across = ("session",) if self.store is None else ("project", "agent", "session")
-        return {"limit": DEPTH, "across": across, **self.ask, **named[system]}
+        told = {"limit": DEPTH, "across": across, "min_relevance": 0.0}
+        return {**told, **self.ask, **named[system]}
 
 
 def builtin() -> dict[str, str]:

@@ -106,8 +106,9 @@ def memory_type(statement: Statement) -> str:
 
 
 def shown_type(statement: Statement) -> str:
-    """The word a person reads: the one the writer gave, else RFC-0011's type."""
-    return statement.label or memory_type(statement)
+    """The word a person reads: the one the writer gave, else RFC-0011's type, else project."""
+    known = statement.label or memory_type(statement)
+    return "project" if known == "global" and statement.scope.project is not None else known
 
 
 def shown_source(statement: Statement) -> str:

@@ -7,8 +7,8 @@ from memory_mesh import flows
 from memory_mesh.errors import NotFound
 from memory_mesh.formats.fences import fence_word
 from memory_mesh.model import Lens, Query, Scope, Status
-from memory_mesh.policy.arguments import check_limit, check_share, check_text
-from memory_mesh.policy.ranking.profiles import MIN_RELEVANCE
+from memory_mesh.policy.arguments import check_limit, check_text
+from memory_mesh.policy.ranking import profiles
 from memory_mesh.typed import TYPE_CHECKING
 from memory_mesh.verbs.search import SearchVerbs
 from memory_mesh.verbs.users import known_options
@@ -59,7 +59,7 @@ class ExplainVerbs(SearchVerbs):
             profile: how to rank: mesh, rrf, composite, lane or points.
             keyword_only: search by words alone, without vectors.
             min_similarity: with composite and lane, leave out less similar memories, 0 to 1.
-            min_relevance: the threshold of the search; default 0, of a pack 0.12.
+            min_relevance: the threshold of the search or pack (default 0.08).
             max_tokens: explain a pack of `context` with this budget instead of the search.
             scope: who reads; by default the project, agent and session of this mesh.
             see_across: parts of its own scope that the one who asks why may ignore.
@@ -83,7 +83,7 @@ class ExplainVerbs(SearchVerbs):
             keyword_only,
             {},
             min_similarity,
-            check_share(min_relevance or 0.0, "min_relevance"),
+            profiles.named(profile).threshold(min_relevance),
             self._points_rules(profile, lens.scope.agent, limit),
         )
         asked = flows.explain_rank.Asked(
@@ -91,7 +91,7 @@ class ExplainVerbs(SearchVerbs):
         )
         if max_tokens is None:
             return flows.explain_rank.why_found(self._access(), asked)
-        floor = MIN_RELEVANCE if min_relevance is None else question.min_relevance
+        floor = profiles.MIN_RELEVANCE if min_relevance is None else question.min_relevance
         return self._why_packed(asked, max_tokens, floor)
 
     def explain_injection(self, id: str, *, see_across: Iterable[str] = ()) -> "Why":

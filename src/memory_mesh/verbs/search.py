@@ -14,7 +14,7 @@ from memory_mesh.model import (
     Scope,
     Status,
 )
-from memory_mesh.policy.arguments import check_limit, check_share, check_text
+from memory_mesh.policy.arguments import check_limit, check_text
 from memory_mesh.policy.ranking import profiles
 from memory_mesh.ports import Reranker
 from memory_mesh.process.cache import CacheStats
@@ -49,15 +49,16 @@ class SearchVerbs(View):
         keyword_only: bool = False,
         weights: Mapping[str, float] | None = None,
         min_similarity: float | None = None,
-        min_relevance: float = 0.0,
+        min_relevance: float | None = None,
         rerank: bool | Reranker | None = None,
     ) -> Hits:
         """Returns the best memories for a question, best first, each with the parts of its score.
 
-        A score estimates how likely the memory answers: with `min_relevance` 0.12 or so, a question
-        that nothing answers gets an empty list. The list's `explanation` says which legs answered,
-        how many memories still wait for their vector or for current keyword terms, whether an
-        embedder was down, and how many hits a threshold left out (`below`, `best_below`).
+        A score estimates how likely the memory answers; a question that nothing answers gets an
+        empty list, and with `min_relevance=0` all that was found. The list's `explanation` says
+        which legs answered, how many memories still wait for their vector or for current keyword
+        terms, whether an embedder was down, and how many hits a threshold left out (`below`,
+        `best_below`).
 
         With `also`, each view reads as it always does: `scope`, `across` and `include` are those
         of this view alone. `hit.view` says which view a hit came from.
@@ -76,7 +77,7 @@ class SearchVerbs(View):
             keyword_only: search by words alone, without vectors.
             weights: weights of the parts of the score, for profiles that take them.
             min_similarity: with composite and lane, leave out less similar memories, 0 to 1.
-            min_relevance: the score that the best hit must reach, 0 to 1; others need a tenth.
+            min_relevance: the score that the best hit must reach, others a tenth (default 0.08).
             rerank: False: without a reranker; or an object with rank(query, texts) to use once.
         """
         lens = self._lens(
@@ -91,7 +92,7 @@ class SearchVerbs(View):
             bool(keyword_only),
             dict(weights or {}),
             min_similarity,
-            check_share(min_relevance, "min_relevance"),
+            profiles.named(profile).threshold(min_relevance),
             self._points_rules(profile, lens.scope.agent, limit),
             read_names=lens.scope.project is not None,
         )

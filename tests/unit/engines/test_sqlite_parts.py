@@ -236,3 +236,20 @@ def test_an_id_is_taken_if_it_is_stored_whatever_its_form(tmp_path):
             assert [id_ for id_ in ids if not taken(id_)] == []
             free = ["mem_5_00000b", "mem_6_000000", "mem_~~", "mem", "b", "a_c", "reflect_9_000002"]
             assert [id_ for id_ in (*free, *free) if taken(id_)] == []
+
+
+def test_a_new_user_gets_the_final_schema_at_once_and_an_identity_of_its_own(tmp_path, monkeypatch):
+    with MemoryMesh(db_dir=tmp_path, embedder="none") as mesh:
+        mesh.for_user("ann").add("tea")  # the first of a process applies the migrations, in memory
+        monkeypatch.setattr(schema, "_apply", None)  # no other one does
+        mesh.for_user("ben").add("tea")
+        mesh.for_user("cleo").add("tea")
+    names = ("ann", "ben", "cleo")
+    rows = [
+        sqlite3.connect(tmp_path / f"namespaces/user.{name}.db")
+        .execute("SELECT namespace, identity FROM store")
+        .fetchone()
+        for name in names
+    ]
+    assert [row[0] for row in rows] == [f"user.{name}" for name in names]
+    assert len({row[1] for row in rows}) == 3

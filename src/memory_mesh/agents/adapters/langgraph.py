@@ -154,7 +154,7 @@ class MeshStore(BaseStore):
         test = self._test(op.namespace_prefix, INDEXED)
         found: list[Stored] = []
         for view in self._files(op.namespace_prefix):
-            hits = view.search(op.query or "", limit=most, filter=test)
+            hits = view.search(op.query or "", limit=most, filter=test, min_relevance=0.0)
             scores = {hit.id: hit.score for hit in hits}
             items = self._items(view, (hit.memory for hit in hits))
             found += (replace(each, score=scores[each.memory.id]) for each in items)

@@ -80,7 +80,7 @@ SEARCH = tool(
             "query": text("A question or words, in any language.", minLength=1),
             "limit": whole("The most results.", 1, MOST_FOUND, 10),
             "min_relevance": share(
-                "The score that the best hit must reach; 0 shows everything found.", default=0.12
+                "The score that the best hit must reach; 0 shows everything found.", default=0.08
             ),
             "filter": text_or_object(
                 "A condition on fields and metadata, such as: tags = 'work' AND priority >= 3; or "

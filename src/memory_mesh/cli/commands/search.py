@@ -29,9 +29,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--min-relevance",
         type=float,
-        default=0.0,
         metavar="0..1",
-        help="the score that the best hit must reach, others a tenth; 0.12 removes noise",
+        help="the score that the best hit must reach, others a tenth (default: 0.08)",
+    )
+    parser.add_argument(
+        "--all",
+        action="store_const",
+        const=0.0,
+        dest="min_relevance",
+        help="show everything that was found, however little it has to do with the question",
     )
     parser.add_argument(
         "--rerank",
@@ -57,12 +63,16 @@ def run(options: argparse.Namespace) -> int:
             **view,
         )
         told = _told(mesh, hits, options, view)
+        if not hits and not hits.explanation.below:
+            from memory_mesh.cli.nothing_found import not_searched
+
+            output.tell(not_searched(mesh, view))
     if waiting := hits.explanation.pending:
         output.note(
             f"[MemoryMesh] {_without_vector(waiting)} words only; run `memory-mesh upkeep`."
         )
     if not hits and hits.explanation.below:
-        output.tell([_all_below(hits.explanation, options.min_relevance)])
+        output.tell([_all_below(hits.explanation)])
     if options.json:
         _print_json(hits, explain=options.explain)
         return 0
@@ -147,19 +157,12 @@ def _print_json(hits: Hits, *, explain: bool) -> None:
     output.say_json(found)
 
 
-def _all_below(how: Explanation, threshold: float) -> str:
-    best = f"the best of {how.below} below it" if how.below > 1 else "the one below it"
-    return (
-        f"nothing scores {threshold:g} or more: {best} scores {how.best_below:.2g}; lower "
-        f"--min-relevance to see {'them' if how.below > 1 else 'it'}"
-    )
+def _all_below(how: Explanation) -> str:
+    return f"nothing relevant (best {how.best_below:.2g}); --all shows it"
 
 
 def _more_below(how: Explanation) -> str:
-    return (
-        f"--min-relevance left out {how.below} more, the best of them scores {how.best_below:.2g}; "
-        "lower it to see them."
-    )
+    return f"{how.below} less relevant left out (best {how.best_below:.2g}); --all shows them"
 
 
 def _explanation(hits: Hits) -> str:

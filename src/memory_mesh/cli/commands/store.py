@@ -58,7 +58,7 @@ def run(options: argparse.Namespace, *, evolve: bool = False) -> int:
         own = cli_options.without_agent()
         told = [f"stored as an agent's (inference); if you are the user, run: {own}"] if own else []
         output.tell([*(reason for reason in receipt.reasons if reason != "stored"), *told])
-    output.answer(record.record(receipt), _headline(receipt), as_json=options.json)
+    output.answer(record.record(receipt), _headline(receipt, said["scope"]), as_json=options.json)
     _hints(options, receipt, new)
     return 0
 
@@ -90,11 +90,12 @@ def _content(options: argparse.Namespace, command: str) -> str:
     return given
 
 
-def _headline(receipt: Receipt) -> str:
+def _headline(receipt: Receipt, scope: Scope) -> str:
     """RFC-0011's line, which programs read; on a terminal, what became of the text."""
     if not output.on_terminal():
         return f"[MemoryMesh] Ingested record {receipt.id}"
     if receipt.outcome is Outcome.STORED:
-        return f"[MemoryMesh] Stored as {receipt.id}"
+        seen = f", for the project {scope.project} only" if scope.project else ""
+        return f"[MemoryMesh] Stored as {receipt.id}{output.unbroken(seen)}"
     done = "Waits for review as" if receipt.outcome is Outcome.QUARANTINED else "Already stored as"
     return f"[MemoryMesh] {done} {receipt.id}"

@@ -8,12 +8,13 @@ from collections.abc import Iterable, Mapping
 from memory_mesh.errors import InvalidInput
 from memory_mesh.fastdataclass import dataclass
 from memory_mesh.model import Kind
+from memory_mesh.policy.arguments import check_share
 
 LEG_DEPTH = 100  # candidates of a leg
 LARGE_STORE_WRITES = 20_000  # from so many writes on a leg is asked for more candidates
 LARGE_LEG_DEPTH = 200  # docs/benchmarks/depth.json
 RERANK_DEPTH = 1_000
-MIN_RELEVANCE = 0.12  # the threshold that the documentation recommends
+MIN_RELEVANCE = 0.08  # keeps 95 % of right first answers by words, static vectors and a model
 MOST_TRIGGERED = 500  # memories with triggers that a search looks at beside those it found
 FURTHER_SHARE = 0.1  # of min_relevance that hits below the best one need in profile `mesh`
 LANE_MIN_SIMILARITY, LANE_MIN_ENTITY_SIMILARITY = (
@@ -34,7 +35,12 @@ class Profile:
     literal: bool = False  # asks for RFC-0011's tokens, which have no other names
     ages: bool = False  # the answer changes without a write: it is never cached
     min_similarity: float = 0.0  # where the query states none
+    min_relevance: float = 0.0  # where the query states none
     further_share: float = 1.0  # of min_relevance that hits below the best one need
+
+    def threshold(self, stated: float | None) -> float:
+        """The stated threshold, checked, else that of the profile."""
+        return self.min_relevance if stated is None else check_share(stated, "min_relevance")
 
     def depth(self, limit: int, writes: int = 0) -> int:
         """Returns the candidates to request per search: twice the limit, at least 100 or 1,000.
@@ -58,7 +64,7 @@ class Profile:
 
 
 _ALL = (
-    Profile("mesh", weighs=True, further_share=FURTHER_SHARE),
+    Profile("mesh", weighs=True, min_relevance=MIN_RELEVANCE, further_share=FURTHER_SHARE),
     Profile("rrf", by_place=True, literal=True),
     Profile("points", by_triggers=True, ages=True),
     Profile("composite", reorders=True, ages=True),
