@@ -1,7 +1,6 @@
 """Which project a folder is, and what else it reads."""
 
 from collections.abc import Sequence
-from errno import ENAMETOOLONG
 from os import PathLike, fspath
 from pathlib import Path
 
@@ -192,15 +191,10 @@ def _repository(folder: str | PathLike[str]) -> "Repository | None":
     """The repository of a folder; InvalidInput for a path that no folder can have."""
     from memory_mesh.process.project import repository_of
 
-    path = check_text(fspath(folder), "folder")
     try:
-        return repository_of(path)
-    except OSError as error:
-        if error.errno != ENAMETOOLONG:
-            raise
-        raise InvalidInput(
-            f"no folder can have a path of {len(path)} characters like this one: name another"
-        ) from None
+        return repository_of(check_text(fspath(folder), "folder"))
+    except OSError as error:  # a name that is too long
+        raise InvalidInput(f"there is no such folder: {error.strerror}; name another") from None
 
 
 def _moved_from(access: Access, repository: "Repository") -> str | None:
