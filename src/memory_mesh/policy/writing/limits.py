@@ -43,6 +43,5 @@ def unfit(text: str) -> str | None:
     """Returns why a text can be no memory: it is empty or too long."""
     if not text.strip():
         return "the text is empty"
-    if len(text) > MEMORY_CHARS:
-        return f"the text has {len(text)} characters; the limit is {MEMORY_CHARS}: split it"
-    return None
+    long = f"the text has {len(text)} characters; the limit is {MEMORY_CHARS}: split it"
+    return long if len(text) > MEMORY_CHARS else None
