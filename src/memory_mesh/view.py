@@ -27,6 +27,7 @@ from memory_mesh.model import (
 from memory_mesh.policy.arguments import check_text, member
 from memory_mesh.policy.audience import AUDIENCE, lens_of, parsed_filter
 from memory_mesh.policy.calls import checked
+from memory_mesh.policy.writing.limits import unfit
 from memory_mesh.policy.writing.trust import ceiling, is_authoritative
 from memory_mesh.ports import Embedder, Redactor, Snapshot
 from memory_mesh.store import OpenStore, Store
@@ -281,6 +282,12 @@ class View:
         return draft_of(
             content, metadata, details, agent_id=self._config.agent_id, channel=self._channel
         )
+
+    def _fit(self, draft: Draft) -> Draft:
+        """The draft, if its text can be a memory; of many texts each is refused by itself."""
+        if fault := unfit(draft.text):
+            raise InvalidInput(fault)
+        return draft
 
     def _drafted(self, item: str | Mapping[str, object] | Draft) -> Draft:
         if isinstance(item, Draft):

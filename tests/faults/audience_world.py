@@ -109,7 +109,7 @@ def _said(made: Planted, mesh: MemoryMesh, step: Step) -> None:
 
 def _refused(made: Planted, mesh: MemoryMesh, step: Step) -> None:
     del made
-    mesh.add("  ", scope=step.scope)
+    mesh.add_many([{"content": "  ", "scope": step.scope}])
 
 
 def _asked(made: Planted, mesh: MemoryMesh, step: Step) -> None:

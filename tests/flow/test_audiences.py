@@ -83,14 +83,14 @@ def test_a_block_that_names_what_the_reader_does_not_see_is_left_out(mesh, shop)
 
 def test_blocks_of_skills_predicates_and_refusals_follow_their_audience(mesh, shop):
     shop.ingest_skill(SKILL.format("paint"))
-    shop.add("  ")
+    shop.add_many(["  "])
     mesh.register_predicates({"colour": {"cardinality": "single"}})
     assert about(mesh.blocks()) == ["predicate:colour"]
     assert len(shop.blocks()) == 3
 
 
 def test_the_block_of_a_refused_write_is_shown_to_its_audience(mesh, shop, blog):
-    shop.add("  ")
+    shop.add_many(["  "])
     assert [len(view.blocks()) for view in (shop, blog, mesh)] == [1, 0, 0]
     assert len(mesh.blocks(as_owner=True)) == 1
 

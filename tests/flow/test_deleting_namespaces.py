@@ -15,6 +15,10 @@ from memory_mesh.engines.indexes.lance.index_folders import Place
 from memory_mesh.engines.ledgers.sqlite.keeping import copying, erasing
 from memory_mesh.engines.ledgers.sqlite.ledger import SqliteLedger
 from memory_mesh.errors import InvalidInput, NotFound, StoreError
+from memory_mesh.formats.memory_file import MemoryFile
+from memory_mesh.mirror import Mirror
+from memory_mesh.mirror.append import append
+from memory_mesh.mirror.replacing import KEPT
 from memory_mesh.model import Entry, Outcome
 from memory_mesh.process.locks import FairLock
 from memory_mesh.safekeeping import erasures, namespaces
@@ -84,6 +88,48 @@ def test_a_users_namespace_goes_and_the_others_stay(store: Path) -> None:
         assert mesh.users() == ["ada"]
         assert len(mesh.for_user("ada").get_all()) == 1
         assert mesh.for_user("Ada Ö").get_all() == []
+
+
+def test_the_mirrors_of_a_deleted_user_lose_what_they_hold_of_the_user(
+    store: Path, tmp_path: Path
+) -> None:
+    notes, by_hand = tmp_path / "notes", "The marmalade plan is my own note"
+    notes.mkdir()
+    (notes / "own.md").write_text(by_hand)
+    with MemoryMesh(db_dir=store) as mesh:
+        ann = mesh.for_user("ann")
+        first, *_ = [id_of(ann.add(text)) for text in TEXTS]
+        assert len(Mirror(ann, notes, updates="replace").run().written) == 3
+        ann.update(first, f"{TEXTS[0]}, changed")
+        Mirror(ann, notes, updates="replace").run()
+        assert len(list((notes / KEPT).glob("[!.]*"))) == 1
+        (other,) = {path for path in notes.glob("*.md") if WORDS[1] in path.read_text()}
+        append(other, MemoryFile("Of another hand", body="Bread is baked at home"))
+        id_of(mesh.add("Tea is in the second drawer"))
+    gone = delete_namespace(store, user="ann")
+    assert holding(tmp_path) == [str(notes / "own.md")]
+    assert (notes / "own.md").read_text() == by_hand
+    assert "Bread is baked at home" in other.read_text()
+    assert gone.left == (f"{notes / 'own.md'} was not written by the mirror",)
+    assert sorted(path.name for path in notes.glob("*.md")) == sorted(["own.md", other.name])
+
+
+def test_what_is_left_of_a_mirror_out_of_reach_is_named(store: Path, tmp_path: Path) -> None:
+    away, tracked = tmp_path / "away", tmp_path / "tracked"
+    (tracked / ".git").mkdir(parents=True)
+    away.mkdir()
+    with MemoryMesh(db_dir=store) as mesh:
+        ann = mesh.for_user("ann")
+        ann.add(TEXTS[0])
+        for folder in (away, tracked):
+            Mirror(ann, folder).run()
+    away.rename(tmp_path / "elsewhere")
+    gone = delete_namespace(store, user="ann")
+    assert list(tracked.glob("*.md")) == []
+    assert sorted(gone.left) == [
+        f"{away} is not there; it may hold files of a mirror",
+        f"{tracked} is in a git repository, whose history may hold files of a mirror",
+    ]
 
 
 def test_namespaces_whose_names_begin_alike_are_left_alone(store: Path) -> None:

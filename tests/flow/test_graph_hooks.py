@@ -254,7 +254,9 @@ def test_no_text_of_a_memory_is_markup_of_the_log(text, value):
 def test_a_webhook_is_posted_each_store(tmp_path, clock):
     with serve(lambda _: Reply(b"", status=204)) as server:
         hook = webhook_writethrough(
-            url=f"{server.url}/hooks/T0SECRET?key=S3CR3TKEY", headers={"Authorization": "Bearer x"}
+            url=f"{server.url}/hooks/T0SECRET?key=S3CR3TKEY",
+            headers={"Authorization": "Bearer x"},
+            near_hosts=["127.0.0.1"],
         )
         with memory_graph.create_memory(
             db_dir=tmp_path / "graph", clock=clock, writethrough=[hook]
@@ -278,6 +280,29 @@ def test_a_webhook_is_posted_each_store(tmp_path, clock):
     assert said["memory"]["claim"]["value"] == "5k"
 
 
+@pytest.mark.req("R-003-093")
+@pytest.mark.parametrize(
+    "host",
+    [
+        "10.0.0.1", "172.16.0.1", "192.168.1.9", "100.64.0.1", "127.0.0.1", "[::1]", "[fd12::1]",
+        "[::ffff:10.0.0.1]", "localhost", "api.localhost", "nas", "nas.local", "db.internal",
+    ],
+)  # fmt: skip
+def test_a_webhook_to_a_near_host_is_refused_unless_the_user_lists_the_host(host):
+    url = f"http://{host}/x"
+    for listed in ((), ("10.0.0.2", "nas.lan")):
+        with pytest.raises(ForbiddenAddress, match="near_hosts"):
+            webhook_writethrough(url=url, near_hosts=listed)
+    assert webhook_writethrough(url=url, near_hosts=["10.0.0.2", host]).events == ("store",)
+
+
+@pytest.mark.req("R-003-092", "R-003-093")
+@pytest.mark.parametrize("host", ["169.254.169.254", "[fe80::1]", "[::ffff:169.254.169.254]"])
+def test_no_list_opens_a_link_local_address_to_a_webhook(host):
+    with pytest.raises(ForbiddenAddress, match="not allowed"):
+        webhook_writethrough(url=f"http://{host}/x", near_hosts=[host])
+
+
 @pytest.mark.req("R-003-096")
 def test_the_address_of_a_webhook_is_guarded_and_in_no_error(tmp_path, clock):
     for url in (
@@ -287,7 +312,9 @@ def test_the_address_of_a_webhook_is_guarded_and_in_no_error(tmp_path, clock):
             webhook_writethrough(url=url)
         assert "pw@" not in str(refused.value)
     with serve(lambda request: Reply(request.path.encode(), status=400)) as server:
-        hook = webhook_writethrough(url=f"{server.url}/hooks/T0SECRETPATH?key=S3CR3TKEY")
+        hook = webhook_writethrough(
+            url=f"{server.url}/hooks/T0SECRETPATH?key=S3CR3TKEY", near_hosts=["127.0.0.1"]
+        )
         with memory_graph.create_memory(
             db_dir=tmp_path / "graph", clock=clock, writethrough=[hook]
         ) as graph:

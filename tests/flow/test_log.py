@@ -47,7 +47,7 @@ def everything(mesh: MemoryMesh) -> None:
     mesh.add("a zebra runs", {"tapir": "lynx"}, tags=["otter"])
     mesh.add("a zebra rests", claim=claim | {"value": "puffin"})
     mesh.view(channel=Channel.MCP).add("a heron flies", importance=1.0, pinned=True)
-    mesh.add("", {"walrus": 1})
+    mesh.add_many([{"content": "", "metadata": {"walrus": 1}}])
     mesh.search("badger zebra", filter="tags = 'ibex'")
     mesh.get(one, include=["superseded"])
     mesh.add_many(["marten one", "marten two"])

@@ -383,6 +383,16 @@ def test_a_file_that_cannot_be_written_does_not_stop_the_others(own, folder, mir
     assert mirror.run().counts == {"written": 1}
 
 
+@pytest.mark.parametrize("key", ["importance", "whenToUse"])
+def test_a_memory_that_no_file_can_show_is_reported_and_leaves_no_file(own, folder, mirror, key):
+    own.add("Tea is in the second drawer", {key: "now and then"})
+    own.add("Milk is in the fridge")
+    for _ in range(2):
+        (line,) = mirror.run().refused
+        assert line.words.startswith(f"it cannot be written: {key!r} is a field of its own")
+        assert only(folder).name == "milk-is-in-the-fridge.md"
+
+
 def test_a_folder_that_became_a_link_is_not_written_through(own, folder, mirror, tmp_path):
     receipt = own.add("The port is 80.", {"title": "Port"})
     mirror.run()

@@ -229,6 +229,18 @@ def test_an_agent_that_repeats_a_memory_under_a_former_name_adds_no_weight(
     assert (memory.id, memory.origins) == (old.id, 1)
 
 
+@pytest.mark.parametrize("folder", ["x" * 300, "/a" * 3_000, "a\0b", Path("x" * 300), Path("a\0b")])
+def test_a_path_that_no_folder_can_have_is_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, folder: str | Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    mesh = opened(tmp_path)
+    with pytest.raises(InvalidInput, match="folder"):
+        mesh.project_at(folder)
+    with pytest.raises(InvalidInput, match="folder"):
+        mesh.name_project(folder, "one")
+
+
 def test_an_agent_does_not_decide_what_a_project_reads(tmp_path: Path) -> None:
     agent = opened(tmp_path).view(scope=Scope("one"), channel=Channel.MCP)
     for change in (

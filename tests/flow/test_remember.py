@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from memory_mesh import log
 from memory_mesh.errors import IdempotencyConflict, InvalidInput, NotFound, NotRestorable
 from memory_mesh.model import (
     Channel,
@@ -51,7 +52,7 @@ def test_created_at_is_iso_text_and_created_a_datetime_wherever_they_occur(mesh,
     for found in (receipt, mesh.get(receipt.id), mesh.search("tea")[0], skill):
         assert started <= found.created < started + timedelta(seconds=1)
         assert record.iso(found.created) == found.created_at
-    refused = mesh.add(" ")
+    (refused,) = mesh.add_many([" "])
     assert (refused.created, refused.created_at) == (None, None)
 
 
@@ -268,12 +269,34 @@ def test_an_interrupted_load_is_simply_run_again(mesh):
 
 
 @pytest.mark.parametrize("text", ["", "  \n", "x" * 100_001])
-def test_what_cannot_be_stored_is_refused_without_an_exception(mesh, text):
-    receipt = mesh.add(text)
-    assert (receipt.id, receipt.outcome) == (None, Outcome.REFUSED)
-    assert receipt.reasons
+def test_a_text_that_is_empty_or_too_long_is_an_error(mesh, text):
+    for write in (mesh.add, mesh.ingest, mesh.evolve):
+        with pytest.raises(InvalidInput, match=r"the text is empty|the limit is 100000: split it"):
+            write(text)
     assert mesh.stats().memories == 0
-    assert mesh.namespaces() == ["default"]
+
+
+def test_of_many_texts_one_that_is_empty_or_too_long_is_refused_and_the_others_are_stored(mesh):
+    receipts = mesh.add_many(["", "tea is hot", "x" * 100_001])
+    assert [receipt.outcome for receipt in receipts] == [
+        Outcome.REFUSED, Outcome.STORED, Outcome.REFUSED,
+    ]  # fmt: skip
+    assert "the text is empty" in receipts[0].reasons
+    (alone,) = mesh.add_many(["x" * 100_001])
+    assert (alone.id, alone.outcome) == (None, Outcome.REFUSED)
+
+
+def test_a_refusal_is_a_receipt_and_one_line_of_the_log(mesh, caplog, monkeypatch):
+    monkeypatch.setattr(log, "_warned", set())
+    agent = mesh.view(channel=Channel.MCP)
+    mesh.add_many(["tea is hot", "milk is cold"])
+    refused = agent.add("tea is hot")
+    assert refused.outcome is Outcome.REFUSED
+    assert [line.getMessage() for line in caplog.records] == [
+        f"memory-mesh: a memory was not stored: {refused.reasons[0]}"
+    ]
+    assert agent.add("milk is cold").outcome is Outcome.REFUSED
+    assert len(caplog.records) == 1
 
 
 @pytest.mark.parametrize("text", [None, 3, b"bytes", "a\0b", "\ud800"])

@@ -1,7 +1,11 @@
 """`memory-mesh backup` and `restore --from` in real processes."""
 
 import json
+import os
+from collections.abc import Callable
 from pathlib import Path
+
+import pytest
 
 from memory_mesh.safekeeping import erasures
 from tests.surface.command import CommandLine
@@ -38,6 +42,28 @@ def test_a_store_is_restored_beside_and_what_was_erased_stays_away(
     assert json.loads(told.out)["erased"] == ["user.ann"]
     listed = cli("list", "--db-dir", str(tmp_path / "new"), "--json").out
     assert [found["content"] for found in json.loads(listed)["items"]] == [DARK]
+
+
+@pytest.mark.parametrize("made", [Path.mkdir, os.mkfifo])
+def test_what_is_no_file_among_the_namespaces_is_reported_and_stops_nothing(
+    cli: CommandLine, tmp_path: Path, made: Callable[[Path], None]
+) -> None:
+    cli.stored(DARK)
+    odd = _store(cli) / "namespaces" / "default-copy.db"
+    made(odd)
+    cli.stored("Tea is served at four", "--user", "ann")
+    verified = cli("verify", "--all", "--json")
+    assert verified.code == 1
+    findings = {one["namespace"]: one["findings"] for one in json.loads(verified.out)["items"]}
+    assert findings["default"] == findings["user.ann"] == []
+    (finding,) = findings["default-copy"]
+    assert f"{odd} is no file" in finding["detail"]
+    backed_up = cli("backup", "--to", str(tmp_path / "backups"), "--json")
+    done = json.loads(backed_up.out)
+    assert (backed_up.code, done["ok"]) == (1, False)
+    assert [kept["namespace"] for kept in done["namespaces"]] == ["default", "user.ann"]
+    ((name, why),) = ((one["namespace"], one["why"]) for one in done["missing"])
+    assert (name, f"{odd} is no file" in why) == ("default-copy", True)
 
 
 def test_usage_says_what_belongs_together(cli: CommandLine, tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ import asyncio
 import json
 import os
 import signal
+import socket
 import stat
 import subprocess
 import sys
@@ -17,7 +18,7 @@ import pytest
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
-from memory_mesh.agents.mcp.server import MAX_BYTES, Listening, is_loopback
+from memory_mesh.agents.mcp.server import MAX_BYTES, Listening, bound, is_loopback
 from memory_mesh.agents.mcp.token import kept_token, token_path
 from memory_mesh.agents.sessions import Session
 from memory_mesh.errors import NotAllowed
@@ -238,6 +239,25 @@ def test_names_that_the_user_states_are_allowed_and_no_others() -> None:
     local = ("127.0.0.1", "127.8.8.8", "::1", "localhost")
     assert all(is_loopback(host) for host in local)
     assert not any(is_loopback(host) for host in ("0.0.0.0", "::", "10.0.0.1", "example.org", ""))
+
+
+def test_an_answer_is_sent_at_once_and_waits_for_no_acknowledgement() -> None:
+    async def run() -> int:
+        options = asyncio.get_running_loop().create_future()
+
+        def accepted(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            channel = writer.get_extra_info("socket")
+            options.set_result(channel.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
+            writer.close()
+
+        with bound("127.0.0.1", 0) as listener:
+            async with await asyncio.start_server(accepted, sock=listener):
+                _, writer = await asyncio.open_connection(*listener.getsockname())
+                found: int = await options
+                writer.close()
+        return found
+
+    assert asyncio.run(run())
 
 
 def test_a_port_that_is_taken_is_named(home: Path, served: Served) -> None:

@@ -15,7 +15,6 @@ VALID = {
     "A threshold that nothing reaches",
     "The folder of the store misspelled",
     "A user who has no memories",
-    "A text of eight million characters",
 }
 # What tells the next step: a command, an option, what is allowed, or what was meant.
 NEXT = re.compile(

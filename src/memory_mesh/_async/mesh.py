@@ -413,6 +413,9 @@ class MemoryMesh(AwaitedOnly):
     ) -> Receipt:
         """Stores one memory; the receipt says what became of it and why.
 
+        A text that is empty or too long is InvalidInput. A refusal by a rule is a receipt, and the
+        first one of a process is in the log.
+
         `ingest` is an alias of `add`, kept for compatibility.
 
         Options:

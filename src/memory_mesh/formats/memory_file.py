@@ -15,7 +15,14 @@ from memory_mesh.formats.memory_file_reading import (
     heading,
     parse,
 )
-from memory_mesh.formats.memory_file_writing import addition, append, render, replace_document
+from memory_mesh.formats.memory_file_writing import (
+    addition,
+    append,
+    cut,
+    render,
+    replace_document,
+    without,
+)
 from memory_mesh.formats.notes import (
     Observation,
     Relation,
@@ -38,6 +45,7 @@ __all__ = [
     "addition",
     "advice",
     "append",
+    "cut",
     "heading",
     "inline_tags",
     "link_target",
@@ -48,4 +56,5 @@ __all__ = [
     "render",
     "replace_document",
     "wiki_links",
+    "without",
 ]

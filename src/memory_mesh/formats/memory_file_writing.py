@@ -6,7 +6,7 @@ comment and line that says the same as before.
 
 import hashlib
 import re
-from collections.abc import Iterator
+from collections.abc import Container, Iterator, Sequence
 from functools import cache
 
 from memory_mesh.errors import InvalidInput, shown
@@ -83,6 +83,28 @@ def replace_document(
         if parse(new, name=name).documents == wanted:
             return new
     raise InvalidInput(_UNCLOSED)
+
+
+def without(text: str, ids: Container[str | None]) -> str:
+    """Returns the file without the documents of these memories; all others keep their bytes."""
+    documents = parse(text).documents
+    return cut(text, documents, [(d.start, d.stop) for d in documents if d.memory_id in ids])
+
+
+def cut(text: str, documents: Sequence[MemoryFile], spans: Sequence[tuple[int, int]]) -> str:
+    """Returns the file without the documents at these places, which are in order."""
+    kept = [one for one in documents if (one.start, one.stop) not in set(spans)]
+    if not kept:
+        return ""
+    result = text
+    for start, stop in reversed(spans):
+        after = next((one.start for one in documents if one.start >= stop), None)
+        before = max((one.stop for one in documents if one.stop <= start), default=None)
+        if after is not None:
+            result = result[:start] + result[after:]
+        elif before is not None:
+            result = result[:before]
+    return result
 
 
 def _ways(text: str, span: Span, old: MemoryFile, new: MemoryFile) -> Iterator[str]:

@@ -19,6 +19,7 @@ def append(
     The file and its folder are made where they are missing. If the file is not as `expected`,
     nothing is appended and None is returned.
     """
+    memory_file.render(document)  # what no file can show leaves no empty file
     path.parent.mkdir(parents=True, exist_ok=True)
     whole: list[bytes] = []
 

@@ -280,19 +280,4 @@ def _without(run: Run, text: str, held: Held) -> str:
     if mine is None:
         return text
     spans = sorted((one.start, one.stop) for one in mine.documents)
-    return _cut(text, documents, spans)
-
-
-def _cut(text: str, documents: Sequence[MemoryFile], spans: Sequence[tuple[int, int]]) -> str:
-    kept = [one for one in documents if (one.start, one.stop) not in set(spans)]
-    if not kept:
-        return ""
-    result = text
-    for start, stop in reversed(spans):
-        after = next((one.start for one in documents if one.start >= stop), None)
-        before = max((one.stop for one in documents if one.stop <= start), default=None)
-        if after is not None:
-            result = result[:start] + result[after:]
-        elif before is not None:
-            result = result[:before]
-    return result
+    return memory_file.cut(text, documents, spans)

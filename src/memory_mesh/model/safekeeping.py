@@ -64,6 +64,7 @@ class DeletedNamespace:
     files: int
     bytes: int
     noted: bool  # in the erasure file; not where a damaged database did not tell its identity
+    left: tuple[str, ...] = ()  # what may still hold its words and is out of reach
 
 
 @dataclass(frozen=True, slots=True)

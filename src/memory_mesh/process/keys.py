@@ -109,10 +109,6 @@ class KeyFile:
             path = self._folder / key_record.FILE
             raise _refused(path, error, "mend its rights, or restore it from a backup") from error
 
-    def is_recorded(self, key: Key, recorded: Sequence[key_record.Recorded]) -> bool:
-        """Whether a record names this very key."""
-        return self._line_of(key) in recorded
-
     def rotate(self) -> Key:
         """Adds a new key for new placeholders; old placeholders stay as they are."""
         self.keys()

@@ -2,8 +2,8 @@
 
 ::
 
-    lock ──▶ note its identity in the erasure file ──▶ copies, spool, head, index, agents' files
-                                                   ──▶ database, log, lock
+    lock ──▶ note its identity in the erasure file ──▶ its documents in mirrored folders
+         ──▶ copies, spool, head, index, agents' files ──▶ database, log, lock
 
 The note comes first: a kill at any point leaves a namespace that is to be deleted once more, and
 never one that a restore would bring back. Whoever has it open finds that it does not exist.
@@ -11,7 +11,7 @@ never one that a restore would bring back. Whoever has it open finds that it doe
 
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from itertools import islice
 from pathlib import Path
@@ -22,14 +22,17 @@ from memory_mesh.engines.ledgers.sqlite.connections import refuse_read_only
 from memory_mesh.engines.ledgers.sqlite.keeping import erasing
 from memory_mesh.errors import InvalidInput, NotFound, StoreError, shown
 from memory_mesh.flows.system_memory import NAMESPACE as SYSTEM
+from memory_mesh.formats import memory_file
 from memory_mesh.model.safekeeping import DeletedNamespace
 from memory_mesh.policy.users import check_plain_namespace, shown_namespace, user_namespace, user_of
-from memory_mesh.process import moved
+from memory_mesh.process import git_files, moved
+from memory_mesh.process.durable_files import opened_locked, write_atomically
 from memory_mesh.process.locks import locked
 from memory_mesh.process.store_urls import is_server, need_folder
 from memory_mesh.safekeeping import erasures
 
 _ID = re.compile(rb"[a-z]+_[0-9]+_[0-9a-f]+")
+_KEPT = ".mirror-replaced"  # where a mirror keeps files that it replaced
 _SHOWN = 10  # names that a message lists
 _PER_AGENTS = (("agents/sessions", "*.jsonl"), ("mirrors", "*.sqlite"))
 
@@ -39,7 +42,8 @@ def delete_namespace(
 ) -> DeletedNamespace:
     """Deletes a namespace of a store, or that of a user, for good.
 
-    `folder` is that of the store, or the address of its database. Nothing of it is left there.
+    `folder` is that of the store, or the address of its database. Nothing of it is left there, nor
+    in the documents that mirrors of it wrote; `left` names what is out of reach.
     Backups and archives that were made before still hold it; restore and import leave it out.
     """
     if (namespace is None) == (user is None):
@@ -71,6 +75,8 @@ def _deleted(store: Path, name: str) -> DeletedNamespace:
         known = erasing.last_look(path)
         if known.identity is not None:
             erasures.record(store, known.identity)
+        states = [each for each in _naming(store, known.ids) if each.suffix == ".sqlite"]
+        left = tuple(_erased_in_mirrors(states, known.ids))
         others = list(_naming(store, known.ids))
         mine = erasing.files(databases, name)
         kept_last = [each for each in mine if each.name.startswith(path.name)]
@@ -90,6 +96,7 @@ def _deleted(store: Path, name: str) -> DeletedNamespace:
         files=len(mine) + len(others),
         bytes=size,
         noted=known.identity is not None,
+        left=left,
     )
 
 
@@ -102,6 +109,44 @@ def _naming(store: Path, ids: frozenset[str]) -> Iterator[Path]:
             there = [part for part in parts if part.is_file()]
             if any(not wanted.isdisjoint(_ID.findall(part.read_bytes())) for part in there):
                 yield from there
+
+
+def _erased_in_mirrors(states: Iterable[Path], ids: frozenset[str]) -> Iterator[str]:
+    """Erases what the mirrors with these states wrote of memories; yields what is out of reach.
+
+    Every document that a mirror wrote names its memory. What people wrote is left as it is.
+    """
+    for state in states:
+        with locked(state.with_suffix(".lock")):
+            found = erasing.mirrored(state)
+            if found is None:
+                yield f"{state} cannot be read, which named the folder of a mirror"
+                continue
+            folder, by_people = found
+            if not folder.is_dir():
+                yield f"{folder} is not there; it may hold files of a mirror"
+                continue
+            for path in (*folder.rglob("*.md"), *(folder / _KEPT).glob("[!.]*")):
+                if path.is_file() and not path.is_symlink():
+                    _erase_documents(path, ids)
+            left = (path for path in by_people if path.exists())
+            yield from (f"{path} was not written by the mirror" for path in left)
+            if git_files.found(folder) is not None:
+                yield f"{folder} is in a git repository, whose history may hold files of a mirror"
+
+
+def _erase_documents(path: Path, ids: frozenset[str]) -> None:
+    """Removes the documents of memories from a file, and the file if it holds nothing else."""
+    with opened_locked(path, 0):
+        data = path.read_bytes()
+        if ids.isdisjoint(each.decode() for each in _ID.findall(data)):
+            return
+        text = data.decode("utf-8", "surrogateescape")
+        rest = "" if path.parent.name == _KEPT else memory_file.without(text, ids)
+        if rest.strip():
+            write_atomically(path, rest.encode("utf-8", "surrogateescape"))
+        else:
+            path.unlink()
 
 
 def _index(store: Path, name: str) -> int:

@@ -88,7 +88,9 @@ class GraphVerbs(View):
             allow_duplicate: store it although the same text is stored already.
         """
         details = options_given(locals(), DETAILS)
-        return flows.evolve.evolve(self._access(), self._draft(content, metadata, details))
+        return flows.evolve.evolve(
+            self._access(), self._fit(self._draft(content, metadata, details))
+        )
 
     def traverse(
         self,

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 
-from memory_mesh import flows, telemetry
+from memory_mesh import flows, log, telemetry
 from memory_mesh.errors import InvalidInput, NotAllowed
 from memory_mesh.model import (
     Channel,
@@ -12,6 +12,7 @@ from memory_mesh.model import (
     Heritage,
     Kind,
     Memory,
+    Outcome,
     Page,
     Proposal,
     ProposedVerb,
@@ -77,6 +78,9 @@ class MemoryVerbs(View):
     ) -> Receipt:
         """Stores one memory; the receipt says what became of it and why.
 
+        A text that is empty or too long is InvalidInput. A refusal by a rule is a receipt, and the
+        first one of a process is in the log.
+
         `ingest` is an alias of `add`, kept for compatibility.
 
         Options:
@@ -106,10 +110,12 @@ class MemoryVerbs(View):
             allow_duplicate: store it although the same text is stored already.
         """
         details = options_given(locals(), DETAILS)
-        draft = self._spoken(self._draft(content, metadata, details))
+        draft = self._spoken(self._fit(self._draft(content, metadata, details)))
         with self._span(telemetry.UPSERT, attempted=1) as span:
             receipt = flows.remember.remember(self._access(), [draft])[0]
             span.answered([receipt])
+        if receipt.outcome is Outcome.REFUSED and self._channel is not Channel.CLI:
+            log.warn_once("refused", f"a memory was not stored: {'; '.join(receipt.reasons)}")
         return receipt
 
     ingest = add

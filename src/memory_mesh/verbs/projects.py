@@ -32,9 +32,9 @@ class ProjectVerbs(View):
         changes, and never from another repository at the same path. Read and write there with
         `mesh.view(scope=Scope(project=found.name))`.
         """
-        from memory_mesh.process.project import folder_name, repository_of
+        from memory_mesh.process.project import folder_name
 
-        access, repository = self._access(), repository_of(fspath(folder))
+        access, repository = self._access(), _repository(folder)
         if repository is not None:
             return self._settled(access, repository)
         named = flows.projects.named_folder(access, self._stored_name(folder_name(fspath(folder))))
@@ -76,16 +76,16 @@ class ProjectVerbs(View):
         In a repository the name is kept in git's configuration, where every work tree finds it and
         no move loses it; elsewhere it is kept in this store and holds for the folders below, too.
         """
-        from memory_mesh.process.project import checked_name, folder_name, repository_of, state_name
+        from memory_mesh.process.project import checked_name, folder_name, state_name
 
         self._check_user("name a project")
         if name is not None and checked_name(name) != name:
             raise InvalidInput(
                 "a project's name has 1 to 200 printable characters and no space around"
             )
+        repository = _repository(folder)
         if not Path(folder).is_dir():
             raise InvalidInput(f"there is no folder {fspath(folder)}")
-        repository = repository_of(fspath(folder))
         if repository is None:
             place = self._stored_name(folder_name(fspath(folder)))
             self._name_folder(place, name)
@@ -185,6 +185,16 @@ def _project(
     name: str, how: str, place: str, names: Names, others: tuple[str, ...] = ()
 ) -> Project:
     return Project(name, how, place, names.same, names.read, others)
+
+
+def _repository(folder: str | PathLike[str]) -> "Repository | None":
+    """The repository of a folder; InvalidInput for a path that no folder can have."""
+    from memory_mesh.process.project import repository_of
+
+    try:
+        return repository_of(check_text(fspath(folder), "folder"))
+    except OSError as error:  # a name that is too long
+        raise InvalidInput(f"there is no such folder: {error.strerror}; name another") from None
 
 
 def _moved_from(access: Access, repository: "Repository") -> str | None:

@@ -16,8 +16,9 @@ from memory_mesh.policy.users import check_plain_namespace
 EXAMPLE = "memory-mesh namespaces delete old-shop"
 _DELETING = """\
 `delete NAME` removes a namespace for good, with every file, index and copy of it in
-the store's folder; `delete --user ID` removes all that is kept of a user. Backups and
-archives of before still hold it, but restore and import leave it out."""
+the store's folder and what a mirror wrote of it; `delete --user ID` removes all that is
+kept of a user. It names what it cannot reach. Backups and archives of before still hold
+it, but restore and import leave it out."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -78,12 +79,14 @@ def _deleted(options: argparse.Namespace) -> int:
             "[MemoryMesh] Its database was too damaged to tell which it was, so no erasure could "
             "be noted: a backup of it would bring it back. Remove it from those, too."
         )
+    lines += [f"[MemoryMesh] Not reached: {safe_text(each)}." for each in gone.left]
     plain: Json = {
         "deleted": gone.namespace,
         "memories": gone.memories,
         "files": gone.files,
         "bytes": gone.bytes,
         "noted": gone.noted,
+        "left": list(gone.left),
     }
     return output.answer(plain, *lines, as_json=options.json)
 

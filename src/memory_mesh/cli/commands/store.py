@@ -52,8 +52,7 @@ def run(options: argparse.Namespace, *, evolve: bool = False) -> int:
     if receipt.outcome is Outcome.REFUSED:
         if output.on_terminal():
             output.tell([f"the refusal is on record, see: memory-mesh explain {receipt.block_id}"])
-        hint = "" if content.strip() else f". Give the words to remember: {EXAMPLE}"
-        raise InvalidInput("; ".join(receipt.reasons) + hint)
+        raise InvalidInput("; ".join(receipt.reasons))
     if not options.json:
         own = cli_options.without_agent()
         told = [f"stored as an agent's (inference); if you are the user, run: {own}"] if own else []
@@ -87,6 +86,8 @@ def _content(options: argparse.Namespace, command: str) -> str:
         given = cli_options.standard_input() or None
     if given is None:
         raise UsageError(f'give the text of the memory: memory-mesh {command} "…"')
+    if not given.strip():
+        raise InvalidInput(f"the text is empty. Give the words to remember: {EXAMPLE}")
     return given
 
 

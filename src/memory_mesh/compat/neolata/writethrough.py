@@ -37,17 +37,19 @@ def webhook_writethrough(
     url: str,
     events: Iterable[str] = ("store",),
     headers: Mapping[str, str] | None = None,
+    near_hosts: Iterable[str] = (),
 ) -> Writethrough:
     """A hook that posts each event as JSON to a web address.
 
     Options:
-        url: the address; one on this machine or in your network must be named openly.
+        url: the address; a public one, or one whose host `near_hosts` lists.
         events: the events to post: store, supersede, quarantine, archive.
         headers: headers of each request, such as Authorization.
+        near_hosts: hosts on this machine or in your network that may be posted to.
     """
     from memory_mesh.engines.sinks.webhook import Webhook  # few graphs have one
 
-    return _Posted(Webhook(url, headers), checked_events(events))
+    return _Posted(Webhook(url, headers, near_hosts), checked_events(events))
 
 
 class _Markdown:

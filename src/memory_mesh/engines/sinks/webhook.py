@@ -1,7 +1,7 @@
 """A web address that is sent JSON: one POST for each value, through the guarded client."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from memory_mesh.engines.http import address
 from memory_mesh.engines.http.client import Client, Limits
@@ -15,12 +15,24 @@ _TELLING = 8  # characters: a shorter part of a path is no secret
 class Webhook:
     """One address; its path, its query and its headers appear in no error."""
 
-    def __init__(self, url: str, headers: Mapping[str, str] | None = None) -> None:
-        """Check the address; nothing is sent yet."""
+    def __init__(
+        self, url: str, headers: Mapping[str, str] | None = None, near_hosts: Iterable[str] = ()
+    ) -> None:
+        """Check the address; nothing is sent yet.
+
+        A host that is not public by its own name is refused unless `near_hosts` lists it.
+        """
         target = address.parse(url)
-        if not address.reach_of(target.host):
-            raise ForbiddenAddress(f"requests to {target.host} are not allowed: use another host")
         host = f"[{target.host}]" if ":" in target.host else target.host
+        reach = address.reach_of(target.host)
+        if not reach:
+            raise ForbiddenAddress(f"requests to {target.host} are not allowed: use another host")
+        listed = {address.parse(f"http://{name}").host for name in near_hosts}
+        if reach != {address.Zone.PUBLIC} and target.host not in listed:
+            raise ForbiddenAddress(
+                f"{target.host} is on this machine or in your network, where a webhook posts only "
+                f'to hosts that you list: near_hosts=["{host}"]'
+            )
         self._path = target.path
         secrets = [part for part in re.split("[/?&=]", target.path) if len(part) >= _TELLING]
         self._client = Client(

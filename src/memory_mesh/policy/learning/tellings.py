@@ -202,10 +202,6 @@ def _ordered(told: Told) -> float:
     return sum(0.5 for step in told.steps if is_base(_first(step)))
 
 
-def _pair(one: int, other: int) -> tuple[int, int]:
-    return (one, other) if one < other else (other, one)
-
-
 def _weight(one: Clause, other: Clause) -> float:
     if one.words & other.words:
         return _WORD

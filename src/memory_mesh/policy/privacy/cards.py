@@ -12,6 +12,12 @@ _ISSUERS = (
     r"|(?:6011|64[4-9]\d|65\d\d|62\d\d|81[0-7]\d)\d{12}|62\d{15,17}|220[0-4]\d{12}|508[5-9]\d{12}"
 )
 _RARE_ISSUERS = r"4\d{12}|(?:2131|1800)\d{11}|(?:50[0-9]{2}|5[6-9]\d\d|6[0-9]{3}|0604)\d{8,15}"
+# the groups on a card; other numbers may stand before and behind them
+_GROUPS = (
+    r"(?<![0-9A-Za-z])(?<![0-9]\.)(?=(?P<value>(?<![0-9]-)[0-9]{%s}(?!-[0-9])"
+    r"|[0-9]{4}(?P<gap>[ -])(?:(?:[0-9]{4}(?P=gap)){2}[0-9]{4}|[0-9]{6}(?P=gap)[0-9]{4,5}))"
+    r"(?![0-9A-Za-z]))"
+)
 _CARD_WORDS = (
     "card", "cc", "visa", "maestro", "jcb", "karte", "carte", "tarjeta", "carta", "cartão",
     "信用卡", "银行卡", "カード", "카드", "карт",
@@ -48,7 +54,7 @@ _OTHER_BEFORE = (
     rf"|ist|est|es|war|n[uú]mero"
     rf"|num[eé]ro|von|vom|of|del|de|du))?|订单号?|訂單|单号|發票|发票|快递单?号?|注文番号?"
     rf"|追跡番号?"
-    rf"|請求書番?号?|주문 ?번호|송장 ?번호|заказ\w*|счет\w*|счёт\w*|трек\w*|накладн\w*"
+    rf"|請求書番?号?|주문 ?번호|송장 ?번호|(?:заказ|сч[её]т|трек|накладн)\w{{0,24}}"
     rf"|номер заказа)"
     rf"[ :=#№(\"'`是は]{{0,4}}\Z"
 )
@@ -89,8 +95,10 @@ def card(text: str, start: int, stop: int) -> Span | None:
     digits = re.sub(r"\D", "", text[start:stop])
     if not re.fullmatch(_ISSUERS, digits) or _published(text, start, stop, digits):
         return None
-    before = text[max(0, start - 160) : start]
     plain = stop - start == len(digits)
+    if not plain and _in_a_row(text, start, stop):
+        return None
+    before = text[max(0, start - 160) : start]
     other = _another_thing(before, text[stop : stop + 48], plain=plain)
     if other and not _called_a_card(text, start, stop):
         return None
@@ -108,19 +116,20 @@ def rare_card(text: str, start: int, stop: int) -> Span | None:
 def _checked(text: str, start: int, stop: int, digits: str, *, surely: bool) -> Span | None:
     from stdnum import luhn
 
-    if start > 1 and text[start - 1] in ".," and text[start - 2].isdigit():
+    if re.search(r"[0-9]\.\Z", text[max(0, start - 2) : start]):
         return None
     return (start, stop) if surely or luhn.is_valid(digits) else None
 
 
 def _published(text: str, start: int, stop: int, digits: str) -> bool:
-    """True for a test number of Stripe's beside the word test or stripe."""
+    """True for a test number of Stripe's beside the word test or stripe.
+
+    A word before another short number, as in "test case 17", speaks of that one.
+    """
     if digits not in _STRIPE and not digits.startswith("400000"):
         return False
-    return bool(
-        _TEST.search(text, max(0, start - _BESIDE), start)
-        or _TEST.search(text, stop, min(len(text), stop + _BESIDE))
-    )
+    before = re.split(r"(?<!\w)[0-9]{1,3}(?!\w)", text[max(0, start - _BESIDE) : start])[-1]
+    return bool(_TEST.search(before) or _TEST.search(text[stop : stop + _BESIDE]))
 
 
 def _another_thing(before: str, after: str, *, plain: bool) -> bool:
@@ -135,6 +144,13 @@ def _another_thing(before: str, after: str, *, plain: bool) -> bool:
     return bool(re.search(_OTHER_BEFORE, before[-64:])) or (
         plain and bool(re.search(_ID_BEFORE, before[-16:]))
     )
+
+
+def _in_a_row(text: str, start: int, stop: int) -> bool:
+    """True for groups of four out of a longer row of them, which any numbers may stand in."""
+    before = re.search(r"(?<![0-9])[0-9]{4}([ -])\Z", text[max(0, start - 6) : start])
+    after = re.match(r"([ -])[0-9]{4}(?![0-9])", text[stop : stop + 6])
+    return bool(before and after) or any(group and group[1] == "-" for group in (before, after))
 
 
 def _called_a_card(text: str, start: int, stop: int) -> bool:
@@ -159,6 +175,16 @@ CARDS = (
         name="card",
         label="CARD",
         gate="number",
+        digits=14,
+        pattern=_GROUPS % "14,19",
+        check=card,
+        why="the same in one piece or in the groups of a card, beside other numbers",
+        example="3 4111 1111 1111 1111 12/27",
+    ),
+    Rule(
+        name="card",
+        label="CARD",
+        gate="number",
         digits=12,
         pattern=r"[0-9](?<![0-9A-Za-z_].)(?:[ -]?[0-9]){11,18}(?![ -]?[0-9]|[A-Za-z_])",
         check=rare_card,
@@ -166,6 +192,18 @@ CARDS = (
         context=_CARD,
         why="Maestro, 13-digit Visa and 15-digit JCB, near a word for a card",
         example="card 4222222222222",
+    ),
+    Rule(
+        name="card",
+        label="CARD",
+        gate="number",
+        digits=12,
+        pattern=_GROUPS % "12,19",
+        check=rare_card,
+        hints=_CARD_WORDS,
+        context=_CARD,
+        why="the same in one piece or in the groups of a card, beside other numbers",
+        example="card 4222222222222 12/27",
     ),
     Rule(
         name="card",

@@ -10,6 +10,8 @@ _KEY_LINE = (
     r"|[A-Za-z0-9+/=]+(?=\s*(?:\n|\\[rn]|\Z|[\"'`]))|(?=\r?\n|\\[rn]))"
     r"|[ \t]*[A-Za-z0-9+/=]{24,}"
 )
+_KEY_WORDS = r"(?:priv(?:ate)?|secret|signing|wallet)[ _-]?keys?(?![a-z])"
+_BYTES = r"(?<![0-9a-z])(?P<value>(?:0x)?[0-9a-f]{64})(?![0-9a-z])"
 _EDGE, _END = r"(?<![A-Za-z0-9])", r"(?![A-Za-z0-9])"
 
 
@@ -52,6 +54,29 @@ PRIVATE_KEYS = (
         pattern=(r"LS0tLS1CRUdJTi(?!BDRVJU|BQVUJM|BSU0EgUFVC)[A-Za-z0-9+/]{16,20000}={0,2}"),
         why="a PEM block in base64 that is no certificate and no public key",
         example="the client-key-data of a kubeconfig",
+    ),
+)
+HEX_KEYS = (
+    Rule(
+        name="private_key",
+        label="PRIVATE_KEY",
+        gate="number",
+        hints=("key", "wallet"),
+        pattern=(
+            rf"(?i)(?:{_KEY_WORDS}[^,;!?]{{0,40}}?"
+            rf"|(?:(?<!pub)(?<!public)[ _-]key|wallet)\W{{1,4}}(?:is\W{{1,2}})?(?=0x)){_BYTES}"
+        ),
+        why="64 hexadecimal digits behind a word for a private key",
+        example="private key 0x4c08…",
+    ),
+    Rule(
+        name="private_key",
+        label="PRIVATE_KEY",
+        gate="number",
+        hints=("key",),
+        pattern=rf"(?i){_BYTES}[^,;!?\n]{{0,24}}{_KEY_WORDS}",
+        why="64 hexadecimal digits before a word for a private key",
+        example="0x4c08… is my private key",
     ),
 )
 ISSUERS = (

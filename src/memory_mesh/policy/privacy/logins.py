@@ -74,7 +74,7 @@ _QUERY = r"[?&][\w.-]{0,40}=\Z"
 _JUST_WORDS = rf"(?:{_WORDS})[\"'`\\\]]*\s"
 _FLAG = r"--[a-zA-Z-]{0,20}\Z"
 _LOOSE = re.compile(
-    r"\s\S.*[:=]\s*\Z|\|\s*\Z|'s\s\Z", re.DOTALL
+    r"\A\S*\s+\S.*[:=]\s*\Z|\|\s*\Z|'s\s\Z", re.DOTALL
 )  # words between a secret's and its value
 _WEAK = re.compile(r"(?:pass|ww|clave)(?=:)|credential")  # words that name other things, too
 _USER = re.compile(

@@ -41,6 +41,13 @@ _AFTER = (
     r"(?i)[ -]{1,2}(?:office|fax|mobile|cell|phone|(?:is|was) (?:the|my|our|his|her|their|your)"
     r" (?:\w{1,16} )?(?:line|number|phone|mobile|cell|extension|office))(?![a-z])"
 )
+# where a number may begin, and end, among other numbers: its form alone says that it is one
+_BEGINS = (
+    r"(?:\A|(?<=[ /]))(?=\(?[+0]|\([2-9][0-9]{2}\)"
+    r"|(?:1[-. ])?[2-9][0-9]{2}[-. ][2-9][0-9]{2}[-. ][0-9]{4}(?![0-9]))"
+)
+_ENDS = r"(?<=[0-9])(?![0-9])"
+_GROUPED = r"\+(?=(?:\D{0,3}\d){9})(?!\d{1,3}(?:[ .]\d{3})+\Z)\d+(?:\D{1,3}\d+){3,}"  # no amount
 _EXTENSION = r"(?i)\s?(?:x|ext\.?)\s?\d{1,6}\Z"
 _ANOTHER_THING = (
     r"(?i)(?:(?<![a-z])(?:orders?|tickets?|invoices?|tracking|build|job|version|commit|serial"
@@ -64,6 +71,17 @@ _NOT_A_PHONE = (
 
 
 def phone(text: str, start: int, stop: int) -> Span | None:
+    """Returns the span of a phone number: all of a run of digits, or the longest part of it."""
+    if found := _phone(text, start, stop):
+        return found
+    run = text[start:stop]
+    begins = (start + match.start() for match in re.finditer(_BEGINS, run))
+    ends = [start + match.start() for match in re.finditer(_ENDS, run)][::-1]
+    parts = ((begin, end) for begin in begins for end in ends if end - begin >= _FEWEST)
+    return next((span for part in parts if (span := _phone(text, *part, part=True))), None)
+
+
+def _phone(text: str, start: int, stop: int, *, part: bool = False) -> Span | None:
     """Returns the span of an international number, or of one with a word for a phone nearby."""
     start, stop = _balanced(text, start, stop)
     value = text[start:stop]
@@ -71,8 +89,13 @@ def phone(text: str, start: int, stop: int) -> Span | None:
     if not _FEWEST <= len(digits) <= _MOST + 2 * digits.startswith("00"):
         return None
     if value[0] == "+" or value.startswith("(+"):
-        added = value.startswith("+ ") and value[2:].isdigit()  # one number plus another
-        return (start, stop) if not added and _possible(f"+{digits}") else None
+        return (start, stop) if _international(value, digits) else None
+    if _american(value) and (not part or not value[0].isdigit() or _apart(text, start, stop)):
+        return start, stop
+    if re.search(r"[0-9],\Z", text[max(0, start - 2) : start]) or re.match(
+        r"[,:][0-9]", text[stop : stop + 2]
+    ):
+        return None  # a part of an amount or of a time
     said = _said(text, start, value) or bool(re.match(_AFTER, text[stop : stop + 40]))
     if (
         digits.startswith("00")
@@ -82,9 +105,8 @@ def phone(text: str, start: int, stop: int) -> Span | None:
         return start, stop
     if said and not re.fullmatch(_NOT_A_PHONE, value):
         return start, stop
-    if _american(value) or _at_home(text, start, stop):
-        return start, stop
-    return None
+    at_home = (not part or value[0] in "(0") and _at_home(text, start, stop)
+    return (start, stop) if at_home else None
 
 
 def national(country: str) -> Rule:
@@ -162,19 +184,41 @@ def _links(gap: str) -> bool:
     return all(word.lower() in _LINKS for word in re.findall(r"[A-Za-z]{4,}", gap))
 
 
+def _international(value: str, digits: str) -> bool:
+    """True for a number that is possible in its country, or one in groups that is too short for it.
+
+    Numbering plans change, and an old number stays in notes.
+    """
+    if re.match(r"\+(?: \d+\Z|(?:19|20)\d\d-\d\d-\d\d)", value):  # a sum, a line of a diff
+        return False
+    return _possible(f"+{digits}", short=bool(re.fullmatch(_GROUPED, value)))
+
+
 def _american(value: str) -> bool:
     """True for the three groups of a North American number."""
     form = r"(?:1[-. ])?(?:\([2-9]\d\d\) ?|[2-9]\d\d([-. ]))[2-9]\d\d[-. ]\d{4}"
     return bool(re.fullmatch(form, re.sub(_EXTENSION, "", value))) and _valid(value, "US")
 
 
-def _possible(number: str, region: str | None = None) -> bool:
+def _apart(text: str, start: int, stop: int) -> bool:
+    """True unless the groups may belong to a row of numbers: blanks within, and around them."""
+    beside = re.search(r"[0-9]{3} \Z", text[max(0, start - 4) : start]) or re.match(
+        r" [0-9]{3}", text[stop : stop + 4]
+    )
+    return not beside or not re.fullmatch(r"[0-9 ]+", text[start:stop])
+
+
+def _possible(number: str, region: str | None = None, *, short: bool = False) -> bool:
     import phonenumbers
 
     try:
-        return phonenumbers.is_possible_number(phonenumbers.parse(number, region))
+        parsed = phonenumbers.parse(number, region)
     except phonenumbers.NumberParseException:
         return False
+    reason = phonenumbers.is_possible_number_with_reason(parsed)
+    return phonenumbers.is_possible_number(parsed) or (
+        short and reason == phonenumbers.ValidationResult.TOO_SHORT
+    )
 
 
 def _valid(number: str, region: str) -> bool:
@@ -192,9 +236,9 @@ PHONES = (
         label="PHONE",
         gate="number",
         pattern=(
-            r"[0-9+(](?<![0-9A-Za-z_+].)(?<![0-9][.,:/-].)[+( ]{0,3}"
+            r"(?:[0-9](?<![0-9][.:/-].)|[+(])(?<![0-9A-Za-z_+].)[+( ]{0,3}"
             r"(?:[ ()./-]{0,3}[0-9]){6,17}(?: ?(?:x|ext\.?) ?[0-9]{1,6})?"
-            r"(?![0-9A-Za-z_]|[.,:/-][0-9])"
+            r"(?![0-9A-Za-z_]|[./-][0-9])"
         ),
         check=phone,
         why=(

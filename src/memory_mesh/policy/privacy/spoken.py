@@ -20,7 +20,6 @@ OF = (
     r"|в|із)"
 )
 _BARE = r"[^\s\"'`,;|<>]{4,128}"
-_FIRST = re.compile(rf"[\"'`]?(?P<value>{_BARE})")
 _TRAILING = ".,:;!?)]}*"
 _NAME = r"[A-Za-z_][\w.@+\\-]{0,63}"
 _COLONS = 2  # as many are in a line of /etc/passwd

@@ -4,7 +4,7 @@ from memory_mesh.policy.privacy.cards import CARDS
 from memory_mesh.policy.privacy.commands import COMMAND_LINES
 from memory_mesh.policy.privacy.cookies import COOKIES
 from memory_mesh.policy.privacy.identities import IDENTITIES
-from memory_mesh.policy.privacy.issuers import ISSUERS, PRIVATE_KEYS
+from memory_mesh.policy.privacy.issuers import HEX_KEYS, ISSUERS, PRIVATE_KEYS
 from memory_mesh.policy.privacy.logins import LOGINS, URL_LOGINS
 from memory_mesh.policy.privacy.personal import PERSONAL
 from memory_mesh.policy.privacy.phones import PHONES, national
@@ -20,6 +20,7 @@ RULES: tuple[Rule, ...] = (
     *LOGINS,
     *COOKIES,
     *SPOKEN,
+    *HEX_KEYS,
     *PERSONAL,
     *CARDS,
     *IDENTITIES,

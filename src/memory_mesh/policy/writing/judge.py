@@ -34,7 +34,7 @@ from memory_mesh.model import (
 )
 from memory_mesh.policy import audience
 from memory_mesh.policy.writing import recited
-from memory_mesh.policy.writing.limits import MEMORY_CHARS
+from memory_mesh.policy.writing.limits import unfit
 from memory_mesh.policy.writing.trust import (
     authority,
     dominates,
@@ -50,12 +50,8 @@ def judge(draft: Draft, wording: Wording, standing: Standing) -> Verdict:
         if (seen.hash, seen.memory.scope) != (wording.hash, draft.scope):
             raise IdempotencyConflict
         return Repeat(seen)
-    if not draft.text.strip():
-        return Refuse("the text is empty")
-    if len(draft.text) > MEMORY_CHARS:
-        return Refuse(
-            f"the text has {len(draft.text)} characters; the limit is {MEMORY_CHARS}: split it"
-        )
+    if fault := unfit(draft.text):
+        return Refuse(fault)
     known = _known(draft, wording, standing)
     if known is not None:
         return known

@@ -37,3 +37,11 @@ LONGEST = {  # characters of a text by the name of its argument; any other has T
     ),
     NAME_CHARS,
 )  # fmt: skip
+
+
+def unfit(text: str) -> str | None:
+    """Returns why a text can be no memory: it is empty or too long."""
+    if not text.strip():
+        return "the text is empty"
+    long = f"the text has {len(text)} characters; the limit is {MEMORY_CHARS}: split it"
+    return long if len(text) > MEMORY_CHARS else None

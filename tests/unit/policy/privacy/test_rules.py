@@ -3,6 +3,7 @@
 import pytest
 
 from memory_mesh.policy.privacy import RULES, Redactor
+from tests.corpora.numbers import beside_secrets, harmless
 from tests.corpora.pii import negatives, positives
 from tests.effort import effort
 from tests.unit.policy.privacy.hostile import TEXTS
@@ -199,3 +200,54 @@ def test_no_text_keeps_a_pattern_busy(name):
     REDACTOR.text("a@b.de +44 20 7946 0958 password=hunter22")
     # A pattern that grows with the square takes minutes.
     assert effort(lambda: REDACTOR.text(TEXTS[name])) < 1500
+
+
+@pytest.mark.parametrize("half", ["dev", "held_out"])
+def test_no_secret_survives_beside_another_number(half):
+    texts = beside_secrets(half)
+    assert len(texts) == 120
+    assert [text for text, secret in texts if secret in REDACTOR.text(text)] == []
+
+
+@pytest.mark.parametrize(("half", "most"), [("dev", 1), ("held_out", 0)])
+def test_of_the_harmless_numbers_no_more_change_than_was_published(half, most):
+    texts = harmless(half)
+    assert len(texts) == 120
+    changed = [text for text in texts if REDACTOR.text(text) != text]
+    assert len(changed) <= most, changed  # docs/privacy.md states the one
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "+2026-11-18 10:30:00 INFO started",
+        "ports 5432 5433 6379 8080 8443 4111",
+        "buffers of 128 512 256 1024 2048 bytes",
+        "signed with my private key, tx hash 0x" + "4c08ab19" * 8,
+        "the public key 0x" + "4c08ab19" * 8,
+        "+1 234 567 890 rows since May",
+    ],
+)
+def test_a_row_of_numbers_a_line_of_a_diff_and_a_hash_stay(text):
+    assert REDACTOR.text(text) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "secret"),
+    [
+        ("item 3 4111111111111111 paid", "4111111111111111"),
+        ("paid with 4111111111111111 3 times", "4111111111111111"),
+        ("4111 1111 1111 1111 5555 5555 5555 4444", "5555 5555"),
+        ("3-4111 1111 1111 1111-4", "4111 1111"),
+        ("7,4111111111111111,19.99", "4111111111111111"),
+        ("room 4 +44 20 7946 0958", "7946"),
+        ("+44 20 7946 0958-5", "0958"),
+        ("option 2 (415) 555-2671", "555-2671"),
+        ("3 1-415-555-2671 4", "555-2671"),
+        ("room 4 0044 20 7946 0958", "7946"),
+        ("private key 0x" + "4c08ab19" * 8, "4c08ab19"),
+        ("4c08ab19" * 8 + " is my private key", "4c08ab19"),
+    ],
+)
+def test_a_secret_goes_whatever_number_stands_beside_it(text, secret):
+    assert secret not in REDACTOR.text(text)

@@ -7,6 +7,7 @@ head file, as each new connection is.
 
 import os
 import sqlite3
+import stat
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -17,7 +18,7 @@ from memory_mesh.engines.ledgers.sqlite.faults import PRIMARY
 from memory_mesh.engines.ledgers.sqlite.keeping import head_file
 from memory_mesh.engines.ledgers.sqlite.keeping.head_file import Mark
 from memory_mesh.engines.ledgers.sqlite.opening import Connection, await_log, connect, patiently
-from memory_mesh.errors import StoreIsBusy, StoreWasReplaced
+from memory_mesh.errors import StoreIsBusy, StoreIsDamaged, StoreWasReplaced
 from memory_mesh.process import forks
 from memory_mesh.process.locks import FairLock
 from memory_mesh.typed import TypeAlias
@@ -72,6 +73,8 @@ class NamespaceFile:
             namespace_places.refuse_twin(self.path, self._twin)
             self._twin = None
         found = _stat(self.path)
+        if found is not None and not stat.S_ISREG(found.st_mode):
+            raise StoreIsDamaged(namespace_places.no_file(self.path))
         if found is None or not found.st_size:
             mark = head_file.read(self.path)
             found = _stat(self.path)  # again: others may have made the database and then its line

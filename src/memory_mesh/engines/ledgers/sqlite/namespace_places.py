@@ -75,6 +75,11 @@ def refuse_twin(database: Path, other: Path) -> None:
         )
 
 
+def no_file(database: Path) -> str:
+    """What is wrong with a folder, a pipe or a device in the place of a database."""
+    return f"{database} is no file, so no namespace: move it out of the store"
+
+
 def new_place(folder: Path, namespace: str, most: int = FLAT_NAMESPACES) -> Path:
     """Where a namespace that has no database yet is made: in the flat folder until that is full.
 

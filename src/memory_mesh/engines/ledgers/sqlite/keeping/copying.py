@@ -49,10 +49,15 @@ def databases(store: Path) -> dict[str, Path]:
 
 
 def gone(store: Path) -> dict[str, str]:
-    """What is wrong with namespaces that were written to, by their head files, and hold nothing."""
+    """What is wrong with namespaces that were written to and hold nothing, or that are no files."""
     found = sorted(namespace_places.holding(store / "namespaces", head_file.SUFFIX))
     told = ((namespace, missing(database, namespace)) for namespace, database in found)
-    return {namespace: said for namespace, said in told if said is not None}
+    wrong = {namespace: said for namespace, said in told if said is not None}
+    return wrong | {
+        namespace: namespace_places.no_file(path)
+        for namespace, path in databases(store).items()
+        if path.exists() and not path.is_file()
+    }
 
 
 def missing(database: Path, namespace: str) -> str | None:
@@ -137,7 +142,7 @@ def _reading(path: Path) -> sqlite3.Connection:
 
 def _holds_anything(path: Path) -> bool:
     with suppress(FileNotFoundError):
-        return bool(path.stat().st_size)
+        return path.is_file() and bool(path.stat().st_size)
     return False
 
 

@@ -62,6 +62,17 @@ def last_look(path: Path) -> Doomed:
         return Doomed(_identity_of_head(path), frozenset(), None)
 
 
+def mirrored(state: Path) -> tuple[Path, list[Path]] | None:
+    """The folder that the state of a mirror names, and the files in it that people wrote."""
+    try:
+        with closing(_opened(state)) as db:
+            ((folder,),) = db.execute("SELECT value FROM value WHERE name = 'folder'")
+            own = db.execute("SELECT DISTINCT path FROM entry WHERE NOT written ORDER BY path")
+            return Path(folder), [Path(folder, path) for (path,) in own]
+    except (sqlite3.Error, ValueError):
+        return None
+
+
 def remove(paths: list[Path]) -> int:
     """Removes files, on the disk when it returns; returns how many bytes they had."""
     size = 0

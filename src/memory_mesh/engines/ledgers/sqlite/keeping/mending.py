@@ -52,7 +52,6 @@ _AS_LESSON_SAYS = """
         AND (pattern IS NOT said OR rule_confidence IS NOT sure OR severity IS NOT worst)"""
 _OWN = ("number", "memory", "text", "recorded_from", "recorded_until", "seq", "crc", "reasons")
 _REBUILT = json.dumps(["rebuilt by `memory-mesh salvage`"])
-_TOLD = 20  # memories named in one sentence
 
 
 def mend(
