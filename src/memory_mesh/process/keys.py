@@ -263,11 +263,8 @@ def key_folder(environment: Mapping[str, str]) -> Path:
 
 def _identity(folder: Path, *, anew: bool) -> str:
     path = folder / IDENTITY
-    if not anew and not path.exists() and (folder / key_record.FILE).exists():
-        raise StoreError(
-            f"{path} is missing: it names the store's key file. Restore it from a backup of the "
-            "store; if there is none, run: memory-mesh keys replace"
-        )
+    if not anew and not path.exists():
+        _refuse_second(path, folder / key_record.FILE)
     try:
         identity = _identity_text(path).strip()
     except OSError as error:
@@ -279,6 +276,70 @@ def _identity(folder: Path, *, anew: bool) -> str:
     if not identity.isascii() or not identity.isalnum():
         raise StoreError(f"{path} is damaged; restore it from a backup of the store")
     return identity
+
+
+def _refuse_second(path: Path, record: Path) -> None:
+    """Raises StoreError if the store has an identity that is not there: it gets no other one."""
+    if record.exists():
+        what, it = f"{path} is missing: it names the store's key file", "it"
+    else:
+        from memory_mesh.process.under_keys import had_key  # loads `sqlite3`
+
+        if not had_key(path.parent):
+            return
+        what = f"{path} and {record.name} are missing, and the store was written with a key"
+        it = "both"
+    raise StoreError(
+        f"{what}. Restore {it} from a backup of the store; if there is none, run: memory-mesh keys "
+        "replace"
+    )
+
+
+def flaw(folder: Path) -> str | None:
+    """What is wrong with the identity and the key record of a store; None if nothing is.
+
+    It makes no file. A key that is not in this home is no flaw of the store.
+    """
+    if folder.parent.name == SERVERS:
+        return None
+    identity, record = folder / IDENTITY, folder / key_record.FILE
+    try:
+        if not identity.exists():
+            _refuse_second(identity, record)
+            return None
+        own = KeyFile.of(folder)
+        if not (recorded := own.recorded()):
+            return _unrecorded(own, record)
+        if own.path.exists():
+            own.keys()
+        elif (named := _named(own.path.parent, recorded[-1])) is not None:
+            return f"{identity} names another key file than {named}. Write {named.stem} into it"
+    except StoreError as error:
+        return str(error)
+    return None
+
+
+def _unrecorded(own: KeyFile, record: Path) -> str | None:
+    """What is wrong with a record that names no key: nothing if the store has none yet."""
+    from memory_mesh.process.under_keys import had_key
+
+    if not own.path.exists() and not had_key(record.parent):
+        return None
+    return (
+        f"{record} is missing or names no key, so another key would be taken for the store's. "
+        f"Restore it from a backup of the store, or if {own.path} is the right key, run: "
+        "memory-mesh keys"
+    )
+
+
+def _named(keys: Path, recorded: key_record.Recorded) -> Path | None:
+    """The key file that a record was made with; None if it is not in the folder."""
+    for path in keys.glob("*.key"):
+        with suppress(StoreError):
+            file = KeyFile(path)
+            if any(file.is_recorded(key, [recorded]) for key in file.keys()):  # noqa: SIM118
+                return path
+    return None
 
 
 def _identity_text(path: Path) -> str:

@@ -39,6 +39,7 @@ def carry_keys(source: Path, to: Path) -> list[str]:
     if not target.path.exists() and not (to / KEY_RECORD).exists():
         make_folder(target.path.parent)
         write_atomically(target.path, given.path.read_bytes(), private=True)
+        target.keys()  # which records them
         return []
     known = target.keys()
     older = [key for key in given.keys() if key not in known]  # noqa: SIM118  # of a file

@@ -1,0 +1,39 @@
+"""What a namespace holds that only the store's key can be held against: it is counted, not read."""
+
+import sqlite3
+from contextlib import closing, suppress
+from pathlib import Path
+
+from memory_mesh.process import forks
+
+ARCHIVE_KEYS = "archive.keys"  # the state that lists the keys of the store it was exported from
+_PLACEHOLDER = "*[[][A-Z]*_" + "[0-9a-f]" * 12 + "]*"
+
+
+def counts(db: sqlite3.Connection) -> tuple[int, int]:
+    """The tombstones of a namespace, and its texts with a placeholder in them."""
+    (tombstones,) = db.execute("SELECT count(*) FROM tombstone").fetchone()
+    (texts,) = db.execute(
+        "SELECT count(*) FROM text WHERE content GLOB ?", (_PLACEHOLDER,)
+    ).fetchone()
+    return int(tombstones), int(texts)
+
+
+def had_key(folder: Path) -> bool:
+    """Whether the store in a folder was written with a key, by what its namespaces hold.
+
+    What an archive brought was made with the key of another store.
+    """
+    return any(_holds_some(path) for path in sorted((folder / "namespaces").rglob("*.db")))
+
+
+def _holds_some(path: Path) -> bool:
+    address = f"{path.absolute().as_uri()}?mode=ro"
+    with (
+        suppress(sqlite3.Error, UnicodeDecodeError),  # whoever opens it says what it is
+        forks.inside_sqlite(),
+        closing(sqlite3.connect(address, uri=True)) as db,
+    ):
+        brought = db.execute("SELECT 1 FROM state WHERE name = ?", (ARCHIVE_KEYS,)).fetchone()
+        return not brought and any(counts(db))
+    return False
