@@ -19,12 +19,13 @@ from memory_mesh.agents.daemon import place
 from memory_mesh.typed import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
 PROTOCOL = 1
 MAX_BYTES = 8_000_000  # of a request or a reply
 HOST = "claude-code"
 _ANCESTORS = 4
+_COMMAND_BYTES = 4096  # of a command line that are read; a snapshot stands at its beginning
 _PREFIXES = ("MEMORY_MESH_", "XDG_", "LC_")
 _FILES = ("MEMORY_MESH_CONFIG", "MEMORY_MESH_KEY_FILE")
 _FILES_OF_LIBPQ = (
@@ -131,6 +132,24 @@ def ancestors(pid: int | None = None) -> list[int]:
         found.append(above)
         above = _parent(above)
     return found
+
+
+def is_from_shell_tool(environment: "Mapping[str, str]", parents: "Sequence[int]") -> bool:
+    """Whether an event comes from the shell that Claude Code gives its model, not from itself.
+
+    For that shell AI_AGENT ends with `_agent`, for a hook with `_harness`; and that shell begins
+    with a snapshot of the user's. So it is in 2.1.197 and 2.1.326.
+    """
+    shells = environment.get("AI_AGENT", "").endswith("_agent")
+    return shells or any(b"/shell-snapshots/snapshot-" in _command(pid) for pid in parents)
+
+
+def _command(pid: int) -> bytes:
+    try:
+        with open(f"/proc/{pid}/cmdline", "rb") as file:  # noqa: PTH123  # pathlib costs 8 ms
+            return file.read(_COMMAND_BYTES)
+    except OSError:
+        return b""
 
 
 def _parent(pid: int) -> int:
