@@ -2,9 +2,11 @@
 
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
+from memory_mesh.sync import MemoryMesh
 from tests.surface.command import CommandLine
 
 
@@ -24,6 +26,32 @@ def test_a_namespace_goes_to_a_file_and_into_another_store(cli: CommandLine) -> 
     again = cli("import", "--from", "a.tar.gz")
     assert again.code == 1
     assert "--into NAME" in again.err
+
+
+def _sources(cli: CommandLine, store: str) -> set[tuple[str, bool]]:
+    with MemoryMesh(db_dir=cli.home / store, embedder="none") as mesh:
+        return {(memory.source.kind.value, memory.pinned) for memory in mesh.get_all()}
+
+
+def test_an_archive_under_another_key_is_a_documents_word(cli: CommandLine, tmp_path: Path) -> None:
+    stranger = CommandLine(tmp_path / "stranger")
+    stranger.home.mkdir()
+    cli.stored("Ada reads mail at ada@example.org")
+    for one in (cli, stranger):
+        id_ = one.stored("Bob reads mail at bob@example.org")
+        one("pin", "--id", id_)
+        one("export", "--to", str(tmp_path / f"{one.home.name}.tar.gz"))
+    foreign = cli("import", "--from", str(tmp_path / "stranger.tar.gz"), "--db-dir", "foreign")
+    assert foreign.code == 0, foreign.err
+    assert "made under another key" in foreign.err
+    assert _sources(cli, "foreign") == {("document", False)}
+    assert cli("verify", "--db-dir", "foreign").code == 0
+    own = cli("import", "--from", str(tmp_path / f"{cli.home.name}.tar.gz"), "--db-dir", "own")
+    assert "made under another key" not in own.err
+    assert _sources(cli, "own") == {("user_explicit", False), ("user_explicit", True)}
+    agent = replace(cli, variables={"CLAUDECODE": "1"})
+    agent("import", "--from", str(tmp_path / f"{cli.home.name}.tar.gz"), "--db-dir", "agents")
+    assert _sources(cli, "agents") == {("document", False)}
 
 
 @pytest.mark.parametrize("words", [["export"], ["import"], ["move"]])

@@ -39,12 +39,13 @@ class ExportSeals:
             own = KeyFile.of(self._folder)
             self._known = {}
             for path in {own.path, *own.path.parent.glob("*.key")}:
-                for key in _read(path):
+                for key in keys_in(path):
                     self._known.setdefault(key.id, []).append(key.secret)
         return self._known
 
 
-def _read(path: Path) -> list[Key]:
+def keys_in(path: Path) -> list[Key]:
+    """The keys in a file; none if it cannot be trusted."""
     try:
         return KeyFile(path).keys()
     except StoreError:  # a file that others can read, or a damaged one, proves nothing

@@ -6,6 +6,7 @@ from pathlib import Path
 from memory_mesh.process.durable_files import write_atomically
 from memory_mesh.process.keys import IDENTITY, KeyFile, key_folder
 from memory_mesh.process.private import make_folder
+from memory_mesh.process.seals import keys_in
 from memory_mesh.safekeeping.files import KEY_RECORD
 
 
@@ -23,6 +24,12 @@ def key_ids(folder: Path) -> list[str]:
     """The ids of the keys of the store in a folder, the oldest first."""
     found = key_file(folder)
     return [] if found is None else [key.id for key in found.keys()]  # noqa: SIM118  # of a file
+
+
+def users_key_ids() -> set[str]:
+    """The ids of all keys of this user, of whichever store."""
+    files = key_folder(os.environ).glob("*.key")
+    return {key.id for path in files for key in keys_in(path)}
 
 
 def carry_keys(source: Path, to: Path) -> list[str]:

@@ -25,6 +25,14 @@ from memory_mesh.model import Checkpoint, Verification
 from memory_mesh.process.under_keys import ARCHIVE_KEYS
 
 Database = sqlite3.Connection
+_AS_DOCUMENT = (
+    "UPDATE version SET pinned = 0",
+    *(
+        f"UPDATE {table} SET source_kind = 'document', channel = 'import' "  # noqa: S608  # own names
+        "WHERE source_kind NOT IN ('document', 'inference')"
+        for table in ("version", "skill", "proposal")
+    ),
+)
 COPIED_FROM = "copied.from"  # the state that lists the identities of namespaces it was copied from
 OF_MEANING = frozenset({"space", "vector", "skill_vector", "wordless"})
 _NOT_CARRIED = frozenset({
@@ -228,8 +236,13 @@ class NewFile:
             )
             self._db.execute("COMMIT")
 
-    def finish(self, keys: Sequence[str], new_identity: str | None) -> Mark:
-        """Fills what is derived, migrates, and gives the namespace its name; where it stands."""
+    def finish(
+        self, keys: Sequence[str], new_identity: str | None, *, as_document: bool = False
+    ) -> Mark:
+        """Fills what is derived, migrates, and gives the namespace its name; where it stands.
+
+        What comes as a document's word has no source that is trusted more, and nothing pinned.
+        """
         with self._in_rows("what is derived"):
             self._db.execute("BEGIN")
             for statement in _KEYWORDS.split(";"):
@@ -239,6 +252,8 @@ class NewFile:
             self._db.execute("BEGIN")
             audiences.rebuild(self._db)
             marks.rebuild(self._db)
+            for statement in _AS_DOCUMENT if as_document else ():
+                self._db.execute(statement)
             sums.fill(self._db)
             schema.grow(self._db)
             self._rename()
