@@ -252,7 +252,7 @@ def test_a_store_without_a_key_gets_its_first_one_unasked(store: Path) -> None:
     [
         ("identity", None, "identity is missing"),
         ("identity", "?\n", "identity is damaged"),
-        ("identity", "ab" * 16 + "\n", "identity names another key file"),
+        ("identity", "ab" * 16 + "\n", "the store's key is in another file"),
         (key_record.FILE, None, "key-record is missing"),
         (key_record.FILE, "", "key-record is missing"),
         (key_record.FILE, "1f0c9a7e 0123456789abcdef\n", "has other keys"),

@@ -25,7 +25,6 @@ PROTOCOL = 1
 MAX_BYTES = 8_000_000  # of a request or a reply
 HOST = "claude-code"
 _ANCESTORS = 4
-_COMMAND_BYTES = 4096  # of a command line that are read; a snapshot stands at its beginning
 _PREFIXES = ("MEMORY_MESH_", "XDG_", "LC_")
 _FILES = ("MEMORY_MESH_CONFIG", "MEMORY_MESH_KEY_FILE")
 _FILES_OF_LIBPQ = (
@@ -141,23 +140,21 @@ def is_from_shell_tool(environment: "Mapping[str, str]", parents: "Sequence[int]
     with a snapshot of the user's. So it is in 2.1.197 and 2.1.326.
     """
     shells = environment.get("AI_AGENT", "").endswith("_agent")
-    return shells or any(b"/shell-snapshots/snapshot-" in _command(pid) for pid in parents)
-
-
-def _command(pid: int) -> bytes:
-    try:
-        with open(f"/proc/{pid}/cmdline", "rb") as file:  # noqa: PTH123  # pathlib costs 8 ms
-            return file.read(_COMMAND_BYTES)
-    except OSError:
-        return b""
+    return shells or any(b"/shell-snapshots/snapshot-" in _told(pid, "cmdline") for pid in parents)
 
 
 def _parent(pid: int) -> int:
+    rest = _told(pid, "stat").rpartition(b")")[2].split()
+    return int(rest[1]) if len(rest) > 1 else 0
+
+
+def _told(pid: int, what: str) -> bytes:
+    """The beginning of what the system tells of a process; nothing where it does not."""
     try:
-        with open(f"/proc/{pid}/stat", "rb") as file:  # noqa: PTH123  # pathlib costs 8 ms
-            return int(file.read(1024).rpartition(b")")[2].split()[1])
-    except (OSError, ValueError, IndexError):
-        return 0
+        with open(f"/proc/{pid}/{what}", "rb") as file:  # noqa: PTH123  # pathlib costs 8 ms
+            return file.read(4096)
+    except OSError:
+        return b""
 
 
 def _here() -> str:

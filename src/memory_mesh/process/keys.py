@@ -33,6 +33,10 @@ _KEY_BYTES, _ID_BYTES, _PARTS = 32, 4, 3
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 _OTHERS, _OTHERS_WRITE = 0o077, 0o022
 _RESTORE = "restore it from a backup, or if there is none, run: memory-mesh keys replace"
+_UNRECORDED = (
+    "{} is missing or names no key, so another key would be taken for the store's. Restore it from "
+    "a backup of the store, or if {} is the right key, run: memory-mesh keys"
+)
 _PATIENCE = 100  # looks at a file another process is just writing, a hundredth of a second apart
 
 
@@ -108,10 +112,6 @@ class KeyFile:
         except OSError as error:
             path = self._folder / key_record.FILE
             raise _refused(path, error, "mend its rights, or restore it from a backup") from error
-
-    def is_recorded(self, key: Key, recorded: Sequence[key_record.Recorded]) -> bool:
-        """Whether a record names this very key."""
-        return self._line_of(key) in recorded
 
     def rotate(self) -> Key:
         """Adds a new key for new placeholders; old placeholders stay as they are."""
@@ -245,6 +245,20 @@ def key_for(folder: Path, environment: Mapping[str, str] | None = None) -> bytes
     return KeyFile.of(folder, environment).newest.secret
 
 
+def users_key_ids() -> set[str]:
+    """The ids of all keys of this user, of whichever store."""
+    files = key_folder(os.environ).glob("*.key")
+    return {key.id for path in files for key in keys_in(path)}
+
+
+def keys_in(path: Path) -> list[Key]:
+    """The keys in a file; none if others can read it, or it is damaged: then it proves nothing."""
+    try:
+        return KeyFile(path).keys()
+    except StoreError:
+        return []
+
+
 def key_folder(environment: Mapping[str, str]) -> Path:
     """Where keys lie by the platform's convention; never where stores do."""
     if environment.get(KEY_FOLDER):
@@ -264,7 +278,7 @@ def key_folder(environment: Mapping[str, str]) -> Path:
 def _identity(folder: Path, *, anew: bool) -> str:
     path = folder / IDENTITY
     if not anew and not path.exists():
-        _refuse_second(path, folder / key_record.FILE)
+        _refuse_second(folder)
     try:
         identity = _identity_text(path).strip()
     except OSError as error:
@@ -278,20 +292,20 @@ def _identity(folder: Path, *, anew: bool) -> str:
     return identity
 
 
-def _refuse_second(path: Path, record: Path) -> None:
+def _refuse_second(folder: Path) -> None:
     """Raises StoreError if the store has an identity that is not there: it gets no other one."""
-    if record.exists():
-        what, it = f"{path} is missing: it names the store's key file", "it"
-    else:
-        from memory_mesh.process.under_keys import had_key  # loads `sqlite3`
+    what = f"{folder / IDENTITY} is missing: it names the store's key file. Restore it"
+    if not (folder / key_record.FILE).exists():
+        from memory_mesh.engines.ledgers.sqlite.keeping.under_keys import had_key
 
-        if not had_key(path.parent):
+        if not had_key(folder):
             return
-        what = f"{path} and {record.name} are missing, and the store was written with a key"
-        it = "both"
+        what = (
+            f"{folder / IDENTITY} and {key_record.FILE} are missing, and the store was written "
+            "with a key. Restore both"
+        )
     raise StoreError(
-        f"{what}. Restore {it} from a backup of the store; if there is none, run: memory-mesh keys "
-        "replace"
+        f"{what} from a backup of the store; if there is none, run: memory-mesh keys replace"
     )
 
 
@@ -300,45 +314,19 @@ def flaw(folder: Path) -> str | None:
 
     It makes no file. A key that is not in this home is no flaw of the store.
     """
-    if folder.parent.name == SERVERS:
-        return None
-    identity, record = folder / IDENTITY, folder / key_record.FILE
     try:
-        if not identity.exists():
-            _refuse_second(identity, record)
-            return None
+        if folder.parent.name == SERVERS or not (folder / IDENTITY).exists():
+            return None if folder.parent.name == SERVERS else _refuse_second(folder)
         own = KeyFile.of(folder)
-        if not (recorded := own.recorded()):
-            return _unrecorded(own, record)
-        if own.path.exists():
+        recorded = own.recorded()
+        if recorded and not own.path.exists() and recorded[-1].id in users_key_ids():
+            return f"{folder / IDENTITY} names {own.path}, and the store's key is in another file"
+        if own.path.exists() and recorded:
             own.keys()
-        elif (named := _named(own.path.parent, recorded[-1])) is not None:
-            return f"{identity} names another key file than {named}. Write {named.stem} into it"
+        elif own.path.exists():
+            return _UNRECORDED.format(folder / key_record.FILE, own.path)
     except StoreError as error:
         return str(error)
-    return None
-
-
-def _unrecorded(own: KeyFile, record: Path) -> str | None:
-    """What is wrong with a record that names no key: nothing if the store has none yet."""
-    from memory_mesh.process.under_keys import had_key
-
-    if not own.path.exists() and not had_key(record.parent):
-        return None
-    return (
-        f"{record} is missing or names no key, so another key would be taken for the store's. "
-        f"Restore it from a backup of the store, or if {own.path} is the right key, run: "
-        "memory-mesh keys"
-    )
-
-
-def _named(keys: Path, recorded: key_record.Recorded) -> Path | None:
-    """The key file that a record was made with; None if it is not in the folder."""
-    for path in keys.glob("*.key"):
-        with suppress(StoreError):
-            file = KeyFile(path)
-            if any(file.is_recorded(key, [recorded]) for key in file.keys()):  # noqa: SIM118
-                return path
     return None
 
 

@@ -31,6 +31,7 @@ from memory_mesh.model.safekeeping import Exported, Imported
 from memory_mesh.policy.users import shown_namespace
 from memory_mesh.process import moved, private
 from memory_mesh.process.durable_files import sync_folder
+from memory_mesh.process.keys import users_key_ids
 from memory_mesh.process.locks import locked
 from memory_mesh.process.store_urls import is_server, need_folder
 from memory_mesh.safekeeping import erasures, placing
@@ -41,7 +42,7 @@ from memory_mesh.safekeeping.archive_file import (
     sha256_of,
     writing,
 )
-from memory_mesh.safekeeping.key_lines import key_ids, users_key_ids
+from memory_mesh.safekeeping.key_lines import key_ids
 from memory_mesh.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:

@@ -3,11 +3,10 @@
 import os
 from pathlib import Path
 
+from memory_mesh.process import key_record
 from memory_mesh.process.durable_files import write_atomically
 from memory_mesh.process.keys import IDENTITY, KeyFile, key_folder
 from memory_mesh.process.private import make_folder
-from memory_mesh.process.seals import keys_in
-from memory_mesh.safekeeping.files import KEY_RECORD
 
 
 def key_file(folder: Path) -> KeyFile | None:
@@ -26,12 +25,6 @@ def key_ids(folder: Path) -> list[str]:
     return [] if found is None else [key.id for key in found.keys()]  # noqa: SIM118  # of a file
 
 
-def users_key_ids() -> set[str]:
-    """The ids of all keys of this user, of whichever store."""
-    files = key_folder(os.environ).glob("*.key")
-    return {key.id for path in files for key in keys_in(path)}
-
-
 def carry_keys(source: Path, to: Path) -> list[str]:
     """Gives a store the keys of another as older ones; returns what a person should know.
 
@@ -43,7 +36,7 @@ def carry_keys(source: Path, to: Path) -> list[str]:
     target = KeyFile.of(to)
     if target.path == given.path:
         return []
-    if not target.path.exists() and not (to / KEY_RECORD).exists():
+    if not target.path.exists() and not (to / key_record.FILE).exists():
         make_folder(target.path.parent)
         write_atomically(target.path, given.path.read_bytes(), private=True)
         target.keys()  # which records them

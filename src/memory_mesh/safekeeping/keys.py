@@ -5,11 +5,11 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from memory_mesh.engines.ledgers.sqlite.connections import Files, refuse_read_only
-from memory_mesh.engines.ledgers.sqlite.keeping import copying
+from memory_mesh.engines.ledgers.sqlite.keeping import copying, under_keys
 from memory_mesh.errors import InvalidInput, NotFound, StoreError
 from memory_mesh.model.safekeeping import KeyState, ReplacedKey
 from memory_mesh.policy.users import shown_namespace
-from memory_mesh.process import key_record, moved, under_keys
+from memory_mesh.process import key_record, moved
 from memory_mesh.process.keys import IDENTITY, Key, KeyFile
 from memory_mesh.process.stated_keys import FILE, LOST, StatedKeys, need_key, stated_keys
 from memory_mesh.process.store_urls import SERVERS

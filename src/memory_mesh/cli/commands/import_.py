@@ -85,12 +85,9 @@ def _is_documents_word(options: argparse.Namespace, source: Path) -> bool:
     """Whether nobody vouches for who the archive says its memories are from; asks on a terminal."""
     from memory_mesh.safekeeping.archive import is_own
 
-    if agent_variables(os.environ):
-        return True
-    if is_own(source):
-        return False
-    if options.json or sys.stdin is None or not sys.stdin.isatty():
-        return True
+    own = not agent_variables(os.environ) and is_own(source)
+    if own or options.json or agent_variables(os.environ) or not sys.stdin.isatty():
+        return not own
     print(_ASKED, end="", file=sys.stderr)
     sys.stderr.flush()
     return sys.stdin.readline().strip() != "yes"

@@ -18,9 +18,9 @@ from memory_mesh.engines.ledgers.sql.verify import verify
 from memory_mesh.engines.ledgers.sqlite import schema
 from memory_mesh.engines.ledgers.sqlite.keeping import dumping
 from memory_mesh.engines.ledgers.sqlite.keeping.dumping import COPIED_FROM, Layout, Mark
+from memory_mesh.engines.ledgers.sqlite.keeping.under_keys import KEYS
 from memory_mesh.formats.archive import Value
 from memory_mesh.model import Checkpoint, Verification
-from memory_mesh.process.under_keys import ARCHIVE_KEYS
 
 _PAGE = 1_000  # rows that are read or written at a time
 _DERIVED = ("audience", "metadata_mark")  # tables that an archive does not carry
@@ -61,7 +61,7 @@ class PostgresDump:
                 binary=True,
             )
             for row in found:
-                if table.name == "state" and row[0] == ARCHIVE_KEYS:  # the manifest says it
+                if table.name == "state" and row[0] == KEYS:  # the manifest says it
                     continue
                 yield _unpacked(table, row) if table.name == "block" else row
 
@@ -88,8 +88,8 @@ def mark(db: Connection) -> Mark:
     namespace, identity, seq, position, hashed = db.execute(
         "SELECT namespace, identity, seq, position, head FROM store"
     ).fetchone()
-    known = states.by_name(db, [COPIED_FROM, ARCHIVE_KEYS])
-    earlier, keys = (json.loads(known.get(name, "[]")) for name in (COPIED_FROM, ARCHIVE_KEYS))
+    known = states.by_name(db, [COPIED_FROM, KEYS])
+    earlier, keys = (json.loads(known.get(name, "[]")) for name in (COPIED_FROM, KEYS))
     memories, tombstones = (
         db.execute(f"SELECT count(*) FROM {table}").fetchone()[0]  # noqa: S608  # own names
         for table in ("memory", "tombstone")

@@ -17,12 +17,12 @@ from memory_mesh.engines.ledgers.sql.verify import verify
 from memory_mesh.engines.ledgers.sqlite import audiences, namespace_places, schema
 from memory_mesh.engines.ledgers.sqlite.connections import Files
 from memory_mesh.engines.ledgers.sqlite.faults import translated
+from memory_mesh.engines.ledgers.sqlite.keeping.under_keys import KEYS
 from memory_mesh.engines.ledgers.sqlite.opening import connect, create
 from memory_mesh.errors import InvalidInput, StoreIsDamaged, StoreIsNewer
 from memory_mesh.fastdataclass import dataclass
 from memory_mesh.formats.archive import Table, Value
 from memory_mesh.model import Checkpoint, Verification
-from memory_mesh.process.under_keys import ARCHIVE_KEYS
 
 Database = sqlite3.Connection
 _AS_DOCUMENT = (
@@ -116,8 +116,8 @@ def mark(db: sqlite3.Connection) -> Mark:
     namespace, identity, seq, position, hashed = db.execute(
         "SELECT namespace, identity, seq, position, head FROM store"
     ).fetchone()
-    known = states.by_name(db, [COPIED_FROM, ARCHIVE_KEYS])
-    earlier, keys = (json.loads(known.get(name, "[]")) for name in (COPIED_FROM, ARCHIVE_KEYS))
+    known = states.by_name(db, [COPIED_FROM, KEYS])
+    earlier, keys = (json.loads(known.get(name, "[]")) for name in (COPIED_FROM, KEYS))
     counts = (
         db.execute(f"SELECT count(*) FROM {table}").fetchone()[0]  # noqa: S608  # own names
         for table in ("memory", "tombstone")
@@ -150,7 +150,7 @@ def rows(db: sqlite3.Connection, table: Layout) -> Iterator[Sequence[Value]]:
         f'SELECT {names} FROM "{table.name}" ORDER BY {table.order}'  # noqa: S608  # own names
     )
     if table.name == "state":
-        return (row for row in found if row[0] != ARCHIVE_KEYS)  # the manifest says it
+        return (row for row in found if row[0] != KEYS)  # the manifest says it
     if table.name == "block" and schema.version(db) >= _PACKED_SINCE:
         return _repacked(found, table.columns, packing.unpacked)
     return found
@@ -259,7 +259,7 @@ class NewFile:
             self._rename()
             if new_identity is not None:
                 copied(self._db, new_identity)
-            self._db.execute("INSERT INTO state VALUES (?, ?)", (ARCHIVE_KEYS, json.dumps(keys)))
+            self._db.execute("INSERT INTO state VALUES (?, ?)", (KEYS, json.dumps(keys)))
             self._db.execute("COMMIT")
         return mark(self._db)
 

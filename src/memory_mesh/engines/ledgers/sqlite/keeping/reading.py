@@ -35,10 +35,6 @@ class Remains:
         """Whether the file says where a table begins."""
         return name in self._roots
 
-    def has_damage(self) -> bool:
-        """Whether a tree that was read has a hole."""
-        return any(self.holes.values())
-
     def rows(self, table: Table) -> Iterator[Row | Hole]:
         """The rows that the table's own tree leads to."""
         kind = TABLE if table.rowids else INDEX

@@ -4,9 +4,10 @@ import sqlite3
 from contextlib import closing, suppress
 from pathlib import Path
 
+from memory_mesh.engines.ledgers.sqlite.opening import connect
 from memory_mesh.process import forks
 
-ARCHIVE_KEYS = "archive.keys"  # the state that lists the keys of the store it was exported from
+KEYS = "archive.keys"  # the state that lists the keys of the store it was exported from
 _PLACEHOLDER = "*[[][A-Z]*_" + "[0-9a-f]" * 12 + "]*"
 
 
@@ -24,16 +25,13 @@ def had_key(folder: Path) -> bool:
 
     What an archive brought was made with the key of another store.
     """
-    return any(_holds_some(path) for path in sorted((folder / "namespaces").rglob("*.db")))
-
-
-def _holds_some(path: Path) -> bool:
-    address = f"{path.absolute().as_uri()}?mode=ro"
-    with (
-        suppress(sqlite3.Error, UnicodeDecodeError),  # whoever opens it says what it is
-        forks.inside_sqlite(),
-        closing(sqlite3.connect(address, uri=True)) as db,
-    ):
-        brought = db.execute("SELECT 1 FROM state WHERE name = ?", (ARCHIVE_KEYS,)).fetchone()
-        return not brought and any(counts(db))
+    for path in (folder / "namespaces").rglob("*.db"):
+        with (
+            suppress(sqlite3.Error, UnicodeDecodeError),  # whoever opens it says what it is
+            forks.inside_sqlite(),
+            closing(connect(path, "mode=ro")) as db,
+        ):
+            brought = db.execute("SELECT 1 FROM state WHERE name = ?", (KEYS,)).fetchone()
+            if not brought and any(counts(db)):
+                return True
     return False
