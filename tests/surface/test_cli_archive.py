@@ -1,6 +1,9 @@
 """`export`, `import` and `move` as a user runs them."""
 
 import json
+import os
+import pty
+import subprocess
 from dataclasses import replace
 from pathlib import Path
 
@@ -52,6 +55,26 @@ def test_an_archive_under_another_key_is_a_documents_word(cli: CommandLine, tmp_
     agent = replace(cli, variables={"CLAUDECODE": "1"})
     agent("import", "--from", str(tmp_path / f"{cli.home.name}.tar.gz"), "--db-dir", "agents")
     assert _sources(cli, "agents") == {("document", False)}
+
+
+@pytest.mark.parametrize(
+    ("typed", "kind"), [(b"yes\n", "user_explicit"), (b"\n", "document"), (b"no\n", "document")]
+)
+def test_at_a_terminal_the_user_says_whose_word_an_archive_is(
+    cli: CommandLine, typed: bytes, kind: str
+) -> None:
+    cli.stored("the door is red")  # under no key, so it may be anybody's
+    cli("export", "--to", "a.tar.gz")
+    terminal, keyboard = pty.openpty()
+    os.write(terminal, typed)
+    words = [*cli.start, "import", "--from", "a.tar.gz", "--db-dir", "other"]
+    done = subprocess.run(
+        words, stdin=keyboard, capture_output=True, env=cli.environment, cwd=cli.home, check=True
+    )
+    assert b"type yes: " in done.stderr
+    assert _sources(cli, "other") == {(kind, False)}
+    os.close(terminal)
+    os.close(keyboard)
 
 
 @pytest.mark.parametrize("words", [["export"], ["import"], ["move"]])

@@ -139,8 +139,11 @@ def is_from_shell_tool(environment: "Mapping[str, str]", parents: "Sequence[int]
     For that shell AI_AGENT ends with `_agent`, for a hook with `_harness`; and that shell begins
     with a snapshot of the user's. So it is in 2.1.197 and 2.1.326.
     """
-    shells = environment.get("AI_AGENT", "").endswith("_agent")
-    return shells or any(b"/shell-snapshots/snapshot-" in _told(pid, "cmdline") for pid in parents)
+    name, _, kind = environment.get("AI_AGENT", "").rpartition("_")
+    is_shells = name.startswith("claude-code") and kind == "agent"
+    return is_shells or any(
+        b"/shell-snapshots/snapshot-" in _told(pid, "cmdline") for pid in parents
+    )
 
 
 def _parent(pid: int) -> int:

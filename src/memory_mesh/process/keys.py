@@ -314,9 +314,12 @@ def flaw(folder: Path) -> str | None:
 
     It makes no file. A key that is not in this home is no flaw of the store.
     """
+    if folder.parent.name == SERVERS:
+        return None
     try:
-        if folder.parent.name == SERVERS or not (folder / IDENTITY).exists():
-            return None if folder.parent.name == SERVERS else _refuse_second(folder)
+        if not (folder / IDENTITY).exists():
+            _refuse_second(folder)
+            return None
         own = KeyFile.of(folder)
         recorded = own.recorded()
         if recorded and not own.path.exists() and recorded[-1].id in users_key_ids():
