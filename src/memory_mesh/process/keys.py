@@ -296,9 +296,7 @@ def _refuse_second(folder: Path) -> None:
     """Raises StoreError if the store has an identity that is not there: it gets no other one."""
     what = f"{folder / IDENTITY} is missing: it names the store's key file. Restore it"
     if not (folder / key_record.FILE).exists():
-        from memory_mesh.engines.ledgers.sqlite.keeping.under_keys import had_key
-
-        if not had_key(folder):
+        if not _had_key(folder):
             return
         what = (
             f"{folder / IDENTITY} and {key_record.FILE} are missing, and the store was written "
@@ -307,6 +305,12 @@ def _refuse_second(folder: Path) -> None:
     raise StoreError(
         f"{what} from a backup of the store; if there is none, run: memory-mesh keys replace"
     )
+
+
+def _had_key(folder: Path) -> bool:
+    from memory_mesh.engines.ledgers.sqlite.keeping.under_keys import had_key  # loads `sqlite3`
+
+    return had_key(folder)
 
 
 def flaw(folder: Path) -> str | None:
@@ -326,7 +330,7 @@ def flaw(folder: Path) -> str | None:
             return f"{folder / IDENTITY} names {own.path}, and the store's key is in another file"
         if own.path.exists() and recorded:
             own.keys()
-        elif own.path.exists():
+        elif not recorded and _had_key(folder):  # else its first use may have been killed
             return _UNRECORDED.format(folder / key_record.FILE, own.path)
     except StoreError as error:
         return str(error)
