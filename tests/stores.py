@@ -6,6 +6,7 @@ from contextlib import closing
 from pathlib import Path
 
 from memory_mesh.engines.ledgers.sqlite import schema
+from memory_mesh.engines.ledgers.sqlite.keeping import head_file
 
 STORES = Path(__file__).parent / "fixtures" / "stores"
 NAMES = tuple(sorted(path.name.removesuffix(".db.gz") for path in STORES.glob("*.db.gz")))
@@ -28,6 +29,9 @@ def unpacked(name: str, folder: Path) -> Path:
     path = folder / "namespaces" / "default.db"
     path.parent.mkdir(parents=True)
     path.write_bytes(gzip.decompress((STORES / f"{name}.db.gz").read_bytes()))
+    with closing(sqlite3.connect(path)) as db:
+        if schema.version(db) >= schema.NEWEST:  # earlier ones get it when they are migrated
+            head_file.write(path, head_file.stands(db))
     return path
 
 

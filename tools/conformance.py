@@ -8,7 +8,7 @@ A row is **shown** by tests marked `@pytest.mark.req("R-000-002")`, found by rea
 not by running them; a test that is skipped or expected to fail shows nothing. A row of the kind
 "open question" asks instead of requiring: with such a test it is **answered**, and counted apart. A
 row is **overruled** when `docs/spec/overruled.toml` names it with a decision record, else **open**
-with the reason that `docs/spec/open.toml` gives.
+with the reason that `docs/spec/open.toml` gives. That file names no other row.
 """
 
 import argparse
@@ -233,7 +233,11 @@ def find_faults(evidence: Evidence, root: Path) -> list[str]:
             faults.append(f"{OVERRULED}: there is no requirement {row}")
         if not (root / overruling.record).is_file():
             faults.append(f"{OVERRULED}: {row} has no decision record at {overruling.record}")
-    return faults
+    return faults + [
+        f"{OPEN}: {row} is not open: a test shows it, or a decision overrules it. Take it out"
+        for row in evidence.reasons
+        if row in evidence.shown or row in evidence.overruled
+    ]
 
 
 def find_losses(evidence: Evidence, before: str, *, given_up: Sequence[str] = ()) -> list[str]:

@@ -13,6 +13,7 @@ import pytest
 
 from memory_mesh import safekeeping
 from memory_mesh.engines.ledgers.sqlite.keeping import head_file
+from memory_mesh.engines.ledgers.sqlite.namespace_file import NamespaceFile
 from memory_mesh.errors import StoreIsDamaged, StoreWasReplaced, WritesAreMissing
 from memory_mesh.sync import MemoryMesh
 
@@ -154,6 +155,44 @@ def test_an_older_copy_is_refused(tmp_path):
     stored(tmp_path, texts=5)
     database(tmp_path).write_bytes(older)
     assert "ends at seq" in refused(tmp_path)
+
+
+@pytest.mark.parametrize("texts", [1, 3])
+@pytest.mark.parametrize("write", [False, True])
+def test_an_older_copy_without_a_head_file_is_a_finding_until_repair(tmp_path, texts, write):
+    stored(tmp_path, texts)
+    older = database(tmp_path).read_bytes()
+    stored(tmp_path, texts=5)
+    database(tmp_path).write_bytes(older)
+    head_file.path_of(database(tmp_path)).unlink()
+    with opened(tmp_path) as mesh:
+        if write:  # which is no sign that nothing was lost
+            mesh.add("Deploys run on Fridays")
+        (finding,) = mesh.verify().findings
+        assert finding.check == "missing head file"
+        assert "default.head is missing" in finding.detail
+        assert "memory-mesh repair" in finding.detail
+    assert "the head file was written anew" in safekeeping.repair(tmp_path, "default").done
+    with opened(tmp_path) as mesh:
+        assert mesh.verify().ok
+
+
+def test_the_head_file_of_a_new_namespace_is_there_before_its_first_commit(tmp_path, monkeypatch):
+    acknowledge = NamespaceFile.acknowledge
+
+    def kill(file: NamespaceFile, mark: head_file.Mark) -> None:
+        if mark.seq:
+            raise KeyboardInterrupt
+        acknowledge(file, mark)
+
+    with opened(tmp_path) as mesh:
+        monkeypatch.setattr(NamespaceFile, "acknowledge", kill)
+        with pytest.raises(KeyboardInterrupt):
+            mesh.add("committed, and not acknowledged")
+    monkeypatch.undo()
+    with opened(tmp_path) as mesh:
+        assert len(mesh.get_all()) == 1
+        assert mesh.verify().ok
 
 
 def test_a_copy_that_went_its_own_way_is_refused(tmp_path):

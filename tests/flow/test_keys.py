@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from memory_mesh import safekeeping
 from memory_mesh.errors import InvalidInput, StoreError, WrongKey
 from memory_mesh.model import Outcome
 from memory_mesh.process import key_record
@@ -216,6 +217,59 @@ def test_a_store_that_lost_its_identity_says_so_and_gets_no_new_one(store: Path)
     with pytest.raises(StoreError, match=r"identity is missing.*backup"):
         key_for(store)
     assert not (store / "identity").exists()
+
+
+def test_a_store_that_lost_identity_and_record_gets_no_new_key_unasked(
+    store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with reopened(store) as mesh:
+        mesh.add(RUMOUR)
+    for name in ("identity", key_record.FILE):
+        (store / name).unlink()
+    with reopened(store) as mesh:
+        with pytest.raises(StoreError, match=r"are missing.*backup.*memory-mesh keys replace"):
+            mesh.add("Bob is bob@example.org")
+        assert mesh.add("The deploy key is in the safe.").outcome is Outcome.STORED
+        (finding,) = mesh.verify().findings
+    assert (finding.check, "are missing" in finding.detail) == ("key", True)
+    assert not (store / "identity").exists()
+    safekeeping.replace_key(store)
+    with reopened(store) as mesh:
+        assert mesh.add("Bob is bob@example.org").outcome is Outcome.STORED
+        assert mesh.verify().ok
+
+
+def test_a_store_without_a_key_gets_its_first_one_unasked(store: Path) -> None:
+    with reopened(store) as mesh:
+        mesh.add("The deploy key is in the safe.")
+        assert mesh.verify().ok
+        mesh.add(RUMOUR)
+        assert mesh.verify().ok
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        ("identity", None, "identity is missing"),
+        ("identity", "?\n", "identity is damaged"),
+        ("identity", "ab" * 16 + "\n", "the store's key is in another file"),
+        (key_record.FILE, None, "key-record is missing"),
+        (key_record.FILE, "", "key-record is missing"),
+        (key_record.FILE, "1f0c9a7e 0123456789abcdef\n", "has other keys"),
+    ],
+)
+def test_verify_holds_identity_and_record_against_the_key(
+    store: Path, name: str, text: str | None, said: str
+) -> None:
+    with reopened(store) as mesh:
+        mesh.add(RUMOUR)
+    (store / name).unlink()
+    if text is not None:
+        (store / name).write_text(text)
+    with reopened(store) as mesh:
+        (finding,) = mesh.verify().findings
+    assert (finding.check, said in finding.detail) == ("key", True), finding
+    assert (store / name).exists() is (text is not None)  # verify mends nothing
 
 
 # --- a lost key -----------------------------------------------------------------------------------

@@ -274,17 +274,21 @@ def test_common_words_do_not_hide_a_rare_one(mesh):
 
 @pytest.mark.req("R-000-127")
 def test_results_are_formatted_for_a_prompt(mesh):
-    stored = mesh.add("tea is hot", {"type": "fact", "source": "me"})
-    hits = [Hit(mesh.get(stored.id), 0.876, {})]
+    stored = mesh.add("tea is hot", {"type": "fact", "source": "me"}, importance=0.9)
+    plain = mesh.add("milk is cold")
+    hits = [Hit(mesh.get(one.id), 0.876, {}) for one in (stored, plain)]
     assert mesh.format_results(hits) == (
         "[ATTENTION DIRECTIVE]\n"
         "- ALIGN attention to entries with [IMPORTANCE >= 0.8]\n"
         "- TREAT entries with [IMPORTANCE <= 0.4] as auxiliary\n"
         "\n"
         "[MEMORY CONTEXT]\n"
-        f"--- MEMORY 1: {stored.id} [IMPORTANCE: 0.88] ---\n"
+        f"--- MEMORY 1: {stored.id} [IMPORTANCE: 0.90] ---\n"
         "Type: fact | Source: me (trust: inference)\n"
-        "tea is hot"
+        "tea is hot\n"
+        f"--- MEMORY 2: {plain.id} [IMPORTANCE: 0.50] ---\n"
+        "Type: global | Source: unknown (trust: user_implicit)\n"
+        "milk is cold"
     )
 
 

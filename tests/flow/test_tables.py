@@ -326,6 +326,7 @@ def test_blocks_are_handed_out_as_the_five_operations_in_a_chain_of_their_own(tm
     for row in rows:
         assert row["block_hash"] == hashlib.sha256(row["yamo_text"].encode()).hexdigest()
         assert yamo.render(yamo.parse(row["yamo_text"])) == row["yamo_text"]
+        assert ("stored in LanceDB" in row["yamo_text"]) == ("memory_retained" in row["yamo_text"])
     assert json.loads(chained[1]["metadata"])["operation_type"] == "change"
 
 

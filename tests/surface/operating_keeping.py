@@ -50,6 +50,31 @@ def identity_gone(cli: CommandLine) -> str:
     return sealed(cli)
 
 
+def identity_and_record_gone(cli: CommandLine) -> str:
+    key(cli)
+    for name in ("identity", "key-record"):
+        (cli.store / name).unlink()
+    return sealed(cli)
+
+
+def key_record_gone(cli: CommandLine) -> str:
+    key(cli)
+    (cli.store / "key-record").unlink()
+    return cli("verify").out
+
+
+def identity_of_another(cli: CommandLine) -> str:
+    key(cli)
+    (cli.store / "identity").write_text("ab" * 16 + "\n")
+    return cli("verify").out
+
+
+def head_file_gone(cli: CommandLine) -> str:
+    cli.stored(TEXT)
+    database(cli).with_suffix(".head").unlink()
+    return cli("verify").out
+
+
 def key_is_there(cli: CommandLine) -> str:
     key(cli)
     return failed(cli("keys", "replace"))

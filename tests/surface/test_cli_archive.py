@@ -1,10 +1,15 @@
 """`export`, `import` and `move` as a user runs them."""
 
 import json
+import os
+import pty
+import subprocess
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
+from memory_mesh.sync import MemoryMesh
 from tests.surface.command import CommandLine
 
 
@@ -24,6 +29,52 @@ def test_a_namespace_goes_to_a_file_and_into_another_store(cli: CommandLine) -> 
     again = cli("import", "--from", "a.tar.gz")
     assert again.code == 1
     assert "--into NAME" in again.err
+
+
+def _sources(cli: CommandLine, store: str) -> set[tuple[str, bool]]:
+    with MemoryMesh(db_dir=cli.home / store, embedder="none") as mesh:
+        return {(memory.source.kind.value, memory.pinned) for memory in mesh.get_all()}
+
+
+def test_an_archive_under_another_key_is_a_documents_word(cli: CommandLine, tmp_path: Path) -> None:
+    stranger = CommandLine(tmp_path / "stranger")
+    stranger.home.mkdir()
+    cli.stored("Ada reads mail at ada@example.org")
+    for one in (cli, stranger):
+        id_ = one.stored("Bob reads mail at bob@example.org")
+        one("pin", "--id", id_)
+        one("export", "--to", str(tmp_path / f"{one.home.name}.tar.gz"))
+    foreign = cli("import", "--from", str(tmp_path / "stranger.tar.gz"), "--db-dir", "foreign")
+    assert foreign.code == 0, foreign.err
+    assert "made under another key" in foreign.err
+    assert _sources(cli, "foreign") == {("document", False)}
+    assert cli("verify", "--db-dir", "foreign").code == 0
+    own = cli("import", "--from", str(tmp_path / f"{cli.home.name}.tar.gz"), "--db-dir", "own")
+    assert "made under another key" not in own.err
+    assert _sources(cli, "own") == {("user_explicit", False), ("user_explicit", True)}
+    agent = replace(cli, variables={"CLAUDECODE": "1"})
+    agent("import", "--from", str(tmp_path / f"{cli.home.name}.tar.gz"), "--db-dir", "agents")
+    assert _sources(cli, "agents") == {("document", False)}
+
+
+@pytest.mark.parametrize(
+    ("typed", "kind"), [(b"yes\n", "user_explicit"), (b"\n", "document"), (b"no\n", "document")]
+)
+def test_at_a_terminal_the_user_says_whose_word_an_archive_is(
+    cli: CommandLine, typed: bytes, kind: str
+) -> None:
+    cli.stored("the door is red")  # under no key, so it may be anybody's
+    cli("export", "--to", "a.tar.gz")
+    terminal, keyboard = pty.openpty()
+    os.write(terminal, typed)
+    words = [*cli.start, "import", "--from", "a.tar.gz", "--db-dir", "other"]
+    done = subprocess.run(
+        words, stdin=keyboard, capture_output=True, env=cli.environment, cwd=cli.home, check=True
+    )
+    assert b"type yes: " in done.stderr
+    assert _sources(cli, "other") == {(kind, False)}
+    os.close(terminal)
+    os.close(keyboard)
 
 
 @pytest.mark.parametrize("words", [["export"], ["import"], ["move"]])

@@ -82,6 +82,24 @@ def test_what_an_agent_wrote_is_marked_and_taken_as_inference(cli, project):
     assert cli("mirror", "mark", "nowhere.md", cwd=project).code == 1
 
 
+def test_what_a_mirror_run_in_an_agents_shell_reads_is_the_agents_word(cli):
+    place = cli.home / "plain"
+    place.mkdir()
+    agent = replace(cli, variables={"CLAUDECODE": "1"})
+    id_ = cli("store", "--content", "The sale is on Monday.", cwd=place).out.split()[-1]
+    agent("mirror", "init", "notes", cwd=place)
+    (path,) = (place / "notes").glob("*.md")
+    path.write_text(path.read_text().replace("Monday", "Friday"))
+    (place / "notes" / "port.md").write_text(NOTE)
+    assert "waits for review" in agent("mirror", "notes", cwd=place).out
+    found = json.loads(cli("list", "--json", cwd=place).out)["items"]
+    said = {memory["content"]: memory["channel"] for memory in found}
+    assert said == {"The sale is on Monday.": "cli", "The port is 8080.": "assistant"}
+    path.unlink()
+    agent("mirror", "notes", cwd=place)
+    assert id_ in cli("list", cwd=place).out
+
+
 def test_a_configured_folder_is_written_through(cli, project):
     own = replace(cli, variables={"MEMORY_MESH_MIRROR_DIR": ".rawko/memories"})
     own("mirror", "init", cwd=project)

@@ -19,7 +19,7 @@ from memory_mesh.agents.daemon import place
 from memory_mesh.typed import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
 PROTOCOL = 1
 MAX_BYTES = 8_000_000  # of a request or a reply
@@ -133,12 +133,31 @@ def ancestors(pid: int | None = None) -> list[int]:
     return found
 
 
+def is_from_shell_tool(environment: "Mapping[str, str]", parents: "Sequence[int]") -> bool:
+    """Whether an event comes from the shell that Claude Code gives its model, not from itself.
+
+    For that shell AI_AGENT ends with `_agent`, for a hook with `_harness`; and that shell begins
+    with a snapshot of the user's. So it is in 2.1.197 and 2.1.326.
+    """
+    name, _, kind = environment.get("AI_AGENT", "").rpartition("_")
+    is_shells = name.startswith("claude-code") and kind == "agent"
+    return is_shells or any(
+        b"/shell-snapshots/snapshot-" in _told(pid, "cmdline") for pid in parents
+    )
+
+
 def _parent(pid: int) -> int:
+    rest = _told(pid, "stat").rpartition(b")")[2].split()
+    return int(rest[1]) if len(rest) > 1 else 0
+
+
+def _told(pid: int, what: str) -> bytes:
+    """The beginning of what the system tells of a process; nothing where it does not."""
     try:
-        with open(f"/proc/{pid}/stat", "rb") as file:  # noqa: PTH123  # pathlib costs 8 ms
-            return int(file.read(1024).rpartition(b")")[2].split()[1])
-    except (OSError, ValueError, IndexError):
-        return 0
+        with open(f"/proc/{pid}/{what}", "rb") as file:  # noqa: PTH123  # pathlib costs 8 ms
+            return file.read(4096)
+    except OSError:
+        return b""
 
 
 def _here() -> str:

@@ -14,6 +14,7 @@ from memory_mesh.formats.imitations import escaped, word
 from memory_mesh.model import Draft, Hit, Json, Kind, Memory
 from memory_mesh.model.record import shown_source, shown_type
 
+_MEDIUM = 0.5  # the importance where none was stated
 _KINDS = frozenset(Kind)
 
 
@@ -60,11 +61,15 @@ def results(hits: Sequence[Hit]) -> str:
     ]
     for number, hit in enumerate(hits, start=1):
         lines += [
-            f"--- MEMORY {number}: {hit.id} [IMPORTANCE: {hit.score:.2f}] ---",
+            f"--- MEMORY {number}: {hit.id} [IMPORTANCE: {_importance(hit.memory):.2f}] ---",
             f"Type: {word(shown_type(hit.memory))} | Source: {_source(hit.memory)}",
             escaped(hit.content, _ours()),
         ]
     return "\n".join(lines)
+
+
+def _importance(memory: Memory) -> float:
+    return _MEDIUM if memory.importance is None else memory.importance
 
 
 def _source(memory: Memory) -> str:

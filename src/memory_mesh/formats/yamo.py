@@ -34,6 +34,8 @@ CHANGES = (
     "refuse",
 )
 HYPOTHESIS = "This memory will be relevant to future queries"
+_OBSERVATION = "Content stored in the ledger of the namespace"
+_RFC = "Content vectorized and stored in LanceDB"  # what the RFC has in its place
 PREVIEW_CHARS = 60
 _INDENT = "  "
 _BODY = "- "  # a constraint without a key
@@ -123,7 +125,7 @@ def retain(
         output=(("memory_stored", memory_id), ("content_preview", preview(content))),
         meta=(
             ("rationale", "Memory persisted for semantic search and retrieval"),
-            ("observation", "Content vectorized and stored in LanceDB"),
+            ("observation", _OBSERVATION),
             ("confidence", "1.0"),
         ),
         log=("memory_retained", "timestamp", when, "id", memory_id, "type", memory_type),
@@ -149,9 +151,14 @@ def retained(
         f"constraints:\n  hypothesis;{_escape(hypothesis)};\npriority: medium;\n"
         f"output:\n  memory_stored;{id_};\n  content_preview;{_escape(preview(content))};\n"
         "meta:\n  rationale;Memory persisted for semantic search and retrieval;\n"
-        "  observation;Content vectorized and stored in LanceDB;\n  confidence;1.0;\n"
+        f"  observation;{_OBSERVATION};\n  confidence;1.0;\n"
         f"log: memory_retained;timestamp;{when};id;{id_};type;{kind};\nhandoff: End;\n"
     )
+
+
+def as_rfc(wire: str) -> str:
+    """A block's text in RFC-0011's own wording, which names the store of the original."""
+    return wire.replace(f"\n  observation;{_OBSERVATION};\n", f"\n  observation;{_RFC};\n", 1)
 
 
 def recall(

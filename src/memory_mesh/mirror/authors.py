@@ -2,7 +2,8 @@
 
 What the user edits by hand or commits in this clone is the user's. What came by clone, fetch, merge
 or checkout is a document's, as is everything that cannot be told. What an agent's edit tool wrote,
-and marked, is the agent's. SECURITY.md says what cannot be told apart.
+and marked, is the agent's, and so is what would be the user's where an agent's shell runs the
+mirror. SECURITY.md says what cannot be told apart.
 
 No git runs until there is a question. Then each clone takes at most five processes of it, whatever
 the number of files: two that answer for single files; two where a commit has to be judged, for the
@@ -22,6 +23,7 @@ from memory_mesh.mirror.lowering import lowered_by
 from memory_mesh.mirror.marks import Marks
 from memory_mesh.mirror.origin import Author, Verdict
 from memory_mesh.ports import Clock
+from memory_mesh.process.agent_shell import agent_variables
 from memory_mesh.typed import Self
 
 __all__ = ["Author", "Authors", "Verdict"]
@@ -33,6 +35,7 @@ class Authors:
     """Answers for the files of one folder during one run; paths are relative to the folder."""
 
     def __init__(self, folder: Path, state_dir: Path, *, clock: Clock | None = None) -> None:
+        self._is_agents = bool(agent_variables(os.environ))
         self._folder = Path(os.path.realpath(folder))
         self._state_dir = state_dir
         self._marks = Marks(state_dir, clock=clock)
@@ -74,7 +77,8 @@ class Authors:
         marked = self._marks.written(content)
         if marked is not None:
             return Verdict(Author.AGENT, f"an agent's edit tool wrote it ({marked})")
-        return self._ruled_out(path) or self._judge(path).of(self._in_clone(path), content)
+        found = self._ruled_out(path) or self._judge(path).of(self._in_clone(path), content)
+        return self._as_run(found)
 
     def of_documents(
         self, path: str, content: bytes, split: Callable[[bytes], Sequence[str]]
@@ -85,7 +89,7 @@ class Authors:
         edited the file; one of the user's stays the user's, though git merged others into the file.
         """
         whole, documents = self.of(path, content), split(content)
-        if len(documents) <= 1 or whole is Author.AGENT or self._ruled_out(path):
+        if len(documents) <= 1 or self._is_agents or whole is Author.AGENT or self._ruled_out(path):
             return [whole] * len(documents)
         if whole is Author.USER:
             others = {one for base in self.baselines(path) for one in split(base)}
@@ -103,7 +107,9 @@ class Authors:
         if self._marks.removed(self._folder / path, last_content_hash):
             return Verdict(Author.AGENT, "an agent's edit tool removed it")
         ruled_out = self._ruled_out(path)
-        return ruled_out or self._judge(path).deleted(self._in_clone(path), last_content_hash)
+        return self._as_run(
+            ruled_out or self._judge(path).deleted(self._in_clone(path), last_content_hash)
+        )
 
     def waiting(self, path: str, content: bytes) -> str | None:
         """Returns why a file should be left alone for now: its conflict is not resolved."""
@@ -146,6 +152,12 @@ class Authors:
         trace: TracebackType | None,
     ) -> None:
         self.close()
+
+    def _as_run(self, found: Verdict) -> Verdict:
+        """The answer; in an agent's shell what the user did cannot be told from what it did."""
+        if self._is_agents and found.author is Author.USER:
+            return Verdict(Author.AGENT, "an agent's shell ran the mirror")
+        return found
 
     def _ruled_out(self, path: str) -> Verdict | None:
         """The answer where no clone has to be asked."""

@@ -33,6 +33,10 @@ _KEY_BYTES, _ID_BYTES, _PARTS = 32, 4, 3
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 _OTHERS, _OTHERS_WRITE = 0o077, 0o022
 _RESTORE = "restore it from a backup, or if there is none, run: memory-mesh keys replace"
+_UNRECORDED = (
+    "{} is missing or names no key, so another key would be taken for the store's. Restore it from "
+    "a backup of the store, or if {} is the right key, run: memory-mesh keys"
+)
 _PATIENCE = 100  # looks at a file another process is just writing, a hundredth of a second apart
 
 
@@ -241,6 +245,20 @@ def key_for(folder: Path, environment: Mapping[str, str] | None = None) -> bytes
     return KeyFile.of(folder, environment).newest.secret
 
 
+def users_key_ids() -> set[str]:
+    """The ids of all keys of this user, of whichever store."""
+    files = key_folder(os.environ).glob("*.key")
+    return {key.id for path in files for key in keys_in(path)}
+
+
+def keys_in(path: Path) -> list[Key]:
+    """The keys in a file; none if others can read it, or it is damaged: then it proves nothing."""
+    try:
+        return KeyFile(path).keys()
+    except StoreError:
+        return []
+
+
 def key_folder(environment: Mapping[str, str]) -> Path:
     """Where keys lie by the platform's convention; never where stores do."""
     if environment.get(KEY_FOLDER):
@@ -259,11 +277,8 @@ def key_folder(environment: Mapping[str, str]) -> Path:
 
 def _identity(folder: Path, *, anew: bool) -> str:
     path = folder / IDENTITY
-    if not anew and not path.exists() and (folder / key_record.FILE).exists():
-        raise StoreError(
-            f"{path} is missing: it names the store's key file. Restore it from a backup of the "
-            "store; if there is none, run: memory-mesh keys replace"
-        )
+    if not anew and not path.exists():
+        _refuse_second(folder)
     try:
         identity = _identity_text(path).strip()
     except OSError as error:
@@ -275,6 +290,51 @@ def _identity(folder: Path, *, anew: bool) -> str:
     if not identity.isascii() or not identity.isalnum():
         raise StoreError(f"{path} is damaged; restore it from a backup of the store")
     return identity
+
+
+def _refuse_second(folder: Path) -> None:
+    """Raises StoreError if the store has an identity that is not there: it gets no other one."""
+    what = f"{folder / IDENTITY} is missing: it names the store's key file. Restore it"
+    if not (folder / key_record.FILE).exists():
+        if not _had_key(folder):
+            return
+        what = (
+            f"{folder / IDENTITY} and {key_record.FILE} are missing, and the store was written "
+            "with a key. Restore both"
+        )
+    raise StoreError(
+        f"{what} from a backup of the store; if there is none, run: memory-mesh keys replace"
+    )
+
+
+def _had_key(folder: Path) -> bool:
+    from memory_mesh.engines.ledgers.sqlite.keeping.under_keys import had_key  # loads `sqlite3`
+
+    return had_key(folder)
+
+
+def flaw(folder: Path) -> str | None:
+    """What is wrong with the identity and the key record of a store; None if nothing is.
+
+    It makes no file. A key that is not in this home is no flaw of the store.
+    """
+    if folder.parent.name == SERVERS:
+        return None
+    try:
+        if not (folder / IDENTITY).exists():
+            _refuse_second(folder)
+            return None
+        own = KeyFile.of(folder)
+        recorded = own.recorded()
+        if recorded and not own.path.exists() and recorded[-1].id in users_key_ids():
+            return f"{folder / IDENTITY} names {own.path}, and the store's key is in another file"
+        if own.path.exists() and recorded:
+            own.keys()
+        elif not recorded and _had_key(folder):  # else its first use may have been killed
+            return _UNRECORDED.format(folder / key_record.FILE, own.path)
+    except StoreError as error:
+        return str(error)
+    return None
 
 
 def _identity_text(path: Path) -> str:

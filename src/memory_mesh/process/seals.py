@@ -8,8 +8,7 @@ seal belongs to the user of the store (`for_user`) whose memories were exported.
 import hmac
 from pathlib import Path
 
-from memory_mesh.errors import StoreError
-from memory_mesh.process.keys import Key, KeyFile
+from memory_mesh.process.keys import KeyFile, keys_in
 
 
 class ExportSeals:
@@ -39,16 +38,9 @@ class ExportSeals:
             own = KeyFile.of(self._folder)
             self._known = {}
             for path in {own.path, *own.path.parent.glob("*.key")}:
-                for key in _read(path):
+                for key in keys_in(path):
                     self._known.setdefault(key.id, []).append(key.secret)
         return self._known
-
-
-def _read(path: Path) -> list[Key]:
-    try:
-        return KeyFile(path).keys()
-    except StoreError:  # a file that others can read, or a damaged one, proves nothing
-        return []
 
 
 def _digest(secret: bytes, owner: str, text: str) -> bytes:

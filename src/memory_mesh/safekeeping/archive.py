@@ -31,6 +31,7 @@ from memory_mesh.model.safekeeping import Exported, Imported
 from memory_mesh.policy.users import shown_namespace
 from memory_mesh.process import moved, private
 from memory_mesh.process.durable_files import sync_folder
+from memory_mesh.process.keys import users_key_ids
 from memory_mesh.process.locks import locked
 from memory_mesh.process.store_urls import is_server, need_folder
 from memory_mesh.safekeeping import erasures, placing
@@ -135,17 +136,21 @@ def import_archive(
     *,
     into: str | None = None,
     progress: Progress | None = None,
+    as_document: bool = False,
 ) -> Imported:
     """Brings a namespace from an archive into a store, whole or not at all.
 
     `folder` is that of the store, or the address of its database. The namespace keeps its name
-    unless another is given. One that was written to is never changed.
+    unless another is given. One that was written to is never changed. `as_document` trusts no
+    memory of it more than a document, whoever the archive says that it is from.
     """
     if is_server(fspath(folder)):
         from memory_mesh.safekeeping.server import import_to_server, settings_of
 
         settings = settings_of(fspath(folder))
-        return import_to_server(settings, archive, into=into, progress=progress)
+        return import_to_server(
+            settings, archive, into=into, progress=progress, as_document=as_document
+        )
     store = Path(need_folder(folder))
     moved.refuse_store(store)
     places = store / "namespaces"
@@ -161,7 +166,8 @@ def import_archive(
             named = places / namespace_places.file_name(namespace)
             new = named.with_suffix(f".{os.urandom(6).hex()}{PARTIAL}")
             try:
-                mark = _filled(new, reader, namespace, places, _Told(progress, manifest))
+                tell = _Told(progress, manifest)
+                mark = _filled(new, reader, namespace, places, tell, as_document=as_document)
                 with placing.place_held(places, namespace) as path:
                     _refuse_filled(path, namespace)
                     publish(new, path)
@@ -175,6 +181,13 @@ def import_archive(
         with_vectors=manifest.with_vectors,
         remarks=tuple(remarks(key_ids(store), manifest, mark)),
     )
+
+
+def is_own(archive: str | PathLike[str]) -> bool:
+    """Whether an archive was made under keys of this user; under none, it may be anybody's."""
+    with reading(Path(archive)) as reader:
+        made_under = set(reader.manifest.keys)
+    return bool(made_under) and made_under <= users_key_ids()
 
 
 def publish(new: Path, path: Path) -> None:
@@ -267,7 +280,15 @@ def _refuse_filled(path: Path, namespace: str) -> None:
         )
 
 
-def _filled(new: Path, reader: ArchiveReader, namespace: str, places: Path, tell: "_Told") -> Mark:
+def _filled(
+    new: Path,
+    reader: ArchiveReader,
+    namespace: str,
+    places: Path,
+    tell: "_Told",
+    *,
+    as_document: bool,
+) -> Mark:
     """Makes a file of the archive's rows and verifies it; raises InvalidInput if it is damaged."""
     manifest = reader.manifest
     file = NewFile(new, manifest.schema, namespace)
@@ -276,7 +297,8 @@ def _filled(new: Path, reader: ArchiveReader, namespace: str, places: Path, tell
         for table in manifest.tables:
             lines = reader.lines(table, tell)
             file.fill(table, (row_values(table.columns, line) for line in lines))
-        mark = file.finish(manifest.keys, _own_identity(places, manifest.identities))
+        identity = _own_identity(places, manifest.identities)
+        mark = file.finish(manifest.keys, identity, as_document=as_document)
         stands = (mark.seq, mark.position, mark.hash.hex())
         found = file.flaws(Checkpoint(namespace, mark.position, mark.hash))
         if stands != (manifest.seq, manifest.position, manifest.hash):

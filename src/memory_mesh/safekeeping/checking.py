@@ -11,7 +11,12 @@ from memory_mesh.errors import StoreIsDamaged
 from memory_mesh.process.clock import SystemClock
 from memory_mesh.process.private import make_folder
 
-_NO_DAMAGE = frozenset({"analyzer of the keyword terms"})  # that upkeep has to write anew
+_NO_DAMAGE = frozenset(
+    {
+        "analyzer of the keyword terms",  # that upkeep has to write anew
+        "missing head file",  # that a copy gets in its place
+    }
+)
 _CHECKED = "check"  # the folder of a copy that is migrated to be read
 
 

@@ -7,12 +7,12 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from memory_mesh.errors import InvalidInput, StoreError, StoreIsFull
+from memory_mesh.process import key_record
 from memory_mesh.process.experience_files import ExperienceFiles
 from memory_mesh.process.keys import IDENTITY, KeyFile
 from memory_mesh.process.private import make_file, make_folder
 
-KEY_RECORD = "key-record"
-OWN = (IDENTITY, KEY_RECORD)  # say which store it is, and which keys it was written with
+OWN = (IDENTITY, key_record.FILE)  # say which store it is, and which keys it was written with
 
 
 def identity_of(store: Path) -> str | None:
@@ -31,12 +31,8 @@ def given_identity(store: Path) -> None:
 
 def key_of(store: Path) -> str | None:
     """The id of the key that a store was last written with, if it says so."""
-    try:
-        lines = (store / KEY_RECORD).read_text(encoding="utf-8", errors="replace").split("\n")
-    except FileNotFoundError:
-        return None
-    words = [line.split() for line in lines if line.strip() and not line.startswith("#")]
-    return words[-1][0] if words else None
+    recorded = key_record.read(store)
+    return recorded[-1].id if recorded else None
 
 
 def system_files(store: Path) -> list[Path]:

@@ -3,10 +3,10 @@
 import os
 from pathlib import Path
 
+from memory_mesh.process import key_record
 from memory_mesh.process.durable_files import write_atomically
 from memory_mesh.process.keys import IDENTITY, KeyFile, key_folder
 from memory_mesh.process.private import make_folder
-from memory_mesh.safekeeping.files import KEY_RECORD
 
 
 def key_file(folder: Path) -> KeyFile | None:
@@ -36,9 +36,10 @@ def carry_keys(source: Path, to: Path) -> list[str]:
     target = KeyFile.of(to)
     if target.path == given.path:
         return []
-    if not target.path.exists() and not (to / KEY_RECORD).exists():
+    if not target.path.exists() and not (to / key_record.FILE).exists():
         make_folder(target.path.parent)
         write_atomically(target.path, given.path.read_bytes(), private=True)
+        target.keys()  # which records them
         return []
     known = target.keys()
     older = [key for key in given.keys() if key not in known]  # noqa: SIM118  # of a file

@@ -31,7 +31,7 @@ from memory_mesh.model.safekeeping import Kept, Moved
 from memory_mesh.policy.users import shown_namespace
 from memory_mesh.process import moved
 from memory_mesh.process.durable_files import sync_folder
-from memory_mesh.process.keys import IDENTITY, KEY_FOLDER, key_folder
+from memory_mesh.process.keys import KEY_FOLDER, key_folder
 from memory_mesh.process.locks import locked
 from memory_mesh.process.private import make_folder
 from memory_mesh.process.store_urls import need_folder
@@ -41,7 +41,7 @@ from memory_mesh.safekeeping.checking import findings
 from memory_mesh.safekeeping.key_lines import carry_keys
 
 _STAGE = "move"
-_BESIDE = (IDENTITY, files.KEY_RECORD, erasures.FILE, "mirrors", "system")
+_BESIDE = (*files.OWN, erasures.FILE, "mirrors", "system")
 _NOT_COPIED = re.compile(r".*(\.db|-wal|-shm|\.lock|\.partial|\.import\.lock)")
 _SHOWN = 3  # findings that a message names
 

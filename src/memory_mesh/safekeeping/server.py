@@ -111,6 +111,7 @@ def import_to_server(
     *,
     into: str | None = None,
     progress: Progress | None = None,
+    as_document: bool = False,
 ) -> Imported:
     """Brings a namespace from an archive into a database, whole or not at all."""
     from memory_mesh.engines.ledgers.postgres import copying
@@ -124,7 +125,9 @@ def import_to_server(
                 "this namespace was erased from the store, and stays erased. If it was erased by "
                 "mistake, import the archive into another store: --store URL"
             )
-        done = import_archive(folder, archive, into=into, progress=progress)
+        done = import_archive(
+            folder, archive, into=into, progress=progress, as_document=as_document
+        )
         path = file_copying.place(Path(folder), name)
         with closing(connect(path)) as file, database.writing(name) as db:
             if database.has_identity(manifest.identities[0]):

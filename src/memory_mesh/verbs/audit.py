@@ -5,14 +5,17 @@ from pathlib import Path
 
 from memory_mesh import flows
 from memory_mesh.errors import InvalidInput, NotFound, StoreError
+from memory_mesh.fastdataclass import replace
 from memory_mesh.model import (
     Block,
+    Finding,
     Scope,
     Verification,
 )
 from memory_mesh.policy.arguments import check_limit
 from memory_mesh.policy.users import shown_namespace
 from memory_mesh.policy.writing import audit
+from memory_mesh.process import keys
 from memory_mesh.view import View
 
 
@@ -77,6 +80,9 @@ class AuditVerbs(View):
         parts = self._opened()
         held = None if against is None else _read(against)
         verification = flows.upkeep.verify(parts.ledger, self._config.namespace, held)
+        if (wrong := keys.flaw(self._config.db_dir)) is not None:
+            findings = (*verification.findings, Finding("key", wrong))
+            verification = replace(verification, findings=findings)
         if checkpoint is not None:
             if verification.head is None or not verification.head.position:
                 raise NotFound(

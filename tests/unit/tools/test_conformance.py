@@ -17,7 +17,11 @@ REQUIREMENTS = r"""
 
 OPEN = """
 [[open]]
-rows = "R-001-001..R-001-003"
+rows = "R-001-001"
+reason = "files come later"
+
+[[open]]
+rows = "R-001-003"
 reason = "files come later"
 """
 CASES_IN_A_TABLE = """
@@ -109,6 +113,15 @@ def test_each_row_is_shown_overruled_or_open_with_its_reason(root, run):
     assert "| R-000-003 | A hash covers the text. | overruled | [1](decisions/1.md): no |" in page
     assert "| R-001-001 | A file is Markdown. | open | files come later |" in page
     assert run("--check") == 0
+
+
+@pytest.mark.parametrize("row", ["R-000-002", "R-000-003"])
+def test_a_row_that_is_not_open_has_no_reason_to_be_open(root, run, capsys, row):
+    assert run() == 0
+    entry = f'[[open]]\nrows = "R-000-002..{row}"\nreason = "ids are missing"\n'
+    (root / "docs/spec/open.toml").write_text(OPEN + entry, encoding="utf-8")
+    assert run("--check") == 1
+    assert f"docs/spec/open.toml: {row} is not open" in capsys.readouterr().err
 
 
 def test_questions_of_the_specification_are_counted_apart(root, run, capsys):

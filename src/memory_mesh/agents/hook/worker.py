@@ -72,6 +72,7 @@ class Hook:
         self._turn, self._handed_at = _thread.allocate_lock(), 0.0
         self._asking: Asking | None = None
         self._parents = requests.ancestors(os.getppid())  # the hook itself is gone soon
+        self._is_agents = requests.is_from_shell_tool(os.environ, self._parents)
         self._given: dict[str, Any] = {}
         self._event = self._session = self._cwd = self._store = ""
         self._answer: dict[str, Any] = {}
@@ -166,10 +167,13 @@ class Hook:
         self._answer, self._through = alone.answer(self._stores, request), "process"
 
     def _learn(self) -> None:
-        """Captures, and leaves a line on it: hooks without one mean that capture has stopped."""
+        """Captures, and leaves a line on it: hooks without one mean that capture has stopped.
+
+        Nothing is learned from what the agent itself says to be an event.
+        """
         told: dict[str, Any]
         try:
-            told = {"outcome": DONE, "stored": self._captured()}
+            told = {"outcome": DONE, "stored": 0 if self._is_agents else self._captured()}
         except Exception as error:  # noqa: BLE001  # the surface's last line
             told = {"outcome": FAILED, "reason": type(error).__name__}
         journal.note(self._place(), "capture", **self._facts(), **told)

@@ -1,14 +1,26 @@
 """`memory-mesh import`."""
 
 import argparse
+import os
+import sys
 from pathlib import Path
 
 from memory_mesh.cli import options as cli_options, output, store_folder
 from memory_mesh.cli.advice import completed, option
 from memory_mesh.cli.progress import Counting
+from memory_mesh.fastdataclass import replace
 from memory_mesh.model.safekeeping import Imported
 from memory_mesh.policy.users import check_plain_namespace, shown_namespace, user_of
+from memory_mesh.process.agent_shell import agent_variables
 
+_ASKED = (
+    "The archive was made under another key, or under none, so its memories count as a document's. "
+    "If you trust who it says they are from, type yes: "
+)
+_AS_DOCUMENT = (
+    "the archive was made under another key, or an agent's shell imported it: its memories count "
+    "as a document's, and none is pinned. To take them as it says, import it at a terminal"
+)
 EXAMPLE = "memory-mesh import memories.tar.gz"
 
 
@@ -51,14 +63,31 @@ def run(options: argparse.Namespace) -> int:
 
 def _imported(options: argparse.Namespace, into: str | None) -> Imported:
     config, source = store_folder.config_of(options), Path(options.source).expanduser()
+    as_document = _is_documents_word(options, source)
     counting = Counting("rows")
     if config.store is not None:
         from memory_mesh.safekeeping.server import import_to_server
 
-        done = import_to_server(config, source, into=into, progress=counting)
+        done = import_to_server(
+            config, source, into=into, progress=counting, as_document=as_document
+        )
     else:
         from memory_mesh.safekeeping.archive import import_archive
 
-        done = import_archive(config.db_dir, source, into=into, progress=counting)
+        done = import_archive(
+            config.db_dir, source, into=into, progress=counting, as_document=as_document
+        )
     counting.end()
-    return done
+    return replace(done, remarks=(*done.remarks, _AS_DOCUMENT)) if as_document else done
+
+
+def _is_documents_word(options: argparse.Namespace, source: Path) -> bool:
+    """Whether nobody vouches for who the archive says its memories are from; asks on a terminal."""
+    from memory_mesh.safekeeping.archive import is_own
+
+    own = not agent_variables(os.environ) and is_own(source)
+    if own or options.json or agent_variables(os.environ) or not sys.stdin.isatty():
+        return not own
+    print(_ASKED, end="", file=sys.stderr)
+    sys.stderr.flush()
+    return sys.stdin.readline().strip() != "yes"

@@ -20,6 +20,7 @@ from memory_mesh.compat.rfc11.rows import (
 from memory_mesh.compat.times import millis, moment
 from memory_mesh.errors import InvalidInput
 from memory_mesh.fastdataclass import dataclass
+from memory_mesh.formats import yamo
 from memory_mesh.model import Block, Json, Memory, Operation, Skill, record
 from memory_mesh.model.record import heritage_json
 
@@ -149,7 +150,7 @@ def block_row(block: Block, previous: str | None) -> dict[str, object]:
             "hash": block.hash.hex(),
             "prev_hash": block.prev_hash.hex(),
         }
-    wire = entry.wire or ""
+    wire = yamo.as_rfc(entry.wire or "")
     return {
         "id": entry.id,
         "agent_id": entry.agent,

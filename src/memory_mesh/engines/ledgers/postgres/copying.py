@@ -17,7 +17,8 @@ from memory_mesh.engines.ledgers.sql.engine import LIVE, REST
 from memory_mesh.engines.ledgers.sql.verify import verify
 from memory_mesh.engines.ledgers.sqlite import schema
 from memory_mesh.engines.ledgers.sqlite.keeping import dumping
-from memory_mesh.engines.ledgers.sqlite.keeping.dumping import COPIED_FROM, KEYS, Layout, Mark
+from memory_mesh.engines.ledgers.sqlite.keeping.dumping import COPIED_FROM, Layout, Mark
+from memory_mesh.engines.ledgers.sqlite.keeping.under_keys import KEYS
 from memory_mesh.formats.archive import Value
 from memory_mesh.model import Checkpoint, Verification
 

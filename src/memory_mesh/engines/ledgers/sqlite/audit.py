@@ -31,10 +31,12 @@ class SqliteAudit(SqlRecords):
         except StoreIsDamaged as error:  # nothing of it can be opened
             said = looked_at(str(error), namespace)
             return Verification(namespace, left, (Finding("opening", said),), None)
-        wrong = flaw or head_file.unreadable(self._files.spool(namespace))
+        beside = self._files.spool(namespace)
+        wrong, check = flaw or head_file.unreadable(beside), "head file"
+        if wrong is None and found.head is not None and found.head.seq:
+            wrong, check = head_file.absent(beside, namespace), "missing head file"
         if wrong is not None:
-            findings = (Finding("head file", str(wrong)), *found.findings)
-            found = replace(found, findings=findings)
+            found = replace(found, findings=(Finding(check, str(wrong)), *found.findings))
         checked = {**found.checked, "head file": 1, **left}
         return replace(found, checked=checked)
 

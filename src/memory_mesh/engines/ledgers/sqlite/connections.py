@@ -138,6 +138,8 @@ class Files:
                     file.enlarge(end)
                     with file.connection(end) as db:
                         if db.migrated < schema.NEWEST:
+                            if 0 < schema.version(db) < schema.NEWEST:  # it may have no line yet
+                                head_file.write(file.path, head_file.stood(db))
                             opening.migrate(db, file.path, namespace, end)
                             file.acknowledge(head_file.stands(db))
                         with _committed(db, file, end):
@@ -310,6 +312,8 @@ def _committed(db: Connection, file: NamespaceFile, end: float) -> Iterator[None
     patiently(file.path, lambda: db.execute("BEGIN IMMEDIATE"), end)
     try:
         before, changes = head_file.begun(db), db.total_changes
+        if not before.seq:  # from the first commit on, one that is missing was removed
+            head_file.write(file.path, before)
         yield
         after = head_file.counted(db, before) if db.total_changes != changes else None
         db.execute("COMMIT")

@@ -125,8 +125,7 @@ class NamespaceFile:
 
     def acknowledge(self, mark: Mark) -> None:
         """Writes down where the database stands after a commit; the caller holds the lock."""
-        if mark.seq:  # a namespace that holds nothing may be made anew
-            head_file.write(self.path, mark)
+        head_file.write(self.path, mark, make=False)
         found = _stat(self.path)  # a commit may have moved the log into the file
         with self._mutex:
             self._seen = mark

@@ -48,17 +48,6 @@ def checks() -> dict[str, Check]:
     }
 
 
-@contextmanager
-def bytes_as_text(db: sqlite3.Connection) -> Iterator[None]:
-    """Reads text that is not valid Unicode too: such a row does not stop a check."""
-    before = db.text_factory
-    db.text_factory = partial(str, encoding="utf-8", errors="surrogateescape")
-    try:
-        yield
-    finally:
-        db.text_factory = before
-
-
 def _header(db: sqlite3.Connection, checked: Counter[str]) -> Iterator[Finding]:
     """The header says whose file it is, which version made it, and how it is written."""
     for name, expected in (

@@ -17,6 +17,7 @@ from memory_mesh.engines.ledgers.sql.verify import verify
 from memory_mesh.engines.ledgers.sqlite import audiences, namespace_places, schema
 from memory_mesh.engines.ledgers.sqlite.connections import Files
 from memory_mesh.engines.ledgers.sqlite.faults import translated
+from memory_mesh.engines.ledgers.sqlite.keeping.under_keys import KEYS
 from memory_mesh.engines.ledgers.sqlite.opening import connect, create
 from memory_mesh.errors import InvalidInput, StoreIsDamaged, StoreIsNewer
 from memory_mesh.fastdataclass import dataclass
@@ -24,9 +25,16 @@ from memory_mesh.formats.archive import Table, Value
 from memory_mesh.model import Checkpoint, Verification
 
 Database = sqlite3.Connection
+_AS_DOCUMENT = (
+    "UPDATE version SET pinned = 0",
+    *(
+        f"UPDATE {table} SET source_kind = 'document', channel = 'import' "  # noqa: S608  # own names
+        "WHERE source_kind NOT IN ('document', 'inference')"
+        for table in ("version", "skill", "proposal")
+    ),
+)
 COPIED_FROM = "copied.from"  # the state that lists the identities of namespaces it was copied from
 OF_MEANING = frozenset({"space", "vector", "skill_vector", "wordless"})
-KEYS = "archive.keys"  # the state that lists the keys of the store it was exported from
 _NOT_CARRIED = frozenset({
     "crc", "tally", "audience", "body_version", "body_highest", "body_rows",
 })  # fmt: skip
@@ -228,8 +236,13 @@ class NewFile:
             )
             self._db.execute("COMMIT")
 
-    def finish(self, keys: Sequence[str], new_identity: str | None) -> Mark:
-        """Fills what is derived, migrates, and gives the namespace its name; where it stands."""
+    def finish(
+        self, keys: Sequence[str], new_identity: str | None, *, as_document: bool = False
+    ) -> Mark:
+        """Fills what is derived, migrates, and gives the namespace its name; where it stands.
+
+        What comes as a document's word has no source that is trusted more, and nothing pinned.
+        """
         with self._in_rows("what is derived"):
             self._db.execute("BEGIN")
             for statement in _KEYWORDS.split(";"):
@@ -239,13 +252,14 @@ class NewFile:
             self._db.execute("BEGIN")
             audiences.rebuild(self._db)
             marks.rebuild(self._db)
+            for statement in _AS_DOCUMENT if as_document else ():
+                self._db.execute(statement)
             sums.fill(self._db)
             schema.grow(self._db)
             self._rename()
             if new_identity is not None:
                 copied(self._db, new_identity)
-            if keys:
-                self._db.execute("INSERT INTO state VALUES (?, ?)", (KEYS, json.dumps(keys)))
+            self._db.execute("INSERT INTO state VALUES (?, ?)", (KEYS, json.dumps(keys)))
             self._db.execute("COMMIT")
         return mark(self._db)
 

@@ -7,8 +7,9 @@
     a new connection ──▶ reads the line, then the database: what the line says must be there
 
 The line may be behind the database, for a process can be killed between the two; it is never
-ahead. A line that is missing or torn says nothing. `seq` counts commits; `writes` counts the other
-transactions, of uses and records of reads.
+ahead. A line that is torn says nothing. `seq` counts commits; `writes` counts the other
+transactions, of uses and records of reads. The file is made before the first commit and by repair,
+by no other write: one that is missing stays so, and `verify` finds it.
 """
 
 import os
@@ -98,13 +99,14 @@ def counted(db: sqlite3.Connection, before: Mark) -> Mark:
 
 
 def read(database: Path) -> Mark | None:
-    """What the head file says; None if there is none, or its line is torn."""
+    """What the head file says; None if there is none, its line is torn, or no commit is known."""
     with suppress(OSError):
         descriptor = os.open(path_of(database), os.O_RDONLY | _FLAGS)
         try:
-            return parsed(os.read(descriptor, BYTES))
+            mark = parsed(os.read(descriptor, BYTES))
         finally:
             os.close(descriptor)
+        return mark if mark is not None and mark.seq else None  # what holds nothing may be removed
     return None
 
 
@@ -127,13 +129,26 @@ def unreadable(database: Path) -> str | None:
     )
 
 
-def write(database: Path, mark: Mark) -> None:
+def absent(database: Path, namespace: str) -> str | None:
+    """What is wrong with a namespace that has commits and no head file; None if it has one."""
+    path = path_of(database)
+    if os.path.lexists(path):
+        return None
+    return (
+        f"{path} is missing, so nothing tells whether acknowledged writes are: the database may be "
+        "an older copy. Compare it with the last backup (memory-mesh restore --from BACKUP --to "
+        f"FOLDER). To go on with what is there: {command('repair', namespace)}"
+    )
+
+
+def write(database: Path, mark: Mark, *, make: bool = True) -> None:
     """Says where the database stands; the caller holds the lock, and has committed.
 
     A full or failing disk keeps no write from being acknowledged: the line is behind then.
     """
+    open_file = private.open_file if make else os.open
     with suppress(OSError):
-        descriptor = private.open_file(path_of(database), os.O_RDWR | _FLAGS)
+        descriptor = open_file(path_of(database), os.O_RDWR | _FLAGS)
         try:
             os.write(descriptor, line(mark))
         finally:
