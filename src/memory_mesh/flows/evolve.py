@@ -26,6 +26,7 @@ from memory_mesh.model import (
     Standing,
     Status,
 )
+from memory_mesh.policy.learning.similar_goals import cosine
 from memory_mesh.policy.linking import telling_words
 from memory_mesh.policy.writing import evolving
 from memory_mesh.policy.writing.contradictions import as_believed
@@ -58,8 +59,7 @@ def _candidates(access: Access, worded: Worded) -> dict[str, float | None]:
     space = wording.space if comparable(wording.space, wording.vectors, wording.text) else None
     found: dict[str, float | None] = {}
     if space is not None:
-        (near,) = similar_stored(access, [(draft.scope, wording)], limit=CANDIDATES)
-        found |= dict(near)
+        found |= dict(similar_stored(access, draft.scope, wording, CANDIDATES))
     with access.ledger.read(access.namespace) as snapshot:
         lens = Lens(snapshot.head().recorded_at, scope=draft.scope, any_validity=True)
         words = telling_words(wording.terms)
@@ -67,7 +67,8 @@ def _candidates(access: Access, worded: Worded) -> dict[str, float | None]:
         ids = [each.id for each in snapshot.load([one.version for one in matches.found]).values()]
         compared = {} if space is None else snapshot.vectors(space, ids)
     for id_ in ids:  # without vectors words alone decide
-        found.setdefault(id_, 0.0 if id_ in compared else None)
+        parts = compared.get(id_)
+        found.setdefault(id_, cosine(space, wording.vectors[0], parts) if parts else None)
     return found
 
 

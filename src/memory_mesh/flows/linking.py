@@ -36,7 +36,7 @@ from memory_mesh.policy import linking
 from memory_mesh.policy.ranking.models import reads
 from memory_mesh.ports import Snapshot
 
-NEWEST = 4_096  # vectors that `similar_stored` compares; words find candidates among older ones
+NEWEST = 4_096  # vectors that `similar_stored` compares
 SLICE = 64  # vectors that are looked up at a time
 FEW_SLICES = 4  # that a reader of links makes, so that it waits for no more than these
 UPKEEP_SECONDS = 60.0  # after which upkeep begins no further slice
@@ -159,29 +159,17 @@ def _changes(snapshot: Snapshot, space: Space, found: Sequence[Vectored]) -> Ite
 
 
 def similar_stored(
-    access: Access,
-    asked: Sequence[tuple[Scope, Wording]],
-    *,
-    besides: str | None = None,
-    limit: int = linking.MOST_LINKS,
-) -> list[list[tuple[str, float]]]:
-    """Of each wording the similar memories that its audience sees, with their similarities."""
-    space = asked[0][1].space
+    access: Access, scope: Scope, wording: Wording, limit: int
+) -> list[tuple[str, float]]:
+    """The similar memories among the newest that an audience sees, with their similarities."""
+    space = wording.space
     if space is None:
-        return [[] for _ in asked]
+        return []
     with access.ledger.read(access.namespace) as snapshot:
-        lens = _lens(snapshot)
-        probes = tuple(
-            Probe(
-                _windows(wording.vectors),
-                replace(lens, scope=scope),
-                linking.telling_words(wording.terms),
-                besides,
-            )
-            for scope, wording in asked
-        )
-        found = snapshot.similar(Similar(space, probes, linking.least_cosine(space), limit, NEWEST))
-    return [[(id_, linking.similarity(space, near)) for id_, near in each] for each in found]
+        probe = Probe(_windows(wording.vectors), replace(_lens(snapshot), scope=scope))
+        asked = Similar(space, (probe,), linking.least_cosine(space), limit, NEWEST)
+        (found,) = snapshot.similar(asked)
+    return [(id_, linking.similarity(space, near)) for id_, near in found]
 
 
 def comparable(space: Space | None, vectors: Sequence[bytes], text: str) -> bool:

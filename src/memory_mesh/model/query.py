@@ -130,7 +130,6 @@ class Probe:
 
     vectors: tuple[bytes, ...]
     lens: Lens
-    terms: tuple[str, ...] = ()  # words that find candidates where not every vector is compared
     besides: str | None = None  # the memory that it is the text of
 
 

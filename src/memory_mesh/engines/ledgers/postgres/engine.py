@@ -48,10 +48,6 @@ class PostgresWords:
         in_use = db.execute(_IN_USE, (number,)).fetchone() is not None
         return in_use == (shelf == LIVE)
 
-    def holding(self, db: Connection, asked: Sequence[str], most: int) -> list[int]:
-        """Texts in use that hold all the words."""
-        return words.holding(db, LIVE, asked, most)
-
     def skills_with(
         self, db: Connection, asked: Sequence[str], sight: Sight, limit: int
     ) -> list[int]:

@@ -34,10 +34,6 @@ _SIZES = (
     "DO UPDATE SET holders = shelf_size.holders + excluded.holders, "
     "words = shelf_size.words + excluded.words"
 )
-_ALSO = (
-    " AND EXISTS (SELECT 1 FROM posting o WHERE o.shelf = p.shelf AND o.word = %s "
-    "AND o.holder = p.holder)"
-)
 
 
 def tokens(terms: str) -> list[str]:
@@ -79,20 +75,6 @@ def take(db: Connection, shelf: str, number: int, terms: str) -> None:
         (shelf, sorted(set(words)), number),
     )
     _recount(db, shelf, dict.fromkeys(words, -1), -1, -len(words))
-
-
-def holding(db: Connection, shelf: str, words: Sequence[str], most: int) -> list[int]:
-    """Texts on a shelf that hold all the words, at most so many."""
-    asked = [token for word in words for token in tokens(word)]
-    if not asked:
-        return []
-    first, *others = asked
-    found = db.own(
-        "SELECT p.holder FROM posting p WHERE p.shelf = %s AND p.word = %s"  # noqa: S608  # own
-        f"{_ALSO * len(others)} ORDER BY p.holder LIMIT %s",
-        (shelf, first, *others, most),
-    )
-    return [text for (text,) in found]
 
 
 def _recount(db: Connection, shelf: str, counts: Mapping[str, int], texts: int, words: int) -> None:

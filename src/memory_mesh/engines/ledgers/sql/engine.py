@@ -65,9 +65,6 @@ class Words(Protocol):
     def is_shelved(self, db: Any, shelf: str, number: int) -> bool:  # noqa: ANN401
         """Whether a shelf has the terms of a text or skill."""
 
-    def holding(self, db: Any, words: Sequence[str], most: int) -> list[int]:  # noqa: ANN401
-        """Texts in use that hold all the words, at most so many."""
-
     def skills_with(self, db: Any, words: Sequence[str], sight: Sight, limit: int) -> list[int]:  # noqa: ANN401
         """The best skills by words among those that a condition on `skill k` leaves."""
 

@@ -1,15 +1,14 @@
 """The memories most similar to texts: vectors compared in blocks, for many texts at a time.
 
-A write compares the newest vectors, held in memory, and finds candidates among the older ones by
-words. Upkeep compares all of them. What a reader does not see is left out before anything is cut.
+`evolve` compares the newest vectors, held in memory; links compare all of them. What a reader does
+not see is left out before anything is cut.
 """
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache, partial
-from itertools import combinations
 
 from memory_mesh.engines.ledgers.sql import exact_scan as scan, rows, vectors
-from memory_mesh.engines.ledgers.sql.engine import Database, engine_of
+from memory_mesh.engines.ledgers.sql.engine import Database
 from memory_mesh.engines.ledgers.sql.lenses import sight
 from memory_mesh.model import Lens, Scope, Space
 from memory_mesh.model.commit import SIMILAR
@@ -21,10 +20,7 @@ if TYPE_CHECKING:
 
 DEEPEST = 2_048  # texts above the least cosine that are looked at for one reader
 _FIRST_PAGE, _PAGE = 16, 64  # texts whose readers are checked at a time
-_BY_WORDS = 64  # candidates that words find for one text, the newest
-_FEW = 32  # texts with a word that is still rare
 _ONE_BY_ONE = 4  # questions of which each has a product of its own, in one thread
-_COMBINED = 4  # words that are too common alone, and are looked for two at a time
 Near: TypeAlias = tuple[float, int]  # cosine, text
 Seen: TypeAlias = Callable[[Sequence[int]], dict[int, str]]  # texts -> ids of visible memories
 
@@ -40,21 +36,15 @@ def similar(
     if row is None or not sought.probes:
         return [[] for _ in sought.probes]
     number, highest = row
-    floor = 0 if sought.newest is None else max(0, highest - sought.newest)
     if sought.newest is None:
         blocks = tails.blocks(db, (identity, number), sought.space.dimension, highest)
     else:
-        size = (sought.space.dimension, floor, sought.newest)
+        size = (sought.space.dimension, max(0, highest - sought.newest), sought.newest)
         blocks = iter([tails.newest(db, (identity, number), *size)])
     compared = _compared(blocks, sought)
     seen = cache(partial(_seen, db))  # many texts of a load have one reader
     return [
-        _nearest(
-            seen(probe.lens),
-            probe,
-            near if not floor else _with_older(db, (number, floor), sought, probe, near),
-            sought.limit,
-        )
+        _nearest(seen(probe.lens), probe, near, sought.limit)
         for probe, near in zip(sought.probes, compared, strict=True)
     ]
 
@@ -135,55 +125,6 @@ def _nearest(seen: Seen, probe: Probe, near: list[Near], limit: int) -> list[tup
                 found.setdefault(id_, cosine)
         start, stop = stop, stop + _PAGE
     return list(found.items())[:limit]
-
-
-def _with_older(
-    db: Database, older: tuple[int, int], sought: Similar, probe: Probe, near: list[Near]
-) -> list[Near]:
-    """What is near of the newest vectors and, found by words, of the older ones.
-
-    `older`: the number of the space, and the last vector that was not compared. Texts that share a
-    rare word or two words with a text are compared with it, of any age.
-    """
-    import numpy as np
-
-    texts = _sharing_words(db, probe.terms) if probe.terms else []
-    if not texts:
-        return near
-    found = db.execute(
-        "SELECT x.text, x.data FROM vector x WHERE x.space = ? AND x.number <= ? "
-        "AND x.text IN (SELECT value FROM json_each(?))",
-        (*older, rows.dumped(texts)),
-    ).fetchall()
-    if not found:
-        return near
-    matrix = np.frombuffer(b"".join([data for _, data in found]), np.float32)
-    asked = np.frombuffer(b"".join(probe.vectors), np.float32)
-    size = sought.space.dimension
-    cosines = (matrix.reshape(len(found), size) @ asked.reshape(-1, size).T).max(axis=1)
-    more = zip(cosines.tolist(), (text for text, _ in found), strict=True)
-    return sorted({*near, *(each for each in more if each[0] > sought.least)}, reverse=True)
-
-
-def _sharing_words(db: Database, terms: Sequence[str]) -> list[int]:
-    """The texts that have a word which few have, or two words that few have together."""
-    found: dict[int, None] = {}
-    common: list[str] = []
-    for term in terms:
-        holding = _holding(db, term)
-        if holding is None:
-            common.append(term)
-        else:
-            found |= dict.fromkeys(holding)
-    for one, other in combinations(common[:_COMBINED], 2):
-        found |= dict.fromkeys(_holding(db, one, other) or ())
-    return sorted(found, reverse=True)[:_BY_WORDS]
-
-
-def _holding(db: Database, *words: str) -> list[int] | None:
-    """The texts that hold all the words; None if they are too many to tell anything."""
-    texts = engine_of(db).holding(db, words, _FEW + 1)
-    return None if len(texts) > _FEW else texts
 
 
 def _seen(db: Database, lens: Lens) -> Seen:

@@ -47,12 +47,6 @@ class SqliteWords:
         found = db.execute(f"SELECT 1 FROM {shelf}_docsize WHERE id = ?", (number,))  # noqa: S608
         return found.fetchone() is not None
 
-    def holding(self, db: sqlite3.Connection, words: Sequence[str], most: int) -> list[int]:
-        """Texts in use that hold all the words."""
-        asked = " AND ".join(map(_quoted, words))
-        found = db.execute("SELECT rowid FROM live WHERE live MATCH ? LIMIT ?", (asked, most))
-        return [text for (text,) in found]
-
     def skills_with(
         self, db: sqlite3.Connection, words: Sequence[str], sight: Sight, limit: int
     ) -> list[int]:
