@@ -81,7 +81,7 @@ def test_the_last_sentence_of_a_long_text_is_found_by_meaning(meaning):
     filler = "The meeting went on about the budget of the second quarter. " * 60
     meaning.add(filler + "Finally, Bob adopted a small kitten.")
     meaning.add_many(FACTS)
-    assert "kitten" in meaning.search("who has a new pet?", limit=1)[0].content
+    assert "kitten" in meaning.search("who has a new pet?", limit=1, min_relevance=0)[0].content
 
 
 def test_meaning_respects_audience_time_and_status(meaning, clock):
@@ -178,7 +178,9 @@ def test_an_hour_of_a_failing_and_replaced_embedder_loses_nothing(tmp_path, cloc
         with MemoryMesh(db_dir=tmp_path, custom_embedder=embedder, clock=clock) as mesh:
             assert mesh.add(f"fact of minute {minute}").outcome == "stored"
             stored += 1
-            found = {hit.content for hit in mesh.search(f"minute {minute}", limit=100)}
+            found = {
+                hit.content for hit in mesh.search(f"minute {minute}", limit=100, min_relevance=0)
+            }
             assert f"fact of minute {minute}" in found
         clock.advance(timedelta(minutes=1))
     new.failing = 0.0

@@ -44,7 +44,9 @@ def found(
     scope: Scope | None = None,
     across: Iterable[str] = EVERYTHING,
 ) -> list[str]:
-    hits = mesh.search(question, scope=scope, across=across, use_cache=False, limit=LIMIT)
+    hits = mesh.search(
+        question, scope=scope, across=across, use_cache=False, limit=LIMIT, min_relevance=0
+    )
     return [hit.memory.id for hit in hits]
 
 

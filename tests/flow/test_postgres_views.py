@@ -200,6 +200,7 @@ def test_the_view_shows_what_the_graph_shows_column_by_column(filled: Filled) ->
 
 @pytest.mark.req("R-003-103")
 def test_links_are_those_of_the_graph(filled: Filled) -> None:
+    filled.graph._mesh.upkeep()  # makes the links that wait
     found = filled.rows("SELECT * FROM neolata.memory_links")
     assert {tuple(row) for row in found} == {("source_id", "target_id", "similarity", "created_at")}
     ids = {row[end] for row in found for end in ("source_id", "target_id")}

@@ -65,7 +65,7 @@ def test_searches_use_the_old_model_until_the_switch(opened: Open) -> None:
         assert mesh.search("topic3").explanation.space == OLD
         state = mesh.switch_model()
         assert (state.in_use, state.beside, state.switched) == (NEW, OLD, True)
-        found = mesh.search("topic3")
+        found = mesh.search("topic3", min_relevance=0)
         assert (found.explanation.space, found.explanation.note) == (NEW, None)
         assert len(found) == 10
         assert mesh.verify().ok

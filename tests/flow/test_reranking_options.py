@@ -49,7 +49,8 @@ def left_out(hits):
 @pytest.mark.parametrize("profile", ["mesh", "rrf", "composite", "lane"])
 def test_what_a_threshold_leaves_out_is_counted_as_without_a_reranker(reranked, profile, limit):
     asked = {"profile": profile, "min_similarity": 0.0, "limit": limit}
-    scores = [hit.score for hit in reranked.search(QUESTION, rerank=False, **asked)]
+    every = reranked.search(QUESTION, rerank=False, min_relevance=0.0, **asked)
+    scores = [hit.score for hit in every]
     for threshold in (*scores, 1.0):
         usual = reranked.search(QUESTION, rerank=False, min_relevance=threshold, **asked)
         hits = reranked.search(QUESTION, min_relevance=threshold, **asked)
@@ -89,7 +90,7 @@ def test_what_is_not_similar_enough_is_counted_as_without_a_reranker(
 def test_several_views_are_merged_by_score_and_no_reranker_is_asked(reranked, reranker):
     team = reranked.view(namespace="team")
     team.add_many(["hot tea for the team", "tea of the team"])
-    plain = reranked.search(QUESTION, also=[team], rerank=False)
+    plain = reranked.search(QUESTION, also=[team], rerank=False, min_relevance=0.0)
     hits = reranked.search(QUESTION, also=[team], min_relevance=0.0)
     assert list(hits) == list(plain)
     assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
@@ -98,7 +99,9 @@ def test_several_views_are_merged_by_score_and_no_reranker_is_asked(reranked, re
     assert (hits.explanation.reranked, reranker.texts) == (0, [])
     cut = reranked.search(QUESTION, also=[team], min_relevance=1.0)
     assert cut.explanation.below > 0
-    assert contents(reranked.search(QUESTION)) != contents(reranked.search(QUESTION, rerank=False))
+    asked = {"min_relevance": 0.0}
+    found = contents(reranked.search(QUESTION, **asked))
+    assert found != contents(reranked.search(QUESTION, rerank=False, **asked))
 
 
 def test_the_reranker_of_another_store_is_not_asked_either(mesh, reranked, reranker):
@@ -114,7 +117,7 @@ def test_naming_both_is_refused(reranked, reranker):
     for asked in (True, reranker):
         with pytest.raises(InvalidInput, match="rerank and also cannot be combined"):
             reranked.search(QUESTION, also=[team], rerank=asked)
-    assert contents(reranked.search(QUESTION, also=[], rerank=reranker))
+    assert contents(reranked.search(QUESTION, also=[], rerank=reranker, min_relevance=0))
     assert len(reranker.texts) == 1
 
 

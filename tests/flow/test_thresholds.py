@@ -31,9 +31,10 @@ def split(profile, scores, least):
 @pytest.mark.parametrize("profile", ["mesh", "rrf", "composite", "lane"])
 def test_what_the_threshold_leaves_out_is_counted_in_every_profile(teas, profile):
     asked = {"profile": profile, "min_similarity": 0.0}
-    scores = [hit.score for hit in teas.search("hot tea with milk", **asked)]
+    every = teas.search("hot tea with milk", min_relevance=0.0, **asked)
+    scores = [hit.score for hit in every]
     assert len(scores) == 3
-    assert cut(teas.search("hot tea with milk", **asked)) == (0, None)
+    assert cut(every) == (0, None)
     for least in (*scores, *(min(1.0, score / FURTHER_SHARE) for score in scores), 1.0):
         hits = teas.search("hot tea with milk", min_relevance=least, **asked)
         kept, left = split(profile, scores, least)
@@ -50,7 +51,7 @@ def test_below_a_best_hit_that_reaches_it_a_tenth_of_the_threshold_is_enough(tea
 
 
 def test_below_a_tenth_of_the_threshold_a_further_hit_is_left_out(teas):
-    best, *others = [hit.score for hit in teas.search("hot tea with milk")]
+    best, *others = [hit.score for hit in teas.search("hot tea with milk", min_relevance=0)]
     assert 0 < max(others) < best * FURTHER_SHARE
     hits = teas.search("hot tea with milk", min_relevance=best)
     assert [hit.score for hit in hits] == [best]
@@ -58,7 +59,7 @@ def test_below_a_tenth_of_the_threshold_a_further_hit_is_left_out(teas):
 
 
 def test_a_best_hit_that_misses_the_threshold_brings_nothing_with_it(teas):
-    scores = [hit.score for hit in teas.search("hot tea with milk")]
+    scores = [hit.score for hit in teas.search("hot tea with milk", min_relevance=0)]
     hits = teas.search("hot tea with milk", min_relevance=scores[0] + 1e-6)
     assert list(hits) == []
     assert cut(hits) == (len(scores), scores[0])
@@ -72,7 +73,7 @@ def test_in_other_profiles_every_hit_needs_the_whole_threshold(teas, profile):
     assert len(teas.search("hot tea with milk", min_relevance=scores[0], **asked)) == 1
 
 
-def test_the_recommended_threshold_lets_an_answer_through_and_nothing_for_no_answer(
+def test_the_default_threshold_lets_an_answer_through_and_nothing_for_no_answer(
     tmp_path, real_embedder
 ):
     with MemoryMesh(db_dir=tmp_path, custom_embedder=real_embedder) as mesh:
@@ -84,11 +85,13 @@ def test_the_recommended_threshold_lets_an_answer_through_and_nothing_for_no_ans
                 "Bob moved to Lisbon in March",
             ]
         )
-        found = mesh.search(
-            "Which port does the staging database use?", min_relevance=MIN_RELEVANCE
-        )
+        found = mesh.search("Which port does the staging database use?")
         assert found[0].memory.text == "The staging database runs on port 5433"
-        assert not mesh.search("Who won the chess tournament?", min_relevance=MIN_RELEVANCE)
+        for nothing in ("Who won the chess tournament?", "unrelated quantum physics"):
+            hits = mesh.search(nothing)
+            assert (list(hits), hits.explanation.below) == ([], 4)
+            assert hits.explanation.best_below < MIN_RELEVANCE
+            assert len(mesh.search(nothing, min_relevance=0)) == 4
 
 
 def test_only_the_first_hits_are_counted(teas):

@@ -1,4 +1,4 @@
-"""`search --min-relevance` says what it left out."""
+"""A search says what its threshold left out, and `--all` shows it."""
 
 import json
 import re
@@ -7,10 +7,7 @@ import pytest
 
 from tests.surface.command import CommandLine
 
-ALL_BELOW = re.compile(
-    r"\[MemoryMesh\] Nothing scores 1 or more: the best of 2 below it scores 0\.\d+; "
-    r"lower --min-relevance to see them\.\n"
-)
+ALL_BELOW = re.compile(r"\[MemoryMesh\] Nothing relevant \(best 0\.\d+\); --all shows it\.\n")
 
 
 @pytest.fixture
@@ -33,13 +30,13 @@ def test_an_answer_that_the_threshold_emptied_says_so_everywhere(teas: CommandLi
 
 
 def test_hits_below_the_threshold_are_a_hint_on_a_terminal(teas: CommandLine) -> None:
-    found = json.loads(teas("search", "hot tea with milk", "--json").out)["items"]
+    found = json.loads(teas("search", "hot tea with milk", "--all", "--json").out)["items"]
     best, second = (hit["score"] for hit in found)
     asked = ("search", "hot tea with milk", "--min-relevance", str(best))
-    told = f"--min-relevance left out 1 more, the best of them scores {second:.2g}; lower it to see"
+    told = f"1 less relevant left out (best {second:.2g}); --all shows them"
     assert told in teas.on_terminal(*asked).out
     assert teas(*asked).err == ""
-    assert "left out" not in teas.on_terminal("search", "hot tea with milk").out
+    assert "left out" not in teas.on_terminal("search", "hot tea with milk", "--all").out
 
 
 def test_an_explanation_has_the_numbers(teas: CommandLine) -> None:

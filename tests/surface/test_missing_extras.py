@@ -105,10 +105,11 @@ def test_an_installed_model_that_cannot_run_leaves_meaning_to_the_static_vectors
     def command(*words: str) -> subprocess.CompletedProcess[str]:
         return run("onnxruntime", RUN.format([*store, *words]), tmp_path)
 
-    command("store", "Priya manages me at work.")
-    command("store", "I drive a red Volvo.")
-    found = command("search", "--json", "Who is my boss?")
-    assert json.loads(found.stdout)["items"][0]["content"] == "Priya manages me at work."
+    command("store", "The user prefers dark themes")
+    command("store", "Deploys run on Fridays")
+    command("store", "The office is in Porto")
+    found = command("search", "--json", "When do we ship?")
+    assert json.loads(found.stdout)["items"][0]["content"] == "Deploys run on Fridays"
     (line,) = found.stderr.splitlines()
     assert "pip install 'memory-mesh[onnx]'; answered by static" in line
     assert command("upkeep").returncode == 0

@@ -23,19 +23,6 @@ def reasons(mesh: MemoryMesh, options: argparse.Namespace, view: View) -> list[s
     return list(_unknown_keys(mesh, options.filter, view)) if options.filter else []
 
 
-def not_searched(mesh: MemoryMesh, view: View) -> list[str]:
-    """Says that memories of other projects were left out, if there are any."""
-    project = view["scope"].project
-    others = {"$exists": True} if project is None else {"$ne": project}
-    if view["across"] or not mesh.get_all(
-        limit=1, scope=view["scope"], across=("project",), filter={"project": others}
-    ):
-        return []
-    only = "the memories of projects were not searched"
-    only = only if project is None else f"only the project {project} was searched"
-    return [f"{only}; try --all-projects"]
-
-
 def _holds_nothing(mesh: MemoryMesh, view: View) -> bool:
     return not mesh.get_all(limit=1, scope=view["scope"], across=("project", "agent", "session"))
 

@@ -111,7 +111,7 @@ def _new(asked: Asked, wanted: list[Wanted]) -> list[Wanted]:
 
 
 def _above_floor(rules: PackRules, hits: Hits) -> tuple[Hits, list[LeftOut]]:
-    """The hits, if the best reaches the floor and each a tenth of it, as in `search`; the others.
+    """The hits, if the best reaches the floor and each 0.15 of it, as in `search`; the others.
 
     An episode stands for its memories and tells nothing itself.
     """

@@ -77,7 +77,7 @@ class SearchVerbs(View):
             keyword_only: search by words alone, without vectors.
             weights: weights of the parts of the score, for profiles that take them.
             min_similarity: with composite and lane, leave out less similar memories, 0 to 1.
-            min_relevance: the score that the best hit must reach, others a tenth (default 0.08).
+            min_relevance: the score that the best hit must reach (0.08); others need 0.15 of it.
             rerank: False: without a reranker; or an object with rank(query, texts) to use once.
         """
         lens = self._lens(

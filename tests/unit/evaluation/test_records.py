@@ -253,9 +253,10 @@ def test_every_suite_that_comes_along_can_be_loaded() -> None:
 
 def test_a_system_is_search_with_other_options() -> None:
     loaded = suite.load("locomo")
-    assert loaded.options("mesh") == {"limit": 100, "across": ("session",)}
+    everything = {"across": ("session",), "min_relevance": 0.0}
+    assert loaded.options("mesh") == {"limit": 100, **everything}
     assert loaded.options("keyword")["keyword_only"] is True
-    assert loaded.options("rrf") == {"limit": 10, "across": ("session",), "profile": "rrf"}
+    assert loaded.options("rrf") == {"limit": 10, "profile": "rrf", **everything}
     with pytest.raises(NotFound, match="mesh, keyword, rrf"):
         loaded.options("other")
 
@@ -265,7 +266,7 @@ def test_a_suite_may_name_systems_of_its_own(tmp_path: Path) -> None:
     file.write_text("systems: {wide: {limit: 20, across: project}}\nk: 3\n", encoding="utf-8")
     loaded = suite.load(file)
     assert (loaded.name, loaded.ks, loaded.counts) == ("mine", (3,), "R@3")
-    assert loaded.options("wide") == {"limit": 20, "across": ("project",)}
+    assert loaded.options("wide") == {"limit": 20, "across": ("project",), "min_relevance": 0.0}
 
 
 @pytest.mark.parametrize(

@@ -30,7 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--min-relevance",
         type=float,
         metavar="0..1",
-        help="the score that the best hit must reach, others a tenth (default: 0.08)",
+        help="the score that the best hit must reach, others 0.15 of it (default: 0.08)",
     )
     parser.add_argument(
         "--all",
@@ -64,9 +64,7 @@ def run(options: argparse.Namespace) -> int:
         )
         told = _told(mesh, hits, options, view)
         if not hits and not hits.explanation.below:
-            from memory_mesh.cli.nothing_found import not_searched
-
-            output.tell(not_searched(mesh, view))
+            output.tell(_not_searched(mesh, view))
     if waiting := hits.explanation.pending:
         output.note(
             f"[MemoryMesh] {_without_vector(waiting)} words only; run `memory-mesh upkeep`."
@@ -103,6 +101,19 @@ def _told(
     if not told and wanted and hits.explanation.space is None:
         told = [_NO_MODEL]
     return told
+
+
+def _not_searched(mesh: MemoryMesh, view: cli_options.View) -> list[str]:
+    """Says that memories of other projects were left out, if there are any."""
+    project = view["scope"].project
+    others = {"$exists": True} if project is None else {"$ne": project}
+    if view["across"] or not mesh.get_all(
+        limit=1, scope=view["scope"], across=("project",), filter={"project": others}
+    ):
+        return []
+    only = "the memories of projects were not searched"
+    only = only if project is None else f"only the project {project} was searched"
+    return [f"{only}; try --all-projects"]
 
 
 def _without_vector(texts: int) -> str:

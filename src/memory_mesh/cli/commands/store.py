@@ -96,7 +96,7 @@ def _headline(receipt: Receipt, scope: Scope) -> str:
     if not output.on_terminal():
         return f"[MemoryMesh] Ingested record {receipt.id}"
     if receipt.outcome is Outcome.STORED:
-        seen = f", for the project {scope.project} only" if scope.project else ""
-        return f"[MemoryMesh] Stored as {receipt.id}{output.unbroken(seen)}"
+        seen = ", for this project only" if scope.project else ""
+        return f"[MemoryMesh] Stored as {receipt.id}{seen}"
     done = "Waits for review as" if receipt.outcome is Outcome.QUARANTINED else "Already stored as"
     return f"[MemoryMesh] {done} {receipt.id}"

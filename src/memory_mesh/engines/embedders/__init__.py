@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from memory_mesh.engines import model_files
 from memory_mesh.errors import InvalidInput, MissingExtra
 from memory_mesh.ports import Clock, Embedder
+from memory_mesh.process import extras
 from memory_mesh.typed import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
@@ -39,10 +40,10 @@ class Settings(model_files.Settings, Protocol):
 
 
 def embedder_of(settings: Settings, clock: Clock, *, alone: bool = False) -> "Chain | None":
-    """The chosen embedder, the local model, the static vectors: in this order, as far as installed.
+    """The chosen embedder, then the local one; None when there is none, and nothing is loaded.
 
-    None when there is none, and nothing is loaded. With `alone`, nothing answers in the place of
-    the chosen one.
+    The local one is the installed model, else the static vectors of the extra `local`, which also
+    answer where nothing can run the model. With `alone`, nothing answers for the chosen one.
     """
     primary = settings.embedder or LOCAL
     if primary not in _MAKERS:
@@ -53,7 +54,7 @@ def embedder_of(settings: Settings, clock: Clock, *, alone: bool = False) -> "Ch
     alone = alone or primary in {NONE, STATIC}  # static vectors cannot be down
     for provider in [primary] if alone else dict.fromkeys([primary, LOCAL]):
         found |= _MAKERS[provider](settings)
-    if not alone:  # where the model is installed, and what runs it is not
+    if not alone and not extras.is_installed("onnxruntime"):  # it may be another environment's
         found |= _static_vectors()
     if not found:
         return None
@@ -64,8 +65,6 @@ def embedder_of(settings: Settings, clock: Clock, *, alone: bool = False) -> "Ch
 
 def need_numpy(purpose: str) -> None:
     """Raises MissingExtra where vectors cannot be compared; says so before one is computed."""
-    from memory_mesh.process import extras
-
     extras.need("numpy", extra="api", purpose=purpose)
 
 

@@ -16,7 +16,7 @@ LARGE_LEG_DEPTH = 200  # docs/benchmarks/depth.json
 RERANK_DEPTH = 1_000
 MIN_RELEVANCE = 0.08  # keeps 95 % of right first answers by words, static vectors and a model
 MOST_TRIGGERED = 500  # memories with triggers that a search looks at beside those it found
-FURTHER_SHARE = 0.1  # of min_relevance that hits below the best one need in profile `mesh`
+FURTHER_SHARE = 0.15  # of min_relevance that hits below the best one need in profile `mesh`
 LANE_MIN_SIMILARITY, LANE_MIN_ENTITY_SIMILARITY = (
     0.2,
     0.15,
