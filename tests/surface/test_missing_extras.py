@@ -113,9 +113,8 @@ def test_an_installed_model_that_cannot_run_leaves_meaning_to_the_static_vectors
     (line,) = found.stderr.splitlines()
     assert "pip install 'memory-mesh[onnx]'; answered by static" in line
     assert command("upkeep").returncode == 0
-    used = {
-        one["name"]: one["in_use"] for one in json.loads(command("models", "list", "--json").stdout)
-    }
+    listed = json.loads(command("models", "list", "--json").stdout)["items"]
+    used = {one["name"]: one["in_use"] for one in listed}
     assert used == {"all-MiniLM-L6-v2": False, model_files.STATIC: True}
     assert "To use it: pip install 'memory-mesh[onnx]'" in command("models", "list").stdout
     (embedder,) = (one for one in command("doctor").stdout.splitlines() if " embedder: " in one)
