@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from memory_mesh.model import Scope, Status
-from memory_mesh.policy.ranking.profiles import LEG_DEPTH, MIN_RELEVANCE
+from memory_mesh.policy.ranking.profiles import FURTHER_SHARE, LEG_DEPTH, MIN_RELEVANCE
 from tests.faults.explaining_ground import DAY, NOW, PROFILES, Case, Ground, question_of
 from tests.faults.explaining_hidden import STATUSES, hidden
 
@@ -156,15 +156,16 @@ def below(ground: Ground) -> Case:
 
 
 def below_a_tenth(ground: Ground) -> Case:
-    """The best hit reaches the threshold; this one misses even the tenth of it."""
+    """The best hit reaches the threshold; this one misses even its share of it."""
     mesh, words = ground.open(vectors=ground.chance.random() < 0.5), ground.words(4).split()
     id_ = _worse_than(ground, 1, words)
     ground.noise(ground.chance.randint(3, 8))
     ground.later()
     question = " ".join(words)
-    scores = {hit.id: hit.score for hit in mesh.search(question, use_cache=False)}
+    found = mesh.search(question, use_cache=False, min_relevance=0)
+    scores = {hit.id: hit.score for hit in found}
     best, own = max(scores.values()), scores[id_]
-    least = best if own < best / 10 else min(1.0, best + 1e-6)  # else nothing reaches it
+    least = best if own < best * FURTHER_SHARE else min(1.0, best + 1e-6)  # else nothing reaches it
     return Case("a tenth", "threshold", mesh, id_, question, {"min_relevance": least})
 
 

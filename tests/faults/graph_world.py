@@ -24,6 +24,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from memory_mesh.errors import MeshError
+from memory_mesh.flows import linking
 from memory_mesh.model import Embedding, Scope, Space
 from memory_mesh.policy.audience import sees
 from memory_mesh.sync import MemoryMesh
@@ -156,6 +157,8 @@ def planted(
             _use(made, step, world.packed[step.label])
     mesh._opened().ledger.flush(HERE)
     clock.set(NOW)
+    here = mesh.view(namespace=HERE)
+    linking.link_all(here._access(), here.stats().spaces)  # else who reads links makes a few
     return made
 
 

@@ -127,6 +127,7 @@ def _write_for_ever(
                 continue
             notes.note({"done": done})
             _apply(told, intent, done)
+            mesh.links(shared[0])  # makes the links of a few
 
 
 def _intents(told: Told, shared: list[str], who: int, seed: float) -> Iterator[Intent]:
@@ -243,6 +244,7 @@ def _fold(told: Told, journal: Path, report: Report) -> None:
 def _look(folder: Path) -> Seen:
     with _opened(folder) as mesh:
         mesh._opened().ledger.flush("default")  # what killed processes left
+        mesh.upkeep()
         findings = [f"{finding.check}: {finding.detail}" for finding in mesh.verify().findings]
     with closing(sqlite3.connect(folder / "namespaces" / "default.db")) as db:
         texts = {id_: (text, status) for id_, text, status in db.execute(_TEXTS)}

@@ -102,7 +102,7 @@ def never_less(folder: Path, *, texts: int, searches: int, seed: int) -> Report:
         try:
             for _ in range(searches):
                 text = chance.choice(contents)
-                hits = mesh.search(text, use_cache=False)
+                hits = mesh.search(text, use_cache=False, min_relevance=0)
                 report.count("searches")
                 if len(hits) < 10 or hits[0].content != text:
                     report.broken("less than before", f"{len(hits)} hits for a known text")

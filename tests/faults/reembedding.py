@@ -108,7 +108,7 @@ def _questions(memories: int) -> list[str]:
 
 
 def _ids(mesh: MemoryMesh, query: str) -> list[str]:
-    return [hit.id for hit in mesh.search(query, limit=_LIMIT)]
+    return [hit.id for hit in mesh.search(query, limit=_LIMIT, min_relevance=0)]
 
 
 def _run(role: str, *arguments: str) -> "subprocess.Popen[str]":
@@ -163,7 +163,7 @@ def _check_end(place: str, before: dict[str, list[str]], report: Report) -> None
         if state.waiting_in_use or not state.switched:
             report.broken("not switched", str(state))
         for query, ids in before.items():
-            hits = mesh.search(query, limit=_LIMIT)
+            hits = mesh.search(query, limit=_LIMIT, min_relevance=0)
             if hits.explanation.space != new.space.name or len(hits) < len(ids):
                 report.broken("wrong after the switch", f"{query}: {hits.explanation}")
         mesh.add("written after the switch", scope=Scope(project="elsewhere"))

@@ -110,7 +110,7 @@ def test_a_block_is_explained_by_what_it_records(mesh):
 
 def test_a_refusal_is_explained_to_who_was_refused(mesh):
     view = mesh.view(scope=Scope(project="shop"))
-    refused = view.add("word " * 60_000)
+    (refused,) = view.add_many(["word " * 60_000])
     assert refused.outcome is Outcome.REFUSED
     why = view.explain(refused.block_id)
     assert said(why, "refused", "nothing of it was stored")

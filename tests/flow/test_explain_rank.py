@@ -30,16 +30,17 @@ def told_alike(one: Why, other: Why) -> bool:
 def test_a_hit_has_its_place_its_score_and_shares_that_add_up(mesh):
     texts = [f"tea number {n} with milk" for n in range(5)]
     ids = {receipt.id for receipt in mesh.add_many([*texts, "green tea with honey", "coffee"])}
-    hits = mesh.search("green tea")
+    hits = mesh.search("green tea", min_relevance=0)
     assert len(hits) == 6
     for place, hit in enumerate(hits, start=1):
-        why = mesh.explain(hit.id, query="green tea")
+        why = mesh.explain(hit.id, query="green tea", min_relevance=0)
         assert (why.gate, why.subject, why.id) == (None, "memory", hit.id)
         assert (why.rank.place, why.rank.score) == (place, hit.score)
         assert round(why.rank.margin, 4) == hit.parts["margin"]
         assert adds_up(why)
     assert ids
-    assert "is hit 1 of 6" in mesh.explain(hits[0].id, query="green tea").sentences[0]
+    first = mesh.explain(hits[0].id, query="green tea", min_relevance=0)
+    assert "is hit 1 of 6" in first.sentences[0]
 
 
 def test_shares_add_up_by_meaning_too_and_name_votes(tmp_path, clock):
@@ -165,11 +166,12 @@ def test_what_no_leg_brought_up_is_no_candidate(mesh):
 def test_a_candidate_below_the_limit_names_its_place(mesh):
     mesh.add_many([f"tea and cake number {n}" for n in range(4)])
     last = mesh.add("there is tea, coffee, bread, butter, jam, cheese, ham, and an egg")
-    why = mesh.explain(last.id, query="tea and cake", limit=2)
+    why = mesh.explain(last.id, query="tea and cake", limit=2, min_relevance=0)
     assert why.gate is Gate.LIMIT
     assert why.rank.place == 5
     assert adds_up(why)
-    shown = mesh.explain(last.id, query="tea and cake", limit=why.rank.place)
+    place = why.rank.place
+    shown = mesh.explain(last.id, query="tea and cake", limit=place, min_relevance=0)
     assert (shown.gate, shown.rank.score) == (None, why.rank.score)
 
 

@@ -5,7 +5,9 @@ from itertools import pairwise
 import pytest
 
 from memory_mesh.flows import linking
+from memory_mesh.flows.health import checkup
 from memory_mesh.model import Link, Scope
+from memory_mesh.model.health import Health
 from memory_mesh.sync import MemoryMesh
 from tests.flow.angles import Angles
 
@@ -212,3 +214,14 @@ def test_an_update_of_several_makes_no_link_to_a_text_that_it_replaces(own):
     own.update_many(changes)
     assert similar(own, first) == {third: 0.9903}
     assert own.links(second) == []
+
+
+def test_a_large_write_before_links_leaves_the_chain_healthy(tmp_path, clock):
+    """The last commit has no block, and the one before it has more than one."""
+    with MemoryMesh(db_dir=tmp_path, clock=clock, custom_embedder=Angles()) as mesh:
+        ids = [receipt.id for receipt in mesh.add_many([f"Point at {n}" for n in range(40)])]
+        assert mesh.links(str(ids[0]))
+        (chain,) = (
+            check for check in checkup(mesh._access(), clock.now()).checks if check.name == "chain"
+        )
+        assert (chain.health, chain.detail) == (Health.HEALTHY, "the last block, 40, is intact")

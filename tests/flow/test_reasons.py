@@ -57,7 +57,7 @@ def test_a_merged_text_names_the_block_of_the_merge(mesh):
 
 def test_a_refusal_leaves_a_block_with_its_reason_and_without_its_text(mesh):
     long = "secret word " * 20_000
-    receipt = mesh.add(long)
+    (receipt,) = mesh.add_many([long])
     assert receipt.outcome is Outcome.REFUSED
     assert recorded(mesh, receipt) == list(receipt.reasons)
     with mesh._read() as snapshot:

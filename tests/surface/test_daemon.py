@@ -268,7 +268,7 @@ def test_a_request_that_is_too_large_is_refused_on_both_sides(here: Place) -> No
     assert refusal.value.reason == "too large"
     sent(here, b"x" * 9_000_000)
     assert here.pid() == process.pid
-    assert here.ask("note", {"text": "x" * 300_000})["ok"] is True
+    assert here.ask("note", {"text": "x" * 300_000})["error"]["kind"] == "InvalidInput"
 
 
 def test_silent_clients_hold_nobody_up_for_long(here: Place) -> None:

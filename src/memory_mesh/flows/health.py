@@ -11,6 +11,7 @@ from memory_mesh.model import Commit, Head, Lens, Query, Wanted
 from memory_mesh.model.health import Check, Health, HealthStatus
 from memory_mesh.model.stats import OUTGROWN
 from memory_mesh.policy.writing import audit
+from memory_mesh.policy.writing.limits import WRITE_SLICE
 
 _BACK = (1, 16, 256, 4096)  # commits in which the last block is looked for
 
@@ -41,7 +42,8 @@ def _chain(access: Access, head: Head) -> Check:
     if not head.position:
         return Check("chain", Health.HEALTHY, "no block yet")
     for back in _BACK:
-        found = access.ledger.blocks(access.namespace, max(0, head.seq - back), back)
+        after = max(0, head.seq - back)
+        found = access.ledger.blocks(access.namespace, after, back * WRITE_SLICE)
         if not found:
             continue
         last = found[-1]
@@ -49,7 +51,7 @@ def _chain(access: Access, head: Head) -> Check:
         if flaw is None and last.hash != head.hash:
             flaw = "is not the last block that the store recorded"
         if flaw is not None:
-            detail = f"block {last.entry.id} {flaw}; run `memory-mesh verify`"
+            detail = f"the last block {flaw}; run `memory-mesh verify`"
             return Check("chain", Health.UNHEALTHY, detail)
         return Check("chain", Health.HEALTHY, f"the last block, {head.position}, is intact")
     return Check(

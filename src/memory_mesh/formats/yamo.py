@@ -34,7 +34,7 @@ CHANGES = (
     "refuse",
 )
 HYPOTHESIS = "This memory will be relevant to future queries"
-_OBSERVATION = "Content stored in the ledger of the namespace"
+_OBSERVATION = "Content stored"
 _RFC = "Content vectorized and stored in LanceDB"  # what the RFC has in its place
 PREVIEW_CHARS = 60
 _INDENT = "  "

@@ -28,7 +28,8 @@ def had_key(folder: Path) -> bool:
     What an archive brought was made with the key of another store. Of a store with many namespaces
     it looks at some: the first memory that needs a key waits for it.
     """
-    for path in islice((folder / "namespaces").rglob("*.db"), _MOST):
+    found = (path for path in (folder / "namespaces").rglob("*.db") if path.is_file())
+    for path in islice(found, _MOST):
         with (
             suppress(sqlite3.Error, UnicodeDecodeError),  # whoever opens it says what it is
             forks.inside_sqlite(),
