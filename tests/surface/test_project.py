@@ -97,6 +97,21 @@ def test_a_memory_stays_with_its_project_unless_it_is_global(
     assert len(cli("list", "--all-projects").out.splitlines()) == 2
 
 
+def test_a_memory_of_a_project_is_called_so_and_a_search_outside_tells_of_it(
+    cli: CommandLine, repository: Path
+) -> None:
+    cli("store", "--content", "themes of the project", cwd=repository)
+    assert "Type: project |" in cli("search", "themes", cwd=repository).out
+    outside = cli("search", "themes")
+    told = "[MemoryMesh] The memories of projects were not searched; try --all-projects.\n"
+    assert (outside.err, "Found 0 matches" in outside.out) == (told, True)
+    elsewhere = cli("search", "themes", "--project", "other")
+    assert (
+        elsewhere.err == "[MemoryMesh] Only the project other was searched; try --all-projects.\n"
+    )
+    assert cli("search", "themes", "--all-projects").err == ""
+
+
 def test_the_project_can_be_stated_or_refused(cli: CommandLine, repository: Path) -> None:
     cli("store", "--content", "themes here", cwd=repository)
     cli("store", "--content", "themes there", "--project", "other", cwd=repository)
