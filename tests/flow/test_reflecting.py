@@ -54,6 +54,16 @@ def test_another_value_is_no_agreement_and_the_users_word_comes_first(mesh, user
     assert other in found.sources
 
 
+def test_many_of_the_webs_do_not_outvote_the_user(mesh):
+    own = mesh.add("The release is on Monday").id
+    web = mesh.view(channel=Channel.WEB)
+    for text in ("is on Friday", "happens on Friday", "will be on Friday this week"):
+        web.add(f"The release {text}")
+    told = mesh.reflect(topic="release").text.splitlines()[0]
+    assert told.startswith(f"- The release is on Monday (1 memory) [{own}] (otherwise: ["), told
+    assert told.count("mem_") == 4
+
+
 def test_two_colours_are_no_agreement(mesh):
     red, blue = (mesh.add(f"The car of the team is {colour}.").id for colour in ("red", "blue"))
     told = mesh.reflect(topic="the car").text

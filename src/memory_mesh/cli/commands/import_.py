@@ -19,7 +19,8 @@ _ASKED = (
 )
 _AS_DOCUMENT = (
     "the archive was made under another key, or an agent's shell imported it: its memories count "
-    "as a document's, and none is pinned. To take them as it says, import it at a terminal"
+    "as a document's, and none is pinned. To take them as it says, import it at a terminal and say "
+    "yes, under another name (--into NAME) if this one is taken"
 )
 EXAMPLE = "memory-mesh import memories.tar.gz"
 

@@ -13,7 +13,7 @@ from memory_mesh.sync import MemoryMesh
 from memory_mesh.verbs.graph import MOST_HOPS
 
 EXAMPLE = "memory-mesh links mem_1767225600000_0a1b2c --hops 2"
-_NONE = "[MemoryMesh] no links"
+_NONE = "[MemoryMesh] no links. Links to similar memories are made by: memory-mesh upkeep"
 _WAIT = "wait for their links to similar memories; to make them now: memory-mesh upkeep"
 _WORDS = 70  # columns of a memory's text
 _LISTED = tuple(status for status in Status if status is not Status.DELETED)

@@ -179,7 +179,8 @@ def _compared(mesh: MemoryMesh, asked: Proposal, reader: Scope) -> list[str]:
         + (" (changed since it was proposed)" if since else ""),
         **{f"new {name}": str(value) for name, value in asked.change.items()},
     }
-    return [*output.pairs(shown)]
+    width = max(map(len, shown)) + 1
+    return [f"{name + ':':<{width}} {output.unbroken(said)}" for name, said in shown.items()]
 
 
 def _line(item: Memory | Skill | Proposal) -> str:

@@ -87,7 +87,8 @@ def beliefs(memories: Sequence[Memory], topic: str = "", most: int = MAX_BELIEFS
     single: list[tuple[int, Belief]] = []
     for cluster in clusters([whole[memory.id] for memory in memories]):
         members = [memories[place] for place in cluster]
-        rest = _statements([one for member in members for one in said[member.id]])
+        every = [one for member in members for one in said[member.id]]
+        rest = _statements(every)
         ranks = {
             id(one): _rank(one, members, said, (whole[one.memory.id], topical)) for one in rest
         }
@@ -95,7 +96,7 @@ def beliefs(memories: Sequence[Memory], topic: str = "", most: int = MAX_BELIEFS
         for _ in range(math.ceil(len(members) / _SPEAK_FOR)):
             if not rest:
                 break
-            best = _settled(max(rest, key=lambda one: ranks[id(one)]), rest)
+            best = _settled(max(rest, key=lambda one: ranks[id(one)]), every)
             belief = _belief(best, members, said)
             told.append(belief)
             heard = {*belief.sources, *belief.otherwise}
@@ -207,7 +208,7 @@ def _rank(
 def _settled(best: _Sentence, rest: Sequence[_Sentence]) -> _Sentence:
     """Picks the most trusted, then the newest, of contradicting sentences."""
     return min(
-        [best, *[one for one in rest if _differ(one, best)]],
+        [best, *[one for one in rest if _differ(one, best) and not asks(one.text)]],
         key=lambda one: (
             _TRUSTED_FIRST.index(one.memory.source.kind),
             -one.memory.created.timestamp(),
@@ -241,10 +242,10 @@ def _differ(one: _Sentence, other: _Sentence) -> bool:
     if _another_value(one, other) is Relation.CONFLICT:
         return True
     shared = one.vector.keys() & other.vector.keys()
-    if len(shared) < 2 or not _clash(one, other):  # noqa: PLR2004
+    named = one.names <= other.names or other.names <= one.names
+    if len(shared) < 1 + named or not _clash(one, other):
         return False
     shorter = min((one.vector, other.vector), key=len)
-    named = one.names <= other.names or other.names <= one.names
     rest = shorter.keys() - (frozenset() if named else one.names ^ other.names)
     return sum(shorter[term] for term in shared) >= OTHERWISE * sum(shorter[term] for term in rest)
 
