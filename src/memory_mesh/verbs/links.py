@@ -59,7 +59,7 @@ class LinkVerbs(View):
     def links(
         self, memory_id: str, *, types: Iterable[str] = (), scope: Scope | None = None
     ) -> list[Link]:
-        """Lists the links from and to a memory, oldest first, at most 1,000.
+        """Lists the links from and to a memory, oldest first, similar ones last, at most 1,000.
 
         A link is listed if both of its memories are visible. Those of type similar are made by
         themselves after a write and have a similarity; `stats().to_link` counts what waits.

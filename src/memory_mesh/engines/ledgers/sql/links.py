@@ -18,15 +18,16 @@ _SHOWN = (
     "(SELECT id FROM memory WHERE number = l.source) AS a, "
     "(SELECT id FROM memory WHERE number = l.target) AS b, l.type, l.similarity, l.at"
 )
-# The order is made first, so that only as many memories are looked at as the answer needs.
+# The order is made first, so that only as many memories are looked at as the answer needs. When
+# links to similar memories were made says nothing: it depends on what others wrote.
 _EITHER_END = " UNION ALL ".join(
-    f"SELECT *, {other} AS other, coalesce(similarity, 1.0) AS nearness "  # noqa: S608
-    f"FROM link WHERE {end} = :near"
+    f"SELECT *, {other} AS other, coalesce(similarity, 1.0) AS nearness, "  # noqa: S608
+    f"CASE WHEN similarity IS NULL THEN seq ELSE {other} END AS turn FROM link WHERE {end} = :near"
     for end, other in (("source", "target"), ("target", "source"))
 )
 _BEST = (
     f"SELECT {_SHOWN} FROM ({_EITHER_END} "  # noqa: S608
-    "ORDER BY nearness DESC, seq DESC, other LIMIT -1) l "
+    "ORDER BY nearness DESC, turn DESC, other, source DESC LIMIT -1) l "
     f"WHERE l.other NOT IN {_NUMBERS}"
 )
 
@@ -66,11 +67,12 @@ def links(
     *,
     within: bool = False,
 ) -> list[Link]:
-    """The links from and to these memories that the lens sees, oldest first."""
+    """The links from and to these memories that the lens sees, oldest first, similar ones last."""
     seen, values = _seen(lens, types)
     found = db.execute(
         f"SELECT {_SHOWN} FROM {_BETWEEN if within else _OF_THESE} l WHERE TRUE{seen} "  # noqa: S608
-        "ORDER BY l.seq, a, b, l.type LIMIT :limit",
+        "ORDER BY l.similarity IS NOT NULL, CASE WHEN l.similarity IS NULL THEN l.seq ELSE 0 END, "
+        "a, b, l.type LIMIT :limit",
         {"ids": rows.dumped(ids), "limit": limit, **values},
     )
     return [_link(row) for row in found]
