@@ -42,6 +42,20 @@ def pytest_configure() -> None:
         os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(_MEMORY))
 
 
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Remove the sockets of killed daemons: the folders of this run may have the same names."""
+    if hasattr(session.config, "workerinput") or "PYTEST_CURRENT_TEST" in os.environ:
+        return  # one of the processes of a run that has begun
+    for path in Path(f"/tmp/memory-mesh-{os.getuid()}").glob("*.sock"):
+        with socket.socket(socket.AF_UNIX) as client:
+            try:
+                client.connect(str(path))
+            except ConnectionRefusedError:
+                path.unlink(missing_ok=True)
+            except OSError:  # a folder or a file: no daemon's
+                continue
+
+
 @pytest.fixture
 def clock() -> FrozenClock:
     return FrozenClock()

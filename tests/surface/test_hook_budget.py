@@ -87,8 +87,9 @@ def session_of_a_late_hook(host: Host) -> object:
     """A busy machine spends a short budget before the input is read: a longer one follows then."""
     for budget in (300, 3_000, 30_000):
         host.variables["MEMORY_MESH_HOOK_BUDGET_MS"] = str(budget)
+        before = len(host.lines(0))
         ended(host)
-        *_, line = host.lines(len(host.lines(0)) + 1)
+        *_, line = host.lines(before + 1)
         assert line["outcome"] == "late"
         if line.get("session"):
             break
