@@ -294,14 +294,15 @@ def _identity(folder: Path, *, anew: bool) -> str:
 
 def _refuse_second(folder: Path) -> None:
     """Raises StoreError if the store has an identity that is not there: it gets no other one."""
-    what = f"{folder / IDENTITY} is missing: it names the store's key file. Restore it"
-    if not (folder / key_record.FILE).exists():
-        if not _had_key(folder):
-            return
-        what = (
-            f"{folder / IDENTITY} and {key_record.FILE} are missing, and the store was written "
-            "with a key. Restore both"
-        )
+    recorded = (folder / key_record.FILE).exists()
+    if not (recorded or _had_key(folder)) or (folder / IDENTITY).exists():
+        return  # a new store, or another process has just made the identity and then a key
+    what = (
+        f"{folder / IDENTITY} is missing: it names the store's key file. Restore it"
+        if recorded
+        else f"{folder / IDENTITY} and {key_record.FILE} are missing, and the store was written "
+        "with a key. Restore both"
+    )
     raise StoreError(
         f"{what} from a backup of the store; if there is none, run: memory-mesh keys replace"
     )

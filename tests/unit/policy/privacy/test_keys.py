@@ -134,6 +134,19 @@ def test_processes_that_start_at_once_agree(store, tmp_path):
     assert len(list((tmp_path / "keys").iterdir())) == 1
 
 
+def test_a_store_that_another_process_begins_meanwhile_has_its_identity(store, monkeypatch):
+    made = []
+
+    def begin_by_another(folder):
+        during.undo()
+        made.append(key_for(folder))
+        return True
+
+    with monkeypatch.context() as during:
+        during.setattr("memory_mesh.process.keys._had_key", begin_by_another)
+        assert [key_for(store)] == made
+
+
 def test_keys_lie_where_the_platform_keeps_settings():
     assert key_folder({KEY_FOLDER: "/somewhere"}) == Path("/somewhere")
     if sys.platform == "linux":
