@@ -135,7 +135,7 @@ def test_processes_that_start_at_once_agree(store, tmp_path):
 
 
 def test_a_store_that_another_process_begins_meanwhile_has_its_identity(store, monkeypatch):
-    made = []
+    made: list[bytes] = []
 
     def begin_by_another(folder):
         during.undo()
