@@ -194,7 +194,8 @@ def older(ground: Ground) -> Case:
         ground.add(f"{own} {own} {word}")
         question += f" {own}"
     ground.later()
-    asked = {"limit": limit, "keyword_only": True, "profile": chance.choice(("mesh", "rrf"))}
+    profile = chance.choice(("mesh", "rrf"))
+    asked = {"limit": limit, "keyword_only": True, "profile": profile, "min_relevance": 0.0}
     return Case("an older statement", "older", mesh, old, question, asked, other=newer)
 
 

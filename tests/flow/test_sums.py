@@ -109,6 +109,17 @@ def _kept(path: Path) -> object:
         ]
 
 
+def test_a_header_with_a_format_that_sqlite_does_not_know_is_damage(store):
+    data = bytearray(store.read_bytes())
+    data[47] ^= 1  # the number of the format
+    store.write_bytes(data)
+    with (
+        MemoryMesh(db_dir=store.parents[1]) as mesh,
+        pytest.raises(StoreIsDamaged, match="salvage --to"),
+    ):
+        mesh.get_all()
+
+
 def test_a_hundred_memories_are_a_small_file(tmp_path):
     with MemoryMesh(db_dir=tmp_path) as mesh:
         for number in range(100):

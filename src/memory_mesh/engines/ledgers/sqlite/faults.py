@@ -35,6 +35,7 @@ _NO_TEXT = "Could not decode to UTF-8"  # Python's own: SQLite keeps any bytes a
 _NO_VALUE = "user-defined function raised exception"  # ours take what we write
 _NO_SCHEMA = (  # a statement of ours that SQLite no longer understands: the schema was damaged
     "invalid fts5 file format",
+    "unsupported file format",
     "vtable constructor failed",
     "no such table",
     "no such column",
