@@ -11,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from memory_mesh import log
+from memory_mesh.agents.daemon import place
 from memory_mesh.engines.embedders.onnx import OnnxEmbedder
 from memory_mesh.process.agent_shell import agent_variables
 from memory_mesh.sync import MemoryMesh
@@ -46,7 +47,7 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     """Remove the sockets of killed daemons: the folders of this run may have the same names."""
     if hasattr(session.config, "workerinput") or "PYTEST_CURRENT_TEST" in os.environ:
         return  # one of the processes of a run that has begun
-    for path in Path(f"/tmp/memory-mesh-{os.getuid()}").glob("*.sock"):
+    for path in Path(place.socket_path("/", {})).parent.glob("*.sock"):
         with socket.socket(socket.AF_UNIX) as client:
             try:
                 client.connect(str(path))

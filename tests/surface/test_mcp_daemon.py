@@ -144,7 +144,6 @@ def dying(
     path = place.socket_path(store, environment)
     asked: list[dict[str, Any]] = []
     stores = Stores(embedder=False)
-    Path(path).unlink(missing_ok=True)  # an earlier run may have left one under the same name
     own = socket.socket(socket.AF_UNIX)
     own.bind(path)
     own.listen()
