@@ -75,10 +75,8 @@ fix:
     ruff format
     ruff check --fix
 
-# Write the generated files: options in signatures, async classes, MCP tools, golden outputs, tables, walks, reference, schemas
+# Write the generated files: MCP tools, golden outputs, tables, walks, reference, schemas
 generate:
-    python tools/generate_options.py
-    python tools/generate_async.py
     python tools/generate_tools.py
     python tools/golden_learning.py
     python tools/privacy_report.py --table
@@ -145,8 +143,6 @@ workflows:
 [private]
 generated:
     @echo "== generated files"
-    python tools/generate_options.py --check
-    python tools/generate_async.py --check
     python tools/generate_tools.py --check
     python tools/golden_learning.py --check
     python tools/conformance.py --check

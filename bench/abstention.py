@@ -22,17 +22,17 @@ from typing import Any
 import numpy as np
 
 from bench.evaluate import OUT, OWN, ROOT, SUITES, WILD
+from memory_mesh.base.fastdataclass import replace
 from memory_mesh.config import load as configured
-from memory_mesh.engines.embedders import embedder_of
-from memory_mesh.evaluation import answering, records, results, suite, workspace
+from memory_mesh.evaluation import answering, records, results, running, suite
 from memory_mesh.evaluation.asking import Row
 from memory_mesh.evaluation.records import DataSet, Question
 from memory_mesh.evaluation.suite import Suite
 from memory_mesh.evaluation.vector_cache import KeptVectors
-from memory_mesh.fastdataclass import replace
-from memory_mesh.policy.ranking.profiles import FURTHER_SHARE
-from memory_mesh.ports import Embedder
-from memory_mesh.process.clock import SystemClock
+from memory_mesh.model.ports import Embedder
+from memory_mesh.models.embedders import embedder_of
+from memory_mesh.platform.clock import SystemClock
+from memory_mesh.search.ranking.profiles import FURTHER_SHARE
 
 MIN_RELEVANCE = 0.12  # at which silence and loss are measured
 SHOWN = 10
@@ -233,15 +233,15 @@ def _opened(named: str, data: Path) -> Measured:
 def _rows(one: Measured, asked: Sequence[Question], work: Path, embedder: Embedder) -> list[Row]:
     """The answers, from an earlier run where nothing that matters has changed since."""
     folder = work / one.name
-    key = results.digest([one.data.digest, workspace.code_digest(), embedder.embed(["a"]).space])
+    key = results.digest([one.data.digest, running.code_digest(), embedder.embed(["a"]).space])
     told = {**one.suite.options("mesh"), "limit": SHOWN}
     job = answering.Job(one.suite, {"mesh": told}, {}, folder, key, embedder, lambda *_: None)
-    with workspace.alone(folder):
+    with running.alone(folder):
         return answering.answer(job, one.data, asked).rows["mesh"]
 
 
 def _facts(split: str) -> dict[str, Any]:
-    commit, dirty = workspace.commit()
+    commit, dirty = running.commit()
     return {
         "command": "python -m bench.abstention --data SETS --vectors FILE --work DIR",
         "date": datetime.now(UTC).isoformat(timespec="seconds"),

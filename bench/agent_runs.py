@@ -23,7 +23,7 @@ from pathlib import Path
 
 from memory_mesh.agents import journal
 from memory_mesh.agents.daemon import client, place
-from memory_mesh.process.project import project_of
+from memory_mesh.platform.projects import project_of
 from memory_mesh.sync import MemoryMesh
 
 HOOK = Path(sys.executable).with_name("memory-mesh-hook")

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from bench import corpus, meaning, measure, memories, prepared
 from bench.measure import Sides, Skipped, say
-from memory_mesh.errors import InvalidInput
 from memory_mesh.model import Hits, Scope
-from memory_mesh.policy.text import analyze
+from memory_mesh.model.errors import InvalidInput
 from memory_mesh.sync import MemoryMesh
+from memory_mesh.text import analyzer
 
 if TYPE_CHECKING:
     from bench.bars import Bench
@@ -162,7 +162,7 @@ def _bare(folder: Path) -> sqlite3.Connection:
 
 
 def _fts5(db: sqlite3.Connection, question: str) -> list[tuple[str]]:
-    terms = " OR ".join(f'"{term}"' for term in analyze.query_terms(question))
+    terms = " OR ".join(f'"{term}"' for term in analyzer.query_terms(question))
     return db.execute(_FTS, (terms,)).fetchall()
 
 

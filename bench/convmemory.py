@@ -25,14 +25,14 @@ from numpy.typing import NDArray
 
 from bench.evaluate import OUT, ROOT
 from bench.training import gather
+from memory_mesh.base.fastdataclass import replace
 from memory_mesh.config import load as configured
-from memory_mesh.engines.embedders import embedder_of
-from memory_mesh.evaluation import answering, records, suite, workspace
+from memory_mesh.evaluation import answering, records, running, suite
 from memory_mesh.evaluation.records import DataSet, Question
 from memory_mesh.evaluation.vector_cache import KeptVectors
-from memory_mesh.fastdataclass import replace
-from memory_mesh.ports import Embedder
-from memory_mesh.process.clock import SystemClock
+from memory_mesh.model.ports import Embedder
+from memory_mesh.models.embedders import embedder_of
+from memory_mesh.platform.clock import SystemClock
 
 LOCOMO, MODE = "locomo", "hybrid"
 OTHERS = tuple(name for name in (*gather.SETS, *gather.OWN) if name != LOCOMO)
@@ -66,7 +66,7 @@ def main() -> int:
     if chain is None:
         parser.error("there is no model: set MEMORY_MESH_MODEL_DIR")
     kept = KeptVectors(chain, options.vectors)
-    folder = options.work / workspace.code_digest()[:16]
+    folder = options.work / running.code_digest()[:16]
     _gather_others(options.data, options.others, folder / "others", kept)
     _gather_locomo(options.data / LOCOMO, folder / "conversations", kept)
     kept.release()
@@ -242,7 +242,7 @@ def _span(ends: Sequence[float]) -> str:
 
 
 def _facts() -> dict[str, Any]:
-    commit, dirty = workspace.commit()
+    commit, dirty = running.commit()
     return {
         "command": "python -m bench.convmemory --data SETS --vectors FILE --work DIR",
         "date": datetime.now(UTC).isoformat(timespec="seconds"),

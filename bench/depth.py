@@ -23,7 +23,7 @@ from memory_mesh.evaluation import records, storing, suite
 from memory_mesh.evaluation.records import Question, Record
 from memory_mesh.evaluation.vector_cache import KeptVectors
 from memory_mesh.model import Embedding
-from memory_mesh.policy.ranking import profiles
+from memory_mesh.search.ranking import profiles
 from memory_mesh.sync import MemoryMesh
 
 OTHERS = ("realmem", "beam100k", "mab_conflict")

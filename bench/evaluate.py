@@ -17,13 +17,13 @@ from typing import Any, TypeAlias
 
 from bench import simple_sums, wild_sets
 from memory_mesh import evaluation
+from memory_mesh.base.fastdataclass import replace
 from memory_mesh.config import load as configured
-from memory_mesh.engines.embedders import embedder_of
 from memory_mesh.evaluation import report_files
 from memory_mesh.evaluation.report import Report
 from memory_mesh.evaluation.vector_cache import KeptVectors
-from memory_mesh.fastdataclass import replace
-from memory_mesh.process.clock import SystemClock
+from memory_mesh.models.embedders import embedder_of
+from memory_mesh.platform.clock import SystemClock
 
 ROOT = Path(__file__).resolve().parents[1]
 OUT = ROOT / "docs" / "benchmarks"

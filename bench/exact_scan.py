@@ -19,9 +19,9 @@ from pathlib import Path
 
 import numpy as np
 
-from memory_mesh.engines.ledgers.sql import exact_scan
-from memory_mesh.engines.ledgers.sqlite import file_tails
-from memory_mesh.engines.ledgers.sqlite.connections import Files
+from memory_mesh.ledgers.shared import exact_scan
+from memory_mesh.ledgers.sqlite import file_tails
+from memory_mesh.ledgers.sqlite.connections import Files
 from memory_mesh.sync import MemoryMesh
 
 _DIMENSION = 384

@@ -24,12 +24,12 @@ from typing import TypeAlias
 
 from bench import report
 from bench.measure import Figures, say
+from memory_mesh.learn.rules.instructions import is_base
 from memory_mesh.model import Status
 from memory_mesh.model.learning import LessonBlock
-from memory_mesh.policy.learning.verbs import is_base
-from memory_mesh.policy.text import analyze
 from memory_mesh.sync import MemoryMesh
 from memory_mesh.testing import FrozenClock
+from memory_mesh.text import analyzer
 
 ROOT = Path(__file__).resolve().parent.parent
 SETS = ROOT / "bench" / "sets" / "truth"
@@ -216,8 +216,8 @@ def _start(text: str) -> str:
 
 def _names(text: str, step: str) -> bool:
     """True if a word of the step, or one with the same start, is in the text."""
-    told = {term[:_STEM] for term in analyze.terms(text)}
-    return any(term[:_STEM] in told for term in analyze.terms(step))
+    told = {term[:_STEM] for term in analyzer.terms(text)}
+    return any(term[:_STEM] in told for term in analyzer.terms(step))
 
 
 def _listed(value: object) -> list[object]:

@@ -20,10 +20,10 @@ import numpy as np
 
 from bench import corpus, measure, report
 from bench.measure import Figures, say
-from memory_mesh.engines.embedders.onnx import OnnxEmbedder
-from memory_mesh.flows import linking
 from memory_mesh.model import Embedding, Space
+from memory_mesh.models.embedders.onnx import OnnxEmbedder
 from memory_mesh.sync import MemoryMesh
+from memory_mesh.write import similar_links
 
 MEMORIES, ROUNDS = 100_000, 200
 _REAL = 500  # texts whose vectors the stored ones lie around
@@ -69,7 +69,7 @@ def main() -> None:
     text = json.dumps(report.stamp() | figures, indent=2)
     say(text)
     if options.out is not None:
-        (options.out / "linking.json").write_text(f"{text}\n", encoding="utf-8")
+        (options.out / "similar_links.json").write_text(f"{text}\n", encoding="utf-8")
 
 
 def measured(work: Path, memories: int, rounds: int) -> Figures:
@@ -106,7 +106,7 @@ def measured(work: Path, memories: int, rounds: int) -> Figures:
         "first_add_ms": measure.rounded(first * 1e3),
         "first_add_without_ms": measure.rounded(first_plain * 1e3),
         "batch_of_128_over_without": measure.rounded(many / many_plain),
-        "upkeep_ms_per_memory": measure.rounded(one_slice * 1e3 / linking.SLICE),
+        "upkeep_ms_per_memory": measure.rounded(one_slice * 1e3 / similar_links.SLICE),
     }
 
 
@@ -119,7 +119,7 @@ def _load(folder: Path, memories: int, embedder: Planted) -> None:
 
 def _one_slice(mesh: MemoryMesh) -> None:
     space = mesh.stats().spaces[0].space
-    linking._link_slice(mesh._access(), space)  # noqa: SLF001  # upkeep would do them all
+    similar_links._link_slice(mesh._access(), space)  # noqa: SLF001  # upkeep would do them all
 
 
 if __name__ == "__main__":

@@ -17,12 +17,12 @@ from itertools import islice
 from pathlib import Path
 
 from bench import stores
-from memory_mesh import safekeeping
-from memory_mesh.engines.ledgers.sqlite import namespace_places as places
-from memory_mesh.engines.ledgers.sqlite.ledger import SqliteLedger
+from memory_mesh import care
+from memory_mesh.ledgers.sqlite import namespace_places as places
+from memory_mesh.ledgers.sqlite.ledger import SqliteLedger
 from memory_mesh.model import Commit, Wanted
-from memory_mesh.process import moved, private
-from memory_mesh.process.clock import SystemClock
+from memory_mesh.platform import moved_marks, private_files
+from memory_mesh.platform.clock import SystemClock
 
 _REAL = 100
 _ENDINGS = (".db", ".lock", ".head")
@@ -44,9 +44,9 @@ def main() -> None:
 
 def _fill(folder: Path, template: Path, count: int, most: int) -> None:
     root = folder / "namespaces"
-    private.make_folder(root)
+    private_files.make_folder(root)
     if count > most:
-        moved.mark_folders(folder)
+        moved_marks.mark_folders(folder)
     real = set(_real(count))
     for number in range(count):
         name = _name(number)
@@ -74,7 +74,7 @@ def _measure(folder: Path, count: int, most: int) -> None:
         "make": _cpu(lambda: _make(ledger, made, 10)) / 10,
     }
     ledger.close()
-    figures["delete"] = _cpu(lambda: safekeeping.delete_namespace(folder, next(deleted)), 10)
+    figures["delete"] = _cpu(lambda: care.delete_namespace(folder, next(deleted)), 10)
     kind = "flat" if count < most else "fanned out"
     said = ", ".join(f"{what} {took:.2f}" for what, took in figures.items())
     print(f"{count:,} namespaces, {kind}, ms: {said}", flush=True)

@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 from bench import adding, corpus, measure, stores
 from bench.measure import Figures, Times, say
 from bench.searching import Bare
-from memory_mesh.engines.embedders.onnx import OnnxEmbedder
 from memory_mesh.model import Embedding, Space
-from memory_mesh.policy.text import analyze
+from memory_mesh.models.embedders.onnx import OnnxEmbedder
 from memory_mesh.sync import MemoryMesh
+from memory_mesh.text import analyzer
 
 _CLUSTERS = 2_000
 _SPREAD = 0.6  # of a text around its cluster; neighbours then have a cosine of about 0.7
@@ -119,7 +119,7 @@ def adds(work: Path, embedder: OnnxEmbedder) -> Figures:
 def searches(folder: Path, embedder: OnnxEmbedder) -> Figures:
     """The bar: a hybrid search beside embedding, the bare FTS5 statement and the bare scan."""
     questions = corpus.queries()[:_QUESTIONS]
-    terms = [analyze.query_terms(question) for question in questions]
+    terms = [analyzer.query_terms(question) for question in questions]
     bare = Bare(stores.file_of(folder))
     with MemoryMesh(db_dir=folder, custom_embedder=embedder) as mesh:
         mesh.search(questions[0], use_cache=False)

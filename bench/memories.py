@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from memory_mesh.ports import Embedder
+    from memory_mesh.model.ports import Embedder
 
 VERSION = 1  # of the mixture: a store of another one is loaded anew
 ONE_PERCENT, THIRD_PERCENT = "one-percent", "third-percent"

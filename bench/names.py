@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from memory_mesh.policy.privacy import Redactor
-from memory_mesh.policy.privacy.private_names import Person, rules
+from memory_mesh.privacy import Redactor
+from memory_mesh.privacy.private_names import Person, rules
 
 SETS = Path(__file__).resolve().parent / "sets" / "names"
 KEY = b"a key that is no secret: bench  "

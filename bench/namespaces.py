@@ -13,13 +13,13 @@ from pathlib import Path
 
 from bench import corpus, measure, stores
 from bench.measure import Figures, say
-from memory_mesh.engines.ledgers.sqlite.ledger import SqliteLedger
-from memory_mesh.flows.access import Access
-from memory_mesh.flows.recall import recall
+from memory_mesh.ledgers.sqlite.ledger import SqliteLedger
 from memory_mesh.model import Lens, Query
-from memory_mesh.process.cache import SearchCache
-from memory_mesh.process.clock import SystemClock
-from memory_mesh.process.ids import MonotonicIds
+from memory_mesh.platform.cache import SearchCache
+from memory_mesh.platform.clock import SystemClock
+from memory_mesh.platform.ids import MonotonicIds
+from memory_mesh.search.recall import recall
+from memory_mesh.write.access import Access
 
 _SEARCHES = 1_000  # in each pattern
 

@@ -3,8 +3,8 @@
     python -m bench.packing --data FOLDER --vectors FILE --work DIR [--out FILE]
 
 FOLDER holds the set `locomo`; the dev conversations are asked, without their adversarial questions.
-The constants of policy/packing were chosen on conv-26 and conv-30; conv-41 and conv-42 are the half
-that they were not chosen on. Top-k takes the hits in their order until the next does not fit;
+The constants of context/packing were chosen on conv-26 and conv-30; conv-41 and conv-42 are the
+half that they were not chosen on. Top-k takes the hits in their order until the next does not fit;
 `skip` goes on with smaller ones. Both are asked without a floor and with the default one. The cost
 is the CPU time of `context` over that of the search that it contains, in the same run; the vectors
 of the questions are known to both, so the model's time hides nothing.
@@ -22,16 +22,16 @@ from typing import Any
 
 from bench import report as report_of
 from bench.meaning import model
+from memory_mesh.context import pack_text
+from memory_mesh.context.pack import MOST_HITS
+from memory_mesh.context.pack_text import Entry, Layout
+from memory_mesh.context.packing import token_bound
 from memory_mesh.evaluation import answering, records, suite
 from memory_mesh.evaluation.asking import Names
 from memory_mesh.evaluation.records import Question
 from memory_mesh.evaluation.vector_cache import KeptVectors
-from memory_mesh.flows.context import MOST_HITS
-from memory_mesh.formats import pack_text
-from memory_mesh.formats.pack_text import Entry, Layout
 from memory_mesh.model import Hit
-from memory_mesh.policy.packing import counting
-from memory_mesh.policy.ranking.profiles import FURTHER_SHARE, MIN_RELEVANCE
+from memory_mesh.search.ranking.profiles import FURTHER_SHARE, MIN_RELEVANCE
 from memory_mesh.sync import MemoryMesh
 
 BUDGETS = (500, 1_000, 2_000)
@@ -128,12 +128,12 @@ def _above(hits: Sequence[Hit], least: float) -> list[Hit]:
 def top_k(hits: Sequence[Hit], budget: int, *, skip: bool = False) -> list[str]:
     """The ids of the first hits whose rendering keeps to the budget."""
     layout, ids = Layout(), list[str]()
-    left = budget - counting.count(pack_text.frame(layout))
+    left = budget - token_bound.count(pack_text.frame(layout))
     for hit in hits:
         memory = hit.memory
         date = f"{memory.occurred_at or memory.created:%Y-%m-%d}"
         entry = Entry(memory.id, memory.text, date, memory.speaker)
-        spent = counting.count(pack_text.entry_text(len(ids) + 1, entry, layout))
+        spent = token_bound.count(pack_text.entry_text(len(ids) + 1, entry, layout))
         if spent <= left:
             left -= spent
             ids.append(memory.id)

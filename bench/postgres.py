@@ -21,10 +21,10 @@ from bench.postgres_server import SMALL, Databases, started
 
 OUT = Path(__file__).resolve().parents[1] / "docs" / "benchmarks"
 PATHS = (
-    "src/memory_mesh/engines/ledgers/postgres",
-    "src/memory_mesh/engines/ledgers/sql",
-    "src/memory_mesh/flows/keyword_plan.py",
-    "src/memory_mesh/flows/nearest.py",
+    "src/memory_mesh/ledgers/postgres",
+    "src/memory_mesh/ledgers/shared",
+    "src/memory_mesh/search/keyword_plan.py",
+    "src/memory_mesh/search/nearest.py",
 )
 # Part, figure, what it says, and what it must be: at most, or at least where negative.
 BARS = (

@@ -9,8 +9,8 @@ from typing import Any
 
 import psycopg
 
-from memory_mesh.engines.ledgers.postgres import transactions
-from memory_mesh.engines.ledgers.postgres.ledger import PostgresLedger
+from memory_mesh.ledgers.postgres import transactions
+from memory_mesh.ledgers.postgres.ledger import PostgresLedger
 from memory_mesh.model import Commit, Standing, Wanted
 
 _SETTING_UP = ("SET plan_cache_mode", "SELECT oid")  # of a new connection

@@ -10,11 +10,11 @@ from psycopg.types import TypeInfo
 
 from bench.measure import say
 from bench.postgres_stores import SECRET
-from memory_mesh.engines.ledgers.postgres import pgvector, words
-from memory_mesh.engines.ledgers.postgres.ledger import PostgresLedger
-from memory_mesh.engines.ledgers.sql.engine import LIVE, REST
+from memory_mesh.ledgers.postgres import engine, scoring
+from memory_mesh.ledgers.postgres.ledger import PostgresLedger
+from memory_mesh.ledgers.shared.engine import LIVE, REST
 from memory_mesh.model import Commit, Wanted
-from memory_mesh.process.clock import SystemClock
+from memory_mesh.platform.clock import SystemClock
 
 Columns = dict[str, str]  # names and types
 _VECTOR = "vector"
@@ -26,7 +26,7 @@ class Filling:
     def __init__(self, owner: str, login: str) -> None:
         self.login = login
         self._db = psycopg.connect(owner, autocommit=True)
-        pgvector.register(self._db)
+        engine.register(self._db)
         info = TypeInfo.fetch(self._db, _VECTOR)
         if info is not None:
             info.register(self._db)
@@ -129,7 +129,7 @@ class Filling:
         types = ["text", "text", "bigint", "smallint[]", "integer", "bigint"]
         with self._writing("posting", columns, types) as copy:
             for number, terms in source.execute("SELECT number, terms FROM text ORDER BY number"):
-                shelf, found = LIVE if number in live else REST, words.places(terms)
+                shelf, found = LIVE if number in live else REST, scoring.places(terms)
                 length = sum(map(len, found.values()))
                 sizes[shelf][0] += 1
                 sizes[shelf][1] += length
@@ -177,5 +177,5 @@ def _value(value: object, type_: str) -> object:
     if value is None:
         return None
     if type_ == _VECTOR:
-        return pgvector.Vector(value)
+        return engine.Vector(value)
     return float(str(value)) if type_ == "double precision" else value

@@ -11,11 +11,11 @@ from bench import corpus, measure, memories, postgres_quality as quality
 from bench.measure import Figures, rounded
 from bench.postgres_server import Databases
 from bench.postgres_stores import SECRET
-from memory_mesh.engines.ledgers.postgres.ledger import PostgresLedger
-from memory_mesh.flows import upkeep
-from memory_mesh.flows.nearest import nearest
+from memory_mesh.learn import upkeep
+from memory_mesh.ledgers.postgres.ledger import PostgresLedger
 from memory_mesh.model import Lens, Nearest, Question, Scope
-from memory_mesh.process.clock import SystemClock
+from memory_mesh.platform.clock import SystemClock
+from memory_mesh.search.nearest import nearest
 
 _QUESTIONS = 60
 _DEPTHS = (10, 100)  # of the answers that are compared; a search asks for the second

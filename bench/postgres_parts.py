@@ -17,8 +17,8 @@ from bench.postgres_server import SMALL, Databases
 from bench.postgres_stores import SECRET, on_postgres, on_sqlite
 from memory_mesh.evaluation import records, storing
 from memory_mesh.model import Lens
-from memory_mesh.policy.text import analyze
 from memory_mesh.sync import MemoryMesh
+from memory_mesh.text import analyzer
 
 READER: dict[str, Any] = {"across": prepared.EVERYTHING, "use_cache": False, "limit": 10}
 _WARM = 10
@@ -262,6 +262,6 @@ def _search(mesh: MemoryMesh, questions: list[str], number: int) -> object:
 
 def _common() -> list[tuple[str, ...]]:
     """Questions of words that very many texts hold."""
-    words = [word for word in corpus.vocabulary()[:60] if analyze.query_terms(word)]
+    words = [word for word in corpus.vocabulary()[:60] if analyzer.query_terms(word)]
     chance = random.Random(f"{corpus.SEED} common words")
     return [tuple(chance.sample(words, chance.choice((1, 2, 3)))) for _ in range(40)]

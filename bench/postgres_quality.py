@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from bench.measure import rounded
-from memory_mesh.flows import keyword_plan, nearest
 from memory_mesh.model import Hits, Lens, Matches, Question, Space
-from memory_mesh.policy.text import analyze
-from memory_mesh.ports import Embedder
+from memory_mesh.model.ports import Embedder
+from memory_mesh.search import keyword_plan, nearest
 from memory_mesh.sync import MemoryMesh
+from memory_mesh.text import analyzer
 
 ACROSS = ("project", "agent", "session")
 DEPTH = 100  # of a leg of the search
@@ -76,7 +76,7 @@ def compare(
 def by_words(mesh: MemoryMesh, question: str, lens: Lens) -> Matches:
     """The keyword leg."""
     with mesh._read() as snapshot:  # noqa: SLF001  # below the verbs
-        return keyword_plan.match(snapshot, analyze.query_terms(question), lens, DEPTH)
+        return keyword_plan.match(snapshot, analyzer.query_terms(question), lens, DEPTH)
 
 
 def by_meaning(mesh: MemoryMesh, space: Space, vector: bytes, lens: Lens) -> list[int]:

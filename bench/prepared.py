@@ -13,8 +13,8 @@ from pathlib import Path
 
 from bench import corpus, memories
 from bench.measure import say
-from memory_mesh.engines.ledgers.sqlite import schema
-from memory_mesh.ports import Embedder
+from memory_mesh.ledgers.sqlite import schema
+from memory_mesh.model.ports import Embedder
 from memory_mesh.sync import MemoryMesh
 
 EVERYTHING = ("project", "session")  # what a reader looks across to see all memories

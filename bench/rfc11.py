@@ -18,9 +18,9 @@ from pathlib import Path
 from bench import corpus, report
 from bench.measure import Figures, alternate, median_ms, ratio_of_medians, rounded, say, seconds
 from memory_mesh.cli import main as cli_main
-from memory_mesh.engines.embedders.onnx import OnnxEmbedder
-from memory_mesh.policy import scrub
-from memory_mesh.policy.privacy import Redactor
+from memory_mesh.models.embedders.onnx import OnnxEmbedder
+from memory_mesh.privacy import Redactor
+from memory_mesh.text import scrub
 
 OUT = Path(__file__).resolve().parent.parent / "docs" / "benchmarks"
 ROUNDS = 60

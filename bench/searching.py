@@ -12,8 +12,8 @@ from pathlib import Path
 
 from bench import corpus, measure, stores
 from bench.measure import Figures, Times, say
-from memory_mesh.policy.text import analyze
 from memory_mesh.sync import MemoryMesh
+from memory_mesh.text import analyzer
 
 _ROUNDS = 3  # over all questions; of each question the median counts
 _CACHE_KIB = 8_192  # as ours
@@ -44,7 +44,7 @@ class Bare:
 def against_bare(folder: Path) -> Figures:
     """The bar: a search costs at most one and a half times the bare statement."""
     questions = corpus.queries()
-    terms = [analyze.query_terms(question) for question in questions]
+    terms = [analyzer.query_terms(question) for question in questions]
     bare = Bare(stores.file_of(folder))
     rounds: list[tuple[Times, Times]] = []
     with stores.keyword_mesh(folder) as mesh:
@@ -137,7 +137,7 @@ def _bare_found(bare: Bare, folder: Path, items: list[tuple[str, str]]) -> float
     db = sqlite3.connect(stores.file_of(folder))
     hits = 0
     for question, text in items:
-        numbers = bare.search(analyze.query_terms(question))
+        numbers = bare.search(analyzer.query_terms(question))
         marks = ", ".join("?" * len(numbers))
         found = db.execute(f"SELECT content FROM text WHERE number IN ({marks})", numbers)
         hits += (text,) in found.fetchall()

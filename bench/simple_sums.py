@@ -16,15 +16,15 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from memory_mesh.config import load as configured
-from memory_mesh.engines.embedders import embedder_of
 from memory_mesh.evaluation import answering, records, suite
 from memory_mesh.evaluation.asking import search_options
 from memory_mesh.evaluation.vector_cache import KeptVectors
-from memory_mesh.flows import recall
 from memory_mesh.model import Query
-from memory_mesh.policy.ranking.features import Evidence
-from memory_mesh.ports import Embedder
-from memory_mesh.process.clock import SystemClock
+from memory_mesh.model.ports import Embedder
+from memory_mesh.models.embedders import embedder_of
+from memory_mesh.platform.clock import SystemClock
+from memory_mesh.search import recall
+from memory_mesh.search.ranking.features import Evidence
 
 SUMS = ("bm25-cosine", "coverage-cosine")
 TOLD = ("half BM25, half cosine", "half coverage, half cosine")  # as bench/training names them

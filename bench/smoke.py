@@ -24,8 +24,8 @@ from typing import Any
 from bench import bare_rows, bars_writing, corpus, measure, memories, prepared, report
 from bench.measure import say
 from memory_mesh.model import Scope
-from memory_mesh.policy.text import analyze
 from memory_mesh.sync import MemoryMesh
+from memory_mesh.text import analyzer
 
 RECORD = Path(__file__).with_name("smoke.json")
 MEMORIES = 2_000
@@ -240,7 +240,7 @@ def _question(number: int) -> str:
 
 
 def _fts5(db: sqlite3.Connection, number: int) -> object:
-    terms = " OR ".join(f'"{term}"' for term in analyze.query_terms(_question(number)))
+    terms = " OR ".join(f'"{term}"' for term in analyzer.query_terms(_question(number)))
     return db.execute(_FTS, (terms,)).fetchall()
 
 

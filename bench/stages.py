@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 PATHS = ("src/memory_mesh",)
 _PACKAGE = "/memory_mesh/"
-_DETAILED = ("flows/", "engines/ledgers/sqlite/", "policy/ranking/", "policy/text/")
+_DETAILED = ("write/", "search/", "context/", "ledgers/sqlite/", "text/")
 _ADDS = 300
 _WARM = 10  # operations before the profile begins
 _LEAST = 0.01  # a smaller share is summed up as others

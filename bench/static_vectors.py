@@ -21,9 +21,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bench import report
-from memory_mesh.engines.embedders import static, windows
-from memory_mesh.engines.embedders.onnx import OnnxEmbedder
-from memory_mesh.engines.model_files import find_static
+from memory_mesh.models.embedders import static, windows
+from memory_mesh.models.embedders.onnx import OnnxEmbedder
+from memory_mesh.models.model_files import find_static
 
 OUTPUT = Path(__file__).parent.parent / "docs/benchmarks/static-vectors.json"
 LOCOMO_DEV = {"conv-26", "conv-30", "conv-41", "conv-42"}
@@ -197,13 +197,13 @@ def speed(texts: Sequence[str], folder: str | None) -> Figures:
 
 
 _STATIC = """
-from memory_mesh.engines.embedders.static import StaticEmbedder
-from memory_mesh.engines.model_files import find_static
+from memory_mesh.models.embedders.static import StaticEmbedder
+from memory_mesh.models.model_files import find_static
 embedder = StaticEmbedder(find_static())
 """
 _ONNX = """
 from pathlib import Path
-from memory_mesh.engines.embedders.onnx import OnnxEmbedder
+from memory_mesh.models.embedders.onnx import OnnxEmbedder
 embedder = OnnxEmbedder(Path({folder!r}))
 """
 _TIMED = """

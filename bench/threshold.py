@@ -16,14 +16,14 @@ from bench import wild_sets
 from bench.abstention import Measured, _opened
 from bench.report import stamp
 from memory_mesh.config import load as configured
-from memory_mesh.engines.embedders import embedder_of
-from memory_mesh.evaluation import answering, results, suite, workspace
+from memory_mesh.evaluation import answering, results, running, suite
 from memory_mesh.evaluation.asking import Row
 from memory_mesh.evaluation.records import Question
 from memory_mesh.evaluation.vector_cache import KeptVectors
-from memory_mesh.policy.ranking.profiles import MIN_RELEVANCE
-from memory_mesh.ports import Embedder
-from memory_mesh.process.clock import SystemClock
+from memory_mesh.model.ports import Embedder
+from memory_mesh.models.embedders import embedder_of
+from memory_mesh.platform.clock import SystemClock
+from memory_mesh.search.ranking.profiles import MIN_RELEVANCE
 
 MODES = ("words", "static", "model")
 MOST, SHOWN = 600, 10
@@ -92,9 +92,9 @@ def _rows(
 ) -> list[Row]:
     told = {**one.suite.options("keyword" if mode == "words" else "mesh"), "limit": SHOWN}
     space = embedder.embed(["a"]).space
-    key = results.digest([one.data.digest, workspace.code_digest(), space, mode])
+    key = results.digest([one.data.digest, running.code_digest(), space, mode])
     job = answering.Job(one.suite, {mode: told}, {}, work / one.name, key, embedder, _quiet)
-    with workspace.alone(work / one.name):
+    with running.alone(work / one.name):
         return answering.answer(job, one.data, asked).rows[mode]
 
 

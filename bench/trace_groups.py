@@ -21,10 +21,10 @@ from typing import Any
 from unittest import mock
 
 from bench import report as report_of
-from memory_mesh.errors import MeshError
-from memory_mesh.fastdataclass import replace
-from memory_mesh.policy.learning import trace_groups
-from memory_mesh.policy.learning.trace_groups import Goal, goal_of, place
+from memory_mesh.base.fastdataclass import replace
+from memory_mesh.learn.rules import trace_groups
+from memory_mesh.learn.rules.trace_groups import Goal, goal_of, place
+from memory_mesh.model.errors import MeshError
 from memory_mesh.sync import MemoryMesh
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -15,10 +15,10 @@ from pathlib import Path
 
 from bench import corpus, meaning, measure, report
 from bench.measure import Figures, say
-from memory_mesh.engines.embedders.onnx import OnnxEmbedder
+from memory_mesh.learn.rules.trace_groups import normalised
 from memory_mesh.model import Space
 from memory_mesh.model.trace import Step, Trace, TraceStatus
-from memory_mesh.policy.learning.similar_goals import normalised
+from memory_mesh.models.embedders.onnx import OnnxEmbedder
 from memory_mesh.sync import MemoryMesh
 
 OUT = Path(__file__).resolve().parents[1] / "docs" / "benchmarks" / "traces.json"

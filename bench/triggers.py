@@ -20,8 +20,8 @@ from typing import Any
 
 from bench import report
 from memory_mesh.model.trigger import MatchContext, Triggered
-from memory_mesh.policy.ranking import profiles
-from memory_mesh.policy.triggers import matching, selecting
+from memory_mesh.search.ranking import profiles
+from memory_mesh.search.triggers import patterns, selection
 from memory_mesh.sync import MemoryMesh
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -92,14 +92,14 @@ def _counts(rows: Rows, test: Callable[[Mapping[str, Any], str], bool]) -> Figur
 
 
 def _strength(memory: Mapping[str, Any], task: str) -> int:
-    there = matching.situation(MatchContext(task))
-    met = matching.match_any(memory["whenToUse"], there)
+    there = patterns.situation(MatchContext(task))
+    met = patterns.match_any(memory["whenToUse"], there)
     return 0 if met is None else int(met.strength)
 
 
 def _called(memory: Mapping[str, Any], task: str) -> bool:
     given = Triggered(0, tuple(memory["whenToUse"]), memory["importance"])
-    return selecting.called(given, matching.situation(MatchContext(task))) is not None
+    return selection.called(given, patterns.situation(MatchContext(task))) is not None
 
 
 def _meant(rows: Rows) -> Figures:

@@ -20,8 +20,8 @@ import numpy as np
 
 from bench.vectors_index import K, exact, real_vectors, recall
 from bench.vectors_report import Figures, rounded, say, write
-from memory_mesh.engines.indexes.lance.index import LanceIndex
 from memory_mesh.model import Body
+from memory_mesh.models.lance.index import LanceIndex
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -18,9 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from bench.vectors_report import Figures, rounded, say, write
-from memory_mesh.engines.indexes.lance.asking import COMPARED, PROBES
-from memory_mesh.engines.indexes.lance.index import LanceIndex
-from memory_mesh.engines.indexes.lance.index_folders import Place
+from memory_mesh.models.lance.index import COMPARED, PROBES, LanceIndex, Place
 
 ROWS = 20_000
 DIMENSION = 384

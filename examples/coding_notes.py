@@ -13,9 +13,9 @@ Give an agent these four commands as tools. Notes of one project are not found i
 import sys
 from pathlib import Path
 
-from memory_mesh.errors import MeshError
 from memory_mesh.mirror import Mirror
 from memory_mesh.model import Scope
+from memory_mesh.model.errors import MeshError
 from memory_mesh.sync import MemoryMesh
 
 FOLDER = ".notes"

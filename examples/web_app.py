@@ -19,7 +19,7 @@ from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from pydantic import BaseModel, Field
 
 from memory_mesh import MemoryMesh
-from memory_mesh.errors import InvalidInput, NotFound
+from memory_mesh.model.errors import InvalidInput, NotFound
 
 USERS = {"ann-token": "ann", "ben-token": "ben"}  # stands for your own sign-in
 

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-from memory_mesh import log
 from memory_mesh.agents.daemon import place
-from memory_mesh.engines.embedders.onnx import OnnxEmbedder
-from memory_mesh.process.agent_shell import agent_variables
+from memory_mesh.models.embedders.onnx import OnnxEmbedder
+from memory_mesh.platform import log
+from memory_mesh.platform.agent_shell import agent_variables
 from memory_mesh.sync import MemoryMesh
 from memory_mesh.testing import FrozenClock
 from tests.faults.sample import SEED, VARIABLE

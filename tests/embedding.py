@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from memory_mesh.engines.embedders.onnx import OnnxEmbedder
-from memory_mesh.engines.model_files import StaticFiles, find_static
+from memory_mesh.models.embedders.onnx import OnnxEmbedder
+from memory_mesh.models.model_files import StaticFiles, find_static
 from tests.servers import Reply, Request
 
 

@@ -32,8 +32,8 @@ ENTRIES = {  # what a program of ours calls first
 PATIENCE = 120.0
 _BACKLOG = 64
 _PACKAGES = (  # without those that need other people's packages
-    "agents.hook", "cli", "engines.ledgers.sql", "engines.ledgers.sqlite",
-    "flows", "formats", "policy", "process", "verbs",
+    "agents.hook", "cli", "context", "formats", "learn", "ledgers.shared", "ledgers.sqlite",
+    "mesh.operations", "platform", "privacy", "rules", "search", "text", "write",
 )  # fmt: skip
 _READ_BY_INTERPRETER = ("PYTHON", "LC_", "LD_", "FIU_")  # beginnings of variables
 Streams = tuple[int, int, int]
@@ -116,7 +116,7 @@ def serve(address: str, life: int) -> None:
         found = import_module(f"memory_mesh.{package}")
         for module in pkgutil.walk_packages(found.__path__, f"{found.__name__}."):
             import_module(module.name)
-    with import_module("memory_mesh.engines.ledgers.sqlite.schema").empty(""):
+    with import_module("memory_mesh.ledgers.sqlite.open_file").empty(""):
         pass  # the blank file that new stores are copied from is made
     gc.freeze()
     sys.path[:] = [folder for folder in sys.path if folder not in {"", str(ROOT)}]

@@ -19,8 +19,8 @@ import psycopg
 import pytest
 from psycopg.conninfo import make_conninfo
 
-from memory_mesh.engines.ledgers.postgres.setup import ROLE, set_up
-from memory_mesh.engines.queues import setup as queue_setup
+from memory_mesh.ledgers.postgres.setup import ROLE, set_up
+from memory_mesh.ledgers.queue import queue
 
 SECRET = bytes(range(32))
 APP = "mesh_login"  # the role that processes connect as
@@ -70,7 +70,7 @@ class Server:
             with self._admin() as db:
                 db.execute(f"CREATE DATABASE {template}")
             set_up(self.url(template), SECRET, login=APP, partitions=partitions)
-            queue_setup.set_up(self.url(template), ROLE)
+            queue.set_up(self.url(template), ROLE)
             self._prepared.add(partitions)
         name = f"store_{next(self._names)}"
         with self._admin() as db:

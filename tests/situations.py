@@ -4,7 +4,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from memory_mesh.errors import EmbeddingError
 from memory_mesh.model import (
     Channel,
     Draft,
@@ -19,6 +18,7 @@ from memory_mesh.model import (
     Source,
     SourceKind,
 )
+from memory_mesh.model.errors import EmbeddingError
 from memory_mesh.sync import MemoryMesh
 
 TEA = "Tea is in the second drawer"

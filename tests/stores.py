@@ -5,8 +5,7 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
-from memory_mesh.engines.ledgers.sqlite import schema
-from memory_mesh.engines.ledgers.sqlite.keeping import head_file
+from memory_mesh.ledgers.sqlite import head_file, schema
 
 STORES = Path(__file__).parent / "fixtures" / "stores"
 NAMES = tuple(sorted(path.name.removesuffix(".db.gz") for path in STORES.glob("*.db.gz")))

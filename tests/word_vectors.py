@@ -5,8 +5,8 @@ from array import array
 from collections.abc import Sequence
 from hashlib import blake2b
 
-from memory_mesh.errors import TextRefused
 from memory_mesh.model import Embedding, Space
+from memory_mesh.model.errors import TextRefused
 
 
 class WordVectors:

@@ -24,7 +24,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from memory_mesh.policy.claims import Claim, Relation, compare, read
+from memory_mesh.write.claims import Claim, Relation, compare, read
 
 ROOT = Path(__file__).resolve().parent.parent
 CORPORA = ROOT / "tests" / "corpora"

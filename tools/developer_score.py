@@ -19,7 +19,7 @@ from typing import TypedDict
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from memory_mesh.policy.privacy import OPTIONAL, Redactor, kinds  # noqa: E402
+from memory_mesh.privacy import OPTIONAL, Redactor, kinds  # noqa: E402
 from tests.corpora.developer_texts import DeveloperText, developer_texts  # noqa: E402
 
 RUN = 4  # as many characters in a row give a secret away

@@ -13,7 +13,7 @@ import json
 import sys
 from pathlib import Path
 
-from memory_mesh.agents.mcp import offers, tools
+from memory_mesh.agents.mcp import tools
 from memory_mesh.agents.mcp.aliases import lane, server_memory
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -43,13 +43,13 @@ def main() -> int:
 def made() -> dict[Path, str]:
     """The files and their texts."""
     own = {
-        "name": offers.NAME,
-        "title": offers.TITLE,
-        "instructions": offers.INSTRUCTIONS,
+        "name": tools.NAME,
+        "title": tools.TITLE,
+        "instructions": tools.INSTRUCTIONS,
         "tools": tools.TOOLS,
-        "resources": offers.RESOURCES,
-        "resourceTemplates": offers.TEMPLATES,
-        "prompts": offers.PROMPTS,
+        "resources": tools.RESOURCES,
+        "resourceTemplates": tools.TEMPLATES,
+        "prompts": tools.PROMPTS,
     }
     nothing: dict[str, object] = {"resources": [], "resourceTemplates": [], "prompts": []}
     graph = {"instructions": server_memory.INSTRUCTIONS, "tools": server_memory.TOOLS}

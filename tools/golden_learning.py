@@ -15,13 +15,13 @@ from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from pathlib import Path
 
-from memory_mesh.fastdataclass import dataclass, replace
-from memory_mesh.flows import learn
-from memory_mesh.flows.access import Access
-from memory_mesh.flows.remember import remember
+from memory_mesh.base.fastdataclass import dataclass, replace
+from memory_mesh.learn import reflection
 from memory_mesh.model import Draft, Lens, Scope, Source, SourceKind
 from memory_mesh.sync import MemoryMesh
 from memory_mesh.testing import FrozenClock
+from memory_mesh.write.access import Access
+from memory_mesh.write.add import remember
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "tests/golden"
@@ -163,7 +163,7 @@ def _stored(access: Access, clock: FrozenClock, case: Case) -> list[str]:
 
 
 def _reflected(access: Access, lens: Lens, topic: str | None) -> list[str]:
-    found = learn.reflect(access, lens, topic=topic)
+    found = reflection.reflect(access, lens, topic=topic)
     return [
         f"looked at: {found.count}",
         f"reflection: {found.id}",
@@ -176,7 +176,7 @@ def _reflected(access: Access, lens: Lens, topic: str | None) -> list[str]:
 
 
 def _synthesized(access: Access, lens: Lens, topic: str | None) -> list[str]:
-    made = learn.synthesize(access, lens, topic=topic)
+    made = reflection.synthesize(access, lens, topic=topic)
     return [
         f"looked at: {made.count}",
         f"status: {made.status}",

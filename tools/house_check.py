@@ -1,10 +1,12 @@
-"""Hold every module to the house rules about where writes, redaction and SQL stand; exit 1 if not.
+"""Hold every module to the house rules about circles, writes, redaction and SQL; exit 1 if not.
 
-- `ledger.commit` is called in flows/ only: there is one write path.
-- A redactor is used in flows/prepare.py only; store.py and view.py make it and hand it over.
-- SQL, `.sql` files and sqlite3 stand in engines/ledgers only. Four modules have a SQLite file that
-  is no ledger: the importer of a foreign store, the vector cache of an evaluation, and a mirror's
-  state and marks.
+- No module imports itself through others, neither at its top nor inside a function.
+- `ledger.commit` is called in write/, learn/ and care/ only: there is one write path. Searches and
+  packs may note what they showed, and nothing else.
+- A redactor is used in write/prepare.py only; mesh/store.py and mesh/view.py hand it over.
+- SQL, `.sql` files and sqlite3 stand in ledgers/ and care/sqlite/ only. Three modules have a SQLite
+  file that is no ledger: the importer of a foreign store, the vector cache of an evaluation, and a
+  mirror's state.
 """
 
 import ast
@@ -13,24 +15,25 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from tools.house_imports import circles
+
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "src" / "memory_mesh"
-COMMITTING = ("flows/", "engines/", "testing/")
+COMMITTING = ("write/", "learn/", "care/", "ledgers/", "models/lance/", "testing/")
+NOTING = (*COMMITTING, "search/", "context/")
 REDACTING = (
-    "flows/prepare.py",
-    "flows/redact_parts.py",  # of prepare alone
-    "flows/redact_filter.py",  # the same
-    "process/redactor.py",
-    "policy/privacy/",
+    "write/prepare.py",
+    "privacy/",
 )
-HANDING_OVER = (*REDACTING, "store.py", "view.py")
-LEDGERS = "engines/ledgers/"
+HANDING_OVER = (*REDACTING, "mesh/store.py", "mesh/view.py")
+LEDGERS = "ledgers/"
 SPEAKING_SQL = (
     LEDGERS,
-    "engines/queues/",
-    "compat/lane/file.py",
+    "care/sqlite/",
+    "compat/lane/import_.py",
     "evaluation/vector_cache.py",
-    "mirror/marks.py",
     "mirror/state.py",
 )
 SQL = re.compile(
@@ -44,7 +47,8 @@ SQL = re.compile(
 )
 
 
-WRITING = {"commit", "note", "use", "absorbed", "sink_moved"}  # methods of a ledger
+WRITING = {"commit", "absorbed", "sink_moved"}  # methods of a ledger
+NOTES = {"note", "use"}
 
 
 def main() -> int:
@@ -57,6 +61,7 @@ def main() -> int:
         for breach in find_breaches(path.read_text(encoding="utf-8"), place)
     ]
     breaches += [f"{path}: SQL outside {LEDGERS}" for path in misplaced_scripts(PACKAGE)]
+    breaches += [f"a circle of imports: {' -> '.join(circle)}" for circle in circles(PACKAGE)]
     for breach in breaches:
         print(f"HOUSE RULE: {breach}", file=sys.stderr)
     print(f"{len(paths)} modules, {len(breaches)} breaches of a house rule")
@@ -68,11 +73,15 @@ def find_breaches(source: str, place: str) -> list[str]:
     nodes = list(ast.walk(ast.parse(source)))
     found: list[tuple[int, str]] = []
     if not place.startswith(COMMITTING):
-        found += ((line, "only flows/ may write to a ledger") for line in _commits(nodes))
+        why = "only write/, learn/ and care/ may write to a ledger"
+        found += ((line, why) for line in _commits(nodes))
+    if not place.startswith(NOTING):
+        why = "only search/, context/ and those that write may note a use"
+        found += ((node.lineno, why) for node in _notes(nodes))
     if not place.startswith(HANDING_OVER):
-        found += ((line, "only flows/prepare.py may use a redactor") for line in _redactors(nodes))
+        found += ((line, "only write/prepare.py may use a redactor") for line in _redactors(nodes))
     if not place.startswith(REDACTING):
-        found += ((line, "only flows/prepare.py may redact") for line in _redactions(nodes))
+        found += ((line, "only write/prepare.py may redact") for line in _redactions(nodes))
     if not place.startswith(SPEAKING_SQL):
         found += ((line, f"only {LEDGERS} may import sqlite3") for line in _sqlite_imports(nodes))
         found += ((line, f"only {LEDGERS} may hold SQL") for line in _sql(nodes))
@@ -95,6 +104,13 @@ def _commits(nodes: Sequence[ast.AST]) -> Iterator[int]:
             yield from [node.lineno] if node.args or node.keywords else []
         elif isinstance(node, ast.Attribute) and _is(node, WRITING, "ledger"):
             yield node.lineno
+
+
+def _notes(nodes: Sequence[ast.AST]) -> Iterator[ast.Attribute]:
+    """Every method of a ledger that records what was shown."""
+    for node in nodes:
+        if isinstance(node, ast.Attribute) and _is(node, NOTES, "ledger"):
+            yield node
 
 
 def _redactors(nodes: Sequence[ast.AST]) -> Iterator[int]:

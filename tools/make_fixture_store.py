@@ -69,8 +69,8 @@ def main(arguments: list[str]) -> int:
 
 def name(upon: str | None = None) -> str:
     """What the fixture of the version that runs is called."""
-    from memory_mesh.engines.ledgers.sqlite import schema
-    from memory_mesh.policy.text.analyze import ANALYZER
+    from memory_mesh.ledgers.sqlite import schema
+    from memory_mesh.text.analyzer import ANALYZER
 
     made = f"schema-{len(list(schema._FOLDER.glob('[0-9]*.sql')))}-analyzer-{ANALYZER}"  # noqa: SLF001
     return f"{made}-upon-{upon}" if upon else made

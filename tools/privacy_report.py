@@ -26,7 +26,7 @@ from typing import TypedDict
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from memory_mesh.policy.privacy import OPTIONAL, RULES, Redactor, Rule, suspicious  # noqa: E402
+from memory_mesh.privacy import OPTIONAL, RULES, Redactor, Rule, suspicious  # noqa: E402
 from tests.corpora.developer_texts import developer_texts  # noqa: E402
 from tests.corpora.pii import SEED, Case, negatives, positives  # noqa: E402  # found from the root
 from tools.developer_score import score  # noqa: E402

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from memory_mesh.cli import main as command_line
-from memory_mesh.process.agent_shell import agent_variables
+from memory_mesh.platform.agent_shell import agent_variables
 
 Samples = dict[str, list[Any]]
 SKILL = (

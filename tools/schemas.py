@@ -19,8 +19,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from memory_mesh.base.typed import option_types
 from memory_mesh.cli.parsing import COMMANDS
-from memory_mesh.settings import NO_OPTION, SETTINGS, WRITTEN
+from memory_mesh.config.tables import NO_OPTION, SETTINGS, WRITTEN, Settings
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
@@ -187,7 +188,10 @@ def _rows(
 
 
 def _config() -> Schema:
-    settings = {name: _setting(*SETTINGS[name]) for name in SETTINGS}
+    kinds = {"store": "str | PathLike[str]"} | {
+        name: _written(kind) for name, kind in option_types(Settings).items()
+    }
+    settings = {name: _setting(kinds[name], about) for name, about in SETTINGS.items()}
     settings["daemon"] = {"type": "boolean", "description": NO_OPTION["daemon"]}
     settings["daemon_idle_seconds"] = {
         "type": "number",
@@ -202,6 +206,11 @@ def _config() -> Schema:
         "additionalProperties": False,
     }
     return {"type": "object", "properties": settings, "additionalProperties": False}
+
+
+def _written(kind: Any) -> str:  # noqa: ANN401  # an annotation
+    """A type as it is written in the source."""
+    return re.sub(r"\b(?:collections\.abc|os)\.", "", str(kind.__origin__))
 
 
 def _setting(types: str, about: str) -> Schema:

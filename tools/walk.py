@@ -35,7 +35,7 @@ from types import FrameType
 from typing import Any
 
 import memory_mesh
-from memory_mesh import log
+from memory_mesh.platform import log
 from memory_mesh.sync import MemoryMesh
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -49,12 +49,13 @@ KNOWN = (
 ADDED, ASKED = "Alice lives in Berlin.", "How are deploys of the API done?"
 WARM_UP = ("Bob lives in Bremen.", "How are tests of the CLI done?")
 CALLBACKS = {
-    "verbs/users.py known_options.<locals>.call": "runs once its arguments are checked",
-    "flows/remember.py _remember_slice.<locals>.<lambda>": "decides inside the write transaction",
-    "flows/late_vectors.py _commit.<locals>.<lambda>": "decides inside the write transaction",
-    "flows/search_plan.py body_search.<locals>.ask": "asks the index inside the read",
-    "process/redactor.py StoreRedactor.text": "redacts each text that the scrubber uncovers",
-    "store.py OpenStore.existing_index": "opens the index at its first use",
+    "write/add.py _remember_slice.<locals>.<lambda>": "decides inside the write transaction",
+    "write/late_vectors.py _commit.<locals>.<lambda>": "decides inside the write transaction",
+    "search/rank.py body_search.<locals>.ask": "asks the index inside the read",
+    "privacy/redactor.py StoreRedactor.text": "redacts each text that the scrubber uncovers",
+    "privacy/gate.py _suspicious": "is asked of a word that is not known yet",
+    "privacy/gate.py Hints._within": "is asked of a word that is not known yet",
+    "mesh/store.py OpenStore.existing_index": "opens the index at its first use",
 }
 EVERYWHERE = 4  # a file that this many others call is listed once, at the end
 SHOWN_FUNCTIONS = 3  # of one file on one line
@@ -266,7 +267,7 @@ def walk_all(model: Path | None) -> list[Walk]:
 def layers() -> dict[str, int]:
     """The rank of each part of the package, 0 for the highest, from the import contract.
 
-    Parts that must not import each other are ranked as they are written: flows call engines.
+    Parts that must not import each other are ranked as they are written: `write` calls ledgers.
     """
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     contracts = settings["tool"]["importlinter"]["contracts"]

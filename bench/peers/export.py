@@ -23,10 +23,10 @@ import numpy as np
 
 from bench.peers import exchange
 from bench.peers.exchange import Vector
-from memory_mesh.engines.embedders.onnx import OnnxEmbedder
 from memory_mesh.evaluation.vector_cache import KeptVectors
-from memory_mesh.policy.ranking import question as asked_about
-from memory_mesh.ports import Embedder
+from memory_mesh.model.ports import Embedder
+from memory_mesh.models.embedders.onnx import OnnxEmbedder
+from memory_mesh.text import question as asked_about
 
 _RECORD = ("id", "tenant", "text", "ord", "session", "speaker", "timestamp")
 _QUESTION = ("id", "tenant", "text", "as_of_ord")

@@ -1,4 +1,4 @@
-"""Count how common words are in ordinary English; write `policy/ranking/_common_words.py`.
+"""Count how common words are in ordinary English; write `text/_common_words.py`.
 
     apt-get install wordnet-base fortunes && python -m bench.training.common_words
 
@@ -15,9 +15,9 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from memory_mesh.policy.text import analyze
+from memory_mesh.text import analyzer
 
-OUT = Path(__file__).resolve().parents[2] / "src/memory_mesh/policy/ranking/_common_words.py"
+OUT = Path(__file__).resolve().parents[2] / "src/memory_mesh/text/_common_words.py"
 GLOSSES, SAYINGS = Path("/usr/share/wordnet"), Path("/usr/share/games/fortunes")
 LEAST_COMMON = 10  # one text of 2 ** 10; whatever is rarer is not listed
 LONGEST_STEM, LONGEST_SAYING = 14, 600
@@ -32,7 +32,7 @@ def main() -> int:
         held: Counter[str] = Counter()
         count = 0
         for text in texts:
-            held.update(set(analyze.terms(text)))
+            held.update(set(analyzer.terms(text)))
             count += 1
         for stem, number in held.items():
             common[stem] += number / count / 3

@@ -19,18 +19,18 @@ from pathlib import Path
 
 import numpy as np
 
+from memory_mesh.base.fastdataclass import replace
 from memory_mesh.config import load as configured
-from memory_mesh.engines.embedders import embedder_of
 from memory_mesh.evaluation import answering, records, suite
 from memory_mesh.evaluation.asking import Names, search_options
 from memory_mesh.evaluation.records import Question
 from memory_mesh.evaluation.vector_cache import KeptVectors
-from memory_mesh.fastdataclass import replace
-from memory_mesh.flows import recall
 from memory_mesh.model import Query
-from memory_mesh.policy.ranking import features
-from memory_mesh.ports import Embedder
-from memory_mesh.process.clock import SystemClock
+from memory_mesh.model.ports import Embedder
+from memory_mesh.models.embedders import embedder_of
+from memory_mesh.platform.clock import SystemClock
+from memory_mesh.search import recall
+from memory_mesh.search.ranking import features
 from memory_mesh.sync import MemoryMesh
 
 SETS = ("locomo", "beam100k", "realmem", "mab_conflict", "precisionmembench")

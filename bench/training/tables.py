@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
 
-from memory_mesh.policy.ranking import tree_shares
-from memory_mesh.policy.ranking.features import NAMES
+from memory_mesh.search.ranking import shares
+from memory_mesh.search.ranking.features import NAMES
 
-OUT = Path(__file__).resolve().parents[2] / "src" / "memory_mesh" / "policy" / "ranking"
+OUT = Path(__file__).resolve().parents[2] / "src" / "memory_mesh" / "search" / "ranking"
 ORDERS = ("meaning", "static", "words")
 QUESTIONS = 3  # of one tree
 _HEAD = '''\
@@ -32,11 +32,11 @@ TREES = (
 def source(called: str) -> str:
     """The module of tables of one order."""
     code = (OUT / f"_forest_by_{called}.py").read_text(encoding="utf-8")
-    lines = [f"    {_numbers(tree)!r},\n" for tree in tree_shares.read(code, "margin")]
+    lines = [f"    {_numbers(tree)!r},\n" for tree in shares.read(code, "margin")]
     return _HEAD.format(called=called) + "".join(lines) + ")\n"
 
 
-def _numbers(tree: tree_shares.Node) -> tuple[float, ...]:
+def _numbers(tree: shares.Node) -> tuple[float, ...]:
     asked = list(dict.fromkeys(_questions(tree)))
     if len(asked) > QUESTIONS:
         raise ValueError(f"a tree asks {len(asked)} questions, and the tables hold {QUESTIONS}")
@@ -49,15 +49,15 @@ def _numbers(tree: tree_shares.Node) -> tuple[float, ...]:
     return (*(number for pair in places for number in pair), *said)
 
 
-def _questions(node: tree_shares.Node) -> Iterator[tuple[str, float]]:
-    if isinstance(node, tree_shares.Question):
+def _questions(node: shares.Node) -> Iterator[tuple[str, float]]:
+    if isinstance(node, shares.Question):
         yield node.feature, node.at_most
         yield from _questions(node.yes)
         yield from _questions(node.no)
 
 
-def _leaf(node: tree_shares.Node, answers: dict[tuple[str, float], bool]) -> float:
-    while isinstance(node, tree_shares.Question):
+def _leaf(node: shares.Node, answers: dict[tuple[str, float], bool]) -> float:
+    while isinstance(node, shares.Question):
         node = node.yes if answers[node.feature, node.at_most] else node.no
     return node.mean
 

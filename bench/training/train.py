@@ -1,4 +1,4 @@
-"""Learn the order of candidates from what `gather` wrote; write `policy/ranking/_forest_by_….py`.
+"""Learn the order of candidates from what `gather` wrote; write `search/ranking/_forest_by_….py`.
 
     python bench/training/train.py FOLDER [--report FILE] [--ablate] [--leave-out]
 
@@ -21,7 +21,7 @@ from typing import Any
 import lightgbm
 import numpy as np
 
-OUT = Path(__file__).resolve().parents[2] / "src" / "memory_mesh" / "policy" / "ranking"
+OUT = Path(__file__).resolve().parents[2] / "src" / "memory_mesh" / "search" / "ranking"
 COUNTS = {
     "locomo": 10, "beam100k": 10, "realmem": 5, "mab_conflict": 1, "precisionmembench": 5,
     "languages": 1, "aliases": 1, "temporal": 5, "notes": 1, "personal": 1, "documents": 1,
@@ -60,7 +60,7 @@ GROUPS = {
     "pairs": ("pairs",),
     "meaning at all": VECTORS,
 }  # fmt: skip
-LINE = ("covered_passage", "cosine_mixed")  # as in policy/ranking/forest.py
+LINE = ("covered_passage", "cosine_mixed")  # as in search/ranking/forest.py
 SUMS = {
     "half BM25, half cosine": ("keyword_own", "meaning"),
     "half coverage, half cosine": ("covered", "cosine"),

@@ -1,4 +1,4 @@
-"""Fit the weights by which a newer hit stands above an older one (policy/ranking/updates.py).
+"""Fit the weights by which a newer hit stands above an older one (search/ranking/updates.py).
 
     python -m bench.training.updates --rows FILE     FILE keeps the searches; made if it is missing
 
@@ -20,11 +20,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bench import truth
-from memory_mesh.policy.ranking import updates
+from memory_mesh.search.ranking import updates
 from memory_mesh.sync import MemoryMesh
 
 ROOT = Path(__file__).resolve().parents[2]
-OUT = ROOT / "src" / "memory_mesh" / "policy" / "ranking" / "_update_weights.py"
+OUT = ROOT / "src" / "memory_mesh" / "search" / "ranking" / "_update_weights.py"
 REPORT = ROOT / "docs" / "benchmarks" / "updates.json"
 PENALTY = 3.0
 FOLDS = 10
@@ -154,7 +154,7 @@ def _unscaled(found: tuple[Numbers, Numbers, Numbers]) -> tuple[float, Numbers]:
 def _module(bias: float, weights: dict[str, float]) -> str:
     lines = "\n".join(f'    "{name}": {value:.4f},' for name, value in weights.items())
     return (
-        '"""Weights of policy/ranking/updates.py, written by bench/training/updates.py."""\n\n'
+        '"""Weights of search/ranking/updates.py, written by bench/training/updates.py."""\n\n'
         f"BIAS = {bias:.4f}\nWEIGHTS = {{\n{lines}\n}}\n"
     )
 

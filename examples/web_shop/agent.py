@@ -16,8 +16,7 @@ from memory_mesh.mirror import Mirror
 from memory_mesh.model import Channel
 from memory_mesh.sync import MemoryMesh
 from memory_mesh.traces import Run, recording
-from memory_mesh.traces.files import export_files, import_files
-from memory_mesh.traces.layout import write_layout
+from memory_mesh.traces.files import export_files, import_files, write_layout
 
 HERE = Path(__file__).parent
 MEMORIES, TRACES = HERE / ".rawko/memories", HERE / "traces"

@@ -1,17 +1,21 @@
 """Long-term memory for AI agents: one store, many processes, nothing lost.
 
 `MemoryMesh` and `MemoryContextManager` are async; `memory_mesh.sync.MemoryMesh` and
-`memory_mesh.conversation.MemoryContextManager` are their blocking twins.
+`memory_mesh.sync.MemoryContextManager` are their blocking twins.
 Importing this package loads nothing heavy: names are resolved on first use.
 """
 
 from memory_mesh._version import __version__
+from memory_mesh.base.masking import mask_with
 
 TYPE_CHECKING = False  # type checkers take it for true; `typing` itself costs 8 ms
 if TYPE_CHECKING:
-    from memory_mesh._async.conversation import MemoryContextManager
-    from memory_mesh._async.mesh import MemoryMesh
-    from memory_mesh.errors import (
+    from memory_mesh.mesh.async_mesh import (
+        AsyncMemoryContextManager as MemoryContextManager,
+        AsyncMemoryMesh as MemoryMesh,
+    )
+    from memory_mesh.model import Hit, Memory, Outcome, Receipt, Scope, Skill
+    from memory_mesh.model.errors import (
         BackupIsDamaged,
         BlockError,
         Closed,
@@ -47,7 +51,6 @@ if TYPE_CHECKING:
         WritesAreMissing,
         WrongKey,
     )
-    from memory_mesh.model import Hit, Memory, Outcome, Receipt, Scope, Skill
     from memory_mesh.model.learning import LessonBlock, LessonContext
 
 __all__ = [
@@ -98,7 +101,7 @@ __all__ = [
     "__version__",
 ]
 
-_ERRORS = "memory_mesh.errors"
+_ERRORS = "memory_mesh.model.errors"
 _HOMES = {
     "BackupIsDamaged": _ERRORS,
     "BlockError": _ERRORS,
@@ -114,8 +117,8 @@ _HOMES = {
     "LessonContext": "memory_mesh.model.learning",
     "MayBeStored": _ERRORS,
     "Memory": "memory_mesh.model",
-    "MemoryContextManager": "memory_mesh._async.conversation",
-    "MemoryMesh": "memory_mesh._async.mesh",
+    "MemoryContextManager": "memory_mesh.mesh.async_mesh:AsyncMemoryContextManager",
+    "MemoryMesh": "memory_mesh.mesh.async_mesh:AsyncMemoryMesh",
     "MeshError": _ERRORS,
     "MissingExtra": _ERRORS,
     "ModelError": _ERRORS,
@@ -147,13 +150,24 @@ _HOMES = {
 }
 
 
+def _mask(text: str) -> str:
+    """No message and no record leaves with a secret (decision 0052); the rules are loaded late."""
+    from memory_mesh.privacy import masked
+
+    return masked(text)
+
+
+mask_with(_mask)
+
+
 def __getattr__(name: str) -> object:
     """Import a public name from its home when it is first asked for."""
     if name not in _HOMES:
         raise AttributeError(f"module 'memory_mesh' has no attribute {name!r}")
     import importlib
 
-    return getattr(importlib.import_module(_HOMES[name]), name)
+    module, _, its_name = _HOMES[name].partition(":")
+    return getattr(importlib.import_module(module), its_name or name)
 
 
 def __dir__() -> list[str]:

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from memory_mesh.agents.claude_code import install, places, record, tree
+from memory_mesh.agents.claude_code import install, places, record
 from memory_mesh.agents.claude_code.changes import Change
-from memory_mesh.errors import InvalidInput
+from memory_mesh.model.errors import InvalidInput
 from memory_mesh.sync import MemoryMesh
 from memory_mesh.testing import FrozenClock
 from tests.surface.command import SCRIPT, CommandLine
@@ -293,7 +293,7 @@ def test_paths_with_spaces_and_a_stated_store_reach_the_commands(home):
         Path("/my tools/memory-mesh-mcp"),
         {"MEMORY_MESH_DIR": "/my store"},
     )
-    files = tree.plugin_files(commands)
+    files = install.plugin_files(commands)
     hooks = json.loads(files["plugin/hooks/hooks.json"])["hooks"]
     assert set(hooks) == {
         "SessionStart",

@@ -5,13 +5,13 @@ from functools import cache
 
 import pytest
 
-from memory_mesh.engines.embedders.chain import Chain
-from memory_mesh.engines.embedders.fastembed import FastembedEmbedder
-from memory_mesh.engines.embedders.onnx import OnnxEmbedder
-from memory_mesh.engines.embedders.services import HttpEmbedder
-from memory_mesh.engines.embedders.static import StaticEmbedder
-from memory_mesh.engines.http.client import Limits
-from memory_mesh.ports import Embedder
+from memory_mesh.model.ports import Embedder
+from memory_mesh.models.embedders.chain import Chain
+from memory_mesh.models.embedders.fastembed import FastembedEmbedder
+from memory_mesh.models.embedders.onnx import OnnxEmbedder
+from memory_mesh.models.embedders.services import HttpEmbedder
+from memory_mesh.models.embedders.static import StaticEmbedder
+from memory_mesh.models.http.client import Limits
 from memory_mesh.testing import EmbedderContract, FrozenClock
 from memory_mesh.testing.embedder_contract import closeness
 from tests.embedding import BASES, model_folder, provider, real_embedder, static_files

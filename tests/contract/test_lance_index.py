@@ -10,11 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from memory_mesh.engines.indexes.lance import asking
-from memory_mesh.engines.indexes.lance.index import LanceIndex
-from memory_mesh.engines.indexes.lance.index_folders import Place
-from memory_mesh.errors import MissingExtra
 from memory_mesh.model import Body
+from memory_mesh.model.errors import MissingExtra
+from memory_mesh.models.lance import index as lance_index
+from memory_mesh.models.lance.index import LanceIndex, Place
 from memory_mesh.testing.index_contract import (
     SPACE,
     IndexContract,
@@ -60,7 +59,7 @@ def test_lance_is_not_loaded_before_it_is_needed(tmp_path):
     code = """
 import sys
 from pathlib import Path
-from memory_mesh.engines.indexes.lance.index import LanceIndex
+from memory_mesh.models.lance.index import LanceIndex
 index = LanceIndex(Path(sys.argv[1]))
 assert index.hindrance() is None
 index.drop("n", "s")
@@ -75,8 +74,8 @@ def test_without_the_extra_there_is_no_body_and_the_command_is_named(tmp_path):
 import sys
 from pathlib import Path
 sys.modules["lance"] = None
-from memory_mesh.errors import MissingExtra
-from memory_mesh.engines.indexes.lance.index import LanceIndex
+from memory_mesh.model.errors import MissingExtra
+from memory_mesh.models.lance.index import LanceIndex
 from memory_mesh.model import Body
 index, body = LanceIndex(Path(sys.argv[1])), Body(1, 1, 1)
 print(index.near("n", "s", body=body, vector=bytes(4), limit=1), index.holds("n", "s", body))
@@ -119,8 +118,8 @@ print(sorted(index.index_type for index in table.list_indices()))
 FORKS = """
 import os, signal, sys
 from pathlib import Path
-from memory_mesh.errors import NotAfterFork
-from memory_mesh.engines.indexes.lance.index import LanceIndex
+from memory_mesh.model.errors import NotAfterFork
+from memory_mesh.models.lance.index import LanceIndex
 from memory_mesh.testing.index_contract import SPACE, absorb, clustered, near
 
 index, vectors = LanceIndex(Path(sys.argv[1])), clustered(300)
@@ -211,7 +210,7 @@ def test_a_damaged_body_is_no_body_and_is_built_anew(tmp_path, part, harm):
     code = """
 import sys
 from pathlib import Path
-from memory_mesh.engines.indexes.lance.index import LanceIndex
+from memory_mesh.models.lance.index import LanceIndex
 from memory_mesh.model import Body
 from memory_mesh.testing.index_contract import SPACE, absorb, clustered, near
 vectors, body = clustered(2_000), Body(*map(int, sys.argv[2:]))
@@ -269,13 +268,13 @@ def test_a_body_without_audiences_answers_for_all_rows_and_is_made_anew(index, t
 
 
 def test_audiences_in_a_row_are_told_as_a_range():
-    assert asking.only(None) == ""
-    assert asking.only([5, 3, 4, 9, 9, 7]) == (
+    assert lance_index.only(None) == ""
+    assert lance_index.only([5, 3, 4, 9, 9, 7]) == (
         "audience IN (7, 9) OR (audience >= 3 AND audience <= 5)"
     )
-    assert asking.only(range(100_000)) == "(audience >= 0 AND audience <= 99999)"
-    assert asking.only(range(0, 2 * asking.MOST_AUDIENCES, 2)) is not None
-    assert asking.only(range(0, 2 * asking.MOST_AUDIENCES + 2, 2)) is None
+    assert lance_index.only(range(100_000)) == "(audience >= 0 AND audience <= 99999)"
+    assert lance_index.only(range(0, 2 * lance_index.MOST_AUDIENCES, 2)) is not None
+    assert lance_index.only(range(0, 2 * lance_index.MOST_AUDIENCES + 2, 2)) is None
 
 
 def damage(path: Path, harm: str) -> None:

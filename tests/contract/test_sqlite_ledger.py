@@ -2,14 +2,12 @@ from pathlib import Path
 
 import pytest
 
-from memory_mesh.engines.ledgers.sqlite.ledger import SqliteLedger
-from memory_mesh.ports import Clock
+from memory_mesh.ledgers.sqlite.ledger import SqliteLedger
+from memory_mesh.model.ports import Clock
 from memory_mesh.testing import LedgerContract
-from memory_mesh.testing.body_contract import BodyContract
-from memory_mesh.testing.calling_contract import CallingContract
 from memory_mesh.testing.keyword_contract import KeywordContract
-from memory_mesh.testing.relations_contract import RelationsContract
-from memory_mesh.testing.search_contract import SearchContract
+from memory_mesh.testing.ledger_contract import RelationsContract
+from memory_mesh.testing.search_contract import BodyContract, CallingContract, SearchContract
 
 
 class TestSqliteLedger(

@@ -8,17 +8,17 @@ from tests.corpora.plain_facts import CODE, WORDS
 
 PER_KIND = 40
 PLACES = (
-    "§",
-    "The run used § and passed.",
-    "Remember: § is the one to keep",
-    "see `§` in the log",
-    '{"value": "§"}',
-    "- §\n- done",
-    "(§)",
-    "用的是§这个",
-    "before §, after that nothing",
-    "set to “§” last week",
-    "We compared § with the old one; 3 of 12 differed",
+    "",
+    "The run used  and passed.",
+    "Remember:  is the one to keep",
+    "see `` in the log",
+    '{"value": ""}',
+    "- \n- done",
+    "()",
+    "用的是这个",
+    "before , after that nothing",
+    "set to “” last week",
+    "We compared  with the old one; 3 of 12 differed",
 )
 
 
@@ -26,7 +26,7 @@ def harmless(rng: Random) -> Iterator[tuple[str, str]]:
     """Kind and text of every negative."""
     for kind, make in NUMBERS.items():
         for _ in range(PER_KIND):
-            yield kind, rng.choice(PLACES).replace("§", make(rng))
+            yield kind, rng.choice(PLACES).replace("", make(rng))
     for text in CODE:
         yield "code", text
         yield "code", f"```python\n{text}\n```"

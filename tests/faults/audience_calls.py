@@ -15,11 +15,10 @@ from typing import Any
 import memory_mesh
 from memory_mesh.compat.lane.memory_lane import MemoryLane
 from memory_mesh.compat.neolata.memory_graph import MemoryGraph
-from memory_mesh.conversation import MemoryContextManager
-from memory_mesh.errors import MeshError
 from memory_mesh.mirror.mirror import Mirror
 from memory_mesh.model import Scope, Skill
-from memory_mesh.sync import MemoryMesh
+from memory_mesh.model.errors import MeshError
+from memory_mesh.sync import MemoryContextManager, MemoryMesh
 from tests.faults import graph_leaking, graph_world
 from tests.faults.graph_leaking import Call
 from tests.faults.graph_world import HERE, NOW, Planted, Topical

@@ -22,9 +22,9 @@ from pathlib import Path
 from typing import Any
 
 from memory_mesh.cli.main import run as run_command
-from memory_mesh.errors import MeshError
 from memory_mesh.mirror.mirror import Mirror
 from memory_mesh.model import Scope
+from memory_mesh.model.errors import MeshError
 from memory_mesh.sync import MemoryMesh
 from tests.faults import audience_calls, audience_world, graph_leaking, graph_world
 from tests.faults.audience_calls import BARE, COMMANDS, FILLED, WORDS, Ask, Asking, Desk

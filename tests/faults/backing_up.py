@@ -16,7 +16,7 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from memory_mesh.process.keys import KEY_FOLDER
+from memory_mesh.care.key_file import KEY_FOLDER
 from memory_mesh.sync import MemoryMesh
 from tests.faults.crash import (
     Intent,

@@ -10,9 +10,9 @@ from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from memory_mesh.learn.rules import trace_learnings
 from memory_mesh.model import Status
 from memory_mesh.model.trace import Trace
-from memory_mesh.policy.learning import learning_record
 from memory_mesh.sync import MemoryMesh
 from memory_mesh.testing import FrozenClock
 from tests.faults.crashpoints import State, state, watch
@@ -146,7 +146,7 @@ def _learned(here: Path) -> tuple[int, list[str], list[str]]:
     """How many executions the learnings count, the traces they hold, and what verify finds."""
     with MemoryMesh(db_dir=here, clock=FrozenClock(MOMENTS[0])) as mesh:
         found = mesh.get_all(filter="label = 'learning'", include=list(Status))
-        records = [learning_record.read(memory) for memory in found]
+        records = [trace_learnings.read(memory) for memory in found]
         linked = [link.target for memory in found for link in mesh.links(memory.id)]
         findings = [str(finding) for finding in mesh.verify().findings]
     return sum(record.count for record in records if record is not None), linked, findings

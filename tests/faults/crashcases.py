@@ -4,10 +4,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from memory_mesh.engines.sinks.jsonl import JsonLinesSink
 from memory_mesh.model import Status
 from memory_mesh.model.learning import LessonContext
-from memory_mesh.policy.writing.limits import WRITE_SLICE
+from memory_mesh.models.sinks.jsonl import JsonLinesSink
+from memory_mesh.rules.limits import WRITE_SLICE
 from memory_mesh.sync import MemoryMesh
 from tests.faults.truthcases import TRUTH
 

@@ -23,8 +23,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from memory_mesh.engines.ledgers.sql import packing
-from memory_mesh.engines.ledgers.sqlite import schema
+from memory_mesh.ledgers.shared import rows
+from memory_mesh.ledgers.sqlite import schema
 from memory_mesh.sync import MemoryMesh
 from tests.faults import tracing
 from tests.faults.crashcases import CASES, NAMESPACE, Case, act, prepared
@@ -298,7 +298,7 @@ def state(here: Path) -> State:
     with closing(sqlite3.connect(path)) as db:
         if not db.execute("SELECT 1 FROM sqlite_master").fetchone() or _being_made(db):
             return None
-        db.create_function("unpacked", 3, packing.unpacked, deterministic=True)
+        db.create_function("unpacked", 3, rows.unpacked, deterministic=True)
         return {
             table: [
                 tuple(_ID.sub("ID", cell) if isinstance(cell, str) else cell for cell in row)

@@ -31,9 +31,9 @@ from itertools import cycle, islice
 from pathlib import Path
 from typing import TypeVar
 
-from memory_mesh.errors import MeshError, StoreIsDamaged
-from memory_mesh.model.safekeeping import HELD_BACK, HeldBack
-from memory_mesh.process.keys import KEY_FOLDER
+from memory_mesh.care.key_file import KEY_FOLDER
+from memory_mesh.model.care import HELD_BACK, HeldBack
+from memory_mesh.model.errors import MeshError, StoreIsDamaged
 from tests.faults import keeping_world as world, plain_reading
 from tests.faults.damages import FLIPS, INDEX, SWAPS, Case, Damage
 from tests.faults.processes import Child, ChildFailed, call

@@ -28,13 +28,23 @@ from types import ModuleType
 
 from phonenumbers import PhoneMetadata
 
-from memory_mesh import flows, formats, policy, process, verbs
+from memory_mesh import (
+    care,
+    context,
+    formats,
+    learn,
+    ledgers,
+    mesh as operations,
+    platform,
+    rules,
+    search,
+    write,
+)
 from memory_mesh.compat.rfc11.reader import MeshHoldings
-from memory_mesh.engines import ledgers
-from memory_mesh.engines.sinks.jsonl import JsonLinesSink
-from memory_mesh.errors import StoreError, StoreIsFull, shown
-from memory_mesh.policy.privacy import masked
-from memory_mesh.policy.privacy.table import RULES
+from memory_mesh.model.errors import StoreError, StoreIsFull, shown
+from memory_mesh.models.sinks.jsonl import JsonLinesSink
+from memory_mesh.privacy import masked
+from memory_mesh.privacy.table import RULES
 from memory_mesh.sync import MemoryMesh
 from tests.faults.crash import (
     VERBS,
@@ -402,7 +412,9 @@ def _work_under_faults() -> None:
 
 def _load_all(mesh: MemoryMesh, number: int) -> None:
     """Every module, verb and privacy rule: no code is read from the disk once it fails."""
-    for part in (flows, formats, ledgers, policy, process, verbs):
+    for part in (
+        care, context, formats, learn, ledgers, operations, platform, rules, search, write
+    ):  # fmt: skip
         for module in pkgutil.walk_packages(part.__path__, f"{part.__name__}."):
             _load_late_imports(importlib.import_module(module.name))
     for rule in RULES:  # an id made by chance can look like a bank account, which is then checked

@@ -5,7 +5,7 @@ import time
 from collections.abc import Iterator
 
 from memory_mesh.model.trigger import MatchContext
-from memory_mesh.policy.triggers import checking, matching, patterns, regex
+from memory_mesh.search.triggers import patterns
 from tests.faults.patterns import MOST_ON_A_BUSY_MACHINE
 from tests.faults.report import Progress, Report, Ticker, silent
 from tests.faults.sample import dealt
@@ -67,7 +67,7 @@ def linear(
     chosen, given = list(evil(seed))[:count], texts(seed, chars)
     ticker, slowest, worst = Ticker(progress, len(chosen)), 0.0, ""
     for text in given.values():
-        matching.match("warm up|a.*b", text)  # modules and tables are loaded once
+        patterns.match("warm up|a.*b", text)  # modules and tables are loaded once
     for number, pattern in enumerate(chosen, start=1):
         for name, text in given.items():
             met, taken = _matched(pattern, text)
@@ -76,7 +76,7 @@ def linear(
             report.count("matches" if met else "no match")
             if taken > (LIMIT_MS if strict else _allowed(pattern, text)):
                 report.broken("too slow", f"{pattern[:60]!r} on {name}: {taken:.0f} ms")
-        checking.check(pattern)  # never raises
+        patterns.check(pattern)  # never raises
         report.count("patterns")
         ticker.tick(number)
     report.figures["slowest ms"] = round(slowest, 1)
@@ -89,7 +89,7 @@ def _matched(pattern: str, text: str) -> tuple[bool, float]:
     """Whether a pattern meets a text, and the milliseconds of this thread; others do not count."""
     _forget()
     start = time.thread_time()
-    met = matching.match_any([pattern], matching.situation(MatchContext(text)))
+    met = patterns.match_any([pattern], patterns.situation(MatchContext(text)))
     return bool(met), 1_000 * (time.thread_time() - start)
 
 
@@ -101,6 +101,6 @@ def _allowed(pattern: str, text: str) -> float:
 
 def _forget() -> None:
     """Nothing of an earlier match is remembered."""
-    matching.prepared.cache_clear()
+    patterns.prepared.cache_clear()
     patterns.read.cache_clear()
-    regex.compiled.cache_clear()
+    patterns.compiled.cache_clear()

@@ -22,8 +22,8 @@ from collections.abc import Iterator
 from itertools import cycle, islice
 from pathlib import Path
 
-from memory_mesh.errors import MeshError, NotFound
 from memory_mesh.model import Hit
+from memory_mesh.model.errors import MeshError, NotFound
 from memory_mesh.model.pack import LeftOut, PackItem
 from memory_mesh.model.why import Why
 from tests.faults.explaining_cases import KINDS

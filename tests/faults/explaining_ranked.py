@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from memory_mesh.model import Scope, Status
-from memory_mesh.policy.ranking.profiles import FURTHER_SHARE, LEG_DEPTH, MIN_RELEVANCE
+from memory_mesh.search.ranking.profiles import FURTHER_SHARE, LEG_DEPTH, MIN_RELEVANCE
 from tests.faults.explaining_ground import DAY, NOW, PROFILES, Case, Ground, question_of
 from tests.faults.explaining_hidden import STATUSES, hidden
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import ParamSpec, TypeVar
 
-from memory_mesh.errors import Closed
+from memory_mesh.model.errors import Closed
 from memory_mesh.sync import MemoryMesh
 from tests.faults.crash import word
 from tests.faults.processes import Child, ChildFailed, call

@@ -36,11 +36,10 @@ from memory_mesh.cli import main as cli, parsing
 from memory_mesh.compat import rawko
 from memory_mesh.compat.lane.memory_lane import MemoryLane
 from memory_mesh.compat.neolata import memory_graph
-from memory_mesh.conversation import MemoryContextManager
-from memory_mesh.errors import MeshError
 from memory_mesh.mirror import Mirror
 from memory_mesh.model import Channel, Embedding, Scope, Space
-from memory_mesh.sync import MemoryMesh
+from memory_mesh.model.errors import MeshError
+from memory_mesh.sync import MemoryContextManager, MemoryMesh
 from memory_mesh.testing import FrozenClock
 from memory_mesh.traces import files as trace_files
 from tests.faults.fuzzing_values import NOW, WORDS, Known, Values
@@ -355,7 +354,7 @@ def _methods(root: object) -> list[str]:
         return [n for n, one in own if inspect.isfunction(one) and n[0] != "_" and _of(one, root)]
     return sorted(
         name
-        for name, _ in inspect.getmembers(type(root), inspect.isfunction)
+        for name, _ in inspect.getmembers(type(root), inspect.isroutine)
         if name[0] != "_" and name not in _LEFT
     )
 

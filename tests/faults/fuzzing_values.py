@@ -21,8 +21,8 @@ from pathlib import Path
 from typing import Any
 
 from memory_mesh import model
-from memory_mesh.policy.arguments import NOT_GIVEN, NotGiven
-from memory_mesh.policy.writing.drafts import DETAILS
+from memory_mesh.rules.arguments import NOT_GIVEN, NotGiven
+from memory_mesh.write.rules.drafts import DETAILS
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 WORDS = (
@@ -188,7 +188,7 @@ class Values:
         if self.dice.random() < self.odd:
             return self.dice.choice(ODD_OBJECTS)
         if key in DETAILS:
-            return self.value(eval(DETAILS[key][0], _names()), key)  # our own types
+            return self.value(DETAILS[key].__origin__, key)  # our own types
         return self.text(key)
 
     def _collected(self, origin: Any, parts: Sequence[object], name: str, depth: int) -> object:
@@ -235,7 +235,11 @@ def _names() -> dict[str, Any]:
     found: dict[str, Any] = {}
     for module in pkgutil.walk_packages(model.__path__, "memory_mesh.model."):
         found |= vars(import_module(module.name))
-    for name in ("memory_mesh.sync", "memory_mesh.compat.neolata.model", "memory_mesh.ports"):
+    for name in (
+        "memory_mesh.sync",
+        "memory_mesh.compat.neolata.model",
+        "memory_mesh.model.ports",
+    ):
         found |= vars(import_module(name))
     return {**vars(collections.abc), **vars(typing), **found, "NotGiven": NotGiven}
 

@@ -17,8 +17,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from memory_mesh.errors import MeshError
 from memory_mesh.model import Hits, Scope
+from memory_mesh.model.errors import MeshError
 from memory_mesh.sync import MemoryMesh
 from tests.faults.graph_world import (
     LABEL,

@@ -23,12 +23,12 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from memory_mesh.errors import MeshError
-from memory_mesh.flows import linking
 from memory_mesh.model import Embedding, Scope, Space
-from memory_mesh.policy.audience import sees
+from memory_mesh.model.errors import MeshError
+from memory_mesh.rules.audience import sees
 from memory_mesh.sync import MemoryMesh
 from memory_mesh.testing import FrozenClock
+from memory_mesh.write import similar_links
 
 HERE, ELSEWHERE = "alpha", "beta"  # namespaces: where the readers are, and where they are not
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -158,7 +158,7 @@ def planted(
     mesh._opened().ledger.flush(HERE)
     clock.set(NOW)
     here = mesh.view(namespace=HERE)
-    linking.link_all(here._access(), here.stats().spaces)  # else who reads links makes a few
+    similar_links.link_all(here._access(), here.stats().spaces)  # else who reads links makes a few
     return made
 
 

@@ -18,8 +18,8 @@ from pathlib import Path
 
 import numpy as np
 
-from memory_mesh.engines.indexes.lance.index import LanceIndex
 from memory_mesh.model import Body
+from memory_mesh.models.lance.index import LanceIndex
 from tests.faults.report import Progress, Report, Ticker, silent
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from itertools import cycle, islice
 from pathlib import Path
 
-from memory_mesh.errors import MeshError
+from memory_mesh.model.errors import MeshError
 from tests.faults import keeping_world as world, plain_reading
 from tests.faults.processes import Child, ChildFailed, call
 from tests.faults.report import Progress, Report, Ticker, silent

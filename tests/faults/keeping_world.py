@@ -26,16 +26,16 @@ from typing import Any
 
 import numpy as np  # noqa: F401  # loaded once, before the children are forked
 
-from memory_mesh import safekeeping
+from memory_mesh import care
+from memory_mesh.care.key_file import KEY_FOLDER
 from memory_mesh.model import Channel, Memory, Scope, Status
-from memory_mesh.process.keys import KEY_FOLDER
 from memory_mesh.sync import MemoryMesh
 from memory_mesh.testing import FrozenClock
 from tests.faults.graph_world import TOPICS, Topical
 from tests.faults.processes import call
 
 ROOT = Path(__file__).resolve().parents[2]
-KEEPING: Any = safekeeping  # its functions are loaded when they are first asked for
+KEEPING: Any = care  # its functions are loaded when they are first asked for
 NAMESPACE, OTHER = "default", "other"
 ALL = ("project", "agent", "session")
 NOW = datetime(2026, 3, 1, tzinfo=UTC)

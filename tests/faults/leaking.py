@@ -19,8 +19,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from memory_mesh.errors import MeshError
 from memory_mesh.model import Draft, Proposal, Scope, Status
+from memory_mesh.model.errors import MeshError
 from memory_mesh.sync import MemoryMesh
 from memory_mesh.testing import FrozenClock
 from tests.faults.meaning import Hashed

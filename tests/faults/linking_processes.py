@@ -17,7 +17,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from memory_mesh.errors import InvalidInput, NotFound
+from memory_mesh.model.errors import InvalidInput, NotFound
 from memory_mesh.sync import MemoryMesh
 from tests.faults.crash import Journal, await_answers, word
 from tests.faults.graph_world import TOPICS, Topical

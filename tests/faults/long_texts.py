@@ -10,26 +10,27 @@ import string
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 
-from memory_mesh.errors import MeshError
+from memory_mesh import privacy
+from memory_mesh.context import prompt
+from memory_mesh.context.packing import token_bound
 from memory_mesh.formats import (
     documents,
-    frontmatter,
-    learning_file,
+    memory_file,
     memory_file_reading,
     memory_log,
-    notes,
-    prompt,
+    project_memory,
     terminal,
     trace_file,
+    yaml_text,
     yamo,
 )
-from memory_mesh.policy import claims, filters, privacy, scrub
-from memory_mesh.policy.learning import failure_signature, rules
-from memory_mesh.policy.packing import counting
-from memory_mesh.policy.privacy import raw_input
-from memory_mesh.policy.ranking import question
-from memory_mesh.policy.text import analyze, sentences, time_expressions
-from memory_mesh.policy.triggers import checking, matching
+from memory_mesh.learn.rules import failure_signature, rules
+from memory_mesh.model.errors import MeshError
+from memory_mesh.privacy import redactor as privacy_redactor
+from memory_mesh.rules import filters
+from memory_mesh.search.triggers import patterns
+from memory_mesh.text import analyzer, question, scrub, sentences, times
+from memory_mesh.write import claims
 from tests.faults.patterns import FEW, FLOOR_SECONDS, MANY, MOST_GROWTH, seconds
 from tests.faults.processes import Child, ChildFailed
 from tests.faults.report import Progress, Report, Ticker, silent
@@ -69,31 +70,31 @@ def readers() -> Mapping[str, Reader]:
         "scrub markdown": lambda text: scrub.scrub(text, form=scrub.Form.MARKDOWN),
         "form of a text": scrub.form_of,
         "read a claim": claims.read,
-        "terms": analyze.terms,
-        "terms of a question": analyze.query_terms,
+        "terms": analyzer.terms,
+        "terms of a question": analyzer.query_terms,
         "sentences": sentences.sentences,
-        "times": lambda text: time_expressions.read(text, _NOW),
+        "times": lambda text: times.read(text, _NOW),
         "a question": lambda text: question.read(text, {"anna", "bob"}, _NOW),
         "a filter": filters.parse,
-        "frontmatter": frontmatter.read,
+        "frontmatter": yaml_text.read,
         "documents": documents.spans,
         "a memory file": memory_file_reading.parse,
         "notes": lambda text: [
-            *notes.wiki_links(text), *notes.inline_tags(text), *notes.relations(text),
-            *notes.observations(text),
+            *memory_file.wiki_links(text), *memory_file.inline_tags(text),
+            *memory_file.relations(text), *memory_file.observations(text),
         ],
         "a trace file": trace_file.parse_all,
         "a memory log": memory_log.parse,
-        "a learning file": learning_file.parse,
+        "a learning file": project_memory.parse,
         "a yamo block": yamo.parse,
         "a prompt": prompt.quoted,
         "a terminal": terminal.safe_text,
-        "a trigger": checking.check,
-        "a triggered text": lambda text: matching.match("implement.*auth|fix the bug", text),
+        "a trigger": patterns.check,
+        "a triggered text": lambda text: patterns.match("implement.*auth|fix the bug", text),
         "a rule": lambda text: rules.read_rule(text, failed=True),
         "a failure": failure_signature.signature,
-        "a goal": raw_input.summary,
-        "tokens": counting.count,
+        "a goal": privacy_redactor.summary,
+        "tokens": token_bound.count,
     }  # fmt: skip
 
 

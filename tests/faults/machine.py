@@ -24,8 +24,8 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from memory_mesh.errors import NotFound, NotRestorable
 from memory_mesh.model import Memory, Status
+from memory_mesh.model.errors import NotFound, NotRestorable
 from memory_mesh.sync import MemoryMesh
 from memory_mesh.testing.clock import FrozenClock
 from tests.faults.crash import word

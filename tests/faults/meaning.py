@@ -18,11 +18,11 @@ from pathlib import Path
 
 import numpy as np
 
-from memory_mesh.engines.embedders.onnx import OnnxEmbedder
-from memory_mesh.engines.indexes.lance.index import LanceIndex
-from memory_mesh.flows.nearest import nearest
 from memory_mesh.model import Embedding, Lens, Question, Scope, Space
-from memory_mesh.ports import Embedder
+from memory_mesh.model.ports import Embedder
+from memory_mesh.models.embedders.onnx import OnnxEmbedder
+from memory_mesh.models.lance.index import LanceIndex
+from memory_mesh.search.nearest import nearest
 from memory_mesh.sync import MemoryMesh
 from tests.faults.report import Progress, Report, Ticker, silent
 
@@ -194,7 +194,7 @@ def _vectors(mesh: MemoryMesh) -> list[Sequence[tuple[int, bytes, int]]]:
 
 def _absorb(mesh: MemoryMesh) -> None:
     """What upkeep does, without waiting for 50,000 vectors."""
-    from memory_mesh.flows import upkeep
+    from memory_mesh.learn import upkeep
 
     parts = mesh._opened()
     index = parts.index()

@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from memory_mesh.errors import InvalidInput
 from memory_mesh.formats.documents import SEPARATOR, open_fences
 from memory_mesh.formats.file_names import file_name, safe_path, slug
 from memory_mesh.formats.memory_file import (
@@ -20,6 +19,7 @@ from memory_mesh.formats.memory_file import (
     wiki_links,
 )
 from memory_mesh.model import Json
+from memory_mesh.model.errors import InvalidInput
 from tests.faults.hostile import TEXTS, hostile_texts, hostile_titles
 from tests.faults.report import Progress, Report, Ticker, silent
 

@@ -206,7 +206,7 @@ def _starts(folder: Path) -> dict[str, Path]:
 
 def _broken(case: Path, action: str, ends: State, begin: State) -> list[tuple[str, str]]:
     """Once more ends as if undisturbed; and going back ends where it began, if there is a way."""
-    from memory_mesh.errors import NotFound
+    from memory_mesh.model.errors import NotFound
 
     found = []
     again, back = case.with_name("again"), case.with_name("back")

@@ -21,11 +21,10 @@ from itertools import islice
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
+from memory_mesh.context.packing import token_bound
+from memory_mesh.context.packing.fit import FORMATS, PackRules, Wanted, packed
 from memory_mesh.model import Kind, Memory
 from memory_mesh.model.pack import Pack, Section
-from memory_mesh.policy.packing import counting
-from memory_mesh.policy.packing.fitting import Wanted, packed
-from memory_mesh.policy.packing.rules import FORMATS, PackRules
 from tests.faults.hostile import hostile_texts
 from tests.faults.report import Progress, Report, Ticker, silent
 
@@ -94,7 +93,7 @@ def _budgets(
     rng, ticker = random.Random(seed), Ticker(progress, cases)
     pool = [*hostile_texts(400, seed), *(text for text in generated(400, seed) if text.strip())]
     counters: dict[str, Counter] = {
-        "estimate": counting.count,
+        "estimate": token_bound.count,
         "characters": len,
         "words": lambda text: len(text.split()),
         "bytes": lambda text: len(text.encode("utf-8", "surrogatepass")),
@@ -146,7 +145,7 @@ def _bound(
     """The estimate is never below what a real tokenizer counts."""
     ticker = Ticker(progress, counted)
     for number, text in enumerate(generated(counted, seed + 2)):
-        most = counting.count(text)
+        most = token_bound.count(text)
         for name, count in tokenizers.items():
             if count(text) > most:
                 report.broken("too low", f"{most} below {count(text)} of {name}: {text!r}")
@@ -283,7 +282,7 @@ def _prose() -> list[str]:
 
 
 def _code() -> list[str]:
-    return _pieces(sorted((ROOT / "src" / "memory_mesh" / "policy").rglob("*.py")), 600)
+    return _pieces(sorted((ROOT / "src" / "memory_mesh" / "text").rglob("*.py")), 600)
 
 
 def _pieces(files: Sequence[Path], size: int) -> list[str]:

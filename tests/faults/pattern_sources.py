@@ -262,7 +262,7 @@ def _module_names() -> tuple[str, ...]:
 
 
 def _names() -> None:
-    from memory_mesh.policy.privacy import private_names as module
+    from memory_mesh.privacy import private_names as module
 
     people = [("alice", "Alice Jones-Smith", "/home/alice"), ("joao", "João Ávila", "/Users/joao")]
     people += [("yuki", "山田 太郎", "/home/yuki"), ("anna", "Анна Иванова", "C:\\Users\\anna")]
@@ -272,30 +272,30 @@ def _names() -> None:
 
 
 def _rules() -> None:
-    from memory_mesh.policy.privacy.scan import _Prepared
-    from memory_mesh.policy.privacy.table import RULES
+    from memory_mesh.privacy.scan import _Prepared
+    from memory_mesh.privacy.table import RULES
 
     for rule in RULES:
         _Prepared(rule)._compiled()
 
 
 def _tongues() -> None:
-    from memory_mesh.policy.text.time_expressions import asian, european, languages
+    from memory_mesh.text.times import languages
 
-    for name in [*asian.TONGUES, *european.TONGUES]:
+    for name in [*languages.TONGUES, *languages.EUROPEAN_TONGUES]:
         languages._patterns.__wrapped__(name)
 
 
 def _phrases() -> None:
-    from memory_mesh.policy.learning import phrases
+    from memory_mesh.learn.rules import phrases
 
     _made_by("_any_of", phrases)
 
 
 def _statement_phrases() -> None:
-    from memory_mesh.policy.learning import passing_phrases, statement_phrases
+    from memory_mesh.learn.rules import phrases, statement_phrases
 
-    _made_by("any_of", passing_phrases, statement_phrases)
+    _made_by("any_of", phrases, statement_phrases)
 
 
 def _made_by(helper: str, *modules: ModuleType) -> None:
@@ -308,49 +308,49 @@ def _made_by(helper: str, *modules: ModuleType) -> None:
 
 
 def _secrets() -> None:
-    from memory_mesh.engines.http.masking import redacted
+    from memory_mesh.models.http.client import redacted
 
     redacted("Bearer abcabcabc-abcabcabc-xyz", ["abcabcabc-abcabcabc-xyz", "aaaaaaaaaaaaaaaa"])
 
 
 def _anchored() -> None:
-    from memory_mesh.policy.privacy import cookies, spoken
-    from memory_mesh.policy.privacy.anchored import Anchored
-    from memory_mesh.policy.privacy.table import RULES
+    from memory_mesh.privacy import logins, spoken
+    from memory_mesh.privacy.scan import Anchored
+    from memory_mesh.privacy.table import RULES
 
     found = [rule.pattern for rule in RULES if isinstance(rule.pattern, Anchored)]
-    for each in (*found, cookies._COOKIE, spoken._Codes()._words):
+    for each in (*found, logins._COOKIE, spoken._Codes()._words):
         Anchored((), each._pattern).compiled()
 
 
 def _commands() -> None:
-    from memory_mesh.policy.privacy import commands
+    from memory_mesh.privacy import logins
 
-    for _, pattern, _ in commands._Commands()._rows:
+    for _, pattern, _ in logins._Commands()._rows:
         re.compile(pattern)
 
 
 def _asked_without_names() -> None:
-    from memory_mesh.policy.ranking import question
+    from memory_mesh.text import question
 
     question._without("What did Anna say to Bob Smith?", {"anna", "bob smith", "bob"})
 
 
 def _placeholders() -> None:
-    from memory_mesh.policy.privacy.table import SCANNER
+    from memory_mesh.privacy.table import SCANNER
 
     SCANNER._without_placeholders("[EMAIL]")
 
 
 _USING: Mapping[str, tuple[Callable[[], None], str]] = {
-    "engines.http.masking.redacted": (_secrets, "finditer"),
-    "policy.learning.phrases._any_of": (_phrases, "search"),
-    "policy.learning.statement_phrases.any_of": (_statement_phrases, "search"),
-    "policy.privacy.anchored.compiled": (_anchored, "match"),
-    "policy.privacy.commands.finditer": (_commands, "finditer"),
-    "policy.privacy.private_names.__init__": (_names, "finditer"),
-    "policy.privacy.scan._compiled": (_rules, "finditer"),
-    "policy.privacy.scan._without_placeholders": (_placeholders, "finditer"),
-    "policy.ranking.question._without": (_asked_without_names, "finditer"),
-    "policy.text.time_expressions.languages._patterns": (_tongues, "finditer"),
+    "models.http.client.redacted": (_secrets, "finditer"),
+    "learn.rules.phrases._any_of": (_phrases, "search"),
+    "learn.rules.statement_phrases.any_of": (_statement_phrases, "search"),
+    "privacy.scan.compiled": (_anchored, "match"),
+    "privacy.logins.finditer": (_commands, "finditer"),
+    "privacy.private_names.__init__": (_names, "finditer"),
+    "privacy.scan._compiled": (_rules, "finditer"),
+    "privacy.scan._without_placeholders": (_placeholders, "finditer"),
+    "text.question._without": (_asked_without_names, "finditer"),
+    "text.times.languages._patterns": (_tongues, "finditer"),
 }

@@ -15,7 +15,7 @@ from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from memory_mesh.engines.ledgers.sql import packing
+from memory_mesh.ledgers.shared import rows
 
 LETTERS = "qzvxjk"  # in every key, password and address
 DIGITS = "473519"  # every card begins with them
@@ -53,7 +53,11 @@ class Planted:
     def found(self, data: bytes) -> list[str]:
         """The places whose secrets are in some data, in any of the forms that text takes."""
         said = sorted({mark for view in _views(data) for mark in _marks(view)})
-        return [self.places.get(mark, f"a secret of {mark}") for mark in said]
+        return [
+            self.places.get(mark, f"a secret of {mark}")
+            for mark in said
+            if mark in self.places or not mark.startswith(DIGITS)  # numbers side by side, by chance
+        ]
 
 
 def everything_in(folder: Path) -> Iterator[tuple[str, bytes]]:
@@ -75,8 +79,8 @@ def _values(path: Path) -> Iterator[bytes]:
             for row in db.execute(f'SELECT * FROM "{name}"'):
                 yield from map(_bytes, row)
         for wire, metadata, *named in db.execute("SELECT wire, metadata, memories, at FROM block"):
-            yield _bytes(packing.unpacked(wire, *named))
-            yield _bytes(packing.unpacked(metadata, *named))
+            yield _bytes(rows.unpacked(wire, *named))
+            yield _bytes(rows.unpacked(metadata, *named))
         for name, sql in tables:
             if "fts5" in sql.lower():  # an index keeps of a term what the one before it lacks
                 db.execute("DROP TABLE IF EXISTS temp.seen")

@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
 from unittest.mock import patch
 
-from memory_mesh.process.agent_shell import agent_variables
+from memory_mesh.platform.agent_shell import agent_variables
 from tests.faults.planted import KINDS
 from tests.faults.report import Progress, Report, silent
 from tests.faults.secret_faces import walk_faces

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from memory_mesh.model import Channel, Memory, Outcome, Receipt, SourceKind, Status
-from memory_mesh.policy.writing.trust import BASE, MEDIUM
+from memory_mesh.rules.trust import BASE, MEDIUM
 from memory_mesh.sync import MemoryMesh
 from memory_mesh.testing import FrozenClock
 from tests.corpora import hostile

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import psycopg
 
-from memory_mesh.errors import MayBeStored, StoreIsAway, StoreIsBusy
-from memory_mesh.ports import Ledger
+from memory_mesh.model.errors import MayBeStored, StoreIsAway, StoreIsBusy
+from memory_mesh.model.ports import Ledger
 from tests.faults import postgres_world as world
 from tests.faults.crash import Journal
 from tests.faults.processes import Child, call

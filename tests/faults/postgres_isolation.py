@@ -13,8 +13,8 @@ from typing import Self
 import psycopg
 from psycopg import sql
 
-from memory_mesh.engines.ledgers.postgres.setup import opening_key
-from memory_mesh.engines.ledgers.postgres.transactions import Transactions
+from memory_mesh.ledgers.postgres.setup import opening_key
+from memory_mesh.ledgers.postgres.transactions import Transactions
 from tests.faults.postgres_attacks import Attack, Attacker
 from tests.faults.postgres_tenants import (
     DIGITS,

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from itertools import chain, islice, product
 from pathlib import Path
 
-from memory_mesh.errors import MayBeStored, StoreIsAway, StoreIsBusy
-from memory_mesh.ports import Ledger
+from memory_mesh.model.errors import MayBeStored, StoreIsAway, StoreIsBusy
+from memory_mesh.model.ports import Ledger
 from tests.faults import postgres_world as world
 from tests.faults.fault_proxy import Direction, Fault, FaultProxy, Kind
 from tests.faults.processes import LIMIT_SECONDS, Child

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from memory_mesh.model import Lens
-from memory_mesh.ports import Ledger
+from memory_mesh.model.ports import Ledger
 from tests.faults import postgres_world as world
 from tests.faults.processes import Child, call
 from tests.faults.report import Progress, Report, silent

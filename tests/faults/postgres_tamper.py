@@ -16,11 +16,10 @@ from typing import Any, LiteralString
 import psycopg
 from psycopg import sql
 
-from memory_mesh.engines.ledgers.postgres.connection import Connection
-from memory_mesh.engines.ledgers.postgres.engine import PostgresEngine
-from memory_mesh.engines.ledgers.postgres.pgvector import register
-from memory_mesh.engines.ledgers.postgres.setup import ROLE, SCHEMA
-from memory_mesh.engines.ledgers.sql import verify
+from memory_mesh.ledgers.postgres.connection import Connection
+from memory_mesh.ledgers.postgres.copies import verify
+from memory_mesh.ledgers.postgres.engine import PostgresEngine, register
+from memory_mesh.ledgers.postgres.setup import ROLE, SCHEMA
 from memory_mesh.model import Scope
 from memory_mesh.testing.ledger_values import axis, change, put
 from tests.faults import postgres_world as world
@@ -122,7 +121,7 @@ def _found(raw: psycopg.Connection[Any], capability: bytes) -> list[str]:
     raw.execute(f"SET LOCAL ROLE {ROLE}; SET LOCAL search_path = {SCHEMA}, public", prepare=False)
     raw.execute("SELECT enter(%s, %s)", (NAMESPACE, capability))
     db = Connection(raw, PostgresEngine())
-    return [str(each) for each in verify.verify(db, None, NAMESPACE).findings]
+    return [str(each) for each in verify(db, None, NAMESPACE).findings]
 
 
 def _filled(raw: psycopg.Connection[Any]) -> list[tuple[str, str, str]]:

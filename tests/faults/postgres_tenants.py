@@ -13,9 +13,9 @@ from typing import Any
 import psycopg
 from psycopg import sql
 
-from memory_mesh.engines.ledgers.postgres.ledger import PostgresLedger
-from memory_mesh.engines.ledgers.postgres.setup import SCHEMA, opening_key
-from memory_mesh.engines.ledgers.postgres.transactions import Transactions
+from memory_mesh.ledgers.postgres.ledger import PostgresLedger
+from memory_mesh.ledgers.postgres.setup import SCHEMA, opening_key
+from memory_mesh.ledgers.postgres.transactions import Transactions
 from memory_mesh.model import Commit, Memory, Standing, Wanted
 from memory_mesh.testing import FrozenClock
 from memory_mesh.testing.ledger_values import made, recall_entry, stored

@@ -13,7 +13,7 @@ from typing import Any
 
 import psycopg
 
-from memory_mesh.engines.ledgers.postgres.ledger import PostgresLedger
+from memory_mesh.ledgers.postgres.ledger import PostgresLedger
 from memory_mesh.model import (
     Commit,
     Entry,
@@ -26,8 +26,8 @@ from memory_mesh.model import (
     Standing,
     Wanted,
 )
-from memory_mesh.ports import Ledger, Snapshot
-from memory_mesh.process.clock import SystemClock
+from memory_mesh.model.ports import Ledger, Snapshot
+from memory_mesh.platform.clock import SystemClock
 from memory_mesh.testing.ledger_values import made, word
 from tests.postgres import SECRET
 

@@ -20,7 +20,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from memory_mesh.flows.reembedding import BATCH_CHARS
+from memory_mesh.learn.reembedding import BATCH_CHARS
 from memory_mesh.model import Scope
 from memory_mesh.sync import MemoryMesh
 from tests.faults.report import Progress, Report, silent

@@ -6,12 +6,11 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from memory_mesh.flows import jobs
+from memory_mesh.learn import jobs
+from memory_mesh.learn.rules.retention import JobRules, RetentionPolicy
 from memory_mesh.model import Memory, Wanted
 from memory_mesh.model.learning import LessonContext
 from memory_mesh.model.trace import Trace
-from memory_mesh.policy.jobs import JobRules
-from memory_mesh.policy.retention import RetentionPolicy
 from memory_mesh.sync import MemoryMesh
 from memory_mesh.testing import FrozenClock
 from tests.faults.report import Progress, Report, Ticker, silent

@@ -7,9 +7,9 @@ import signal
 from datetime import UTC, datetime
 from pathlib import Path
 
-from memory_mesh import flows
 from memory_mesh.formats import memory_log
-from memory_mesh.model.experience import Experience, FinalOutcome
+from memory_mesh.mesh import flows
+from memory_mesh.model.learning import Experience, FinalOutcome
 from memory_mesh.model.trace import Trace
 from memory_mesh.sync import MemoryMesh
 from tests.faults.crashpoints import watch

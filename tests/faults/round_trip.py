@@ -12,8 +12,8 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+from memory_mesh.care.key_file import KEY_FOLDER
 from memory_mesh.model import Status
-from memory_mesh.process.keys import KEY_FOLDER
 from tests.faults import keeping_world as world
 from tests.faults.processes import ChildFailed, call
 from tests.faults.report import Progress, Report, silent

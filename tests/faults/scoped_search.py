@@ -15,11 +15,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from memory_mesh.engines.indexes.lance.index import LanceIndex
-from memory_mesh.engines.ledgers.sql import lenses, vectors
-from memory_mesh.engines.ledgers.sqlite.ledger import SqliteLedger
-from memory_mesh.fastdataclass import replace
-from memory_mesh.flows import nearest, upkeep
+from memory_mesh.base.fastdataclass import replace
+from memory_mesh.learn import upkeep
+from memory_mesh.ledgers.shared import vectors, visibility
+from memory_mesh.ledgers.sqlite.ledger import SqliteLedger
 from memory_mesh.model import (
     Commit,
     Lens,
@@ -35,7 +34,9 @@ from memory_mesh.model import (
     Status,
     Wanted,
 )
-from memory_mesh.policy.audience import seen_through
+from memory_mesh.models.lance.index import LanceIndex
+from memory_mesh.rules.audience import seen_through
+from memory_mesh.search import nearest
 from memory_mesh.testing.clock import FrozenClock
 from memory_mesh.testing.ledger_values import entry, made, word
 from tests.faults.report import Progress, Report, Ticker, silent
@@ -133,7 +134,7 @@ def put_batch(
 
 def brute_force(ledger: SqliteLedger, question: Question, lens: Lens) -> list[Near]:
     """What is nearest of all that a lens sees, by one product."""
-    source, condition, values = lenses.sight(lens)
+    source, condition, values = visibility.sight(lens)
     with ledger.read("default") as snapshot:
         rows = snapshot._db.execute(  # type: ignore[attr-defined]  # the oracle reads the tables
             f"SELECT v.number, x.data FROM {source} JOIN vector x ON x.text = v.text "

@@ -7,15 +7,13 @@ from itertools import count
 from pathlib import Path
 
 from memory_mesh.compat.lane.memory_lane import MemoryLane
-from memory_mesh.compat.neolata.hooks import EVENTS
-from memory_mesh.compat.neolata.json_storage import JsonStorage
+from memory_mesh.compat.neolata.hooks import EVENTS, markdown_writethrough
 from memory_mesh.compat.neolata.memory_graph import MemoryGraph
-from memory_mesh.compat.neolata.writethrough import markdown_writethrough
-from memory_mesh.conversation import MemoryContextManager
-from memory_mesh.engines.sinks.jsonl import JsonLinesSink
+from memory_mesh.compat.neolata.storage import JsonStorage
 from memory_mesh.model import Channel, Space
 from memory_mesh.model.trace import Trace
-from memory_mesh.sync import MemoryMesh
+from memory_mesh.models.sinks.jsonl import JsonLinesSink
+from memory_mesh.sync import MemoryContextManager, MemoryMesh
 from memory_mesh.testing import FrozenClock
 from tests.faults.secret_shapes import Targets
 from tests.faults.secrets import Face, Walk, parameters, public

@@ -7,10 +7,9 @@ from pathlib import Path
 
 from memory_mesh.compat import rawko
 from memory_mesh.compat.neolata.memory_graph import MemoryGraph, create_memory
-from memory_mesh.conversation import MemoryContextManager
 from memory_mesh.mirror import Mirror
 from memory_mesh.model.trigger import MatchContext
-from memory_mesh.sync import MemoryMesh
+from memory_mesh.sync import MemoryContextManager, MemoryMesh
 from memory_mesh.testing import FrozenClock
 from memory_mesh.traces import files, recorder
 from tests.faults.secret_faces import open_mesh

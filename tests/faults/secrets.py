@@ -22,8 +22,8 @@ from pathlib import Path
 from random import Random
 from typing import TypeVar
 
-from memory_mesh import log
-from memory_mesh.errors import MeshError
+from memory_mesh.model.errors import MeshError
+from memory_mesh.platform import log
 from tests.faults.planted import KINDS, Planted, Secret, everything_in
 from tests.faults.report import Report
 from tests.faults.sample import points
@@ -156,7 +156,7 @@ def parameters(method: Method) -> list[Parameter]:
 
 def public(face: type) -> dict[str, Method]:
     """The public methods of a class."""
-    members = inspect.getmembers(face, inspect.isfunction)
+    members = inspect.getmembers(face, inspect.isroutine)
     return {name: method for name, method in members if not name.startswith("_")}
 
 

@@ -17,8 +17,8 @@ from itertools import product
 from pathlib import Path
 from unittest.mock import patch
 
-from memory_mesh import settings
 from memory_mesh.cli import main, parsing
+from memory_mesh.config import tables as settings
 from tests.faults.planted import KINDS
 from tests.faults.secret_shapes import Say, Targets, lesson_words, skill_texts
 from tests.faults.secrets import Walk

@@ -5,8 +5,8 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from memory_mesh.compat.lane.memory_lane import MemoryLane
-from memory_mesh.errors import MeshError
 from memory_mesh.model import Channel, Claim, Draft, Scope, Source, SourceKind, Status, Tier
+from memory_mesh.model.errors import MeshError
 from memory_mesh.sync import MemoryMesh
 
 if TYPE_CHECKING:

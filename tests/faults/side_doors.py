@@ -17,8 +17,8 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
 
-from memory_mesh.errors import MeshError
 from memory_mesh.model import Channel, Memory, Scope, SourceKind, Status
+from memory_mesh.model.errors import MeshError
 from memory_mesh.sync import MemoryMesh
 from memory_mesh.testing import FrozenClock
 from tests.faults import side_door_steps

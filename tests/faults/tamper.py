@@ -16,8 +16,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from memory_mesh.engines.ledgers.sql import rows
-from memory_mesh.policy.writing import audit
+from memory_mesh.ledgers.shared import rows
+from memory_mesh.rules import audit
 from memory_mesh.sync import MemoryMesh
 from tests.faults.processes import ChildFailed, call
 from tests.faults.report import Progress, Report, Ticker, silent

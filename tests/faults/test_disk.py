@@ -2,7 +2,7 @@
 
 import pytest
 
-from memory_mesh.errors import StoreIsFull
+from memory_mesh.model.errors import StoreIsFull
 from tests.faults import disk
 from tests.faults.suites import sampled
 

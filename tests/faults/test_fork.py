@@ -4,8 +4,8 @@ import threading
 
 import pytest
 
-from memory_mesh.errors import StoreError
-from memory_mesh.process import forks
+from memory_mesh.model.errors import StoreError
+from memory_mesh.platform import forks
 from memory_mesh.sync import MemoryMesh
 from tests.faults import forking
 from tests.faults.processes import Child, call

@@ -2,8 +2,8 @@
 
 import pytest
 
-from memory_mesh.policy.learning import rules
-from memory_mesh.policy.text import sentences
+from memory_mesh.learn.rules import rules
+from memory_mesh.text import sentences
 from tests.faults import long_texts
 from tests.faults.suites import sampled
 

@@ -6,8 +6,8 @@ from contextlib import closing
 
 import pytest
 
-from memory_mesh.engines.ledgers.sqlite.mounts import NETWORK, file_system, refuse_network_folder
-from memory_mesh.errors import StoreIsDamaged, StoreIsNewer, UnsafeFolder
+from memory_mesh.ledgers.sqlite.namespace_places import NETWORK, file_system, refuse_network_folder
+from memory_mesh.model.errors import StoreIsDamaged, StoreIsNewer, UnsafeFolder
 from memory_mesh.sync import MemoryMesh
 from tests.faults.suites import sampled
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from memory_mesh.engines.ledgers.sqlite import schema
-from memory_mesh.flows import upkeep
+from memory_mesh.learn import upkeep
+from memory_mesh.ledgers.sqlite import schema
 from memory_mesh.sync import MemoryMesh
 from tests.faults.crashpoints import watch
 from tests.faults.processes import Child, call

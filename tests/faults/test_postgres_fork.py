@@ -10,9 +10,9 @@ from urllib.parse import urlsplit
 import psycopg
 import pytest
 
-from memory_mesh.engines.ledgers.postgres.ledger import PostgresLedger
-from memory_mesh.errors import NotAfterFork
+from memory_mesh.ledgers.postgres.ledger import PostgresLedger
 from memory_mesh.model import Commit, Wanted
+from memory_mesh.model.errors import NotAfterFork
 from tests.faults import postgres_world as world
 from tests.faults.processes import Child, call
 

@@ -5,11 +5,11 @@ from collections.abc import Callable, Iterator
 import psycopg
 import pytest
 
-from memory_mesh.engines.ledgers.postgres.connection import Connection
-from memory_mesh.engines.ledgers.postgres.route import Route
-from memory_mesh.engines.ledgers.postgres.setup import opening_key, set_up
-from memory_mesh.engines.ledgers.postgres.transactions import Transactions
-from memory_mesh.errors import InvalidInput, NotAllowed, StoreError
+from memory_mesh.ledgers.postgres.connection import Connection
+from memory_mesh.ledgers.postgres.pool import Route
+from memory_mesh.ledgers.postgres.setup import opening_key, set_up
+from memory_mesh.ledgers.postgres.transactions import Transactions
+from memory_mesh.model.errors import InvalidInput, NotAllowed, StoreError
 from tests.faults.postgres_attacks import FORMS
 from tests.faults.postgres_isolation import attacked
 from tests.faults.postgres_tenants import (

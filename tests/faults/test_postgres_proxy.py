@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from memory_mesh.errors import MayBeStored, StoreIsAway
+from memory_mesh.model.errors import MayBeStored, StoreIsAway
 from tests.faults import postgres_proxy, postgres_world as world
 from tests.faults.fault_proxy import Fault, FaultProxy
 from tests.faults.suites import sampled

@@ -8,9 +8,8 @@ from urllib.parse import urlsplit
 import psycopg
 import pytest
 
-from memory_mesh import log
-from memory_mesh.errors import Closed, StoreIsBusy
-from memory_mesh.process import waits
+from memory_mesh.model.errors import Closed, StoreIsBusy
+from memory_mesh.platform import locks, log
 from tests.faults import postgres_world as world
 from tests.faults.suites import counts, sampled
 
@@ -55,7 +54,7 @@ def test_a_lock_that_others_hold_is_waited_for_so_long_and_no_longer(database):
 def test_a_call_that_may_not_wait_does_not_wait_for_the_lock(database):
     with (
         closing(world.open_ledger(database, lock_wait=300)) as ledger,
-        waits.at_most(0.0),
+        locks.at_most(0.0),
         pytest.raises(StoreIsBusy),
     ):
         world.write(ledger, world.Batch("two", 1, "shared"))

@@ -7,12 +7,11 @@ import zlib
 import pytest
 
 import memory_mesh
+from memory_mesh.base.fastdataclass import fields
 from memory_mesh.compat.neolata import MemoryGraph as AsyncGraph
 from memory_mesh.compat.neolata.memory_graph import MemoryGraph
-from memory_mesh.conversation import MemoryContextManager
-from memory_mesh.fastdataclass import fields
 from memory_mesh.model import Draft, Query, SkillDraft
-from memory_mesh.sync import MemoryMesh
+from memory_mesh.sync import MemoryContextManager, MemoryMesh
 from tests.faults import planted
 from tests.faults.planted import everything_in
 from tests.faults.report import Report

@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from memory_mesh.policy.writing import persons
+from memory_mesh.rules import audience
 from memory_mesh.sync import MemoryMesh
 from tests.faults import users
 from tests.faults.suites import counts, sampled
@@ -46,7 +46,7 @@ def test_nothing_crosses_between_two_users(tmp_path, way):
 @pytest.mark.parametrize("way", ["speaker", "metadata"])
 def test_the_suite_notices_when_two_persons_meet(tmp_path, monkeypatch, way):
     """Without the names, the second user overwrites what the first one said."""
-    monkeypatch.setattr(persons, "persons", lambda _said: ("", ""))
+    monkeypatch.setattr(audience, "persons", lambda _said: ("", ""))
     report = sampled("users", tmp_path, ways=[way], seed=SEED)
     assert report.figures["merged across"]
     assert report.figures["superseded across"]
@@ -55,7 +55,7 @@ def test_the_suite_notices_when_two_persons_meet(tmp_path, monkeypatch, way):
 
 @pytest.mark.slow
 def test_the_suite_notices_a_view_that_shows_the_other_user(tmp_path, monkeypatch):
-    monkeypatch.setattr("memory_mesh.sync.user_namespace", lambda _user: "user.both")
+    monkeypatch.setattr("memory_mesh.mesh.mesh.user_namespace", lambda _user: "user.both")
     report = sampled("users", tmp_path, ways=["view"], seed=SEED)
     assert report.figures["returned across"]
     assert report.figures["merged across"]

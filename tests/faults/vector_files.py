@@ -17,12 +17,12 @@ from pathlib import Path
 
 import numpy as np
 
-from memory_mesh import safekeeping
-from memory_mesh.engines.ledgers.sql import exact_scan
-from memory_mesh.engines.ledgers.sqlite import file_scan, file_tails, vector_file
-from memory_mesh.engines.ledgers.sqlite.ledger import SqliteLedger
-from memory_mesh.flows import nearest as plan
+from memory_mesh import care
+from memory_mesh.ledgers.shared import exact_scan
+from memory_mesh.ledgers.sqlite import file_scan, file_tails, vector_file
+from memory_mesh.ledgers.sqlite.ledger import SqliteLedger
 from memory_mesh.model import Embedding, Lens, Question, Space
+from memory_mesh.search import nearest as plan
 from memory_mesh.sync import MemoryMesh
 from memory_mesh.testing import FrozenClock
 from tests.faults.processes import Child, call
@@ -265,7 +265,7 @@ def flipped(folder: Path, *, rounds: int, seed: int, progress: Progress = silent
         report.count("candidates lost", len({v for v, _ in wanted} - {v for v, _ in found}))
         report.count("rounds")
         ticker.tick(round_ + 1)
-    safekeeping.repair(folder, NAMESPACE)
+    care.repair(folder, NAMESPACE)
     _check(folder, report, "after repair")
     return report
 

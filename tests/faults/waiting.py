@@ -20,8 +20,8 @@ from pathlib import Path
 from statistics import median
 from typing import TypeVar
 
-from memory_mesh.errors import StoreIsBusy
 from memory_mesh.model import Memory
+from memory_mesh.model.errors import StoreIsBusy
 from memory_mesh.sync import MemoryMesh
 from tests.faults import tracing
 from tests.faults.crashcases import CASES, Case, prepared

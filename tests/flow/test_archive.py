@@ -12,13 +12,18 @@ from pathlib import Path
 
 import pytest
 
-from memory_mesh import safekeeping
-from memory_mesh.engines.ledgers.sqlite import schema
-from memory_mesh.engines.ledgers.sqlite.keeping import dumping
-from memory_mesh.errors import InvalidInput, NotFound, StoreError, StoreIsDamaged, StoreIsNewer
+from memory_mesh import care
+from memory_mesh.care import archives, backups
 from memory_mesh.formats import archive
+from memory_mesh.ledgers.sqlite import dumps, schema
 from memory_mesh.model import Scope, Status
-from memory_mesh.safekeeping import archive_file, erasures
+from memory_mesh.model.errors import (
+    InvalidInput,
+    NotFound,
+    StoreError,
+    StoreIsDamaged,
+    StoreIsNewer,
+)
 from memory_mesh.sync import MemoryMesh
 from memory_mesh.testing import FrozenClock
 from tests.faults.graph_world import TOPICS, Topical
@@ -91,8 +96,8 @@ def test_an_imported_namespace_gives_the_same_answers_and_has_the_same_chain(
 ) -> None:
     with opened(store) as mesh:
         mesh.verify(checkpoint=tmp_path / "checkpoint.json")
-    safekeeping.export_archive(store, "default", tmp_path / "a.tar.gz", with_vectors=True)
-    done = safekeeping.import_archive(tmp_path / "target", tmp_path / "a.tar.gz")
+    care.export_archive(store, "default", tmp_path / "a.tar.gz", with_vectors=True)
+    done = care.import_archive(tmp_path / "target", tmp_path / "a.tar.gz")
     assert (done.namespace, done.memories) == ("default", 61)
     with opened(tmp_path / "target") as mesh:
         assert mesh.verify(against=tmp_path / "checkpoint.json").findings == ()
@@ -106,9 +111,9 @@ def test_an_export_is_the_same_every_time_and_that_of_an_import_too(
 ) -> None:
     one, two, three = (tmp_path / f"{name}.tar.gz" for name in "abc")
     for folder, path in ((store, one), (store, two)):
-        safekeeping.export_archive(folder, "default", path, with_vectors=with_vectors)
-    safekeeping.import_archive(tmp_path / "target", one)
-    safekeeping.export_archive(tmp_path / "target", "default", three, with_vectors=with_vectors)
+        care.export_archive(folder, "default", path, with_vectors=with_vectors)
+    care.import_archive(tmp_path / "target", one)
+    care.export_archive(tmp_path / "target", "default", three, with_vectors=with_vectors)
     assert one.read_bytes() == two.read_bytes() == three.read_bytes()
     assert one.stat().st_mode & 0o077 == 0
 
@@ -117,7 +122,7 @@ def test_a_flipped_byte_anywhere_and_a_cut_are_refused(tmp_path: Path) -> None:
     with opened(tmp_path / "source") as mesh:
         mesh.add("one small fact")
     whole = tmp_path / "a.tar.gz"
-    safekeeping.export_archive(tmp_path / "source", "default", whole)
+    care.export_archive(tmp_path / "source", "default", whole)
     data = whole.read_bytes()
     damaged, dice = tmp_path / "b.tar.gz", random.Random(1)
     ends = {*range(40), *range(len(data) - 140, len(data))}  # headers of gzip, and the seal
@@ -126,28 +131,26 @@ def test_a_flipped_byte_anywhere_and_a_cut_are_refused(tmp_path: Path) -> None:
             data[:place] + bytes([data[place] ^ 1 << dice.randrange(8)]) + data[place + 1 :]
         )
         with pytest.raises(InvalidInput):
-            safekeeping.import_archive(tmp_path / "target", damaged)
+            care.import_archive(tmp_path / "target", damaged)
     for length in (*range(0, len(data), 499), len(data) - 1):
         damaged.write_bytes(data[:length])
         with pytest.raises(InvalidInput, match="export it there again"):
-            safekeeping.import_archive(tmp_path / "target", damaged)
+            care.import_archive(tmp_path / "target", damaged)
     assert not (tmp_path / "target").exists()
 
 
 def test_a_killed_import_leaves_no_half_namespace(store: Path, tmp_path: Path) -> None:
-    safekeeping.export_archive(store, "default", tmp_path / "a.tar.gz")
+    care.export_archive(store, "default", tmp_path / "a.tar.gz")
     whole, seen = chain(store), set()
     for at in range(1, 999, 3):
         target = tmp_path / f"target-{at}"
-        ended = killed_at(
-            at, lambda to: safekeeping.import_archive(to, tmp_path / "a.tar.gz"), target
-        )
+        ended = killed_at(at, lambda to: care.import_archive(to, tmp_path / "a.tar.gz"), target)
         there = database(target).exists()
         seen.add(there)
         if there:
             assert chain(target) == whole
         elif not ended:
-            safekeeping.import_archive(target, tmp_path / "a.tar.gz")
+            care.import_archive(target, tmp_path / "a.tar.gz")
             assert chain(target) == whole
             assert not list(target.rglob("*.partial*"))
         if ended:
@@ -178,27 +181,27 @@ def killed_at(at: int, act, target: Path) -> bool:
 
 
 def test_what_was_erased_is_not_imported(store: Path, tmp_path: Path) -> None:
-    safekeeping.export_archive(store, "default", tmp_path / "a.tar.gz")
+    care.export_archive(store, "default", tmp_path / "a.tar.gz")
     target = tmp_path / "target"
-    erasures.record(target, dumping.identity_of(database(store)) or "")
+    backups.record(target, dumps.identity_of(database(store)) or "")
     with pytest.raises(StoreError, match="was erased from the store"):
-        safekeeping.import_archive(target, tmp_path / "a.tar.gz")
+        care.import_archive(target, tmp_path / "a.tar.gz")
     with pytest.raises(StoreError, match="was erased from the store"):
-        safekeeping.import_archive(target, tmp_path / "a.tar.gz", into="other")
+        care.import_archive(target, tmp_path / "a.tar.gz", into="other")
     assert not (target / "namespaces").exists()
 
 
 def test_a_copy_in_the_same_store_has_an_identity_of_its_own_and_falls_with_the_first(
     store: Path, tmp_path: Path
 ) -> None:
-    safekeeping.export_archive(store, "default", tmp_path / "a.tar.gz")
-    done = safekeeping.import_archive(store, tmp_path / "a.tar.gz", into="copy")
-    first, copy = (dumping.identity_of(database(store, name)) for name in ("default", "copy"))
+    care.export_archive(store, "default", tmp_path / "a.tar.gz")
+    done = care.import_archive(store, tmp_path / "a.tar.gz", into="copy")
+    first, copy = (dumps.identity_of(database(store, name)) for name in ("default", "copy"))
     assert first != copy
-    safekeeping.export_archive(store, "copy", tmp_path / "b.tar.gz")
-    erasures.record(store, first or "")
+    care.export_archive(store, "copy", tmp_path / "b.tar.gz")
+    backups.record(store, first or "")
     with pytest.raises(StoreError, match="was erased"):
-        safekeeping.import_archive(store, tmp_path / "b.tar.gz", into="third")
+        care.import_archive(store, tmp_path / "b.tar.gz", into="third")
     assert "under the name copy new placeholders differ" in done.remarks[0]
     with opened(store, "copy") as mesh:
         assert mesh.verify().findings == ()
@@ -208,21 +211,21 @@ def test_a_copy_in_the_same_store_has_an_identity_of_its_own_and_falls_with_the_
 
 
 def test_a_namespace_with_memories_is_never_changed(store: Path, tmp_path: Path) -> None:
-    safekeeping.export_archive(store, "default", tmp_path / "a.tar.gz")
+    care.export_archive(store, "default", tmp_path / "a.tar.gz")
     before = chain(store)
     with pytest.raises(InvalidInput, match="--into NAME"):
-        safekeeping.import_archive(store, tmp_path / "a.tar.gz")
+        care.import_archive(store, tmp_path / "a.tar.gz")
     assert chain(store) == before
 
 
 def test_an_empty_namespace_that_is_open_elsewhere_is_filled(store: Path, tmp_path: Path) -> None:
-    safekeeping.export_archive(store, "default", tmp_path / "a.tar.gz")
+    care.export_archive(store, "default", tmp_path / "a.tar.gz")
     target = tmp_path / "target"
     target.joinpath("namespaces").mkdir(parents=True)
     with closing(sqlite3.connect(database(target), isolation_level=None)) as db:
         schema.make(db, "default")
         db.execute("PRAGMA journal_mode = WAL")
-        safekeeping.import_archive(target, tmp_path / "a.tar.gz")
+        care.import_archive(target, tmp_path / "a.tar.gz")
         assert db.execute("SELECT count(*) FROM memory").fetchone() == (61,)
     assert chain(target) == chain(store)
 
@@ -230,11 +233,11 @@ def test_an_empty_namespace_that_is_open_elsewhere_is_filled(store: Path, tmp_pa
 def test_a_log_without_its_database_is_not_played_into_the_import(
     store: Path, tmp_path: Path
 ) -> None:
-    safekeeping.export_archive(store, "default", tmp_path / "a.tar.gz")
+    care.export_archive(store, "default", tmp_path / "a.tar.gz")
     target = tmp_path / "target"
     target.joinpath("namespaces").mkdir(parents=True)
     database(target).with_name("default.db-wal").write_bytes(b"left behind")
-    safekeeping.import_archive(target, tmp_path / "a.tar.gz")
+    care.import_archive(target, tmp_path / "a.tar.gz")
     assert chain(target) == chain(store)
     (kept,) = target.rglob("*.lost-*")
     assert kept.read_bytes() == b"left behind"
@@ -242,7 +245,7 @@ def test_a_log_without_its_database_is_not_played_into_the_import(
 
 def rewritten(path: Path, to: Path, change) -> None:
     """A sealed archive whose manifest says something else."""
-    with archive_file.reading(path) as reader, to.open("wb") as file:
+    with archives.reading(path) as reader, to.open("wb") as file:
         plain = json.loads(archive.written(reader.manifest))
         members = {
             table.file: b"".join(reader.lines(table, lambda: None))
@@ -250,7 +253,7 @@ def rewritten(path: Path, to: Path, change) -> None:
         }
         change(plain, members)
         text = json.dumps(plain).encode()
-        with archive_file.writing(file) as writer:
+        with archives.writing(file) as writer:
             writer.add("manifest.json", len(text), [text])
             for name, data in members.items():
                 writer.add(name, len(data), [data])
@@ -271,10 +274,10 @@ def rewritten(path: Path, to: Path, change) -> None:
 def test_an_archive_of_another_version_or_that_is_not_whole_is_refused(
     store: Path, tmp_path: Path, change, error: type[Exception], says: str
 ) -> None:
-    safekeeping.export_archive(store, "default", tmp_path / "a.tar.gz")
+    care.export_archive(store, "default", tmp_path / "a.tar.gz")
     rewritten(tmp_path / "a.tar.gz", tmp_path / "b.tar.gz", change)
     with pytest.raises(error, match=says):
-        safekeeping.import_archive(tmp_path / "target", tmp_path / "b.tar.gz")
+        care.import_archive(tmp_path / "target", tmp_path / "b.tar.gz")
     assert not list((tmp_path / "target").rglob("*.db"))
     assert not list((tmp_path / "target").rglob("*.partial*"))
 
@@ -291,10 +294,10 @@ def test_a_changed_text_breaks_the_chain_of_an_archive_that_is_sealed_anew(
             if table["file"] == name:
                 table["sha256"] = hashlib.sha256(members[name]).hexdigest()
 
-    safekeeping.export_archive(store, "default", tmp_path / "a.tar.gz")
+    care.export_archive(store, "default", tmp_path / "a.tar.gz")
     rewritten(tmp_path / "a.tar.gz", tmp_path / "b.tar.gz", change)
     with pytest.raises(InvalidInput, match="is not what was stored"):
-        safekeeping.import_archive(tmp_path / "target", tmp_path / "b.tar.gz")
+        care.import_archive(tmp_path / "target", tmp_path / "b.tar.gz")
 
 
 def test_a_damaged_namespace_is_not_exported(store: Path, tmp_path: Path) -> None:
@@ -302,7 +305,7 @@ def test_a_damaged_namespace_is_not_exported(store: Path, tmp_path: Path) -> Non
         db.execute("UPDATE text SET content = 'changed' WHERE number = 7")
         db.commit()
     with pytest.raises(StoreIsDamaged, match="memory-mesh salvage"):
-        safekeeping.export_archive(store, "default", tmp_path / "a.tar.gz")
+        care.export_archive(store, "default", tmp_path / "a.tar.gz")
     assert not list(tmp_path.glob("a.tar.gz*"))
 
 
@@ -310,10 +313,10 @@ def test_an_export_names_what_is_missing_and_overwrites_nothing(
     store: Path, tmp_path: Path
 ) -> None:
     with pytest.raises(NotFound, match="memory-mesh namespaces"):
-        safekeeping.export_archive(store, "nobody", tmp_path / "a.tar.gz")
+        care.export_archive(store, "nobody", tmp_path / "a.tar.gz")
     (tmp_path / "a.tar.gz").write_bytes(b"mine")
     with pytest.raises(InvalidInput, match="name another file"):
-        safekeeping.export_archive(store, "default", tmp_path / "a.tar.gz")
+        care.export_archive(store, "default", tmp_path / "a.tar.gz")
     assert (tmp_path / "a.tar.gz").read_bytes() == b"mine"
 
 
@@ -329,8 +332,8 @@ def test_neither_direction_holds_the_namespace_in_memory(tmp_path: Path) -> None
             )
         tracemalloc.start()
         try:
-            safekeeping.export_archive(folder, "default", path)
-            safekeeping.import_archive(tmp_path / f"target-{count}", path)
+            care.export_archive(folder, "default", path)
+            care.import_archive(tmp_path / f"target-{count}", path)
             return tracemalloc.get_traced_memory()[1], database(folder).stat().st_size
         finally:
             tracemalloc.stop()
@@ -344,7 +347,7 @@ def test_neither_direction_holds_the_namespace_in_memory(tmp_path: Path) -> None
 def test_what_a_killed_import_left_goes_with_its_namespace(store: Path, end: str) -> None:
     left = database(store).with_suffix(end)
     left.write_bytes(b"half a namespace")
-    safekeeping.delete_namespace(store, "default")
+    care.delete_namespace(store, "default")
     assert not left.exists()
 
 
@@ -354,8 +357,8 @@ def test_an_import_removes_no_namespace_whose_name_looks_like_a_left_file(
 ) -> None:
     with opened(tmp_path / "store", name) as mesh:
         mesh.add("the door is red")
-    safekeeping.export_archive(tmp_path / "store", name, tmp_path / "a.tar.gz")
-    safekeeping.import_archive(tmp_path / "store", tmp_path / "a.tar.gz", into="copy")
+    care.export_archive(tmp_path / "store", name, tmp_path / "a.tar.gz")
+    care.import_archive(tmp_path / "store", tmp_path / "a.tar.gz", into="copy")
     for each in (name, "copy"):
         with opened(tmp_path / "store", each) as mesh:
             assert [memory.text for memory in mesh.get_all()] == ["the door is red"]
@@ -365,14 +368,14 @@ def test_an_import_fits_into_an_empty_namespace_with_other_pages(tmp_path: Path)
     store = tmp_path / "store"
     with opened(store) as mesh:
         mesh.add("the door is red")
-    safekeeping.export_archive(store, "default", tmp_path / "a.tar.gz")
+    care.export_archive(store, "default", tmp_path / "a.tar.gz")
     with closing(sqlite3.connect(database(store, "old"), isolation_level=None)) as db:
         db.execute(f"PRAGMA page_size = {schema.LARGE_PAGE}")
         db.execute("PRAGMA journal_mode = WAL")
         db.execute("CREATE TABLE held (number)")  # from here on its pages are what they are
         db.execute("DROP TABLE held")
         schema.make(db, "old", 10)  # a later step would write the file anew
-    safekeeping.import_archive(store, tmp_path / "a.tar.gz", into="old")
+    care.import_archive(store, tmp_path / "a.tar.gz", into="old")
     with opened(store, "old") as mesh:
         assert [memory.text for memory in mesh.get_all()] == ["the door is red"]
         assert mesh.verify().ok

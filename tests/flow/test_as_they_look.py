@@ -6,9 +6,9 @@ from contextlib import closing
 
 import pytest
 
-from memory_mesh.engines.ledgers.sqlite import schema
-from memory_mesh.errors import InvalidInput
+from memory_mesh.ledgers.sqlite import schema
 from memory_mesh.model import Channel, Claim, Outcome
+from memory_mesh.model.errors import InvalidInput
 from memory_mesh.sync import MemoryMesh
 from tests.stores import unpacked
 

@@ -14,16 +14,22 @@ from pathlib import Path
 
 import pytest
 
-from memory_mesh import safekeeping
-from memory_mesh.engines.ledgers.sqlite.keeping import copying
-from memory_mesh.engines.ledgers.sqlite.ledger import SqliteLedger
-from memory_mesh.errors import BackupIsDamaged, InvalidInput, NotFound, StoreError, StoreIsDamaged
-from memory_mesh.fastdataclass import replace
-from memory_mesh.flows.nearest import nearest
+from memory_mesh import care
+from memory_mesh.base.fastdataclass import replace
+from memory_mesh.care import backups as care_backups, manifest as manifests, store_files
+from memory_mesh.care.sqlite import copies
+from memory_mesh.ledgers.sqlite.ledger import SqliteLedger
 from memory_mesh.model import Lens, Question
-from memory_mesh.model.safekeeping import Backup
-from memory_mesh.process.locks import locked
-from memory_mesh.safekeeping import erasures, manifest as manifests, staging
+from memory_mesh.model.care import Backup
+from memory_mesh.model.errors import (
+    BackupIsDamaged,
+    InvalidInput,
+    NotFound,
+    StoreError,
+    StoreIsDamaged,
+)
+from memory_mesh.platform.locks import locked
+from memory_mesh.search.nearest import nearest
 from memory_mesh.sync import MemoryMesh
 from memory_mesh.testing import FrozenClock
 from tests.flow.angles import SPACE, Angles
@@ -45,7 +51,7 @@ def store(tmp_path: Path) -> Path:
 
 def backed_up(store: Path, *, days: int = 0, keep: int | None = None) -> Backup:
     clock = FrozenClock(NOW + timedelta(days=days))
-    return safekeeping.backup(store, store.parent / "backups", keep=keep, clock=clock)
+    return care.backup(store, store.parent / "backups", keep=keep, clock=clock)
 
 
 def texts(store: Path, user: str | None = None) -> list[str]:
@@ -70,7 +76,7 @@ def test_a_backup_is_a_folder_of_its_time_that_restores_to_the_same_store(store:
     assert not [
         path for path in Path(done.folder).rglob("*") if path.name.endswith(("-wal", ".partial"))
     ]
-    restored = safekeeping.restore(done.folder, store.parent / "new")
+    restored = care.restore(done.folder, store.parent / "new")
     assert restored.before is None
     assert texts(store.parent / "new") == [DARK]
     assert texts(store.parent / "new", "ann") == [TEA]
@@ -88,10 +94,10 @@ def test_a_copy_is_of_one_moment_while_others_write_between_its_steps(store: Pat
             steps += 1
             mesh.add(f"written while step {steps} was copied")
 
-        source = copying.place(store, "default")
-        before = copying.standing(source)
-        kept = copying.copied(source, store.parent / "copy.db", write_meanwhile)
-    assert kept == before == copying.standing(store.parent / "copy.db")
+        source = copies.place(store, "default")
+        before = copies.standing(source)
+        kept = copies.copied(source, store.parent / "copy.db", write_meanwhile)
+    assert kept == before == copies.standing(store.parent / "copy.db")
     assert 1 < steps < 50  # it never began anew
 
 
@@ -106,7 +112,7 @@ def test_keep_removes_older_backups_of_this_store_and_nothing_else(
     other = tmp_path / "other"
     added(other, "of another store")
     clock = FrozenClock(NOW - timedelta(days=9))
-    theirs = safekeeping.backup(other, tmp_path / "backups", clock=clock)
+    theirs = care.backup(other, tmp_path / "backups", clock=clock)
     (tmp_path / "backups" / "20200101T000000Z").mkdir()
     (tmp_path / "backups" / "notes").mkdir()
     for days in range(4):
@@ -124,27 +130,27 @@ def test_keep_removes_older_backups_of_this_store_and_nothing_else(
 
 def test_a_damaged_namespace_is_named_and_removes_no_older_backup(store: Path) -> None:
     backed_up(store)
-    with closing(sqlite3.connect(copying.place(store, "default"))) as db, db:
+    with closing(sqlite3.connect(copies.place(store, "default"))) as db, db:
         db.execute("UPDATE text SET content = 'changed behind its back'")
     done = backed_up(store, days=1, keep=1)
     assert not done.ok
     assert done.removed == ()
     assert [bool(kept.findings) for kept in done.namespaces] == [True, False]
     with pytest.raises(BackupIsDamaged, match="damaged copy of the namespace default"):
-        safekeeping.restore(done.folder, store.parent / "new")
+        care.restore(done.folder, store.parent / "new")
     assert not (store.parent / "new").exists()
 
 
 def test_a_namespace_that_cannot_be_read_does_not_keep_the_others_out(store: Path) -> None:
-    copying.place(store, "default").write_bytes(b"no database at all" * 1000)
+    copies.place(store, "default").write_bytes(b"no database at all" * 1000)
     done = backed_up(store)
     assert not done.ok
     assert [name for name, _ in done.missing] == ["default"]
-    assert safekeeping.restore(done.folder, store.parent / "new").missing == ("default",)
+    assert care.restore(done.folder, store.parent / "new").missing == ("default",)
 
 
 def test_a_namespace_that_lacks_writes_is_named_and_removes_no_older_backup(store: Path) -> None:
-    database = copying.place(store, "default")
+    database = copies.place(store, "default")
     older = database.read_bytes()
     added(store, "written after the copy")
     backed_up(store)
@@ -160,13 +166,13 @@ def test_a_namespace_that_was_emptied_is_missing_and_removes_no_older_backup(
     store: Path, how: Callable[[Path], None]
 ) -> None:
     backed_up(store)
-    how(copying.place(store, "default"))
+    how(copies.place(store, "default"))
     done = backed_up(store, days=1, keep=1)
     assert [name for name, _ in done.missing] == ["default"]
     assert "lacks acknowledged writes" in done.missing[0][1]
     assert done.removed == ()
     shutil.rmtree(store.parent / "backups")
-    for other in copying.files(store).values():
+    for other in copies.files(store).values():
         how(other)
     with pytest.raises(StoreIsDamaged, match="lacks acknowledged writes"):
         backed_up(store)
@@ -182,17 +188,17 @@ def test_a_backup_holds_the_archives_of_the_system_memory_and_no_keys(store: Pat
         "manifest.json", "identity", "namespaces/default.db", "namespaces/user.ann.db",
         "system/memory_log.0001.md.gz",
     }  # fmt: skip
-    safekeeping.restore(done, store.parent / "new")
+    care.restore(done, store.parent / "new")
     assert (store.parent / "new/system/memory_log.0001.md.gz").read_bytes() == b"archived"
 
 
 def test_what_cannot_be_backed_up_is_refused_with_what_to_do(store: Path, tmp_path: Path) -> None:
     with pytest.raises(NotFound, match="Check --db-dir"):
-        safekeeping.backup(tmp_path / "nothing", tmp_path / "backups")
+        care.backup(tmp_path / "nothing", tmp_path / "backups")
     with pytest.raises(InvalidInput, match="inside the store"):
-        safekeeping.backup(store, store / "backups")
+        care.backup(store, store / "backups")
     with pytest.raises(InvalidInput, match="1 or more"):
-        safekeeping.backup(store, tmp_path / "backups", keep=0)
+        care.backup(store, tmp_path / "backups", keep=0)
     assert not (tmp_path / "backups").exists()
 
 
@@ -204,8 +210,8 @@ def test_in_place_the_store_that_was_there_is_put_aside_whole(store: Path) -> No
     added(store, "written after the backup")
     (store / "models").mkdir()
     with pytest.raises(StoreError, match="--replace"):
-        safekeeping.restore(done.folder, store)
-    restored = safekeeping.restore(done.folder, store, replace=True, clock=FrozenClock(NOW))
+        care.restore(done.folder, store)
+    restored = care.restore(done.folder, store, replace=True, clock=FrozenClock(NOW))
     assert restored.before == f"{store}.before-restore-20261116T203000Z"
     assert texts(store) == [DARK]
     assert sorted(texts(Path(restored.before))) == sorted([DARK, "written after the backup"])
@@ -217,7 +223,7 @@ def test_a_process_that_lives_through_a_restore_writes_to_the_restored_store(sto
     done = backed_up(store)
     with MemoryMesh(db_dir=store, embedder="none") as mesh:
         mesh.add("lost by the restore")
-        safekeeping.restore(done.folder, store, replace=True)
+        care.restore(done.folder, store, replace=True)
         mesh.add("written by a process that had the old store open")
     assert sorted(texts(store)) == [DARK, "written by a process that had the old store open"]
     with MemoryMesh(db_dir=store, embedder="none") as mesh:
@@ -229,7 +235,7 @@ def test_a_process_that_lives_through_a_restore_forgets_what_it_found_before(sto
     with MemoryMesh(db_dir=store, embedder="none") as mesh:
         mesh.add("Dogs chew bones")
         assert mesh.search("chew bones")
-        safekeeping.restore(done.folder, store, replace=True)
+        care.restore(done.folder, store, replace=True)
         mesh.add("Parliament passed the bill")
         assert mesh.search("chew bones") == []
 
@@ -248,16 +254,16 @@ def test_a_process_that_lives_through_a_restore_forgets_the_vectors_it_held(tmp_
         done = backed_up(folder)
         mesh.add("Dogs chew bones at 40")
         assert cosine() == pytest.approx(math.cos(math.radians(40)), abs=0.001)
-        safekeeping.restore(done.folder, folder, replace=True)
+        care.restore(done.folder, folder, replace=True)
         mesh.add("Parliament passed the bill at 80")
         assert cosine() == pytest.approx(1.0, abs=0.001)
 
 
 def test_the_lock_files_are_the_same_before_and_after(store: Path) -> None:
     done = backed_up(store)
-    lock = copying.place(store, "default").with_suffix(".lock")
+    lock = copies.place(store, "default").with_suffix(".lock")
     before = lock.stat().st_ino
-    safekeeping.restore(done.folder, store, replace=True)
+    care.restore(done.folder, store, replace=True)
     assert lock.stat().st_ino == before
 
 
@@ -265,9 +271,9 @@ def test_another_store_is_never_replaced(store: Path, tmp_path: Path) -> None:
     other = tmp_path / "other"
     added(other, "of another store")
     backed_up(other)
-    done = safekeeping.backup(store, tmp_path / "more")
+    done = care.backup(store, tmp_path / "more")
     with pytest.raises(StoreError, match="another store"):
-        safekeeping.restore(done.folder, other, replace=True)
+        care.restore(done.folder, other, replace=True)
     assert texts(other) == ["of another store"]
 
 
@@ -288,9 +294,9 @@ def test_a_backup_that_is_not_what_was_written_is_never_restored(
     backup = Path(backed_up(store).folder)
     change(backup)
     with pytest.raises(BackupIsDamaged):
-        safekeeping.restore(backup, store.parent / "new")
+        care.restore(backup, store.parent / "new")
     with pytest.raises(BackupIsDamaged):
-        safekeeping.restore(backup, store, replace=True)
+        care.restore(backup, store, replace=True)
     assert sorted(path.name for path in store.parent.iterdir()) == ["backups", "store"]
     assert texts(store) == [DARK]
 
@@ -304,33 +310,33 @@ def test_a_manifest_whose_namespace_stands_elsewhere_is_refused(store: Path) -> 
     files = tuple(manifests.held(backup, name) for name in names)
     manifests.write(backup, replace(found, files=files))
     with pytest.raises(BackupIsDamaged, match="does not stand where the manifest says"):
-        safekeeping.restore(backup, store.parent / "new")
+        care.restore(backup, store.parent / "new")
 
 
 def test_what_was_erased_since_does_not_come_back(store: Path) -> None:
     done = backed_up(store)
     ann = next(kept for kept in done.namespaces if kept.namespace == "user.ann")
-    erasures.record(store, ann.identity)
-    beside = safekeeping.restore(done.folder, store.parent / "new", known=store)
+    care_backups.record(store, ann.identity)
+    beside = care.restore(done.folder, store.parent / "new", known=store)
     assert beside.erased == ("user.ann",)
     assert texts(store.parent / "new", "ann") == []
-    assert erasures.is_erased(store.parent / "new", ann.identity)
-    assert safekeeping.restore(done.folder, store, replace=True).erased == ("user.ann",)
+    assert care_backups.is_erased(store.parent / "new", ann.identity)
+    assert care.restore(done.folder, store, replace=True).erased == ("user.ann",)
     assert texts(store, "ann") == []
     with pytest.raises(StoreError, match="deleted since"):
-        safekeeping.restore(
+        care.restore(
             Path(done.folder) / "namespaces/user.ann.db", store.parent / "one", known=store
         )
 
 
 def test_a_single_file_becomes_a_store_of_its_own(store: Path) -> None:
     backed_up(store)  # which gives the store its identity
-    one = safekeeping.restore(copying.place(store, "user.ann"), store.parent / "one")
+    one = care.restore(copies.place(store, "user.ann"), store.parent / "one")
     assert [kept.namespace for kept in one.namespaces] == ["user.ann"]
     assert texts(store.parent / "one", "ann") == [TEA]
     assert (store.parent / "one/identity").read_bytes() == (store / "identity").read_bytes()
     with pytest.raises(StoreError, match="new folder"):
-        safekeeping.restore(copying.place(store, "user.ann"), store.parent / "one")
+        care.restore(copies.place(store, "user.ann"), store.parent / "one")
 
 
 def test_a_backup_of_an_earlier_schema_is_verified_and_stays_as_it_is(tmp_path: Path) -> None:
@@ -338,9 +344,9 @@ def test_a_backup_of_an_earlier_schema_is_verified_and_stays_as_it_is(tmp_path: 
     unpacked("schema-7-analyzer-2", store)
     done = backed_up(store)
     assert done.ok
-    restored = safekeeping.restore(done.folder, tmp_path / "new")
+    restored = care.restore(done.folder, tmp_path / "new")
     assert [kept.schema for kept in restored.namespaces] == [7]
-    assert copying.standing(copying.place(tmp_path / "new", "default")).schema == 7
+    assert copies.standing(copies.place(tmp_path / "new", "default")).schema == 7
     assert texts(tmp_path / "new") == texts(store)
 
 
@@ -357,7 +363,7 @@ def test_a_process_lives_through_the_restore_of_an_earlier_schema(
     with MemoryMesh(db_dir=folder, embedder="none") as mesh:
         before = len(mesh.get_all())
         mesh.add("lost by the restore")
-        safekeeping.restore(done.folder, folder, replace=True)
+        care.restore(done.folder, folder, replace=True)
         assert len(mesh.get_all()) == before
 
 
@@ -367,7 +373,7 @@ def test_what_a_killed_backup_left_is_told_and_removed_but_no_living_one(store: 
     process.start()
     process.join()
     (left,) = backups.iterdir()
-    with staging.staged(backups, "20261116T000000Z") as alive:
+    with store_files.staged(backups, "20261116T000000Z") as alive:
         done = backed_up(store)
         assert alive.is_dir()
     assert done.swept == (left.name,)
@@ -377,16 +383,16 @@ def test_what_a_killed_backup_left_is_told_and_removed_but_no_living_one(store: 
 def test_a_folder_is_swept_under_its_lock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     left = tmp_path / f"backup.partial-{'0' * 12}"
     left.mkdir()
-    (left / staging.MARK).touch()
-    remove, free = staging._remove, []
+    (left / store_files.MARK).touch()
+    remove, free = store_files._remove, []
 
     def looked(folder: Path) -> None:
-        with locked(folder / staging.MARK, wait=False) as found:
+        with locked(folder / store_files.MARK, wait=False) as found:
             free.append(found)
         remove(folder)
 
-    monkeypatch.setattr(staging, "_remove", looked)
-    assert staging.sweep(tmp_path, "backup".__eq__) == [left.name]
+    monkeypatch.setattr(store_files, "_remove", looked)
+    assert store_files.sweep(tmp_path, "backup".__eq__) == [left.name]
     assert free == [False]
 
 
@@ -412,14 +418,14 @@ def test_a_kill_around_the_exchange_leaves_the_old_or_the_new_store(
     assert process.exitcode == -signal.SIGKILL
     there = sorted(texts(store))
     assert there == ([DARK] if fatal == "after" else sorted([DARK, "written after the backup"]))
-    safekeeping.restore(done.folder, store, replace=True)
+    care.restore(done.folder, store, replace=True)
     assert texts(store) == [DARK]
     aside = [path for path in store.parent.iterdir() if ".before-restore-" in path.name]
     assert any("written after the backup" in texts(path) for path in aside)
 
 
 def _stage_and_die(place: Path) -> None:
-    with staging.staged(place, "20261115T000000Z") as folder:
+    with store_files.staged(place, "20261115T000000Z") as folder:
         (folder / "namespaces").mkdir()
         os.kill(os.getpid(), signal.SIGKILL)
 
@@ -436,7 +442,7 @@ def _restore_and_die(source: str, store: Path, fatal: str) -> None:
             os.kill(os.getpid(), signal.SIGKILL)
 
     sys.addaudithook(hear)
-    safekeeping.restore(source, store, replace=True)
+    care.restore(source, store, replace=True)
 
 
 def _flip(path: Path, place: int) -> None:
@@ -457,7 +463,7 @@ def test_another_store_that_has_no_identity_yet_is_not_replaced(
     other = tmp_path / "other"
     added(other, "of another store")
     with pytest.raises(StoreError, match="another store"):
-        safekeeping.restore(backed_up(store).folder, other, replace=True)
+        care.restore(backed_up(store).folder, other, replace=True)
     assert texts(other) == ["of another store"]
     assert not (other / "identity").exists()
 
@@ -465,14 +471,14 @@ def test_another_store_that_has_no_identity_yet_is_not_replaced(
 def test_a_store_whose_identity_was_lost_is_replaced_by_its_own_backup(store: Path) -> None:
     done = backed_up(store)
     (store / "identity").unlink()
-    safekeeping.restore(done.folder, store, replace=True)
+    care.restore(done.folder, store, replace=True)
     assert texts(store) == [DARK]
 
 
 def test_what_is_no_backup_is_named_for_what_it_is(store: Path, tmp_path: Path) -> None:
     with pytest.raises(NotFound, match="is a store and no backup"):
-        safekeeping.restore(store, tmp_path / "new")
+        care.restore(store, tmp_path / "new")
     (tmp_path / "notes.txt").write_text("no database")
     with pytest.raises(BackupIsDamaged, match="no database of a namespace"):
-        safekeeping.restore(tmp_path / "notes.txt", tmp_path / "new")
+        care.restore(tmp_path / "notes.txt", tmp_path / "new")
     assert not (tmp_path / "new").exists()

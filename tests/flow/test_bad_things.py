@@ -14,9 +14,9 @@ from memory_mesh.cli.main import run
 from memory_mesh.compat.lane.import_ import bring_in_lane
 from memory_mesh.compat.lane.memory_lane import MemoryLane
 from memory_mesh.compat.rfc11.import_ import bring_in
-from memory_mesh.errors import IdempotencyConflict, InvalidInput
 from memory_mesh.mirror import Mirror
 from memory_mesh.model import Draft, Outcome, Scope, SkillDraft, Source, Space
+from memory_mesh.model.errors import IdempotencyConflict, InvalidInput
 from memory_mesh.model.memory import Origin
 from memory_mesh.model.trace import Trace
 from memory_mesh.sync import MemoryMesh

@@ -5,9 +5,9 @@ import sqlite3
 
 import pytest
 
-from memory_mesh.engines.sinks.jsonl import JsonLinesSink
-from memory_mesh.errors import InvalidInput, NotFound
 from memory_mesh.formats import yamo
+from memory_mesh.model.errors import InvalidInput, NotFound
+from memory_mesh.models.sinks.jsonl import JsonLinesSink
 from memory_mesh.sync import MemoryMesh
 
 

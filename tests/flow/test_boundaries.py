@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from memory_mesh.conversation import MemoryContextManager
-from memory_mesh.sync import MemoryMesh
+from memory_mesh.sync import MemoryContextManager, MemoryMesh
 from memory_mesh.testing import ScriptedLLM
 
 FAILURE = {

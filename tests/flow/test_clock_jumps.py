@@ -4,9 +4,9 @@ from datetime import timedelta
 
 import pytest
 
+from memory_mesh.learn.rules.retention import JobRules, consolidation_due
 from memory_mesh.model import Scope
 from memory_mesh.model.job import Due
-from memory_mesh.policy.jobs import JobRules, consolidation_due
 
 YEARS, SECOND = timedelta(days=3650), timedelta(seconds=1)
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from memory_mesh.errors import InvalidInput
-from memory_mesh.flows import clusters as flows_clusters
+from memory_mesh.learn import clusters as flows_clusters
 from memory_mesh.model import Scope
+from memory_mesh.model.errors import InvalidInput
 from memory_mesh.sync import MemoryMesh
 from tests.flow.angles import Angles
 

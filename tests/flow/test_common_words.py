@@ -2,14 +2,14 @@
 
 import pytest
 
-from memory_mesh.flows import keyword_plan
 from memory_mesh.model import Scope
-from memory_mesh.policy.ranking import term_budget
+from memory_mesh.search import keyword_plan
+from memory_mesh.search.ranking import words
 
 
 @pytest.fixture(autouse=True)
 def _few_are_many(monkeypatch):
-    monkeypatch.setattr(term_budget, "BUDGET", 20)
+    monkeypatch.setattr(words, "BUDGET", 20)
     monkeypatch.setattr(keyword_plan, "RECENT", 20)
 
 

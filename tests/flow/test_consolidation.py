@@ -8,10 +8,10 @@ from types import FrameType
 
 import pytest
 
-from memory_mesh.engines.ledgers.sql import rows
-from memory_mesh.errors import NotAllowed
-from memory_mesh.formats import learning_file
+from memory_mesh.formats import project_memory
+from memory_mesh.ledgers.shared import rows
 from memory_mesh.model import Channel, Kind, Scope, SourceKind, Status, Tier
+from memory_mesh.model.errors import NotAllowed
 from memory_mesh.model.trace import Trace
 from memory_mesh.sync import MemoryMesh
 from memory_mesh.testing import FrozenClock
@@ -52,7 +52,7 @@ def test_traces_of_one_kind_become_a_learning_in_long_term_memory(mesh: MemoryMe
         "learning",
         Tier.LONG_TERM,
     )
-    read = learning_file.parse(learning.text)
+    read = project_memory.parse(learning.text)
     assert read is not None
     assert (read.count, read.rate, read.tools) == (6, 67, ("git", "pytest"))
     assert read.approach[0].startswith("Run the login test fifty times [trace-")

@@ -7,11 +7,11 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from memory_mesh.errors import InvalidInput
+from memory_mesh.context.packing import token_bound
+from memory_mesh.context.packing.fit import FIRST_SHARE, PackRules
 from memory_mesh.model import Scope
+from memory_mesh.model.errors import InvalidInput
 from memory_mesh.model.pack import LeftOutBy, Section
-from memory_mesh.policy.packing import counting
-from memory_mesh.policy.packing.rules import FIRST_SHARE, PackRules
 from memory_mesh.sync import MemoryMesh
 from memory_mesh.testing.clock import FrozenClock
 
@@ -108,7 +108,7 @@ def test_a_pack_never_exceeds_its_budget(mesh: MemoryMesh, budget: int, format_:
     filled(mesh, 30)
     for compact in (False, True):
         pack = mesh.context("deploy shop", max_tokens=budget, format=format_, compact=compact)
-        assert counting.count(pack.text) == pack.tokens <= budget
+        assert token_bound.count(pack.text) == pack.tokens <= budget
         assert sum(item.tokens for item in pack) <= pack.tokens
 
 
@@ -226,7 +226,7 @@ def test_a_linked_older_statement_brings_the_newer_one(mesh: MemoryMesh) -> None
 
 
 def test_what_a_link_brings_in_is_not_said_to_be_left_out(mesh: MemoryMesh) -> None:
-    from memory_mesh.flows.context import Asked, pack
+    from memory_mesh.context.pack import Asked, pack
 
     found = mesh.add("We deploy through staging").id or ""
     other = mesh.add("Ann deploys the keys of the blue room in the old house").id or ""
@@ -422,12 +422,12 @@ def test_every_format_can_be_read_back(mesh: MemoryMesh) -> None:
     compact = json.loads(mesh.context("deploy staging", format="json", compact=True).text)
     assert compact["memories"][0]["id"] == id_
     assert compact["memories"][0]["text"] == text.split("\n", maxsplit=1)[0]
-    assert compact["memories"][0]["tokens"] == counting.count(text)
+    assert compact["memories"][0]["tokens"] == token_bound.count(text)
 
 
 @pytest.mark.req("R-003-068")
 def test_with_a_price_it_is_the_score_over_the_price_that_counts(mesh: MemoryMesh) -> None:
-    from memory_mesh.flows.context import Asked, pack
+    from memory_mesh.context.pack import Asked, pack
 
     filled(mesh, 30)
     rules = PackRules(

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from memory_mesh.errors import InvalidInput, NotFound
 from memory_mesh.model import Scope
+from memory_mesh.model.errors import InvalidInput, NotFound
 from memory_mesh.model.pack import LeftOutBy
 from memory_mesh.sync import MemoryMesh
 from memory_mesh.testing.clock import FrozenClock

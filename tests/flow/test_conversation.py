@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 import memory_mesh
-from memory_mesh.conversation import ContextManagerConfig, MemoryContextManager
-from memory_mesh.errors import Closed, EmbeddingError, InvalidInput
+from memory_mesh.mesh.conversation import ContextManagerConfig, MemoryContextManager
 from memory_mesh.model import Channel, Embedding, Kind, Outcome, Receipt, Scope, SourceKind
 from memory_mesh.model.conversation import FormatOptions, InteractionContext
-from memory_mesh.model.health import Health
+from memory_mesh.model.errors import Closed, EmbeddingError, InvalidInput
+from memory_mesh.model.stats import Health
 from memory_mesh.sync import MemoryMesh
 from memory_mesh.testing import FrozenClock
 

@@ -5,7 +5,7 @@ from contextlib import closing
 
 import pytest
 
-from memory_mesh.errors import StoreIsDamaged
+from memory_mesh.model.errors import StoreIsDamaged
 from memory_mesh.sync import MemoryMesh
 
 

@@ -9,20 +9,19 @@ from pathlib import Path
 
 import pytest
 
-from memory_mesh import safekeeping
+from memory_mesh import care
 from memory_mesh.agents.sessions import Session
-from memory_mesh.engines.indexes.lance.index_folders import Place
-from memory_mesh.engines.ledgers.sqlite.keeping import copying, erasing
-from memory_mesh.engines.ledgers.sqlite.ledger import SqliteLedger
-from memory_mesh.errors import InvalidInput, NotFound, StoreError
+from memory_mesh.care import backups, namespaces
+from memory_mesh.care.namespaces import delete_namespace
+from memory_mesh.care.sqlite import copies
 from memory_mesh.formats.memory_file import MemoryFile
+from memory_mesh.ledgers.sqlite.ledger import SqliteLedger
 from memory_mesh.mirror import Mirror
-from memory_mesh.mirror.append import append
-from memory_mesh.mirror.replacing import KEPT
+from memory_mesh.mirror.exporting import KEPT, append
 from memory_mesh.model import Entry, Outcome
-from memory_mesh.process.locks import FairLock
-from memory_mesh.safekeeping import erasures, namespaces
-from memory_mesh.safekeeping.namespaces import delete_namespace
+from memory_mesh.model.errors import InvalidInput, NotFound, StoreError
+from memory_mesh.models.lance.index import Place
+from memory_mesh.platform.locks import FairLock
 from memory_mesh.sync import MemoryMesh
 from tests.receipts import id_of
 
@@ -55,7 +54,7 @@ def holding(store: Path) -> list[str]:
 
 
 def identity_of(store: Path, name: str) -> str:
-    found = erasing.last_look(copying.place(store, name)).identity
+    found = copies.last_look(copies.place(store, name)).identity
     assert found is not None
     return found
 
@@ -199,8 +198,8 @@ def test_the_erasure_file_names_the_deleted_and_not_one_made_anew(store: Path) -
     before = identity_of(store, "shop")
     delete_namespace(store, "shop")
     filled(store, namespace="shop")
-    assert erasures.is_erased(store, before)
-    assert not erasures.is_erased(store, identity_of(store, "shop"))
+    assert backups.is_erased(store, before)
+    assert not backups.is_erased(store, identity_of(store, "shop"))
 
 
 def test_what_is_not_there_is_an_error_that_names_what_is(store: Path) -> None:
@@ -227,7 +226,7 @@ def test_who_deletes_a_user_is_told_of_no_other_user(store: Path) -> None:
 
 def test_a_damaged_namespace_is_deleted_too_and_says_what_is_not_noted(store: Path) -> None:
     filled(store, namespace="shop")
-    path = copying.place(store, "shop")
+    path = copies.place(store, "shop")
     path.with_suffix(".head").unlink(missing_ok=True)
     path.write_bytes(b"no database, " + TEXTS[0].encode())
     gone = delete_namespace(store, "shop")
@@ -238,7 +237,7 @@ def test_a_damaged_namespace_is_deleted_too_and_says_what_is_not_noted(store: Pa
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from memory_mesh.safekeeping import delete_namespace
+from memory_mesh.care import delete_namespace
 left = int(sys.argv[2])
 unlink = Path.unlink
 def dying(path, *args, **options):
@@ -260,10 +259,10 @@ def test_a_kill_at_any_step_leaves_what_the_next_run_deletes(store: Path, steps:
     child = subprocess.run(
         [sys.executable, "-c", KILLED, str(store), str(steps)], env=os.environ, check=False
     )
-    if erasing.files(store / "namespaces", "shop"):
+    if copies.namespace_files(store / "namespaces", "shop"):
         assert child.returncode == -signal.SIGKILL
         delete_namespace(store, "shop")
-    assert erasures.is_erased(store, known)
+    assert backups.is_erased(store, known)
     assert holding(store) == []
     assert not list((store / "namespaces").iterdir())
 
@@ -310,24 +309,24 @@ def test_a_damaged_line_of_the_erasure_file_lets_nothing_come_back(store: Path) 
     for name in ("shop", "other"):
         filled(store, namespace=name)
     place = store.parent
-    safekeeping.export_archive(store, "shop", place / "shop.tar.gz")
-    backup = safekeeping.backup(store, place / "backups").folder
+    care.export_archive(store, "shop", place / "shop.tar.gz")
+    backup = care.backup(store, place / "backups").folder
     delete_namespace(store, "shop")
-    path = store / erasures.FILE
+    path = store / backups.FILE
     data = bytearray(path.read_bytes())
     data[40] ^= 1  # of the hash
     path.write_bytes(data)
     refused = pytest.raises(StoreError, match=f"{path}, line 1 is damaged.*BACKUP/erasures")
     with refused:
-        safekeeping.import_archive(store, place / "shop.tar.gz")
+        care.import_archive(store, place / "shop.tar.gz")
     with refused:
-        safekeeping.restore(backup, store, replace=True)
+        care.restore(backup, store, replace=True)
     with refused:
-        safekeeping.restore(backup, place / "new", known=store)
+        care.restore(backup, place / "new", known=store)
     with refused:
-        safekeeping.restore(store / "namespaces/other.db", place / "new")
+        care.restore(store / "namespaces/other.db", place / "new")
     with refused:
-        safekeeping.backup(store, place / "backups")
+        care.backup(store, place / "backups")
     delete_namespace(store, "other")
     with MemoryMesh(db_dir=store) as mesh:
         assert "shop" not in mesh.namespaces()

@@ -4,9 +4,9 @@ from datetime import timedelta
 
 import pytest
 
-from memory_mesh.errors import InvalidInput, NotFound
-from memory_mesh.flows import episodes as flows_episodes
+from memory_mesh.learn import episodes as flows_episodes
 from memory_mesh.model import Link, Scope
+from memory_mesh.model.errors import InvalidInput, NotFound
 from memory_mesh.sync import MemoryMesh
 
 PLANNER = Scope(agent="planner")

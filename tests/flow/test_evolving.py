@@ -2,7 +2,7 @@
 
 import pytest
 
-from memory_mesh.flows import evolve
+from memory_mesh.learn import evolve
 from memory_mesh.model import Channel, Link, Outcome, Scope, Status
 from memory_mesh.sync import MemoryMesh
 from tests.flow.angles import Angles

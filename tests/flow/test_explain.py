@@ -5,8 +5,8 @@ from datetime import timedelta
 
 import pytest
 
-from memory_mesh.errors import NotFound
 from memory_mesh.model import Channel, Outcome, Resolution, Scope, Status
+from memory_mesh.model.errors import NotFound
 from memory_mesh.model.pack import Injected, Injection
 from memory_mesh.model.why import Why
 from memory_mesh.sync import MemoryMesh

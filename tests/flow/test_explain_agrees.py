@@ -9,7 +9,7 @@ import pytest
 
 from memory_mesh.model import Hits, Scope
 from memory_mesh.model.why import Gate, Why
-from memory_mesh.policy.ranking.profiles import RANKED
+from memory_mesh.search.ranking.profiles import RANKED
 from memory_mesh.sync import MemoryMesh
 from memory_mesh.testing import FrozenClock
 from tests.receipts import id_of

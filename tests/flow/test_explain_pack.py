@@ -4,8 +4,8 @@ from datetime import timedelta
 
 import pytest
 
-from memory_mesh.errors import InvalidInput
 from memory_mesh.model import Scope
+from memory_mesh.model.errors import InvalidInput
 from memory_mesh.model.pack import LeftOutBy, Section
 from memory_mesh.model.why import Gate
 

@@ -5,10 +5,10 @@ from datetime import timedelta
 
 import pytest
 
-from memory_mesh.errors import InvalidInput
 from memory_mesh.model import Embedding, Scope
+from memory_mesh.model.errors import InvalidInput
 from memory_mesh.model.why import Gate, Why
-from memory_mesh.policy.ranking.profiles import NAMES, RANKED
+from memory_mesh.search.ranking.profiles import NAMES, RANKED
 from memory_mesh.sync import MemoryMesh
 from tests.embedding import real_embedder
 from tests.receipts import id_of

@@ -2,9 +2,9 @@
 
 import pytest
 
-from memory_mesh.engines.ledgers.sqlite import schema
-from memory_mesh.policy.text.analyze import ANALYZER
+from memory_mesh.ledgers.sqlite import schema
 from memory_mesh.sync import MemoryMesh
+from memory_mesh.text.analyzer import ANALYZER
 from tests.stores import FOUND, NAMES, held, unpacked
 
 

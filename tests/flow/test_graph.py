@@ -6,11 +6,11 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from memory_mesh import sync
 from memory_mesh.compat import neolata as awaited
 from memory_mesh.compat.neolata import memory_graph
-from memory_mesh.errors import InvalidInput, NotFound
+from memory_mesh.mesh import mesh as sync
 from memory_mesh.model import Channel, Claim, Outcome, PredicateSchema, Resolution, Status
+from memory_mesh.model.errors import InvalidInput, NotFound
 from tests.receipts import id_of
 
 USER = {"source": "user_explicit"}

@@ -18,8 +18,8 @@ from memory_mesh.compat.neolata import (
     memory_storage,
     webhook_writethrough,
 )
-from memory_mesh.errors import ForbiddenAddress, InvalidInput, StorageFailed
-from memory_mesh.formats import event_log
+from memory_mesh.formats import memory_log
+from memory_mesh.model.errors import ForbiddenAddress, InvalidInput, StorageFailed
 from tests.receipts import id_of
 from tests.servers import Reply, serve
 
@@ -238,7 +238,7 @@ HOSTILE = st.text(st.sampled_from("`~#>-*[](!)<b/\\|\n\r\t \u202e\x1b\u200bé"),
 @given(HOSTILE, HOSTILE)
 def test_no_text_of_a_memory_is_markup_of_the_log(text, value):
     at = datetime(2026, 1, 1, tzinfo=UTC)
-    lines = event_log.entry("store", at, value, text, {"tags": value}).decode().split("\n")
+    lines = memory_log.entry("store", at, value, text, {"tags": value}).decode().split("\n")
     opening = next(index for index, line in enumerate(lines) if line.startswith("```"))
     fence = lines[opening].removesuffix("text")
     assert set(fence) == {"`"}

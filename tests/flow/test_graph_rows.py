@@ -6,7 +6,7 @@ import tempfile
 import pytest
 
 from memory_mesh.compat.neolata import json_storage, memory_graph, memory_storage
-from memory_mesh.errors import InvalidInput, StorageFailed
+from memory_mesh.model.errors import InvalidInput, StorageFailed
 from memory_mesh.testing import FrozenClock
 from tests.receipts import id_of
 

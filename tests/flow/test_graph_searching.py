@@ -7,8 +7,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from memory_mesh.compat.neolata import memory_graph
-from memory_mesh.errors import InvalidInput
 from memory_mesh.model import Status
+from memory_mesh.model.errors import InvalidInput
 from memory_mesh.testing import FrozenClock
 from tests.receipts import id_of
 

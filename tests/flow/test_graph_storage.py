@@ -11,14 +11,14 @@ from typing import Any
 import pytest
 
 from memory_mesh.compat.neolata import json_storage, memory_graph, memory_storage
-from memory_mesh.errors import (
+from memory_mesh.model import Outcome, Status
+from memory_mesh.model.errors import (
     InvalidInput,
     NotFound,
     StorageFailed,
     StoreIsBusy,
     StoreIsDamaged,
 )
-from memory_mesh.model import Outcome, Status
 from memory_mesh.testing import FrozenClock
 from tests.receipts import id_of
 
@@ -458,7 +458,7 @@ def test_a_kill_leaves_whole_files(tmp_path, clock):
         graph.store("kuro", "the harbour opens at six")
     killed = OTHER.replace(
         "graph = ",
-        "import memory_mesh.process.durable_files as files, os, pathlib\n"
+        "import memory_mesh.platform.durable_files as files, os, pathlib\n"
         "pathlib.Path.replace = lambda *_: os._exit(9)\ngraph = ",
     )
     command = [sys.executable, "-c", killed, str(tmp_path / "kept")]

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from memory_mesh import safekeeping
-from memory_mesh.engines.ledgers.sqlite.keeping import head_file
-from memory_mesh.engines.ledgers.sqlite.namespace_file import NamespaceFile
-from memory_mesh.errors import StoreIsDamaged, StoreWasReplaced, WritesAreMissing
+from memory_mesh import care
+from memory_mesh.ledgers.sqlite import head_file
+from memory_mesh.ledgers.sqlite.namespace_file import NamespaceFile
+from memory_mesh.model.errors import StoreIsDamaged, StoreWasReplaced, WritesAreMissing
 from memory_mesh.sync import MemoryMesh
 
 FLIPS = 30
@@ -172,7 +172,7 @@ def test_an_older_copy_without_a_head_file_is_a_finding_until_repair(tmp_path, t
         assert finding.check == "missing head file"
         assert "default.head is missing" in finding.detail
         assert "memory-mesh repair" in finding.detail
-    assert "the head file was written anew" in safekeeping.repair(tmp_path, "default").done
+    assert "the head file was written anew" in care.repair(tmp_path, "default").done
     with opened(tmp_path) as mesh:
         assert mesh.verify().ok
 
@@ -454,9 +454,9 @@ def test_a_damaged_log_is_left_for_salvage_by_whoever_finds_it(tmp_path: Path, u
     log(folder).write_bytes(data)
     if use == "repair":
         with pytest.raises(WritesAreMissing, match="salvage"):
-            safekeeping.repair(folder, "default")
+            care.repair(folder, "default")
     elif use == "backup":
-        assert not safekeeping.backup(folder, tmp_path / "backups").ok
+        assert not care.backup(folder, tmp_path / "backups").ok
     else:
         with opened(folder) as mesh, suppress(WritesAreMissing):
             if use == "write":
@@ -466,5 +466,5 @@ def test_a_damaged_log_is_left_for_salvage_by_whoever_finds_it(tmp_path: Path, u
             else:
                 assert not mesh.verify().ok
     assert log(folder).read_bytes() == data
-    safekeeping.salvage(folder, tmp_path / "rescued")
+    care.salvage(folder, tmp_path / "rescued")
     assert count(tmp_path / "rescued") == 8

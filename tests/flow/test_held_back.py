@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from memory_mesh.engines.ledgers.sql import sums
-from memory_mesh.errors import NotFound
+from memory_mesh.care.repairs import salvage
+from memory_mesh.ledgers.shared import sums
 from memory_mesh.model import Channel, Memory, Proposal, Scope, Skill, Status
-from memory_mesh.model.safekeeping import HELD_BACK, SalvagedNamespace
-from memory_mesh.safekeeping.salvaging import salvage
+from memory_mesh.model.care import HELD_BACK, SalvagedNamespace
+from memory_mesh.model.errors import NotFound
 from memory_mesh.sync import MemoryMesh
 from tests import stores
 

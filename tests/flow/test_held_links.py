@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 import pytest
 
-from memory_mesh.errors import NotAllowed
 from memory_mesh.model import Channel, Status
+from memory_mesh.model.errors import NotAllowed
 from memory_mesh.sync import MemoryMesh
 
 

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from memory_mesh.errors import InvalidInput, NotFound
 from memory_mesh.model import Channel, Heritage, Scope, SourceKind
+from memory_mesh.model.errors import InvalidInput, NotFound
 from memory_mesh.sync import MemoryMesh
 from tests.receipts import id_of, memory_of
 

@@ -4,8 +4,8 @@ import inspect
 
 import pytest
 
-from memory_mesh.errors import InvalidInput, MeshError
 from memory_mesh.formats import json_text
+from memory_mesh.model.errors import InvalidInput, MeshError
 from memory_mesh.sync import MemoryMesh
 
 HUGE = 10**5000
@@ -19,7 +19,7 @@ FREE = ("bool", "Callable", "object")  # anything is true, and a caller's own ob
 
 
 def _methods():
-    for name, method in inspect.getmembers(MemoryMesh, inspect.isfunction):
+    for name, method in inspect.getmembers(MemoryMesh, inspect.isroutine):
         if not name.startswith("_") and name not in ENDS:
             yield name, list(inspect.signature(method).parameters.values())[1:]
 

@@ -6,9 +6,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from memory_mesh.errors import InvalidInput
 from memory_mesh.formats import yamo, yamo_learning
 from memory_mesh.model import Lesson, Memory, Severity, Skill
+from memory_mesh.model.errors import InvalidInput
 from memory_mesh.sync import MemoryMesh
 from tests.receipts import id_of
 

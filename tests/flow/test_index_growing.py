@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from memory_mesh.flows.upkeep import worn, worth_an_index
+from memory_mesh.learn.upkeep import worn, worth_an_index
 from memory_mesh.model import Body, Space, SpaceState
 from memory_mesh.sync import MemoryMesh
 from tests.faults.meaning import Hashed

@@ -6,10 +6,10 @@ from datetime import timedelta
 import pytest
 
 from memory_mesh import config
-from memory_mesh.errors import EmbeddingError, InvalidInput
 from memory_mesh.model import Channel, Embedding, Scope, Space
-from memory_mesh.policy.scrub import tokens
+from memory_mesh.model.errors import EmbeddingError, InvalidInput
 from memory_mesh.sync import MemoryMesh
+from memory_mesh.text.scrub import tokens
 from tests.stores import grow
 
 BODY = "# Authentication Module\n\nTokens are JWT, in src/auth.\n"
@@ -88,7 +88,7 @@ def test_texts_are_read_only_of_the_selected_memories(mesh, auth, monkeypatch):
         mesh.add(f"# Login note {number}\n" + "long " * 200, triggers="login", importance="low")
     loaded: list[list[int]] = []
     statements: list[str] = []
-    from memory_mesh.engines.ledgers.sql.snapshot import SqlSnapshot
+    from memory_mesh.ledgers.shared.snapshot import SqlSnapshot
 
     load = SqlSnapshot.load
 

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from memory_mesh import safekeeping
-from memory_mesh.errors import InvalidInput, StoreError, WrongKey
+from memory_mesh import care
+from memory_mesh.care import key_file
+from memory_mesh.care.key_file import KEY_FOLDER, KeyFile, key_for
 from memory_mesh.model import Outcome
-from memory_mesh.process import key_record
-from memory_mesh.process.keys import KEY_FOLDER, KeyFile, key_for
+from memory_mesh.model.errors import InvalidInput, StoreError, WrongKey
 from memory_mesh.sync import MemoryMesh
 from tests.receipts import id_of
 
@@ -57,7 +57,7 @@ def test_a_rotation_between_the_looks_at_file_and_record_makes_no_wrong_key(
 
         return reading
 
-    monkeypatch.setattr(key_record, "read", followed(key_record.read))
+    monkeypatch.setattr(key_file, "read", followed(key_file.read))
     monkeypatch.setattr(KeyFile, "_lines", followed(KeyFile._lines))
     assert KeyFile.of(store).keys()
     assert KeyFile.of(store).newest.id == rotated[1]
@@ -118,7 +118,7 @@ def test_a_rotation_counts_in_a_process_that_has_the_store_open(store: Path) -> 
 def test_the_record_names_every_key_that_was_in_use_and_holds_none(store: Path) -> None:
     keys = KeyFile.of(store)
     first, second = keys.newest, keys.rotate()
-    path = store / key_record.FILE
+    path = store / key_file.RECORD_FILE
     lines = [line.split() for line in path.read_text().splitlines()]
     assert [line[0] for line in lines] == [first.id, second.id]
     assert all(len(check) == 16 for _, check in lines)
@@ -130,21 +130,21 @@ def test_a_store_of_an_earlier_version_gets_its_record_at_the_next_use_of_its_ke
     store: Path,
 ) -> None:
     key = key_for(store)
-    (store / key_record.FILE).unlink()
+    (store / key_file.RECORD_FILE).unlink()
     with reopened(store) as mesh:
         mesh.add(RUMOUR)
-    assert len(key_record.read(store)) == 1
+    assert len(key_file.read(store)) == 1
     assert key_for(store) == key
 
 
 def test_a_cut_line_of_the_record_spoils_no_other(store: Path) -> None:
     keys = KeyFile.of(store)
     keys.rotate()
-    path = store / key_record.FILE
+    path = store / key_file.RECORD_FILE
     path.write_bytes(path.read_bytes()[:-5])
     found = keys.keys()
     assert len(found) == 2
-    assert [one.id for one in key_record.read(store)] == [key.id for key in found]
+    assert [one.id for one in key_file.read(store)] == [key.id for key in found]
 
 
 # --- another home ---------------------------------------------------------------------------------
@@ -224,7 +224,7 @@ def test_a_store_that_lost_identity_and_record_gets_no_new_key_unasked(
 ) -> None:
     with reopened(store) as mesh:
         mesh.add(RUMOUR)
-    for name in ("identity", key_record.FILE):
+    for name in ("identity", key_file.RECORD_FILE):
         (store / name).unlink()
     with reopened(store) as mesh:
         with pytest.raises(StoreError, match=r"are missing.*backup.*memory-mesh keys replace"):
@@ -233,7 +233,7 @@ def test_a_store_that_lost_identity_and_record_gets_no_new_key_unasked(
         (finding,) = mesh.verify().findings
     assert (finding.check, "are missing" in finding.detail) == ("key", True)
     assert not (store / "identity").exists()
-    safekeeping.replace_key(store)
+    care.replace_key(store)
     with reopened(store) as mesh:
         assert mesh.add("Bob is bob@example.org").outcome is Outcome.STORED
         assert mesh.verify().ok
@@ -253,9 +253,9 @@ def test_a_store_without_a_key_gets_its_first_one_unasked(store: Path) -> None:
         ("identity", None, "identity is missing"),
         ("identity", "?\n", "identity is damaged"),
         ("identity", "ab" * 16 + "\n", "the store's key is in another file"),
-        (key_record.FILE, None, "key-record is missing"),
-        (key_record.FILE, "", "key-record is missing"),
-        (key_record.FILE, "1f0c9a7e 0123456789abcdef\n", "has other keys"),
+        (key_file.RECORD_FILE, None, "key-record is missing"),
+        (key_file.RECORD_FILE, "", "key-record is missing"),
+        (key_file.RECORD_FILE, "1f0c9a7e 0123456789abcdef\n", "has other keys"),
     ],
 )
 def test_verify_holds_identity_and_record_against_the_key(
@@ -279,7 +279,7 @@ def test_a_lost_key_is_replaced_on_request_and_the_store_goes_on(
     store: Path, elsewhere: Path
 ) -> None:
     new = KeyFile.of(store).replace()
-    assert [one.id for one in key_record.read(store)][-1] == new.id
+    assert [one.id for one in key_file.read(store)][-1] == new.id
     with reopened(store) as mesh:
         assert mesh.add("Bob is bob@example.org").outcome is Outcome.STORED
         assert mesh.add("the port is two").outcome is Outcome.STORED  # as `keys replace` says
@@ -295,7 +295,7 @@ def test_a_key_that_is_there_is_not_replaced(store: Path) -> None:
 def test_a_damaged_key_file_is_set_aside_and_replaced(
     store: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("memory_mesh.process.keys._PATIENCE", 1)
+    monkeypatch.setattr("memory_mesh.care.key_file._PATIENCE", 1)
     keys = KeyFile.of(store)
     keys.keys()
     keys.path.write_text("no key at all\n")
@@ -320,7 +320,7 @@ def test_older_keys_that_are_still_there_hold_after_a_replacement(store: Path) -
 
 
 def test_processes_that_meet_a_new_store_record_one_key(store: Path, tmp_path: Path) -> None:
-    script = "import sys; from pathlib import Path; from memory_mesh.process.keys import key_for;"
+    script = "import sys; from pathlib import Path; from memory_mesh.care.key_file import key_for;"
     script += "key_for(Path(sys.argv[1]))"
     environment = os.environ | {KEY_FOLDER: str(tmp_path / "keys")}
     children = [
@@ -328,4 +328,4 @@ def test_processes_that_meet_a_new_store_record_one_key(store: Path, tmp_path: P
         for _ in range(4)
     ]
     assert [child.wait() for child in children] == [0] * 4
-    assert len((store / key_record.FILE).read_text().splitlines()) == 1
+    assert len((store / key_file.RECORD_FILE).read_text().splitlines()) == 1

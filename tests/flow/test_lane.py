@@ -12,8 +12,8 @@ import pytest
 from memory_mesh.cli.main import run
 from memory_mesh.compat.lane.import_ import bring_in_lane
 from memory_mesh.compat.lane.memory_lane import LaneSettings, MemoryLane
-from memory_mesh.errors import InvalidInput, NotFound, StoreIsDamaged
 from memory_mesh.model import Channel, Kind, Outcome, SourceKind, Status
+from memory_mesh.model.errors import InvalidInput, NotFound, StoreIsDamaged
 from memory_mesh.sync import MemoryMesh
 from tests.servers import Reply, Request, serve
 

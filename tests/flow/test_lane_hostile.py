@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from memory_mesh.compat.lane import file as foreign
+from memory_mesh.compat.lane import import_
 from memory_mesh.compat.lane.import_ import bring_in_lane
-from memory_mesh.errors import InvalidInput, NotFound, StoreIsDamaged
 from memory_mesh.model import Channel
+from memory_mesh.model.errors import InvalidInput, NotFound, StoreIsDamaged
 from memory_mesh.sync import MemoryMesh
 
 TABLE = "CREATE TABLE memories (id TEXT, content TEXT, created_at TEXT)"
@@ -44,8 +44,8 @@ def test_a_view_in_the_place_of_the_table_is_not_read(mesh, tmp_path):
 
 
 def test_a_generated_column_that_works_for_ever_is_stopped(mesh, tmp_path, monkeypatch):
-    monkeypatch.setattr(foreign, "STEPS", 2_000)
-    monkeypatch.setattr(foreign, "_EACH", 1_000)
+    monkeypatch.setattr(import_, "STEPS", 2_000)
+    monkeypatch.setattr(import_, "_EACH", 1_000)
     many = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n WHERE x < 5000) "
     fill = f"INSERT INTO memories {many} SELECT x, 'a', 5000 - x FROM n"
     file = made(tmp_path / "a.db", TABLE, fill)
@@ -59,26 +59,26 @@ def test_a_column_that_calls_a_function_is_not_computed(mesh, tmp_path, call):
     row = ROW.replace("memories", "memories (id, content, created_at)")
     file = made(tmp_path / "a.db", table, row)
     assert bring_in_lane(mesh, file).stored == 1
-    with foreign.opened(file, "memories") as opened:
+    with import_.opened(file, "memories") as opened:
         assert "metadata" not in opened.columns()
 
 
 def test_a_value_that_is_too_large_is_refused(mesh, tmp_path, monkeypatch):
-    monkeypatch.setattr(foreign, "MAX_VALUE_BYTES", 10_000)
+    monkeypatch.setattr(import_, "MAX_VALUE_BYTES", 10_000)
     row = "INSERT INTO memories VALUES ('m1', hex(zeroblob(20000)), '2026-01-01')"
     with pytest.raises(StoreIsDamaged):
         bring_in_lane(mesh, made(tmp_path / "a.db", TABLE, row))
 
 
 def test_a_file_that_is_too_large_is_not_opened(mesh, tmp_path, monkeypatch):
-    monkeypatch.setattr(foreign, "MAX_BYTES", 100)
+    monkeypatch.setattr(import_, "MAX_BYTES", 100)
     with pytest.raises(InvalidInput, match="not read"):
         bring_in_lane(mesh, made(tmp_path / "a.db", TABLE, ROW))
 
 
 def test_only_the_named_table_is_read(tmp_path):
     file = made(tmp_path / "a.db", TABLE, "CREATE TABLE secrets (x TEXT)")
-    with foreign.opened(file, "memories") as opened:
+    with import_.opened(file, "memories") as opened:
         assert opened.columns() == {"id", "content", "created_at"}
         for statement in (
             "SELECT x FROM secrets",

@@ -4,16 +4,16 @@ from datetime import timedelta
 
 import pytest
 
-from memory_mesh.engines.embedders.onnx import OnnxEmbedder
-from memory_mesh.flows.late_vectors import (
+from memory_mesh.models.embedders.onnx import OnnxEmbedder
+from memory_mesh.platform import locks
+from memory_mesh.sync import MemoryMesh
+from memory_mesh.testing import FrozenClock
+from memory_mesh.write.late_vectors import (
     CATCH_UP_CHARS,
     CATCH_UP_SECONDS,
     CATCH_UP_TEXTS,
     SEARCH_BATCH_CHARS,
 )
-from memory_mesh.process import waits
-from memory_mesh.sync import MemoryMesh
-from memory_mesh.testing import FrozenClock
 
 NOTE = "The deploy of service {} failed because the backup of its database was missing. "
 
@@ -61,11 +61,11 @@ def test_a_search_in_a_hurry_embeds_nothing_that_waits(tmp_path, clock, real_emb
     stored(tmp_path, clock, [NOTE.format(n) for n in range(3)])
     counting = Counting(real_embedder, clock, 0.0)
     with MemoryMesh(db_dir=tmp_path, clock=clock, custom_embedder=counting) as mesh:
-        with waits.at_most(CATCH_UP_SECONDS / 2):
+        with locks.at_most(CATCH_UP_SECONDS / 2):
             hits = mesh.search("why did the deploy fail?")
         assert counting.batches == []
         assert hits.explanation.pending == 3
-        with waits.at_most(CATCH_UP_SECONDS * 100):
+        with locks.at_most(CATCH_UP_SECONDS * 100):
             mesh.search("why did another deploy fail?")
         assert counting.batches
 

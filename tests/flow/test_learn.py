@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from memory_mesh.errors import InvalidInput, LLMError
-from memory_mesh.flows import learn
 from memory_mesh.formats import yamo
+from memory_mesh.learn import reflection
 from memory_mesh.model import (
     Channel,
     Embedding,
@@ -21,8 +20,9 @@ from memory_mesh.model import (
     SourceKind,
     Space,
 )
+from memory_mesh.model.errors import InvalidInput, LLMError
 from memory_mesh.model.learning import Reflection, Synthesis
-from memory_mesh.ports import LLM
+from memory_mesh.model.ports import LLM
 from memory_mesh.sync import MemoryMesh
 from memory_mesh.testing import FrozenClock, ScriptedLLM
 from tools import golden_learning
@@ -54,7 +54,7 @@ def reflect(
     scope: Scope | None = None,
 ) -> Reflection:
     lens = Lens(mesh._now(), mesh._reader(scope))
-    return learn.reflect(
+    return reflection.reflect(
         mesh._access(),
         lens,
         topic=topic,
@@ -67,7 +67,7 @@ def reflect(
 
 def synthesize(mesh: MemoryMesh, topic: str | None = None) -> Synthesis:
     lens = Lens(mesh._now(), mesh._reader(None))
-    return learn.synthesize(mesh._access(), lens, topic=topic)
+    return reflection.synthesize(mesh._access(), lens, topic=topic)
 
 
 def opened(mesh: MemoryMesh, memory_id: str | None) -> Memory:

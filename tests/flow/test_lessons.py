@@ -6,9 +6,9 @@ from datetime import timedelta
 
 import pytest
 
-from memory_mesh.errors import InvalidInput
 from memory_mesh.formats import yamo
 from memory_mesh.model import Channel, Scope, Status
+from memory_mesh.model.errors import InvalidInput
 from memory_mesh.model.learning import LessonBlock, LessonContext
 from memory_mesh.sync import MemoryMesh
 

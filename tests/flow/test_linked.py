@@ -2,7 +2,7 @@
 
 import pytest
 
-from memory_mesh.flows.graph import linked
+from memory_mesh.context.graph import linked
 from memory_mesh.model import Scope
 from memory_mesh.sync import MemoryMesh
 

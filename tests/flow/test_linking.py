@@ -4,11 +4,11 @@ from itertools import pairwise
 
 import pytest
 
-from memory_mesh.flows import linking
-from memory_mesh.flows.health import checkup
+from memory_mesh.learn.health import checkup
 from memory_mesh.model import Link, Scope
-from memory_mesh.model.health import Health
+from memory_mesh.model.stats import Health
 from memory_mesh.sync import MemoryMesh
+from memory_mesh.write import similar_links
 from tests.flow.angles import Angles
 
 
@@ -32,15 +32,15 @@ def test_a_new_memory_is_linked_to_those_above_a_cosine_of_one_half(own):
 
 
 def test_no_write_waits_for_its_links_and_who_reads_links_makes_a_few(own, monkeypatch):
-    monkeypatch.setattr(linking, "SLICE", 2)
-    compared = linking._changes
-    monkeypatch.setattr(linking, "_changes", None)  # a write that compares would fail
+    monkeypatch.setattr(similar_links, "SLICE", 2)
+    compared = similar_links._changes
+    monkeypatch.setattr(similar_links, "_changes", None)  # a write that compares would fail
     ids = [own.add(f"Point at {angle}").id for angle in range(0, 20, 2)]
     own.update(ids[0], content="Point at 1")
     assert own.stats().to_link == 11  # the updated text has a vector of its own
-    monkeypatch.setattr(linking, "_changes", compared)
+    monkeypatch.setattr(similar_links, "_changes", compared)
     assert similar(own, ids[1])
-    assert own.stats().to_link == 11 - 2 * linking.FEW_SLICES
+    assert own.stats().to_link == 11 - 2 * similar_links.FEW_SLICES
     own.upkeep()
     assert own.stats().to_link == 0
     assert all(similar(own, id_) for id_ in ids)
@@ -127,8 +127,8 @@ def test_upkeep_links_what_was_stored_without_vectors_and_then_has_nothing_to_do
 
 
 def test_upkeep_goes_on_where_it_stopped(tmp_path, clock, monkeypatch):
-    monkeypatch.setattr(linking, "SLICE", 3)
-    monkeypatch.setattr(linking, "UPKEEP_SECONDS", 0.0)
+    monkeypatch.setattr(similar_links, "SLICE", 3)
+    monkeypatch.setattr(similar_links, "UPKEEP_SECONDS", 0.0)
     with MemoryMesh(db_dir=tmp_path / "s", clock=clock) as plain:
         ids = [plain.add(f"Point at {angle}").id for angle in range(0, 80, 10)]
     with MemoryMesh(db_dir=tmp_path / "s", clock=clock, custom_embedder=Angles()) as mesh:
@@ -138,7 +138,7 @@ def test_upkeep_goes_on_where_it_stopped(tmp_path, clock, monkeypatch):
 
 def test_cosines_of_another_model_are_read_on_the_common_scale():
     from memory_mesh.model import Space
-    from memory_mesh.policy.linking import least_cosine, similarity
+    from memory_mesh.write.similar_links import least_cosine, similarity
 
     static = Space("local", "l2_supercat_256", "1", 256, 512)
     assert least_cosine(static) == pytest.approx(0.5 / 1.18)
@@ -148,14 +148,14 @@ def test_cosines_of_another_model_are_read_on_the_common_scale():
 
 def test_upkeep_leaves_a_memory_alone_that_was_changed_while_it_compared(own, monkeypatch):
     ids = [own.add(f"Point at {angle}").id for angle in (0, 10, 20, 30, 40, 50, 170)]
-    compared = linking._changes
+    compared = similar_links._changes
 
     def meanwhile(snapshot, space, found):
         changes = list(compared(snapshot, space, found))
         own.update(ids[0], content="Point at 175")
         return iter(changes)
 
-    monkeypatch.setattr(linking, "_changes", meanwhile)
+    monkeypatch.setattr(similar_links, "_changes", meanwhile)
     own.upkeep()
     assert similar(own, ids[0]) == {ids[6]: 0.9962}
     assert own.verify().ok
@@ -164,15 +164,15 @@ def test_upkeep_leaves_a_memory_alone_that_was_changed_while_it_compared(own, mo
 def test_two_runs_of_upkeep_at_once_write_each_slice_once(own, monkeypatch):
     for angle in range(0, 80, 10):
         own.add(f"Point at {angle}")
-    compared, other = linking._changes, own.view()
+    compared, other = similar_links._changes, own.view()
 
     def meanwhile(snapshot, space, found):
         changes = list(compared(snapshot, space, found))
-        monkeypatch.setattr(linking, "_changes", compared)
+        monkeypatch.setattr(similar_links, "_changes", compared)
         assert other.upkeep().linked > 0
         return iter(changes)
 
-    monkeypatch.setattr(linking, "_changes", meanwhile)
+    monkeypatch.setattr(similar_links, "_changes", meanwhile)
     before = own.stats().blocks
     own.upkeep()
     assert own.verify().ok
@@ -185,14 +185,14 @@ def test_upkeep_makes_no_link_to_a_text_that_changed_while_it_compared(
     with MemoryMesh(db_dir=tmp_path / "s", clock=clock) as plain:
         first, second = (str(plain.add(f"Point at {angle}").id) for angle in (0, 10))
     with MemoryMesh(db_dir=tmp_path / "s", clock=clock, custom_embedder=Angles()) as mesh:
-        compared = linking._changes
+        compared = similar_links._changes
 
         def slowly(*given):
             yield from list(compared(*given))
             if mesh.history(second)[-1].text == "Point at 10":
                 mesh.update(second, content="Point at 175")
 
-        monkeypatch.setattr(linking, "_changes", slowly)
+        monkeypatch.setattr(similar_links, "_changes", slowly)
         mesh.upkeep()
         assert mesh.links(first) == []
 

@@ -3,10 +3,10 @@
 import pytest
 
 from memory_mesh import InvalidInput
-from memory_mesh.errors import NotFound
-from memory_mesh.flows import links as flows_links
 from memory_mesh.model import Link, Scope
+from memory_mesh.model.errors import NotFound
 from memory_mesh.sync import MemoryMesh
+from memory_mesh.write import links as flows_links
 
 
 @pytest.fixture

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from memory_mesh.errors import EmbeddingError
 from memory_mesh.model import Channel, Scope
-from memory_mesh.process.locks import FairLock
+from memory_mesh.model.errors import EmbeddingError
+from memory_mesh.platform.locks import FairLock
 from memory_mesh.sync import MemoryMesh
 from tests.receipts import id_of
 from tests.surface.command import CommandLine

@@ -2,8 +2,8 @@
 
 import pytest
 
-from memory_mesh.errors import InvalidInput
 from memory_mesh.model import Channel, SourceKind
+from memory_mesh.model.errors import InvalidInput
 from memory_mesh.sync import MemoryMesh
 from tests.receipts import memory_of
 

@@ -12,22 +12,22 @@ from pathlib import Path
 
 import pytest
 
-from memory_mesh import safekeeping
-from memory_mesh.engines.ledgers.sqlite import namespace_places as places
-from memory_mesh.engines.ledgers.sqlite.connections import Files
-from memory_mesh.engines.ledgers.sqlite.keeping import copying
-from memory_mesh.engines.ledgers.sqlite.ledger import SqliteLedger
-from memory_mesh.errors import (
+from memory_mesh import care
+from memory_mesh.care import manifest as manifests
+from memory_mesh.care.namespaces import look
+from memory_mesh.care.sqlite import copies
+from memory_mesh.ledgers.sqlite import namespace_places as places
+from memory_mesh.ledgers.sqlite.connections import Files
+from memory_mesh.ledgers.sqlite.ledger import SqliteLedger
+from memory_mesh.model.errors import (
     InvalidInput,
     NotFound,
     StoreIsDamaged,
     StoreIsNewer,
     StoreWasMoved,
 )
-from memory_mesh.process import moved
-from memory_mesh.process.clock import SystemClock
-from memory_mesh.safekeeping import manifest as manifests
-from memory_mesh.safekeeping.looking import look
+from memory_mesh.platform import moved_marks
+from memory_mesh.platform.clock import SystemClock
 from memory_mesh.sync import MemoryMesh
 from tests.faults.crashpoints import watch
 from tests.faults.processes import Child, call
@@ -95,7 +95,7 @@ def test_above_the_bound_namespaces_are_made_in_folders_and_all_are_found(store:
 
 
 def test_once_there_are_folders_each_new_namespace_lies_in_one(store: Path) -> None:
-    safekeeping.delete_namespace(store, "first")  # there is room again
+    care.delete_namespace(store, "first")  # there is room again
     added(store, "fourth", "with the usual bound")
     assert len([name for name in databases(store) if "/" not in name]) == 1
     assert texts(store, "fourth") == ["with the usual bound"]
@@ -105,7 +105,7 @@ def test_a_store_below_the_bound_stays_flat_and_unmarked(tmp_path: Path) -> None
     for name in ("a", "b", "c"):
         added(tmp_path, name, "flat")
     assert databases(tmp_path) == ["a.db", "b.db", "c.db"]
-    assert not moved.of_store(tmp_path).exists()
+    assert not moved_marks.of_store(tmp_path).exists()
 
 
 def test_names_spread_evenly_over_the_folders() -> None:
@@ -137,7 +137,7 @@ def test_a_listing_reads_page_after_page(store: Path, monkeypatch: pytest.Monkey
     names = files.names()
     assert [next(names), next(names)] == ["Odd, name", "default"]
     for name in ("second", "first"):
-        safekeeping.delete_namespace(store, name)
+        care.delete_namespace(store, name)
     added(store, "gamma", "made between two pages")
     assert list(names) == ["gamma", "third", "user.ann"]
     assert list(files.names("default", 1)) == ["gamma"]
@@ -145,7 +145,7 @@ def test_a_listing_reads_page_after_page(store: Path, monkeypatch: pytest.Monkey
 
 
 def test_what_lies_in_a_folder_of_other_names_is_none_of_ours(store: Path) -> None:
-    path = copying.place(store, "second")
+    path = copies.place(store, "second")
     other = store / "namespaces" / ("00" if path.parent.name != "00" else "01")
     other.mkdir(exist_ok=True)
     path.rename(other / path.name)
@@ -183,7 +183,7 @@ def test_a_kill_while_the_first_folder_is_made_leaves_one_namespace_or_none(tmp_
         folder = Path(shutil.copytree(template, tmp_path / f"at{point}"))
         Child(_killed_at, folder, point).join()
         assert all(path.parent.name != "namespaces" for path in folder.rglob("second.db"))
-        assert not any(folder.glob("namespaces/??")) or moved.has_folders(folder)
+        assert not any(folder.glob("namespaces/??")) or moved_marks.has_folders(folder)
         made.add(len(databases(folder)) > 1)
         call(added, folder, "second", "after the kill", 1)
         assert "after the kill" in call(texts, folder, "second")
@@ -223,36 +223,36 @@ def test_a_process_that_saw_no_namespace_sees_the_one_that_is_made_in_a_folder(
 def test_a_deleted_namespace_leaves_nothing_in_either_place(store: Path) -> None:
     left = store / "namespaces" / "second.moved-20261116T000000-ab12.bak"
     left.write_bytes(b"of before")
-    gone = safekeeping.delete_namespace(store, "second")
+    gone = care.delete_namespace(store, "second")
     assert gone.memories == 1
     assert not list(store.rglob("second*"))
-    safekeeping.delete_namespace(store, user="ann")
+    care.delete_namespace(store, user="ann")
     assert held(store) == {name: ALL[name] for name in ALL if name not in {"second", "user.ann"}}
     with pytest.raises(NotFound, match=r"Its namespaces are: Odd, name, default, first, third"):
-        safekeeping.delete_namespace(store, "second")
+        care.delete_namespace(store, "second")
 
 
 def test_a_backup_of_a_mixture_restores_anew_and_in_place(store: Path, tmp_path: Path) -> None:
     before = databases(store)
-    made = safekeeping.backup(store, tmp_path / "backups")
+    made = care.backup(store, tmp_path / "backups")
     assert not made.missing
     assert b'"format": 2' in (Path(made.folder) / manifests.FILE).read_bytes()
-    safekeeping.restore(made.folder, tmp_path / "new")
+    care.restore(made.folder, tmp_path / "new")
     assert (databases(tmp_path / "new"), held(tmp_path / "new")) == (before, ALL)
-    assert moved.has_folders(tmp_path / "new")
+    assert moved_marks.has_folders(tmp_path / "new")
     added(store, "second", "written since")
-    done = safekeeping.restore(made.folder, store, replace=True)
+    done = care.restore(made.folder, store, replace=True)
     assert (databases(store), held(store)) == (before, ALL)
-    assert moved.has_folders(store)
-    assert moved.has_folders(Path(done.before or ""))
-    one = copying.place(Path(made.folder), "second")
-    safekeeping.restore(one, tmp_path / "one")
+    assert moved_marks.has_folders(store)
+    assert moved_marks.has_folders(Path(done.before or ""))
+    one = copies.place(Path(made.folder), "second")
+    care.restore(one, tmp_path / "one")
     assert held(tmp_path / "one") == {"second": ALL["second"]}
 
 
 def test_a_backup_of_a_flat_store_is_as_earlier_versions_made_it(tmp_path: Path) -> None:
     added(tmp_path / "store", "default", "flat")
-    made = safekeeping.backup(tmp_path / "store", tmp_path / "backups")
+    made = care.backup(tmp_path / "store", tmp_path / "backups")
     assert b'"format": 1' in (Path(made.folder) / manifests.FILE).read_bytes()
 
 
@@ -260,14 +260,14 @@ def test_an_open_process_follows_a_restore_that_changes_the_place(tmp_path: Path
     store = tmp_path / "store"
     call(added, store, "default", "the usual")
     call(added, store, "shop", "flat")
-    made = safekeeping.backup(store, tmp_path / "backups")
+    made = care.backup(store, tmp_path / "backups")
     shutil.rmtree(store / "namespaces")
     call(added, store, "default", "the usual")
     call(added, store, "shop", "in a folder", 0)
     with mesh_of(store, "shop") as mesh:
         assert [memory.text for memory in mesh.get_all()] == ["in a folder"]
         mesh.add("written there")
-        call(safekeeping.restore, made.folder, store, replace=True)
+        call(care.restore, made.folder, store, replace=True)
         assert [memory.text for memory in mesh.get_all()] == ["flat"]
         mesh.add("and goes on")
     assert databases(store) == ["default.db", "shop.db"]
@@ -276,63 +276,63 @@ def test_an_open_process_follows_a_restore_that_changes_the_place(tmp_path: Path
 
 def test_a_moved_mixture_is_whole_and_marked_in_both_places(store: Path, tmp_path: Path) -> None:
     before = databases(store)
-    done = safekeeping.move_store(store, tmp_path / "to")
+    done = care.move_store(store, tmp_path / "to")
     assert (databases(tmp_path / "to"), held(tmp_path / "to")) == (before, ALL)
-    assert moved.has_folders(tmp_path / "to")
-    assert moved.has_folders(Path(done.kept))
+    assert moved_marks.has_folders(tmp_path / "to")
+    assert moved_marks.has_folders(Path(done.kept))
     with pytest.raises(StoreWasMoved, match=f"--db-dir {tmp_path / 'to'}"):
         held(store)
-    safekeeping.move_store(tmp_path / "to", store)
+    care.move_store(tmp_path / "to", store)
     assert held(store) == ALL
-    assert moved.has_folders(store)
+    assert moved_marks.has_folders(store)
 
 
 def test_a_namespace_in_a_folder_can_be_moved_out_and_back(store: Path, tmp_path: Path) -> None:
     added(tmp_path / "other", "default", "flat")
-    safekeeping.move_namespace(store, "second", tmp_path / "other")
+    care.move_namespace(store, "second", tmp_path / "other")
     assert held(tmp_path / "other")["second"] == ALL["second"]
     with pytest.raises(StoreWasMoved, match="the namespace second was moved"):
         texts(store, "second")
     with pytest.raises(StoreWasMoved, match="the namespace second was moved"):
         added(store, "second", "begun anew")
-    safekeeping.move_namespace(tmp_path / "other", "second", store)
+    care.move_namespace(tmp_path / "other", "second", store)
     assert held(store) == ALL
-    safekeeping.move_namespace(store, "first", tmp_path / "other")  # from the flat folder
-    safekeeping.move_namespace(tmp_path / "other", "first", store)
+    care.move_namespace(store, "first", tmp_path / "other")  # from the flat folder
+    care.move_namespace(tmp_path / "other", "first", store)
     assert held(store) == ALL
 
 
 def test_an_archive_goes_out_of_a_folder_and_into_one(store: Path, tmp_path: Path) -> None:
-    safekeeping.export_archive(store, "second", tmp_path / "a.tar.gz")
-    done = safekeeping.import_archive(store, tmp_path / "a.tar.gz", into="copy")
+    care.export_archive(store, "second", tmp_path / "a.tar.gz")
+    done = care.import_archive(store, tmp_path / "a.tar.gz", into="copy")
     assert done.memories == 1
     assert texts(store, "copy") == ALL["second"]
-    assert copying.place(store, "copy").parent.name != "namespaces"
+    assert copies.place(store, "copy").parent.name != "namespaces"
     with pytest.raises(InvalidInput, match="holds memories already"):
-        safekeeping.import_archive(store, tmp_path / "a.tar.gz")
+        care.import_archive(store, tmp_path / "a.tar.gz")
 
 
 def test_a_namespace_in_a_folder_is_repaired_and_salvaged(store: Path, tmp_path: Path) -> None:
-    assert safekeeping.repair(store, "second").verification.ok
-    done = safekeeping.salvage(store, tmp_path / "saved")
+    assert care.repair(store, "second").verification.ok
+    done = care.salvage(store, tmp_path / "saved")
     assert not done.failed
     assert held(tmp_path / "saved") == ALL
-    assert moved.has_folders(tmp_path / "saved")
+    assert moved_marks.has_folders(tmp_path / "saved")
 
 
 def test_a_look_at_the_store_finds_what_is_missing_in_a_folder(store: Path) -> None:
     assert look(store, besides="default", most=500).wrong == {}
     assert look(store, besides="default", most=2).namespaces == len(ALL) - 1
-    copying.place(store, "second").unlink()
+    copies.place(store, "second").unlink()
     assert list(look(store, besides="default", most=500).wrong) == ["second"]
     with pytest.raises(StoreIsDamaged, match="lacks acknowledged writes"):
         added(store, "second", "in place of what is lost")
-    made = safekeeping.backup(store, store.parent / "backups")
+    made = care.backup(store, store.parent / "backups")
     assert [name for name, _ in made.missing] == ["second"]
 
 
 def test_two_databases_of_one_namespace_are_an_error_that_names_both(store: Path) -> None:
-    twin, path = store / "namespaces" / "second.db", copying.place(store, "second")
+    twin, path = store / "namespaces" / "second.db", copies.place(store, "second")
     shutil.copy(path, twin)  # as a version would that knows no folders
     with pytest.raises(StoreIsDamaged, match="two databases of one namespace") as error:
         added(store, "second", "to which of them?")
@@ -349,17 +349,17 @@ def test_two_databases_of_one_namespace_are_an_error_that_names_both(store: Path
 def test_a_version_that_knows_no_folders_takes_the_mark_for_that_of_a_moved_store(
     store: Path,
 ) -> None:
-    form, at, to = moved.of_store(store).read_text().splitlines()[0].split(" ", 2)
+    form, at, to = moved_marks.of_store(store).read_text().splitlines()[0].split(" ", 2)
     assert (form, at) == ("v1", "folders-1")
     assert "upgrade: pip install -U memory-mesh" in json.loads(to)
-    moved.of_store(store).write_text('v1 folders-2 "of a later version"\n')
+    moved_marks.of_store(store).write_text('v1 folders-2 "of a later version"\n')
     with pytest.raises(StoreIsNewer):
         held(store)
 
 
 def test_a_lost_mark_is_written_anew_with_the_next_folder(store: Path) -> None:
-    moved.of_store(store).unlink()
+    moved_marks.of_store(store).unlink()
     assert held(store) == ALL
     call(added, store, "fifth", "at the bound again", len(FLAT))
-    assert moved.has_folders(store)
+    assert moved_marks.has_folders(store)
     assert held(store) == {**ALL, "fifth": ["at the bound again"]}

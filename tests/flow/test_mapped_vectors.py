@@ -13,11 +13,11 @@ from random import Random
 import numpy as np
 import pytest
 
-from memory_mesh import safekeeping
-from memory_mesh.engines.ledgers.sql import exact_scan
-from memory_mesh.engines.ledgers.sqlite import file_scan, file_tails, vector_file
-from memory_mesh.engines.ledgers.sqlite.ledger import SqliteLedger
-from memory_mesh.flows.health import checkup
+from memory_mesh import care
+from memory_mesh.learn.health import checkup
+from memory_mesh.ledgers.shared import exact_scan
+from memory_mesh.ledgers.sqlite import file_scan, file_tails, vector_file
+from memory_mesh.ledgers.sqlite.ledger import SqliteLedger
 from memory_mesh.model.stats import OUTGROWN
 from memory_mesh.testing import FrozenClock
 from tests.faults import vector_files as suite
@@ -130,10 +130,10 @@ def test_a_small_store_loads_no_module_for_files(tmp_path):
     filled(tmp_path / "small", 100)
     code = (
         "import sys; from pathlib import Path; from tests.faults import vector_files as suite; "
-        "[sys.modules.pop(f'memory_mesh.engines.ledgers.sqlite.{name}', None) "
+        "[sys.modules.pop(f'memory_mesh.ledgers.sqlite.{name}', None) "
         "for name in ('file_scan', 'vector_file')]; "
         "suite.nearest(Path(sys.argv[1]), suite.vector('x')); "
-        "print('memory_mesh.engines.ledgers.sqlite.file_scan' in sys.modules)"
+        "print('memory_mesh.ledgers.sqlite.file_scan' in sys.modules)"
     )
     done = subprocess.run(
         [sys.executable, "-c", code, str(tmp_path / "small")],
@@ -265,13 +265,13 @@ def test_the_file_of_another_store_is_not_believed(store, before_a_search, tmp_p
 
 def test_a_file_from_after_a_restored_backup_is_not_believed(store, tmp_path, monkeypatch):
     monkeypatch.setattr(file_scan, "GROWN", 8)
-    safekeeping.backup(store, tmp_path / "backups")
+    care.backup(store, tmp_path / "backups")
     with opened(store) as mesh:
         mesh.add_many([f"lost by the restore {number}" for number in range(30)])
     nearest(store, vector("x"))
     later = vector_path(store).read_bytes()
     (backup,) = (tmp_path / "backups").iterdir()
-    safekeeping.restore(backup, store, replace=True)
+    care.restore(backup, store, replace=True)
     assert not vector_path(store).exists()
     vector_path(store).write_bytes(later)
     with opened(store) as mesh:
@@ -282,13 +282,13 @@ def test_a_file_from_after_a_restored_backup_is_not_believed(store, tmp_path, mo
 
 
 def test_an_open_process_notices_a_restore(store, tmp_path):
-    safekeeping.backup(store, tmp_path / "backups")
+    care.backup(store, tmp_path / "backups")
     ledger = SqliteLedger(store, FrozenClock())
     with opened(store) as mesh:
         mesh.add("gone with the restore")
     assert near(ledger, vector("gone with the restore"), 1)[0][1] > 0.999
     (backup,) = (tmp_path / "backups").iterdir()
-    safekeeping.restore(backup, store, replace=True)
+    care.restore(backup, store, replace=True)
     asked = vector("gone with the restore")
     assert agree(near(ledger, asked), compared(store, asked))
     ledger.close()
@@ -349,9 +349,9 @@ def test_a_full_disk_costs_no_answer(store):
 
 def test_deletion_and_a_move_leave_no_vector_file(store, tmp_path):
     other = Path(shutil.copytree(store, tmp_path / "other"))
-    safekeeping.delete_namespace(other, NAMESPACE)
+    care.delete_namespace(other, NAMESPACE)
     assert not vector_path(other).exists()
-    safekeeping.move_namespace(store, NAMESPACE, tmp_path / "moved")
+    care.move_namespace(store, NAMESPACE, tmp_path / "moved")
     assert not vector_path(store).exists()
     assert right(tmp_path / "moved")
 

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 from memory_mesh import Scope
-from memory_mesh.engines.ledgers.sql import marks
-from memory_mesh.engines.ledgers.sqlite import schema
-from memory_mesh.safekeeping.repairing import repair
+from memory_mesh.care.repairs import repair
+from memory_mesh.ledgers.shared import metadata_marks
+from memory_mesh.ledgers.sqlite import schema
 from memory_mesh.sync import MemoryMesh
 from tests.stores import NAMES, unpacked
 
@@ -37,10 +37,10 @@ def test_marks_follow_the_open_version(mesh, tmp_path):
     stored = mesh.add("one", {"team": "core", "areas": ["db", "ui"], "tags": ["x"]})
     store = tmp_path / "store"
     pairs = [("team", "core"), ("areas", "db"), ("areas", "ui"), ("tags", "x")]
-    assert _marks(store) == {(marks.mark(*pair), 1) for pair in pairs}
+    assert _marks(store) == {(metadata_marks.mark(*pair), 1) for pair in pairs}
     mesh.update(stored.id, metadata={"team": "web"})
-    assert (marks.mark("team", "web"), 1) in _marks(store)
-    assert (marks.mark("team", "core"), 1) not in _marks(store)
+    assert (metadata_marks.mark("team", "web"), 1) in _marks(store)
+    assert (metadata_marks.mark("team", "core"), 1) not in _marks(store)
     assert [each.text for each in mesh.get_all(filter={"team": "web"})] == ["one"]
     assert not mesh.get_all(filter={"team": "core"})
     before = _marks(store)
@@ -50,9 +50,18 @@ def test_marks_follow_the_open_version(mesh, tmp_path):
 
 
 def test_whole_numbers_have_the_mark_of_the_same_number_with_a_point():
-    assert marks.mark("a", 3) == marks.mark("a", 3.0) != marks.mark("a", "3")
-    assert len({marks.mark("a", value) for value in (1, True, "1", "true", 1.5, -1)}) == 6
-    assert marks.mark("a", None) is marks.mark("a", {"b": 1}) is marks.mark("a", "x" * 257) is None
+    assert (
+        metadata_marks.mark("a", 3)
+        == metadata_marks.mark("a", 3.0)
+        != metadata_marks.mark("a", "3")
+    )
+    assert len({metadata_marks.mark("a", value) for value in (1, True, "1", "true", 1.5, -1)}) == 6
+    assert (
+        metadata_marks.mark("a", None)
+        is metadata_marks.mark("a", {"b": 1})
+        is metadata_marks.mark("a", "x" * 257)
+        is None
+    )
 
 
 @pytest.mark.parametrize(
@@ -71,7 +80,7 @@ def test_verify_finds_a_wrong_mark_and_repair_makes_them_anew(mesh, tmp_path, st
     store = tmp_path / "store"
     right = _marks(store)
     if "rowid_" in statement:
-        statement = f"DELETE FROM metadata_mark WHERE mark = {marks.mark('team', 'core')}"
+        statement = f"DELETE FROM metadata_mark WHERE mark = {metadata_marks.mark('team', 'core')}"
     _change(store, statement)
     with MemoryMesh(db_dir=store, embedder="none") as opened:
         assert {finding.check for finding in opened.verify().findings} == {CHECK}
@@ -88,11 +97,11 @@ def test_a_store_of_an_earlier_version_is_marked(name, tmp_path):
         opened.get_all(limit=1)
         with closing(sqlite3.connect(path)) as db:
             assert schema.version(db) == schema.NEWEST
-            assert not list(marks.flaws(db))
+            assert not list(metadata_marks.flaws(db))
 
 
 def test_a_memory_with_very_many_values_is_still_found(mesh):
-    many = {f"key{number}": number for number in range(marks.MOST_MARKS + 6)}
+    many = {f"key{number}": number for number in range(metadata_marks.MOST_MARKS + 6)}
     mesh.add("one", many)
     mesh.add("two", {"key1": 1, "levels": list(range(200))})
     mesh.add("three", {"key1": 1})
@@ -108,10 +117,10 @@ def test_different_values_that_share_a_mark_are_told_apart(mesh):
     one = two = ""
     for number in range(2_000_000):  # a mark has 32 bits
         one = f"{number * 7_919_317:x} of the teams"
-        two = seen.setdefault(marks.mark("team", one), one)
+        two = seen.setdefault(metadata_marks.mark("team", one), one)
         if two != one:
             break
-    assert marks.mark("team", one) == marks.mark("team", two)
+    assert metadata_marks.mark("team", one) == metadata_marks.mark("team", two)
     mesh.add("first", {"team": one})
     mesh.add("second", {"team": two})
     assert [each.text for each in mesh.get_all(filter={"team": one})] == ["first"]

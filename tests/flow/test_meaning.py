@@ -8,10 +8,10 @@ from random import Random
 
 import pytest
 
-from memory_mesh import safekeeping
-from memory_mesh.engines.embedders.chain import Chain
-from memory_mesh.errors import EmbeddingError, TextRefused
+from memory_mesh import care
 from memory_mesh.model import Embedding, Scope, Space
+from memory_mesh.model.errors import EmbeddingError, TextRefused
+from memory_mesh.models.embedders.chain import Chain
 from memory_mesh.sync import MemoryMesh
 
 FACTS = [
@@ -272,7 +272,7 @@ def test_a_namespace_made_anew_shares_nothing_with_the_old_one(tmp_path):
     with MemoryMesh(db_dir=tmp_path, custom_embedder=Flaky()) as mesh:
         mesh.add("dog one")
         assert mesh.search("dog one")[0].parts["cosine"] == pytest.approx(1.0)
-        safekeeping.delete_namespace(tmp_path, "default")
+        care.delete_namespace(tmp_path, "default")
         mesh.add("cat one")
         assert [hit.content for hit in mesh.search("cat one")] == ["cat one"]
         assert mesh.search("cat one")[0].parts["cosine"] == pytest.approx(1.0)

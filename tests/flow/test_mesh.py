@@ -12,8 +12,10 @@ from pathlib import Path
 import pytest
 
 import memory_mesh
-from memory_mesh import MemoryMesh as AsyncMesh, config, errors, sync
-from memory_mesh.errors import InvalidInput, StoreIsNewer
+from memory_mesh import MemoryMesh as AsyncMesh, config
+from memory_mesh.mesh import mesh as sync
+from memory_mesh.model import errors
+from memory_mesh.model.errors import InvalidInput, StoreIsNewer
 
 
 @pytest.mark.req(

@@ -12,7 +12,7 @@ import pytest
 from memory_mesh.compat.rfc11 import migrate
 from memory_mesh.compat.rfc11.columns import is_schema_v1, is_schema_v2
 from memory_mesh.compat.rfc11.import_ import bring_in
-from memory_mesh.errors import InvalidInput, NotFound, StoreError
+from memory_mesh.model.errors import InvalidInput, NotFound, StoreError
 from tests.tables import PROMOTED, V1, V2, entry, read, write
 
 NOW = datetime(2026, 4, 1, 12, tzinfo=UTC)

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from memory_mesh.errors import NotFound
 from memory_mesh.mirror import Mirror, scan
 from memory_mesh.model import Channel, Memory, SourceKind, Status
+from memory_mesh.model.errors import NotFound
 from memory_mesh.sync import MemoryMesh
 
 AUTH = """---

@@ -6,13 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from memory_mesh import safekeeping
-from memory_mesh.errors import InvalidInput, NotAllowed, NotFound
+from memory_mesh import care
 from memory_mesh.formats.memory_file import MemoryFile, parse
 from memory_mesh.mirror import Author, Mirror
-from memory_mesh.mirror.append import append
-from memory_mesh.mirror.replacing import KEPT
+from memory_mesh.mirror.exporting import KEPT, append
 from memory_mesh.model import Scope
+from memory_mesh.model.errors import InvalidInput, NotAllowed, NotFound
 from memory_mesh.sync import MemoryMesh
 
 
@@ -492,9 +491,9 @@ def test_after_a_restore_the_writes_that_took_lost_numbers_are_mirrored(tmp_path
         return {path.name for path in folder.glob("*.md")}
 
     assert pushed("one is about lamps") == {"one-is-about-lamps.md"}
-    backup = safekeeping.backup(store, tmp_path / "backups")
+    backup = care.backup(store, tmp_path / "backups")
     assert len(pushed("two is about tables", "three is about trees")) == 3
-    safekeeping.restore(backup.folder, store, replace=True)
+    care.restore(backup.folder, store, replace=True)
     assert {"four-is-for-foxes.md", "five-is-for-flies.md"} <= pushed(
         "four is for foxes", "five is for flies"
     )

@@ -3,8 +3,7 @@
 import pytest
 
 from memory_mesh.mirror import Mirror
-from memory_mesh.mirror.marks import Marks
-from memory_mesh.mirror.state import FOLDER
+from memory_mesh.mirror.state import FOLDER, Marks
 from memory_mesh.model import ProposedVerb, SourceKind, Status
 from memory_mesh.sync import MemoryMesh
 from tests.clones import shared

@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
+from memory_mesh.care.key_file import KeyFile
 from memory_mesh.compat.neolata import json_storage, memory_graph
-from memory_mesh.engines.indexes.lance.index_folders import Place
-from memory_mesh.engines.sinks.jsonl import JsonLinesSink
 from memory_mesh.mirror import Mirror
-from memory_mesh.mirror.marks import Marks
+from memory_mesh.mirror.state import Marks
 from memory_mesh.model.trace import Trace
-from memory_mesh.process import durable_files, private
-from memory_mesh.process.keys import KeyFile
+from memory_mesh.models.lance.index import Place
+from memory_mesh.models.sinks.jsonl import JsonLinesSink
+from memory_mesh.platform import durable_files, private_files
 from memory_mesh.sync import MemoryMesh
 from tests.stores import unpacked
 
@@ -54,7 +54,7 @@ def test_what_a_store_makes_is_for_its_owner_only(tmp_path, clock, monkeypatch):
     notes.chmod(0o755)
     monkeypatch.setenv("MEMORY_MESH_KEY_DIR", str(home / "keys"))
     store = home / "store"
-    private.make_folder(home)
+    private_files.make_folder(home)
     sink = JsonLinesSink(home / "blocks.jsonl")
     with MemoryMesh(
         db_dir=store, clock=clock, sinks=[sink], project="p", system_memory=True
@@ -126,14 +126,14 @@ def test_a_file_of_the_user_keeps_the_umask(tmp_path):
 def test_a_folder_that_is_a_file_is_an_error(tmp_path):
     (tmp_path / "file").write_text("x")
     with pytest.raises(OSError, match="exists"):
-        private.make_folder(tmp_path / "file")
+        private_files.make_folder(tmp_path / "file")
     with pytest.raises(OSError, match="Not a directory"):
-        private.make_folder(tmp_path / "file" / "inside")
+        private_files.make_folder(tmp_path / "file" / "inside")
 
 
 _KILLED = """
 import os, sys
-from memory_mesh.process import keys
+from memory_mesh.care import key_file as keys
 from pathlib import Path
 
 def dies(*_):
@@ -168,12 +168,12 @@ def test_drafts_of_keys_that_killed_processes_left_are_removed(tmp_path, monkeyp
 
 
 def test_a_draft_of_a_process_that_lives_is_left(tmp_path, monkeypatch):
-    from memory_mesh.process.locks import locked
+    from memory_mesh.platform.locks import locked
 
     store, folder = tmp_path / "store", tmp_path / "keys"
     monkeypatch.setenv("MEMORY_MESH_KEY_DIR", str(folder))
     file = KeyFile.of(store)
-    private.make_folder(folder)
+    private_files.make_folder(folder)
     draft = file.path.with_name(f".{file.path.name}.0123456789ab")
     other = folder / f".{file.path.name}.backup"
     other.write_text("a copy of somebody's own")

@@ -4,8 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from memory_mesh import safekeeping
-from memory_mesh.errors import (
+from memory_mesh import care
+from memory_mesh.care import backups
+from memory_mesh.care.key_file import KeyFile
+from memory_mesh.care.keys import key_ids
+from memory_mesh.model.errors import (
     InvalidInput,
     NotFound,
     StoreError,
@@ -14,9 +17,6 @@ from memory_mesh.errors import (
     StoreWasReplaced,
     WritesAreMissing,
 )
-from memory_mesh.process.keys import KeyFile
-from memory_mesh.safekeeping import erasures
-from memory_mesh.safekeeping.key_lines import key_ids
 from memory_mesh.sync import MemoryMesh
 from memory_mesh.testing import FrozenClock
 from tests.flow.test_archive import chain, database, killed_at
@@ -48,7 +48,7 @@ def test_a_moved_store_is_the_same_with_the_same_key_and_the_old_files_are_kept(
     source, to = filled(tmp_path / "source"), tmp_path / "new" / "place"
     key, texts, blocks = KeyFile.of(source).newest, found(source), chain(source)
     (source / "models").mkdir()
-    done = safekeeping.move_store(source, to)
+    done = care.move_store(source, to)
     assert done.namespaces == ("default", "other")
     assert (found(to), chain(to)) == (texts, blocks)
     assert KeyFile.of(to).newest == key
@@ -57,18 +57,18 @@ def test_a_moved_store_is_the_same_with_the_same_key_and_the_old_files_are_kept(
     assert {path.name for path in source.iterdir()} == {"models", "moved"}
     assert chain(Path(done.kept)) == blocks
     with pytest.raises(NotFound, match="no store"):
-        safekeeping.move_store(tmp_path / "nothing", tmp_path / "again")
+        care.move_store(tmp_path / "nothing", tmp_path / "again")
 
 
 def test_a_moved_namespace_brings_its_keys_as_older_ones(tmp_path: Path) -> None:
     source, to = filled(tmp_path / "source"), filled(tmp_path / "to")
     (moved,), (own,) = key_ids(source), key_ids(to)
     with pytest.raises(InvalidInput, match="--into NAME"):
-        safekeeping.move_namespace(source, "other", to)
-    safekeeping.export_archive(source, "other", tmp_path / "a.tar.gz")
-    safekeeping.import_archive(source, tmp_path / "a.tar.gz", into="third")
+        care.move_namespace(source, "other", to)
+    care.export_archive(source, "other", tmp_path / "a.tar.gz")
+    care.import_archive(source, tmp_path / "a.tar.gz", into="third")
     blocks = chain(source, "third")
-    done = safekeeping.move_namespace(source, "third", to)
+    done = care.move_namespace(source, "third", to)
     assert chain(to, "third") == blocks
     assert key_ids(to) == [moved, own]
     assert "older ones" in done.remarks[0]
@@ -80,7 +80,7 @@ def test_a_moved_namespace_brings_its_keys_as_older_ones(tmp_path: Path) -> None
 def test_a_new_store_goes_on_with_the_key_of_a_moved_namespace(tmp_path: Path) -> None:
     source, to = filled(tmp_path / "source"), tmp_path / "to"
     texts = found(source, "other")
-    safekeeping.move_namespace(source, "other", to)
+    care.move_namespace(source, "other", to)
     assert KeyFile.of(to).newest == KeyFile.of(source).newest
     with opened(to, "other") as mesh:
         mesh.add(f"call {ADDRESS} too")
@@ -97,19 +97,19 @@ def test_a_move_mixes_no_stores_and_brings_back_nothing_that_was_erased(tmp_path
     source, other = filled(tmp_path / "source"), filled(tmp_path / "other")
     blocks = chain(source)
     with pytest.raises(StoreError, match="another store"):
-        safekeeping.move_store(source, other)
+        care.move_store(source, other)
     for inside in (source / "inner", source, tmp_path):
         with pytest.raises(InvalidInput, match="apart"):
-            safekeeping.move_store(source, inside)
+            care.move_store(source, inside)
     identity = safekeeping_identity(source)
-    erasures.record(tmp_path / "fresh", identity)
+    backups.record(tmp_path / "fresh", identity)
     with pytest.raises(StoreError, match="erased"):
-        safekeeping.move_namespace(source, "default", tmp_path / "fresh")
+        care.move_namespace(source, "default", tmp_path / "fresh")
     assert chain(source) == blocks
 
 
 def safekeeping_identity(folder: Path) -> str:
-    from memory_mesh.engines.ledgers.sqlite.keeping.dumping import identity_of
+    from memory_mesh.ledgers.sqlite.dumps import identity_of
 
     return identity_of(database(folder)) or ""
 
@@ -123,9 +123,9 @@ def test_a_kill_at_any_point_of_a_move_loses_nothing(tmp_path: Path, *, only: bo
 
         def move(folder: Path, to: Path = to) -> None:
             if only:
-                safekeeping.move_namespace(folder, "default", to)
+                care.move_namespace(folder, "default", to)
             else:
-                safekeeping.move_store(folder, to)
+                care.move_store(folder, to)
 
         ended = killed_at(at, move, source)
         if database(source).exists():
@@ -146,7 +146,7 @@ def test_a_namespace_that_lacks_acknowledged_writes_is_not_moved(tmp_path: Path)
         mesh.add("written after the copy")
     database(source).write_bytes(older)
     with pytest.raises(StoreIsDamaged, match="lacks acknowledged writes"):
-        safekeeping.move_namespace(source, "default", tmp_path / "to")
+        care.move_namespace(source, "default", tmp_path / "to")
     with opened(source) as mesh, pytest.raises(WritesAreMissing):
         mesh.get_all()
 
@@ -156,7 +156,7 @@ def test_a_process_that_has_a_moved_store_open_begins_no_other_in_its_place(tmp_
     with opened(source) as mesh, opened(source, "other") as other:
         before = len(mesh.get_all())
         assert other.get_all()
-        safekeeping.move_store(source, to)
+        care.move_store(source, to)
         with pytest.raises(StoreWasMoved, match=f"was moved to {to}"):
             mesh.get_all()
         with pytest.raises(StoreWasMoved, match=f"was moved to {to}"):

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from memory_mesh import safekeeping
-from memory_mesh.errors import StoreWasMoved
-from memory_mesh.process import moved
-from memory_mesh.safekeeping import erasures
+from memory_mesh import care
+from memory_mesh.care import backups
+from memory_mesh.model.errors import StoreWasMoved
+from memory_mesh.platform import moved_marks
 from memory_mesh.sync import MemoryMesh
 from tests.flow.test_archive import chain, database, killed_at
 from tests.flow.test_move import ADDRESS, filled, found, opened
@@ -33,30 +33,26 @@ OPENINGS: dict[str, Use] = {
     "list": _mesh(lambda mesh: mesh.namespaces()),
     "stats": _mesh(lambda mesh: mesh.stats()),
     "verify": _mesh(lambda mesh: mesh.verify()),
-    "backup": lambda folder: safekeeping.backup(folder, folder.parent / "backups"),
-    "export": lambda folder: safekeeping.export_archive(folder, "default", folder.parent / "a"),
-    "import": lambda folder: safekeeping.import_archive(folder, folder.parent / "kept.tar.gz"),
-    "repair": lambda folder: safekeeping.repair(folder, "default"),
-    "salvage": lambda folder: safekeeping.salvage(folder, folder.parent / "salvaged"),
-    "delete": lambda folder: safekeeping.delete_namespace(folder, "default"),
-    "keys": safekeeping.key_state,
-    "rotate": safekeeping.rotate_key,
-    "replace": safekeeping.replace_key,
-    "move": lambda folder: safekeeping.move_store(folder, folder.parent / "third"),
-    "move only": lambda folder: safekeeping.move_namespace(
-        folder, "default", folder.parent / "third"
-    ),
-    "move there": lambda folder: safekeeping.move_namespace(
-        folder.parent / "to", "default", folder
-    ),
+    "backup": lambda folder: care.backup(folder, folder.parent / "backups"),
+    "export": lambda folder: care.export_archive(folder, "default", folder.parent / "a"),
+    "import": lambda folder: care.import_archive(folder, folder.parent / "kept.tar.gz"),
+    "repair": lambda folder: care.repair(folder, "default"),
+    "salvage": lambda folder: care.salvage(folder, folder.parent / "salvaged"),
+    "delete": lambda folder: care.delete_namespace(folder, "default"),
+    "keys": care.key_state,
+    "rotate": care.rotate_key,
+    "replace": care.replace_key,
+    "move": lambda folder: care.move_store(folder, folder.parent / "third"),
+    "move only": lambda folder: care.move_namespace(folder, "default", folder.parent / "third"),
+    "move there": lambda folder: care.move_namespace(folder.parent / "to", "default", folder),
 }
 
 
 @pytest.mark.parametrize("name", OPENINGS)
 def test_no_store_begins_where_one_was_moved_away(name: str, tmp_path: Path) -> None:
     source, to = filled(tmp_path / "source"), tmp_path / "to"
-    safekeeping.export_archive(source, "default", tmp_path / "kept.tar.gz")
-    safekeeping.move_store(source, to)
+    care.export_archive(source, "default", tmp_path / "kept.tar.gz")
+    care.move_store(source, to)
     with pytest.raises(StoreWasMoved) as refused:
         OPENINGS[name](source)
     said = str(refused.value)
@@ -68,7 +64,7 @@ def test_no_store_begins_where_one_was_moved_away(name: str, tmp_path: Path) -> 
 
 def test_a_new_store_begins_when_the_marker_is_removed(tmp_path: Path) -> None:
     source, to = filled(tmp_path / "source"), tmp_path / "to"
-    safekeeping.move_store(source, to)
+    care.move_store(source, to)
     marker = source / "moved"
     assert marker.stat().st_mode & 0o777 == 0o600
     assert str(to) in marker.read_text()
@@ -90,14 +86,14 @@ def test_a_store_whose_folders_are_marked_at_this_moment_was_not_moved(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def looks_too_early(marker: Path) -> bytes:
-        moved.mark_folders(marker.parent)  # another process, just after this one looked
+        moved_marks.mark_folders(marker.parent)  # another process, just after this one looked
         raise FileNotFoundError
 
     with monkeypatch.context() as patched:
-        patched.setattr(moved, "has_folders", lambda _: False)
-        patched.setattr(moved, "_data", looks_too_early)
-        moved.refuse_store(tmp_path)
-    assert moved.has_folders(tmp_path)
+        patched.setattr(moved_marks, "has_folders", lambda _: False)
+        patched.setattr(moved_marks, "_data", looks_too_early)
+        moved_marks.refuse_store(tmp_path)
+    assert moved_marks.has_folders(tmp_path)
 
 
 def test_a_folder_that_is_called_so_is_no_marker(tmp_path: Path) -> None:
@@ -111,7 +107,7 @@ def test_a_store_moves_back_and_forth(tmp_path: Path) -> None:
     source, to = filled(tmp_path / "source"), tmp_path / "to"
     blocks = chain(source)
     for here, there in ((source, to), (to, source), (source, to)):
-        safekeeping.move_store(here, there)
+        care.move_store(here, there)
         assert chain(there) == blocks
         assert not (there / "moved").exists()
         with pytest.raises(StoreWasMoved, match=f"--db-dir {there}"), opened(here) as mesh:
@@ -123,15 +119,15 @@ def test_a_kill_on_the_way_back_leaves_one_place_that_opens(tmp_path: Path) -> N
     for at in range(1, 999, 11):
         source, to = filled(tmp_path / f"{at}"), tmp_path / f"{at}-to"
         blocks = chain(source)
-        safekeeping.move_store(source, to)
-        ended = killed_at(at, lambda folder, back=source: safekeeping.move_store(folder, back), to)
+        care.move_store(source, to)
+        ended = killed_at(at, lambda folder, back=source: care.move_store(folder, back), to)
         whole = []
         for folder in (source, to):
             with suppress(StoreWasMoved), opened(folder) as mesh:
                 whole.append(len(mesh.get_all()))
         assert whole in ([2], [2, 2])
         if database(to).exists():
-            safekeeping.move_store(to, source)  # goes on from there
+            care.move_store(to, source)  # goes on from there
         assert chain(source) == blocks
         assert found(source)
         if ended:
@@ -143,14 +139,14 @@ def test_a_restore_into_the_old_place_is_a_store_there_without_what_was_erased(
     tmp_path: Path,
 ) -> None:
     source, to = filled(tmp_path / "source"), tmp_path / "to"
-    backup = safekeeping.backup(source, tmp_path / "backups").folder
-    safekeeping.move_store(source, to)
-    safekeeping.delete_namespace(to, "other")
-    done = safekeeping.restore(backup, source)
+    backup = care.backup(source, tmp_path / "backups").folder
+    care.move_store(source, to)
+    care.delete_namespace(to, "other")
+    done = care.restore(backup, source)
     assert done.erased == ("other",)
     assert not (source / "moved").exists()
     assert len(found(source)) == 2
-    assert erasures.hashes(source) == erasures.hashes(to)
+    assert backups.hashes(source) == backups.hashes(to)
 
 
 @pytest.mark.parametrize("name", ["read", "write", "search", "verify", "export", "repair"])
@@ -158,7 +154,7 @@ def test_no_namespace_begins_where_one_was_moved_away(name: str, tmp_path: Path)
     source, to = filled(tmp_path / "source"), tmp_path / "to"
     with opened(source) as mesh:
         assert mesh.get_all()
-        safekeeping.move_namespace(source, "default", to)
+        care.move_namespace(source, "default", to)
         with pytest.raises(StoreWasMoved, match=f"--db-dir {to}"):
             mesh.add("written to nowhere")
     with pytest.raises(StoreWasMoved) as refused:
@@ -173,19 +169,19 @@ def test_no_namespace_begins_where_one_was_moved_away(name: str, tmp_path: Path)
 def test_a_moved_namespace_comes_back_by_move_import_and_restore(tmp_path: Path) -> None:
     source, to = filled(tmp_path / "source"), tmp_path / "to"
     marker, archive = source / "namespaces/default.moved", tmp_path / "kept.tar.gz"
-    backup = safekeeping.backup(source, tmp_path / "backups").folder
-    safekeeping.export_archive(source, "default", archive)
+    backup = care.backup(source, tmp_path / "backups").folder
+    care.export_archive(source, "default", archive)
     texts = found(source)
-    safekeeping.move_namespace(source, "default", to)
-    safekeeping.move_namespace(to, "default", source)
+    care.move_namespace(source, "default", to)
+    care.move_namespace(to, "default", source)
     assert (marker.exists(), found(source)) == (False, texts)
     with pytest.raises(StoreWasMoved, match=f"--db-dir {source}"), opened(to) as mesh:
         mesh.get_all()
-    safekeeping.move_namespace(source, "default", tmp_path / "third")
-    safekeeping.import_archive(source, archive)
+    care.move_namespace(source, "default", tmp_path / "third")
+    care.import_archive(source, archive)
     assert (marker.exists(), found(source)) == (False, texts)
-    safekeeping.move_namespace(source, "default", tmp_path / "fourth")
-    safekeeping.restore(backup, source, replace=True)
+    care.move_namespace(source, "default", tmp_path / "fourth")
+    care.restore(backup, source, replace=True)
     assert (marker.exists(), found(source)) == (False, texts)
 
 
@@ -193,11 +189,11 @@ def test_markers_go_along_with_a_store_and_outlive_the_restore_of_the_others(
     tmp_path: Path,
 ) -> None:
     source, to = filled(tmp_path / "source"), tmp_path / "to"
-    safekeeping.move_namespace(source, "default", tmp_path / "apart")
-    done = safekeeping.backup(source, tmp_path / "backups")
+    care.move_namespace(source, "default", tmp_path / "apart")
+    done = care.backup(source, tmp_path / "backups")
     assert (done.ok, [kept.namespace for kept in done.namespaces]) == (True, ["other"])
-    safekeeping.restore(done.folder, source, replace=True)
-    safekeeping.move_store(source, to)
+    care.restore(done.folder, source, replace=True)
+    care.move_store(source, to)
     with pytest.raises(StoreWasMoved, match=f"--db-dir {tmp_path / 'apart'}"), opened(to) as mesh:
         mesh.get_all()
     assert len(found(to, "other")) == 2
@@ -205,8 +201,8 @@ def test_markers_go_along_with_a_store_and_outlive_the_restore_of_the_others(
 
 def test_a_deleted_namespace_takes_its_marker_along(tmp_path: Path) -> None:
     source = filled(tmp_path / "source")
-    safekeeping.move_namespace(source, "default", tmp_path / "to")
-    safekeeping.delete_namespace(source, "default")
+    care.move_namespace(source, "default", tmp_path / "to")
+    care.delete_namespace(source, "default")
     assert not [path for path in (source / "namespaces").iterdir() if "default" in path.name]
     with opened(source) as mesh:
         assert mesh.get_all() == []
@@ -225,7 +221,7 @@ def test_a_move_off_a_disk_that_takes_no_marker_is_done_and_says_so(
         return opens(path, flags, mode)
 
     monkeypatch.setattr(os, "open", full)
-    done = safekeeping.move_store(source, to)
+    done = care.move_store(source, to)
     monkeypatch.undo()
     assert "could not be written (No space left on device)" in done.remarks[-1]
     assert (source.exists(), len(found(to))) == (False, 2)

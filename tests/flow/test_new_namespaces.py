@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from memory_mesh import safekeeping
-from memory_mesh.engines.ledgers.sqlite.opening import create
-from memory_mesh.errors import StoreWasMoved
-from memory_mesh.process import moved
-from memory_mesh.process.locks import FairLock, folder_held
+from memory_mesh import care
+from memory_mesh.ledgers.sqlite.open_file import create
+from memory_mesh.model.errors import StoreWasMoved
+from memory_mesh.platform import moved_marks
+from memory_mesh.platform.locks import FairLock, folder_held
 from tests.flow.test_move import filled, found, opened
 from tests.until import until, waits_in_line
 
@@ -40,14 +40,14 @@ def test_a_move_and_a_restore_wait_for_whoever_makes_a_namespace(
     tmp_path: Path, what: str, start: Start
 ) -> None:
     store = filled(tmp_path / "store")
-    backup = safekeeping.backup(store, tmp_path / "backups").folder
+    backup = care.backup(store, tmp_path / "backups").folder
     path = store / "namespaces/new.db"
     with closing(FairLock(path.with_suffix(".lock"))) as lock, lock.held():
         create(path)  # as a write does before it fills the file
         if what == "move":
-            running = start(lambda: safekeeping.move_store(store, tmp_path / "to"))
+            running = start(lambda: care.move_store(store, tmp_path / "to"))
         else:
-            running = start(lambda: safekeeping.restore(backup, store, replace=True))
+            running = start(lambda: care.restore(backup, store, replace=True))
         assert waits(running, path.with_suffix(".lock"))
         assert path.exists()
     running.result()
@@ -85,7 +85,7 @@ def test_who_waited_while_the_store_was_moved_is_told_where(tmp_path: Path, star
     with folder_held(store / "namespaces"):
         running = start(lambda: begin(store))
         assert waits(running, store / "namespaces")
-        moved.write(moved.of_store(store), tmp_path / "to", "2026-11-16T23:40:00Z")
+        moved_marks.write(moved_marks.of_store(store), tmp_path / "to", "2026-11-16T23:40:00Z")
         (store / "namespaces").rename(tmp_path / "aside")
     with pytest.raises(StoreWasMoved, match=f"--db-dir {tmp_path / 'to'}"):
         running.result()

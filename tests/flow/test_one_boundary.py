@@ -8,15 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from memory_mesh import log
 from memory_mesh.cli.main import run
 from memory_mesh.compat.lane.import_ import bring_in_lane
 from memory_mesh.compat.lane.memory_lane import MemoryLane
-from memory_mesh.compat.neolata.hooks import EVENTS
+from memory_mesh.compat.neolata.hooks import EVENTS, markdown_writethrough
 from memory_mesh.compat.neolata.memory_graph import MemoryGraph
-from memory_mesh.compat.neolata.writethrough import markdown_writethrough
-from memory_mesh.errors import InvalidInput, MeshError, NotFound, shown
 from memory_mesh.model import Channel, Claim, Draft
+from memory_mesh.model.errors import InvalidInput, MeshError, NotFound, shown
+from memory_mesh.platform import log
 from memory_mesh.sync import MemoryMesh
 from tests.faults.planted import everything_in
 

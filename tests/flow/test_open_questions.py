@@ -3,10 +3,10 @@
 import pytest
 
 from memory_mesh.compat.neolata import memory_graph
-from memory_mesh.conversation import ContextManagerConfig, MemoryContextManager
-from memory_mesh.errors import InvalidInput
+from memory_mesh.mesh.conversation import ContextManagerConfig, MemoryContextManager
 from memory_mesh.model.conversation import FormatOptions, InteractionContext
-from memory_mesh.model.health import Health
+from memory_mesh.model.errors import InvalidInput
+from memory_mesh.model.stats import Health
 
 STEPS = "To release a version:\n1. Run `just test`.\n2. Write the notes.\n3. Tag the commit."
 AGREEING = (

@@ -5,12 +5,12 @@ from datetime import timedelta
 
 import pytest
 
-from memory_mesh.engines.ledgers.sqlite.ledger import SqliteLedger
-from memory_mesh.flows import keyword_plan
+from memory_mesh.ledgers.sqlite.ledger import SqliteLedger
 from memory_mesh.model import Lens, Matches, Scope
-from memory_mesh.policy.ranking import term_budget
-from memory_mesh.policy.text import analyze
+from memory_mesh.search import keyword_plan
+from memory_mesh.search.ranking import words
 from memory_mesh.sync import MemoryMesh
+from memory_mesh.text import analyzer
 
 
 @pytest.fixture
@@ -23,7 +23,7 @@ def ask(mesh, tmp_path, clock):
             ledger.read("default") as snapshot,
         ):
             lens = Lens(now=clock.now(), as_of=as_of)
-            matches = keyword_plan.match(snapshot, analyze.query_terms(question), lens, 10)
+            matches = keyword_plan.match(snapshot, analyzer.query_terms(question), lens, 10)
             memories = snapshot.load([match.version for match in matches.found])
         return [memories[match.version].text for match in matches.found], matches
 
@@ -101,7 +101,7 @@ def test_an_error_code_is_never_read_as_its_neighbour(ask, mesh):
 
 
 def test_a_common_other_name_does_not_drown_a_rare_word(ask, mesh, monkeypatch):
-    monkeypatch.setattr(term_budget, "BUDGET", 20)
+    monkeypatch.setattr(words, "BUDGET", 20)
     mesh.add("a note on k8s")
     mesh.add_many([f"Kubernetes on day {n}" for n in range(40)])
     found, matches = ask("k8s")

@@ -2,10 +2,10 @@
 
 import pytest
 
-from memory_mesh.conversation import MemoryContextManager
-from memory_mesh.errors import InvalidInput
 from memory_mesh.model import Channel, Outcome, Resolution, Status
 from memory_mesh.model.conversation import InteractionContext
+from memory_mesh.model.errors import InvalidInput
+from memory_mesh.sync import MemoryContextManager
 
 ROOMY = {"subject": "server", "predicate": "port", "value": "8080"}
 WAYS = {

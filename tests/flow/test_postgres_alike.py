@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from memory_mesh.engines.embedders.onnx import OnnxEmbedder
-from memory_mesh.errors import MeshError
+from memory_mesh.care.key_file import KeyFile
 from memory_mesh.model import Scope
+from memory_mesh.model.errors import MeshError
 from memory_mesh.model.trace import Trace
-from memory_mesh.process.keys import KeyFile
-from memory_mesh.process.private import make_folder
+from memory_mesh.models.embedders.onnx import OnnxEmbedder
+from memory_mesh.platform.private_files import make_folder
 from memory_mesh.sync import MemoryMesh
 from memory_mesh.testing import FrozenClock
 from tests.postgres import SECRET

@@ -7,16 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from memory_mesh.engines.embedders.onnx import OnnxEmbedder
-from memory_mesh.errors import InvalidInput, NotFound, StoreError
+from memory_mesh.care import export_archive, import_archive
+from memory_mesh.care.server import delete_from_server, export_from_server, import_to_server
 from memory_mesh.model import Scope
+from memory_mesh.model.errors import InvalidInput, NotFound, StoreError
 from memory_mesh.model.trace import Trace
-from memory_mesh.safekeeping.archive import export_archive, import_archive
-from memory_mesh.safekeeping.server import (
-    delete_from_server,
-    export_from_server,
-    import_to_server,
-)
+from memory_mesh.models.embedders.onnx import OnnxEmbedder
 from memory_mesh.sync import MemoryMesh
 from memory_mesh.testing import FrozenClock
 from tests.postgres import SECRET

@@ -8,9 +8,9 @@ import pytest
 
 from bench import corpus, memories
 from bench.prepared import EVERYTHING
-from memory_mesh.engines.ledgers.postgres import copying
-from memory_mesh.engines.ledgers.postgres.ledger import PostgresLedger
-from memory_mesh.engines.ledgers.postgres.transactions import Transactions
+from memory_mesh.ledgers.postgres import copies
+from memory_mesh.ledgers.postgres.ledger import PostgresLedger
+from memory_mesh.ledgers.postgres.transactions import Transactions
 from memory_mesh.model import Body, Scope
 from memory_mesh.sync import MemoryMesh
 from tests.postgres import SECRET, Server
@@ -131,7 +131,7 @@ def test_an_index_goes_with_its_namespace(mesh, owner):
     mesh.rebuild_index()
     assert len(tables(owner)) == 1
     with transactions(mesh).writing("default") as db:
-        copying.erase(db)
+        copies.erase(db)
     assert tables(owner) == {}
 
 

@@ -16,13 +16,13 @@ import psycopg
 import pytest
 from procrastinate.schema import SchemaManager
 
-from memory_mesh import worker
-from memory_mesh.engines.ledgers.postgres.setup import ROLE, all_namespaces
-from memory_mesh.engines.queues import setup as queue_setup
-from memory_mesh.engines.queues.queue import JobQueue
-from memory_mesh.engines.queues.running import ATTEMPTS, JobWorker, Pace, Tell
-from memory_mesh.errors import InvalidInput, StoreError
-from memory_mesh.safekeeping.server import delete_from_server
+from memory_mesh.care.server import delete_from_server
+from memory_mesh.ledgers.postgres.setup import ROLE, all_namespaces
+from memory_mesh.ledgers.queue import queue as queue_queue
+from memory_mesh.ledgers.queue.queue import JobQueue
+from memory_mesh.ledgers.queue.worker import ATTEMPTS, JobWorker, Pace, Tell
+from memory_mesh.mesh import worker
+from memory_mesh.model.errors import InvalidInput, StoreError
 from memory_mesh.sync import MemoryMesh
 from tests.embedding import shaped
 from tests.postgres import SECRET, Server
@@ -109,7 +109,7 @@ def _embedded(database: str) -> int:
 
 def _owner(postgres: Server, database: str) -> psycopg.Connection:
     name = database.partition("@/")[2].partition("?")[0]
-    return psycopg.connect(queue_setup.conninfo(postgres.url(name)), autocommit=True)
+    return psycopg.connect(queue_queue.conninfo(postgres.url(name)), autocommit=True)
 
 
 def test_a_killed_worker_s_job_is_finished_by_another(database: str, service: Service) -> None:
@@ -334,8 +334,8 @@ def test_an_older_queue_is_brought_up_to_date_once(postgres: Server) -> None:
     name = postgres.database()
     files = sorted(Path(SchemaManager.get_migrations_path()).glob("*.sql"))
     older = [path for path in files if path.name < "03.03"]
-    with psycopg.connect(queue_setup.conninfo(postgres.url(name)), autocommit=True) as db:
-        db.execute(f"DROP SCHEMA {queue_setup.SCHEMA} CASCADE")
+    with psycopg.connect(queue_queue.conninfo(postgres.url(name)), autocommit=True) as db:
+        db.execute(f"DROP SCHEMA {queue_queue.SCHEMA} CASCADE")
         with closing(JobQueue(postgres.url(name), all_namespaces(SECRET))) as queue:
             for call in (
                 lambda: queue.defer(["retention"], "default"),
@@ -343,13 +343,13 @@ def test_an_older_queue_is_brought_up_to_date_once(postgres: Server) -> None:
             ):
                 with pytest.raises(StoreError, match="setup-server"):
                     call()
-        db.execute(f"CREATE SCHEMA {queue_setup.SCHEMA}")
+        db.execute(f"CREATE SCHEMA {queue_queue.SCHEMA}")
         for path in older:
             db.execute(path.read_bytes())
         db.execute("CREATE TABLE migrated (name text PRIMARY KEY)")
         db.execute("INSERT INTO migrated VALUES (%s)", (older[-1].name,))
         for _ in range(2):
-            queue_setup.set_up(postgres.url(name), ROLE)
+            queue_queue.set_up(postgres.url(name), ROLE)
             ran = [row[0] for row in db.execute("SELECT name FROM migrated ORDER BY name")]
             assert ran == [path.name for path in files[len(older) - 1 :]]
     with closing(JobQueue(postgres.url(name), all_namespaces(SECRET))) as queue:

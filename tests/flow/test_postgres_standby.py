@@ -7,7 +7,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from memory_mesh.errors import StoreIsReadOnly
+from memory_mesh.model.errors import StoreIsReadOnly
 from memory_mesh.sync import MemoryMesh
 from tests.postgres import APP, SECRET, Server
 

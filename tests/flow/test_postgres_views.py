@@ -10,12 +10,12 @@ import psycopg
 import pytest
 from psycopg.rows import dict_row
 
-from memory_mesh.compat.neolata import GraphMemory, derived_rows, rows
+from memory_mesh.compat.neolata import GraphMemory, keeper, rows
 from memory_mesh.compat.neolata.memory_graph import MemoryGraph, create_memory
-from memory_mesh.engines.embedders.onnx import OnnxEmbedder
-from memory_mesh.engines.ledgers.postgres.setup import opening_key
+from memory_mesh.ledgers.postgres.setup import opening_key
 from memory_mesh.model import Scope
-from memory_mesh.process.digests import keyed_digest
+from memory_mesh.models.embedders.onnx import OnnxEmbedder
+from memory_mesh.platform.text_files import keyed_digest
 from memory_mesh.testing import FrozenClock
 from tests.postgres import APP, SECRET, Server
 from tests.receipts import id_of
@@ -249,7 +249,7 @@ def test_episodes_are_those_of_the_graph(filled: Filled) -> None:
     assert (row["started"], row["ended"]) == (first.created_at, last.created_at)
     assert row["started"] < row["ended"]
     whole = filled.graph._mesh._whole_of("mira")
-    (kept,) = derived_rows.episode_rows(whole.memories, whole.links, "mira")
+    (kept,) = keeper.episode_rows(whole.memories, whole.links, "mira")
     assert kept["created_at"] == created.astimezone(UTC).isoformat()
     assert kept["memory_ids"] == row["memory_ids"]
 

@@ -13,11 +13,11 @@ from pathlib import Path
 import pytest
 
 from memory_mesh.cli.main import run
-from memory_mesh.engines.ledgers.postgres.setup import all_namespaces
-from memory_mesh.engines.queues import lasting, running
-from memory_mesh.engines.queues.queue import JobQueue
-from memory_mesh.engines.queues.running import JobWorker, Pace, Tell
-from memory_mesh.errors import StoreIsAway
+from memory_mesh.ledgers.postgres.setup import all_namespaces
+from memory_mesh.ledgers.queue import worker
+from memory_mesh.ledgers.queue.queue import JobQueue
+from memory_mesh.ledgers.queue.worker import JobWorker, Pace, Tell
+from memory_mesh.model.errors import StoreIsAway
 from memory_mesh.sync import MemoryMesh
 from tests.postgres import APP, SECRET, Server
 
@@ -26,9 +26,9 @@ PATIENCE = 60.0
 EAGER = """
 import sys
 from memory_mesh.cli.main import run
-from memory_mesh.engines.queues import lasting, queue
+from memory_mesh.ledgers.queue import queue, worker as lasting
 queue.CONNECT_SECONDS = 3.0
-from memory_mesh.engines.queues import running
+from memory_mesh.ledgers.queue import worker as running
 running.CONNECT_SECONDS = 3.0
 lasting.FIRST, lasting.LONGEST = 0.1, 1
 sys.exit(run(sys.argv[1:]))
@@ -94,7 +94,7 @@ def test_a_worker_waits_for_its_server_and_can_be_stopped_meanwhile(
 def test_the_job_that_was_done_when_the_server_died_is_done_later(
     server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(running, "CONNECT_SECONDS", 2.0)  # then a worker knows that it is away
+    monkeypatch.setattr(worker, "CONNECT_SECONDS", 2.0)  # then a worker knows that it is away
     url = server.url(server.database(), APP)
     seen: Counter[str] = Counter()
     workers: list[JobWorker] = []
@@ -114,7 +114,7 @@ def test_the_job_that_was_done_when_the_server_died_is_done_later(
             workers.append(JobWorker(url, queue, {"a": work}, Pace(every=1, dead_after=1.0)))
             return workers[-1]
 
-        lasting.work(begun, away=server.start)
+        worker.work(begun, away=server.start)
         assert queue.listed(None, 10) == []
     assert seen == {"shop": 2}
     assert len(workers) > 1
@@ -131,7 +131,7 @@ def test_pauses_grow_and_are_bounded() -> None:
         raise StoreIsAway
 
     told: list[str] = []
-    lasting.work(begun, away=lambda: told.append("away"), pause=pause)
+    worker.work(begun, away=lambda: told.append("away"), pause=pause)
     assert waited == [1, 2, 4, 8, 16, 30, 30, 30]
     assert told == ["away"]
 

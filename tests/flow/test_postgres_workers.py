@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from memory_mesh import worker
 from memory_mesh.cli.main import run
-from memory_mesh.engines.sinks.jsonl import JsonLinesSink
+from memory_mesh.mesh import worker
+from memory_mesh.models.sinks.jsonl import JsonLinesSink
 from memory_mesh.sync import MemoryMesh
 from tests.postgres import SECRET
 

@@ -4,8 +4,8 @@ import phonenumbers
 import pytest
 
 from memory_mesh import config
-from memory_mesh.errors import InvalidInput
-from memory_mesh.policy.locales import COUNTRIES
+from memory_mesh.config import COUNTRIES
+from memory_mesh.model.errors import InvalidInput
 from memory_mesh.sync import MemoryMesh
 
 

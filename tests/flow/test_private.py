@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from memory_mesh.engines.sinks.jsonl import JsonLinesSink
-from memory_mesh.errors import MeshError
 from memory_mesh.model import Scope
+from memory_mesh.model.errors import MeshError
+from memory_mesh.models.sinks.jsonl import JsonLinesSink
 from memory_mesh.sync import MemoryMesh
 from tests.corpora import pii
 from tests.receipts import id_of

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from memory_mesh.errors import InvalidInput
 from memory_mesh.formats import trace_file
 from memory_mesh.model import Scope
+from memory_mesh.model.errors import InvalidInput
 from memory_mesh.sync import MemoryMesh
-from memory_mesh.traces.layout import write_layout
+from memory_mesh.traces.files import write_layout
 
 SHORT, LONG = "memory/short_term", "memory/long_term"
 LEARNING = "# Learning: deploys\n\n## Recommended Approach\n1. Migrate first\n"

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from memory_mesh.engines.ledgers.sql.lenses import predicate
-from memory_mesh.engines.ledgers.sql.rows import JOINED
-from memory_mesh.errors import InvalidInput, NotAllowed, NotFound
+from memory_mesh.ledgers.shared.rows import JOINED
+from memory_mesh.ledgers.shared.visibility import predicate
 from memory_mesh.mirror import Mirror
 from memory_mesh.model import Channel, Lens, Outcome, Scope, Status
+from memory_mesh.model.errors import InvalidInput, NotAllowed, NotFound
 from memory_mesh.sync import MemoryMesh
 from memory_mesh.testing import FrozenClock
 from tests.stores import grow
@@ -171,8 +171,8 @@ def test_of_many_that_come_at_once_one_gets_the_path(tmp_path: Path) -> None:
     mesh = opened(tmp_path)
     place = str(tmp_path / "app")
     mesh.add("stored under the path", scope=Scope(place))
-    from memory_mesh import flows
-    from memory_mesh.policy.projects import Sighting
+    from memory_mesh.mesh import flows
+    from memory_mesh.platform.projects import Sighting
 
     def come(number: int) -> None:
         seen = Sighting(f"{place}#{number}", place, f"host/app{number}", "remote")

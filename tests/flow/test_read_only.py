@@ -20,7 +20,7 @@ _CHILD = """
 import json, sys
 from pathlib import Path
 from typing import Any
-from memory_mesh.errors import MeshError
+from memory_mesh.model.errors import MeshError
 from memory_mesh.sync import MemoryMesh
 from tests.read_only import cannot_be_written
 folder = Path(sys.argv[1])

@@ -4,8 +4,8 @@ from datetime import timedelta
 
 import pytest
 
-from memory_mesh.errors import Closed, FilterError, InvalidInput, NotFound
 from memory_mesh.model import Hit, Memory, Scope
+from memory_mesh.model.errors import Closed, FilterError, InvalidInput, NotFound
 from memory_mesh.sync import MemoryMesh
 
 
@@ -87,7 +87,7 @@ def test_a_namespace_that_does_not_exist_is_empty_and_is_not_made(mesh):
         ("東京都に住んでいます", "東京"),
         ("서울에 살고 있다", "서울에"),
         ("naïve café", "naive cafe"),
-        ("see src/memory_mesh/flows/recall.py", "recall.py"),
+        ("see src/memory_mesh/search/recall.py", "recall.py"),
         ("to be or not to be", "to be or not to be"),
     ],
 )

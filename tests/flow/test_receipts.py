@@ -2,10 +2,10 @@
 
 import pytest
 
-from memory_mesh.errors import EmbeddingError
 from memory_mesh.model import Channel, Outcome, Receipt, Scope, Status, Wording, record
-from memory_mesh.policy.writing import receipts
+from memory_mesh.model.errors import EmbeddingError
 from memory_mesh.sync import MemoryMesh
+from memory_mesh.write.rules import receipts
 from tests.receipts import id_of, memory_of
 
 CARD, MAIL = "4111 1111 1111 1111", "bob@example.com"

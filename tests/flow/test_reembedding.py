@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from memory_mesh.engines.embedders.onnx import OnnxEmbedder
-from memory_mesh.engines.ledgers.sqlite.file_tails import FILE_FROM
-from memory_mesh.errors import InvalidInput
-from memory_mesh.flows.health import checkup
+from memory_mesh.learn.health import checkup
+from memory_mesh.ledgers.sqlite.file_tails import FILE_FROM
 from memory_mesh.model import Embedding, Scope
-from memory_mesh.model.health import Health
+from memory_mesh.model.errors import InvalidInput
+from memory_mesh.model.stats import Health
+from memory_mesh.models.embedders.onnx import OnnxEmbedder
 from memory_mesh.sync import MemoryMesh
 from tests.postgres import SECRET
 from tests.word_vectors import WordVectors

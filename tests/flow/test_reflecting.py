@@ -5,9 +5,9 @@ from functools import partial
 
 import pytest
 
-from memory_mesh.errors import InvalidInput
 from memory_mesh.formats import yamo
 from memory_mesh.model import Channel, Kind, Operation, Status
+from memory_mesh.model.errors import InvalidInput
 from memory_mesh.model.learning import Reflection, Synthesis
 from memory_mesh.sync import MemoryMesh
 from memory_mesh.testing import ScriptedLLM

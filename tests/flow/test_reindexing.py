@@ -7,15 +7,14 @@ from contextlib import closing
 
 import pytest
 
-from memory_mesh.conversation import MemoryContextManager
-from memory_mesh.engines.ledgers.sql import sums
-from memory_mesh.errors import StoreIsNewer
-from memory_mesh.flows import upkeep
-from memory_mesh.flows.prepare import terms_of
+from memory_mesh.learn import upkeep
+from memory_mesh.ledgers.shared import sums
 from memory_mesh.model import Commit, Status, Terms, Wanted
-from memory_mesh.model.health import Health
-from memory_mesh.policy.text.analyze import ANALYZER
-from memory_mesh.sync import MemoryMesh
+from memory_mesh.model.errors import StoreIsNewer
+from memory_mesh.model.stats import Health
+from memory_mesh.sync import MemoryContextManager, MemoryMesh
+from memory_mesh.text.analyzer import ANALYZER
+from memory_mesh.write.prepare import terms_of
 from tests.faults.crashpoints import watch
 from tests.faults.processes import call
 from tests.stores import FOUND, held

@@ -6,8 +6,6 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from memory_mesh import log
-from memory_mesh.errors import IdempotencyConflict, InvalidInput, NotFound, NotRestorable
 from memory_mesh.model import (
     Channel,
     Kind,
@@ -17,8 +15,10 @@ from memory_mesh.model import (
     SourceKind,
     Status,
     Tier,
-    record,
+    times,
 )
+from memory_mesh.model.errors import IdempotencyConflict, InvalidInput, NotFound, NotRestorable
+from memory_mesh.platform import log
 from memory_mesh.sync import MemoryMesh
 from tests.receipts import id_of
 
@@ -51,7 +51,7 @@ def test_created_at_is_iso_text_and_created_a_datetime_wherever_they_occur(mesh,
     skill = mesh.ingest_skill("name; Tidy up;\nintent; remove old branches;").skill
     for found in (receipt, mesh.get(receipt.id), mesh.search("tea")[0], skill):
         assert started <= found.created < started + timedelta(seconds=1)
-        assert record.iso(found.created) == found.created_at
+        assert times.iso(found.created) == found.created_at
     (refused,) = mesh.add_many([" "])
     assert (refused.created, refused.created_at) == (None, None)
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from memory_mesh.engines.ledgers.sql import visibility
-from memory_mesh.engines.ledgers.sql.remembered import has_any
+from memory_mesh.ledgers.shared import visibility
+from memory_mesh.ledgers.shared.connection_memory import has_any
 from memory_mesh.model import Commit, Lens, Scope, Wanted
 from memory_mesh.sync import MemoryMesh
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from memory_mesh.errors import NotFound, StoreIsDamaged, WritesAreMissing
-from memory_mesh.safekeeping.repairing import repair
+from memory_mesh.care.repairs import repair
+from memory_mesh.model.errors import NotFound, StoreIsDamaged, WritesAreMissing
 from memory_mesh.sync import MemoryMesh
 from tests.stores import NAMES, unpacked
 

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 import memory_mesh
-from memory_mesh.errors import EmbeddingError, InvalidInput
 from memory_mesh.model import Scope
-from memory_mesh.policy.ranking.profiles import FURTHER_SHARE
+from memory_mesh.model.errors import EmbeddingError, InvalidInput
+from memory_mesh.search.ranking.profiles import FURTHER_SHARE
 from memory_mesh.sync import MemoryMesh
 from tests.receipts import id_of
 from tests.rerankers import route, sent, shaped

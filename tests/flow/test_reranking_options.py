@@ -5,8 +5,8 @@ import asyncio
 import pytest
 
 import memory_mesh
-from memory_mesh.errors import InvalidInput
-from memory_mesh.policy.ranking.profiles import FURTHER_SHARE
+from memory_mesh.model.errors import InvalidInput
+from memory_mesh.search.ranking.profiles import FURTHER_SHARE
 from memory_mesh.sync import MemoryMesh
 
 TEAS = ["hot tea with milk", "tea", "tea in the garden", "a garden without water"]

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from memory_mesh.errors import InvalidInput
-from memory_mesh.flows import system_memory
+from memory_mesh.learn import system_memory
 from memory_mesh.model import Memory, Scope, Status
+from memory_mesh.model.errors import InvalidInput
 from memory_mesh.model.learning import LessonContext
 from memory_mesh.model.trace import PACKED, Step, Trace, packed, trace_of, unpacked
 from memory_mesh.sync import MemoryMesh

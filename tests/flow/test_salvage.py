@@ -9,11 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from memory_mesh.errors import InvalidInput, NotFound
-from memory_mesh.model.safekeeping import Salvaged, SalvagedNamespace
-from memory_mesh.safekeeping.archive import export_archive, import_archive
-from memory_mesh.safekeeping.repairing import repair
-from memory_mesh.safekeeping.salvaging import salvage
+from memory_mesh.care import export_archive, import_archive
+from memory_mesh.care.repairs import repair, salvage
+from memory_mesh.model.care import Salvaged, SalvagedNamespace
+from memory_mesh.model.errors import InvalidInput, NotFound
 from memory_mesh.sync import MemoryMesh
 
 COUNT = 40

@@ -9,16 +9,17 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from memory_mesh import safekeeping
-from memory_mesh.engines.ledgers.sql import lenses, visibility
-from memory_mesh.engines.ledgers.sql.snapshot import SqlSnapshot
-from memory_mesh.engines.ledgers.sqlite import schema
-from memory_mesh.engines.ledgers.sqlite.ledger import SqliteLedger
-from memory_mesh.fastdataclass import replace
-from memory_mesh.flows import nearest, upkeep
+from memory_mesh import care
+from memory_mesh.base.fastdataclass import replace
+from memory_mesh.learn import upkeep
+from memory_mesh.ledgers.shared import visibility
+from memory_mesh.ledgers.shared.snapshot import SqlSnapshot
+from memory_mesh.ledgers.sqlite import open_file, schema
+from memory_mesh.ledgers.sqlite.ledger import SqliteLedger
 from memory_mesh.model import Body, Lens, Question, Scope, Space, SpaceState
-from memory_mesh.policy.audience import seen_through
-from memory_mesh.policy.ranking import term_budget
+from memory_mesh.rules.audience import seen_through
+from memory_mesh.search import nearest
+from memory_mesh.search.ranking import words
 from memory_mesh.sync import MemoryMesh
 from memory_mesh.testing.clock import FrozenClock
 from tests.faults import scoped_search
@@ -39,10 +40,10 @@ def test_questions_and_lenses(tmp_path):
 @given(st.lists(SCOPES, max_size=30), SCOPES, ACROSS)
 def test_a_lens_has_the_audiences_whose_memories_it_sees(stored, reader, across):
     lens = Lens(NOW, reader, across)
-    with schema.empty("default") as db:
+    with open_file.empty("default") as db:
         audiences = visibility.Audiences(db)
         numbers = {scope: audiences.number(scope) for scope in stored}
-        condition, values = lenses.audience(lens, "a")
+        condition, values = visibility.audience(lens, "a")
         expected = db.execute(f"SELECT number FROM audience a WHERE {condition}", values)
         found = visibility.seen_by(db, lens)
         assert found is not None
@@ -51,7 +52,8 @@ def test_a_lens_has_the_audiences_whose_memories_it_sees(stored, reader, across)
 
 
 def test_the_look_for_audiences_uses_their_index(tmp_path):
-    with closing(sqlite3.connect(tmp_path / "a.db", isolation_level=None)) as db:
+    (tmp_path / "a.db").touch()
+    with closing(open_file.connect(tmp_path / "a.db")) as db:
         schema.make(db, "default")
         schema.make_indexes(db)
         asked: list[str] = []
@@ -121,14 +123,14 @@ def test_counts_are_right_after_any_writes_and_in_every_copy(tmp_path, seed):
         assert counted == stored
         assert len(counted) > 2
         assert mesh.verify().ok
-    safekeeping.export_archive(store, "default", tmp_path / "a.tar.gz", with_vectors=True)
-    safekeeping.import_archive(tmp_path / "imported", tmp_path / "a.tar.gz")
-    safekeeping.salvage(store, tmp_path / "salvaged")
+    care.export_archive(store, "default", tmp_path / "a.tar.gz", with_vectors=True)
+    care.import_archive(tmp_path / "imported", tmp_path / "a.tar.gz")
+    care.salvage(store, tmp_path / "salvaged")
     path = store / "namespaces" / "default.db"
     with closing(sqlite3.connect(path, isolation_level=None)) as db:
         db.execute("UPDATE audience SET memories = 77, project = 'other' WHERE number = 1")
         db.execute("UPDATE version SET audience = 2 WHERE number = 3")
-    safekeeping.repair(store, "default")
+    care.repair(store, "default")
     for folder in (store, tmp_path / "imported", tmp_path / "salvaged"):
         with MemoryMesh(db_dir=folder, custom_embedder=Angles()) as mesh:
             assert counts(mesh) == (counted, stored)
@@ -198,7 +200,7 @@ def test_what_others_store_does_not_make_a_search_cost_more(tmp_path):
 def test_a_reader_of_little_finds_a_word_by_its_names_behind_many_texts_of_others(
     tmp_path, monkeypatch
 ):
-    monkeypatch.setattr(term_budget, "BUDGET", 400)
+    monkeypatch.setattr(words, "BUDGET", 400)
     others = [f"db {number} error" for number in range(260)]
     others += [f"error {number}" for number in range(300)]
     with MemoryMesh(db_dir=tmp_path, embedder="none") as mesh:

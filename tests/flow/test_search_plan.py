@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from memory_mesh.flows.rank import LONG_TEXT_CHARS
 from memory_mesh.model import Embedding, Scope, Space
-from memory_mesh.policy.ranking import term_budget
-from memory_mesh.policy.text import analyze
+from memory_mesh.search.rank import LONG_TEXT_CHARS
+from memory_mesh.search.ranking import words as ranking_words
 from memory_mesh.sync import MemoryMesh
+from memory_mesh.text import analyzer
 
 GOLDEN = Path(__file__).parent.parent / "golden/search_plan.json"
 MOST = 25  # statements of an ordinary search by words and by meaning, with sessions
@@ -158,7 +158,7 @@ def test_a_question_is_analysed_once(store, profile, vectors):
     mesh = store(vectors=vectors)
     mesh.add("A long note on the lamp. " + "It says much of the harbour and its lamps. " * 20)
     question = "where does it say much of the lamp of Ann"
-    with calls_of(analyze.query_terms) as asked:
+    with calls_of(analyzer.query_terms) as asked:
         hits = mesh.search(question, profile=profile, limit=450, **ALL)
     assert any(len(hit.content) > LONG_TEXT_CHARS for hit in hits)  # its best part is looked for
     assert asked.count(question) == 1
@@ -202,7 +202,7 @@ ASKED: list[tuple[str, dict[str, Any]]] = [
 
 @pytest.mark.parametrize("budget", [5_000, 30])
 def test_answers_are_those_on_record(store, monkeypatch, golden_answers, budget):
-    monkeypatch.setattr(term_budget, "BUDGET", budget)
+    monkeypatch.setattr(ranking_words, "BUDGET", budget)
     mesh = store()
     for number, (question, options) in enumerate(ASKED):
         hits = mesh.search(question, keyword_only=True, limit=5, **options)

@@ -1,6 +1,6 @@
 """What a pack without a question costs: it reads a few rows of each sort, not the namespace."""
 
-from memory_mesh.engines.ledgers.sql.lenses import sight
+from memory_mesh.ledgers.shared.visibility import sight
 from tests.stores import grow
 
 

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from memory_mesh.engines.ledgers.sql.lenses import predicate
+from memory_mesh.ledgers.shared.visibility import predicate
 from memory_mesh.model import Channel, Scope, Status
 from memory_mesh.sync import MemoryMesh
 from tests.stores import grow

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from memory_mesh.errors import InvalidInput
 from memory_mesh.formats import yamo
+from memory_mesh.learn.rules.trace_groups import by_words, normalised
 from memory_mesh.model import Scope
+from memory_mesh.model.errors import InvalidInput
 from memory_mesh.model.trace import Advice, Step, Trace, TraceStatus
-from memory_mesh.policy.learning.similar_goals import by_words, normalised
 from memory_mesh.sync import MemoryMesh
 from memory_mesh.testing import FrozenClock
 

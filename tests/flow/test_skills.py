@@ -4,9 +4,9 @@ import re
 
 import pytest
 
-from memory_mesh.errors import InvalidInput, NotFound
+from memory_mesh.learn import skills
 from memory_mesh.model import Candidate, Channel, Scope, Status
-from memory_mesh.policy.ranking import skills
+from memory_mesh.model.errors import InvalidInput, NotFound
 from memory_mesh.sync import MemoryMesh
 
 DEPLOY = """---

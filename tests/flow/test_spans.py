@@ -13,9 +13,9 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 import memory_mesh
-from memory_mesh import telemetry
-from memory_mesh.errors import NotFound
 from memory_mesh.model import Channel
+from memory_mesh.model.errors import NotFound
+from memory_mesh.platform import telemetry
 from memory_mesh.sync import MemoryMesh
 from tests.flow.test_log import WORDS, everything
 from tests.receipts import id_of
@@ -161,7 +161,7 @@ def test_a_channel_that_may_only_propose_ends_without_an_error(
 def test_nobody_listens_where_the_api_is_not_loaded_or_has_no_tracer(tmp_path) -> None:
     code = (
         "import sys\n"
-        "from memory_mesh import telemetry\n"
+        "from memory_mesh.platform import telemetry\n"
         "from memory_mesh.sync import MemoryMesh\n"
         f"mesh = MemoryMesh(db_dir={str(tmp_path)!r}, embedder='none')\n"
         "mesh.add('Tea is at four'); mesh.search('tea')\n"

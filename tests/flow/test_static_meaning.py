@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from memory_mesh.flows.health import checkup
+from memory_mesh.learn.health import checkup
 from memory_mesh.sync import MemoryMesh
 
 NOTES = [

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from memory_mesh.engines.ledgers.sql import packing, sums
-from memory_mesh.engines.ledgers.sqlite import schema
-from memory_mesh.errors import MeshError, StoreIsDamaged
+from memory_mesh.ledgers.shared import rows, sums
+from memory_mesh.ledgers.sqlite import schema
+from memory_mesh.model.errors import MeshError, StoreIsDamaged
 from memory_mesh.sync import MemoryMesh
 from tests.stores import FOUND, NAMES, unpacked
 
@@ -247,14 +247,14 @@ def test_a_store_that_another_program_has_open_is_migrated_and_keeps_its_pages(t
 )
 def test_a_packed_text_is_read_back(text):
     named = ('["mem_1700000000000_00ffee"]', 1_700_000_000_000)
-    assert packing.unpacked(packing.packed(text, *named), *named) == text
-    assert packing.unpacked(text, *named) == text
+    assert rows.unpacked(rows.packed(text, *named), *named) == text
+    assert rows.unpacked(text, *named) == text
 
 
 @pytest.mark.parametrize("stored", [b"", b"\x09x", b"\x01", b"\x02\xff\xff", b"\x03abc"])
 def test_bytes_that_nobody_packed_are_refused(stored):
     with pytest.raises(ValueError, match="packed"):
-        packing.unpacked(stored, "[]", 0)
+        rows.unpacked(stored, "[]", 0)
 
 
 def test_a_file_of_another_program_is_refused(tmp_path):

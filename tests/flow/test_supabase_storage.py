@@ -12,11 +12,10 @@ import pytest
 
 from memory_mesh.compat.neolata import supabase_storage
 from memory_mesh.compat.neolata.memory_graph import MemoryGraph, create_memory
-from memory_mesh.compat.neolata.supabase_rest import Rest
-from memory_mesh.compat.neolata.supabase_storage import SupabaseStorage
-from memory_mesh.engines.embedders.onnx import OnnxEmbedder
-from memory_mesh.errors import ForbiddenAddress, InvalidInput, StorageFailed
+from memory_mesh.compat.neolata.supabase_storage import Rest, SupabaseStorage
 from memory_mesh.model import Status
+from memory_mesh.model.errors import ForbiddenAddress, InvalidInput, StorageFailed
+from memory_mesh.models.embedders.onnx import OnnxEmbedder
 from memory_mesh.testing import FrozenClock
 from tests.fake_supabase import KEY, FakeSupabase, fake_supabase
 from tests.postgres import Server

@@ -8,15 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from memory_mesh import MemoryMesh as Awaited, flows
-from memory_mesh.errors import InvalidInput, StoreError
+from memory_mesh import MemoryMesh as Awaited
 from memory_mesh.formats import memory_log
+from memory_mesh.learn.system_memory import PUBLIC, ExperienceFiles, anonymous, public_name
+from memory_mesh.mesh import flows
 from memory_mesh.model import Scope
-from memory_mesh.model.experience import Experience, FinalOutcome
+from memory_mesh.model.errors import InvalidInput, StoreError
+from memory_mesh.model.learning import Experience, FinalOutcome
 from memory_mesh.model.trace import Trace
-from memory_mesh.policy.experiences import anonymous
-from memory_mesh.policy.public_tools import PUBLIC, public_name
-from memory_mesh.process.experience_files import ExperienceFiles
 from memory_mesh.sync import MemoryMesh
 
 GOAL = "Fix the login of Acme Holding for jane.doe@example.com in /srv/acme/app.py"

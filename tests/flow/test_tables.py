@@ -14,9 +14,9 @@ from memory_mesh.compat.rfc11 import lance_tables
 from memory_mesh.compat.rfc11.export import HeldMemory, HeldSkill, hand_out
 from memory_mesh.compat.rfc11.import_ import bring_in
 from memory_mesh.compat.rfc11.reader import MeshHoldings
-from memory_mesh.errors import InvalidInput, NotFound, StoreIsDamaged
 from memory_mesh.formats import yamo, yamo_learning
 from memory_mesh.model import Channel, Heritage, Kind, Lesson, Scope, Severity, SourceKind, Status
+from memory_mesh.model.errors import InvalidInput, NotFound, StoreIsDamaged
 from memory_mesh.sync import MemoryMesh
 from memory_mesh.testing import FrozenClock
 from tests.tables import (

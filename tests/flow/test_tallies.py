@@ -8,14 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from memory_mesh.engines.ledgers.sql import noted, sums
-from memory_mesh.engines.ledgers.sql.verify import verify
-from memory_mesh.engines.ledgers.sqlite import spool
-from memory_mesh.errors import StoreIsDamaged
+from memory_mesh.care import export_archive, import_archive
+from memory_mesh.care.repairs import repair, salvage
+from memory_mesh.ledgers.shared import read_records, sums
+from memory_mesh.ledgers.sqlite import open_file, spool
+from memory_mesh.ledgers.sqlite.verify import verify
 from memory_mesh.model import Channel, Memory
-from memory_mesh.safekeeping.archive import export_archive, import_archive
-from memory_mesh.safekeeping.repairing import repair
-from memory_mesh.safekeeping.salvaging import salvage
+from memory_mesh.model.errors import StoreIsDamaged
 from memory_mesh.sync import MemoryMesh
 from memory_mesh.testing import FrozenClock
 from tests.faults.graph_world import Topical
@@ -56,8 +55,9 @@ def folder(tmp_path: Path, clock: FrozenClock) -> Path:
 
 @pytest.fixture
 def db(folder: Path) -> Iterator[sqlite3.Connection]:
-    with closing(sqlite3.connect(_path(folder), isolation_level=None)) as opened:
+    with closing(open_file.connect(_path(folder))) as opened:
         opened.execute("PRAGMA ignore_check_constraints = ON")
+        opened.execute("PRAGMA foreign_keys = OFF")
         yield opened
 
 
@@ -134,7 +134,7 @@ def test_uses_that_were_left_in_the_spool_are_counted_with_their_tally(
     folder: Path, db: sqlite3.Connection, clock: FrozenClock
 ) -> None:
     id_, uses = db.execute("SELECT id, uses FROM memory WHERE uses > 1").fetchone()
-    left = noted.Noted(used=(id_, id_), at=clock.now())
+    left = read_records.Noted(used=(id_, id_), at=clock.now())
     assert not spool.append(_path(folder).with_suffix(".spool"), [left], 60.0)
     with MemoryMesh(db_dir=folder, clock=clock, custom_embedder=Topical()) as mesh:
         mesh.add("coffee is hot")
@@ -149,7 +149,7 @@ def test_an_archive_keeps_the_counters_and_refuses_wrong_ones(
     export_archive(folder, "default", tmp_path / "archive")
     import_archive(folder, tmp_path / "archive", into="copy")
     asked = f"SELECT {sums.TALLIED}, tally FROM memory ORDER BY number"
-    with closing(sqlite3.connect(_path(folder, "copy"))) as copy:
+    with closing(open_file.connect(_path(folder, "copy"))) as copy:
         assert _found(copy) == []
         assert copy.execute(asked).fetchall() == db.execute(asked).fetchall()
     db.execute("UPDATE memory SET uses = 77 WHERE number = 1")
@@ -279,7 +279,7 @@ def test_a_use_of_a_row_that_is_no_text_any_more_is_told_as_damage(
 ) -> None:
     (id_,) = db.execute("SELECT id FROM memory WHERE uses = 3").fetchone()
     db.execute("UPDATE memory SET uses = CAST(x'66ff' AS TEXT) WHERE id = ?", (id_,))
-    left = noted.Noted(used=(id_,), at=clock.now())
+    left = read_records.Noted(used=(id_,), at=clock.now())
     spool.append(_path(folder).with_suffix(".spool"), [left], 60.0)
     with (
         MemoryMesh(db_dir=folder, clock=clock, custom_embedder=Topical()) as mesh,

@@ -3,7 +3,7 @@
 import pytest
 
 from memory_mesh.model import Scope
-from memory_mesh.policy.ranking.profiles import FURTHER_SHARE, MIN_RELEVANCE
+from memory_mesh.search.ranking.profiles import FURTHER_SHARE, MIN_RELEVANCE
 from memory_mesh.sync import MemoryMesh
 
 TEA = ["hot tea with milk", "tea", "tea in the garden", "a garden without water"]

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from memory_mesh.errors import InvalidInput
 from memory_mesh.model import Outcome
+from memory_mesh.model.errors import InvalidInput
 from memory_mesh.model.trace import Trace
 from memory_mesh.sync import MemoryMesh
 

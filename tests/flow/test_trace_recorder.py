@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 
 import memory_mesh
-from memory_mesh.errors import InvalidInput, NotFound
 from memory_mesh.model import Scope
+from memory_mesh.model.errors import InvalidInput, NotFound
 from memory_mesh.model.trace import Step, Trace, TraceStatus
-from memory_mesh.policy.writing.traces import fitted, trace_with
 from memory_mesh.sync import MemoryMesh
 from memory_mesh.testing import FrozenClock
 from memory_mesh.traces import Run, current, recorded, recording
+from memory_mesh.write.rules.trace_checks import fitted, trace_with
 
 
 @pytest.mark.req("R-002-001")

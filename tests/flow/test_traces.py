@@ -7,12 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from memory_mesh import flows
-from memory_mesh.engines.ledgers.sql.snapshot import SqlSnapshot
-from memory_mesh.errors import InvalidInput, NotFound
-from memory_mesh.fastdataclass import replace
-from memory_mesh.flows.access import Access
+from memory_mesh.base.fastdataclass import replace
 from memory_mesh.formats import trace_file
+from memory_mesh.ledgers.shared.snapshot import SqlSnapshot
+from memory_mesh.mesh import flows
 from memory_mesh.model import (
     Channel,
     Hits,
@@ -25,10 +23,12 @@ from memory_mesh.model import (
     Status,
     Tier,
 )
+from memory_mesh.model.errors import InvalidInput, NotFound
 from memory_mesh.model.filter import Compare, Sign
 from memory_mesh.model.trace import Step, Trace, TraceStatus
 from memory_mesh.sync import MemoryMesh
 from memory_mesh.testing import FrozenClock
+from memory_mesh.write.access import Access
 from tests.stores import grow
 
 AT = datetime(2026, 3, 1, 12, 30, 0, 123000, tzinfo=UTC)

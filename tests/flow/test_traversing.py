@@ -4,8 +4,8 @@ from itertools import combinations
 
 import pytest
 
-from memory_mesh.errors import InvalidInput, NotFound
 from memory_mesh.model import Commit, Link, Scope, Wanted
+from memory_mesh.model.errors import InvalidInput, NotFound
 from memory_mesh.sync import MemoryMesh
 from tests.flow.angles import Angles
 

@@ -5,8 +5,8 @@ from datetime import timedelta
 import pytest
 
 from memory_mesh.model import Scope
-from memory_mesh.policy.ranking import profiles
-from memory_mesh.policy.ranking.called import CALLED
+from memory_mesh.search.ranking import profiles
+from memory_mesh.search.ranking.points import CALLED
 
 
 @pytest.fixture

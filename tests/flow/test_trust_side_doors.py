@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from memory_mesh.base.typed import Any
 from memory_mesh.compat.neolata.memory_graph import MemoryGraph, create_memory
-from memory_mesh.errors import InvalidInput, NotAllowed
 from memory_mesh.model import (
     Channel,
     Claim,
@@ -29,10 +29,10 @@ from memory_mesh.model import (
     SourceKind,
     Status,
 )
+from memory_mesh.model.errors import InvalidInput, NotAllowed
 from memory_mesh.model.memory import Kept
 from memory_mesh.sync import MemoryMesh
 from memory_mesh.testing import FrozenClock
-from memory_mesh.typed import Any
 
 LOWER = (Channel.TOOL, Channel.WEB, Channel.MCP)  # one for each ceiling below the user's
 MONDAY, FRIDAY = "The deploy day is Monday.", "The deploy day is Friday."

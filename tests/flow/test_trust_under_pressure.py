@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from memory_mesh.errors import InvalidInput
+from memory_mesh.base.typed import Any
 from memory_mesh.model import Channel, Draft, Memory, Outcome, Receipt
+from memory_mesh.model.errors import InvalidInput
 from memory_mesh.sync import MemoryMesh
 from memory_mesh.testing import FrozenClock
-from memory_mesh.typed import Any
 
 MONDAY, FRIDAY = "The deploy day is Monday.", "The deploy day is Friday."
 

@@ -4,7 +4,6 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from memory_mesh.errors import InvalidInput, NotFound
 from memory_mesh.model import (
     Channel,
     Draft,
@@ -16,8 +15,9 @@ from memory_mesh.model import (
     SourceKind,
     Status,
 )
-from memory_mesh.policy import claims
+from memory_mesh.model.errors import InvalidInput, NotFound
 from memory_mesh.sync import MemoryMesh
+from memory_mesh.write import claims
 from tests.receipts import id_of, memory_of
 
 

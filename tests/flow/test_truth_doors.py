@@ -4,8 +4,8 @@ from datetime import timedelta
 
 import pytest
 
-from memory_mesh.errors import InvalidInput
 from memory_mesh.model import Channel, Outcome, Scope, Status
+from memory_mesh.model.errors import InvalidInput
 from memory_mesh.sync import MemoryMesh
 from tests.receipts import id_of
 

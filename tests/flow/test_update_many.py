@@ -3,8 +3,8 @@
 import pytest
 
 from memory_mesh import InvalidInput
-from memory_mesh.errors import NotAllowed, NotFound
 from memory_mesh.model import Channel
+from memory_mesh.model.errors import NotAllowed, NotFound
 
 
 @pytest.fixture

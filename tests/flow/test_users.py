@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from memory_mesh import MemoryMesh as AsyncMesh
-from memory_mesh.errors import InvalidInput
 from memory_mesh.model import Outcome, Scope
+from memory_mesh.model.errors import InvalidInput
 from memory_mesh.sync import MemoryMesh
 
 

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from memory_mesh import MemoryMesh as AsyncMesh
-from memory_mesh.errors import Closed, InvalidInput
 from memory_mesh.model import Channel, Scope, SourceKind
+from memory_mesh.model.errors import Closed, InvalidInput
 from memory_mesh.sync import MemoryMesh
 
 MEGABYTE = 1024 * 1024

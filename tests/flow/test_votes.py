@@ -2,8 +2,8 @@
 
 import pytest
 
-from memory_mesh.errors import NotFound
 from memory_mesh.model import Channel, Operation, Scope, Status
+from memory_mesh.model.errors import NotFound
 from memory_mesh.sync import MemoryMesh
 
 USERS = (Channel.LIBRARY, Channel.CLI, Channel.HOOK, Channel.MIRROR)

@@ -16,13 +16,13 @@ import pytest
 
 import memory_mesh
 from memory_mesh.config import load
-from memory_mesh.engines.ledgers.sql import noted
-from memory_mesh.engines.ledgers.sqlite.ledger import CLOSING_SECONDS, SqliteLedger
-from memory_mesh.errors import Closed, InvalidInput, StoreIsBusy
+from memory_mesh.ledgers.shared import read_records
+from memory_mesh.ledgers.sqlite.ledger import CLOSING_SECONDS, SqliteLedger
 from memory_mesh.model import Commit, Wanted
-from memory_mesh.process import locks, waits
-from memory_mesh.process.clock import SystemClock
-from memory_mesh.process.locks import FairLock
+from memory_mesh.model.errors import Closed, InvalidInput, StoreIsBusy
+from memory_mesh.platform import locks
+from memory_mesh.platform.clock import SystemClock
+from memory_mesh.platform.locks import FairLock
 from memory_mesh.sync import MemoryMesh
 
 SHORT = 0.05  # seconds that these writers wait
@@ -108,15 +108,15 @@ def test_no_read_waits_where_writers_are_patient(folder, monkeypatch):
     id_ = only(mesh).id
     with held_lock(folder):
         with monkeypatch.context() as patched:
-            patched.setattr(waits, "wait", lambda _event, end: waited.append(end))
-            for _ in range(noted.FULL + 1):
+            patched.setattr(locks, "wait", lambda _event, end: waited.append(end))
+            for _ in range(read_records.FULL + 1):
                 mesh.search("tea")
             mesh.get(id_)
             mesh.context("tea")
             mesh.explain(id_)
         assert waited == []
     mesh.close()
-    assert recorded(folder) == noted.FULL + 3
+    assert recorded(folder) == read_records.FULL + 3
 
 
 def test_a_read_that_may_write_records_what_waited(folder):
@@ -137,12 +137,12 @@ def test_only_the_newest_thousand_records_of_reads_wait_where_there_is_no_spool(
     with opened(folder) as mesh:
         id_ = only(mesh).id
         with held_lock(folder):
-            for _ in range(noted.MOST + 5):
+            for _ in range(read_records.MOST + 5):
                 mesh._opened().ledger.use("default", [id_], None)
         buffer = mesh._opened().ledger._waiting
         assert buffer.dropped == 5
         mesh.add("coffee is hot")
-        assert mesh.history(id_)[-1].uses == noted.MOST
+        assert mesh.history(id_)[-1].uses == read_records.MOST
     assert "records of searches and uses are lost" in caplog.text
 
 
@@ -174,7 +174,7 @@ def test_close_waits_no_longer_than_its_bound_where_writers_are_patient(folder, 
     mesh = MemoryMesh(db_dir=folder, lock_wait_seconds=PATIENT, embedder="none")
     with held_lock(folder), monkeypatch.context() as patched:
         mesh.search("tea")
-        patched.setattr(waits, "wait", lambda _event, end: waited.append(end - time.monotonic()))
+        patched.setattr(locks, "wait", lambda _event, end: waited.append(end - time.monotonic()))
         mesh.close()
     assert 0 < max(waited) <= CLOSING_SECONDS
     assert (folder / "namespaces" / "default.spool").exists()
@@ -221,7 +221,7 @@ def test_no_read_waits_for_who_is_stopped_with_the_spool(folder, monkeypatch):
                 locks.held(left, file.fileno()),
                 monkeypatch.context() as patched,
             ):
-                patched.setattr(waits, "wait", lambda _event, end: waited.append(end))
+                patched.setattr(locks, "wait", lambda _event, end: waited.append(end))
                 mesh.get(id_)
         assert waited == []
         mesh.add("coffee is hot")
@@ -229,8 +229,8 @@ def test_no_read_waits_for_who_is_stopped_with_the_spool(folder, monkeypatch):
 
 
 def test_what_a_failed_transaction_took_waits_again():
-    buffer = noted.NotedBuffer()
-    first, second = (noted.Noted(used=(id_,)) for id_ in ("mem_1", "mem_2"))
+    buffer = read_records.NotedBuffer()
+    first, second = (read_records.Noted(used=(id_,)) for id_ in ("mem_1", "mem_2"))
     buffer.add("default", first)
     with suppress(StoreIsBusy), buffer.taken("default") as taken:
         assert taken.all() == [first]
@@ -360,7 +360,7 @@ def test_an_async_close_ends_the_waits_of_calls_before_it(folder):
 
 
 def test_what_has_begun_is_not_ended_by_a_cancellation(tmp_path):
-    ledger, cancellation = SqliteLedger(tmp_path, SystemClock()), waits.Cancellation()
+    ledger, cancellation = SqliteLedger(tmp_path, SystemClock()), locks.Cancellation()
 
     def decide(_standing):
         cancellation.cancel()
@@ -370,7 +370,7 @@ def test_what_has_begun_is_not_ended_by_a_cancellation(tmp_path):
     with ledger.read("default") as snapshot:
         found = snapshot.standing(Wanted(states=("cancelled",))).states
     assert found == {"cancelled": "and written"}
-    assert not waits.cancelled()  # that was one call
+    assert not locks.cancelled()  # that was one call
     ledger.close()
 
 

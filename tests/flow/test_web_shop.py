@@ -10,13 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from memory_mesh.formats import learning_file, memory_file, trace_file
+from memory_mesh.formats import memory_file, project_memory, trace_file
 from memory_mesh.mirror import Mirror
 from memory_mesh.model import Channel
 from memory_mesh.sync import MemoryMesh
 from memory_mesh.testing import FrozenClock
-from memory_mesh.traces.files import import_files
-from memory_mesh.traces.layout import write_layout
+from memory_mesh.traces.files import import_files, write_layout
 from tests.flow.web_shop import (
     EXAMPLE,
     LEARNED,
@@ -169,7 +168,7 @@ def test_a_plan_cites_what_was_learned_about_its_task_alone(
 ) -> None:
     project, mesh = fresh
     release = next(text for text in _learn(project, mesh) if "Release" in text)
-    approach = learning_file.parse(release)
+    approach = project_memory.parse(release)
     assert approach is not None
     plan = mesh.plan("Release version 1.7 of the shop")
     assert "Back up the orders" in plan.worked[0].text

@@ -5,8 +5,8 @@ from contextlib import closing
 
 import pytest
 
-from memory_mesh.errors import NotAllowed
 from memory_mesh.model import Channel, Draft, Outcome, Scope, Source, SourceKind, Status
+from memory_mesh.model.errors import NotAllowed
 from memory_mesh.sync import MemoryMesh
 from tests.receipts import id_of, memory_of
 from tests.stores import unpacked

@@ -85,7 +85,7 @@ class Host:
 
     @property
     def project(self) -> str | None:
-        from memory_mesh.process.project import project_of
+        from memory_mesh.platform.projects import project_of
 
         return project_of(str(self.folder))
 

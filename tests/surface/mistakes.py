@@ -38,7 +38,7 @@ _MISSING = ("httpx", "numpy", "onnxruntime", "openai", "safetensors", "tokenizer
 _HOLD = """
 import sys, time
 from pathlib import Path
-from memory_mesh.process.locks import FairLock
+from memory_mesh.platform.locks import FairLock
 with FairLock(Path(sys.argv[1])).held():
     print("held", flush=True)
     time.sleep(600)

@@ -15,9 +15,9 @@ from pathlib import Path
 
 import pytest
 
-from memory_mesh.engines.ledgers.sqlite.mounts import refuse_network_folder
-from memory_mesh.errors import UnsafeFolder
-from memory_mesh.process import moved
+from memory_mesh.ledgers.sqlite.namespace_places import refuse_network_folder
+from memory_mesh.model.errors import UnsafeFolder
+from memory_mesh.platform import moved_marks
 from tests.surface.command import CommandLine
 from tests.surface.situations import (
     READ_ONLY,
@@ -35,7 +35,7 @@ Situation = Callable[[CommandLine], str]
 LOCKING = """
 import sys, time
 from pathlib import Path
-from memory_mesh.process.locks import FairLock
+from memory_mesh.platform.locks import FairLock
 with FairLock(Path(sys.argv[1])).held():
     print("held", flush=True)
     time.sleep(600)
@@ -179,7 +179,7 @@ def namespace_moved(cli: CommandLine) -> str:
 
 def two_databases(cli: CommandLine) -> str:
     cli.stored(TEXT)
-    moved.mark_folders(cli.store)
+    moved_marks.mark_folders(cli.store)
     cli.stored("in a folder", "--namespace", "work")
     (path,) = (cli.store / "namespaces").glob("??/work.db")
     shutil.copy(path, cli.store / "namespaces")

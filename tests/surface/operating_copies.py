@@ -4,9 +4,9 @@ import json
 import shutil
 from dataclasses import replace
 
-from memory_mesh.fastdataclass import replace as replaced
+from memory_mesh.base.fastdataclass import replace as replaced
+from memory_mesh.care import archives, manifest as manifests
 from memory_mesh.formats.archive import written
-from memory_mesh.safekeeping import archive_file, manifest as manifests
 from tests.surface.command import CommandLine
 from tests.surface.situations import (
     TEXT,
@@ -219,10 +219,10 @@ def archive_damaged(cli: CommandLine) -> str:
 
 def newer_archive(cli: CommandLine) -> str:
     file = archived(cli)
-    with archive_file.reading(file) as reader:
+    with archives.reading(file) as reader:
         text = written(replaced(reader.manifest, schema=99))
-    with file.open("wb") as new, archive_file.writing(new) as archive:
-        archive.add(archive_file.MANIFEST, len(text), [text])
+    with file.open("wb") as new, archives.writing(new) as archive:
+        archive.add(archives.MANIFEST, len(text), [text])
     return failed(cli("import", "--from", "one.tar.gz", "--into", "copy"))
 
 

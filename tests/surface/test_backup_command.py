@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from memory_mesh.safekeeping import erasures
+from memory_mesh.care import backups as care_backups
 from tests.surface.command import CommandLine
 
 DARK = "The user prefers dark themes"
@@ -37,7 +37,7 @@ def test_a_store_is_restored_beside_and_what_was_erased_stays_away(
     done = json.loads(cli("backup", "--to", str(tmp_path / "backups"), "--json").out)
     manifest = json.loads((Path(done["folder"]) / "manifest.json").read_text())
     ann = next(kept for kept in manifest["namespaces"] if kept["namespace"] == "user.ann")
-    erasures.record(_store(cli), ann["identity"])
+    care_backups.record(_store(cli), ann["identity"])
     told = cli("restore", "--from", done["folder"], "--to", str(tmp_path / "new"), "--json")
     assert json.loads(told.out)["erased"] == ["user.ann"]
     listed = cli("list", "--db-dir", str(tmp_path / "new"), "--json").out

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from memory_mesh.agents import journal
-from memory_mesh.process.keys import KeyFile
+from memory_mesh.care.key_file import KeyFile
 from tests.surface.hooking import PATIENCE, PLANTED, Host
 
 WARNING = "nothing was learned from the last 3 events; to see why, run: memory-mesh doctor"

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from memory_mesh.model import Scope
-from memory_mesh.model.safekeeping import HELD_BACK
+from memory_mesh.model.care import HELD_BACK
 from memory_mesh.sync import MemoryMesh
 from tests.surface.command import CommandLine
 

@@ -5,9 +5,9 @@ import subprocess
 
 import pytest
 
-from memory_mesh.engines.ledgers.sqlite.keeping import copying
-from memory_mesh.process import moved
-from memory_mesh.process.locks import locked
+from memory_mesh.care.sqlite import copies
+from memory_mesh.platform import moved_marks
+from memory_mesh.platform.locks import locked
 from tests.surface.command import CommandLine
 from tests.until import until, waits_in_line
 
@@ -19,7 +19,7 @@ def many(cli: CommandLine) -> CommandLine:
     """A store of which two namespaces lie in folders."""
     cli.stored("in the flat folder")
     cli.stored("in the flat folder", "--namespace", "beta")
-    moved.mark_folders(cli.store)
+    moved_marks.mark_folders(cli.store)
     cli.stored("in a folder", "--namespace", "alpha")
     cli.stored("in a folder", "--user", "ann")
     return cli
@@ -43,7 +43,7 @@ def test_verify_and_upkeep_begin_after_a_namespace(many: CommandLine) -> None:
 
 
 def test_an_interrupted_upkeep_says_how_to_go_on(many: CommandLine) -> None:
-    third = copying.place(many.store, "default").with_suffix(".lock")
+    third = copies.place(many.store, "default").with_suffix(".lock")
     patient = many.environment | {"MEMORY_MESH_LOCK_WAIT_SECONDS": "60"}
     with locked(third):
         words = [*many.start, "upkeep", "--all", "--rebuild-terms"]

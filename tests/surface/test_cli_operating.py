@@ -8,7 +8,7 @@ from pathlib import Path
 from prometheus_client.parser import text_string_to_metric_families
 
 from memory_mesh.config import Config
-from memory_mesh.settings import ENVIRONMENT, VARIABLES, about
+from memory_mesh.config.tables import ENVIRONMENT, VARIABLES, about
 from memory_mesh.sync import MemoryMesh
 from tests.surface.command import CommandLine
 

@@ -7,8 +7,8 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
+from memory_mesh.base.fastdataclass import replace
 from memory_mesh.cli.commands import graph
-from memory_mesh.fastdataclass import replace
 from memory_mesh.formats.mermaid import graph_mermaid
 from memory_mesh.model import Scope
 from memory_mesh.model.graph import Neighbourhood

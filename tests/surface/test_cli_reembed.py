@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from memory_mesh.engines.ledgers.sqlite.keeping import copying
-from memory_mesh.process.locks import locked
+from memory_mesh.care.sqlite import copies
+from memory_mesh.platform.locks import locked
 from tests.surface.command import CommandLine
 from tests.until import until, waits_in_line
 
@@ -54,7 +54,7 @@ def test_an_interrupted_step_says_how_to_go_on(cli: CommandLine, model_folder: P
     meaning = replace(cli, variables=static)
     meaning("store", "The user prefers dark themes")
     meaning("upkeep")
-    lock = copying.place(cli.store, "default").with_suffix(".lock")
+    lock = copies.place(cli.store, "default").with_suffix(".lock")
     with locked(lock):
         process = subprocess.Popen(
             [*cli.start, "reembed", "start", "--embedder", "local", "--model-dir", "new model"],

@@ -8,8 +8,8 @@ import shlex
 import pytest
 
 from memory_mesh.cli import advice, output
-from memory_mesh.cli.commands import salvage
-from memory_mesh.model.safekeeping import Unread
+from memory_mesh.cli.commands import damage as salvage
+from memory_mesh.model.care import Unread
 from tests.surface.command import CommandLine
 from tests.surface.situations import TEXT, alter, database
 

@@ -15,11 +15,12 @@ import pytest
 
 from memory_mesh import config
 from memory_mesh.agents.hook.main import BUDGET, BUDGET_MS
+from memory_mesh.care import key_file
+from memory_mesh.care.key_file import KEY_FOLDER, KeyFile
 from memory_mesh.cli import parsing
-from memory_mesh.errors import InvalidInput
-from memory_mesh.process import stated_keys, store_urls
-from memory_mesh.process.keys import KEY_FOLDER, KeyFile
-from memory_mesh.settings import CHOICES, ENVIRONMENT
+from memory_mesh.config.tables import CHOICES, ENVIRONMENT
+from memory_mesh.model.errors import InvalidInput
+from memory_mesh.platform import store_urls
 from tests.surface.command import CommandLine
 from tests.surface.hooking import HOOK, Host
 
@@ -154,9 +155,9 @@ def test_a_documented_variable_is_read(variable: str, value: str, tmp_path: Path
     if variable == KEY_FOLDER:
         found = KeyFile.of(tmp_path / "store", {KEY_FOLDER: str(tmp_path / "keys")})
         assert found.path.parent == tmp_path / "keys"
-    elif variable in {stated_keys.FILE, stated_keys.VALUE, stated_keys.COMMAND}:
+    elif variable in {key_file.FILE, key_file.VALUE, key_file.COMMAND}:
         of_database = tmp_path / store_urls.SERVERS / "memories"
-        assert isinstance(KeyFile.of(of_database, {variable: value}), stated_keys.StatedKeys)
+        assert isinstance(KeyFile.of(of_database, {variable: value}), key_file.StatedKeys)
     elif variable == config.CONFIG_FILE:
         assert config.config_path({variable: value}) == Path(value)
     elif variable == "MEMORY_MESH_LOG":  # a setting of the command line, not of a store

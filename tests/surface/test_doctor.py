@@ -18,20 +18,11 @@ from typing import Any
 import pytest
 
 from memory_mesh._version import __version__
-from memory_mesh.agents import capturing, journal
-from memory_mesh.agents.doctor import (
-    CHECKS,
-    TRIALS,
-    Case,
-    Finding,
-    Mark,
-    examined,
-    files,
-    hooks,
-    store,
-)
-from memory_mesh.engines import model_files
-from memory_mesh.process.keys import KeyFile
+from memory_mesh.agents import journal
+from memory_mesh.agents.doctor import CHECKS, TRIALS, Case, Finding, Mark, examined, hooks, store
+from memory_mesh.agents.hook import events
+from memory_mesh.care.key_file import KeyFile
+from memory_mesh.models import model_files
 from memory_mesh.sync import MemoryMesh
 from tests.surface.command import SCRIPT, CommandLine, Ran
 from tests.surface.daemons import Place, in_a_home, lives, until
@@ -183,7 +174,7 @@ def test_every_finding_that_is_not_ok_has_a_fix(patient: Patient) -> None:
     ("free", "mark"), [(10**12, Mark.OK), (5 * 10**8, Mark.WARNING), (10**6, Mark.FAILED)]
 )
 def test_a_disk_that_is_nearly_full(free: int, mark: Mark, tmp_path: Path) -> None:
-    found = files.room(free, tmp_path)
+    found = store.room(free, tmp_path)
     assert found.mark is mark
     assert mark is Mark.OK or "df -h" in found.fix
 
@@ -472,7 +463,7 @@ def test_the_page_shows_every_check_in_its_order_and_the_limits() -> None:
     assert re.findall(r"(?m)^\| ([^|`]+) \| ", PAGE)[2:] == list(CHECKS)
     for limit in (
         f"{store.MOST_BLOCKS:,}", f"{hooks.MOST_LATE} of the last {hooks.LAST} hooks",
-        f"at least {hooks.LEAST}", f"{capturing.SETTLING_SECONDS:.0f} seconds",
+        f"at least {hooks.LEAST}", f"{events.SETTLING_SECONDS:.0f} seconds",
     ):  # fmt: skip
         assert limit in PAGE
 

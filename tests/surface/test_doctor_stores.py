@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from memory_mesh import safekeeping
+from memory_mesh import care
 from memory_mesh.agents.doctor import Mark, store
 from memory_mesh.sync import MemoryMesh
 from tests.surface.test_doctor import Patient, is_, ledger, patient, stored
@@ -29,7 +29,7 @@ def test_what_keeps_several_checks_from_looking_is_said_once(
 
 def test_a_store_that_was_moved_away_is_said_once(patient: Patient) -> None:
     stored(patient, "The shop listens on port 6543.")
-    safekeeping.move_store(patient.place.store, patient.home / "moved")
+    care.move_store(patient.place.store, patient.home / "moved")
     done = patient("doctor", "--quick")
     assert done.code == 1
     assert done.out.count(f"--db-dir {patient.home / 'moved'}") == 1

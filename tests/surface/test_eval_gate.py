@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from memory_mesh import evaluation
-from memory_mesh.engines.embedders.onnx import OnnxEmbedder
+from memory_mesh.models.embedders.onnx import OnnxEmbedder
 
 ROOT = Path(__file__).resolve().parents[2]
 FIGURES = ROOT / "tests" / "golden" / "eval_gate.json"

@@ -3,8 +3,8 @@
 import re
 from pathlib import Path
 
-from memory_mesh.policy.filter_mapping import JOINS, OPERATORS
-from memory_mesh.policy.filters import ALIASES, FIELDS
+from memory_mesh.rules.filter_fields import ALIASES, FIELDS
+from memory_mesh.rules.filters import JOINS, OPERATORS
 
 ROOT = Path(__file__).parent.parent.parent
 PAGE = (ROOT / "docs/filters.md").read_text(encoding="utf-8")

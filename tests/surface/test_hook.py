@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from memory_mesh.agents.sessions import Session
-from memory_mesh.errors import NotFound
+from memory_mesh.model.errors import NotFound
 from tests.surface.hooking import HOOK, PATIENCE, PLANTED, PROMPT, Host
 
 LESSON = {

@@ -10,6 +10,8 @@ import pytest
 from tests.surface.hooking import PLANTED, PROMPT, Host
 
 LIGHT = {
+    "memory_mesh.base",
+    "memory_mesh.base.masking",
     "memory_mesh",
     "memory_mesh._version",
     "memory_mesh.agents",
@@ -17,23 +19,20 @@ LIGHT = {
     "memory_mesh.agents.daemon.client",
     "memory_mesh.agents.daemon.place",
     "memory_mesh.agents.hook",
-    "memory_mesh.agents.hook.asking",
+    "memory_mesh.agents.hook.worker",
     "memory_mesh.agents.hook.claude_code",
     "memory_mesh.agents.hook.main",
-    "memory_mesh.agents.hook.reading",
-    "memory_mesh.agents.hook.worker",
     "memory_mesh.agents.journal",
-    "memory_mesh.agents.light_json",
     "memory_mesh.agents.request",
-    "memory_mesh.typed",
+    "memory_mesh.base.typed",
 }
 AFTERWARDS = {"memory_mesh.agents.sessions"}  # when the host has its answer
 NEEDLESS = {
     "argparse", "ast", "asyncio", "dataclasses", "inspect", "logging", "random", "shutil", "signal",
     "socket", "subprocess", "tempfile", "tomllib", "typing", "uuid", "numpy", "onnxruntime",
-    "memory_mesh.sync", "memory_mesh._async.mesh", "memory_mesh.flows.remember",
-    "memory_mesh.policy.scrub", "memory_mesh.policy.claims", "memory_mesh.policy.writing.drafts",
-    "memory_mesh.engines.embedders", "memory_mesh.engines.indexes.lance.index",
+    "memory_mesh.sync", "memory_mesh.mesh.async_mesh", "memory_mesh.write.add",
+    "memory_mesh.text.scrub", "memory_mesh.write.claims", "memory_mesh.write.rules.drafts",
+    "memory_mesh.models.embedders", "memory_mesh.models.lance.index",
 }  # fmt: skip
 HEAVY_STANDARD = {"collections", "enum", "functools", "json", "pathlib", "re", "threading"}
 SHOW = """

@@ -15,9 +15,8 @@ import pytest
 
 from memory_mesh._version import __version__
 from memory_mesh.agents import journal, request as requests
-from memory_mesh.agents.answer import answer
 from memory_mesh.agents.daemon import client as daemon_client, place
-from memory_mesh.agents.opening import Stores
+from memory_mesh.agents.opening import Stores, answer
 from memory_mesh.sync import MemoryMesh
 from tests.surface.command import CommandLine
 from tests.surface.mcp_client import RawClient, variables_of

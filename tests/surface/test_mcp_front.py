@@ -17,23 +17,23 @@ from mcp import Client, StdioServerParameters
 from mcp_types import methods
 
 from memory_mesh._version import __version__
-from memory_mesh.agents.mcp.messages import MAX_LINE
-from memory_mesh.agents.mcp.offers import INSTRUCTIONS
-from memory_mesh.agents.mcp.tools import BY_NAME
+from memory_mesh.agents.mcp.front import MAX_LINE
+from memory_mesh.agents.mcp.tools import BY_NAME, INSTRUCTIONS
 from memory_mesh.sync import MemoryMesh
 from tests.surface.command import CommandLine
 from tests.surface.mcp_client import FRONT, HANDSHAKE, NAMES, STATELESS, RawClient, variables_of
 
 VERSIONS = (*HANDSHAKE, STATELESS)
 LIGHT = {
+    "memory_mesh.base",
+    "memory_mesh.base.masking",
     "memory_mesh",
     "memory_mesh._version",
-    "memory_mesh.typed",
+    "memory_mesh.base.typed",
     "memory_mesh.agents",
-    "memory_mesh.agents.light_json",
+    "memory_mesh.agents.request",
     "memory_mesh.agents.mcp",
     "memory_mesh.agents.mcp.front",
-    "memory_mesh.agents.mcp.messages",
     "memory_mesh.agents.mcp.protocol",
 }
 DEAREST = 10.0  # times the processor of a bare interpreter

@@ -18,10 +18,16 @@ import pytest
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
-from memory_mesh.agents.mcp.server import MAX_BYTES, Listening, bound, is_loopback
-from memory_mesh.agents.mcp.token import kept_token, token_path
+from memory_mesh.agents.mcp.server import (
+    MAX_BYTES,
+    Listening,
+    bound,
+    is_loopback,
+    kept_token,
+    token_path,
+)
 from memory_mesh.agents.sessions import Session
-from memory_mesh.errors import NotAllowed
+from memory_mesh.model.errors import NotAllowed
 from tests.surface.command import SCRIPT, CommandLine
 from tests.surface.mcp_client import FRONT, NAMES, STATELESS, variables_of
 from tests.surface.test_mcp_front import every_tool

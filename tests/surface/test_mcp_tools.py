@@ -11,7 +11,7 @@ import pytest
 
 from memory_mesh.agents.mcp.tools import TOOLS
 from memory_mesh.agents.sessions import Session
-from memory_mesh.policy.packing.counting import count
+from memory_mesh.context.packing.token_bound import count
 from tests.surface.command import CommandLine
 from tests.surface.mcp_client import NAMES, RawClient, variables_of
 

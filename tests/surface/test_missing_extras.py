@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 
-from memory_mesh.engines import model_files
+from memory_mesh.models import model_files
 
 ROOT = Path(__file__).parent.parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -36,7 +36,7 @@ from memory_mesh.evaluation import charts
 charts.bars_to_files([], "a title", [], [], most=1.0)
 """
 RERANK = """
-from memory_mesh.engines.rerankers.fastembed import FastembedReranker
+from memory_mesh.models.rerankers.services import FastembedReranker
 FastembedReranker('m').rank('a', ['b'])
 """
 DATABASE = ("--store", "postgresql://mesh@localhost/memories")

@@ -58,5 +58,7 @@ def test_every_answer_names_a_next_step_and_none_is_a_traceback(
         if mistake.type:
             failed = answer.code in {1, 2}
         else:
-            failed = re.match(r"(memory_mesh\.errors\.\w+|TypeError): ", answer.text) is not None
+            failed = (
+                re.match(r"(memory_mesh\.model\.errors\.\w+|TypeError): ", answer.text) is not None
+            )
         assert failed is (mistake.title not in VALID), mistake.title

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from memory_mesh import safekeeping
+from memory_mesh import care
 from tests.surface.hooking import PLANTED, Host
 from tests.surface.mcp_client import RawClient
 
@@ -18,7 +18,7 @@ def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Host:
     found = Host(home)
     with found.mesh() as mesh:
         mesh.add(PLANTED)
-    safekeeping.move_store(found.store, home / "elsewhere")
+    care.move_store(found.store, home / "elsewhere")
     return found
 
 

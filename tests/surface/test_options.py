@@ -6,9 +6,10 @@ import re
 import pytest
 
 import memory_mesh
-from memory_mesh import InvalidInput, conversation, sync
+from memory_mesh import InvalidInput
 from memory_mesh.compat import neolata
 from memory_mesh.compat.neolata import memory_graph
+from memory_mesh.mesh import conversation, mesh as sync
 
 CLASSES = (
     sync.MemoryMesh,
@@ -21,11 +22,8 @@ CLASSES = (
 METHODS = [
     (f"{owner.__module__}.{name}", method)
     for owner in CLASSES
-    for name, method in inspect.getmembers(owner, inspect.isfunction)
+    for name, method in inspect.getmembers(owner, inspect.isroutine)
     if not name.startswith("_") or name == "__init__"
-]
-METHODS += [
-    (f"{home.__name__}.create_memory", home.create_memory) for home in (memory_graph, neolata)
 ]
 DETAILS = {"scope", "kind", "speaker", "valid_until", "importance", "tags", "source_kind", "claim"}
 SETTINGS = {"db_dir", "namespace", "agent_id", "embedder", "llm_provider", "redact"}
@@ -72,7 +70,7 @@ def test_an_option_that_does_not_exist_is_named(mesh):
 
 
 def test_none_states_nothing_when_adding_and_clears_when_updating(mesh, clock):
-    unsaid = dict.fromkeys(memory_mesh.policy.writing.drafts.DETAILS)
+    unsaid = dict.fromkeys(memory_mesh.write.rules.drafts.DETAILS)
     plain, stated = mesh.add("tea"), mesh.add("milk", **unsaid)
     same = [
         (one.importance, one.tags, one.kind, one.scope, one.source)

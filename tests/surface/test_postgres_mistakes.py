@@ -5,8 +5,8 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from memory_mesh import safekeeping
-from memory_mesh.errors import InvalidInput, NotFound, StoreError
+from memory_mesh import care
+from memory_mesh.model.errors import InvalidInput, NotFound, StoreError
 from memory_mesh.sync import MemoryMesh
 from tests.postgres import SECRET, Server
 from tests.surface.command import CommandLine
@@ -35,7 +35,7 @@ def test_functions_about_folders_refuse_a_database(
     database: str, tmp_path: Path, what: str
 ) -> None:
     with pytest.raises(InvalidInput, match="is a database: carry a namespace"):
-        getattr(safekeeping, what)(database, tmp_path / "new")
+        getattr(care, what)(database, tmp_path / "new")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -47,14 +47,14 @@ def test_a_user_is_exported_erased_and_not_brought_back_in_python(
     with MemoryMesh(database, embedder="none") as mesh:
         mesh.for_user("ada").add(RAIN)
         archive = tmp_path / "ada.tar.gz"
-        assert safekeeping.export_archive(database, "user.ada", archive).memories == 1
-        gone = safekeeping.delete_namespace(database, user="ada")
+        assert care.export_archive(database, "user.ada", archive).memories == 1
+        gone = care.delete_namespace(database, user="ada")
         assert (gone.namespace, gone.memories) == ("user.ada", 1)
         assert mesh.for_user("ada").search("rain") == []
     with pytest.raises(NotFound, match="there is no namespace"):
-        safekeeping.delete_namespace(database, user="ada")
+        care.delete_namespace(database, user="ada")
     with pytest.raises(StoreError, match="stays erased"):
-        safekeeping.import_archive(database, archive)
+        care.import_archive(database, archive)
 
 
 def test_pgvector_in_another_schema_is_told_before_anything_is_made(

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from memory_mesh.process.project import project_of
+from memory_mesh.platform.projects import project_of
 from tests.surface.command import CommandLine
 
 

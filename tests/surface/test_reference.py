@@ -10,13 +10,15 @@ from pathlib import Path
 import pytest
 
 import memory_mesh
-from memory_mesh import conversation, errors, evaluation, mirror, safekeeping, sync, testing, traces
+from memory_mesh import care, evaluation, mirror, testing, traces
+from memory_mesh.base.fastdataclass import fields
 from memory_mesh.cli import parsing
 from memory_mesh.compat.neolata import memory_graph
 from memory_mesh.config import Config
-from memory_mesh.errors import NotAllowed, NotFound
-from memory_mesh.fastdataclass import fields
-from memory_mesh.settings import ENVIRONMENT, VARIABLES
+from memory_mesh.config.tables import ENVIRONMENT, VARIABLES
+from memory_mesh.mesh import conversation, mesh as sync
+from memory_mesh.model import errors
+from memory_mesh.model.errors import NotAllowed, NotFound
 from memory_mesh.sync import MemoryMesh
 from tests.surface.test_cli_operating import FOR_TESTS
 from tools.reference import notes
@@ -73,7 +75,7 @@ def documented() -> Iterator[tuple[str, inspect.Signature, str]]:
             if name.startswith("_"):
                 continue
             assert name in found, f"{owner.__name__}.{name} is not in docs/reference/python"
-            if inspect.isfunction(method):
+            if inspect.isroutine(method):
                 yield name, inspect.signature(method), found[name]
 
 
@@ -119,7 +121,7 @@ def test_every_field_of_a_public_value_is_explained(name: str) -> None:
     ("module", "names"),
     [
         (memory_mesh, memory_mesh.__all__),
-        (safekeeping, list(safekeeping._FUNCTIONS)),
+        (care, list(care._FUNCTIONS)),
         (mirror, mirror.__all__),
         (traces, traces.__all__),
         (evaluation, evaluation.__all__),
@@ -146,7 +148,7 @@ def test_every_command_is_there_with_every_option() -> None:
             for option in action.option_strings
             if option not in {"-h", "--help"} and not re.search(rf"{option}(?![\w-])", shown)
         ]
-        assert parsing.load(name).EXAMPLE.splitlines()[0] in page[name]
+        assert parsing.load(name).example.splitlines()[0] in page[name]
     assert missing == []
     assert set(parsing.ALIASES) <= rows(page["Other names"])
     common = parsing.Parser(prog="x")
@@ -195,7 +197,7 @@ def methods(owner: type = MemoryMesh) -> dict[str, inspect.Signature]:
     """The methods whose first argument names something that is stored."""
     return {
         name: inspect.signature(method)
-        for name, method in inspect.getmembers(owner, inspect.isfunction)
+        for name, method in inspect.getmembers(owner, inspect.isroutine)
         if not name.startswith("_")
     }
 

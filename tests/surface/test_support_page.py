@@ -6,9 +6,9 @@ from pathlib import Path
 
 import yaml
 
-from memory_mesh.engines.ledgers.sqlite import schema
+from memory_mesh.care import manifest
 from memory_mesh.formats import archive
-from memory_mesh.safekeeping import manifest
+from memory_mesh.ledgers.sqlite import schema
 
 ROOT = Path(__file__).parent.parent.parent
 ROWS = dict(re.findall(r"(?m)^\| ([^|]+?) \| (.+) \|$", (ROOT / "docs/support.md").read_text()))

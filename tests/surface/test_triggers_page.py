@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from memory_mesh.config import SETTINGS
-from memory_mesh.policy.ranking.points import SPECIALTIES
+from memory_mesh.search.ranking.points import SPECIALTIES
 from tests.surface.test_docs_config import blocks
 
 PAGE = (Path(__file__).parent.parent.parent / "docs" / "triggers.md").read_text(encoding="utf-8")

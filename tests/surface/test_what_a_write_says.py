@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from memory_mesh.model import Channel, Claim, Kind, Memory, Receipt, Scope, SourceKind, Tier
-from memory_mesh.policy.writing.drafts import DETAILS
 from memory_mesh.sync import MemoryMesh
+from memory_mesh.write.rules.drafts import DETAILS
 from tests.receipts import id_of
 from tests.situations import SITUATIONS, TEA
 from tools import write_situations

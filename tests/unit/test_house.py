@@ -15,33 +15,33 @@ PACKAGE = Path(memory_mesh.__file__).parent
 DOCS = Path(__file__).resolve().parents[2] / "docs/architecture.md"
 SYMBOLS = {
     "an MCP tool": ("agents/mcp/tools.py", "TOOLS"),
-    "how duplicates are detected": ("policy/writing/judge.py", "judge"),
-    "when a lesson waits for review": ("policy/writing/judge.py", "_judge_lesson"),
-    "a privacy rule": ("policy/privacy/table.py", "RULES"),
+    "how duplicates are detected": ("write/rules/judge.py", "judge"),
+    "when a lesson waits for review": ("write/rules/judge.py", "_judge_lesson"),
+    "a privacy rule": ("privacy/table.py", "RULES"),
     "a command's name and summary": ("cli/parsing.py", "COMMANDS"),
-    "the column of a filter field": ("engines/ledgers/sql/rows.py", "FILTERABLE"),
-    "a filter field": ("policy/filters.py", "FIELDS"),
-    "chunk size": ("policy/scrub/settings.py", "Settings"),
-    "the JSON of a memory": ("model/record.py", "metadata"),
-    "the RRF constant": ("policy/ranking/rrf.py", "K"),
-    "the default order": ("policy/ranking/forest.py", "best"),
-    "a half-life": ("policy/ranking/profiles.py", "RECENCY_RATE_PER_DAY"),
-    "a text limit": ("policy/writing/limits.py", "MEMORY_CHARS"),
-    "stop words": ("policy/text/analyze.py", "STOP_WORDS"),
-    "stemming": ("policy/text/analyze.py", "stem"),
-    "a synonym": ("policy/text/aliases.py", "expand"),
-    "cache lifetime": ("process/cache.py", "LIFETIME"),
-    "a setting": ("config.py", "Config"),
-    "the id format": ("process/ids.py", "MonotonicIds"),
-    "the prompt fence": ("formats/prompt.py", "fenced"),
+    "the column of a filter field": ("ledgers/shared/rows.py", "FILTERABLE"),
+    "a filter field": ("rules/filter_fields.py", "FIELDS"),
+    "chunk size": ("text/scrub/parts.py", "Settings"),
+    "the JSON of a memory": ("model/record.py", "record"),
+    "the RRF constant": ("search/ranking/fusion.py", "K"),
+    "the default order": ("search/ranking/forest.py", "best"),
+    "a half-life": ("search/ranking/profiles.py", "RECENCY_RATE_PER_DAY"),
+    "a text limit": ("rules/limits.py", "MEMORY_CHARS"),
+    "stop words": ("text/analyzer.py", "STOP_WORDS"),
+    "stemming": ("text/analyzer.py", "stem"),
+    "a synonym": ("text/synonyms.py", "expand"),
+    "cache lifetime": ("platform/cache.py", "LIFETIME"),
+    "a setting": ("config/__init__.py", "Config"),
+    "the id format": ("platform/ids.py", "MonotonicIds"),
+    "the prompt fence": ("context/prompt.py", "fenced"),
     "an eval metric": ("evaluation/metrics.py", "value"),
-    "health checks": ("flows/health.py", "checkup"),
+    "health checks": ("learn/health.py", "checkup"),
 }
 FOLDERS = {
     "a CLI command": ("cli/commands", "search.py"),
-    "an embedder": ("engines/embedders", "onnx.py"),
-    "a reranker": ("engines/rerankers", "services.py"),
-    "a ledger": ("engines/ledgers", "sqlite/ledger.py"),
+    "an embedder": ("models/embedders", "onnx.py"),
+    "a reranker": ("models/rerankers", "services.py"),
+    "a ledger": ("ledgers", "sqlite/ledger.py"),
     "what a ledger must do": ("testing", "ledger_contract.py"),
 }
 NAMED_ONCE = (
@@ -79,7 +79,7 @@ def test_things_of_one_kind_are_in_one_folder(task):
 
 def test_a_verb_is_in_the_file_of_its_family():
     assert inspect.getsourcefile(inspect.unwrap(MemoryMesh.review)) == str(
-        PACKAGE / "verbs/review.py"
+        PACKAGE / "mesh/operations/review.py"
     )
 
 
@@ -89,8 +89,8 @@ def test_only_flows_commit_to_a_ledger():
         for path in PACKAGE.rglob("*.py")
         if re.search(r"\bledger\.commit\(", path.read_text(encoding="utf-8"))
     }
-    assert callers <= {"flows", "testing"}
-    assert "flows" in callers
+    assert callers <= {"learn", "testing", "write"}
+    assert "write" in callers
 
 
 def test_the_documentation_has_the_same_table():

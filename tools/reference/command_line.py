@@ -63,7 +63,7 @@ def _command(name: str) -> str:
     parts = [f"## {name}", f"{told[0].upper()}{told[1:]}."]
     if actions:
         parts.append(_table(actions))
-    parts.append(f"```console\n{_example(command.EXAMPLE)}\n```")
+    parts.append(f"```console\n{_example(command.example)}\n```")
     return "\n\n".join(parts)
 
 

@@ -1,8 +1,9 @@
 """What the fields of the most read values mean; a comment behind a field comes first."""
 
-from memory_mesh.policy.writing.drafts import DETAILS
+from memory_mesh.base.typed import described
+from memory_mesh.write.rules.drafts import NewMemoryDetails
 
-_DETAILS = {name: about for name, (_, about) in DETAILS.items()}
+_DETAILS = described(NewMemoryDetails)
 _SCOPE = {
     "project": "the project; empty: for all",
     "agent": "the agent; empty: for all",

@@ -10,22 +10,16 @@ from functools import cache
 
 import memory_mesh
 import memory_mesh.model
-from memory_mesh import conversation, ports, sync
 from memory_mesh.compat.neolata import memory_graph
-from memory_mesh.verbs import (
+from memory_mesh.mesh import conversation, mesh
+from memory_mesh.mesh.operations import (
     audit,
     context,
-    episodes,
     explain,
     graph,
-    injection,
-    jobs,
-    learn,
     lessons,
-    links,
     memories,
     projects,
-    proposals,
     reembedding,
     review,
     search,
@@ -33,7 +27,8 @@ from memory_mesh.verbs import (
     system_memory,
     traces,
     upkeep,
-)  # fmt: skip
+)
+from memory_mesh.model import ports
 from tools.reference import notes
 from tools.reference.field_notes import FIELDS
 from tools.reference.source import Argument, Call, call_of, calls_of, fields_of, summary
@@ -50,30 +45,30 @@ VERBS: Mapping[str, tuple[str, Owners]] = {  # page: title, its parts
             "Find memories": search.SearchVerbs,
             "Context for a prompt": context.ContextVerbs,
             "Why": explain.ExplainVerbs,
-            "What a task calls up": injection.InjectionVerbs,
+            "What a task calls up": context.InjectionVerbs,
         },
     ),
     "review": (
         "Votes, conflicts and review",
-        {"Votes and review": review.ReviewVerbs, "Propose a change": proposals.ProposalVerbs},
+        {"Votes and review": review.ReviewVerbs, "Propose a change": review.ProposalVerbs},
     ),
     "learning": (
         "Lessons, skills, traces and jobs",
         {
             "Lessons": lessons.LessonVerbs,
             "Skills": skills.SkillVerbs,
-            "Reflection": learn.LearnVerbs,
+            "Reflection": lessons.LearnVerbs,
             "Recorded runs": traces.TraceVerbs,
-            "Maintenance": jobs.JobVerbs,
+            "Maintenance": upkeep.JobVerbs,
             "System memory": system_memory.SystemMemoryVerbs,
         },
     ),
     "graph": (
         "Links, graph and episodes",
         {
-            "Link memories": links.LinkVerbs,
+            "Link memories": graph.LinkVerbs,
             "Graph": graph.GraphVerbs,
-            "Group memories": episodes.EpisodeVerbs,
+            "Group memories": graph.EpisodeVerbs,
         },
     ),
     "upkeep": (
@@ -87,7 +82,7 @@ VERBS: Mapping[str, tuple[str, Owners]] = {  # page: title, its parts
     ),
 }
 MODULES: Mapping[str, tuple[str, tuple[str, ...]]] = {  # module: what it is for, its names
-    "memory_mesh.safekeeping": (
+    "memory_mesh.care": (
         "whole stores by their folder; no mesh has to be open",
         (
             "backup", "restore", "export_archive", "import_archive", "move_store",
@@ -97,8 +92,10 @@ MODULES: Mapping[str, tuple[str, tuple[str, ...]]] = {  # module: what it is for
     ),
     "memory_mesh.mirror": ("memories as Markdown files", ("Mirror", "Report", "Author")),
     "memory_mesh.traces": ("record an agent's runs", ("recording", "recorded", "current", "Run")),
-    "memory_mesh.traces.files": ("traces as files", ("import_files", "export_files")),
-    "memory_mesh.traces.layout": ("a project's memory as a folder", ("write_layout",)),
+    "memory_mesh.traces.files": (
+        "traces as files, and a project's memory as a folder",
+        ("import_files", "export_files", "write_layout"),
+    ),
     "memory_mesh.agents.adapters.langgraph": ("a store for LangGraph", ("MeshStore",)),
     "memory_mesh.agents.adapters.openai": (
         "memory for OpenAI-compatible clients",
@@ -139,7 +136,7 @@ def method_pages() -> dict[str, str]:
         for page, (_, parts) in VERBS.items()
         for owner in parts.values()
         for call in calls_of(owner)
-    } | {call.name: "mesh.md" for call in calls_of(sync.MemoryMesh)}
+    } | {call.name: "mesh.md" for call in calls_of(mesh.MemoryMesh)}
 
 
 @cache
@@ -182,8 +179,8 @@ def _mesh_page() -> str:
             "`close`, and the errors of the store, such as `StoreIsBusy`: "
             "[errors](../errors.md). What is raised beside them is said of each method."
         ),
-        "## MemoryMesh\n\n" + _constructor(sync.MemoryMesh),
-        *(_method(call, "mesh") for call in calls_of(sync.MemoryMesh)),
+        "## MemoryMesh\n\n" + _constructor(mesh.MemoryMesh),
+        *(_method(call, "mesh") for call in calls_of(mesh.MemoryMesh)),
     ]
     return _page("MemoryMesh", parts)
 
@@ -200,7 +197,7 @@ def _conversation_page() -> str:
         "MemoryContextManager",
         [
             (
-                "Memory for a chat loop. `memory_mesh.conversation.MemoryContextManager` blocks; "
+                "Memory for a chat loop. `memory_mesh.sync.MemoryContextManager` blocks; "
                 "`memory_mesh.MemoryContextManager` is to be awaited."
             ),
             summary(owner),
@@ -221,7 +218,7 @@ def _graph_page() -> str:
                 "`memory_mesh.compat.neolata.memory_graph` blocks, "
                 "`memory_mesh.compat.neolata` is to be awaited."
             ),
-            "## create_memory\n\n" + _called(call_of(memory_graph.create_memory), ""),
+            "## create_memory\n\n" + _constructor(owner, "create_memory"),
             "## MemoryGraph",
             *(_method(call, "graph") for call in calls_of(owner, inherited=True)),
         ],
@@ -235,7 +232,8 @@ def _modules_page() -> str:
         home = importlib.import_module(module)
         parts += [_member(getattr(home, name), name) for name in names]
     parts.append(
-        "## memory_mesh.ports\n\nWhat an object of your own must have to take the place of ours: "
+        "## memory_mesh.model.ports\n\nWhat an object of your own must have to take the place of "
+        "ours: "
         "`custom_embedder`, `custom_reranker`, `custom_llm`, `sinks` and `clock`."
     )
     parts += [_member(protocol, protocol.__name__) for protocol in PROTOCOLS]
@@ -275,19 +273,19 @@ def _member(found: object, name: str) -> str:
     return f"### {name}\n\n{_called(call_of(found), '')}"
 
 
-def _constructor(owner: type) -> str:
+def _constructor(owner: type, name: str = "") -> str:
     call = call_of(owner.__init__)  # type: ignore[misc]  # of this very class
     stated = [one for one in call.arguments if not _is_setting(one)]
     settings = len(stated) < len(call.arguments)
     words = [_short(one) for one in stated] + (["**settings"] if settings else [])
     star = ["*"] if stated and all(one.keyword_only for one in stated) else []
-    text = f"```text\n{owner.__name__}({', '.join(star + words)})\n```\n\n{call.about}"
+    text = f"```text\n{name or owner.__name__}({', '.join(star + words)})\n```\n\n{call.about}"
     more = "\n\nEvery [setting](../settings.md) is an argument too." if settings else ""
     return f"{text}\n\n{_table(stated)}{more}"
 
 
 def _is_setting(one: Argument) -> bool:
-    from memory_mesh.settings import SETTINGS
+    from memory_mesh.config.tables import SETTINGS
 
     return one.name in SETTINGS and one.default == "None"
 
@@ -433,7 +431,7 @@ def _page(title: str, parts: Iterable[str]) -> str:
 
 
 def _owners() -> list[type]:
-    return [sync.MemoryMesh, *(owner for _, parts in VERBS.values() for owner in parts.values())]
+    return [mesh.MemoryMesh, *(owner for _, parts in VERBS.values() for owner in parts.values())]
 
 
 def _all_calls() -> Iterator[Call]:

@@ -9,6 +9,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
 
+from memory_mesh.mesh import options as shared_options
+from memory_mesh.mesh.operation import Operation
+
 _SECTION = re.compile(r"\n\s*Options:\n(?P<lines>.*)\Z", re.DOTALL)
 _LINE = re.compile(r"^\s+(\w+): (.+?)\.?$", re.MULTILINE)
 
@@ -53,7 +56,7 @@ def call_of(function: Callable[..., object] | property) -> Call:
     node = _parsed(inspect.unwrap(found))  # type: ignore[arg-type]  # a property has a getter
     text, options = _documented(ast.get_docstring(node) or "")
     returns = ast.unparse(node.returns) if node.returns else "None"
-    arguments = tuple(_arguments(node.args, options))
+    arguments = tuple(_arguments(node.args, options, inspect.unwrap(found)))  # type: ignore[arg-type]  # as above
     return Call(node.name, arguments, _plain(returns), text, is_property)
 
 
@@ -67,7 +70,8 @@ def calls_of(owner: type, *, inherited: bool = False) -> list[Call]:
     return [
         _renamed(call_of(value), name)
         for name, value in found.items()
-        if not name.startswith("_") and (inspect.isfunction(value) or isinstance(value, property))
+        if not name.startswith("_")
+        and (inspect.isfunction(value) or isinstance(value, Operation | property))
     ]
 
 
@@ -135,7 +139,10 @@ def _documented(docstring: str) -> tuple[str, dict[str, str]]:
     return docstring[: section.start()].strip(), dict(_LINE.findall("\n" + section["lines"]))
 
 
-def _arguments(given: ast.arguments, options: dict[str, str]) -> Iterator[Argument]:
+def _arguments(
+    given: ast.arguments, options: dict[str, str], function: Callable[..., object]
+) -> Iterator[Argument]:
+    """The arguments, those of a TypedDict too, each with what is said of it or of its type."""
     named = [*given.posonlyargs, *given.args]
     defaults = [None] * (len(named) - len(given.defaults)) + list(given.defaults)
     pairs = [(one, default, False) for one, default in zip(named, defaults, strict=True)]
@@ -145,9 +152,44 @@ def _arguments(given: ast.arguments, options: dict[str, str]) -> Iterator[Argume
     ]
     for one, default, keyword_only in pairs:
         if one.arg not in {"self", "cls"}:
-            kind = _plain(ast.unparse(one.annotation)) if one.annotation else ""
+            kind, about = _annotation(one.annotation)
             value = ast.unparse(default) if default else None
-            yield Argument(one.arg, kind, value, keyword_only, options.get(one.arg, ""))
+            yield Argument(one.arg, kind, value, keyword_only, options.get(one.arg, about))
+    if given.kwarg is not None and isinstance(given.kwarg.annotation, ast.Subscript):
+        name = ast.unparse(given.kwarg.annotation.slice)
+        for home in reversed(function.__globals__[name].__mro__):
+            if home.__module__.startswith("memory_mesh") and home.__name__ != "TypedDict":
+                yield from _typed_options(home)
+
+
+def _typed_options(owner: type) -> Iterator[Argument]:
+    (node,) = ast.parse(textwrap.dedent(inspect.getsource(owner))).body
+    assert isinstance(node, ast.ClassDef)  # noqa: S101  # it is the source of a class
+    for each in node.body:
+        if isinstance(each, ast.AnnAssign):
+            kind, about = _annotation(each.annotation)
+            yield Argument(ast.unparse(each.target), kind, "None", keyword_only=True, about=about)
+
+
+def _annotation(node: ast.expr | None) -> tuple[str, str]:
+    """The type as it is written, and the line that describes it; an alias of options.py is read."""
+    if isinstance(node, ast.Name) and node.id in _aliases():
+        node = _aliases()[node.id]
+    if isinstance(node, ast.Subscript) and ast.unparse(node.value) == "Annotated":
+        assert isinstance(node.slice, ast.Tuple)  # noqa: S101  # a type and a text
+        kind, about = node.slice.elts
+        return _plain(ast.unparse(kind)), ast.literal_eval(about)
+    return (_plain(ast.unparse(node)) if node else ""), ""
+
+
+@cache
+def _aliases() -> dict[str, ast.expr]:
+    """The types of mesh/options.py by name."""
+    found = {}
+    for node in ast.parse(inspect.getsource(shared_options)).body:
+        if isinstance(node, ast.AnnAssign) and node.value is not None:
+            found[ast.unparse(node.target)] = node.value
+    return found
 
 
 def _plain(kind: str) -> str:

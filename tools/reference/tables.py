@@ -4,10 +4,10 @@ import inspect
 import re
 from collections.abc import Iterator
 
-from memory_mesh import errors, settings
 from memory_mesh.cli import main
-from memory_mesh.config import Config
-from memory_mesh.process.agent_shell import _VALUES, _VARIABLES
+from memory_mesh.config import Config, tables
+from memory_mesh.model import errors
+from memory_mesh.platform.agent_shell import _VALUES, _VARIABLES
 from tools.reference import notes
 
 GROUPS = {  # heading, and how the names of its settings start
@@ -75,7 +75,7 @@ def settings_page() -> str:
 
 def grouped() -> dict[str, list[str]]:
     """The settings under their headings; each has one."""
-    left = [*settings.SETTINGS, *settings.NO_OPTION]
+    left = [*tables.SETTINGS, *tables.NO_OPTION]
     found: dict[str, list[str]] = {}
     for heading, starts in GROUPS.items():
         found[heading] = [name for name in left if name.startswith(starts)]
@@ -139,11 +139,11 @@ def _quoted(text: str) -> str:
 
 
 def _setting(name: str) -> str:
-    variable = settings.ENVIRONMENT.get(name)
-    key = f"<br>in the file `{settings.WRITTEN[name]}`" if name in settings.WRITTEN else ""
-    only = "<br>not an argument" if name in settings.NO_OPTION else ""
+    variable = tables.ENVIRONMENT.get(name)
+    key = f"<br>in the file `{tables.WRITTEN[name]}`" if name in tables.WRITTEN else ""
+    only = "<br>not an argument" if name in tables.NO_OPTION else ""
     shown = f"`{variable}`" if variable else ""
-    return f"| `{name}`{key}{only} | {shown} | {_default(name)} | {settings.about(name)} |"
+    return f"| `{name}`{key}{only} | {shown} | {_default(name)} | {tables.about(name)} |"
 
 
 def _default(name: str) -> str:
@@ -157,7 +157,7 @@ def _default(name: str) -> str:
 
 
 def _variables() -> str:
-    rows = [f"| `{name}` | {about} |" for name, about in settings.VARIABLES.items()]
+    rows = [f"| `{name}` | {about} |" for name, about in tables.VARIABLES.items()]
     return "| variable | what it does |\n|---|---|\n" + "\n".join(rows)
 
 

@@ -11,8 +11,8 @@ This module is light: a hook loads it at every prompt.
 import os
 import time
 
-from memory_mesh.agents import light_json
-from memory_mesh.typed import TYPE_CHECKING, Any
+from memory_mesh.agents import request
+from memory_mesh.base.typed import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,7 +29,7 @@ def note(store: str, what: str, **facts: object) -> None:
     known = {name: _short(value) for name, value in facts.items()}
     said = {"at": stamp(time.time()), "what": what, **known}
     try:
-        line = light_json.dumps(said).encode("ascii") + b"\n"
+        line = request.dumps(said).encode("ascii") + b"\n"
         append(f"{store}/{FOLDER}/{NAME}", line, most=MOST_BYTES)
     except (OSError, ValueError, TypeError):
         return
@@ -86,7 +86,7 @@ def lines(path: str, *, most: int) -> "Iterator[dict[str, Any]]":
     for line in data.split(b"\n"):
         if line.startswith(b"{"):
             try:
-                found = light_json.loads(line.decode())
+                found = request.loads(line.decode())
             except ValueError:
                 continue
             if isinstance(found, dict):

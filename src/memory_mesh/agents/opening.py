@@ -10,19 +10,20 @@ the model is loaded in the background.
 
 import threading
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from importlib import import_module
 from pathlib import Path
 
 from memory_mesh import config as configuration
 from memory_mesh.agents.request import LIBPQ
+from memory_mesh.base.fastdataclass import fields, replace
+from memory_mesh.base.typed import TYPE_CHECKING, Any
 from memory_mesh.config import Config
-from memory_mesh.errors import Closed, MeshError
-from memory_mesh.fastdataclass import fields, replace
+from memory_mesh.mesh.store import Store
+from memory_mesh.mesh.view import View
 from memory_mesh.model import Channel
-from memory_mesh.store import Store
-from memory_mesh.typed import TYPE_CHECKING, Any
-from memory_mesh.view import View
+from memory_mesh.model.errors import Closed, InvalidInput, MeshError
 
 if TYPE_CHECKING:
     from memory_mesh.sync import MemoryMesh
@@ -254,3 +255,37 @@ def _key(config: Config, whose: Mapping[str, str]) -> tuple[str, ...]:
     """What makes two stores different: every setting but those of a view, and whose they are."""
     names = [item.name for item in fields(config) if item.name not in _OF_A_VIEW]
     return (*(repr(getattr(config, name)) for name in names), repr(sorted(whose.items())))
+
+
+# Answers a request: the one place that the daemon and the fronts without a daemon share.
+
+
+Answers = Callable[[Stores, Mapping[str, Any]], dict[str, Any]]
+_HOMES = {
+    "hook": ("memory_mesh.agents.hook.events", "on_event"),
+    "tool": ("memory_mesh.agents.mcp.calls", "call_tool"),
+    "resource": ("memory_mesh.agents.mcp.resources", "on_resource"),
+    "prompt": ("memory_mesh.agents.mcp.resources", "on_prompt"),
+}
+
+
+def answer(stores: Stores, request: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the answer to a request, of whatever kind."""
+    with stores.borrowing():
+        return _answers(request.get("do"))(stores, request)
+
+
+def _answers(do: object) -> Answers:
+    if do == "warm":
+        return _warm
+    if do not in _HOMES:
+        raise InvalidInput(f"do must be one of {', '.join((*_HOMES, 'warm'))}, not {do!r}")
+    module, name = _HOMES[str(do)]
+    answers: Answers = getattr(import_module(module), name)
+    return answers
+
+
+def _warm(stores: Stores, request: Mapping[str, Any]) -> dict[str, Any]:
+    """Opens the store and loads the model, so that the next request need not wait for either."""
+    stores.warm(request)
+    return {}

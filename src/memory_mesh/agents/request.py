@@ -14,12 +14,14 @@ process that started it. This module is light: a hook loads it at every prompt.
 import os
 
 from memory_mesh._version import __version__
-from memory_mesh.agents import light_json
 from memory_mesh.agents.daemon import place
-from memory_mesh.typed import TYPE_CHECKING, Any
+from memory_mesh.base.typed import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
+
+_scan: "Callable[[str, int], tuple[object, int]] | None"
+_encode: "Callable[[object, int], tuple[str, ...]] | None"
 
 PROTOCOL = 1
 MAX_BYTES = 8_000_000  # of a request or a reply
@@ -109,13 +111,13 @@ def kept(environment: "Mapping[str, str]", cwd: str) -> dict[str, str]:
 
 def to_line(message: "Mapping[str, object]") -> bytes:
     """A request or reply as one line."""
-    return light_json.dumps(message).encode("ascii") + b"\n"
+    return dumps(message).encode("ascii") + b"\n"
 
 
 def from_line(line: bytes) -> dict[str, Any]:
     """The request or reply in a line; BadLine if it is none."""
     try:
-        found = light_json.loads(line.decode())
+        found = loads(line.decode())
     except ValueError as error:
         raise BadLine(str(error)) from None
     if not isinstance(found, dict):
@@ -165,3 +167,62 @@ def _here() -> str:
         return os.getcwd()  # noqa: PTH109
     except OSError:  # the folder was removed
         return ""
+
+
+# JSON for processes that live for a few milliseconds: the standard library's C parts alone.
+#
+# The package `json` loads `re`, which costs a third of a bare interpreter's start. Its C module
+# needs neither. Where that module is missing or differs, the package does the work.
+
+
+def dumps(value: object) -> str:
+    """The value as ASCII JSON on one line; ValueError or TypeError if it is none."""
+    if _encode is not None:
+        return "".join(_encode(value, 0))
+    import json
+
+    return json.dumps(value, allow_nan=False, separators=(",", ":"))
+
+
+def loads(text: str) -> object:
+    """The value of a JSON text; ValueError if it is none, or nested too deep."""
+    if _scan is None:
+        import json
+
+        return json.loads(text)
+    text = text.strip(" \t\r\n")
+    try:
+        value, end = _scan(text, 0)
+    except StopIteration:
+        raise ValueError("it holds no JSON value") from None
+    except SystemError:  # the C reader finds no class for its error while `json` is not loaded
+        raise ValueError("it is no valid JSON") from None
+    except RecursionError:
+        raise ValueError("it is nested too deep") from None
+    if end != len(text):
+        raise ValueError("it goes on after its JSON value")
+    return value
+
+
+class _Rules:
+    """What the C reader asks for: the same as `json.loads` without options."""
+
+    strict = True
+    object_hook = object_pairs_hook = None
+    parse_float, parse_int, parse_constant = float, int, float
+    memo: "dict[str, str]" = {}  # noqa: RUF012  # the reader keeps a memo of its own
+
+
+def _refused(value: object) -> object:
+    raise TypeError(f"a {type(value).__name__} is no JSON value")
+
+
+try:
+    import _json
+
+    _scan = _json.make_scanner(_Rules)  # type: ignore[arg-type]  # any object with these names
+    _encode = _json.make_encoder(
+        None, _refused, _json.encode_basestring_ascii, None, ":", ",", *(False, False, False)
+    )
+except (ImportError, AttributeError, TypeError):  # another Python than CPython, or a later one
+    _scan = _encode = None

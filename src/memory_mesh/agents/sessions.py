@@ -20,7 +20,7 @@ import os
 import time
 
 from memory_mesh.agents import journal
-from memory_mesh.typed import TYPE_CHECKING, Any, Self
+from memory_mesh.base.typed import TYPE_CHECKING, Any, Self
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -93,7 +93,7 @@ class Session:
         """Records the user's own words of a prompt, each under the store's key."""
         if self._size() > MOST_BYTES:
             return
-        from memory_mesh.policy.learning.own_pieces import pieces
+        from memory_mesh.learn.rules.own_words import pieces
 
         words: list[str] = []
         whole: list[tuple[int, int]] = []
@@ -180,10 +180,10 @@ class Session:
         told = {name: value for name, value in facts.items() if value}
         if not told or self._size() > 2 * MOST_BYTES:
             return
-        from memory_mesh.agents import light_json
+        from memory_mesh.agents import request
 
         try:
-            line = light_json.dumps(told).encode("ascii") + b"\n"
+            line = request.dumps(told).encode("ascii") + b"\n"
             # A line that a full disk cut short ends at the next one's first byte.
             journal.append(self.path, b"\n" + line)
         except (OSError, ValueError, TypeError):
@@ -202,12 +202,12 @@ class Session:
         """Each word under a key of this session's own, made of the store's."""
         from pathlib import Path
 
-        from memory_mesh.process.keys import key_for
-        from memory_mesh.process.store_urls import SERVERS
+        from memory_mesh.care.key_file import key_for
+        from memory_mesh.platform.store_urls import SERVERS
 
         folder = Path(self._store)
         if folder.parent.name == SERVERS:  # a database gets its key from who sets it up
-            from memory_mesh.process.stated_keys import need_key
+            from memory_mesh.care.key_file import need_key
 
             need_key(folder, os.environ if self._environment is None else self._environment)
         store_key = key_for(folder, self._environment)

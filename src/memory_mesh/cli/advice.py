@@ -83,7 +83,7 @@ def _store(options: argparse.Namespace) -> str:
     folder = "" if options.db_dir is None else option("db-dir", options.db_dir)
     if options.store is None:
         return folder
-    from memory_mesh.process import store_urls
+    from memory_mesh.platform import store_urls
 
     place = options.store
     shown = store_urls.shown(place) if store_urls.is_server(place) else place

@@ -12,8 +12,8 @@ import sys
 from collections.abc import Sequence
 from contextlib import suppress
 
-from memory_mesh.errors import MeshError, NotAllowed
-from memory_mesh.typed import TYPE_CHECKING, NoReturn
+from memory_mesh.base.typed import TYPE_CHECKING, NoReturn
+from memory_mesh.model.errors import MeshError, NotAllowed
 
 if TYPE_CHECKING:
     import argparse
@@ -92,8 +92,8 @@ def _agent_hint() -> str:
 
 def _show_log(verbose: int) -> None:
     """Prints log records as -v, or MEMORY_MESH_LOG, asks for."""
-    from memory_mesh import log
     from memory_mesh.cli.parsing import UsageError
+    from memory_mesh.platform import log
 
     asked = os.environ.get("MEMORY_MESH_LOG", "").lower()
     if asked not in {"", "info", "debug"}:
@@ -134,7 +134,7 @@ def _plainly(error: UnicodeError) -> tuple[str, int]:
 
 def _fail(message: str, code: int, kind: str) -> int:
     from memory_mesh.cli import output
-    from memory_mesh.policy.privacy import masked
+    from memory_mesh.privacy import masked
 
     output.end_progress()
     output.say_error(masked(message), kind)
@@ -153,7 +153,7 @@ def _crash(error: Exception) -> int:
         import traceback
 
         from memory_mesh.formats.terminal import safe_text
-        from memory_mesh.policy.privacy import masked
+        from memory_mesh.privacy import masked
 
         print(safe_text(masked("".join(traceback.format_exception(error)))), file=sys.stderr)
     return _fail(

@@ -6,8 +6,8 @@ import shlex
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 
-from memory_mesh.errors import MeshError, NotFound
 from memory_mesh.model import Scope, Status
+from memory_mesh.model.errors import MeshError, NotFound
 from memory_mesh.sync import MemoryMesh
 
 _LIKE_AN_ID = re.compile(r"\S+[_-]\S*\d\S*")

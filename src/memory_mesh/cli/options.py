@@ -4,16 +4,17 @@ import argparse
 import os
 import stat
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 
+from memory_mesh.base.typed import Any, TypedDict
 from memory_mesh.cli.parsing import UsageError
-from memory_mesh.errors import InvalidInput, NotAllowed, NotFound
+from memory_mesh.mesh.operation import Option, options_of
 from memory_mesh.model import Channel, Json, Memory, Scope, Status
-from memory_mesh.policy.users import user_namespace
-from memory_mesh.process.agent_shell import agent_variables
+from memory_mesh.model.errors import InvalidInput, NotAllowed, NotFound
+from memory_mesh.platform.agent_shell import agent_variables
+from memory_mesh.rules.users import user_namespace
 from memory_mesh.sync import MemoryMesh
-from memory_mesh.typed import Any, TypedDict
 
 _TIMES = ("occurred_at", "valid_from", "valid_until")
 
@@ -276,6 +277,44 @@ def here() -> str | None:
         return os.getcwd()  # noqa: PTH109  # a plain string is all that is wanted
     except FileNotFoundError:  # the current folder was removed
         return None
+
+
+def add_operation(
+    parser: argparse.ArgumentParser,
+    method: Callable[..., object],
+    hidden: Collection[str],
+    said: Mapping[str, dict[str, Any]],
+) -> None:
+    """Adds the options of an operation: all but the hidden ones, under their own names.
+
+    `said` holds what this command says otherwise of an option, as argparse takes it.
+    """
+    for option in options_of(method).values():
+        if not (option.positional or option.name in hidden):
+            given = _as_argument(option) | said.get(option.name, {})
+            parser.add_argument(f"--{option.name.replace('_', '-')}", **given)
+
+
+def operation_of(
+    options: argparse.Namespace, method: Callable[..., object], hidden: Collection[str]
+) -> dict[str, Any]:
+    """Returns what was given of the options that `add_operation` added."""
+    names = [each.name for each in options_of(method).values() if not each.positional]
+    return {name: getattr(options, name) for name in names if name not in hidden}
+
+
+def _as_argument(option: Option) -> dict[str, Any]:
+    """An option in argparse's words: a number, a switch, words that may be repeated, or a text."""
+    kinds = [kind for kind in option.classes if kind is not type(None)]
+    default = option.default if option.default != () else []
+    given: dict[str, Any] = {"help": option.about, "default": default}
+    if isinstance(option.default, bool):
+        return given | {"action": argparse.BooleanOptionalAction}
+    if kinds in ([int], [float]):
+        return given | {"type": kinds[0], "metavar": "N"}
+    if default == []:
+        return given | {"action": "append", "metavar": "WORD"}
+    return given | {"metavar": "TEXT"}
 
 
 class View(TypedDict):

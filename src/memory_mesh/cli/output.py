@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 
 from memory_mesh.formats.terminal import safe_text
-from memory_mesh.model import Json, Memory, Proposal, Skill, record
+from memory_mesh.model import Json, Memory, Proposal, Skill, record, times as model_times
 
 _BOLD, _DIM, _PLAIN = "\x1b[1m", "\x1b[2m", "\x1b[0m"
 _COLOURS = {"red": "\x1b[31m", "green": "\x1b[32m", "yellow": "\x1b[33m"}
@@ -99,7 +99,7 @@ def unbroken(text: str) -> str:
 
 def named(text: object) -> str:
     """Returns what the user typed, such as a path, on one line and without a secret in it."""
-    from memory_mesh.policy.privacy import masked
+    from memory_mesh.privacy import masked
 
     return masked(unbroken(str(text)))
 
@@ -211,7 +211,7 @@ def described(memory: Memory) -> dict[str, Json]:
         "channel": memory.source.channel.value,
         "trust": memory.source.kind.value,
         "uses": memory.uses,
-        **{name: record.iso(time) for name, time in times.items() if time is not None},
+        **{name: model_times.iso(time) for name, time in times.items() if time is not None},
         "metadata": memory.metadata or None,
         "content": memory.text,
     }
@@ -232,7 +232,7 @@ def described_skill(skill: Skill) -> dict[str, Json]:
 
 def described_proposal(asked: Proposal) -> dict[str, Json]:
     """Returns the fields of a proposal as JSON values."""
-    decided = None if asked.decided_at is None else record.iso(asked.decided_at)
+    decided = None if asked.decided_at is None else model_times.iso(asked.decided_at)
     return {
         "id": asked.id,
         "verb": asked.verb.value,

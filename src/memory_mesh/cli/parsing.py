@@ -5,11 +5,12 @@ most commands. The common options are accepted before and after the command.
 """
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib import import_module
 
 from memory_mesh._version import __version__
-from memory_mesh.typed import NoReturn, Protocol
+from memory_mesh.base.fastdataclass import dataclass
+from memory_mesh.base.typed import NoReturn
 
 PROGRAM = "memory-mesh"
 GROUPS = {
@@ -116,6 +117,55 @@ ALIASES = {
     "forget": "delete",
     "why": "explain",
 }
+_FAMILIES = {  # the module of each command that is not in one of its own name
+    "get": "memories",
+    "list": "memories",
+    "update": "memories",
+    "pin": "memories",
+    "delete": "memories",
+    "history": "memories",
+    "rate": "memories",
+    "conflicts": "review",
+    "reinforce": "review",
+    "dispute": "review",
+    "reflect": "learning",
+    "distill": "learning",
+    "lessons": "learning",
+    "synthesize": "learning",
+    "ingest-skill": "skills",
+    "search-skills": "skills",
+    "list-skills": "skills",
+    "skill-feedback": "skills",
+    "skill-prune": "skills",
+    "link": "graph",
+    "links": "graph",
+    "clusters": "graph",
+    "episode": "graph",
+    "import-tables": "tables",
+    "export-tables": "tables",
+    "migrate-tables": "tables",
+    "import-lane": "tables",
+    "backup": "backups",
+    "restore": "backups",
+    "export": "backups",
+    "import": "backups",
+    "move": "backups",
+    "verify": "damage",
+    "repair": "damage",
+    "salvage": "damage",
+    "evolve": "store",
+    "upkeep": "jobs",
+    "worker": "jobs",
+    "setup-server": "jobs",
+    "mcp": "daemon",
+    "reembed": "models",
+    "completion": "config",
+    "doctor": "init",
+    "explain": "context",
+    "trigger": "context",
+    "keys": "namespaces",
+    "stats": "namespaces",
+}
 _VALUED = {"--store", "--db-dir", "--namespace", "--user", "--project", "--session", "--agent"}
 _FLAGS = {"--json", "--version", "--help", "-h", "--verbose", "-v", "-vv"}
 
@@ -124,16 +174,13 @@ class UsageError(Exception):
     """The command line is not valid."""
 
 
-class Command(Protocol):
-    """The interface of a command's module."""
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A command: an example, what adds its options to a parser, and what runs it."""
 
-    EXAMPLE: str
-
-    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        """Add the command's own options to the parser."""
-
-    def run(self, options: argparse.Namespace) -> int:
-        """Run the command and return the exit code."""
+    example: str
+    add_arguments: Callable[[argparse.ArgumentParser], None]
+    run: Callable[[argparse.Namespace], int]
 
 
 def read(argv: Sequence[str]) -> tuple[Command, argparse.Namespace]:
@@ -177,17 +224,18 @@ def _checked(parser: argparse.ArgumentParser, options: argparse.Namespace) -> ar
 
 
 def load(name: str) -> Command:
-    """Imports and returns the module of a command."""
-    file = "import_" if name == "import" else name.replace("-", "_")  # a word of the language
-    module: Command = import_module(f"memory_mesh.cli.commands.{file}")
-    return module
+    """Imports and returns a command; those of one family share a module."""
+    word = name.replace("-", "_")
+    module = import_module(f"memory_mesh.cli.commands.{_FAMILIES.get(name, word)}")
+    command: Command = getattr(module, word.upper())
+    return command
 
 
 def describe(parser: argparse.ArgumentParser, command: Command) -> None:
     """Adds the command's options, the common options and the example to a parser."""
     command.add_arguments(parser)
     add_common(parser)
-    parser.epilog = f"example:\n  {command.EXAMPLE}"
+    parser.epilog = f"example:\n  {command.example}"
 
 
 def add_common(parser: argparse.ArgumentParser) -> None:

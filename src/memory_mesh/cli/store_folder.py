@@ -1,14 +1,20 @@
 """Which folder and namespace a command about whole stores means; no store is opened for it."""
 
 import argparse
+import os
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from memory_mesh.care.key_file import FILE, stated_keys
 from memory_mesh.cli import options as cli_options
 from memory_mesh.cli.parsing import UsageError
 from memory_mesh.config import Config
-from memory_mesh.errors import InvalidInput
-from memory_mesh.policy.users import user_namespace
+from memory_mesh.model.errors import InvalidInput
+from memory_mesh.platform import store_urls
+from memory_mesh.rules.users import PREFIX, user_namespace
 from memory_mesh.sync import MemoryMesh
+
+_PAGE = 50_000  # names in memory at once
 
 
 def folder_of(options: argparse.Namespace, instead: str) -> Path:
@@ -32,7 +38,7 @@ def shown(config: Config) -> str:
     """Where a store is: its folder, or the address of its database without a password."""
     if config.store is None:
         return str(config.db_dir)
-    from memory_mesh.process import store_urls
+    from memory_mesh.platform import store_urls
 
     return store_urls.shown(config.store)
 
@@ -58,3 +64,105 @@ def refuse_one(options: argparse.Namespace, instead: str) -> None:
 
 def _mesh(options: argparse.Namespace) -> MemoryMesh:
     return cli_options.mesh_of(options)  # it opens nothing until it is used
+
+
+# Every namespace of a store, for commands that work on one after the other.
+
+
+def add_after(parser: argparse.ArgumentParser) -> None:
+    """Adds the option that goes on after a namespace."""
+    parser.add_argument(
+        "--after",
+        metavar="NAME",
+        help="with --all: only namespaces after this one, in the order of `namespaces`",
+    )
+
+
+def check_after(options: argparse.Namespace) -> None:
+    """Refuses the option where it would change nothing."""
+    if options.after is not None and not options.all:
+        raise UsageError("--after is for --all: give both, or neither")
+
+
+def views(mesh: MemoryMesh, after: str | None = None) -> Iterator[tuple[str, MemoryMesh]]:
+    """The name and a view of each namespace in their order, of those after one if it is given.
+
+    Names are read page by page: what is made or deleted meanwhile is seen from the next page on.
+    """
+    while page := mesh.namespaces(after=after, limit=_PAGE):
+        for name in page:
+            yield name, _view(mesh, name)
+        after = page[-1]
+
+
+def _view(mesh: MemoryMesh, name: str) -> MemoryMesh:
+    if name.startswith(PREFIX):
+        return mesh.for_user(name.removeprefix(PREFIX))
+    return mesh.view(namespace=name)
+
+
+# Where the command line says that the store is, as variables for other processes.
+
+
+def variables(options: argparse.Namespace, *, to_write: bool = True) -> dict[str, str]:
+    """The variables; one that is empty counts as not set.
+
+    A password is left out; where they are written down, an address with one is refused.
+    """
+    found = {}
+    folder = options.db_dir
+    if options.store is not None:
+        folder = store_urls.folder_in(options.store) or folder
+        if store_urls.is_server(options.store):
+            found["MEMORY_MESH_STORE"] = _without_password(options.store, to_write=to_write)
+    if folder is not None:
+        found["MEMORY_MESH_DIR"] = str(Path(folder).expanduser().absolute())
+        if os.environ.get("MEMORY_MESH_STORE"):
+            found.setdefault("MEMORY_MESH_STORE", "")
+    return found
+
+
+def for_agents(options: argparse.Namespace) -> dict[str, str]:
+    """The variables to write for agents, which often start without those of this shell.
+
+    That of a database is written whoever states it, and with it the path of a key file.
+    """
+    found = variables(options)
+    store = os.environ.get("MEMORY_MESH_STORE", "")
+    if options.store is None and options.db_dir is None and store_urls.is_server(store):
+        found["MEMORY_MESH_STORE"] = _without_password(store, to_write=True)
+    stated = stated_keys(os.environ)
+    if found.get("MEMORY_MESH_STORE") and stated is not None and stated.variable == FILE:
+        found[FILE] = str(stated.path.absolute())
+    return found
+
+
+def key_line(written: Mapping[str, str]) -> str | None:
+    """What to say of a key that agents need and that is never written; None if there is none."""
+    stated = stated_keys(os.environ)
+    if not written.get("MEMORY_MESH_STORE") or stated is None or stated.variable == FILE:
+        return None
+    return (
+        f"The agent needs {stated.variable} as well, which is not written: set it where the agent "
+        f"gets its variables from, or state the key by {FILE}"
+    )
+
+
+def refuse_user(options: argparse.Namespace) -> None:
+    """Raises UsageError for --user: an agent works in one namespace, which is not a user's."""
+    if options.user is not None:
+        raise UsageError(
+            "--user is for programs that serve many users; give an agent a namespace of its own: "
+            f"--namespace {options.user}"
+        )
+
+
+def _without_password(store: str, *, to_write: bool) -> str:
+    if not to_write:
+        return store_urls.shown(store)
+    if store_urls.shown(store) != store:
+        raise InvalidInput(
+            "the address holds a password, which would be written where others read it; leave it "
+            "out and keep it in ~/.pgpass"
+        )
+    return store

@@ -7,20 +7,20 @@ a document of a memory file. The store's own selection is `MemoryMesh.find_relev
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
+from memory_mesh.base.typed import TypeVar
 from memory_mesh.compat.times import moment
-from memory_mesh.errors import InvalidInput, shown
-from memory_mesh.formats.background import Background, background
+from memory_mesh.context.prompt import Background, background
+from memory_mesh.model.errors import InvalidInput, shown
 from memory_mesh.model.trigger import (
     InjectionRules,
     MatchContext,
     MemoryMetadata,
     PointRules,
 )
-from memory_mesh.policy.ranking import points
-from memory_mesh.policy.triggers import matching, selecting
-from memory_mesh.policy.writing.drafts import importance as weight
-from memory_mesh.process.clock import SystemClock
-from memory_mesh.typed import TypeVar
+from memory_mesh.platform.clock import SystemClock
+from memory_mesh.search.ranking import points
+from memory_mesh.search.triggers import patterns, selection
+from memory_mesh.write.rules.drafts import importance as weight
 
 __all__ = [
     "MatchContext",
@@ -44,12 +44,12 @@ _NAMES = {
 
 def match_pattern(pattern: str, text: str) -> bool:
     """Returns whether a pattern meets a text."""
-    return matching.match(pattern, text) is not None
+    return patterns.match(pattern, text) is not None
 
 
 def match_when_to_use(when_to_use: str | Sequence[str], context: MatchContext) -> bool:
     """Returns whether any of the patterns meets the task, the agent's name or the plan."""
-    return matching.match_any(_texts(when_to_use), matching.situation(context)) is not None
+    return patterns.match_any(_texts(when_to_use), patterns.situation(context)) is not None
 
 
 def score_relevance(memory: object, context: MatchContext, *, now: datetime | None = None) -> int:
@@ -74,9 +74,9 @@ def find_relevant_memories(
         min_importance: leave out less important ones: low, medium, high or critical.
         now: the time that a memory's age is counted to; by default the present.
     """
-    rules = _rules(context, max_memories, selecting.level(min_importance or "low"))
+    rules = _rules(context, max_memories, selection.level(min_importance or "low"))
     read = {number: _metadata(memory, number) for number, memory in enumerate(memories)}
-    found = selecting.select(read.values(), context, now or SystemClock().now(), rules)
+    found = selection.select(read.values(), context, now or SystemClock().now(), rules)
     return [memories[each.memory.version] for each in found]
 
 
@@ -106,7 +106,7 @@ def _shown(memory: object) -> Background:
 
 def _metadata(memory: object, number: int = 0) -> MemoryMetadata:
     if isinstance(memory, MemoryMetadata):
-        from memory_mesh.fastdataclass import replace
+        from memory_mesh.base.fastdataclass import replace
 
         return replace(memory, version=number)
     stated = _field(memory, "importance")

@@ -3,12 +3,12 @@
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 
-from memory_mesh.errors import InvalidInput
-from memory_mesh.fastdataclass import dataclass
+from memory_mesh.base.fastdataclass import dataclass
 from memory_mesh.model import Draft
-from memory_mesh.policy.privacy import masked
-from memory_mesh.policy.writing.receipt_counts import ReceiptCounts
+from memory_mesh.model.errors import InvalidInput
+from memory_mesh.privacy import masked
 from memory_mesh.sync import MemoryMesh
+from memory_mesh.write.rules.receipts import ReceiptCounts
 
 Progress = Callable[[int], None]
 MOST_REFUSALS = 1_000  # named in the report; all are counted

@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime, timedelta
 
-from memory_mesh.errors import InvalidInput, shown
+from memory_mesh.model.errors import InvalidInput, shown
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MILLISECOND = timedelta(milliseconds=1)

@@ -1,7 +1,6 @@
 """How well does a memory remember? Suites of records and questions, and figures anyone can redo."""
 
-from memory_mesh.evaluation.failures import Failure
-from memory_mesh.evaluation.report import Report
+from memory_mesh.evaluation.report import Failure, Report
 from memory_mesh.evaluation.running import SEED, run, work_folder
 from memory_mesh.evaluation.suite import Suite, load
 

@@ -20,16 +20,16 @@ from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
-from memory_mesh.errors import InvalidInput
+from memory_mesh.base.fastdataclass import dataclass
+from memory_mesh.base.typed import TypeAlias
 from memory_mesh.evaluation import results, storing
 from memory_mesh.evaluation.asking import Names, Row, ask
 from memory_mesh.evaluation.records import DataSet, Fields, Question, Record
 from memory_mesh.evaluation.storing import Held
 from memory_mesh.evaluation.suite import DEPTH, SESSION, Suite
-from memory_mesh.fastdataclass import dataclass
-from memory_mesh.ports import Clock, Embedder
+from memory_mesh.model.errors import InvalidInput
+from memory_mesh.model.ports import Clock, Embedder
 from memory_mesh.sync import MemoryMesh
-from memory_mesh.typed import TypeAlias
 
 _PASSING = "as-of-"  # how stores are called that last as long as their questions
 _MAX_NAMESPACE_CHARS = 60  # characters of a namespace that is called as its tenant

@@ -3,15 +3,16 @@
 import time
 from collections.abc import Mapping, Sequence
 
+from memory_mesh.base.fastdataclass import dataclass
+from memory_mesh.base.typed import Any
 from memory_mesh.evaluation.records import Question, Record
 from memory_mesh.evaluation.storing import Held, projects
 from memory_mesh.evaluation.suite import SESSION
-from memory_mesh.fastdataclass import dataclass
 from memory_mesh.model import Hit, Hits, Scope
-from memory_mesh.policy.filters import canonical, parse
-from memory_mesh.policy.scrub import tokens
+from memory_mesh.rules.filter_fields import canonical
+from memory_mesh.rules.filters import parse
 from memory_mesh.sync import MemoryMesh
-from memory_mesh.typed import Any
+from memory_mesh.text.scrub import tokens
 
 _SHOWN = 10  # answers that `search` gives unasked, and that go into a prompt
 _SCOPE = ("project", "agent", "session")

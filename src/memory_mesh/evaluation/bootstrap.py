@@ -7,11 +7,11 @@ figures are resampled as honestly as means.
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
+from memory_mesh.base.fastdataclass import dataclass
+from memory_mesh.base.typed import TYPE_CHECKING
 from memory_mesh.evaluation import metrics as evaluation_metrics
 from memory_mesh.evaluation.asking import Row
 from memory_mesh.evaluation.suite import PRECISION
-from memory_mesh.fastdataclass import dataclass
-from memory_mesh.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import numpy as np

@@ -8,12 +8,12 @@ import textwrap
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from memory_mesh.errors import MissingExtra
+from memory_mesh.base.fastdataclass import dataclass
+from memory_mesh.base.typed import TYPE_CHECKING
 from memory_mesh.evaluation.report import Report
 from memory_mesh.evaluation.suite import NEWEST, PRECISION
-from memory_mesh.fastdataclass import dataclass
 from memory_mesh.model import Json
-from memory_mesh.typed import TYPE_CHECKING
+from memory_mesh.model.errors import MissingExtra
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

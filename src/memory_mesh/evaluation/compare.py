@@ -4,11 +4,11 @@ import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from memory_mesh.errors import InvalidInput, NotFound
-from memory_mesh.evaluation import results, workspace
+from memory_mesh.evaluation import results, running
 from memory_mesh.evaluation.report import ByPart, Report, differences
 from memory_mesh.evaluation.running import results_of
 from memory_mesh.model import Json
+from memory_mesh.model.errors import InvalidInput, NotFound
 
 _PLAIN = ("n", "goldless", "with_stale", "threshold", "tokens")  # no figure to be better in
 
@@ -18,7 +18,7 @@ def compare(before: Path, after: Path, *, work: Path | None = None) -> list[Mapp
     old, new = Report.read(before), Report.read(after)
     if old.suite != new.suite:
         raise InvalidInput(f"one report is of {old.suite}, the other of {new.suite}")
-    kept = work or workspace.cache_folder(os.environ)
+    kept = work or running.cache_folder(os.environ)
     rows = _rows(before, kept), _rows(after, kept)
     return [
         each

@@ -7,10 +7,10 @@ at k leaves out what cannot be asked: a pool of no more than k, an answer cut of
 import math
 from collections.abc import Mapping, Sequence
 
+from memory_mesh.base.typed import TypeAlias
 from memory_mesh.evaluation.asking import Row
 from memory_mesh.evaluation.suite import NEWEST, PRECISION, Suite
 from memory_mesh.model import Json
-from memory_mesh.typed import TypeAlias
 
 RECALL_WANTED = 0.95
 DEFAULT_LIMIT = 10  # of `search`: what is returned when nobody asks for more

@@ -8,16 +8,16 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from memory_mesh.errors import EmbeddingError, InvalidInput, NotFound
-from memory_mesh.evaluation import failures
+from memory_mesh.base.typed import Any
+from memory_mesh.evaluation import report
 from memory_mesh.evaluation.answering import Answers, Progress, Rows, opened_mesh
 from memory_mesh.evaluation.asking import Row, injected, search_options, timed
-from memory_mesh.evaluation.failures import Words
+from memory_mesh.evaluation.report import Words
 from memory_mesh.evaluation.suite import OwnQuestion, Suite
 from memory_mesh.model import Embedding, Hits, Memory, Status
-from memory_mesh.ports import Embedder
+from memory_mesh.model.errors import EmbeddingError, InvalidInput, NotFound
+from memory_mesh.model.ports import Embedder
 from memory_mesh.sync import MemoryMesh
-from memory_mesh.typed import Any
 
 _PAGE = 1_000
 _EVERYWHERE = ("project", "agent", "session")
@@ -116,14 +116,14 @@ class _Asking:
         self, row: Row, question: OwnQuestion, told: Mapping[str, Any], hits: Hits
     ) -> None:
         """Keeps the texts of a row that failed, and why it did."""
-        if not failures.failed(row, self._suite):
+        if not report.failed(row, self._suite):
             return
         self._questions[row.id] = question.text
         for name, expected in zip(row.gold, question.expect, strict=True):
             self._texts[row.tenant, name] = self._matching[expected][name].text
         for hit in hits[:1]:
             self._texts[row.tenant, hit.id] = hit.content
-        depth = failures.depth(self._suite)
+        depth = report.depth(self._suite)
         missed = [name for name in row.gold if name not in row.ranked[:depth]]
         if missed:
             self._why[row.id] = self._reason(missed[0], question.text, told, depth)

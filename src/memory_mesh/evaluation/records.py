@@ -8,8 +8,8 @@ from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
 
-from memory_mesh.errors import InvalidInput, NotFound
-from memory_mesh.fastdataclass import dataclass
+from memory_mesh.base.fastdataclass import dataclass
+from memory_mesh.model.errors import InvalidInput, NotFound
 
 CORPUS, QUERIES = "corpus.jsonl", "queries.jsonl"
 FIELDS: Mapping[str, str] = {

@@ -4,11 +4,13 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from memory_mesh.errors import MissingExtra
-from memory_mesh.evaluation import bootstrap, charts, junit
-from memory_mesh.evaluation.failures import Expected, Failure
-from memory_mesh.evaluation.report import Report
+from memory_mesh.evaluation import bootstrap, charts
+from memory_mesh.evaluation.report import Expected, Failure, Report
 from memory_mesh.model import Json
+from memory_mesh.model.errors import MissingExtra
+
+_SECONDS = len("2026-01-01T00:00:00")  # the form knows no zone
+_QUESTIONS = 50  # that a failure names
 
 _ELSEWHERE = {"threshold", "tokens", "with_stale"}
 _SHOWN_LAST = ("latency_ms", "tokens")
@@ -23,7 +25,7 @@ def write(report: Report, folder: Path, bounds: Mapping[str, float], split: str)
     base = folder / report.suite
     text = json.dumps(report.values, indent=2, ensure_ascii=False) + "\n"
     base.with_suffix(".json").write_text(text, encoding="utf-8")
-    junit.write(report, base.with_suffix(".junit.xml"), bounds, split)
+    write_junit(report, base.with_suffix(".junit.xml"), bounds, split)
     _write_failures(report.failures, base.with_suffix(".failures.jsonl"))
     try:
         charts.draw(report, [base.with_suffix(".svg"), base.with_suffix(".png")])
@@ -228,3 +230,48 @@ def _signed(name: str, value: Json) -> str:
     if name == "difference" and isinstance(value, int | float):
         return f"{value:+.3f}"
     return shown(value)
+
+
+# Writes the bounds as JUnit test cases for CI servers.
+
+
+def write_junit(report: Report, file: Path, bounds: Mapping[str, float], split: str) -> None:
+    """Returns one test case per bound of the first system; it fails if the figure is below."""
+    from xml.etree import ElementTree as ET  # only written here, never read
+
+    system = next(iter(report.systems))
+    missed = {miss.metric: str(miss) for miss in report.misses(bounds, split)}
+    suite = ET.Element(
+        "testsuite",
+        name=f"memory-mesh eval {report.suite}",
+        tests=str(len(bounds)),
+        failures=str(len(missed)),
+        errors="0",
+        skipped="0",
+        time="0",
+        timestamp=str(report.values["date"])[:_SECONDS],
+    )
+    for metric, bound in bounds.items():
+        case = ET.SubElement(
+            suite,
+            "testcase",
+            classname=f"{report.suite}.{system}.{split}",
+            name=f"{metric} >= {bound:g}",
+            time="0",
+        )
+        if metric in missed:
+            failure = ET.SubElement(case, "failure", type="below", message=missed[metric])
+            failure.text = "\n".join([missed[metric], *_junit_failure(report)])
+    whole = ET.Element("testsuites")
+    whole.append(suite)
+    ET.indent(whole)
+    ET.ElementTree(whole).write(file, encoding="utf-8", xml_declaration=True)
+
+
+def _junit_failure(report: Report) -> Iterator[str]:
+    """The questions that failed, one line each, without what XML cannot hold."""
+    for each in report.failures[:_QUESTIONS]:
+        line = f"{each.id}: {each.question} {each.why}"
+        yield "".join(char if char.isprintable() else " " for char in line)
+    if len(report.failures) > _QUESTIONS:
+        yield f"and {len(report.failures) - _QUESTIONS} more"

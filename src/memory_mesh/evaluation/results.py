@@ -7,12 +7,12 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from memory_mesh.errors import InvalidInput, NotFound
+from memory_mesh.base.fastdataclass import fields
+from memory_mesh.base.typed import TextIO
 from memory_mesh.evaluation.asking import Names, Row
 from memory_mesh.evaluation.records import Fields, Question, lines
-from memory_mesh.fastdataclass import fields
 from memory_mesh.model import Json
-from memory_mesh.typed import TextIO
+from memory_mesh.model.errors import InvalidInput, NotFound
 
 ENDING = ".results.jsonl.gz"
 

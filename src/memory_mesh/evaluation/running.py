@@ -1,7 +1,10 @@
 """A whole run: from a suite and its data to a report."""
 
+import hashlib
 import os
 import random
+import subprocess
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -10,27 +13,36 @@ from pathlib import Path
 
 from memory_mesh import config as configuration
 from memory_mesh._version import __version__
-from memory_mesh.errors import InvalidInput, NotFound
+from memory_mesh.base.fastdataclass import replace
+from memory_mesh.config import APP
 from memory_mesh.evaluation import (
-    failures,
-    longmemeval,
     own_store,
     records,
+    report as evaluation_report,
     report_files,
     results,
     suite as suites,
-    workspace,
 )
 from memory_mesh.evaluation.answering import Answers, Job, Progress, Rows, answer
 from memory_mesh.evaluation.asking import Row
-from memory_mesh.evaluation.failures import Failure, Words
 from memory_mesh.evaluation.records import DataSet, Question
-from memory_mesh.evaluation.report import ByPart, Facts, Report, build, check
+from memory_mesh.evaluation.report import ByPart, Facts, Failure, Report, Words, build, check
 from memory_mesh.evaluation.suite import ALL, DEV, Suite
 from memory_mesh.evaluation.vector_cache import KeptVectors
-from memory_mesh.fastdataclass import replace
-from memory_mesh.ports import Embedder
-from memory_mesh.process.clock import SystemClock
+from memory_mesh.model.errors import InvalidInput, NotFound, StoreIsBusy
+from memory_mesh.model.ports import Embedder
+from memory_mesh.platform.clock import SystemClock
+from memory_mesh.platform.locks import locked
+
+_PACKAGE = Path(__file__).resolve().parent.parent
+_ANSWERING = {  # of this folder
+    "answering.py",
+    "asking.py",
+    "longmemeval.py",
+    "records.py",
+    "storing.py",
+}
+_SOURCES = {".py", ".sql", ".md", ".json"}
 
 SEED = 20_260_101
 
@@ -68,7 +80,7 @@ def run(
     folder = work_folder(loaded, work)
     earlier = {} if baseline is None else _earlier(Path(baseline), loaded, folder)
     with (
-        workspace.alone(folder),
+        alone(folder),
         _embedder(embedder, Path(vectors) if vectors else folder.parent / "vectors.db") as chosen,
     ):
         if fresh:
@@ -83,7 +95,7 @@ def run(
             command=command or f"memory_mesh.evaluation.run({loaded.name!r})",
             date=datetime.now(UTC).isoformat(timespec="seconds"),
             version=__version__,
-            commit=workspace.commit(),
+            commit=commit(),
             seed=seed,
             sample=sample,
             embedder=_space(chosen),
@@ -97,7 +109,7 @@ def run(
 
 def work_folder(suite: Suite, work: str | Path | None = None) -> Path:
     """Where a suite's stores and results are kept."""
-    folder = Path(work) if work else workspace.cache_folder(os.environ)
+    folder = Path(work) if work else cache_folder(os.environ)
     return folder.expanduser() / suite.name
 
 
@@ -161,13 +173,13 @@ class _Session:
             self._progress,
         )
         ids_of = {name: [question.id for question in listed] for name, listed in parts.items()}
-        self._words = partial(failures.words_of, self._suite, data=found)
+        self._words = partial(evaluation_report.words_of, self._suite, data=found)
         return ids_of, answer(job, found, questions), found.digest
 
     def failures(self, rows: ByPart) -> tuple[Failure, ...]:
         """What the first system failed at, of the last split: all, or the one asked for."""
         listed = list(next(iter(rows.values())).values())[-1]
-        return failures.describe(self._suite, listed, self._words(listed))
+        return evaluation_report.describe(self._suite, listed, self._words(listed))
 
     def _parts(
         self, data: DataSet, split: str | None, sample: int | None
@@ -202,7 +214,7 @@ class _Session:
         return results.digest(
             [
                 digest,
-                workspace.code_digest(),
+                code_digest(),
                 settings,
                 reranker,
                 budget,
@@ -223,14 +235,14 @@ def _read(path: Path, suite: Suite) -> DataSet:
         inside = not (path / records.CORPUS).exists() and (own / records.CORPUS).is_file()
         return records.read(own if inside else path, suite.records)
     if path.is_file():
-        return longmemeval.read(path)
+        return suites.read_longmemeval(path)
     raise NotFound(f"there is no data in {path}")
 
 
 @contextmanager
 def _embedder(given: Embedder | None, file: Path) -> Iterator[Embedder | None]:
     """The embedder of the run, with everything it ever embedded in a file."""
-    from memory_mesh.store import configured_embedder
+    from memory_mesh.mesh.store import configured_embedder
 
     chain = given or configured_embedder(configuration.load(), SystemClock())
     if chain is None:
@@ -285,3 +297,64 @@ def _forget(folder: Path) -> None:
 
 def _silent(_what: str, _done: int, _of: int) -> None:
     """Show no progress."""
+
+
+# The folder of an evaluation run, and the identity of the running code.
+
+
+def cache_folder(environment: Mapping[str, str]) -> Path:
+    """Returns the default work folder on this platform; it can be deleted."""
+    home = Path(environment.get("HOME") or Path.home())
+    if sys.platform == "win32":
+        base = Path(environment.get("LOCALAPPDATA") or home / "AppData" / "Local") / APP / "cache"
+    elif sys.platform == "darwin":
+        base = home / "Library" / "Caches" / APP
+    else:
+        base = Path(environment.get("XDG_CACHE_HOME") or home / ".cache") / APP
+    return base / "eval"
+
+
+def code_digest() -> str:
+    """Returns the digest of the code that results depend on: without command line and reports."""
+    whole = hashlib.sha256()
+    for file in sorted(_PACKAGE.rglob("*")):
+        inside = file.relative_to(_PACKAGE)
+        if file.suffix not in _SOURCES or inside.parts[0] in {"cli", "testing"}:
+            continue
+        if inside.parts[0] == "evaluation" and inside.name not in _ANSWERING:
+            continue
+        whole.update(f"{inside.as_posix()}\n".encode())
+        whole.update(hashlib.sha256(file.read_bytes()).digest())
+    return whole.hexdigest()
+
+
+def commit() -> tuple[str | None, bool | None]:
+    """Returns the commit of the checkout, and whether it has changes."""
+    top = _git("rev-parse", "--show-toplevel")
+    if top is None or Path(top).resolve() / "src" / "memory_mesh" != _PACKAGE:
+        return None, None  # an installed package may lie in somebody else's checkout
+    return _git("rev-parse", "HEAD"), bool(_git("status", "--porcelain", "--", "src"))
+
+
+@contextmanager
+def alone(folder: Path) -> Iterator[None]:
+    """Locks the folder against a second run of the same suite."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with locked(folder / ".lock", wait=False) as mine:
+        if not mine:
+            raise StoreIsBusy(f"another evaluation runs in {folder}; wait for it, or give --work")
+        yield
+
+
+def _git(*words: str) -> str | None:
+    try:
+        done = subprocess.run(  # noqa: S603  # fixed words
+            ["git", "-C", str(_PACKAGE), *words],  # noqa: S607  # found on PATH
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=10,
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return done.stdout.strip() if done.returncode == 0 else None

@@ -1,16 +1,32 @@
 """A suite: what is asked of which set, how, and which figure counts."""
 
 import inspect
-from collections.abc import Iterator, Mapping, Sequence
+import json
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from difflib import get_close_matches
 from importlib import resources
 from pathlib import Path
 
-from memory_mesh.errors import FilterError, InvalidInput, NotFound
-from memory_mesh.evaluation import yaml_lines
-from memory_mesh.evaluation.records import FIELDS, Question
-from memory_mesh.fastdataclass import dataclass, field
-from memory_mesh.policy.filters import parse as parse_filter
+from memory_mesh.base.fastdataclass import dataclass, field
+from memory_mesh.base.typed import TYPE_CHECKING, TextIO, TypeAlias
+from memory_mesh.evaluation.records import FIELDS, DataSet, Fields, Question, Record, digest_of
+from memory_mesh.model.errors import FilterError, InvalidInput, NotFound
+from memory_mesh.rules.filters import parse as parse_filter
 from memory_mesh.sync import MemoryMesh
+
+if TYPE_CHECKING:
+    from yaml import Node
+
+_ABSTENTION = "_abs"
+_BLOCK = 1 << 20  # characters read at a time: the large file has gigabytes
+_DAY = re.compile(r"(\d{4})/(\d{2})/(\d{2})(?: \(\w+\))?(?: (\d{2}):(\d{2}))?")
+
+NodePath: TypeAlias = tuple[str | int, ...]
+
+
+Lines: TypeAlias = Mapping[NodePath, int]
 
 RECORD, SESSION = "record", "session"
 HALVES, REST, ALL = "halves of each category", "rest", "all"
@@ -150,7 +166,7 @@ def _folder() -> "resources.abc.Traversable":
 
 
 def _parsed(text: str, file: str, folder: Path | None = None) -> Suite:
-    values, lines = yaml_lines.read(text, file)
+    values, lines = read(text, file)
     if not isinstance(values, dict):
         raise InvalidInput(f"{file} must be a mapping with name, unit, k and so on")
     return _Reading(values, lines, file, folder or Path()).suite()
@@ -159,9 +175,7 @@ def _parsed(text: str, file: str, folder: Path | None = None) -> Suite:
 class _Reading:
     """A suite's values, checked one by one."""
 
-    def __init__(
-        self, values: Mapping[str, object], lines: yaml_lines.Lines, file: str, folder: Path
-    ) -> None:
+    def __init__(self, values: Mapping[str, object], lines: Lines, file: str, folder: Path) -> None:
         self._values, self._lines, self._file, self._folder = values, lines, file, folder
         self._known((), values, _KNOWN, "a suite")
 
@@ -234,7 +248,7 @@ class _Reading:
         for name, options in found.items():
             yield str(name), self._asked(f"systems: {name}", options or {}, ("systems", str(name)))
 
-    def _asked(self, where: str, found: object, path: yaml_lines.Path = ()) -> dict[str, object]:
+    def _asked(self, where: str, found: object, path: NodePath = ()) -> dict[str, object]:
         if not isinstance(found, dict):
             raise self._wrong(where, "must be options of search", path)
         self._known(path or (where,), found, asking_options(), "the options of search")
@@ -281,7 +295,7 @@ class _Reading:
             raise self._wrong(name, "must be a text")
         return found
 
-    def _texts(self, where: str, found: object, path: yaml_lines.Path = ()) -> Iterator[str]:
+    def _texts(self, where: str, found: object, path: NodePath = ()) -> Iterator[str]:
         if not isinstance(found, list):
             raise self._wrong(where, "must be a list of texts", path)
         for item in found:
@@ -296,18 +310,193 @@ class _Reading:
         return float(found)
 
     def _known(
-        self, path: yaml_lines.Path, found: Mapping[str, object], known: set[str], what: str
+        self, path: NodePath, found: Mapping[str, object], known: set[str], what: str
     ) -> None:
         """Refuses the first key that means nothing."""
         for key in found:
             if str(key) not in known:
                 place = self._place((*path, str(key)))
-                raise InvalidInput(f"{place}: {yaml_lines.unknown(key, known, what)}")
+                raise InvalidInput(f"{place}: {unknown(key, known, what)}")
 
-    def _wrong(self, where: str, what: str, path: yaml_lines.Path = ()) -> InvalidInput:
+    def _wrong(self, where: str, what: str, path: NodePath = ()) -> InvalidInput:
         return InvalidInput(f"{self._place(path, (where,))}: {where} {what}")
 
-    def _place(self, *paths: yaml_lines.Path) -> str:
+    def _place(self, *paths: NodePath) -> str:
         """The file, and the line of the first of the paths that it has."""
         line = next((self._lines[path] for path in paths if path and path in self._lines), None)
         return self._file if line is None else f"{self._file}, line {line}"
+
+
+# Reads YAML and keeps the line of each value, so that an error can name it.
+
+
+"""Where a value stands: the keys and places from the top of the file."""
+
+
+def read(text: str, file: str) -> tuple[object, Lines]:
+    """Returns the values of a file, and the line of each; a key that is there twice is an error."""
+    import yaml
+
+    try:
+        values = yaml.safe_load(text)
+        top = yaml.compose(text, Loader=yaml.SafeLoader)
+    except yaml.YAMLError as error:
+        shown = " ".join(str(error).split())
+        raise InvalidInput(f"{file} is not valid YAML: {shown}") from None
+    lines: dict[NodePath, int] = {}
+    try:
+        if top is not None:
+            _walk(top, (), lines, file)
+    except RecursionError:
+        raise InvalidInput(f"{file} holds a value that contains itself") from None
+    return values, lines
+
+
+def unknown(key: object, known: Iterable[str], where: str) -> str:
+    """Returns what to say of a key that is not allowed: the nearest one, and all that are."""
+    allowed = sorted(known)
+    near = get_close_matches(str(key), allowed, 1)
+    hint = f"; did you mean {near[0]}?" if near else "."
+    return f"there is no {str(key)!r} in {where}{hint} Allowed: {', '.join(allowed)}"
+
+
+def _walk(node: "Node", path: NodePath, lines: dict[NodePath, int], file: str) -> None:
+    import yaml
+
+    lines.setdefault(path, node.start_mark.line + 1)
+    if isinstance(node, yaml.SequenceNode):
+        for place, item in enumerate(node.value):
+            _walk(item, (*path, place), lines, file)
+    elif isinstance(node, yaml.MappingNode):
+        for key, value in node.value:
+            inner, line = (*path, str(key.value)), key.start_mark.line + 1
+            if inner in lines:
+                raise InvalidInput(f"{file}, line {line}: {key.value} is there twice")
+            lines[inner] = line
+            _walk(value, inner, lines, file)
+
+
+# Reads the official LongMemEval file: a list of questions, each with its own history.
+
+
+def read_longmemeval(file: Path) -> DataSet:
+    """Returns the data set of the file: each question is a tenant, each turn a record."""
+    questions = tuple(_unique(_items(file)))
+    if not questions:
+        raise InvalidInput(f"{file.name} holds no question")
+    return DataSet(digest_of(file), questions, lambda wanted: _tenants(file, wanted))
+
+
+def _unique(items: Iterator[Fields]) -> Iterator[Question]:
+    seen: set[str] = set()
+    for item in items:
+        question = _question(item)
+        if question.id in seen:
+            raise item.wrong(f"question_id {question.id!r} is there twice")
+        seen.add(question.id)
+        yield question
+
+
+def _tenants(file: Path, wanted: Collection[str]) -> Iterator[tuple[str, list[Record]]]:
+    for item in _items(file):
+        tenant = item.text("question_id")
+        if tenant in wanted:
+            yield tenant, [record for record, _ in _turns(item, tenant)]
+
+
+def _question(item: Fields) -> Question:
+    id_ = item.text("question_id")
+    answered = not id_.endswith(_ABSTENTION)
+    gold = tuple(record.id for record, answers in _turns(item, id_) if answers)
+    asked = item.text_or_none("question_date")
+    return Question(
+        id=id_,
+        text=item.text("question"),
+        tenant=id_,
+        category=item.text("question_type"),
+        gold=gold if answered else (),
+        gold_sessions=item.texts("answer_session_ids") if answered else (),
+        asked_at=None if asked is None else _moment(item, "question_date", asked),
+    )
+
+
+def _turns(item: Fields, tenant: str) -> Iterator[tuple[Record, bool]]:
+    """Yields every turn of the history, numbered in its session, and whether it answers."""
+    names, dates = item.texts("haystack_session_ids"), item.texts("haystack_dates")
+    sessions = item.get("haystack_sessions")
+    if not isinstance(sessions, list) or len(sessions) != len(names) or len(dates) != len(names):
+        raise item.wrong("haystack_sessions must be a list with an id and a date for each session")
+    order, seen = 0, dict[str, int]()
+    for name, date, session in zip(names, dates, sessions, strict=True):
+        if not isinstance(session, list):
+            raise item.wrong(f"haystack_sessions: {name} must be a list of turns")
+        seen[name] = seen.get(name, 0) + 1
+        own = name if seen[name] == 1 else f"{name}#{seen[name]}"  # told again: another session
+        at = _moment(item, "haystack_dates", date)
+        for number, values in enumerate(session, start=1):
+            turn = Fields(values, f"session {own}, turn {number}")
+            record = Record(
+                id=f"{own}_{number}",
+                text=turn.text("content"),
+                tenant=tenant,
+                session=own,
+                order=order,
+                speaker=turn.text("role"),
+                occurred_at=at,
+            )
+            yield record, turn.flag("has_answer")
+            order += 1
+
+
+def _moment(item: Fields, name: str, date: str) -> datetime:
+    found = _DAY.fullmatch(date.strip())
+    try:
+        if found is not None:
+            year, month, day, hour, minute = (int(part or 0) for part in found.groups())
+            return datetime(year, month, day, hour, minute, tzinfo=UTC)
+    except ValueError:
+        pass
+    raise item.wrong(f"{name} must be a date such as 2023/05/20 (Sat) 02:21, not {date!r}")
+
+
+def _items(file: Path) -> Iterator[Fields]:
+    """Yields the objects of the file's list; only one is in memory at a time."""
+    with file.open(encoding="utf-8-sig") as opened:
+        try:
+            for number, values in enumerate(_listed(opened), start=1):
+                yield Fields(values, f"{file.name}, question {number}")
+        except UnicodeDecodeError as error:
+            raise InvalidInput(f"{file.name} is not UTF-8 text: {error}") from None
+        except _Broken as error:
+            raise InvalidInput(f"{file.name} must be a JSON list of questions: {error}") from None
+
+
+class _Broken(ValueError):
+    """The text is not a list of JSON values."""
+
+
+def _listed(opened: TextIO) -> Iterator[object]:
+    decoder = json.JSONDecoder()
+    text = opened.read(_BLOCK).lstrip()
+    if not text.startswith("["):
+        raise _Broken("it does not begin with [")
+    text, step = text[1:].lstrip(), _BLOCK
+    while True:
+        if text.startswith("]"):
+            return
+        try:
+            value, end = decoder.raw_decode(text)
+            text = text[end:].lstrip()
+            if not text:
+                text = opened.read(_BLOCK).lstrip()
+            if not text.startswith((",", "]")):
+                raise _Broken("there is no comma between two of them")
+        except (json.JSONDecodeError, RecursionError) as error:
+            more = opened.read(step)
+            if not more:
+                raise _Broken(str(error)) from None
+            text, step = text + more, 2 * step  # an object longer than that: try again, less often
+            continue
+        yield value
+        text = text.removeprefix(",").lstrip()
+        step = _BLOCK

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from memory_mesh.model import Embedding
-from memory_mesh.ports import Embedder
+from memory_mesh.model.ports import Embedder
 
 _FLOAT_BYTES = 4
 

@@ -10,9 +10,9 @@ import binascii
 import json
 from collections.abc import Mapping, Sequence
 
-from memory_mesh.errors import InvalidInput, StoreIsNewer
-from memory_mesh.fastdataclass import dataclass
-from memory_mesh.typed import Any, TypeAlias
+from memory_mesh.base.fastdataclass import dataclass
+from memory_mesh.base.typed import Any, TypeAlias
+from memory_mesh.model.errors import InvalidInput, StoreIsNewer
 
 FORMAT = 1
 KIND = "memory-mesh archive"

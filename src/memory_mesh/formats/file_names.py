@@ -4,7 +4,7 @@ import hashlib
 import unicodedata
 from collections.abc import Collection
 
-from memory_mesh.errors import InvalidInput, shown
+from memory_mesh.model.errors import InvalidInput, shown
 
 FOLDER = ".rawko/memories"  # where memory files live unless a setting says otherwise
 ENDING = ".md"

@@ -5,15 +5,23 @@ and never raises. `render`, `append` and `replace_document` write; what they do 
 keeps its bytes. docs/memory-files.md describes the format.
 """
 
-from memory_mesh.formats.memory_file_advice import MAX_WORDS, advice, refusal
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+
+from memory_mesh.formats.documents import prose
 from memory_mesh.formats.memory_file_reading import (
     IMPORTANCES,
     KEYS,
+    MAX_WORDS,
     Fault,
     MemoryFile,
     ParsedFile,
+    advice,
     heading,
     parse,
+    refusal,
 )
 from memory_mesh.formats.memory_file_writing import (
     addition,
@@ -23,15 +31,8 @@ from memory_mesh.formats.memory_file_writing import (
     replace_document,
     without,
 )
-from memory_mesh.formats.notes import (
-    Observation,
-    Relation,
-    inline_tags,
-    link_target,
-    observations,
-    relations,
-    wiki_links,
-)
+
+_LONGEST_TARGET = 500  # characters; a longer text in brackets is no link
 
 __all__ = [
     "IMPORTANCES",
@@ -58,3 +59,102 @@ __all__ = [
     "wiki_links",
     "without",
 ]
+
+
+# Reads what notes of Obsidian and basic-memory say in their text: links, tags, observations.
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """A line such as `- implements [[Login flow]]`."""
+
+    type: str
+    target: str
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """A line such as `- [decision] We use JWT #auth (since May)`."""
+
+    category: str
+    text: str
+    tags: tuple[str, ...]
+
+
+def wiki_links(body: str) -> tuple[str, ...]:
+    """Returns the targets of `[[links]]` outside of code, each once, in their order."""
+    targets = (link_target(found[0]) for found in _links().finditer(_plain(body)))
+    return tuple(dict.fromkeys(target for target in targets if target))
+
+
+def link_target(written: str) -> str:
+    """Returns the note that `[[Folder/Note#Heading|shown]]`, `Note.md` or `Note` names."""
+    inner = written.strip().removeprefix("!").removeprefix("[[").removesuffix("]]")
+    return re.split(r"[#|^]", inner, maxsplit=1)[0].rstrip("\\").strip()
+
+
+def inline_tags(body: str) -> tuple[str, ...]:
+    """Returns the `#tags` in the text outside of code, each once; a bare number is none."""
+    found = (match[1].rstrip("/-") for match in _tags().finditer(_plain(body)))
+    return tuple(dict.fromkeys(tag for tag in found if tag and not tag.isdigit()))
+
+
+def relations(body: str) -> tuple[Relation, ...]:
+    """Returns the relations that list items state; a bare link in a list is `relates_to`."""
+    return tuple(_relations_of(_plain(body)))
+
+
+def observations(body: str) -> tuple[Observation, ...]:
+    """Returns the observations that list items state; a check box is none."""
+    return tuple(
+        Observation(found[1].strip(), found[2].strip(), inline_tags(found[2]))
+        for found in _observations().finditer(_plain(body))
+    )
+
+
+def _relations_of(text: str) -> Iterator[Relation]:
+    for item in _items().finditer(text):
+        line = item[1]
+        link = _links().search(line)
+        if link is None or line.startswith(("[ ]", "[x]", "[X]")):
+            continue
+        said = line[: link.start()].strip().strip("\"'").strip()
+        if said.startswith("[") or len(said) > _LONGEST_TARGET:
+            continue
+        target = link_target(link[0])
+        if target:
+            yield Relation(said or "relates_to", target)
+
+
+def _plain(body: str) -> str:
+    """The text without code, in fences or between backticks."""
+    return _code().sub(" ", prose(body)) if "`" in body else body
+
+
+@cache
+def _links() -> re.Pattern[str]:
+    return re.compile(rf"!?\[\[[^\[\]\n]{{1,{_LONGEST_TARGET}}}\]\]")
+
+
+@cache
+def _tags() -> re.Pattern[str]:
+    return re.compile(r"(?<![\w&#/\[(])#([\w/-]+)")
+
+
+@cache
+def _items() -> re.Pattern[str]:
+    return re.compile(r"^[ \t]*[-*+][ \t]+(\S[^\n]*)$", re.MULTILINE)
+
+
+@cache
+def _observations() -> re.Pattern[str]:
+    return re.compile(
+        r"^[ \t]*[-*+][ \t]+\[(?![ xX]?\]|\[)([^\[\]\n]{1,60})\](?!\()[ \t]+(\S[^\n]*)$",
+        re.MULTILINE,
+    )
+
+
+@cache
+def _code() -> re.Pattern[str]:
+    """Code between single, double or more backticks on one line."""
+    return re.compile(r"(?<!`)(`{1,3})(?!`)[^`\n]+\1(?!`)")

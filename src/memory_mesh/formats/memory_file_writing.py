@@ -9,8 +9,7 @@ import re
 from collections.abc import Container, Iterator, Sequence
 from functools import cache
 
-from memory_mesh.errors import InvalidInput, shown
-from memory_mesh.formats import frontmatter, yaml_text
+from memory_mesh.formats import yaml_text
 from memory_mesh.formats.documents import END_KEY, SEPARATOR, Span, end_line, open_fences, spans
 from memory_mesh.formats.memory_file_reading import (
     IMPORTANCES,
@@ -22,6 +21,7 @@ from memory_mesh.formats.memory_file_reading import (
     parse,
     stripped,
 )
+from memory_mesh.model.errors import InvalidInput, shown
 
 _UNCLOSED = (
     "an earlier document of the file has no end: a code fence (``` or ~~~) that no line closes, "
@@ -137,7 +137,7 @@ def _changed_head(text: str, span: Span, old: MemoryFile, new: MemoryFile) -> st
         key: now.get(key) for key in {**was, **now} if was.get(key) != now.get(key)
     }
     block = text[slice(*span.head)]
-    edited = frontmatter.edited(block.replace("\r\n", "\n"), changed)
+    edited = yaml_text.edited(block.replace("\r\n", "\n"), changed)
     if edited is None:
         return None
     if line_end(text[span.start : span.stop]) == "\r\n":

@@ -10,7 +10,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from memory_mesh.formats.graph_tree import Tree, tree_of
+from memory_mesh.formats.graph_layout import Tree, tree_of
 from memory_mesh.formats.picture import (
     NEWER_THAN,
     SUPERSEDES,

@@ -3,9 +3,9 @@
 import unicodedata
 from collections.abc import Mapping, Sequence
 
-from memory_mesh.fastdataclass import dataclass
+from memory_mesh.base.fastdataclass import dataclass
 from memory_mesh.formats.terminal import safe_text
-from memory_mesh.model import record
+from memory_mesh.model import times
 from memory_mesh.model.claim import Claim
 from memory_mesh.model.commit import SIMILAR, Link
 from memory_mesh.model.graph import Neighbourhood
@@ -131,7 +131,7 @@ def _node(memory: Memory, asked: str) -> Node:
         memory.id,
         "(deleted)" if gone else one_line(memory.text[:_TEXT]) or "(empty)",
         memory.kind.value,
-        record.iso(memory.created)[:_MINUTE].replace("T", " "),
+        times.iso(memory.created)[:_MINUTE].replace("T", " "),
         memory.status,
         memory.id == asked,
         "" if gone or memory.claim is None else _claim(memory.claim),

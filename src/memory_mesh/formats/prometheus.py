@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from memory_mesh.fastdataclass import dataclass
+from memory_mesh.base.fastdataclass import dataclass
 
 PREFIX = "memory_mesh_"
 Labels = Mapping[str, str]

@@ -8,10 +8,10 @@ import re
 from collections.abc import Mapping, Sequence
 from functools import cache
 
-from memory_mesh.errors import InvalidInput
-from memory_mesh.fastdataclass import replace
-from memory_mesh.formats.imitations import escaped, word
+from memory_mesh.base.fastdataclass import replace
+from memory_mesh.formats.terminal import escaped, word
 from memory_mesh.model import Draft, Hit, Json, Kind, Memory
+from memory_mesh.model.errors import InvalidInput
 from memory_mesh.model.record import shown_source, shown_type
 
 _MEDIUM = 0.5  # the importance where none was stated
@@ -51,7 +51,7 @@ def promote(draft: Draft, given: Mapping[str, Json], agent_id: str) -> Draft:
 
 
 def results(hits: Sequence[Hit]) -> str:
-    """Returns RFC-0011 §9.2's attention directive and memory context for a prompt."""
+    """Returns RFC-0011 9.2's attention directive and memory context for a prompt."""
     lines = [
         "[ATTENTION DIRECTIVE]",
         "- ALIGN attention to entries with [IMPORTANCE >= 0.8]",

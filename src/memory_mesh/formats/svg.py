@@ -1,12 +1,26 @@
 """Writes the parts of an SVG picture: numbers, texts and boxes that no content can break."""
 
+import math
+import unicodedata
 from collections.abc import Mapping, Sequence
 
-from memory_mesh.fastdataclass import dataclass
-from memory_mesh.formats.graph_layout import Box, Point
-from memory_mesh.formats.picture import Look, Node
-from memory_mesh.formats.text_width import width, wrapped
+from memory_mesh.base.fastdataclass import dataclass
+from memory_mesh.formats.graph_layout import Box, Layout, Point, Route, Sizes, laid_out, moved
+from memory_mesh.formats.picture import NEWER_THAN, SUPERSEDES, Edge, Look, Node, Picture, picture
+from memory_mesh.model.graph import Neighbourhood
 from memory_mesh.model.memory import Status
+
+_WIDTHS = (
+    dict.fromkeys("ijl'|", 0.3)
+    | dict.fromkeys(" .,ft!r", 0.43)
+    | dict.fromkeys('I:;()[]/\\-"', 0.47)
+    | dict.fromkeys("scvxyzkJ?*_", 0.6)
+    | dict.fromkeys("BCEFKLPRSTXYZA", 0.7)
+    | dict.fromkeys("w+<>=~^#&", 0.85)
+    | dict.fromkeys("mMW@%", 1.08)
+    | {" ": 0.36}
+)
+_SMALL, _CAPITAL, _ANY, _SQUARE = 0.64, 0.8, 0.76, 1.1
 
 INK, FAINT, PAPER = "#1e293b", "#64748b", "#ffffff"
 MARGIN = 24.0
@@ -93,7 +107,7 @@ def rectangle(place: Box, fill: str, more: str = "") -> str:
     return f'<rect x="{x}" y="{y}" width="{wide}" height="{high}" fill="{fill}"{more}/>'
 
 
-def box(node: Node, place: Box, type_: Type, note: str) -> str:
+def drawn_box(node: Node, place: Box, type_: Type, note: str) -> str:
     """Returns a memory: a rectangle that cuts off what does not fit, its words and a note."""
     paint = _PAINTS.get(node.status, _HIDDEN)
     fill, thick = (_ASKED_FILL, _ASKED_THICK) if node.asked else (paint.fill, _THIN)
@@ -184,3 +198,300 @@ def _arrow(place: int, look: Look) -> str:
 
 def _dashed(dash: str) -> str:
     return f' stroke-dasharray="{dash}"' if dash else ""
+
+
+# How wide a text is drawn at most, without a font at hand.
+#
+# The widths are those of DejaVu Sans and Verdana, the widest of the usual fonts. They are in em,
+# the
+# size of the font.
+
+
+def width(text: str) -> float:
+    """Returns the width of a text in em."""
+    return sum(map(_of, text))
+
+
+def wrapped(text: str, widest: float, lines: int) -> list[str]:
+    """Returns the first words of a text in at most so many lines, the last one cut with a mark."""
+    rows: list[str] = []
+    rest = text
+    while rest and len(rows) < lines:
+        row, rest = _row(rest, widest)
+        rows.append(row)
+    if rest:
+        rows[-1] = _marked(rows[-1], widest)
+    return rows
+
+
+def _row(text: str, widest: float) -> tuple[str, str]:
+    """Splits what fits off a text, after a word where one ends in the second half."""
+    fits = _fitting(text, widest)
+    if fits == len(text):
+        return text, ""
+    space = text.rfind(" ", 0, fits + 1)
+    if space * 2 >= fits:
+        return text[:space], text[space + 1 :]
+    return text[:fits], text[fits:].lstrip()
+
+
+def _marked(row: str, widest: float) -> str:
+    """Returns the row with a mark that says that it goes on."""
+    fits = _fitting(row, widest - _SQUARE)
+    space = row.rfind(" ", 0, fits + 1)
+    end = space if fits < len(row) and space * 2 >= fits else fits
+    return row[:end].rstrip(" ,;:.-") + "…"
+
+
+def _fitting(text: str, widest: float) -> int:
+    """Returns how many characters fit, at least one."""
+    used = 0.0
+    for place, char in enumerate(text):
+        used += _of(char)
+        if used > widest:
+            return max(place, 1)
+    return len(text)
+
+
+def _of(char: str) -> float:
+    if char.isascii():
+        return _WIDTHS.get(char, _CAPITAL if char.isupper() else _SMALL)
+    if unicodedata.combining(char):
+        return 0.0
+    if unicodedata.east_asian_width(char) in "WF" or not char.isalpha():
+        return _SQUARE
+    return _CAPITAL if char.isupper() else _ANY
+
+
+# The neighbourhood of a memory as an SVG picture: the asked memory in the middle.
+
+
+_FEW = 14  # nodes that are drawn large, with the similarities of their links
+_LARGE, _SMALL_GRAPH = Type(13, 10, 3), Type(11.5, 9, 2)
+_CENTRED = ' text-anchor="middle"'
+_HEAD = 40.0  # the height of the heading
+
+
+def graph_svg(around: Neighbourhood) -> str:
+    """Returns the picture; the same neighbourhood gives the same text."""
+    shown = picture(around)
+    few = len(shown.nodes) <= _FEW
+    type_ = _LARGE if few else _SMALL_GRAPH
+    sizes = Sizes(*((236, type_.height, 120, 22) if few else (196, type_.height, 92, 11)))
+    layout = moved(laid_out(shown, sizes), (MARGIN, MARGIN + _HEAD))
+    title = _title(shown)
+    parts = [text((MARGIN, MARGIN + 14), title, 15, more=' font-weight="bold"')]
+    parts += _lines(shown, layout, numbers=few)
+    parts += [
+        drawn_box(node, box, type_, f"{node.kind} · {node.at.partition(' ')[0]}")
+        for node, box in zip(shown.nodes, layout.boxes, strict=True)
+    ]
+    wide = max(layout.width + 2 * MARGIN, 520.0)
+    below, high = _below(shown, wide, layout.height + 2 * MARGIN + _HEAD + 8)
+    return document((wide, high), title, [*parts, *below], shown.looks)
+
+
+def _title(shown: Picture) -> str:
+    memories, links = len(shown.nodes), len(shown.edges)
+    return (
+        f"Around {shown.nodes[0].id}: {memories} {'memory' if memories == 1 else 'memories'}, "
+        f"{links} {'link' if links == 1 else 'links'}"
+    )
+
+
+def _lines(shown: Picture, layout: Layout, *, numbers: bool) -> list[str]:
+    """Returns the lines: first the faint ones, then those that lead to the asked memory."""
+    arrows = {name: place for place, name in enumerate(shown.looks)}
+    drawn = sorted(zip(shown.edges, layout.routes, strict=True), key=lambda pair: pair[1].trunk)
+    parts = [
+        line(
+            route.points,
+            shown.looks[edge.type],
+            arrows[edge.type],
+            thick=_thick(edge),
+            strong=route.trunk or numbers or edge.similarity is None,
+        )
+        for edge, route in drawn
+    ]
+    if numbers:
+        parts += [_similarity(edge, route) for edge, route in drawn if edge.similarity is not None]
+    return parts
+
+
+def _thick(edge: Edge) -> float:
+    """Returns the width of a line: the more similar, the thicker."""
+    return 1.6 if edge.similarity is None else 0.9 + 2 * max(edge.similarity - 0.4, 0.0)
+
+
+def _similarity(edge: Edge, route: Route) -> str:
+    x, y = route.middle
+    words = text((x, y + 3.5), f"{edge.weight:.2f}", 10, fill=FAINT, more=_CENTRED)
+    paper = rectangle(Box(x - 15, y - 7, 30, 14), PAPER)
+    return f"{paper}\n{words}"
+
+
+def _below(shown: Picture, wide: float, top: float) -> tuple[list[str], float]:
+    """Returns the legend and what is not drawn, and where the picture ends."""
+    counts = _counts(shown)
+    parts, high = legend((MARGIN, top), wide - MARGIN, counts, shown.looks)
+    if shown.more:
+        left = f"{shown.more} more within reach {'is' if shown.more == 1 else 'are'} not drawn"
+        parts.append(text((MARGIN, top + high), left, 11, fill=FAINT))
+        high += 20
+    return parts, top + high
+
+
+def _counts(shown: Picture) -> Mapping[str, int]:
+    counts: dict[str, int] = {}
+    for edge in shown.edges:
+        counts[edge.type] = counts.get(edge.type, 0) + 1
+    return counts
+
+
+# What superseded what, as an SVG picture: one row for each memory, the oldest first.
+#
+# Rails on the left lead from each memory down to the one that took its place, as in a history of
+# commits.
+
+
+_TYPE = Type(13, 10, 2)
+_WIDTH, _SPACE, _RAIL, _DOT = 600.0, 16.0, 20.0, 5.0
+_CHAIN_HEAD, _CLAIM = 44.0, 18.0
+_SAID = {SUPERSEDES: "superseded by", NEWER_THAN: "perhaps updated by"}  # from the older one
+_LOOKS = {_SAID[SUPERSEDES]: Look("#c2410c"), _SAID[NEWER_THAN]: Look("#0e7490", "5 4")}
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A line from a node down to one that took its place, and the rail on which it runs."""
+
+    node: int
+    to: int
+    type: str
+    rail: int
+
+
+def chain_svg(chain: Neighbourhood) -> str:
+    """Returns the picture of a chain; the same chain gives the same text."""
+    shown = picture(chain)
+    order = oldest_first(shown)
+    rails, steps = on_rails(shown, order)
+    left = _x(max([*rails.values(), *(step.rail for step in steps)])) + _RAIL
+    boxes = dict(zip(order, _boxes([shown.nodes[node] for node in order], left), strict=True))
+    title = _chain_title(shown)
+    looks = {name: look for name, look in _LOOKS.items() if name in {step.type for step in steps}}
+    wide, top = left + _WIDTH + MARGIN, boxes[order[-1]].y + _TYPE.height + MARGIN
+    counts = {name: sum(step.type == name for step in steps) for name in looks}
+    below, high = legend((MARGIN, top), wide - MARGIN, counts, looks)
+    parts = [
+        text((MARGIN, MARGIN + 14), title, 15, more=' font-weight="bold"'),
+        *_chain_lines(rails, steps, boxes, [*looks]),
+        *(_chain_row(shown.nodes[node], box) for node, box in boxes.items()),
+        *below,
+    ]
+    return document((wide, top + high), title, parts, looks)
+
+
+def oldest_first(shown: Picture) -> list[int]:
+    """Returns the nodes by time, but none before one that it replaced."""
+    waiting = sorted(range(len(shown.nodes)), key=lambda node: (shown.nodes[node].at, node))
+    ordered: list[int] = []
+    while waiting:
+        held = {edge.source for edge in shown.edges if edge.target in waiting}
+        # in a circle, which nobody can make by superseding, the oldest goes first
+        node = next((node for node in waiting if node not in held), waiting[0])
+        waiting.remove(node)
+        ordered.append(node)
+    return ordered
+
+
+def on_rails(shown: Picture, order: Sequence[int]) -> tuple[dict[int, int], list[Step]]:
+    """Returns the rail of each node, and lines on rails that do not run into each other."""
+    rails: dict[int, int] = {}
+    steps: list[Step] = []
+    heading: list[int | None] = []  # for each rail, the node that it leads to
+    for node in order:
+        own = [rail for rail, to in enumerate(heading) if to == node]
+        for rail in own:
+            heading[rail] = None
+        rails[node] = own[0] if own else _free(heading)
+        rail = rails[node]
+        for edge in sorted(_later(shown, node), key=lambda edge: edge.type != SUPERSEDES):
+            if edge.source not in rails:
+                heading[rail] = edge.source
+            steps.append(Step(node, edge.source, _SAID[edge.type], rail))
+            rail = _free(heading)
+    return rails, steps
+
+
+def _later(shown: Picture, node: int) -> list[Edge]:
+    return [edge for edge in shown.edges if edge.target == node and edge.type in _SAID]
+
+
+def _free(heading: list[int | None]) -> int:
+    """Returns the first rail that leads nowhere, a new one if all are taken."""
+    if None not in heading:
+        heading.append(None)
+    return heading.index(None)
+
+
+def _chain_title(shown: Picture) -> str:
+    count = len(shown.nodes)
+    if count == 1:
+        return f"{shown.nodes[0].id} superseded nothing and was not superseded"
+    cut = f", {shown.more} more not drawn" if shown.more else ""
+    return f"What superseded what around {shown.nodes[0].id}: {count} memories{cut}"
+
+
+def _boxes(nodes: Sequence[Node], left: float) -> list[Box]:
+    """Returns the boxes; one with a claim has its line above it."""
+    boxes: list[Box] = []
+    top = MARGIN + _CHAIN_HEAD
+    for node in nodes:
+        top += _CLAIM if node.claim else 0.0
+        boxes.append(Box(left, top, _WIDTH, _TYPE.height))
+        top += _TYPE.height + _SPACE
+    return boxes
+
+
+def _chain_row(node: Node, box: Box) -> str:
+    drawn = drawn_box(node, box, _TYPE, f"{node.kind} · {node.at}")
+    if not node.claim:
+        return drawn
+    above = Box(box.x, box.y - _CLAIM, box.width, _CLAIM)
+    return f"{clipped(above, node.claim, 11.5)}\n{drawn}"
+
+
+def _chain_lines(
+    rails: Mapping[int, int], steps: Sequence[Step], boxes: Mapping[int, Box], types: Sequence[str]
+) -> list[str]:
+    """Returns the lines to what came later, then the dots from which they start."""
+    dots = {node: (_x(rails[node]), box.middle) for node, box in boxes.items()}
+    parts = [
+        line(
+            _way(dots[step.node], _x(step.rail), dots[step.to]),
+            _LOOKS[step.type],
+            types.index(step.type),
+            thick=1.8,
+            strong=True,
+        )
+        for step in steps
+    ]
+    return parts + [tick(dots[node], box.x, _DOT, FAINT) for node, box in boxes.items()]
+
+
+def _x(rail: int) -> float:
+    return MARGIN + _RAIL * (rail + 0.5)
+
+
+def _way(start: Point, rail: float, end: Point) -> tuple[Point, ...]:
+    """Returns a line that turns to its rail, runs down, and turns to its end in the last row."""
+    (x, y), (to_x, to_y) = start, end
+    turn = _TYPE.height / 2 * (1 if to_y > y else -1)
+    first, last = y + turn, to_y - turn
+    stop = to_y - math.copysign(_DOT, turn)
+    return (
+        (x, y), (x, (y + first) / 2), (rail, (y + first) / 2), (rail, first),
+        (rail, first), (rail, last), (rail, last),
+        (rail, (last + to_y) / 2), (to_x, (last + to_y) / 2), (to_x, stop),
+    )  # fmt: skip

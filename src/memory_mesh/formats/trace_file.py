@@ -35,12 +35,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cache
 
-from memory_mesh.errors import InvalidInput, shown
+from memory_mesh.base.typed import Any
 from memory_mesh.formats import yaml_text
 from memory_mesh.model import Json
-from memory_mesh.model.record import iso
+from memory_mesh.model.errors import InvalidInput, shown
+from memory_mesh.model.times import iso
 from memory_mesh.model.trace import TIES, Step, Trace, TraceStatus
-from memory_mesh.typed import Any
 
 MAX_CHARACTERS = 400_000  # of one trace: a goal of 100,000, as much again around it, escapes
 _TITLE = "# Execution Trace: "

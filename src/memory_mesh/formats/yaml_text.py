@@ -9,13 +9,17 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from itertools import pairwise
 
-from memory_mesh.errors import InvalidInput
+from memory_mesh.base.typed import TYPE_CHECKING
 from memory_mesh.model import Json
-from memory_mesh.typed import TYPE_CHECKING
+from memory_mesh.model.errors import InvalidInput
 
 if TYPE_CHECKING:
     import yaml
+
+MAX_FRONTMATTER_CHARACTERS = 20_000
+_OTHER_LINE_ENDS = "\r\x85\u2028\u2029"  # YAML counts a line at each of them
 
 MAX_CHARACTERS = 2_000_000
 MAX_DEPTH = 50
@@ -263,3 +267,49 @@ def _plain_text() -> re.Pattern[str]:
 @cache
 def _numbers() -> re.Pattern[str]:
     return re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?", re.ASCII)
+
+
+# Reads YAML frontmatter between `---` lines: plain values only, no aliases, dates as text.
+#
+# `edited` changes single keys of it and keeps every other line as its author wrote it.
+
+
+def read(text: str) -> dict[str, Json]:
+    """Returns the mapping of a frontmatter; InvalidInput says where it is invalid."""
+    if len(text) > MAX_FRONTMATTER_CHARACTERS:
+        raise InvalidInput(f"the frontmatter has more than {MAX_FRONTMATTER_CHARACTERS} characters")
+    try:
+        return read_map(text).values
+    except YamlFault as fault:
+        raise InvalidInput(f"line {fault.line + 1} of the frontmatter: {fault}") from None
+
+
+def edited(text: str, changed: Mapping[str, str | None]) -> str | None:
+    """Returns the frontmatter with the lines of these keys replaced, added or (None) removed.
+
+    None is returned where the keys do not stand one below the other, so that nothing can be kept.
+    """
+    try:
+        found = read_map(text)
+    except YamlFault:
+        return None
+    if not found.block or found.repeated or any(end in text for end in _OTHER_LINE_ENDS):
+        return None
+    lines = [f"{line}\n" for line in text.removesuffix("\n").split("\n")] if text else []
+    starts = sorted(found.lines.values())
+    following = dict(pairwise((*starts, len(lines))))
+    added = [written for key, written in changed.items() if written and key not in found.lines]
+    last = max((_end(lines, start, following[start]) for start in starts), default=len(lines))
+    lines[last:last] = added
+    for key in sorted(found.lines, key=found.lines.__getitem__, reverse=True):
+        if key in changed:
+            start = found.lines[key]
+            lines[start : _end(lines, start, following[start])] = [changed[key] or ""]
+    return "".join(lines)
+
+
+def _end(lines: list[str], start: int, following: int) -> int:
+    """The end of a key's lines; blank lines and comments behind them belong to nobody."""
+    while following > start + 1 and lines[following - 1][:1] in {"#", "\n", "\r"}:
+        following -= 1
+    return following

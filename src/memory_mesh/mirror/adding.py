@@ -6,9 +6,8 @@ one finds the memory under that id, or stores the document anew.
 
 from collections.abc import Mapping, Sequence
 
-from memory_mesh.errors import InvalidInput, MeshError
-from memory_mesh.fastdataclass import dataclass, replace
-from memory_mesh.formats.memory_file_advice import refusal
+from memory_mesh.base.fastdataclass import dataclass, replace
+from memory_mesh.formats.memory_file_reading import refusal
 from memory_mesh.mirror import mapping
 from memory_mesh.mirror.applying import Taken, agreed
 from memory_mesh.mirror.authors import Author
@@ -17,6 +16,7 @@ from memory_mesh.mirror.report import Line
 from memory_mesh.mirror.run import CHANNELS, Run
 from memory_mesh.mirror.state import COMING, GONE, HELD, Delta, Held
 from memory_mesh.model import Draft, Outcome, Receipt
+from memory_mesh.model.errors import InvalidInput, MeshError
 
 
 def meant(run: Run, group: Group) -> Held | None:

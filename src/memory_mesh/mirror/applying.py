@@ -5,20 +5,80 @@ memory that is trusted no more than itself; for the user's own it is a proposal.
 change ends in the digest of its document: an interrupted run knows its own work by that.
 """
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
+from enum import Enum
+from functools import cache
+from pathlib import Path
 
-from memory_mesh.errors import MeshError, NotFound
-from memory_mesh.fastdataclass import dataclass, replace
+from memory_mesh.base.fastdataclass import dataclass, replace
 from memory_mesh.formats.memory_file import parse
-from memory_mesh.mirror import mapping, stale, waiting
+from memory_mesh.mirror import mapping
 from memory_mesh.mirror.authors import Author
 from memory_mesh.mirror.matching import Group, title_key
-from memory_mesh.mirror.merging import Act, Sides, decide
 from memory_mesh.mirror.report import Line
 from memory_mesh.mirror.run import CHANNELS, OUT_OF_USE, Run
+from memory_mesh.mirror.scan import hashed
 from memory_mesh.mirror.state import GONE, HELD, Delta, Held
-from memory_mesh.model import Memory, Status
-from memory_mesh.policy.writing.trust import ceiling, may_change
+from memory_mesh.model import Memory, Proposal, Status
+from memory_mesh.model.errors import MeshError, NotFound
+from memory_mesh.rules.trust import ceiling, may_change
+
+# Decide what a document and its memory should become, from what both sides last agreed on.
+#
+# ::
+#
+#     file \ store      unchanged         changed            gone
+#     unchanged         nothing           take the store     remove the document
+#     changed           take the file     agree | disagree   disagree
+#     gone              delete            disagree           forget
+#
+# Both changed is an agreement only if both now say the same. Pure: no I/O.
+
+
+class Act(Enum):
+    """What to do with one document and its memory."""
+
+    NOTHING = "nothing"
+    AGREE = "agree"  # both say the same: remember that
+    TAKE_FILE = "take the file"
+    TAKE_STORE = "take the store"
+    DELETE_MEMORY = "delete the memory"
+    REMOVE_DOCUMENT = "remove the document"
+    DISAGREE = "disagree"
+    FORGET = "forget"  # both are gone
+
+
+@dataclass(frozen=True, slots=True)
+class Sides:
+    """Digests of a document and of its memory; None where a side is gone."""
+
+    file: str | None
+    store: str | None
+
+
+def decide(base: Sides | None, now: Sides, *, same: bool = False) -> Act:
+    """The act for one document; without a base both sides must say the same.
+
+    `same` is True if the document says what the memory says.
+    """
+    if now.file is None and now.store is None:
+        return Act.FORGET
+    file_changed = base is None or now.file != base.file
+    store_changed = base is None or now.store != base.store
+    if not file_changed:
+        if not store_changed:
+            return Act.NOTHING
+        return Act.REMOVE_DOCUMENT if now.store is None else Act.TAKE_STORE
+    if not store_changed:
+        return Act.DELETE_MEMORY if now.file is None else Act.TAKE_FILE
+    return Act.AGREE if same and None not in {now.file, now.store} else Act.DISAGREE
+
+
+_MOST_BYTES = 10_000_000
+_GONE = ""  # the digest of no file
+
+_MOST = 1_000
 
 _BOTH = "both changed: the file and the memory in the store"
 _GONE_HERE = "the document is gone from the file, and the memory was changed in the store"
@@ -160,8 +220,8 @@ def delete(run: Run, held: Held, data: bytes | None, delta: Delta) -> None:
         return
     line = Line(held.path, mapping.document_of(memory).title, held.memory)
     now = Sides(None, mapping.digest_of(memory, run.linked(memory.id, held)))
-    if decide(waiting.base(run, held), now) is Act.DISAGREE:
-        words = _GONE_REJECTED if waiting.refused(run, held) else _GONE_HERE
+    if decide(agreed_sides(run, held), now) is Act.DISAGREE:
+        words = _GONE_REJECTED if refused(run, held) else _GONE_HERE
         run.report.disagreements.append(replace(line, words=words))
         delta.entries.append(replace(held, note=words))
         return
@@ -213,7 +273,7 @@ def agreed(run: Run, group: Group, memory: Memory, held: Held) -> Held:
         joined=not (held.links or group.document.related or "[[" in group.document.body),
         stated=mapping.stated(group.document),
         named=mapping.document_of(memory).title,
-        sources=tuple(stale.sources(memory, run.root).items()),
+        sources=tuple(sources(memory, run.root).items()),
         note=None,
         waits=None,
         status=HELD,
@@ -224,7 +284,7 @@ def _act(run: Run, group: Group, held: Held, memory: Memory) -> Act:
     """What the two sides and what they last agreed on call for."""
     gone = memory.status in OUT_OF_USE
     store = None if gone else mapping.digest_of(memory, run.linked(memory.id, held))
-    base = waiting.base(run, held) if held.doc else None
+    base = agreed_sides(run, held) if held.doc else None
     now = Sides(group.doc, store)
     act = decide(base, now)
     if act is Act.DISAGREE and not gone and _same(run, group, memory):
@@ -287,7 +347,7 @@ def _restored(run: Run, group: Group, memory: Memory, data: bytes) -> Memory | N
 
 def _disagreeing(run: Run, group: Group, held: Held, memory: Memory) -> Held:
     words = _GONE_THERE if memory.status in OUT_OF_USE else _BOTH
-    if waiting.refused(run, held):
+    if refused(run, held):
         words = _REJECTED
     elif held.written and len(group.documents) < held.count:
         words = _OVERWRITTEN
@@ -306,3 +366,126 @@ _EDITED = {
     Author.DOCUMENT: "changed by git",
     Author.AGENT: "edited by an agent",
 }
+
+
+# What became of the changes that the mirror proposed: still open, approved, or rejected.
+#
+# A rejected change leaves the file with words that the store does not want. Then the store's side
+# counts as the newer one: a push writes its words, and an edit of the document is a disagreement.
+
+
+def look(run: Run) -> None:
+    """Finds the documents whose proposed change was decided, so that the push writes them."""
+    asked = [held for held in run.state.waiting() if held.status == HELD]
+    still_open = {proposal.id for proposal in proposals(run)} if asked else set()
+    if len(still_open) == _MOST:  # there may be more, so nothing is known of the others
+        return
+    decided = [held for held in asked if held.waits not in still_open]
+    memories = run.latest_of([held.memory for held in decided])
+    for held in decided:
+        memory = memories.get(held.memory)
+        if memory is None or memory.status in OUT_OF_USE:
+            continue
+        if mapping.digest_of(memory, run.linked(memory.id, held)) == held.store:
+            run.rejected[held.memory] = held.waits or ""
+        run.due.append(held.memory)
+
+
+def refused(run: Run, held: Held) -> bool:
+    """True if the document holds a change that was proposed and rejected."""
+    return held.waits is not None and run.rejected.get(held.memory) == held.waits
+
+
+def agreed_sides(run: Run, held: Held) -> Sides:
+    """What both sides last agreed on; after a rejected change the store's side is newer."""
+    return Sides(held.doc, None if refused(run, held) else held.store)
+
+
+def report(run: Run) -> None:
+    """Reports the proposals that wait for a decision about a memory of the folder."""
+    for proposal in proposals(run):
+        held = run.state.of_memory(proposal.memory)
+        if held is not None:
+            words = f"decide with: memory-mesh review --id {proposal.id}"
+            run.report.proposed.append(Line(held.path, held.named, held.memory, words))
+
+
+def proposals(run: Run) -> list[Proposal]:
+    """The proposals that wait for a decision, the newest first."""
+    return run.mesh.proposals(limit=_MOST)
+
+
+# Which memories describe files that have changed since.
+#
+# A memory's `source` or `discoveredIn` may name a file of the project. Its digest is remembered
+# when
+# the document is written or read; a memory is stale once the file is another one, or gone. Editing
+# the document says that its memory is right again.
+
+
+@dataclass(frozen=True, slots=True)
+class Stale:
+    """A memory whose source file changed or is gone."""
+
+    memory: str
+    path: str  # of its document
+    source: str  # of the file that it is about
+    words: str
+
+
+def sources(memory: Memory, root: Path) -> dict[str, str]:
+    """The project's files that a memory comes from, each with its digest; of no file: empty."""
+    found: dict[str, str] = {}
+    for name in _names(memory):
+        path = _inside(root, name)
+        found[name] = _GONE if path is None else _digest(path)
+    return found
+
+
+def differing(known: dict[str, str], root: Path) -> Iterator[tuple[str, str]]:
+    """The files whose digest is another one than the known one, and what happened to each."""
+    for name, before in known.items():
+        path = _inside(root, name)
+        now = _GONE if path is None else _digest(path)
+        if now == _GONE:
+            yield name, "is gone" if before else "was not there when this was written"
+        elif now != before:
+            yield name, "has changed" if before else "is there again"
+
+
+def project_root(folder: Path) -> Path:
+    """The folder that relative paths start from: the work tree, or the one above `.rawko`."""
+    for place in (folder, *folder.parents):
+        if (place / ".git").exists():
+            return place
+    return folder.parent.parent if folder.parent.name.startswith(".") else folder
+
+
+def _names(memory: Memory) -> list[str]:
+    aside = memory.extra.get("frontmatter")
+    said = dict(aside) if isinstance(aside, dict) else {}
+    stated = (said.get("source"), said.get("discoveredIn"), memory.source.ref)
+    names = (_path().fullmatch(text.strip()) for text in stated if isinstance(text, str))
+    return list(dict.fromkeys(match["path"] for match in names if match))
+
+
+def _inside(root: Path, name: str) -> Path | None:
+    """The file of this name if it lies in the project and may be read."""
+    path = (root / name).resolve()
+    return path if path.is_relative_to(root.resolve()) and path.is_file() else None
+
+
+def _digest(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            return hashed(file.read(_MOST_BYTES))
+    except OSError:
+        return _GONE
+
+
+@cache
+def _path() -> re.Pattern[str]:
+    """A relative path with a folder or an ending, with or without a line number."""
+    return re.compile(
+        r"(?:file:)?(?:\./)?(?P<path>[^\s/:\\][^\s:\\]*(?:/[^\s:\\]+|\.\w{1,10}))(?::\d+(?:-\d+)?)?"
+    )

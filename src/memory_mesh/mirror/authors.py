@@ -11,20 +11,25 @@ branches and the commits that are new since the last run; one where a file was r
 """
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+import stat
+import tomllib
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
 from types import TracebackType
 
+from memory_mesh.base.typed import Self
 from memory_mesh.mirror.clone import Clone, clone_of
 from memory_mesh.mirror.git import GitFailed
 from memory_mesh.mirror.judge import Judge
-from memory_mesh.mirror.lowering import lowered_by
-from memory_mesh.mirror.marks import Marks
 from memory_mesh.mirror.origin import Author, Verdict
-from memory_mesh.ports import Clock
-from memory_mesh.process.agent_shell import agent_variables
-from memory_mesh.typed import Self
+from memory_mesh.mirror.state import Marks
+from memory_mesh.model.ports import Clock
+from memory_mesh.platform.agent_shell import agent_variables
+
+FILE = ".rawko/mirror.toml"
+_MAX_BYTES = 100_000
+_VALUES = {"user": False, "document": True}  # whether it lowers
 
 __all__ = ["Author", "Authors", "Verdict"]
 
@@ -197,3 +202,43 @@ class Authors:
         """The clone that a file lies in: a submodule in the folder is one of its own."""
         directory = (self._folder / path).parent
         return clone_of(directory, self._clones)
+
+
+# A repository's own word that nothing in its mirror folder speaks for the user.
+
+
+def lowered_by(folder: Path) -> str | None:
+    """Returns why all edits in a folder count as a document's, or None if they do not.
+
+    `.rawko/mirror.toml` in the folder, or above it up to the top of its clone, says so with
+    `trust = "document"`. One that cannot be understood says so too.
+    """
+    for place in _places(folder):
+        reason = _read(place / FILE)
+        if reason is not None:
+            return reason
+    return None
+
+
+def _places(folder: Path) -> Iterator[Path]:
+    """The folder and those above it, up to the clone's top; two above where there is no clone."""
+    above = (folder, *folder.parents)
+    top = next((at for at, place in enumerate(above) if (place / ".git").exists()), 2)
+    yield from above[: top + 1]
+
+
+def _read(file: Path) -> str | None:
+    try:
+        kind = file.stat()
+    except OSError:
+        return None
+    try:
+        if not stat.S_ISREG(kind.st_mode) or kind.st_size > _MAX_BYTES:
+            return f"{FILE} cannot be read; it may say so"
+        value = tomllib.loads(file.read_text(encoding="utf-8")).get("trust", "user")
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        return f"{FILE} cannot be read ({error}); it may say so"
+    if _VALUES.get(value if isinstance(value, str) else "", True):
+        known = value == "document"
+        return f'{FILE} says trust = "document"' if known else f"{FILE} has an unknown trust"
+    return None

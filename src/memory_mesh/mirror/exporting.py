@@ -5,22 +5,34 @@ A file that was changed since it was read is left alone: the next run reads it f
 
 import dataclasses
 import itertools
+import os
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
 
-from memory_mesh.errors import MeshError
-from memory_mesh.fastdataclass import replace
+from memory_mesh.base.fastdataclass import replace
 from memory_mesh.formats import memory_file
 from memory_mesh.formats.file_names import file_name, safe_path
 from memory_mesh.formats.memory_file import MemoryFile, parse
-from memory_mesh.mirror import mapping, replacing, scan, waiting
-from memory_mesh.mirror.append import append
-from memory_mesh.mirror.applying import agreed, mark
+from memory_mesh.mirror import applying, mapping, scan
+from memory_mesh.mirror.applying import Act, Sides, agreed, decide, mark
 from memory_mesh.mirror.matching import Group, title_key
-from memory_mesh.mirror.merging import Act, Sides, decide
 from memory_mesh.mirror.report import Line
-from memory_mesh.mirror.run import BLOCK, OUT_OF_USE, SEQ, Run, grouped
+from memory_mesh.mirror.run import BLOCK, OUT_OF_USE, SEQ, Run, group_of, grouped, present
+from memory_mesh.mirror.scan import hashed
 from memory_mesh.mirror.state import GONE, HELD, Delta, Held
 from memory_mesh.model import Memory
+from memory_mesh.model.errors import InvalidInput, MeshError
+from memory_mesh.platform.durable_files import (
+    append_locked,
+    exchanged,
+    opened_locked,
+    short,
+    sync_folder,
+    written_beside,
+)
+
+KEPT = ".mirror-replaced"  # a folder beside the files: not listed, because its name is hidden
 
 _CHANGED = "the file was changed meanwhile; run the mirror again"
 _PAGE = 200
@@ -28,9 +40,9 @@ _PAGE = 200
 
 def push(run: Run) -> None:
     """Brings the folder up to the store."""
-    for name in replacing.late_writes(run.folder, dry=run.dry):
+    for name in late_writes(run.folder, dry=run.dry):
         run.note(
-            f"{replacing.KEPT}/{name}",
+            f"{KEPT}/{name}",
             "a program wrote to this file after the mirror had replaced it; what it wrote is here",
         )
     last, block = run.state.value(SEQ), run.state.value(BLOCK)
@@ -40,7 +52,7 @@ def push(run: Run) -> None:
     seq = changes[-1][0] if changes else int(last or 0)
     memories = _all(run) if last is None else _changed(run, changes)
     left = _undecided(run)
-    waiting.look(run)
+    applying.look(run)
     done: set[str] = set()
     for memory in itertools.chain(run.latest_of(run.due).values(), memories):
         if memory.id not in done:
@@ -69,7 +81,7 @@ def _undecided(run: Run) -> bool:
     gone = [held for held in run.state.waiting() if held.status == GONE]
     if not gone:
         return False
-    still_open = {proposal.id for proposal in waiting.proposals(run)}
+    still_open = {proposal.id for proposal in applying.proposals(run)}
     left = False
     for held in gone:
         memory = run.latest(held.memory)
@@ -109,7 +121,7 @@ def _write(run: Run, memory: Memory) -> bool:
         return True if not run.mirrors(memory) or held.waits else create(run, memory)
     gone = memory.status in OUT_OF_USE
     store = None if gone else mapping.digest_of(memory, run.linked(memory.id))
-    if decide(waiting.base(run, held), Sides(held.doc, store)) is Act.NOTHING:
+    if decide(applying.agreed_sides(run, held), Sides(held.doc, store)) is Act.NOTHING:
         return True
     text, group = present(run, held)
     if text is None or group is None or group.doc != held.doc:
@@ -197,9 +209,9 @@ def remove(run: Run, held: Held, text: scan.Text) -> bool:
     rest = _without(run, text.text, held)
     path = run.folder / held.path
     if rest.strip():
-        done = replacing.replace(path, text.hash, rest.encode(), root=run.folder)
+        done = replace_file(path, text.hash, rest.encode(), root=run.folder)
     else:
-        done = replacing.remove(path, text.hash, root=run.folder)
+        done = remove_file(path, text.hash, root=run.folder)
     if not done:
         run.report.removed.pop()
         run.note(held.path, _CHANGED)
@@ -208,22 +220,6 @@ def remove(run: Run, held: Held, text: scan.Text) -> bool:
     delta.files[held.path] = (scan.NO_STAMP, scan.hashed(rest)) if rest.strip() else None
     run.write(delta)
     return True
-
-
-def present(run: Run, held: Held) -> tuple[scan.Text | None, Group | None]:
-    """The file of a document as it is now, and the document in it."""
-    try:
-        text = scan.read(run.folder, held.path)
-    except (OSError, ValueError):
-        return None, None
-    return text, _group_of(run, text.text, held.path, held.memory, held.title)
-
-
-def _group_of(run: Run, text: str, path: str, memory: str, title: str) -> Group | None:
-    name = path.rpartition("/")[2].removesuffix(scan.ENDING)
-    found = grouped(run, path, parse(text, name=name).documents)
-    named = next((group for group in found if group.document.memory_id == memory), None)
-    return named or next((group for group in found if group.title == title), None)
 
 
 def _appended(
@@ -250,7 +246,7 @@ def _replaced(
     if group.document.memory_id is None:
         document = dataclasses.replace(document, memory_id=None)  # a person wrote it without one
     whole = memory_file.replace_document(text.text, group.index, document).encode()
-    if not replacing.replace(run.folder / group.path, text.hash, whole, root=run.folder):
+    if not replace_file(run.folder / group.path, text.hash, whole, root=run.folder):
         return False
     _note_written(run, group.path, whole, memory, document)
     return True
@@ -259,7 +255,7 @@ def _replaced(
 def _note_written(run: Run, path: str, whole: bytes, memory: Memory, document: MemoryFile) -> None:
     """Remembers a document that was written; its file is read once more at the next run."""
     title = title_key(document.title)
-    group = _group_of(run, whole.decode(), path, memory.id, title)
+    group = group_of(run, whole.decode(), path, memory.id, title)
     if group is None:  # what was written is found again: formats/memory_file.py promises it
         raise AssertionError(path)
     held = run.state.of_memory(memory.id) or Held(memory.id, path, title, "", "")
@@ -281,3 +277,131 @@ def _without(run: Run, text: str, held: Held) -> str:
         return text
     spans = sorted((one.start, one.stop) for one in mine.documents)
     return memory_file.cut(text, documents, spans)
+
+
+# Append a document to a memory file that others may append to at the same time.
+
+
+def append(
+    path: Path,
+    document: MemoryFile,
+    *,
+    expected: Callable[[bytes], bool] = lambda _before: True,
+) -> bytes | None:
+    """Appends a document under the file's lock by one write; returns the whole file.
+
+    The file and its folder are made where they are missing. If the file is not as `expected`,
+    nothing is appended and None is returned.
+    """
+    memory_file.render(document)  # what no file can show leaves no empty file
+    path.parent.mkdir(parents=True, exist_ok=True)
+    whole: list[bytes] = []
+
+    def addition(before: bytes) -> bytes:
+        if not expected(before):
+            return b""
+        more = memory_file.addition(before.decode(), document).encode()
+        whole.append(before + more)
+        return more
+
+    append_locked(path, addition)
+    return whole[0] if whole else None
+
+
+# Replace or remove a file that a person may be editing, without losing what they save.
+#
+# The new file takes the place of the old one in one step, and the old one is looked at only after
+# that: if it is not what was expected, the two change places again (`durable_files.exchanged`).
+# Where
+# the system cannot do that, the file is compared directly before a rename.
+#
+# A program that opened the old file earlier may still write to it. So it is kept in a hidden folder
+# until the next run has seen that nobody did (`late_writes`).
+
+
+def replace_file(path: Path, expected: str, data: bytes, *, root: Path) -> bool:
+    """Replaces the file if its hash is still the expected one; False if it is not."""
+    keep = _place(path, root, expected)
+    with suppress(FileNotFoundError), opened_locked(path, 0):
+        draft = written_beside(path, data)
+        with opened_locked(draft, 0):  # nobody of ours appends to it before it is settled
+            if _put(draft, path, expected, keep):
+                sync_folder(path.parent)
+                return True
+            _settle(draft, hashed(data), _place(path, root, hashed(data)))
+    return False
+
+
+def _put(draft: Path, path: Path, expected: str, keep: Path) -> bool:
+    """Puts the draft in the file's place and keeps the file; False if it is another one."""
+    if exchanged(draft, path):
+        if _hash(draft) == expected:
+            draft.rename(keep)
+            return True
+        exchanged(draft, path)  # what was saved a moment ago is back in its place
+        return False
+    if not path.exists() or _hash(path) != expected:  # no exchange here: look, then rename
+        return False
+    os.link(path, keep)
+    draft.replace(path)
+    return True
+
+
+def remove_file(path: Path, expected: str, *, root: Path) -> bool:
+    """Removes the file if its hash is still the expected one; False if it is not."""
+    keep = _place(path, root, expected)
+    with suppress(FileNotFoundError), opened_locked(path, 0):
+        aside = path.with_name(f".{short(path.stem)}.{os.urandom(4).hex()}")
+        path.rename(aside)
+        if _hash(aside) == expected:
+            aside.rename(keep)
+            sync_folder(path.parent)
+            return True
+        try:
+            os.link(aside, path)  # unless somebody made a new one meanwhile
+            aside.unlink()
+        except FileExistsError:
+            aside.rename(path.with_name(f"{short(path.stem)}-{os.urandom(2).hex()}{path.suffix}"))
+    return False
+
+
+def late_writes(root: Path, *, dry: bool = False) -> list[str]:
+    """Names of kept files that were written to after they were replaced.
+
+    The others are removed, unless the run is `dry`.
+    """
+    folder = root / KEPT
+    if folder.is_symlink() or not folder.is_dir():
+        return []
+    late: list[str] = []
+    for kept in sorted(folder.glob("[!.]*")):
+        if kept.is_symlink() or not kept.is_file():
+            continue
+        if _hash(kept) != kept.name.rpartition(".")[2]:
+            late.append(kept.name)
+        elif not dry:
+            kept.unlink()
+    return late
+
+
+def _place(path: Path, root: Path, hash_: str) -> Path:
+    """A name to keep a file under; it ends in the hash that the file has if nobody wrote to it."""
+    folder = root / KEPT
+    if folder.is_symlink():
+        raise InvalidInput(f"{folder} is a link; remove it: links are not followed")
+    if not folder.is_dir():
+        folder.mkdir(exist_ok=True)
+        (folder / ".gitignore").write_text("*\n", encoding="utf-8")
+    return folder / f"{short(path.stem.lstrip('.'))}.{os.urandom(4).hex()}.{hash_}"
+
+
+def _settle(draft: Path, own: str, keep: Path) -> None:
+    """Removes our draft after a second exchange; what a person saved between the two is kept."""
+    if _hash(draft) == own:
+        draft.unlink()
+    else:
+        draft.rename(keep)
+
+
+def _hash(path: Path) -> str:
+    return hashed(path.read_bytes())

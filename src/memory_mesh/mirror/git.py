@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from memory_mesh.errors import MeshError
+from memory_mesh.model.errors import MeshError
 
 ANSWER_SECONDS = 10.0
 WALK_SECONDS = 20.0

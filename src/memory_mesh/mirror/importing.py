@@ -12,14 +12,23 @@ could not be taken as it is stays unread in the state, and every run says so aga
 import json
 import os
 import time
-from collections.abc import Sequence, Set as AbstractSet
+from collections.abc import Iterable, Sequence, Set as AbstractSet
+from contextlib import suppress
 from dataclasses import dataclass, field
 
-from memory_mesh.formats.memory_file import parse
-from memory_mesh.mirror import adding, applying, joining, scan, waiting
-from memory_mesh.mirror.matching import Group, Paired, by_file, moved, pair, rewritten
-from memory_mesh.mirror.run import SLICE, Run, grouped, named_in
-from memory_mesh.mirror.state import COMING, GONE, Delta, Held
+from memory_mesh.base.fastdataclass import replace
+from memory_mesh.formats.memory_file import MemoryFile, parse, wiki_links
+from memory_mesh.mirror import adding, applying, mapping, scan
+from memory_mesh.mirror.applying import Taken
+from memory_mesh.mirror.matching import Group, Paired, by_file, moved, pair, rewritten, title_key
+from memory_mesh.mirror.report import Line
+from memory_mesh.mirror.run import SLICE, Run, document_named, grouped, named_in
+from memory_mesh.mirror.scan import ENDING
+from memory_mesh.mirror.state import COMING, GONE, HELD, Delta, Held
+from memory_mesh.model import Channel
+from memory_mesh.model.errors import NotFound
+
+_REASON = "named in the memory's document"
 
 YOUNG_NS = 300_000_000  # a program may still be writing a file that is newer
 _MOST, _MANY = 2, 10  # more than one in two, and at least so many: somebody must say so
@@ -40,7 +49,7 @@ class Found:
 def pull(run: Run) -> None:
     """Brings the store up to the folder."""
     adding.finish(run)
-    waiting.look(run)
+    applying.look(run)
     listed = scan.listing(run.folder)
     run.report.files = len(listed)
     for place in listed.unreadable:
@@ -59,7 +68,7 @@ def pull(run: Run) -> None:
     missing = _deletable(run, found, plan.missing, kept)
     touched = _apply(run, found, plan)
     _delete(run, found, missing)
-    joining.join(run, touched)
+    join(run, touched)
     _remember(run, found, gone if len(missing) == len(plan.missing) else [])
 
 
@@ -249,3 +258,103 @@ def _remember(run: Run, found: Found, gone: Sequence[str]) -> None:
     for path in gone:
         delta.files[path] = None
     run.write(delta)
+
+
+# Links between memories from relatedMemories and [[wiki links]], and back to names of files.
+#
+# A name is the path or name of a file, with or without its ending, or the title of a memory. A name
+# that leads nowhere yet is remembered until a memory of that name comes.
+
+
+def join(run: Run, taken: Sequence[Taken]) -> None:
+    """Links the memories of documents that were taken over to those that they name.
+
+    Those that an interrupted run left are linked too.
+    """
+    waiting = _waiting(run, [one.entry for one in taken])
+    names = {one.entry.memory: names_in(one.group.document) for one in taken}
+    unjoined = run.state.unjoined()
+    for start in range(0, len(unjoined), SLICE):
+        delta = Delta()
+        for held in unjoined[start : start + SLICE]:
+            _link(run, held, names.get(held.memory) or _names_read(run, held), delta)
+        run.write(delta)
+    delta = Delta()
+    for memory in waiting:
+        wishing = run.state.of_memory(memory)
+        if wishing is not None and wishing.status == HELD:
+            _link(run, wishing, _names_read(run, wishing), delta, more=True)
+    run.write(delta)
+
+
+def names_in(document: MemoryFile) -> list[str]:
+    """The names that a document links to."""
+    return [*document.related, *wiki_links(document.body)]
+
+
+def _names_read(run: Run, held: Held) -> list[str]:
+    """The names in a document that is not at hand."""
+    from memory_mesh.mirror.run import present
+
+    _, group = present(run, held)
+    return [] if group is None else names_in(group.document)
+
+
+def _link(run: Run, held: Held, names: Iterable[str], delta: Delta, *, more: bool = False) -> None:
+    """Links a memory to the named ones; takes away links whose names are gone, unless `more`."""
+    found, wishes = _looked_up(run, held, names)
+    targets = list(dict.fromkeys([*(held.links if more else ()), *found]))
+    linked = run.linked(held.memory) if targets else ()
+    news = [id_ for id_ in targets if id_ not in linked]
+    olds = [id_ for id_ in held.links if id_ not in targets]
+    if not run.dry:
+        _change(run, held.memory, news, olds)
+    if wishes or not more:
+        delta.wishes[held.memory] = tuple(wishes)
+    run.report.linked += [Line(held.path, memory=held.memory, words=id_) for id_ in news]
+    memory = run.latest(held.memory) if news or olds else None
+    if memory is None:
+        known = replace(held, links=tuple(targets), joined=True)
+        delta.entries += [] if held == known else [known]
+        return
+    ties = run.linked(memory.id)
+    store = mapping.digest_of(memory, ties)
+    known = replace(held, links=tuple(targets), ties=ties, store=store, joined=True)
+    delta.entries.append(known)
+
+
+def _looked_up(run: Run, held: Held, names: Iterable[str]) -> tuple[list[str], list[str]]:
+    """The memories that names lead to, and the names that lead nowhere yet."""
+    targets: list[str] = []
+    wishes: list[str] = []
+    for name in dict.fromkeys(names):
+        found = document_named(run, name)
+        if found is None:
+            wishes.append(_key(name))
+        elif found.memory != held.memory:
+            targets.append(found.memory)
+    return targets, wishes
+
+
+def _change(run: Run, memory: str, news: Sequence[str], olds: Sequence[str]) -> None:
+    view = run.view(Channel.MIRROR)
+    for id_ in news:
+        with suppress(NotFound):  # the other memory was deleted meanwhile
+            view.link(memory, id_, reason=_REASON)
+    for id_ in olds:
+        with suppress(NotFound):
+            view.unlink(memory, id_, reason=_REASON)
+
+
+def _waiting(run: Run, entries: Sequence[Held]) -> list[str]:
+    """The memories whose documents named one of these before it existed."""
+    names: list[str] = []
+    for held in entries:
+        stem = held.path.removesuffix(ENDING)
+        names += [held.title, title_key(stem), title_key(stem.rpartition("/")[2])]
+    return run.state.wishing(dict.fromkeys(names))
+
+
+def _key(name: str) -> str:
+    plain = name.strip().removeprefix("[[").removesuffix("]]").split("|")[0]
+    return title_key(plain.removesuffix(ENDING))

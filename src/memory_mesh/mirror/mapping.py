@@ -14,10 +14,9 @@ import json
 from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC, datetime
 
-from memory_mesh.errors import InvalidInput
-from memory_mesh.fastdataclass import dataclass, field
-from memory_mesh.formats.memory_file import MemoryFile, heading
-from memory_mesh.formats.notes import inline_tags
+from memory_mesh.base.fastdataclass import dataclass, field
+from memory_mesh.base.typed import Any
+from memory_mesh.formats.memory_file import MemoryFile, heading, inline_tags
 from memory_mesh.mirror.scan import hashed
 from memory_mesh.model import (
     Channel,
@@ -28,13 +27,13 @@ from memory_mesh.model import (
     Scope,
     Source,
     SourceKind,
-    record,
+    times,
 )
-from memory_mesh.policy.arguments import moment
-from memory_mesh.policy.writing.drafts import IMPORTANCE
-from memory_mesh.policy.writing.metadata import check_metadata
-from memory_mesh.policy.writing.trust import ceiling
-from memory_mesh.typed import Any
+from memory_mesh.model.errors import InvalidInput
+from memory_mesh.rules.arguments import moment
+from memory_mesh.rules.metadata import check_metadata
+from memory_mesh.rules.trust import ceiling
+from memory_mesh.write.rules.drafts import IMPORTANCE
 
 ASIDE = "frontmatter"  # the key of extra with what has no place of its own
 USER = "user"  # who discovered what no agent did
@@ -144,7 +143,7 @@ def digest_of(memory: Memory, linked: Collection[str] = ()) -> str:
     plain: list[Json] = [
         memory.text, list(memory.tags), list(memory.triggers), memory.importance,
         memory.source.agent, memory.source.ref, dict(memory.extra), sorted(linked),
-        None if memory.occurred_at is None else record.iso(memory.occurred_at),
+        None if memory.occurred_at is None else times.iso(memory.occurred_at),
     ]  # fmt: skip
     return hashed(json.dumps(plain, ensure_ascii=True, sort_keys=True))
 
@@ -238,7 +237,7 @@ def _shown_time(memory: Memory, aside: Mapping[str, Json]) -> str:
     said = _text(aside.get("discoveredAt"))
     if said is not None and _time(said) == memory.occurred_at:
         return said
-    return record.iso(memory.occurred_at or memory.created)
+    return times.iso(memory.occurred_at or memory.created)
 
 
 def _time(said: str | None) -> datetime | None:

@@ -5,18 +5,22 @@ from contextlib import contextmanager, suppress
 from os import PathLike
 from pathlib import Path
 
-from memory_mesh.errors import InvalidInput, NotFound
-from memory_mesh.mirror import exporting, importing, resolving, scan, stale, waiting
+from memory_mesh.base.fastdataclass import replace
+from memory_mesh.mirror import applying, exporting, importing, run as mirror_run, scan
+from memory_mesh.mirror.applying import Stale
 from memory_mesh.mirror.authors import Author, Authors
 from memory_mesh.mirror.report import Line, Report
-from memory_mesh.mirror.run import Run, Whose
-from memory_mesh.mirror.stale import Stale
-from memory_mesh.mirror.state import FOLDER, State, mirrored, place
-from memory_mesh.process.clock import SystemClock
-from memory_mesh.process.ids import MonotonicIds
-from memory_mesh.process.locks import locked
-from memory_mesh.process.private import make_folder
+from memory_mesh.mirror.run import CHANNELS, OUT_OF_USE, Run, Whose
+from memory_mesh.mirror.state import FOLDER, Delta, Held, State, mirrored, place
+from memory_mesh.model import Status
+from memory_mesh.model.errors import InvalidInput, NotAllowed, NotFound
+from memory_mesh.platform.clock import SystemClock
+from memory_mesh.platform.ids import MonotonicIds
+from memory_mesh.platform.locks import locked
+from memory_mesh.platform.private_files import make_folder
 from memory_mesh.sync import MemoryMesh
+
+SIDES = ("file", "store")
 
 DEFAULT_FOLDER = ".rawko/memories"
 UPDATES = ("append", "replace")
@@ -92,7 +96,7 @@ class Mirror:
                 if held.memory not in known:
                     line = Line(held.path, held.named, held.memory, held.note or "")
                     run.report.disagreements.append(line)
-            waiting.report(run)
+            applying.report(run)
             return run.report
 
     def resolve(
@@ -105,7 +109,7 @@ class Mirror:
         """
         with self._running() as run:
             run.report.files = len(scan.listing(self.folder))
-            resolving.resolve(run, self._named(target), keep, author)
+            resolve(run, self._named(target), keep, author)
             return run.report
 
     def path_of(self, target: str | PathLike[str]) -> Path:
@@ -123,7 +127,7 @@ class Mirror:
             return [
                 Stale(held.memory, held.path, name, what)
                 for held in run.state.with_sources()
-                for name, what in stale.differing(dict(held.sources), run.root)
+                for name, what in applying.differing(dict(held.sources), run.root)
             ]
 
     @staticmethod
@@ -177,7 +181,7 @@ class Mirror:
                     dry=dry_run,
                     replaces=self._updates == "replace",
                     deletes=deletes,
-                    root=stale.project_root(self.folder),
+                    root=applying.project_root(self.folder),
                     former=former,
                 )
                 if not dry_run:
@@ -189,3 +193,66 @@ class Mirror:
                 state.close()
                 if isinstance(authors, Authors):
                     authors.close()
+
+
+# End a disagreement as a person decides.
+
+
+def resolve(run: Run, target: str, keep: str, author: Author) -> None:
+    """Keeps the file's or the store's side of every disagreement in a file."""
+    if keep not in SIDES:
+        raise InvalidInput(f"keep is one of: {', '.join(SIDES)}")
+    found = [held for held in run.state.disagreeing() if target in {held.path, held.memory}]
+    if not found:
+        raise NotFound(f"nothing disagrees in {target}. List what does: memory-mesh mirror status")
+    if keep == "store" and author is not Author.USER:
+        raise NotAllowed("the file has the user's words: the user decides to keep the store's")
+    for held in found:
+        delta = Delta()
+        if keep == "file":
+            _keep_file(run, held, author, delta)
+        else:
+            _keep_store(run, held)
+        run.write(delta)
+
+
+def _keep_file(run: Run, held: Held, author: Author, delta: Delta) -> None:
+    """Lets the memory say what the document says, or go if the document is gone."""
+    text, group = mirror_run.present(run, held)
+    memory = run.latest(held.memory)
+    channel = CHANNELS[author]
+    if text is None or group is None:
+        if memory is not None and memory.status not in OUT_OF_USE:
+            run.view(channel).delete(held.memory, reason=f"deleted from the file {held.path}")
+            run.report.deleted.append(Line(held.path, held.named, held.memory))
+        delta.forgotten.append(held.memory)
+        return
+    if memory is not None and memory.status is Status.DELETED:
+        memory = run.view(channel).restore(held.memory)
+        run.report.restored.append(Line(held.path, held.named, held.memory))
+    if memory is None or memory.status in OUT_OF_USE:  # the document is a memory of its own
+        delta.forgotten.append(held.memory)
+        delta.files[held.path] = None
+        return
+    known = replace(held, note=None, body="" if held.waits else held.body)  # also rejected words
+    ready = applying.edit(run, group, known, memory, author)
+    if isinstance(ready, applying.Edit):
+        (ready,) = applying.make(run, [ready])
+    if not ready.faulty:
+        delta.entries.append(ready.entry)
+
+
+def _keep_store(run: Run, held: Held) -> None:
+    """Writes what the memory says, or removes its document if the memory is gone."""
+    text, group = mirror_run.present(run, held)
+    memory = run.latest(held.memory)
+    if memory is None or memory.status in OUT_OF_USE:
+        if text is not None and memory is not None and group is not None:
+            exporting.remove(run, held, text)
+        else:
+            run.write(Delta(forgotten=[held.memory]))
+    elif text is None or group is None:
+        run.write(Delta(forgotten=[held.memory]))
+        exporting.create(run, memory)
+    else:
+        exporting.rewrite(run, replace(held, note=None), memory, text, group)

@@ -4,8 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from memory_mesh.mirror.history import History, Step
-from memory_mesh.mirror.reflog import Way
+from memory_mesh.mirror.history import History, Step, Way
 
 _MAX_DEPTH = 50  # merges of merges
 _MARKERS = ("<<<<<<<", "|||||||", "=======", ">>>>>>>")

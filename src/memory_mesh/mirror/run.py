@@ -7,17 +7,19 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
-from memory_mesh.formats.memory_file import MemoryFile, parse
+from memory_mesh.base.typed import Protocol
+from memory_mesh.formats.memory_file import MemoryFile, parse, wiki_links
+from memory_mesh.learn.rules import trace_learnings
+from memory_mesh.mirror import scan
 from memory_mesh.mirror.authors import Author
 from memory_mesh.mirror.mapping import related_in_file
-from memory_mesh.mirror.matching import Group, groups
+from memory_mesh.mirror.matching import Group, groups, title_key
 from memory_mesh.mirror.report import Line, Report
+from memory_mesh.mirror.scan import ENDING
 from memory_mesh.mirror.state import HELD, Delta, Held, State
 from memory_mesh.model import Channel, Memory, Scope, Status, Tier
-from memory_mesh.policy.learning import learning_record
-from memory_mesh.ports import Ids
+from memory_mesh.model.ports import Ids
 from memory_mesh.sync import MemoryMesh
-from memory_mesh.typed import Protocol
 
 CHANNELS = {
     Author.USER: Channel.MIRROR,
@@ -144,8 +146,6 @@ class Run:
 
     def related(self, memory: Memory) -> list[str]:
         """What stands under relatedMemories in a memory's document."""
-        from memory_mesh.mirror.joining import names_for
-
         return names_for(self, memory, related_in_file(memory))
 
     def mirrors(self, memory: Memory) -> bool:
@@ -163,7 +163,7 @@ class Run:
             and scope.session is None
             and memory.lesson is None
             and memory.label != "trace"
-            and learning_record.read(memory) is None
+            and trace_learnings.read(memory) is None
             and memory.source.channel not in {Channel.FILE, Channel.WEB}
         )
 
@@ -219,3 +219,42 @@ def named_in(run: Run, documents: Sequence[MemoryFile]) -> set[str]:
 def _raw_documents(content: bytes) -> list[str]:
     """The documents of a file as they stand in it."""
     return [one.raw.strip() for one in parse(content.decode("utf-8", "replace")).documents]
+
+
+def present(run: Run, held: Held) -> tuple[scan.Text | None, Group | None]:
+    """The file of a document as it is now, and the document in it."""
+    try:
+        text = scan.read(run.folder, held.path)
+    except (OSError, ValueError):
+        return None, None
+    return text, group_of(run, text.text, held.path, held.memory, held.title)
+
+
+def group_of(run: Run, text: str, path: str, memory: str, title: str) -> Group | None:
+    """The document of a memory in a file's text: by its id, else by its title."""
+    name = path.rpartition("/")[2].removesuffix(scan.ENDING)
+    found = grouped(run, path, parse(text, name=name).documents)
+    named = next((group for group in found if group.document.memory_id == memory), None)
+    return named or next((group for group in found if group.title == title), None)
+
+
+def names_for(run: Run, memory: Memory, stated: Sequence[str]) -> list[str]:
+    """The relatedMemories of a memory: those stated and still linked, then those linked since."""
+    linked = set(run.linked(memory.id))
+    kept: list[str] = []
+    for name in stated:
+        found = document_named(run, name)
+        if found is None or found.memory in linked:
+            kept.append(name)
+            linked -= set() if found is None else {found.memory}
+    inside = {one.memory for name in wiki_links(memory.text) if (one := document_named(run, name))}
+    others = (run.state.of_memory(id_) for id_ in sorted(linked - inside))
+    return kept + [held.path for held in others if held is not None and held.status == HELD]
+
+
+def document_named(run: Run, name: str) -> Held | None:
+    """The document that a name means: a path, a file's name, or a title."""
+    plain = name.strip().removeprefix("[[").removesuffix("]]").split("|")[0].strip()
+    path = plain if plain.endswith(ENDING) else plain + ENDING
+    found = run.state.at(path) or run.state.titled(title_key(plain))
+    return found[0] if found else None

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path, PurePosixPath
 
-from memory_mesh.typed import TypeAlias
+from memory_mesh.base.typed import TypeAlias
 
 Stamp: TypeAlias = int  # when the file last changed, in ns
 Stamps: TypeAlias = Mapping[str, Mapping[str, Stamp]]  # by folder, then by name

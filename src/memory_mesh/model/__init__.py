@@ -21,6 +21,8 @@ from memory_mesh.model.commit import (
     Commit,
     Link,
     Observation,
+    Proposal,
+    ProposedVerb,
     Put,
     Receipt,
     Seen,
@@ -65,8 +67,18 @@ from memory_mesh.model.memory import (
     Tier,
     VoteKind,
 )
-from memory_mesh.model.proposal import Proposal, ProposedVerb
-from memory_mesh.model.query import Lens, Query, Question, SkillQuery
+from memory_mesh.model.query import (
+    Body,
+    Embedding,
+    Lens,
+    Part,
+    Query,
+    Question,
+    SkillQuery,
+    Space,
+    Span,
+    TextVectors,
+)
 from memory_mesh.model.skill import (
     Candidate,
     Pruned,
@@ -78,7 +90,6 @@ from memory_mesh.model.skill import (
     SkillReceipt,
 )
 from memory_mesh.model.stats import Pending, Sizes, SpaceState, Stats, UpkeepReport
-from memory_mesh.model.vector import Body, Embedding, Part, Space, Span, TextVectors
 from memory_mesh.model.verdict import Keep, Known, Merge, Refuse, Repeat, Rival, Verdict
 
 __all__ = [

@@ -3,7 +3,8 @@
 from datetime import datetime
 from enum import StrEnum
 
-from memory_mesh.fastdataclass import dataclass
+from memory_mesh.base.fastdataclass import dataclass
+from memory_mesh.model.times import iso
 
 BY_RULE = "by rule"  # why a conflict ended that nobody was asked about
 
@@ -87,9 +88,7 @@ class Conflict:
     @property
     def created_at(self) -> str:
         """When it was first recorded, as ISO 8601."""
-        from memory_mesh.model import record
-
-        return record.iso(self.created)
+        return iso(self.created)
 
     @property
     def pending(self) -> bool:

@@ -2,14 +2,51 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
+from enum import StrEnum
 
-from memory_mesh.fastdataclass import dataclass, field
+from memory_mesh.base.fastdataclass import dataclass, field
 from memory_mesh.model.block import Entry
 from memory_mesh.model.claim import Conflict, PredicateSchema
-from memory_mesh.model.memory import Json, Memory, Outcome, Scope
-from memory_mesh.model.proposal import Proposal
+from memory_mesh.model.memory import Json, Memory, Outcome, Scope, Source
+from memory_mesh.model.query import Space, Span, TextVectors
 from memory_mesh.model.skill import Skill
-from memory_mesh.model.vector import Space, Span, TextVectors
+from memory_mesh.model.times import iso
+
+# A change that waits for a person's decision.
+
+
+class ProposedVerb(StrEnum):
+    """What a proposal would do to its memory."""
+
+    UPDATE = "update"
+    DELETE = "delete"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proposal:
+    """A change of a memory that its writer may not make alone: who asks for what, when and why."""
+
+    id: str
+    verb: ProposedVerb
+    memory: str  # the id of the memory that would change
+    change: Mapping[str, Json]  # what the memory would say, by field; empty for a delete
+    reason: str
+    source: Source
+    created: datetime
+    decided_at: datetime | None = None
+    approved: bool | None = None
+    why: str | None = None  # the reason of the decision
+
+    @property
+    def pending(self) -> bool:
+        """True while nobody has decided."""
+        return self.decided_at is None
+
+    @property
+    def created_at(self) -> str:
+        """When it was proposed, as ISO 8601."""
+        return iso(self.created)
+
 
 SIMILAR = "similar"  # the type of the links that are made by themselves
 MAX_LINKS = 1_000  # that one read returns where no other limit is given
@@ -166,9 +203,7 @@ class Receipt:
     @property
     def created_at(self) -> str | None:
         """When the memory was first recorded, as ISO 8601; None for a refused one."""
-        from memory_mesh.model import record
-
-        return None if self.created is None else record.iso(self.created)
+        return None if self.created is None else iso(self.created)
 
 
 @dataclass(frozen=True, slots=True)

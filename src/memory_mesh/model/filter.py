@@ -1,11 +1,11 @@
-"""The tree of a filter; policy/filters.py parses it, each ledger compiles it to its own SQL."""
+"""The tree of a filter; rules/filters.py parses it, each ledger compiles it to its own SQL."""
 
 from collections.abc import Mapping
 from datetime import datetime
 from enum import Enum
 
-from memory_mesh.fastdataclass import dataclass
-from memory_mesh.typed import TypeAlias
+from memory_mesh.base.fastdataclass import dataclass
+from memory_mesh.base.typed import TypeAlias
 
 
 class FieldType(Enum):

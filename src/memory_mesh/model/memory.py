@@ -4,10 +4,16 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from enum import StrEnum
 
-from memory_mesh.fastdataclass import dataclass, field
+from memory_mesh.base.fastdataclass import dataclass, field
+from memory_mesh.base.typed import TypeAlias
 from memory_mesh.model.claim import Claim
-from memory_mesh.model.lesson import Lesson
-from memory_mesh.typed import TypeAlias
+from memory_mesh.model.errors import InvalidInput
+from memory_mesh.model.lesson import Lesson, lesson_json
+from memory_mesh.model.times import iso
+
+_HERITAGE_KEYS = {"intents": "intentChain", "hypotheses": "hypotheses", "rationales": "rationales"}
+_MOST_CUT = 1_000_000
+_SPELLINGS = {"intent_chain": "intentChain", "intents": "intentChain"}
 
 Json: TypeAlias = "bool | int | float | str | Sequence[Json] | Mapping[str, Json] | None"
 
@@ -194,9 +200,7 @@ class Statement:
     @property
     def metadata(self) -> dict[str, Json]:
         """RFC-0011's metadata object: the promoted fields and every unknown key as it came."""
-        from memory_mesh.model import record
-
-        return record.metadata(self)
+        return metadata_of(self)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -262,16 +266,90 @@ class Memory(Statement):
     origins: int = 1  # distinct ones that said it
     idle_reinforcements: int = 0  # that are counted and do not move its trust
     idle_disputes: int = 0
-    other_steps: int = 0  # steps that channels other than the user's took (policy/writing/votes.py)
+    other_steps: int = 0  # steps that channels other than the user's took
 
     @property
     def created_at(self) -> str:
         """When it was first recorded, as ISO 8601."""
-        from memory_mesh.model import record
-
-        return record.iso(self.created)
+        return iso(self.created)
 
     @property
     def deleted_since(self) -> bool:
         """True for a memory of the past that was deleted later."""
         return self.status_today is Status.DELETED and self.status is not Status.DELETED
+
+
+def heritage_json(heritage: Heritage) -> dict[str, Json]:
+    """The three lists; `cut` says how many older links were left out."""
+    plain: dict[str, Json] = {
+        key: list(getattr(heritage, name)) for name, key in _HERITAGE_KEYS.items()
+    }
+    return plain | ({"cut": heritage.cut} if heritage.cut else {})
+
+
+def read_heritage(plain: Mapping[str, Json]) -> Heritage:
+    """A chain from its JSON or from what a caller gave; InvalidInput names what is wrong."""
+    given = {_SPELLINGS.get(key, key): value for key, value in plain.items()}
+    unknown = given.keys() - {*_HERITAGE_KEYS.values(), "cut"}
+    if unknown:
+        raise InvalidInput(
+            f"a heritage chain has intentChain, hypotheses and rationales, not {min(unknown)}"
+        )
+    cut = given.get("cut", 0)
+    return Heritage(
+        **{name: _heritage_texts(key, given.get(key, ())) for name, key in _HERITAGE_KEYS.items()},
+        cut=cut if type(cut) is int and 0 <= cut < _MOST_CUT else 0,
+    )
+
+
+def _heritage_texts(key: str, value: Json) -> tuple[str, ...]:
+    if isinstance(value, str) or not isinstance(value, Sequence):
+        raise InvalidInput(f"{key} of a heritage chain must be a list of texts")
+    if not all(isinstance(item, str) for item in value):
+        raise InvalidInput(f"{key} of a heritage chain must hold texts only")
+    return tuple(str(item) for item in value)
+
+
+def metadata_of(statement: Statement) -> dict[str, Json]:
+    """RFC-0011 2.1's metadata object: all that was given, and what a lesson and heritage say."""
+    views: dict[str, Json] = {}
+    if statement.lesson is not None:
+        views |= lesson_json(statement.lesson)
+    if statement.heritage is not None:
+        views["heritage_chain"] = heritage_json(statement.heritage)
+    if statement.skill is not None:
+        views["source_skill_id"] = statement.skill
+    return given_metadata(statement) | views
+
+
+def given_metadata(statement: Statement) -> dict[str, Json]:
+    """What its writer said in metadata: promoted fields, and the rest as it came."""
+    promoted: dict[str, Json] = {
+        "type": statement.label,
+        "source": statement.source.agent,
+        "tags": list(statement.tags) or None,
+        "session_id": statement.scope.session,
+        "importance_score": statement.importance,
+    }
+    given = {key: value for key, value in promoted.items() if value is not None}
+    return given | dict(statement.extra)
+
+
+# What a store knows of the project that a folder belongs to.
+
+
+@dataclass(frozen=True, slots=True)
+class Project:
+    """A project by its name, how the name was found, and the other names that it reads."""
+
+    name: str
+    how: str  # set (git's configuration), remote, root, path, or folder (set in this store)
+    place: str  # the folder that it was found at
+    former: tuple[str, ...] = ()  # earlier names; what is stored under them is its own
+    merged: tuple[str, ...] = ()  # other projects whose memories it reads
+    others: tuple[str, ...] = ()  # the names of its other remotes, such as what it is a fork of
+
+    @property
+    def is_named_by_a_neighbour(self) -> bool:
+        """True if its remote is on this machine and gave it its own root commit or path."""
+        return self.how == "remote" and self.name.startswith(("commit:", "/"))

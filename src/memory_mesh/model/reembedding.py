@@ -16,9 +16,9 @@
 
 from collections.abc import Mapping
 
-from memory_mesh.fastdataclass import dataclass, replace
+from memory_mesh.base.fastdataclass import dataclass, replace
 from memory_mesh.model.memory import Json
-from memory_mesh.model.vector import Space
+from memory_mesh.model.query import Space
 
 STATED = "space.in_use"  # the small value of a namespace that holds the statement
 

@@ -3,8 +3,9 @@
 from collections.abc import Mapping
 from datetime import datetime
 
-from memory_mesh.fastdataclass import dataclass, field
+from memory_mesh.base.fastdataclass import dataclass, field
 from memory_mesh.model.memory import Json, Scope, Source, Status
+from memory_mesh.model.times import iso
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,9 +30,7 @@ class Skill:
     @property
     def created_at(self) -> str:
         """When it was first recorded, as ISO 8601."""
-        from memory_mesh.model import record
-
-        return record.iso(self.created)
+        return iso(self.created)
 
     @property
     def yamo_text(self) -> str:
@@ -41,9 +40,7 @@ class Skill:
     @property
     def metadata(self) -> dict[str, Json]:
         """RFC-0011 section 2.4's metadata object."""
-        from memory_mesh.model import record
-
-        return record.skill_metadata(self)
+        return skill_metadata(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,3 +129,18 @@ class SkillDraft:
     staged: bool = False
     watched: bool = False  # from a folder looked at again and again: what was archived stays so
     origin: SkillOrigin | None = None  # of what comes from another store
+
+
+def skill_metadata(skill: Skill) -> dict[str, Json]:
+    """RFC-0011 2.4's metadata object of a skill, and whatever else was given with it."""
+    known: dict[str, Json] = {
+        "reliability": skill.reliability,
+        "use_count": skill.uses,
+        "last_used": None if skill.last_used is None else iso(skill.last_used),
+        "created_at": skill.created_at,
+        "status": skill.status.value,
+        "tags": list(skill.tags),
+        "description": skill.description,
+        "source_file": skill.source.ref,
+    }
+    return dict(skill.extra) | {key: value for key, value in known.items() if value is not None}

@@ -1,10 +1,11 @@
 """A namespace in numbers."""
 
 from collections.abc import Mapping, Sequence
+from enum import StrEnum
 
-from memory_mesh.fastdataclass import dataclass
-from memory_mesh.model.vector import Body, Space
-from memory_mesh.typed import TYPE_CHECKING
+from memory_mesh.base.fastdataclass import dataclass
+from memory_mesh.base.typed import TYPE_CHECKING
+from memory_mesh.model.query import Body, Space
 
 if TYPE_CHECKING:
     from memory_mesh.model.job import JobReport
@@ -102,3 +103,36 @@ class UpkeepReport:
     recalls_pruned: int = 0  # records of searches that were deleted because of their age
     linked: int = 0  # memories whose links to similar ones were found anew
     jobs: "tuple[JobReport, ...]" = ()  # those that were due, and the others with why not
+
+
+# What a health check answers.
+
+
+class Health(StrEnum):
+    """How well a part works."""
+
+    HEALTHY = "healthy"
+    DEGRADED = "degraded"
+    UNHEALTHY = "unhealthy"
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One part, how it does, and why."""
+
+    name: str
+    health: Health
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class HealthStatus:
+    """Every part that was looked at; the worst of them is the status."""
+
+    checks: tuple[Check, ...]
+
+    @property
+    def status(self) -> Health:
+        """The worst of the checks."""
+        order = tuple(Health)
+        return max((check.health for check in self.checks), key=order.index, default=Health.HEALTHY)

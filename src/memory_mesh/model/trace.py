@@ -4,9 +4,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from enum import StrEnum
 
-from memory_mesh.fastdataclass import dataclass, replace
+from memory_mesh.base.fastdataclass import dataclass, replace
+from memory_mesh.base.typed import Any, TypeAlias
 from memory_mesh.model.memory import Json, Memory
-from memory_mesh.typed import Any, TypeAlias
 
 LABEL = "trace"  # of the memory that a trace is
 LEARNING_LABEL = "learning"  # of what several traces taught
@@ -207,7 +207,7 @@ def unpacked(plain: Mapping[str, Json]) -> Mapping[str, Json]:
 
 def trace_record(trace: Trace) -> dict[str, Json]:
     """The whole trace as plain JSON."""
-    from memory_mesh.model.record import iso
+    from memory_mesh.model.times import iso
 
     return {
         "trace_id": trace.trace_id,

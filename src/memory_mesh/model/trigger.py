@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from enum import IntEnum, StrEnum
 
-from memory_mesh.fastdataclass import dataclass, field
+from memory_mesh.base.fastdataclass import dataclass, field
 from memory_mesh.model.memory import Json
 
 LEVELS = ("low", "medium", "high", "critical")
@@ -92,7 +92,7 @@ class MemoryMetadata:
     @property
     def frontmatter(self) -> dict[str, Json]:
         """The fields under 001's names."""
-        from memory_mesh.model.record import iso
+        from memory_mesh.model.times import iso
 
         return {
             "title": self.title,

@@ -1,10 +1,10 @@
 """What the judge may decide of a draft."""
 
-from memory_mesh.fastdataclass import dataclass
+from memory_mesh.base.fastdataclass import dataclass
+from memory_mesh.base.typed import TypeAlias
 from memory_mesh.model.claim import Resolution
 from memory_mesh.model.commit import Seen
 from memory_mesh.model.memory import Memory, Status
-from memory_mesh.typed import TypeAlias
 
 
 @dataclass(frozen=True, slots=True)

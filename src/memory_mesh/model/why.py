@@ -4,14 +4,14 @@ from collections.abc import Mapping
 from datetime import datetime
 from enum import StrEnum
 
-from memory_mesh.fastdataclass import dataclass, field, fields
+from memory_mesh.base.fastdataclass import dataclass, field, fields
+from memory_mesh.base.typed import Any
 from memory_mesh.model.block import Observed
 from memory_mesh.model.claim import Conflict
 from memory_mesh.model.commit import Link
 from memory_mesh.model.hit import Explanation
 from memory_mesh.model.memory import Json, Memory, Operation
 from memory_mesh.model.pack import Injected, Injection, LeftOut, PackItem
-from memory_mesh.typed import Any
 
 
 class Gate(StrEnum):
@@ -119,14 +119,14 @@ class Why:
 
 
 def _plain(value: object) -> Json:
-    from memory_mesh.model import record
+    from memory_mesh.model import record, times
 
     if isinstance(value, StrEnum):
         return value.value
     if value is None or isinstance(value, bool | int | float | str):
         return value
     if isinstance(value, datetime):
-        return record.iso(value)
+        return times.iso(value)
     if isinstance(value, Memory):
         return record.record(value) | {"status": value.status.value}
     if isinstance(value, Mapping):

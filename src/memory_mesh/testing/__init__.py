@@ -6,7 +6,7 @@ model work without it.
 
 from importlib import import_module
 
-from memory_mesh.typed import TYPE_CHECKING
+from memory_mesh.base.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from memory_mesh.testing.adapter_contract import AdapterContract

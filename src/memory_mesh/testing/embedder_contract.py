@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from memory_mesh.model import Embedding
-from memory_mesh.ports import Embedder
+from memory_mesh.model.ports import Embedder
 
 TEXTS = (
     "The user prefers dark themes in every editor.",

@@ -6,10 +6,10 @@ from functools import partial
 
 import pytest
 
-from memory_mesh.errors import InvalidInput
+from memory_mesh.base.typed import TYPE_CHECKING, TypeAlias
 from memory_mesh.model import Body
-from memory_mesh.ports import Index
-from memory_mesh.typed import TYPE_CHECKING, TypeAlias
+from memory_mesh.model.errors import InvalidInput
+from memory_mesh.model.ports import Index
 
 if TYPE_CHECKING:
     import numpy as np

@@ -1,14 +1,14 @@
 """What every Ledger promises a keyword search: counts, scores, visibility, stored words.
 
-The plan of a search (flows/keyword_plan.py) is made of these answers alone.
+The plan of a search (search/keyword_plan.py) is made of these answers alone.
 """
 
 import pytest
 
 from memory_mesh.model import Lens, Scope, Status
+from memory_mesh.model.ports import Ledger
 from memory_mesh.model.query import AllOf, AnyOf, Expression, Name
-from memory_mesh.policy.ranking.term_budget import inverse_frequency
-from memory_mesh.ports import Ledger
+from memory_mesh.search.ranking.words import inverse_frequency
 from memory_mesh.testing.clock import FrozenClock
 from memory_mesh.testing.ledger_values import EmptyLedger, change, put
 

@@ -7,8 +7,6 @@ from hashlib import sha256
 
 import pytest
 
-from memory_mesh.flows import keyword_plan
-from memory_mesh.flows.nearest import Ask, nearest
 from memory_mesh.model import (
     Commit,
     Entry,
@@ -24,7 +22,9 @@ from memory_mesh.model import (
     Wanted,
     Wording,
 )
-from memory_mesh.ports import Clock, Ledger
+from memory_mesh.model.ports import Clock, Ledger
+from memory_mesh.search import keyword_plan
+from memory_mesh.search.nearest import Ask, nearest
 from memory_mesh.testing.clock import FrozenClock
 
 SPACE = Space("contract", "axes", "1", dimension=4, max_tokens=8)

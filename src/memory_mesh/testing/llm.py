@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from memory_mesh.errors import LLMError
+from memory_mesh.model.errors import LLMError
 
 
 class ScriptedLLM:

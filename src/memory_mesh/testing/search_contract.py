@@ -1,9 +1,11 @@
 """What every Ledger promises a search beyond its two legs: places, speakers, literal words."""
 
+from datetime import timedelta
+
 import pytest
 
-from memory_mesh.flows import keyword_plan
 from memory_mesh.model import (
+    Body,
     Channel,
     Commit,
     Lens,
@@ -16,9 +18,13 @@ from memory_mesh.model import (
     Terms,
     Wanted,
 )
-from memory_mesh.ports import Ledger
+from memory_mesh.model.ports import Ledger
+from memory_mesh.model.trigger import Triggered
+from memory_mesh.search import keyword_plan
 from memory_mesh.testing.clock import FrozenClock
-from memory_mesh.testing.ledger_values import SPACE, EmptyLedger, axis, change, found, put
+from memory_mesh.testing.ledger_values import SPACE, EmptyLedger, axis, change, found, near, put
+
+FIRST, SECOND, THIRD = "mem_1_000001", "mem_1_000002", "mem_1_000003"
 
 HERE = Scope(session="s")
 
@@ -219,3 +225,83 @@ def around(
         memories = snapshot.load(list(placed))
     rows = sorted(placed.values(), key=lambda row: memories[row.version].order or 0)
     return {memories[row.version].text: row for row in rows}
+
+
+# What a Ledger promises whose vectors an index of its own may absorb, as tests.
+
+
+class BodyContract(EmptyLedger):
+    """The suite of a ledger beside an index; one that searches vectors itself needs none."""
+
+    def test_the_body_answers_for_what_it_absorbed(
+        self, ledger: Ledger, clock: FrozenClock
+    ) -> None:
+        """Below its highest number the body is asked, above it the scan is exact."""
+        for number in range(4):
+            put(ledger, f"mem_1_{number:06x}", f"tea {number}", vectors=(axis(number),))
+        numbers = [row[0] for block in ledger.vectors("default", SPACE, 0) for row in block]
+        assert len(numbers) == 4
+        ledger.absorbed("default", SPACE, None, Body(7, numbers[1], 2))
+        ledger.absorbed("default", SPACE, None, Body(8, numbers[3], 4))  # too late
+        asked: list[tuple[Body, int]] = []
+
+        def body(which: Body, limit: int, _: object) -> list[tuple[int, float]]:
+            asked.append((which, limit))
+            return [(numbers[0], 0.5)][:limit]
+
+        found = near(ledger, axis(3), Lens(clock.now()), body=body)
+        assert found == [("tea 3", 1.0), ("tea 0", 0.5), ("tea 2", 0.0)]
+        assert asked[0][0] == Body(7, numbers[1], 2)
+        gone = near(ledger, axis(0), Lens(clock.now()), body=lambda _body, _limit, _among: None)
+        assert gone[0] == ("tea 0", 1.0)
+        assert len(gone) == 4
+
+
+# What every Ledger promises of memories that have triggers, as tests.
+
+
+class CallingContract(EmptyLedger):
+    """The suite of triggers."""
+
+    def test_memories_with_triggers_are_read_newest_first(
+        self, ledger: Ledger, clock: FrozenClock
+    ) -> None:
+        """Those without triggers, and those the lens does not see, are left out."""
+        put(ledger, FIRST, "tea is hot", triggers=("tea|kettle",), importance=0.8)
+        put(ledger, SECOND, "milk is cold")
+        put(ledger, THIRD, "for others", triggers=("tea",), scope=Scope(project="other"))
+        put(ledger, "mem_1_000004", "cups are blue", triggers=("cup",))
+        with ledger.read("default") as snapshot:
+            newest, oldest = snapshot.triggered(Lens(clock.now()), 10)
+            assert newest.triggers == ("cup",)
+            assert (oldest.triggers, oldest.importance) == (("tea|kettle",), 0.8)
+            (cut,) = snapshot.triggered(Lens(clock.now()), 1)
+            assert cut == newest
+            also = snapshot.triggered(Lens(clock.now()), 1, [oldest.version, newest.version])
+            assert also == [newest, Triggered(oldest.version, oldest.triggers, 0.8)]
+            seen = snapshot.triggered(Lens(clock.now(), across=frozenset({"project"})), 10)
+            assert len(seen) == 3
+
+    def test_the_past_has_its_own_triggers(self, ledger: Ledger, clock: FrozenClock) -> None:
+        """A read of the past sees what was recorded then."""
+        then = clock.now()
+        put(ledger, FIRST, "tea is hot", triggers=("tea",))
+        clock.advance(timedelta(days=1))
+        with ledger.read("default") as snapshot:
+            lens = Lens(clock.now(), as_of=then - timedelta(days=1))
+            assert snapshot.triggered(lens, 10) == []
+            assert snapshot.triggered(Lens(clock.now(), as_of=clock.now()), 10)
+
+    def test_a_description_has_everything_but_the_text(
+        self, ledger: Ledger, clock: FrozenClock
+    ) -> None:
+        """A stated title goes before the beginning of the text."""
+        put(ledger, FIRST, "# Tea\n" + "hot " * 500, triggers=("tea",), tags=("kitchen",))
+        put(ledger, SECOND, "cups", triggers=("cup",), extra={"title": "Blue cups"})
+        with ledger.read("default") as snapshot:
+            versions = [each.version for each in snapshot.triggered(Lens(clock.now()), 10)]
+            second, first = sorted(snapshot.described(versions), key=lambda each: -each.version)
+        assert (second.id, second.title) == (SECOND, "Blue cups")
+        assert (first.id, first.tags, first.usefulness) == (FIRST, ("kitchen",), 1.0)
+        assert first.title.startswith("# Tea\n")
+        assert len(first.title) < 500

@@ -18,15 +18,15 @@ from contextlib import contextmanager, suppress
 from contextvars import ContextVar, Token
 from types import TracebackType
 
-from memory_mesh.errors import InvalidInput
-from memory_mesh.log import NAME
+from memory_mesh.base.typed import TYPE_CHECKING, Any, TypeVar
 from memory_mesh.model import Receipt, Scope
+from memory_mesh.model.errors import InvalidInput
+from memory_mesh.model.ports import Clock
 from memory_mesh.model.trace import Plan, Step, Trace, TraceStatus
-from memory_mesh.policy.privacy import masked
-from memory_mesh.policy.writing.traces import fitted, recorder_goal, trace_with
-from memory_mesh.ports import Clock
-from memory_mesh.process.clock import SystemClock
-from memory_mesh.typed import TYPE_CHECKING, Any, TypeVar
+from memory_mesh.platform.clock import SystemClock
+from memory_mesh.platform.log import NAME
+from memory_mesh.privacy import masked
+from memory_mesh.write.rules.trace_checks import fitted, recorder_goal, trace_with
 
 if TYPE_CHECKING:
     from memory_mesh import MemoryMesh as AsyncMesh
@@ -312,7 +312,7 @@ def _title(function: Callable[..., Any]) -> str:
 
 
 def _filled(template: str, arguments: Mapping[str, object]) -> str:
-    from memory_mesh.formats.prompt import filled
+    from memory_mesh.context.prompt import filled
 
     return filled(template, {name: _as_text(value) for name, value in arguments.items()})
 

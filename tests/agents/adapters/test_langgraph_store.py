@@ -18,7 +18,7 @@ from langgraph.store.memory import InMemoryStore
 
 from memory_mesh import MemoryMesh as AsyncMesh
 from memory_mesh.agents.adapters.langgraph import MeshStore
-from memory_mesh.errors import InvalidInput, NotAllowed
+from memory_mesh.model.errors import InvalidInput, NotAllowed
 from memory_mesh.sync import MemoryMesh
 
 ALICE, BOB = ("memories", "alice"), ("memories", "bob")

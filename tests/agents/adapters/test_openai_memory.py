@@ -13,8 +13,8 @@ from openai import AsyncOpenAI, OpenAI
 from memory_mesh import MemoryMesh as AsyncMesh
 from memory_mesh.agents.adapters.exchange_memory import WAIT_SECONDS
 from memory_mesh.agents.adapters.openai import settle, with_memory
-from memory_mesh.errors import EmbeddingError, InvalidInput
 from memory_mesh.model import Embedding, SourceKind
+from memory_mesh.model.errors import EmbeddingError, InvalidInput
 from memory_mesh.sync import MemoryMesh
 from tests.agents.fake_openai import fake_openai
 

@@ -2,8 +2,9 @@
 
 import pytest
 
-from memory_mesh.agents import capturing, journal
-from memory_mesh.typed import Any
+from memory_mesh.agents import journal
+from memory_mesh.agents.hook import events
+from memory_mesh.base.typed import Any
 
 NOW = 1_800_000_000.0
 
@@ -38,7 +39,7 @@ DONE = capture("done")
     ],
 )
 def test_hooks_without_captures_mean_that_capture_has_stopped(lines, found):
-    assert capturing.missed(lines, NOW) == found
+    assert events.missed(lines, NOW) == found
 
 
 def test_a_later_time_is_the_greater_text():

@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from memory_mesh.agents.hook import claude_code, line
-from memory_mesh.agents.hook.question import MOST_CHARS, question_of
-from memory_mesh.agents.hook.reading import without_private
+from memory_mesh.agents.hook import claude_code, events
+from memory_mesh.agents.hook.events import MOST_CHARS, question_of
+from memory_mesh.agents.hook.worker import without_private
 from memory_mesh.model.pack import LeftOut, LeftOutBy, Pack
 
 
@@ -109,11 +109,11 @@ def packed(memories: int, below: int = 0) -> Pack:
 def test_the_line_of_a_session(
     memories: int, below: int, waiting: int, *, at_start: bool, said: str | None
 ) -> None:
-    assert line.visible(packed(memories, below), waiting=waiting, at_start=at_start) == said
+    assert events.visible(packed(memories, below), waiting=waiting, at_start=at_start) == said
 
 
 def test_notices_stand_below_the_line() -> None:
-    assert line.with_notices(None, []) is None
-    assert line.with_notices("memory-mesh: x", ["stored 1", "stored 1"]) == (
+    assert events.with_notices(None, []) is None
+    assert events.with_notices("memory-mesh: x", ["stored 1", "stored 1"]) == (
         "memory-mesh: x\nmemory-mesh: stored 1"
     )

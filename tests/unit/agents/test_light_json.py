@@ -5,7 +5,7 @@ import json
 import pytest
 from hypothesis import given, strategies as st
 
-from memory_mesh.agents import light_json
+from memory_mesh.agents import request
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False)
@@ -16,8 +16,8 @@ VALUES = st.recursive(
 
 @given(VALUES)
 def test_a_value_comes_back_and_is_what_the_package_reads(value):
-    text = light_json.dumps(value)
-    assert light_json.loads(text) == value == json.loads(text)
+    text = request.dumps(value)
+    assert request.loads(text) == value == json.loads(text)
     assert text.isascii()
     assert "\n" not in text
 
@@ -28,23 +28,23 @@ def test_a_text_is_read_or_refused_as_the_package_does(text):
         expected = json.loads(text.strip(" \t\r\n"))
     except ValueError:
         with pytest.raises(ValueError, match=r"."):
-            light_json.loads(text)
+            request.loads(text)
     else:
-        assert light_json.loads(text) == expected
+        assert request.loads(text) == expected
 
 
 @pytest.mark.parametrize("text", ["", "{", "{} {}", '{"a":1', "[" * 100_000, "nul"])
 def test_what_is_no_json_is_a_value_error(text):
     with pytest.raises(ValueError, match=r"."):
-        light_json.loads(text)
+        request.loads(text)
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf")])
 def test_numbers_that_json_lacks_are_refused(value):
     with pytest.raises(ValueError, match="float"):
-        light_json.dumps({"a": value})
+        request.dumps({"a": value})
 
 
 def test_an_object_that_is_no_value_is_refused():
     with pytest.raises(TypeError, match="bytes"):
-        light_json.dumps({"a": b"x"})
+        request.dumps({"a": b"x"})

@@ -8,10 +8,9 @@ from typing import Any
 import pytest
 
 from memory_mesh.agents import request as requests
-from memory_mesh.agents.answer import answer
-from memory_mesh.agents.opening import Stores, config_of
-from memory_mesh.errors import Closed, InvalidInput
+from memory_mesh.agents.opening import Stores, answer, config_of
 from memory_mesh.model import Channel
+from memory_mesh.model.errors import Closed, InvalidInput
 
 
 @pytest.fixture

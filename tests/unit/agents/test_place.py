@@ -8,7 +8,7 @@ import pytest
 
 from memory_mesh import config
 from memory_mesh.agents.daemon import place
-from memory_mesh.errors import InvalidInput
+from memory_mesh.model.errors import InvalidInput
 
 FILES = {
     "none": None,

@@ -7,17 +7,19 @@ from pathlib import Path
 
 import pytest
 
-from memory_mesh import settings
 from memory_mesh._version import __version__
 from memory_mesh.agents import request as requests
-from memory_mesh.process import agent_shell, keys
+from memory_mesh.care import key_file
+from memory_mesh.config import tables
+from memory_mesh.platform import agent_shell
 
 LIGHT = {
+    "memory_mesh.base",
+    "memory_mesh.base.masking",
     "memory_mesh",
     "memory_mesh._version",
-    "memory_mesh.typed",
+    "memory_mesh.base.typed",
     "memory_mesh.agents",
-    "memory_mesh.agents.light_json",
     "memory_mesh.agents.request",
     "memory_mesh.agents.daemon",
     "memory_mesh.agents.daemon.client",
@@ -72,11 +74,11 @@ def test_two_requests_have_different_ids() -> None:
 
 def test_all_that_settings_keys_and_shells_are_read_from_is_sent_and_nothing_else() -> None:
     read = {
-        *settings.ENVIRONMENT.values(),
-        *(name for names in settings.PROVIDER_KEYS.values() for name in names),
+        *tables.ENVIRONMENT.values(),
+        *(name for names in tables.PROVIDER_KEYS.values() for name in names),
         *agent_shell._VARIABLES,
         *agent_shell._VALUES,
-        *("HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "MEMORY_MESH_CONFIG", keys.KEY_FOLDER),
+        *("HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "MEMORY_MESH_CONFIG", key_file.KEY_FOLDER),
         *("LANG", "LC_ALL", "LC_TELEPHONE", "USER", "LOGNAME", "GIT_AUTHOR_NAME"),
         *("GIT_COMMITTER_NAME", "GIT_CONFIG_GLOBAL", "XDG_RUNTIME_DIR"),
     }

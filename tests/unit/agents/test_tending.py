@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from memory_mesh.agents import request as requests
-from memory_mesh.agents.daemon.tending import Tending
+from memory_mesh.agents.daemon.server import Tending
 from memory_mesh.agents.opening import Stores
 from memory_mesh.agents.sessions import KEPT_DAYS
 from memory_mesh.model import Channel

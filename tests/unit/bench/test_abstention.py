@@ -9,7 +9,7 @@ from bench.abstention import ADVERSARIAL, IN_TOPIC, OFF_TOPIC, Measured
 from memory_mesh.evaluation.asking import Row
 from memory_mesh.evaluation.records import DataSet, Question
 from memory_mesh.evaluation.suite import Suite
-from memory_mesh.policy.ranking.profiles import MIN_RELEVANCE
+from memory_mesh.search.ranking.profiles import MIN_RELEVANCE
 
 ROOT = Path(__file__).resolve().parents[3]
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from memory_mesh.policy.privacy import Redactor
+from memory_mesh.privacy import Redactor
 
 SETS = Path(__file__).resolve().parents[3] / "bench" / "sets"
 NAMES = ("languages", "aliases", "temporal")

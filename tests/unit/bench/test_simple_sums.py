@@ -6,8 +6,8 @@ import pytest
 
 from bench import simple_sums
 from memory_mesh.model import Matches, Placed
-from memory_mesh.policy.ranking.features import Evidence
-from memory_mesh.policy.ranking.question import Reading
+from memory_mesh.search.ranking.features import Evidence
+from memory_mesh.text.question import Reading
 
 
 def placed(version, terms, cosine):

@@ -6,11 +6,11 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from hypothesis import given, strategies as st
 
-from memory_mesh.compat.lane import entities, tags as lane_tags, translate, translate as words
-from memory_mesh.errors import InvalidInput
+from memory_mesh.compat.lane import translate, translate as words
 from memory_mesh.model import Fused, Kind, Lens, Memory, Query, Status
-from memory_mesh.policy.ranking import lane
-from memory_mesh.policy.ranking.rerank import rank, similar_enough
+from memory_mesh.model.errors import InvalidInput
+from memory_mesh.search.ranking import fusion
+from memory_mesh.search.ranking.fusion import rank, similar_enough
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 DAY = timedelta(days=1)
@@ -36,7 +36,7 @@ def memory(kind=Kind.DECISION, *, age=DAY, used=None, usefulness=1.0, **more):
 )
 def test_a_type_has_its_weight(weight, kinds):
     for kind in kinds:
-        factors = lane.factors(memory(Kind(kind)), NOW, frozenset())
+        factors = fusion.factors(memory(Kind(kind)), NOW, frozenset())
         assert factors["type_weight"] == weight
 
 
@@ -55,15 +55,15 @@ def test_a_type_has_its_weight(weight, kinds):
     ],
 )
 def test_a_memory_fades_by_its_last_use_and_without_one_by_its_age(since, left):
-    assert lane.decay(memory(age=since), NOW) == left
-    assert lane.decay(memory(age=5_000 * DAY, used=since), NOW) == left
+    assert fusion.decay(memory(age=since), NOW) == left
+    assert fusion.decay(memory(age=5_000 * DAY, used=since), NOW) == left
 
 
 @pytest.mark.req("R-004-054")
 def test_what_is_young_has_not_faded_and_use_freshens_what_is_old():
-    assert lane.decay(memory(age=6 * DAY, used=6 * DAY), NOW) == 1.0
-    assert lane.decay(memory(age=100 * DAY), NOW) == 0.4
-    assert lane.decay(memory(age=100 * DAY, used=DAY), NOW) == 1.0
+    assert fusion.decay(memory(age=6 * DAY, used=6 * DAY), NOW) == 1.0
+    assert fusion.decay(memory(age=100 * DAY), NOW) == 0.4
+    assert fusion.decay(memory(age=100 * DAY, used=DAY), NOW) == 1.0
 
 
 @pytest.mark.req("R-004-047", "R-004-049")
@@ -128,7 +128,7 @@ def test_the_threshold_is_on_similarity_and_may_be_stated(cosine, least, returne
     ],
 )
 def test_intents_are_whole_words_and_may_be_several(question, kinds):
-    assert lane.intents(question) == kinds
+    assert fusion.intents(question) == kinds
 
 
 @pytest.mark.req("R-004-070")
@@ -167,31 +167,31 @@ def test_a_score_that_no_votes_make_has_none():
     ],
 )  # fmt: skip
 def test_entities_are_those_that_the_text_names_and_no_others(text, slugs):
-    assert entities.found(text) == slugs
+    assert words.found(text) == slugs
 
 
 @pytest.mark.req("R-004-071")
 @pytest.mark.parametrize("bad", ["mesh", "project:", "project:Mesh", "planet:mars", "project:a'b"])
 def test_what_is_no_slug_is_refused(bad):
-    assert entities.checked(["other:x", "chore:y", "other:x"]) == ("other:x", "chore:y")
+    assert words.checked_entities(["other:x", "chore:y", "other:x"]) == ("other:x", "chore:y")
     with pytest.raises(InvalidInput, match="names no entity"):
-        entities.checked([bad])
+        words.checked_entities([bad])
 
 
 @given(st.text(max_size=200))
 def test_found_entities_are_slugs_and_keywords_are_always_the_same(text):
-    assert entities.checked(entities.found(text)) == entities.found(text)
-    assert lane_tags.keywords(text) == lane_tags.keywords(text)
-    assert len(lane_tags.keywords(text)) <= lane_tags.KEYWORDS
+    assert words.checked_entities(words.found(text)) == words.found(text)
+    assert words.keywords(text) == words.keywords(text)
+    assert len(words.keywords(text)) <= words.KEYWORDS
 
 
 @pytest.mark.req("R-004-068")
 def test_keywords_are_the_terms_that_say_most_and_tags_name_entities_and_files():
     text = "The scheduler in services/cron/run.py retries; the scheduler of project:mesh is slow."
-    assert lane_tags.keywords(text)[0] == "schedul"
-    tags = lane_tags.auto_tags(text, entities.found(text))
+    assert words.keywords(text)[0] == "schedul"
+    tags = words.auto_tags(text, words.found(text))
     assert tags[:3] == ("project:mesh", "project:cron", "python")
-    assert set(tags[3:]) <= set(lane_tags.keywords(text))
+    assert set(tags[3:]) <= set(words.keywords(text))
 
 
 @pytest.mark.req("R-004-015", "R-004-017", "R-004-018", "R-004-019", "R-004-020", "R-004-021")

@@ -6,8 +6,8 @@ import pytest
 
 from memory_mesh.compat import rawko
 from memory_mesh.compat.rawko import MatchContext
-from memory_mesh.errors import InvalidInput
 from memory_mesh.formats.memory_file import MemoryFile
+from memory_mesh.model.errors import InvalidInput
 from memory_mesh.model.trigger import MemoryMetadata
 
 NOW = datetime(2026, 1, 24, tzinfo=UTC)

@@ -22,7 +22,6 @@ from memory_mesh.compat.rfc11.columns import (
 )
 from memory_mesh.compat.rfc11.rows import memory_draft, skill_given, wire_lesson
 from memory_mesh.compat.times import millis
-from memory_mesh.errors import InvalidInput
 from memory_mesh.formats import yamo
 from memory_mesh.model import (
     Block,
@@ -39,7 +38,8 @@ from memory_mesh.model import (
     Source,
     SourceKind,
 )
-from memory_mesh.policy.writing.limits import INTEGER
+from memory_mesh.model.errors import InvalidInput
+from memory_mesh.rules.limits import INTEGER
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 AT = datetime(2026, 3, 1, 12, 0, 0, 250_000, tzinfo=UTC)

@@ -9,13 +9,13 @@ from shutil import copytree
 import pytest
 
 from memory_mesh import evaluation
-from memory_mesh.errors import InvalidInput
-from memory_mesh.evaluation import results, workspace
+from memory_mesh.evaluation import results, running
 from memory_mesh.evaluation.answering import AskedAt
 from memory_mesh.evaluation.asking import Row
 from memory_mesh.evaluation.compare import compare
 from memory_mesh.evaluation.report import Report
 from memory_mesh.evaluation.report_files import write
+from memory_mesh.model.errors import InvalidInput
 
 SUITE = evaluation.Suite(name="small", ks=(1, 3), counts="R@1")
 SETS = Path(__file__).resolve().parents[3] / "bench" / "sets"
@@ -106,20 +106,20 @@ def test_without_a_moment_the_clock_is_that_of_the_day() -> None:
         ("evaluation/answering.py", True),
         ("evaluation/asking.py", True),
         ("evaluation/records.py", True),
-        ("policy/text/analyze.py", True),
+        ("text/analyzer.py", True),
         ("evaluation/report.py", False),
         ("cli/commands/eval.py", False),
     ],
 )
 def test_only_code_that_answers_asks_anew(tmp_path: Path, monkeypatch, file, anew) -> None:
-    package = workspace._PACKAGE
-    for part in ("evaluation", "policy", "cli"):
+    package = running._PACKAGE
+    for part in ("evaluation", "text", "cli"):
         copytree(package / part, tmp_path / part)
-    monkeypatch.setattr(workspace, "_PACKAGE", tmp_path)
-    before = workspace.code_digest()
+    monkeypatch.setattr(running, "_PACKAGE", tmp_path)
+    before = running.code_digest()
     with (tmp_path / file).open("a") as opened:
         opened.write("# another line\n")
-    assert (workspace.code_digest() != before) == anew
+    assert (running.code_digest() != before) == anew
 
 
 def test_what_a_killed_run_left_behind_is_cleared_away(days: Path, tmp_path: Path) -> None:

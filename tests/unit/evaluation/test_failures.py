@@ -2,10 +2,10 @@
 
 import pytest
 
-from memory_mesh.evaluation import failures
+from memory_mesh.evaluation import report
 from memory_mesh.evaluation.asking import Row
-from memory_mesh.evaluation.failures import Words
 from memory_mesh.evaluation.records import DataSet, Question, Record
+from memory_mesh.evaluation.report import Words
 from memory_mesh.evaluation.suite import Suite
 
 R2 = Suite(name="s", ks=(2,), counts="R@2")
@@ -42,7 +42,7 @@ def row(gold: str, ranked: str, stale: str = "", scores: tuple[float, ...] = ())
     ],
 )  # fmt: skip
 def test_a_row_that_costs_something_is_a_failure(suite, asked, missed, why) -> None:
-    found = failures.describe(suite, [asked], WORDS)
+    found = report.describe(suite, [asked], WORDS)
     if missed is None:
         assert found == ()
         return
@@ -53,7 +53,7 @@ def test_a_row_that_costs_something_is_a_failure(suite, asked, missed, why) -> N
 
 
 def test_a_failure_quotes_what_was_expected_and_what_came_first() -> None:
-    [failure] = failures.describe(R2, [row("a", "bxa", scores=(0.9, 0.8, 0.7))], WORDS)
+    [failure] = report.describe(R2, [row("a", "bxa", scores=(0.9, 0.8, 0.7))], WORDS)
     assert failure.as_json() == {
         "id": "q", "question": "Who?", "category": "c",
         "expected": [{"id": "a", "text": "Ann", "rank": 3}],
@@ -70,8 +70,8 @@ def test_of_a_data_set_only_the_texts_that_failures_need_are_read() -> None:
         yield "t", [Record(id=name, text=name * 2, tenant="t") for name in "abx"]
 
     data = DataSet("d", (Question(id="q", text="Who?"),), tenants)
-    found = failures.words_of(R2, [row("a", "bca"), row("c", "cx")], data)
+    found = report.words_of(R2, [row("a", "bca"), row("c", "cx")], data)
     assert found == Words({"q": "Who?"}, {("t", "a"): "aa", ("t", "b"): "bb"})
     assert asked == ["t"]
-    assert failures.words_of(R2, [row("c", "cx")], data) == Words()
+    assert report.words_of(R2, [row("c", "cx")], data) == Words()
     assert asked == ["t"]

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from memory_mesh import evaluation
-from memory_mesh.errors import InvalidInput, MeshError, NotFound
+from memory_mesh.model.errors import InvalidInput, MeshError, NotFound
 from memory_mesh.sync import MemoryMesh
 from tests.unit.evaluation.test_running import FACTS, Letters
 

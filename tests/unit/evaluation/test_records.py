@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from memory_mesh.errors import InvalidInput, MeshError, NotFound
-from memory_mesh.evaluation import longmemeval, records, storing, suite
+from memory_mesh.evaluation import records, storing, suite
 from memory_mesh.evaluation.records import Question, Record
 from memory_mesh.model import Scope
+from memory_mesh.model.errors import InvalidInput, MeshError, NotFound
 
 
 def written(file: Path, *values: object) -> Path:
@@ -140,7 +140,9 @@ HISTORY = {
 
 def test_each_question_of_longmemeval_is_a_tenant(tmp_path: Path) -> None:
     nothing = {**HISTORY, "question_id": "e48_abs"}
-    data = longmemeval.read(written(tmp_path / "s.json", json.dumps([HISTORY, nothing], indent=1)))
+    data = suite.read_longmemeval(
+        written(tmp_path / "s.json", json.dumps([HISTORY, nothing], indent=1))
+    )
     answered, silent = data.questions
     assert (answered.tenant, answered.gold) == ("e47", ("answer_s2_1",))
     assert answered.gold_sessions == ("answer_s2",)
@@ -155,9 +157,9 @@ def test_each_question_of_longmemeval_is_a_tenant(tmp_path: Path) -> None:
 
 
 def test_a_long_file_is_read_piece_by_piece(tmp_path: Path, monkeypatch) -> None:
-    monkeypatch.setattr(longmemeval, "_BLOCK", 7)
+    monkeypatch.setattr(suite, "_BLOCK", 7)
     many = [{**HISTORY, "question_id": f"q{number}"} for number in range(3)]
-    data = longmemeval.read(written(tmp_path / "s.json", f"  {json.dumps(many)}"))
+    data = suite.read_longmemeval(written(tmp_path / "s.json", f"  {json.dumps(many)}"))
     assert [question.id for question in data.questions] == ["q0", "q1", "q2"]
 
 
@@ -179,7 +181,7 @@ def test_a_long_file_is_read_piece_by_piece(tmp_path: Path, monkeypatch) -> None
 )  # fmt: skip
 def test_a_file_that_is_not_longmemeval_is_refused(tmp_path: Path, text, said) -> None:
     with pytest.raises(InvalidInput) as caught:
-        longmemeval.read(written(tmp_path / "s.json", text))
+        suite.read_longmemeval(written(tmp_path / "s.json", text))
     assert said in str(caught.value)
 
 

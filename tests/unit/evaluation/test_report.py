@@ -9,13 +9,13 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from memory_mesh.errors import InvalidInput, NotFound
+from memory_mesh.base.fastdataclass import replace
 from memory_mesh.evaluation import report_files, results
 from memory_mesh.evaluation.asking import Row
 from memory_mesh.evaluation.compare import compare
 from memory_mesh.evaluation.report import Facts, Report, build, check
 from memory_mesh.evaluation.suite import Suite
-from memory_mesh.fastdataclass import replace
+from memory_mesh.model.errors import InvalidInput, NotFound
 
 SUITE = Suite(name="small", ks=(1,), counts="R@1")
 

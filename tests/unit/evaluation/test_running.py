@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from memory_mesh import evaluation
-from memory_mesh.errors import InvalidInput, MeshError, NotFound, StoreIsBusy
-from memory_mesh.evaluation import results, workspace
+from memory_mesh.evaluation import results, running
 from memory_mesh.evaluation.report import Report
 from memory_mesh.model import Embedding, Space
+from memory_mesh.model.errors import InvalidInput, MeshError, NotFound, StoreIsBusy
 
 FACTS = (
     "Ann drinks green tea", "Ben repairs clocks", "Cleo paints harbours", "Dan grows tomatoes",
@@ -251,7 +251,7 @@ def test_other_data_is_stored_anew(people: Path, tmp_path: Path) -> None:
 
 def test_two_runs_do_not_share_a_work_folder(people: Path, tmp_path: Path) -> None:
     work = tmp_path / "work"
-    with workspace.alone(work / "small"), pytest.raises(StoreIsBusy, match="another evaluation"):
+    with running.alone(work / "small"), pytest.raises(StoreIsBusy, match="another evaluation"):
         evaluation.run(SUITE, data=people, work=work)
 
 

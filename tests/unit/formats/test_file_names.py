@@ -2,8 +2,8 @@
 
 import pytest
 
-from memory_mesh.errors import InvalidInput
 from memory_mesh.formats.file_names import FOLDER, file_name, safe_path, slug
+from memory_mesh.model.errors import InvalidInput
 
 
 @pytest.mark.req("R-001-026", "R-001-043")

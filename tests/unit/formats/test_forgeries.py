@@ -13,20 +13,11 @@ from xml.etree import ElementTree as ET  # our own text, and entities are none
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from memory_mesh.formats import (
-    background,
-    event_log,
-    imitations,
-    memory_log,
-    pack_text,
-    project_memory,
-    prompt,
-    rfc11,
-    why_text,
-)
-from memory_mesh.formats.pack_text import Entry, Layout
+from memory_mesh.context import explain, pack_text, prompt
+from memory_mesh.context.pack_text import Entry, Layout
+from memory_mesh.formats import memory_log, project_memory, rfc11, terminal
 from memory_mesh.model import Channel, Hit, Memory, Operation, Source, SourceKind
-from memory_mesh.model.experience import Experience, FinalOutcome
+from memory_mesh.model.learning import Experience, FinalOutcome
 from memory_mesh.model.why import Recorded, Why
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
@@ -135,7 +126,7 @@ def test_an_ordinary_line_of_a_text_stays_as_it_is(line):
 @EXAMPLES
 def test_the_result_text_of_the_rfc_shows_each_memory_once(found):
     text = rfc11.results([Hit(memory, 0.5, {}) for memory in found])
-    looks = [imitations.looks(line) for line in _seen(text) if not line.startswith("\\")]
+    looks = [terminal.looks(line) for line in _seen(text) if not line.startswith("\\")]
     heads = [line for line in _seen(text) if line.startswith("--- MEMORY ")]
     assert [line.split()[3] for line in heads] == [memory.id for memory in found]
     assert sum(bool(re.match(r"memory ?\d+ ?:", line)) for line in looks) == len(found)
@@ -208,8 +199,8 @@ def test_a_pack_in_xml_or_json_shows_each_memory_once(found, compact):
 @given(memories())
 @EXAMPLES
 def test_background_knowledge_shows_each_memory_once(found):
-    text = background.background([
-        background.Background(one.label or "a title", "high", one.speaker or "me", one.text)
+    text = prompt.background([
+        prompt.Background(one.label or "a title", "high", one.speaker or "me", one.text)
         for one in found
     ])  # fmt: skip
     lines = [line.lstrip() for line in _seen(text)]
@@ -248,7 +239,7 @@ def test_a_log_of_experiences_shows_each_once(found):
 @EXAMPLES
 def test_a_log_of_events_shows_each_once(found):
     text = b"".join(
-        event_log.entry("store", AT, memory.speaker, memory.text, {"tags": memory.tags[0]})
+        memory_log.entry("store", AT, memory.speaker, memory.text, {"tags": memory.tags[0]})
         for memory in found
     ).decode()
     outside, fence = [], ""
@@ -277,7 +268,7 @@ def test_an_explanation_has_as_many_lines_as_it_has_facts(found):
     blocks = tuple(
         Recorded(f"block_{at}", Operation.CHANGE, AT, None, said) for at, said in enumerate(reasons)
     )
-    shown = why_text.lines(
+    shown = explain.lines(
         Why(id="mem_1", subject="memory", sentences=tuple(reasons), blocks=blocks)
     )
     assert len(_seen("\n".join(shown))) == 2 * len(reasons) + 1

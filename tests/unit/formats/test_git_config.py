@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from memory_mesh.formats.git_config import entries, with_value
+from memory_mesh.platform.git_files import entries, with_value
 
 TEXT = r"""# a comment
 [core]

@@ -5,8 +5,7 @@ from itertools import combinations, pairwise
 import pytest
 from hypothesis import given, strategies as st
 
-from memory_mesh.formats.graph_layout import Box, Layout, Point, Route, Sizes, laid_out
-from memory_mesh.formats.graph_tree import tree_of
+from memory_mesh.formats.graph_layout import Box, Layout, Point, Route, Sizes, laid_out, tree_of
 from memory_mesh.formats.picture import Picture, picture
 from memory_mesh.model import Link
 from memory_mesh.model.graph import Neighbourhood

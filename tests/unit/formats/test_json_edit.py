@@ -3,8 +3,8 @@ import json
 import pytest
 from hypothesis import given, strategies as st
 
-from memory_mesh.errors import InvalidInput
-from memory_mesh.formats import json_edit
+from memory_mesh.formats import json_text
+from memory_mesh.model.errors import InvalidInput
 
 SETTINGS = """{
     "model": "opus",
@@ -47,16 +47,16 @@ def _open(before, path):
 
 
 def test_a_new_member_follows_the_others_and_every_other_byte_stays():
-    changed = json_edit.with_member(SETTINGS, ["enabled", "mesh"], value=True)
+    changed = json_text.with_member(SETTINGS, ["enabled", "mesh"], value=True)
     assert changed == SETTINGS.replace(
         '"name": "caf\\u00e9"\n',
         '"name": "caf\\u00e9",\n    "enabled": {\n        "mesh": true\n    }\n',
     )
-    assert json_edit.without_member(changed, ["enabled"]) == SETTINGS
+    assert json_text.without_member(changed, ["enabled"]) == SETTINGS
 
 
 def test_a_changed_value_is_the_only_difference():
-    changed = json_edit.with_member(SETTINGS, ["model"], value="sonnet")
+    changed = json_text.with_member(SETTINGS, ["model"], value="sonnet")
     assert changed == SETTINGS.replace('"opus"', '"sonnet"')
 
 
@@ -72,18 +72,18 @@ def test_a_changed_value_is_the_only_difference():
     ],
 )
 def test_line_ends_indentation_and_byte_order_mark_are_kept(text, changed):
-    assert json_edit.with_member(text, ["a"], value=1) == changed
+    assert json_text.with_member(text, ["a"], value=1) == changed
 
 
 def test_a_file_of_one_line_stays_one():
-    changed = json_edit.with_member('{"model":"opus"}', ["enabled", "mesh"], value=True)
+    changed = json_text.with_member('{"model":"opus"}', ["enabled", "mesh"], value=True)
     assert changed == '{"model":"opus", "enabled": {"mesh": true}}'
 
 
 def test_the_member_that_counts_is_changed_and_all_of_its_name_are_removed():
     text = '{"a": 1, "b": 2, "a": 3}'
-    assert json_edit.with_member(text, ["a"], value=4) == '{"a": 1, "b": 2, "a": 4}'
-    assert json_edit.without_member(text, ["a"]) == '{"b": 2}'
+    assert json_text.with_member(text, ["a"], value=4) == '{"a": 1, "b": 2, "a": 4}'
+    assert json_text.without_member(text, ["a"]) == '{"b": 2}'
 
 
 @pytest.mark.parametrize(
@@ -97,12 +97,12 @@ def test_the_member_that_counts_is_changed_and_all_of_its_name_are_removed():
 )
 def test_a_text_that_is_no_object_is_refused_with_its_place(text, said):
     with pytest.raises(InvalidInput, match=said):
-        json_edit.with_member(text, ["a"], value=1)
+        json_text.with_member(text, ["a"], value=1)
 
 
 def test_a_value_on_the_way_that_is_no_object_is_refused():
     with pytest.raises(InvalidInput, match=r"plugins\.mesh is not an object"):
-        json_edit.with_member('{"plugins": {"mesh": []}}', ["plugins", "mesh", "on"], value=1)
+        json_text.with_member('{"plugins": {"mesh": []}}', ["plugins", "mesh", "on"], value=1)
 
 
 @given(_objects, _styles, _paths, _values)
@@ -110,17 +110,17 @@ def test_adding_and_removing_do_what_they_do_to_the_value(before, style, path, v
     text = json.dumps(before, **style)
     if not _open(before, path):
         with pytest.raises(InvalidInput):
-            json_edit.with_member(text, path, value=value)
+            json_text.with_member(text, path, value=value)
         return
-    changed = json_edit.with_member(text, path, value=value)
+    changed = json_text.with_member(text, path, value=value)
     assert json.loads(changed) == _expected(before, path, value)
-    assert json_edit.value_at(changed, path) == (value,)
-    assert json_edit.value_at(json_edit.without_member(changed, path), path) is None
+    assert json_text.value_at(changed, path) == (value,)
+    assert json_text.value_at(json_text.without_member(changed, path), path) is None
 
 
 @given(_objects, _styles, st.text(), _values)
 def test_removing_what_was_added_gives_back_the_very_text(before, style, name, value):
     text = json.dumps(before, **style)
     if before and name not in before:
-        changed = json_edit.with_member(text, [name], value=value)
-        assert json_edit.without_member(changed, [name]) == text
+        changed = json_text.with_member(text, [name], value=value)
+        assert json_text.without_member(changed, [name]) == text

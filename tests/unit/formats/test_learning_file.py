@@ -3,8 +3,8 @@
 import pytest
 from hypothesis import given, strategies as st
 
-from memory_mesh.formats import learning_file
-from memory_mesh.formats.learning_file import LearningFile
+from memory_mesh.formats import project_memory
+from memory_mesh.formats.project_memory import LearningFile
 
 LEARNING = LearningFile(
     "Deploy the shop",
@@ -36,9 +36,9 @@ TEXT = """\
 LINES = st.text(
     st.characters(exclude_categories=("C", "Z")) | st.just(" "), min_size=1, max_size=40
 ).map(lambda text: " ".join(text.split()))
-ITEMS = st.lists(LINES.filter(lambda line: line and line != learning_file.NOTHING), max_size=4).map(
-    tuple
-)
+ITEMS = st.lists(
+    LINES.filter(lambda line: line and line != project_memory.NOTHING), max_size=4
+).map(tuple)
 TOOLS = st.lists(st.from_regex(r"\A[a-z][a-z0-9_.-]{0,12}\Z"), max_size=4).map(tuple)
 
 
@@ -48,14 +48,14 @@ TOOLS = st.lists(st.from_regex(r"\A[a-z][a-z0-9_.-]{0,12}\Z"), max_size=4).map(t
 @pytest.mark.req("R-002-053")
 @pytest.mark.req("R-002-054")
 def test_a_learning_has_the_sections_of_the_specification_in_their_order() -> None:
-    assert learning_file.render(LEARNING) == TEXT
-    assert learning_file.parse(TEXT) == LEARNING
+    assert project_memory.render(LEARNING) == TEXT
+    assert project_memory.parse(TEXT) == LEARNING
 
 
 def test_sections_without_items_say_so() -> None:
-    text = learning_file.render(LearningFile("Rare", 2, 0))
-    assert text.count(learning_file.NOTHING) == 4
-    assert learning_file.parse(text) == LearningFile("Rare", 2, 0)
+    text = project_memory.render(LearningFile("Rare", 2, 0))
+    assert text.count(project_memory.NOTHING) == 4
+    assert project_memory.parse(text) == LearningFile("Rare", 2, 0)
 
 
 @given(
@@ -71,15 +71,15 @@ def test_sections_without_items_say_so() -> None:
     )
 )
 def test_what_is_written_is_read_back(learning: LearningFile) -> None:
-    assert learning_file.parse(learning_file.render(learning)) == learning
+    assert project_memory.parse(project_memory.render(learning)) == learning
 
 
 @given(st.text())
 def test_any_text_is_read_or_not_and_never_raises(text: str) -> None:
-    learning_file.parse(text)
-    learning_file.parse(f"# Learning: x\n{text}\nObserved in")
+    project_memory.parse(text)
+    project_memory.parse(f"# Learning: x\n{text}\nObserved in")
 
 
 def test_a_text_without_figures_is_no_learning() -> None:
-    assert learning_file.parse("# Learning: x\n\n## Context\nnone") is None
-    assert learning_file.parse("# Notes\n\n## Context\n- Observed in 2 executions") is None
+    assert project_memory.parse("# Learning: x\n\n## Context\nnone") is None
+    assert project_memory.parse("# Notes\n\n## Context\n- Observed in 2 executions") is None

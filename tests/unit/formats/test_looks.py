@@ -7,8 +7,8 @@ from hypothesis import example, given, strategies as st
 
 from memory_mesh.formats._look_alikes import LOOK_ALIKES, NEARLY
 from memory_mesh.formats.looks import as_seen
-from memory_mesh.policy.claims.claim import key
-from memory_mesh.policy.writing.recited import fingerprint
+from memory_mesh.text.claim_keys import key
+from memory_mesh.text.recited import fingerprint
 
 SEEN_AS_USER = (
     "us\u0435r",  # a Cyrillic e

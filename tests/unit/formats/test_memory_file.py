@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import pytest
 
-from memory_mesh.errors import InvalidInput
 from memory_mesh.formats.memory_file import (
     MemoryFile,
     advice,
@@ -14,6 +13,7 @@ from memory_mesh.formats.memory_file import (
     render,
     replace_document,
 )
+from memory_mesh.model.errors import InvalidInput
 
 AUTH = MemoryFile(
     title="Authentication Module Structure",

@@ -6,9 +6,9 @@ import pytest
 import yaml
 from hypothesis import example, given, strategies as st
 
-from memory_mesh.fastdataclass import replace
+from memory_mesh.base.fastdataclass import replace
 from memory_mesh.formats import memory_log
-from memory_mesh.model.experience import Experience, FinalOutcome
+from memory_mesh.model.learning import Experience, FinalOutcome
 
 HOSTILE = [
     "---", "\n---\n", "- a", "key: value", "a: b # c", "# comment", "| not a block", "> folded",

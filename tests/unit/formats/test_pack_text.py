@@ -9,8 +9,8 @@ from xml.etree import ElementTree as ET
 import pytest
 from hypothesis import given, strategies as st
 
-from memory_mesh.formats import pack_text
-from memory_mesh.formats.pack_text import Entry, Layout
+from memory_mesh.context import pack_text
+from memory_mesh.context.pack_text import Entry, Layout
 from tests.unit.formats.test_prompt import HOSTILE, ROLE, TURN
 
 FORMATS = ("markdown", "xml", "json")

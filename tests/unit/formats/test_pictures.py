@@ -9,12 +9,11 @@ from xml.etree import ElementTree as ET
 import pytest
 from hypothesis import example as with_example, given, strategies as st
 
-from memory_mesh.fastdataclass import replace
-from memory_mesh.formats import text_width
-from memory_mesh.formats.chain_svg import chain_svg, oldest_first, on_rails
-from memory_mesh.formats.graph_svg import graph_svg
+from memory_mesh.base.fastdataclass import replace
+from memory_mesh.formats import svg
 from memory_mesh.formats.mermaid import chain_mermaid, escaped, graph_mermaid
 from memory_mesh.formats.picture import cut, one_line, picture
+from memory_mesh.formats.svg import chain_svg, graph_svg, oldest_first, on_rails
 from memory_mesh.model import Claim, Link, Status
 from memory_mesh.model.graph import Neighbourhood
 from tests.unit.formats import pictures
@@ -82,10 +81,10 @@ def test_no_text_breaks_an_svg_or_adds_to_it(texts, types):
 
 
 def test_words_stay_inside_their_box():
-    for text in (*HOSTILE, *pictures.SAYINGS, "WWWWWW MMMM @@@@ " * 9, "iiii llll " * 30):
-        rows = text_width.wrapped(one_line(text), 14.0, 2)
+    for text in (*HOSTILE, *pictures.SAYINGS, "WWWWWW MMMM svg.svg. " * 9, "iiii llll " * 30):
+        rows = svg.wrapped(one_line(text), 14.0, 2)
         assert len(rows) <= 2
-        assert all(text_width.width(row) <= 14.0 for row in rows)
+        assert all(svg.width(row) <= 14.0 for row in rows)
     tree = ET.fromstring(graph_svg(pictures.example(60)))
     words = list(tree.iter(f"{SVG}text"))
     boxes = [each for each in tree.iter(f"{SVG}svg") if each is not tree]
@@ -95,11 +94,11 @@ def test_words_stay_inside_their_box():
 
 def test_long_texts_are_cut_after_a_word_and_say_so():
     text = "We moved the checkout page to the new cluster because of its memory"
-    assert text_width.wrapped(text, 14.0, 2) == [
+    assert svg.wrapped(text, 14.0, 2) == [
         "We moved the checkout",
         "page to the new cluster…",
     ]
-    assert text_width.wrapped("short", 14.0, 2) == ["short"]
+    assert svg.wrapped("short", 14.0, 2) == ["short"]
     assert cut(text, 20) == "We moved the…"
     assert cut("x" * 30, 20) == "x" * 19 + "…"
     assert cut("日本語の文章です" * 3, 10) == "日本語の…"

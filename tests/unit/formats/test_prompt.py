@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pytest
 from hypothesis import given, strategies as st
 
-from memory_mesh.formats import prompt
+from memory_mesh.context import prompt
 from memory_mesh.model import Hit, Memory
 from memory_mesh.model.conversation import FormatOptions
 

@@ -5,8 +5,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from hypothesis import given, strategies as st
 
-from memory_mesh.errors import InvalidInput
 from memory_mesh.formats import trace_file
+from memory_mesh.model.errors import InvalidInput
 from memory_mesh.model.trace import Step, Trace, TraceStatus
 
 AT = datetime(2024, 1, 1, 12, tzinfo=UTC)

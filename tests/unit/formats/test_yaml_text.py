@@ -3,9 +3,9 @@
 import pytest
 import yaml
 
-from memory_mesh.errors import InvalidInput
-from memory_mesh.formats import frontmatter
+from memory_mesh.formats import yaml_text
 from memory_mesh.formats.yaml_text import YamlFault, entry, flow, plain, quoted, read_map
+from memory_mesh.model.errors import InvalidInput
 from tests.faults.hostile import TEXTS
 
 
@@ -73,20 +73,20 @@ def test_a_value_that_is_too_deep_is_not_written():
 
 def test_a_frontmatter_keeps_the_lines_that_do_not_change():
     text = "# top\na: 1 # one\n\nb:\n  - x\n# about c\nc: 'z'\n"
-    assert frontmatter.edited(text, {"b": "b: [y]\n"}) == (
+    assert yaml_text.edited(text, {"b": "b: [y]\n"}) == (
         "# top\na: 1 # one\n\nb: [y]\n# about c\nc: 'z'\n"
     )
-    assert frontmatter.edited(text, {"a": None, "d": "d: 4\n"}) == (
+    assert yaml_text.edited(text, {"a": None, "d": "d: 4\n"}) == (
         "# top\n\nb:\n  - x\n# about c\nc: 'z'\nd: 4\n"
     )
-    assert frontmatter.edited("", {"d": "d: 4\n"}) == "d: 4\n"
-    assert frontmatter.edited("{a: 1}", {"a": "a: 2\n"}) is None
-    assert frontmatter.edited("a: 1\na: 2\n", {"a": "a: 2\n"}) is None
-    assert frontmatter.edited("a: [", {"a": "a: 2\n"}) is None
+    assert yaml_text.edited("", {"d": "d: 4\n"}) == "d: 4\n"
+    assert yaml_text.edited("{a: 1}", {"a": "a: 2\n"}) is None
+    assert yaml_text.edited("a: 1\na: 2\n", {"a": "a: 2\n"}) is None
+    assert yaml_text.edited("a: [", {"a": "a: 2\n"}) is None
 
 
 def test_a_frontmatter_says_which_line_is_invalid():
     with pytest.raises(InvalidInput, match="line 2 of the frontmatter"):
-        frontmatter.read("a: 1\nb: &x 1\n")
+        yaml_text.read("a: 1\nb: &x 1\n")
     with pytest.raises(InvalidInput, match="20000 characters"):
-        frontmatter.read("a" * 20_001)
+        yaml_text.read("a" * 20_001)

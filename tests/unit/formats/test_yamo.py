@@ -6,9 +6,9 @@ from datetime import UTC, datetime, timedelta, timezone
 import pytest
 from hypothesis import given, strategies as st
 
-from memory_mesh.errors import BlockError
 from memory_mesh.formats import yamo
 from memory_mesh.formats.yamo import YamoBlock, parse, render
+from memory_mesh.model.errors import BlockError
 
 NOON = datetime(2026, 1, 31, 12, 0, 0, 123_456, tzinfo=UTC)
 ID = "mem_1769860800123_0a1b2c"

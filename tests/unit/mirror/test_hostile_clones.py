@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from memory_mesh.mirror import git as git_module, walk
+from memory_mesh.mirror import git as git_module, judge
 from memory_mesh.mirror.authors import Author, Authors, Verdict
 from tests.clones import Repo, author, clone, new_repo, shared, verdict
 
@@ -331,7 +331,7 @@ def test_amending_a_commit_further_back_than_is_looked_at_makes_nothing_mine(tmp
     mine = clone(seed.top, tmp_path / "mine")
     mine.git("checkout", "-q", "old")
     mine.commit("mine.md", "mine", "--amend")
-    monkeypatch.setattr(walk, "MAX_COMMITS", 3)
+    monkeypatch.setattr(judge, "MAX_COMMITS", 3)
     assert verdict(mine, THEIRS).author is Author.DOCUMENT
     assert author(mine, "mine.md") is Author.DOCUMENT
     assert author(mine, "new.md", b"edited") is Author.USER

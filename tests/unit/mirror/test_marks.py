@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from memory_mesh.errors import StoreError
 from memory_mesh.mirror import history
 from memory_mesh.mirror.authors import Author, Authors
-from memory_mesh.mirror.marks import FILE, Marks
+from memory_mesh.mirror.state import FILE, Marks
+from memory_mesh.model.errors import StoreError
 from memory_mesh.testing import FrozenClock
 from tests.clones import new_repo, shared
 

@@ -5,14 +5,14 @@ import pytest
 from tools import conformance
 
 REQUIREMENTS = r"""
-| id | seed § | requirement | kind |
+| id | seed  | requirement | kind |
 | --- | --- | --- | --- |
-| R-000-001 | 000 §1 | A memory is `one\|two`. | must |
-| R-000-002 | 000 §1 | An id is short. | format |
-| R-000-003 | 000 §1 | A hash covers the text. | must |
-| R-001-001 | 001 §1 | A file is Markdown. | must |
-| R-001-002 | 001 §1 | How long is a file? | open question |
-| R-001-003 | 001 §1 | How short is a file? | open question |
+| R-000-001 | 000 1 | A memory is `one\|two`. | must |
+| R-000-002 | 000 1 | An id is short. | format |
+| R-000-003 | 000 1 | A hash covers the text. | must |
+| R-001-001 | 001 1 | A file is Markdown. | must |
+| R-001-002 | 001 1 | How long is a file? | open question |
+| R-001-003 | 001 1 | How short is a file? | open question |
 """
 
 OPEN = """

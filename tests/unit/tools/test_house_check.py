@@ -4,14 +4,15 @@ import pytest
 
 from tools import house_check
 
-COMMIT = "only flows/ may write to a ledger"
-REDACTOR = "only flows/prepare.py may use a redactor"
-REDACT = "only flows/prepare.py may redact"
-SQLITE = "only engines/ledgers/ may import sqlite3"
-SQL = "only engines/ledgers/ may hold SQL"
+COMMIT = "only write/, learn/ and care/ may write to a ledger"
+USE = "only search/, context/ and those that write may note a use"
+REDACTOR = "only write/prepare.py may use a redactor"
+REDACT = "only write/prepare.py may redact"
+SQLITE = "only ledgers/ may import sqlite3"
+SQL = "only ledgers/ may hold SQL"
 
 
-def whys(source, place="verbs/x.py"):
+def whys(source, place="mesh/operations/x.py"):
     return [breach.partition(": ")[2] for breach in house_check.find_breaches(source, place)]
 
 
@@ -23,7 +24,7 @@ def whys(source, place="verbs/x.py"):
         ("held = self.anything\nheld.commit(*arguments)", [COMMIT]),
         ("write = access.ledger.commit", [COMMIT]),
         ("run(self._ledger().commit, 'n')", [COMMIT]),
-        ("opened.ledger.use(namespace, [id_], None)", [COMMIT]),
+        ("opened.ledger.use(namespace, [id_], None)", [USE]),
         ("revision = workspace.commit()", []),
         ("print(results.commit)", []),
         ("text = redact(access.redactor, text)", [REDACTOR]),
@@ -65,13 +66,13 @@ def test_a_breach_is_named_with_its_line():
 @pytest.mark.parametrize(
     ("source", "place"),
     [
-        ("ledger.commit(namespace, wanted, decide)", "flows/remember.py"),
+        ("ledger.commit(namespace, wanted, decide)", "write/add.py"),
         ("ledger.commit(namespace, wanted, decide)", "testing/ledger_contract.py"),
-        ("kept = access.redactor.text(text)", "flows/prepare.py"),
-        ("kept = access.redactor.json(text)", "policy/privacy/gate.py"),
-        ("made = opened.redactor('default')", "view.py"),
-        ("import sqlite3\nASKED = 'SELECT 1 FROM memory'", "engines/ledgers/sql/rows.py"),
-        ("import sqlite3\nASKED = 'SELECT 1 FROM memory'", "compat/lane/file.py"),
+        ("kept = access.redactor.text(text)", "write/prepare.py"),
+        ("kept = access.redactor.json(text)", "privacy/gate.py"),
+        ("made = opened.redactor('default')", "mesh/view.py"),
+        ("import sqlite3\nASKED = 'SELECT 1 FROM memory'", "ledgers/shared/rows.py"),
+        ("import sqlite3\nASKED = 'SELECT 1 FROM memory'", "compat/lane/import_.py"),
         ("import sqlite3\nASKED = 'SELECT 1 FROM vector'", "evaluation/vector_cache.py"),
     ],
 )
@@ -81,14 +82,14 @@ def test_what_a_rule_allows_in_its_place_is_no_breach(source, place):
 
 
 def test_a_view_makes_a_redactor_and_does_not_redact():
-    assert whys("kept = self.redactor.text(text)", "view.py") == [REDACT]
+    assert whys("kept = self.redactor.text(text)", "mesh/view.py") == [REDACT]
 
 
 def test_sql_scripts_lie_with_the_ledgers(tmp_path):
-    for place in ("engines/ledgers/sqlite/0001.sql", "policy/rules.sql"):
+    for place in ("ledgers/sqlite/0001.sql", "text/rules.sql"):
         (tmp_path / place).parent.mkdir(parents=True)
         (tmp_path / place).write_text("SELECT 1", encoding="utf-8")
-    assert house_check.misplaced_scripts(tmp_path) == ["policy/rules.sql"]
+    assert house_check.misplaced_scripts(tmp_path) == ["text/rules.sql"]
 
 
 def test_this_package_keeps_the_rules(capsys):

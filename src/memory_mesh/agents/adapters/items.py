@@ -9,19 +9,32 @@ Two processes that put a new key at the same moment use the same idempotency key
 adds and the other looks again and updates.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
+from operator import ge, gt, le, lt
 
-from langgraph.store.base import Item, SearchItem
+from langgraph.store.base import Item, SearchItem, get_text_at_path, tokenize_path
 
-from memory_mesh.agents.adapters import addresses
-from memory_mesh.agents.adapters.addresses import Labels
-from memory_mesh.errors import InvalidInput, NotAllowed, NotFound
-from memory_mesh.fastdataclass import dataclass
+from memory_mesh.base.fastdataclass import dataclass
+from memory_mesh.base.typed import Any, TypeAlias
 from memory_mesh.model import Memory, Outcome, Scope, Status
-from memory_mesh.policy.writing.limits import MEMORY_CHARS
+from memory_mesh.model.errors import InvalidInput, NotAllowed, NotFound
+from memory_mesh.rules.limits import MEMORY_CHARS, NAME_CHARS
+from memory_mesh.rules.users import user_of
 from memory_mesh.sync import MemoryMesh
-from memory_mesh.typed import Any
+
+Labels: TypeAlias = tuple[str, ...]
+
+OF_A_FILE = 2  # labels that name a file; the others are inside it
+_SCHEME = "langgraph:"
+_AFTER = "~"  # after every character that a source_ref has
+_LETTERS = "abcdefghijklmnop"
+_MOST_NAMESPACE_CHARS = 80  # of a namespace of ours
+
+_ORDERS: Mapping[str, Callable[[Any, Any], bool]] = {"$gt": gt, "$gte": ge, "$lt": lt, "$lte": le}
+_MARKUP = re.compile(r"<[^<>]*>")
+_OPERATORS = ("$eq", "$ne", *_ORDERS)
 
 INDEXED, UNINDEXED = "langgraph", "langgraph, not indexed"  # labels of the memories
 _NO_TEXT = "An item that is not indexed."
@@ -84,7 +97,7 @@ class Stored:
 
 def stored(view: MemoryMesh, file: Labels, memory: Memory) -> Stored | None:
     """A memory as an item; None if it is none. `file` are the labels that its file stands for."""
-    address, value = addresses.read_reference(memory.source.ref), memory.extra.get("value")
+    address, value = read_reference(memory.source.ref), memory.extra.get("value")
     if address is None or not isinstance(value, dict):
         return None
     inside, key = address
@@ -137,9 +150,7 @@ def _about(memory: Memory) -> dict[str, Any]:
 
 def _newest(view: MemoryMesh, ref: str) -> Memory | None:
     """The newest memory of an address, whatever became of it."""
-    found = view.get_all(
-        limit=1, filter=addresses.one(ref), include=tuple(Status), valid_at=_ALWAYS
-    )
+    found = view.get_all(limit=1, filter=one(ref), include=tuple(Status), valid_at=_ALWAYS)
     return next(iter(found), None)
 
 
@@ -174,7 +185,7 @@ def _added(view: MemoryMesh, news: Sequence[tuple[Put, Memory | None]]) -> list[
             "source_ref": put.ref,
             "scope": Scope(),  # for every reader of the file, and no session that ends
             "allow_duplicate": True,
-            "key": addresses.digest(f"{put.ref} after {None if before is None else before.id}"),
+            "key": digest(f"{put.ref} after {None if before is None else before.id}"),
         }
         for put, before in news
     ]
@@ -210,7 +221,7 @@ def _changed(view: MemoryMesh, changes: Sequence[tuple[Put, Memory | None]]) -> 
 
 def _delete(view: MemoryMesh, put: Put) -> None:
     """Deletes an item; one that is not there is no error, as in every LangGraph store."""
-    for memory in view.get_all(limit=1, filter=addresses.one(put.ref)):
+    for memory in view.get_all(limit=1, filter=one(put.ref)):
         try:
             proposal = view.delete(memory.id, reason="deleted from a LangGraph store")
         except NotFound:  # another process was faster
@@ -220,3 +231,180 @@ def _delete(view: MemoryMesh, put: Put) -> None:
                 f"{put.key!r} in {put.namespace} comes from a more trusted source than this mesh's "
                 f"channel may delete; the wish waits for review as {proposal.id}"
             )
+
+
+# What an item's value says to a search, and whether it meets a filter of LangGraph's.
+
+
+def searched_text(value: Mapping[str, Any], paths: Sequence[str] | None) -> str:
+    """The text that a search finds an item by: of these paths, or all of it; empty for none."""
+    found = [
+        text
+        for path in (["$"] if paths is None else paths)
+        for text in (
+            _lines(value, "") if path == "$" else get_text_at_path(value, tokenize_path(path))
+        )
+    ]
+    whole = "\n".join(found)
+    says_something = any(char.isalnum() for char in _MARKUP.sub("", whole))
+    return whole if says_something else ""
+
+
+def _lines(value: object, name: str) -> Iterator[str]:
+    """Each value at the end of a path, behind the name of its key."""
+    if isinstance(value, Mapping):
+        for key, inner in value.items():
+            yield from _lines(inner, str(key).replace("_", " "))
+    elif isinstance(value, list | tuple):
+        for inner in value:
+            yield from _lines(inner, name)
+    elif value is not None and value != "":
+        yield f"{name}: {value}" if name else str(value)
+
+
+def meets(value: Mapping[str, Any], filter_: Mapping[str, Any] | None) -> bool:
+    """True if every field of the filter fits."""
+    return all(_fits(value.get(name), wanted) for name, wanted in (filter_ or {}).items())
+
+
+def _fits(value: object, wanted: object) -> bool:
+    """Compares as LangGraph's own stores do: objects by the keys named, lists item by item."""
+    if isinstance(wanted, Mapping):
+        if any(str(key).startswith("$") for key in wanted):
+            return all(_passes(value, sign, than) for sign, than in wanted.items())
+        return isinstance(value, Mapping) and all(
+            _fits(value.get(key), inner) for key, inner in wanted.items()
+        )
+    if isinstance(wanted, list | tuple):
+        return (
+            isinstance(value, list | tuple)
+            and len(value) == len(wanted)
+            and all(map(_fits, value, wanted))
+        )
+    return value == wanted
+
+
+def _passes(value: object, sign: str, than: object) -> bool:
+    if sign not in _OPERATORS:
+        raise InvalidInput(f"a filter has no operator {sign!r}; it has {', '.join(_OPERATORS)}")
+    if sign in {"$eq", "$ne"}:
+        return (value == than) is (sign == "$eq")
+    numbers = isinstance(value, int | float) and isinstance(than, int | float)
+    texts = isinstance(value, str) and isinstance(than, str)
+    return (numbers or texts) and _ORDERS[sign](value, than)
+
+
+# Where an item of a LangGraph store lies in a mesh.
+#
+# ::
+#
+#     ("memories", "alice", "work"), "k1"     LangGraph's namespace and key
+#        default.langgraph.memories.alice     our namespace: the first two labels, so a file
+#        langgraph:<work>/#<k1>               source_ref in it, which has an index
+#
+# A text in a source_ref is spelled with the letters a to p, two for each byte. So no rule of
+# privacy
+# takes a key for a phone number, a key comes back as it was put, and the items below a label are
+# one
+# range of the index.
+
+
+@dataclass(frozen=True, slots=True)
+class Base:
+    """The namespace of the mesh that a store was made for."""
+
+    namespace: str
+
+    @property
+    def is_one_file(self) -> bool:
+        """True for the mesh of one user: what it stores stays in the namespace of that user."""
+        return user_of(self.namespace) is not None
+
+    def file_of(self, labels: Labels) -> str:
+        """Our namespace that holds the items of a LangGraph namespace."""
+        if self.is_one_file:
+            return self.namespace
+        name = ".".join((self.namespace, "langgraph", *labels[:OF_A_FILE]))
+        if len(name) > _MOST_NAMESPACE_CHARS or not name.isprintable():
+            room = _MOST_NAMESPACE_CHARS - len(f"{self.namespace}.langgraph..")
+            raise InvalidInput(
+                f"the first two labels of a namespace have at most {room} printable characters "
+                "together here; use a shorter id, such as a number or a hash"
+            )
+        return name
+
+    def labels_of(self, namespace: str) -> Labels | None:
+        """The labels that a namespace of ours stands for; None if it is not of this store."""
+        if self.is_one_file:
+            return () if namespace == self.namespace else None
+        start = f"{self.namespace}.langgraph."
+        labels = tuple(namespace.removeprefix(start).split("."))
+        proper = 1 <= len(labels) <= OF_A_FILE and all(labels)
+        return labels if namespace.startswith(start) and proper else None
+
+    def inside(self, labels: Labels) -> Labels:
+        """The labels that are told apart inside the file."""
+        return labels if self.is_one_file else labels[OF_A_FILE:]
+
+
+def reference(inside: Labels, key: str) -> str:
+    """The source_ref of an item."""
+    found = f"{_path(inside)}#{_spelled(key)}"
+    if len(found) > NAME_CHARS:
+        raise InvalidInput(
+            f"the key and the labels after the second have at most "
+            f"{(NAME_CHARS - len(_SCHEME)) // 2 - 1} bytes together; use a shorter key, such as a "
+            "hash of it"
+        )
+    return found
+
+
+def read_reference(ref: str | None) -> tuple[Labels, str] | None:
+    """The labels inside the file and the key; None for a source_ref of something else."""
+    if ref is None or not ref.startswith(_SCHEME) or "#" not in ref:
+        return None
+    path, _, key = ref.removeprefix(_SCHEME).partition("#")
+    try:
+        return tuple(map(_read, path.split("/")[:-1])), _read(key)
+    except ValueError:  # somebody else's, in our form
+        return None
+
+
+def one(ref: str) -> str:
+    """The filter for the item with this source_ref."""
+    return f"source_ref = '{ref}'"
+
+
+def below(inside: Labels) -> str | None:
+    """The filter for items whose namespace begins with these labels; None if all do."""
+    start = _path(inside)
+    return f"source_ref BETWEEN '{start}' AND '{start}{_AFTER}'" if inside else None
+
+
+def digest(text: str) -> str:
+    """A digest in the same letters, for a key of a write."""
+    from hashlib import sha256
+
+    return _letters(sha256(text.encode()).digest())
+
+
+def _path(labels: Labels) -> str:
+    return _SCHEME + "".join(f"{_spelled(label)}/" for label in labels)
+
+
+def _spelled(text: str) -> str:
+    return _letters(text.encode())
+
+
+def _letters(data: bytes) -> str:
+    return "".join(_LETTERS[byte >> 4] + _LETTERS[byte & 15] for byte in data)
+
+
+def _read(letters: str) -> str:
+    """The text behind the letters; ValueError for anything else."""
+    digits = [_LETTERS.index(letter) for letter in letters]
+    if len(digits) % 2:
+        raise ValueError(letters)
+    return bytes(
+        high << 4 | low for high, low in zip(digits[::2], digits[1::2], strict=True)
+    ).decode()

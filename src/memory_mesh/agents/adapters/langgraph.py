@@ -8,7 +8,7 @@ A put that cannot be kept raises. A value that changes is a new version of the s
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 
-from memory_mesh.errors import InvalidInput, MissingExtra
+from memory_mesh.model.errors import InvalidInput, MissingExtra
 
 try:
     from langgraph.store.base import (
@@ -28,23 +28,23 @@ try:
 except ModuleNotFoundError:
     raise MissingExtra.of("langgraph", "MeshStore") from None
 
-from memory_mesh.agents.adapters import addresses, item_values
-from memory_mesh.agents.adapters.addresses import Labels
+from memory_mesh.agents.adapters import items as adapters_items
+from memory_mesh.agents.adapters.exchange_memory import blocking
 from memory_mesh.agents.adapters.items import (
     INDEXED,
     UNINDEXED,
+    Labels,
     Put,
     Stored,
     keep_alive,
     put_all,
     stored,
 )
-from memory_mesh.agents.adapters.meshes import blocking
-from memory_mesh.fastdataclass import replace
+from memory_mesh.base.fastdataclass import replace
+from memory_mesh.base.typed import TYPE_CHECKING
 from memory_mesh.model import Memory, Scope
-from memory_mesh.policy.arguments import MAX_RESULTS
+from memory_mesh.rules.arguments import MAX_RESULTS
 from memory_mesh.sync import MemoryMesh
-from memory_mesh.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from memory_mesh import MemoryMesh as AsyncMesh
@@ -75,7 +75,7 @@ class MeshStore(BaseStore):
             ttl: default_ttl in minutes, and refresh_on_read.
         """
         self._mesh = blocking(mesh)
-        self._base = addresses.Base(self._mesh.config.namespace)
+        self._base = adapters_items.Base(self._mesh.config.namespace)
         self._fields = None if fields is None else list(fields)
         self.ttl_config = ttl
 
@@ -117,8 +117,8 @@ class MeshStore(BaseStore):
             raise InvalidInput("an item needs a namespace of at least one label")
         text = ""
         if op.value is not None and op.index is not False:
-            text = item_values.searched_text(op.value, op.index or self._fields)
-        ref = addresses.reference(self._base.inside(op.namespace), op.key)
+            text = adapters_items.searched_text(op.value, op.index or self._fields)
+        ref = adapters_items.reference(self._base.inside(op.namespace), op.key)
         return Put(
             self._base.file_of(op.namespace), ref, op.namespace, op.key, op.value, text, op.ttl
         )
@@ -127,8 +127,8 @@ class MeshStore(BaseStore):
         if not op.namespace:
             return None
         view = self._view(self._base.file_of(op.namespace))
-        ref = addresses.reference(self._base.inside(op.namespace), op.key)
-        found = self._items(view, view.get_all(limit=1, filter=addresses.one(ref)))
+        ref = adapters_items.reference(self._base.inside(op.namespace), op.key)
+        found = self._items(view, view.get_all(limit=1, filter=adapters_items.one(ref)))
         if op.refresh_ttl:
             keep_alive(found)
         return found[0].item() if found else None
@@ -139,7 +139,7 @@ class MeshStore(BaseStore):
         found = {each.address: each for each in (self._ranked(op) if op.query and end else ())}
         if len(found) < end:
             for each in self._listed(op.namespace_prefix):
-                if item_values.meets(each.value, op.filter):
+                if adapters_items.meets(each.value, op.filter):
                     found.setdefault(each.address, each)
                 if len(found) >= end:
                     break
@@ -158,7 +158,7 @@ class MeshStore(BaseStore):
             scores = {hit.id: hit.score for hit in hits}
             items = self._items(view, (hit.memory for hit in hits))
             found += (replace(each, score=scores[each.memory.id]) for each in items)
-        fitting = [each for each in found if item_values.meets(each.value, op.filter)]
+        fitting = [each for each in found if adapters_items.meets(each.value, op.filter)]
         return sorted(fitting, key=lambda each: -(each.score or 0.0))
 
     def _listed(self, prefix: Labels) -> Iterator[Stored]:
@@ -181,7 +181,7 @@ class MeshStore(BaseStore):
 
     def _test(self, prefix: Labels, label: str) -> str:
         """The filter for items of a label below a prefix."""
-        below = addresses.below(self._base.inside(prefix))
+        below = adapters_items.below(self._base.inside(prefix))
         return f"label = '{label}'" + (f" AND {below}" if below else "")
 
     def _list_namespaces(self, op: ListNamespacesOp) -> list[tuple[str, ...]]:
@@ -202,7 +202,7 @@ class MeshStore(BaseStore):
 
     def _files(self, prefix: Labels) -> Iterator[MemoryMesh]:
         """A view of every namespace of ours that may hold items below a prefix."""
-        if self._base.is_one_file or len(prefix) >= addresses.OF_A_FILE:
+        if self._base.is_one_file or len(prefix) >= adapters_items.OF_A_FILE:
             yield self._view(self._base.file_of(prefix))
             return
         for name in self._mesh.namespaces():
@@ -221,9 +221,9 @@ class MeshStore(BaseStore):
 
 def _asks_for_files(op: ListNamespacesOp) -> bool:
     """True if nothing but the labels that name a file decides, and no more of them is asked."""
-    depth = op.max_depth is not None and op.max_depth <= addresses.OF_A_FILE
+    depth = op.max_depth is not None and op.max_depth <= adapters_items.OF_A_FILE
     return depth and all(
-        condition.match_type == "prefix" and len(condition.path) <= addresses.OF_A_FILE
+        condition.match_type == "prefix" and len(condition.path) <= adapters_items.OF_A_FILE
         for condition in op.match_conditions or ()
     )
 

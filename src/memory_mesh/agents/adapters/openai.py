@@ -11,24 +11,26 @@ async; the package openai is not imported. Everything else of the client is pass
 """
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import Future, wait
 from functools import partial, wraps
 
-from memory_mesh.agents.adapters import exchanges
+from memory_mesh.agents.adapters import exchange_memory
 from memory_mesh.agents.adapters.exchange_memory import (
+    CHAT,
+    RESPONSES,
     WAIT_SECONDS,
+    Api,
     Exchange,
     ExchangeMemory,
     Settings,
+    blocking,
     failed,
+    piece,
 )
-from memory_mesh.agents.adapters.exchanges import CHAT, RESPONSES, Api
-from memory_mesh.agents.adapters.heard import AsyncHeard, Heard
-from memory_mesh.agents.adapters.meshes import blocking
-from memory_mesh.errors import InvalidInput
+from memory_mesh.base.typed import TYPE_CHECKING, Any, Self, TypeVar
+from memory_mesh.model.errors import InvalidInput
 from memory_mesh.sync import MemoryMesh
-from memory_mesh.typed import TYPE_CHECKING, Any, Self, TypeVar
 
 if TYPE_CHECKING:
     from memory_mesh import MemoryMesh as AsyncMesh
@@ -52,7 +54,7 @@ def with_memory(
     *,
     user: str | None = None,
     max_tokens: int | None = None,
-    place: str = exchanges.QUESTION,
+    place: str = exchange_memory.QUESTION,
     remember: bool = True,
     patience: float = 5.0,
 ) -> Client:
@@ -68,7 +70,7 @@ def with_memory(
         remember: False only recalls.
         patience: seconds after which a call goes on without memories.
     """
-    if place not in {exchanges.QUESTION, exchanges.START}:
+    if place not in {exchange_memory.QUESTION, exchange_memory.START}:
         raise InvalidInput(f"place is 'question' or 'start', not {place!r}")
     settings = Settings(user, max_tokens, patience, remember)
     memory = ExchangeMemory(blocking(mesh), settings)
@@ -147,7 +149,7 @@ class _Calls:
                 if exchange is not None and sent.get("stream") is True:
                     return AsyncHeard(response, partial(self.remembered_async, exchange))
                 if exchange is not None:
-                    await self.remembered_async(exchange, exchanges.answer(response))
+                    await self.remembered_async(exchange, exchange_memory.answer(response))
                 return response
 
             return call_async
@@ -159,7 +161,7 @@ class _Calls:
             if exchange is not None and sent.get("stream") is True:
                 return Heard(response, partial(self.remembered, exchange))
             if exchange is not None:
-                self.remembered(exchange, exchanges.answer(response))
+                self.remembered(exchange, exchange_memory.answer(response))
             return response
 
         return call_blocking
@@ -223,10 +225,10 @@ class _Calls:
         user = next((one for one in named if isinstance(one, str)), self.memory.settings.user)
         sent = {name: value for name, value in call.items() if name != _USERS[0]}
         if api.messages in sent:
-            sent[api.messages] = exchanges.repeatable(sent[api.messages])
+            sent[api.messages] = exchange_memory.repeatable(sent[api.messages])
         try:
-            question = exchanges.question(api, sent)
-            public = not exchanges.says_private(api, sent)
+            question = exchange_memory.question(api, sent)
+            public = not exchange_memory.says_private(api, sent)
             if not question:
                 return None, sent
             return self.memory.exchange(user, question, keeps_answer=public), sent
@@ -235,4 +237,99 @@ class _Calls:
             return None, sent
 
     def _with(self, api: Api, sent: Mapping[str, Any], memories: str) -> Mapping[str, Any]:
-        return exchanges.with_memories(api, sent, memories, self._place) if memories else sent
+        return exchange_memory.with_memories(api, sent, memories, self._place) if memories else sent
+
+
+# Streams of a client that are listened to: what they said is known when they end.
+
+
+class Heard:
+    """A stream whose text is handed on when it ends or is closed."""
+
+    def __init__(self, stream: Any, then: Callable[[str], None]) -> None:  # noqa: ANN401
+        """Listen to a stream; `then` gets its text once."""
+        self._stream, self._then = stream, then
+        self._pieces: list[str] = []
+        self._over = False
+
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401  # whatever the stream has
+        """Whatever else the stream has."""
+        return getattr(self._stream, name)
+
+    def __iter__(self) -> Self:
+        """The stream itself."""
+        return self
+
+    def __next__(self) -> object:
+        """The next event."""
+        try:
+            event = next(self._stream)
+        except StopIteration:
+            self._end()
+            raise
+        self._pieces.append(piece(event))
+        return event
+
+    def __enter__(self) -> Self:
+        """The stream itself."""
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        """Close it."""
+        self.close()
+
+    def close(self) -> None:
+        """Closes the stream; what was heard so far is handed on."""
+        self._stream.close()
+        self._end()
+
+    def _end(self) -> None:
+        if not self._over:
+            self._over = True
+            self._then("".join(self._pieces))
+
+
+class AsyncHeard:
+    """An async stream whose text is handed on when it ends or is closed."""
+
+    def __init__(self, stream: Any, then: Callable[[str], Awaitable[None]]) -> None:  # noqa: ANN401
+        """Listen to a stream; `then` gets its text once."""
+        self._stream, self._then = stream, then
+        self._pieces: list[str] = []
+        self._over = False
+
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401  # whatever the stream has
+        """Whatever else the stream has."""
+        return getattr(self._stream, name)
+
+    def __aiter__(self) -> Self:
+        """The stream itself."""
+        return self
+
+    async def __anext__(self) -> object:
+        """The next event."""
+        try:
+            event = await anext(self._stream)
+        except StopAsyncIteration:
+            await self._end()
+            raise
+        self._pieces.append(piece(event))
+        return event
+
+    async def __aenter__(self) -> Self:
+        """The stream itself."""
+        return self
+
+    async def __aexit__(self, *_error: object) -> None:
+        """Close it."""
+        await self.close()
+
+    async def close(self) -> None:
+        """Closes the stream; what was heard so far is handed on."""
+        await self._stream.close()
+        await self._end()
+
+    async def _end(self) -> None:
+        if not self._over:
+            self._over = True
+            await self._then("".join(self._pieces))

@@ -5,11 +5,11 @@ from collections.abc import Iterator, Sequence
 from difflib import unified_diff
 from pathlib import Path
 
-from memory_mesh.errors import InvalidInput
-from memory_mesh.fastdataclass import dataclass
-from memory_mesh.formats import json_edit
+from memory_mesh.base.fastdataclass import dataclass
+from memory_mesh.formats import json_text
 from memory_mesh.model import Json
-from memory_mesh.process import durable_files
+from memory_mesh.model.errors import InvalidInput
+from memory_mesh.platform import durable_files
 
 _OURS = "memory-mesh"
 
@@ -62,8 +62,8 @@ def with_members(path: Path, members: Sequence[Member]) -> Change:
     text = text_of(path, before)
     try:
         for member in members:
-            if json_edit.value_at(text, member.path) != (member.value,):
-                text = json_edit.with_member(text, member.path, value=member.value)
+            if json_text.value_at(text, member.path) != (member.value,):
+                text = json_text.with_member(text, member.path, value=member.value)
     except InvalidInput as error:
         raise BrokenFile(path, error) from None
     return Change(path, before, text.encode() if text else None, tuple(members))
@@ -72,7 +72,7 @@ def with_members(path: Path, members: Sequence[Member]) -> Change:
 def members_of(path: Path) -> dict[str, Json]:
     """Returns the object in a JSON file; an empty one if there is no file."""
     try:
-        return json_edit.read(text_of(path, current(path)))
+        return json_text.read_object(text_of(path, current(path)))
     except InvalidInput as error:
         raise BrokenFile(path, error) from None
 

@@ -16,11 +16,11 @@ from memory_mesh.agents.claude_code.places import (
     settings_here,
     user_place,
 )
-from memory_mesh.errors import InvalidInput
-from memory_mesh.fastdataclass import dataclass
+from memory_mesh.base.fastdataclass import dataclass
+from memory_mesh.care.key_file import key_for
 from memory_mesh.model import Json, Receipt, Scope
-from memory_mesh.process.files import shown, texts
-from memory_mesh.process.keys import key_for
+from memory_mesh.model.errors import InvalidInput
+from memory_mesh.platform.text_files import shown, texts
 from memory_mesh.sync import MemoryMesh
 
 CHOICES = ("keep", "off", "import")

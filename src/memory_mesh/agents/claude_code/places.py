@@ -7,8 +7,8 @@ import sysconfig
 from collections.abc import Mapping
 from pathlib import Path
 
-from memory_mesh.errors import NotFound
-from memory_mesh.fastdataclass import dataclass
+from memory_mesh.base.fastdataclass import dataclass
+from memory_mesh.model.errors import NotFound
 
 NAME = "memory-mesh"  # of the plugin, its marketplace and our folder beside Claude Code's files
 _UNLINKED = (".local/bin/claude", ".claude/local/claude")  # where its installers put it

@@ -19,11 +19,11 @@ from memory_mesh.agents.claude_code.changes import (
     current,
     text_of,
 )
-from memory_mesh.errors import InvalidInput
-from memory_mesh.fastdataclass import dataclass
-from memory_mesh.formats import json_edit
+from memory_mesh.base.fastdataclass import dataclass
+from memory_mesh.formats import json_text
 from memory_mesh.model import Json
-from memory_mesh.process import durable_files, private
+from memory_mesh.model.errors import InvalidInput
+from memory_mesh.platform import durable_files, private_files
 
 BACKUPS = "backup"
 _RECORD = "undo.json"
@@ -44,7 +44,7 @@ def write(own: Path, changes: Sequence[Change]) -> None:
     record = _Record.read(own)
     made = [str(each) for change in changes for each in _missing(change.path.parent, own)]
     record.folders[:] = list(dict.fromkeys([*record.folders, *made]))
-    private.make_folder(own / BACKUPS)
+    private_files.make_folder(own / BACKUPS)
     for change in changes:
         record.note(change)
     record.write()
@@ -174,25 +174,25 @@ def _without_ours(text: str, old: str | None, members: Sequence[Member]) -> str 
         if not member.scaffold:
             text = _taken_out(text, old or "", member)
     if old is not None:
-        return old if json_edit.read(text) == json_edit.read(old) else text
+        return old if json_text.read_object(text) == json_text.read_object(old) else text
     rest = text
     for member in members:
-        rest = json_edit.without_member(rest, member.path)
-    return text if json_edit.read(rest) else None
+        rest = json_text.without_member(rest, member.path)
+    return text if json_text.read_object(rest) else None
 
 
 def _taken_out(text: str, old: str, member: Member) -> str:
     """Takes out a member, or gives it its old value; what the user set instead of it stays."""
-    found = json_edit.value_at(text, member.path)
+    found = json_text.value_at(text, member.path)
     if found is None or (not member.ours and found != (member.value,)):
         return text
-    if was := json_edit.value_at(old, member.path):
-        return json_edit.with_member(text, member.path, value=was[0])
-    text = json_edit.without_member(text, member.path)
+    if was := json_text.value_at(old, member.path):
+        return json_text.with_member(text, member.path, value=was[0])
+    text = json_text.without_member(text, member.path)
     for depth in range(len(member.path) - 1, 0, -1):
         above = member.path[:depth]
-        if json_edit.value_at(text, above) == ({},) and json_edit.value_at(old, above) is None:
-            text = json_edit.without_member(text, above)
+        if json_text.value_at(text, above) == ({},) and json_text.value_at(old, above) is None:
+            text = json_text.without_member(text, above)
     return text
 
 

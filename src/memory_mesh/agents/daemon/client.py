@@ -15,7 +15,7 @@ import time
 from memory_mesh._version import __version__
 from memory_mesh.agents import request as requests
 from memory_mesh.agents.daemon import place
-from memory_mesh.typed import TYPE_CHECKING, Any
+from memory_mesh.base.typed import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from _socket import socket

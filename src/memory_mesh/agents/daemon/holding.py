@@ -9,8 +9,8 @@ from contextlib import suppress
 from pathlib import Path
 
 from memory_mesh.agents.daemon import place
-from memory_mesh.process import private
-from memory_mesh.typed import Self
+from memory_mesh.base.typed import Self
+from memory_mesh.platform import private_files
 
 try:
     import fcntl
@@ -38,10 +38,10 @@ class Held:
         soon as the other daemon `answers`, else it would serve when that one is stopped.
         """
         path = place.lock_path(store)
-        private.make_folder(Path(path).parent)
+        private_files.make_folder(Path(path).parent)
         if (held := cls._at_once(path)) is not None or not seconds:
             return held
-        next_in_line = private.open_file(Path(f"{path}.next"), os.O_RDWR)
+        next_in_line = private_files.open_file(Path(f"{path}.next"), os.O_RDWR)
         try:
             if not _locked(next_in_line):
                 return None
@@ -58,7 +58,7 @@ class Held:
 
     @classmethod
     def _at_once(cls, path: str) -> Self | None:
-        descriptor = private.open_file(Path(path), os.O_RDWR)
+        descriptor = private_files.open_file(Path(path), os.O_RDWR)
         if _locked(descriptor):
             held = cls(descriptor, path)
             if held.leads_here():

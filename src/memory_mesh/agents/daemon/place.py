@@ -15,7 +15,7 @@ import os
 import stat
 import sys
 
-from memory_mesh.typed import TYPE_CHECKING
+from memory_mesh.base.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -45,7 +45,7 @@ def folder_of(environment: "Mapping[str, str]", cwd: str = "") -> str:
 
 
 def _folder_of_store(store: str, folder: str, environment: "Mapping[str, str]") -> str:
-    from memory_mesh.process import store_urls
+    from memory_mesh.platform import store_urls
 
     path = store_urls.folder_in(store)
     if path is not None:
@@ -66,7 +66,7 @@ def _is_by_service(environment: "Mapping[str, str]") -> bool:
     store = str(environment.get("MEMORY_MESH_STORE") or _from_file(environment, "store") or "")
     if not store:
         return False
-    from memory_mesh.process.store_urls import is_server
+    from memory_mesh.platform.store_urls import is_server
 
     return is_server(store) and (bool(environment.get("PGSERVICE")) or "service=" in store)
 

@@ -21,7 +21,11 @@ from memory_mesh.agents.daemon.holding import Held
 
 PING_SECONDS = 1.0
 _SWITCH_SECONDS = 0.001  # after which a thread at work lets another one run
-_NEEDED_SOON = ("memory_mesh.agents.hook.events", "memory_mesh.sync", "memory_mesh.flows.context")
+_NEEDED_SOON = (
+    "memory_mesh.agents.hook.events",
+    "memory_mesh.sync",
+    "memory_mesh.context.pack",
+)
 
 
 def serve(store: str, idle: float) -> bool:
@@ -46,8 +50,11 @@ def _held(store: str) -> Held | None:
 
 
 def _serve(store: str, held: Held, idle: float) -> None:
-    from memory_mesh.agents.daemon.replies import Desk  # not for those who give way
-    from memory_mesh.agents.daemon.server import GONE, Server
+    from memory_mesh.agents.daemon.server import (
+        GONE,
+        Desk,  # not for those who give way
+        Server,
+    )
     from memory_mesh.agents.opening import Stores
 
     os.chdir("/")

@@ -14,17 +14,135 @@ import os
 import selectors
 import signal
 import socket
+import threading
 import time
+from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
+from pathlib import Path
 from types import FrameType
 
-from memory_mesh.agents import request as requests
-from memory_mesh.agents.daemon import client, tending
+from memory_mesh._version import __version__
+from memory_mesh.agents import request as requests, sessions
+from memory_mesh.agents.daemon import client
 from memory_mesh.agents.daemon.holding import Held, Listener
-from memory_mesh.agents.daemon.replies import Desk, Message
-from memory_mesh.agents.daemon.tending import Tending
-from memory_mesh.agents.daemon.workers import Workers
+from memory_mesh.agents.opening import Opened, Stores, answer
+from memory_mesh.base.typed import Any
+from memory_mesh.formats import json_text
+from memory_mesh.model.errors import InvalidInput, MeshError
+from memory_mesh.platform import log
+from memory_mesh.privacy import masked
+
+# What the daemon says to each request: some at once, the others through `answer`.
+
+
+Message = dict[str, Any]
+_OWN = ("ping", "status", "stop")
+
+
+class Desk:
+    """Answers the requests about one store."""
+
+    def __init__(self, store: str, stores: Stores) -> None:
+        self.store: str = store
+        self.stores: Stores = stores
+        self.ending: str = ""  # why, from the moment when it does
+        self.socket = ""
+        self._since = time.time()
+        self.begun: int = 0
+
+    def read(self, line: bytes) -> tuple[Message | None, Message | None]:
+        """A request that needs work, or the reply to one that needs none."""
+        try:
+            request = _checked(json_text.read(line))
+        except InvalidInput as error:
+            return None, self.refusal("InvalidInput", f"the request is not valid: {error}")
+        if request["do"] in _OWN:
+            return None, self._own(request)
+        if request["version"] != __version__:
+            return None, self.refusal(client.OTHER_VERSION, "the daemon is of another version")
+        if self.ending or request["store"] != self.store:
+            return None, self.refusal(client.GOING, "the daemon ends, or is of another store")
+        self.begun += 1
+        return request, None
+
+    def answered(self, request: Message) -> bytes:
+        """The line of the reply to a request that needs work; never raises."""
+        try:
+            line = requests.to_line(self._said(ok=True) | {"answer": answer(self.stores, request)})
+        except MeshError as error:
+            return requests.to_line(self.refusal(type(error).__name__, str(error)))
+        except Exception as error:  # noqa: BLE001  # the surface's last line
+            return requests.to_line(self.refusal("Bug", f"{type(error).__name__}: {error}"))
+        if len(line) > requests.MAX_BYTES:
+            text = f"the answer has more than {requests.MAX_BYTES} bytes; ask for less"
+            return requests.to_line(self.refusal("InvalidInput", text))
+        return line
+
+    def refusal(self, kind: str, text: str) -> Message:
+        """The reply that says what is wrong."""
+        return self._said(ok=False) | {"error": {"kind": kind, "text": masked(text)}}
+
+    def _own(self, request: Message) -> Message:
+        """The reply to what is asked of the daemon itself, by clients of any version."""
+        said: Message = {}
+        if request["do"] == "stop":
+            upgrade = request["input"].get("why") == "upgrade"
+            if upgrade and not client.is_newer(request["version"], __version__):
+                return self.refusal(client.OTHER_VERSION, "only a newer version takes over")
+            self.ending = "upgrade" if upgrade else "asked"
+        elif request["do"] == "status":
+            said = {
+                "store": self.store,
+                "socket": self.socket,
+                "since": self._since,
+                "requests": self.begun,
+                "memory_mb": _memory_mb(),
+            }
+        return self._said(ok=True) | {"answer": said}
+
+    def _said(self, *, ok: bool) -> Message:
+        return {
+            "protocol": requests.PROTOCOL,
+            "version": __version__,
+            "pid": os.getpid(),
+            "ok": ok,
+        }
+
+
+def _memory_mb() -> int | None:
+    """The memory that this process occupies, where the system tells."""
+    try:
+        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
+    except (OSError, ValueError, IndexError):
+        return None
+    return pages * os.sysconf("SC_PAGESIZE") // 1_000_000
+
+
+def _checked(request: object) -> Message:
+    """A request with every key in its type; InvalidInput if it is none."""
+    if not isinstance(request, dict):
+        raise InvalidInput("it is no JSON object")
+    if request.get("protocol") != requests.PROTOCOL:
+        raise InvalidInput(f"its protocol is not {requests.PROTOCOL}")
+    for name in ("version", "id", "do", "host", "store", "cwd"):
+        if not isinstance(request.get(name), str):
+            raise InvalidInput(f"{name} must be a text")
+    for name in ("environment", "input"):
+        if not isinstance(request.get(name), dict):
+            raise InvalidInput(f"{name} must be an object")
+    if not all(isinstance(value, str) for value in request["environment"].values()):
+        raise InvalidInput("environment must hold texts only")
+    parents = request.get("parents")
+    if not isinstance(parents, list) or not all(type(pid) is int for pid in parents):
+        raise InvalidInput("parents must be a list of process numbers")
+    return request
+
+
+MOST = 8
+Task = Callable[[], None]
+
+QUIET_SECONDS = 2.0  # without a request before upkeep begins
 
 IDLE_SECONDS = 900.0
 LINE_SECONDS = 5.0  # from the connection to the end of its line
@@ -197,7 +315,7 @@ class Server:
         if not self._connections and not self._workers.tasks and not self._tending.runs:
             ends.append(self._last + self._idle)
             if self._tending.is_due():
-                ends.append(self._last + tending.QUIET_SECONDS)
+                ends.append(self._last + QUIET_SECONDS)
         return max(0.0, min(ends) - now)
 
     def _check(self) -> None:
@@ -214,7 +332,7 @@ class Server:
         elif not self._workers.tasks and not self._tending.runs and not self._connections:
             if now >= self._last + self._idle:
                 self._desk.ending = "idle"
-            elif now >= self._last + tending.QUIET_SECONDS and self._tending.is_due():
+            elif now >= self._last + QUIET_SECONDS and self._tending.is_due():
                 self._tending.begin()
 
     def _look(self, now: float) -> None:
@@ -277,3 +395,131 @@ class _Connection:
     def close(self) -> None:
         """Lets the client go."""
         self.socket.close()
+
+
+# Upkeep of the namespaces that requests used, in small steps, while nobody asks.
+
+
+class _GiveWay(Exception):
+    """A request came, or the end."""
+
+
+class Tending:
+    """Runs upkeep in a thread of its own and stops it as soon as somebody asks for something."""
+
+    def __init__(
+        self, store: str, stores: Stores, *, wanted: Callable[[], bool], done: Callable[[], None]
+    ) -> None:
+        """Keep the stores; `wanted` says whether to give way, `done` is called at the end."""
+        self._store, self._stores = store, stores
+        self._wanted, self._done = wanted, done
+        self._thread: threading.Thread | None = None
+        self._swept = False
+
+    @property
+    def runs(self) -> bool:
+        """Whether upkeep is going on."""
+        return self._thread is not None and self._thread.is_alive()
+
+    def is_due(self) -> bool:
+        """Whether a namespace was used since its last upkeep, and nobody works on it."""
+        return not self.runs and self._stores.is_used()
+
+    def begin(self) -> None:
+        """Starts the thread."""
+        self._thread = threading.Thread(target=self._run, name="memory-mesh upkeep")
+        self._thread.start()
+
+    def finish(self) -> None:
+        """Waits for the thread, which gives way at its next step."""
+        if self._thread is not None:
+            self._thread.join()
+
+    def _run(self) -> None:
+        try:
+            self._sweep()
+            with self._stores.opened() as found, suppress(_GiveWay):
+                for opened in found:
+                    for namespace in sorted(opened.used):
+                        self._tend(opened, namespace)
+        finally:
+            self._done()
+
+    def _tend(self, opened: Opened, namespace: str) -> None:
+        """Runs upkeep on one namespace; what fails is tried again after the next request."""
+        opened.used.discard(namespace)
+        try:
+            opened.kept(namespace).upkeep(between=self._between)
+        except _GiveWay:
+            opened.used.add(namespace)
+            raise
+        except (MeshError, OSError) as error:
+            log.info("upkeep failed", kind=type(error).__name__)
+
+    def _between(self) -> None:
+        if self._wanted():
+            raise _GiveWay
+
+    def _sweep(self) -> None:
+        """Removes what is known of sessions that ended long ago, once in a daemon's life."""
+        if not self._swept:
+            self._swept = True
+            sessions.remove_old(self._store)
+
+
+# A few threads that work through a queue; they are started when there is work for them.
+
+
+class Workers:
+    """Runs tasks in at most `most` threads, in the order in which they were given."""
+
+    def __init__(self, *, most: int = MOST) -> None:
+        self._most = most
+        self._waiting: deque[Task] = deque()
+        self._threads: list[threading.Thread] = []
+        self._changed = threading.Condition()
+        self._free = self._running = 0
+        self._finishing = False
+
+    @property
+    def tasks(self) -> int:
+        """How many tasks run or wait."""
+        with self._changed:
+            return self._running + len(self._waiting)
+
+    def give(self, task: Task) -> None:
+        """Adds a task, which must not raise."""
+        with self._changed:
+            self._waiting.append(task)
+            if len(self._waiting) > self._free and len(self._threads) < self._most:
+                thread = threading.Thread(target=self._run, name="memory-mesh worker")
+                self._threads.append(thread)
+                thread.start()
+            self._changed.notify()
+
+    def finish(self) -> None:
+        """Waits until every task given so far is done, and ends the threads."""
+        with self._changed:
+            self._finishing = True
+            self._changed.notify_all()
+        for thread in self._threads:
+            thread.join()
+
+    def _run(self) -> None:
+        while (task := self._next()) is not None:
+            try:
+                task()
+            finally:
+                with self._changed:
+                    self._running -= 1
+
+    def _next(self) -> Task | None:
+        with self._changed:
+            self._free += 1
+            while not self._waiting and not self._finishing:
+                self._changed.wait()
+            self._free -= 1
+            if not self._waiting:
+                return None
+            self._running += 1
+            return self._waiting.popleft()

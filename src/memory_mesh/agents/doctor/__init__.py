@@ -12,32 +12,22 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from memory_mesh.agents.claude_code.changes import BrokenFile
-from memory_mesh.agents.doctor import (
-    daemon,
-    files,
-    hooks,
-    host,
-    meaning,
-    project,
-    server,
-    store,
-    trial,
-)
+from memory_mesh.agents.doctor import daemon, hooks, host, server, store, trial
 from memory_mesh.agents.doctor.finding import Case, Finding, Mark, failed, unseen
-from memory_mesh.errors import MeshError
+from memory_mesh.model.errors import MeshError
 
 __all__ = ["CHECKS", "TRIALS", "Case", "Finding", "Mark", "examined"]
 
 Check = Callable[[Case], Iterator[Finding]]
 CHECKS: dict[str, Check] = {
-    "disk": files.disk,
-    "permissions": files.permissions,
-    "key": files.key,
+    "disk": store.disk,
+    "permissions": store.permissions,
+    "key": store.key,
     "store": store.store,
     "chain": store.chain,
     "namespaces": store.namespaces,
-    "embedder": meaning.embedder,
-    "index": meaning.index,
+    "embedder": store.embedder,
+    "index": store.index,
     "daemon": daemon.daemon,
     "Claude Code": host.claude,
     "plugin": host.plugin,
@@ -47,7 +37,7 @@ CHECKS: dict[str, Check] = {
     "hooks": hooks.fired,
     "budget": hooks.budget,
     "capture": hooks.capture,
-    "project": project.project,
+    "project": store.project,
 }
 TRIALS: dict[str, Check] = {
     "hook trial": trial.hook,

@@ -9,13 +9,12 @@ from pathlib import Path
 
 from memory_mesh.agents import journal
 from memory_mesh.agents.claude_code import places
+from memory_mesh.base.fastdataclass import dataclass
+from memory_mesh.base.typed import Any
 from memory_mesh.config import Config
-from memory_mesh.conversation import MemoryContextManager
-from memory_mesh.fastdataclass import dataclass
-from memory_mesh.model.health import Check
-from memory_mesh.process import store_urls
-from memory_mesh.sync import MemoryMesh
-from memory_mesh.typed import Any
+from memory_mesh.model.stats import Check
+from memory_mesh.platform import store_urls
+from memory_mesh.sync import MemoryContextManager, MemoryMesh
 
 _LINES = 2_000  # of the journal that are looked at
 

@@ -9,10 +9,10 @@ from pathlib import Path
 from memory_mesh._version import __version__
 from memory_mesh.agents.claude_code import install, places
 from memory_mesh.agents.claude_code.host_memory import host_memory
-from memory_mesh.agents.doctor import plugin_files
+from memory_mesh.agents.doctor import hooks as doctor_hooks
 from memory_mesh.agents.doctor.finding import Case, Finding, counted, failed, ok, warning
-from memory_mesh.errors import NotFound
-from memory_mesh.process.store_urls import is_server, local_name
+from memory_mesh.model.errors import NotFound
+from memory_mesh.platform.store_urls import is_server, local_name
 
 _GET = "npm install -g @anthropic-ai/claude-code, then memory-mesh init"
 _INIT = "memory-mesh init"
@@ -53,8 +53,8 @@ def commands(case: Case) -> Iterator[Finding]:
     for place in case.places:
         if not install.is_installed(place):
             continue
-        hooks, servers = plugin_files.hooks_of(place), plugin_files.servers_of(place)
-        missing = [event for event in plugin_files.EVENTS if event not in _names(hooks)]
+        hooks, servers = doctor_hooks.hooks_of(place), doctor_hooks.servers_of(place)
+        missing = [event for event in doctor_hooks.EVENTS if event not in _names(hooks)]
         missing += [] if servers else ["MCP"]
         gone = sorted({str(call.path) for call in (*hooks, *servers) if not _is_there(call.path)})
         if missing:
@@ -71,7 +71,7 @@ def versions(case: Case) -> Iterator[Finding]:
     for place in case.places:
         if not install.is_installed(place):
             continue
-        stated, programs = plugin_files.version_of(place), _programs(place)
+        stated, programs = doctor_hooks.version_of(place), _programs(place)
         others = {path: found for path in programs if (found := _version(path)) != __version__}
         if others:
             path, found = next(iter(others.items()))
@@ -106,7 +106,7 @@ def own_memory(case: Case) -> Iterator[Finding]:
         yield ok("own memory", f"{said}, side by side with {counted(found.files, 'file')}")
 
 
-def _same_store(case: Case, place: places.Place, calls: tuple[plugin_files.Called, ...]) -> Finding:
+def _same_store(case: Case, place: places.Place, calls: tuple[doctor_hooks.Called, ...]) -> Finding:
     """Hooks and MCP that write to another store than the one that is looked at are no use here."""
     stated = {
         found
@@ -134,7 +134,7 @@ def _is_this(case: Case, stated: str) -> bool:
 
 def _programs(place: places.Place) -> list[Path]:
     """The folders' own `memory-mesh`, beside the hook and the server that the plugin names."""
-    calls = (*plugin_files.hooks_of(place), *plugin_files.servers_of(place))
+    calls = (*doctor_hooks.hooks_of(place), *doctor_hooks.servers_of(place))
     beside = dict.fromkeys(call.path.with_name(f"memory-mesh{call.path.suffix}") for call in calls)
     return [path for path in beside if _is_there(path)]
 
@@ -162,7 +162,7 @@ def _is_there(path: Path) -> bool:
     return path.is_file() and os.access(path, os.X_OK)
 
 
-def _names(calls: list[plugin_files.Called]) -> set[str]:
+def _names(calls: list[doctor_hooks.Called]) -> set[str]:
     return {call.name for call in calls}
 
 

@@ -4,12 +4,12 @@ import os
 from collections.abc import Callable, Iterator
 from shlex import quote
 
-from memory_mesh.agents.doctor import files
+from memory_mesh.agents.doctor import store
 from memory_mesh.agents.doctor.finding import Case, Finding, counted, failed, ok
-from memory_mesh.errors import MeshError
-from memory_mesh.fastdataclass import replace
-from memory_mesh.policy.users import shown_namespace
-from memory_mesh.process.stated_keys import need_key, stated_keys
+from memory_mesh.base.fastdataclass import replace
+from memory_mesh.care.key_file import need_key, stated_keys
+from memory_mesh.model.errors import MeshError
+from memory_mesh.rules.users import shown_namespace
 
 _STATE = (
     "set MEMORY_MESH_KEY_FILE, MEMORY_MESH_KEY or MEMORY_MESH_KEY_COMMAND to the key that the "
@@ -19,7 +19,7 @@ _STATE = (
 
 def disk(case: Case) -> Iterator[Finding]:
     """Whether this machine has room for its own files; the disk of the server is not seen here."""
-    for finding in files.disk(case):
+    for finding in store.disk(case):
         said = f"{finding.said}, for files of this machine; the disk of the database is not seen"
         yield replace(finding, said=said)
 
@@ -27,7 +27,7 @@ def disk(case: Case) -> Iterator[Finding]:
 def permissions(case: Case) -> Iterator[Finding]:
     """Whether the files of this machine for the database are for its user only."""
     if case.store.exists():
-        yield from files.permissions(case)
+        yield from store.permissions(case)
     else:
         yield ok("permissions", "the database decides: no file of the store is on this machine")
 
@@ -42,7 +42,7 @@ def key(case: Case) -> Iterator[Finding]:
         yield failed("key", str(error).partition(". State it")[0], _STATE)
         return
     if stated is None:
-        yield from files.key(case)
+        yield from store.key(case)
         return
     yield ok("key", f"{found} stated by {stated.variable}, which every process of the store needs")
 

@@ -1,11 +1,40 @@
 """The store itself: that it opens, takes a write and searches, and that its chain is whole."""
 
+import os
+import shutil
+import stat
+import sys
 from collections.abc import Iterator
+from pathlib import Path
+from shlex import quote
 
-from memory_mesh.agents.doctor.finding import Case, Finding, counted, failed, ok
-from memory_mesh.model.health import Check, Health
-from memory_mesh.policy.users import shown_namespace
-from memory_mesh.safekeeping.looking import look
+from memory_mesh.agents.doctor.finding import Case, Finding, counted, failed, ok, unseen, warning
+from memory_mesh.care.key_file import IDENTITY, KeyFile
+from memory_mesh.care.namespaces import look
+from memory_mesh.model.errors import StoreError, WrongKey
+from memory_mesh.model.stats import Check, Health
+from memory_mesh.rules.users import shown_namespace
+
+_HOW = {
+    "set": "its name was set in git's configuration",
+    "remote": "known by its remote: the same in every clone and on every machine",
+    "root": "known by its first commit: the same in every clone",
+    "path": "known by its path alone: a moved folder is another project",
+    "folder": "its name was set for this folder",
+}
+_NEIGHBOUR = "known by the repository on this machine that its remote leads to"
+
+_GET = (
+    "pip install 'memory-mesh[local]' (works at once), or pip install 'memory-mesh[onnx]' and "
+    "memory-mesh models pull; offline: memory-mesh models install FOLDER"
+)
+_SERVICES = frozenset({"openai", "ollama", "cohere"})
+_ANOTHER_IN_USE = "memory-mesh reembed rollback"  # in what a search says that lacks the model
+_UPKEEP = "memory-mesh upkeep (it makes what is missing; search finds less until then)"
+
+LEAST_BYTES, SCARCE_BYTES = 50_000_000, 1_000_000_000
+_OTHERS, _OTHERS_WRITE = 0o077, 0o022
+_LOOKED_AT = 5_000  # files and folders of a store
 
 MOST_BLOCKS = 20_000  # of a chain that is checked as a whole without being asked to
 MOST_NAMESPACES = 500  # that are looked at
@@ -95,3 +124,196 @@ def _store_fix(check: Check, case: Case) -> str:
     if check.name == "writing":
         return "end the process that holds it, or run this again later; see: memory-mesh stats"
     return "memory-mesh stats says more; restore the folder from a backup, or set MEMORY_MESH_DIR"
+
+
+# The store's files: room on the disk, rights, and the key.
+
+
+def disk(case: Case) -> Iterator[Finding]:
+    """Whether there is room for more memories."""
+    there = next(each for each in (case.store, *case.store.parents) if each.exists())
+    yield room(shutil.disk_usage(there).free, there)
+
+
+def room(free: int, folder: Path) -> Finding:
+    """Judges the free bytes of the disk that a folder is on."""
+    said = f"{free / 1e9:.1f} GB free at {folder}" if free > LEAST_BYTES else (
+        f"only {free / 1e6:.0f} MB free at {folder}: the next write may fail"
+    )  # fmt: skip
+    fix = f"free some space, or set MEMORY_MESH_DIR to a folder of another disk; see: df -h {quote(str(folder))}"  # noqa: E501
+    if free <= LEAST_BYTES:
+        return failed("disk", said, fix)
+    return warning("disk", said, fix) if free < SCARCE_BYTES else ok("disk", said)
+
+
+def permissions(case: Case) -> Iterator[Finding]:
+    """Whether the store belongs to this user and to nobody else."""
+    if sys.platform == "win32" or not case.store.exists():
+        yield ok("permissions", "there is no store yet; it will be for its owner only")
+        return
+    paths = _paths(case.store)
+    foreign = [path for path in paths if path.lstat().st_uid != os.getuid()]
+    if foreign and os.getuid() != 0:
+        yield failed(
+            "permissions",
+            f"{foreign[0]} belongs to another user",
+            f"sudo chown -R {os.getuid()} {quote(str(case.store))}",
+        )
+    opened = [path for path in paths if _mode(path) & _OTHERS]
+    if opened:
+        yield warning(
+            "permissions",
+            f"{counted(len(opened), 'file or folder', 'files and folders')} can be used by others, "
+            f"{opened[0]} first (mode {_mode(opened[0]):04o})",
+            f"chmod -R go= {quote(str(case.store))}",
+        )
+    elif not foreign or os.getuid() == 0:
+        files = "file or folder", "files and folders"
+        yield ok("permissions", f"{counted(len(paths), *files)}, for their owner only")
+
+
+def key(case: Case) -> Iterator[Finding]:
+    """Whether the store's key is there, outside of the store, and private."""
+    if not (case.store / IDENTITY).exists():
+        yield ok("key", "none yet: the first memory that needs it makes it")
+        return
+    keys = KeyFile.of(case.store, case.environment)
+    if (wrong := _wrong(keys)) is not None:
+        yield failed(
+            "key",
+            wrong,
+            f"copy it back from a backup to {quote(str(keys.path))}, or set "
+            "MEMORY_MESH_KEY_DIR; if it is lost: memory-mesh keys replace",
+        )
+    elif not keys.path.exists():
+        yield warning(
+            "key",
+            f"{keys.path} is not there: what was sealed with it cannot be recognised again",
+            f"copy it back from a backup to {quote(str(keys.path))}; if there was none, store a "
+            "memory, and a new one is made",
+        )
+    elif sys.platform != "win32" and _mode(keys.path) & _OTHERS:
+        yield failed(
+            "key", f"{keys.path} can be read by others", f"chmod 600 {quote(str(keys.path))}"
+        )
+    elif sys.platform != "win32" and _mode(keys.path.parent) & _OTHERS_WRITE:
+        folder = keys.path.parent
+        yield failed("key", f"{folder} can be written by others", f"chmod 700 {quote(str(folder))}")
+    else:
+        found = counted(len(keys.keys()), "key")
+        yield ok(
+            "key", f"{found} in {keys.path}, for its owner only; back it up apart from the store"
+        )
+
+
+def _wrong(keys: KeyFile) -> str | None:
+    """Why the store's key is not the one that it was written with."""
+    try:
+        if keys.recorded():
+            keys.keys()
+    except WrongKey as error:
+        if not keys.path.exists():
+            return f"{error.path} is not there, and the store was written with its key"
+        return f"the store was written with another key than those in {error.path}"
+    except StoreError:  # told below, with its own fix
+        return None
+    return None
+
+
+def _paths(store: Path) -> list[Path]:
+    """The store's folder and what lies in it, as far as it is looked at; links are not followed."""
+    found = [store]
+    for folder, folders, files in os.walk(store):
+        found += [Path(folder, name) for name in (*folders, *files)]
+        if len(found) > _LOOKED_AT:
+            break
+    return [path for path in found[:_LOOKED_AT] if os.path.lexists(path) and not path.is_symlink()]
+
+
+def _mode(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+# Search by meaning: a real embedder, and an index that holds every text.
+
+
+def embedder(case: Case) -> Iterator[Finding]:
+    """Whether texts become vectors, and by which model."""
+    if case.config.embedder == "none":
+        said = "switched off by the setting embedder: search goes by words only"
+        yield ok(
+            "embedder", said, "to search by meaning, take the setting out (MEMORY_MESH_EMBEDDER)"
+        )
+        return
+    if is_broken(case.health["store"]):
+        yield unseen("embedder", "store")
+        return
+    found = case.meaning
+    seen = found.get("embedder") or found["store"]
+    if seen.health is not Health.HEALTHY:
+        yield warning(
+            "embedder", f"{seen.detail}{_meanwhile(seen.detail)}", _fix(case, seen.detail)
+        )
+    elif "vectors" not in found:
+        yield warning("embedder", "no model is installed: search goes by words only", _GET)
+    else:
+        yield ok("embedder", f"loads, gives vectors and {seen.detail}")
+
+
+def index(case: Case) -> Iterator[Finding]:
+    """Whether every text has its keyword terms and, with an embedder, its vector."""
+    old = case.mesh.stats().to_reindex
+    vectors = case.meaning.get("vectors")
+    said = [f"{counted(old, 'text')} with keyword terms of an earlier version"] if old else []
+    if vectors is not None and vectors.health is not Health.HEALTHY:
+        said.append(vectors.detail.partition(";")[0])
+    if said:
+        yield warning("index", "; ".join(said), _UPKEEP)
+    elif vectors is None:
+        yield ok("index", "every text has its keyword terms; there are no vectors to wait for")
+    else:
+        yield ok("index", "every text has its keyword terms and its vector")
+
+
+def _fix(case: Case, detail: str) -> str:
+    """What to do about a model that does not answer, by the setting that names it."""
+    if _ANOTHER_IN_USE in detail:
+        return (
+            "install the model in use here: memory-mesh models install FOLDER --name NAME; which "
+            "one it is, and how to go back to the former: memory-mesh reembed"
+        )
+    if "needs onnxruntime" in detail:
+        return "pip install 'memory-mesh[onnx]'"
+    if case.config.embedder in _SERVICES:
+        return "mend what it says; or use a model of this machine: MEMORY_MESH_EMBEDDER=local"
+    if case.config.model_dir is not None:
+        return (
+            "set MEMORY_MESH_MODEL_DIR to a folder with a model, or take it out and run: "
+            "memory-mesh models pull (offline: memory-mesh models install FOLDER)"
+        )
+    return _GET
+
+
+def _meanwhile(detail: str) -> str:
+    """How a search goes on, where what was seen does not say it."""
+    said = any(words in detail for words in ("by keyword", "answered by", _ANOTHER_IN_USE))
+    return "" if said else "; search goes by words meanwhile"
+
+
+# What the folder's project is called: memories of another one do not appear here.
+
+
+def project(case: Case) -> Iterator[Finding]:
+    """The project that hooks in this folder store for and read."""
+    config = case.config
+    if "project" in config.origins:
+        yield ok("project", f"{config.project or 'none'}, by an option or a setting")
+        return
+    found = case.mesh.project_at(str(case.here))
+    if found is None:
+        said = f"{case.here} belongs to no project: what is stored here is for every project"
+        yield ok("project", said, "to give it a name: memory-mesh project set NAME")
+    else:
+        fix = "to keep its name: memory-mesh project set NAME" if found.how == "path" else ""
+        how = _NEIGHBOUR if found.is_named_by_a_neighbour else _HOW.get(found.how, found.how)
+        yield ok("project", f"{found.name}, {how}", fix)

@@ -12,19 +12,90 @@ How long each took is said and never judged harder than by a warning: a machine 
 
 import json
 import os
+import select
+import shutil
+import subprocess
+import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
 
-from memory_mesh.agents import request as requests
+from memory_mesh.agents import journal, request as requests
 from memory_mesh.agents.claude_code import install, places
 from memory_mesh.agents.daemon import client, place
-from memory_mesh.agents.doctor import plugin_files
+from memory_mesh.agents.doctor import hooks
 from memory_mesh.agents.doctor.daemon import more_time, runs
 from memory_mesh.agents.doctor.finding import Case, Finding, failed, ok, warning
-from memory_mesh.agents.doctor.running import answered, ran
-from memory_mesh.agents.doctor.thrown_away import PLANTED, ThrownAway, thrown_away
 from memory_mesh.agents.hook.main import BUDGET, BUDGET_MS
+from memory_mesh.agents.opening import Stores
+from memory_mesh.base.fastdataclass import dataclass
+from memory_mesh.base.typed import Any
+from memory_mesh.model import Channel
+
+# A store for one trial, with its key and settings of its own, that leaves nothing behind.
+
+
+PLANTED = "The doctor of memory-mesh keeps its stethoscope in drawer 42."
+_OURS = "MEMORY_MESH_"
+
+
+@dataclass(frozen=True, slots=True)
+class ThrownAway:
+    """A folder with a store in it, and the variables that lead there."""
+
+    folder: Path
+    environment: dict[str, str]
+
+    @property
+    def store(self) -> Path:
+        """The folder of the store."""
+        return Path(self.environment[f"{_OURS}DIR"])
+
+    def plant(self) -> None:
+        """Stores one memory, by a real write."""
+        request = requests.made("hook", environment=self.environment, cwd=str(self.folder))
+        stores = Stores(embedder=False)
+        try:
+            stores.mesh_for(request, channel=Channel.CLI).add(PLANTED)
+        finally:
+            stores.close()
+
+    def reason(self) -> str:
+        """What the last hook wrote down."""
+        told = [line for line in journal.read(str(self.store)) if line.get("what") == "hook"]
+        if not told:
+            return "it left no line in the journal"
+        return f"{told[-1].get('outcome')}: {told[-1].get('reason') or 'no reason is known'}"
+
+
+@contextmanager
+def thrown_away(environment: Mapping[str, str], *, daemon: bool = False) -> Iterator[ThrownAway]:
+    """A store of its own; none of the user's settings, files or keys is used."""
+    folder = Path(tempfile.mkdtemp(prefix="mm-doctor-")).resolve()
+    (folder / "config.toml").write_text("", encoding="utf-8")
+    variables = {
+        name: value
+        for name, value in environment.items()
+        if not name.startswith(_OURS) or name == BUDGET
+    }
+    stated = {
+        "DIR": str(folder / "store"),
+        "KEY_DIR": str(folder / "keys"),
+        "CONFIG": str(folder / "config.toml"),
+        "EMBEDDER": "none",
+        "OWN_NAMES": "off",
+        "DAEMON": "1" if daemon else "0",
+        "DAEMON_IDLE_SECONDS": "60",
+    }
+    variables |= {f"{_OURS}{name}": value for name, value in stated.items()}
+    try:
+        yield ThrownAway(folder, variables)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+_SECONDS = 30.0
 
 PATIENT_MS = 20_000  # a budget that a busy machine keeps
 READY_MS = 2_000  # after which hosts leave an MCP server out
@@ -181,7 +252,7 @@ def _ended(trial: ThrownAway, pid: int) -> bool:
 def _hook_command(case: Case) -> tuple[str, ...]:
     """The command of the plugin that runs here, else the one beside this command."""
     for each in _installed(case):
-        for call in plugin_files.hooks_of(each):
+        for call in hooks.hooks_of(each):
             if call.name == "SessionStart":
                 return call.command
     return (str(places.find_commands({}).hook), "--host", "claude-code", "SessionStart")
@@ -189,10 +260,120 @@ def _hook_command(case: Case) -> tuple[str, ...]:
 
 def _mcp_command(case: Case) -> tuple[str, ...]:
     for each in _installed(case):
-        for call in plugin_files.servers_of(each):
+        for call in hooks.servers_of(each):
             return call.command
     return (str(places.find_commands({}).mcp),)
 
 
 def _installed(case: Case) -> list[places.Place]:
     return [each for each in case.places if install.is_installed(each)]
+
+
+# Runs a command as a host does, and tells how long its answer took.
+
+
+def ran(
+    command: Sequence[str], given: bytes, environment: Mapping[str, str], folder: Path
+) -> tuple[bytes, int]:
+    """What a command prints, and the milliseconds it took; waits for the processes it leaves.
+
+    They inherit one end of a pipe, and the other end tells when the last of them is gone.
+    """
+    watched, held = os.pipe()
+    began = time.monotonic()
+    try:
+        process = subprocess.Popen(  # noqa: S603  # what the host runs
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env=dict(environment),
+            cwd=folder,
+            pass_fds=(held,),
+        )
+    except OSError:
+        os.close(watched)
+        return b"", 0
+    finally:
+        os.close(held)
+    try:
+        data, _ = process.communicate(given, timeout=_SECONDS)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        data, _ = process.communicate()
+    milliseconds = _since(began)
+    select.select([watched], [], [], _SECONDS)
+    os.close(watched)
+    return data, milliseconds
+
+
+def answered(
+    command: Sequence[str],
+    asked: Sequence[Mapping[str, Any]],
+    environment: Mapping[str, str],
+    folder: Path,
+) -> list[tuple[int, dict[str, Any]]]:
+    """The replies of a server on standard input and output, each with its milliseconds."""
+    began = time.monotonic()
+    try:
+        process = subprocess.Popen(  # noqa: S603  # what the host runs
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env=dict(environment),
+            cwd=folder,
+        )
+    except OSError:
+        return []
+    replies = []
+    try:
+        for message in asked:
+            _send(process, message)
+            line = _line(process, began + _SECONDS)
+            if line is None:
+                break
+            replies.append((_since(began), line))
+    finally:
+        with suppress(OSError):
+            process.stdin.close()  # type: ignore[union-attr]  # it was asked for
+        _end(process)
+    return replies
+
+
+def _send(process: subprocess.Popen[bytes], message: Mapping[str, Any]) -> None:
+    with suppress(OSError):  # it has ended: there will be no line
+        process.stdin.write(json.dumps(message).encode() + b"\n")  # type: ignore[union-attr]
+        process.stdin.flush()  # type: ignore[union-attr]
+
+
+def _line(process: subprocess.Popen[bytes], end: float) -> dict[str, Any] | None:
+    """The next line as an object; None if there is none in time."""
+    source = process.stdout.fileno()  # type: ignore[union-attr]
+    data = b""
+    while not data.endswith(b"\n"):
+        left = end - time.monotonic()
+        if left <= 0 or not select.select([source], [], [], left)[0]:
+            return None
+        part = os.read(source, 1 << 16)
+        if not part:
+            return None
+        data += part
+    try:
+        found = json.loads(data)
+    except ValueError:
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    try:
+        process.wait(_SECONDS)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+    process.stdout.close()  # type: ignore[union-attr]
+
+
+def _since(began: float) -> int:
+    return round((time.monotonic() - began) * 1000)

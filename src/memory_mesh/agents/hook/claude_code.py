@@ -6,8 +6,8 @@
 This module is light: a hook loads it at every prompt.
 """
 
-from memory_mesh.agents import light_json
-from memory_mesh.typed import TYPE_CHECKING, Any
+from memory_mesh.agents import request
+from memory_mesh.base.typed import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -46,4 +46,4 @@ def output_of(event: str, answer: "Mapping[str, Any]") -> str:
         }
     if answer.get("line"):
         said["systemMessage"] = answer["line"]
-    return light_json.dumps(said) if said else ""
+    return request.dumps(said) if said else ""

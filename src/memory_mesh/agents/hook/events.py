@@ -11,22 +11,38 @@ for the project and the session, and stored for the project: see docs/agents/hoo
 """
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
-from memory_mesh.agents import capturing
-from memory_mesh.agents.hook import claude_code, line
-from memory_mesh.agents.hook.question import question_of
-from memory_mesh.agents.hook.storable import storable
+from memory_mesh.agents import journal
+from memory_mesh.agents.hook import claude_code
 from memory_mesh.agents.sessions import Session
+from memory_mesh.base.typed import TYPE_CHECKING, Any
+from memory_mesh.context.packing.choice import words
 from memory_mesh.formats.private import without_private
 from memory_mesh.model import Channel, Scope
-from memory_mesh.process import waits
-from memory_mesh.typed import TYPE_CHECKING, Any
+from memory_mesh.model.pack import LeftOutBy
+from memory_mesh.platform import locks
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from memory_mesh.agents.opening import Stores
     from memory_mesh.model.pack import Pack
     from memory_mesh.sync import MemoryMesh
+
+DONE = "done"  # the outcome of a capture that worked
+LEAST_EVENTS = 3  # that were not learned from
+LEAST_STARTS = 5  # of sessions, where nothing else happens at all
+SETTLING_SECONDS = 90.0  # that a capture may take: a hook's worker ends after a minute
+NEXT = "memory-mesh doctor"
+_TAIL_BYTES = 16 * 1024  # some hundred lines
+
+_UNREADABLE = "\ufffd"
+
+LEAST_WORDS = 3
+MOST_CHARS = 2_000  # of a question: half from the prompt's beginning, half from its end
+
+NAME = "memory-mesh"
 
 CAPTURE = "capture"
 PROMPT_TOKENS = 800  # of memories at one prompt; at a start `injection_max_tokens`
@@ -44,7 +60,7 @@ def on_event(stores: "Stores", request: Mapping[str, Any]) -> dict[str, Any]:
     until = given.get("until")
     if isinstance(until, float) and time.monotonic() > until:
         return {}  # the hook has ended: what nobody reads is not recorded as read
-    with waits.at_most(RECALL_SECONDS):  # nothing that can wait is done before a prompt
+    with locks.at_most(RECALL_SECONDS):  # nothing that can wait is done before a prompt
         return _recalled(stores, request)
 
 
@@ -66,11 +82,11 @@ def _recalled(stores: "Stores", request: Mapping[str, Any]) -> dict[str, Any]:
     if not session.line_shown():
         at_start = given.get("event") == claude_code.START
         waiting = len(mesh.awaiting_review(limit=MOST_WAITING)) if at_start else 0
-        warned = capturing.warning(request["store"]) if at_start else None
-        said = line.visible(pack, waiting=waiting, at_start=at_start, warned=warned)
+        warned = warning(request["store"]) if at_start else None
+        said = visible(pack, waiting=waiting, at_start=at_start, warned=warned)
     return {
         "context": pack.text or None,
-        "line": line.with_notices(said, notices),
+        "line": with_notices(said, notices),
         "notices": len(notices),
         "fence": pack.fence or None,
         "given": [item.id for item in pack],
@@ -111,3 +127,128 @@ def _captured(stores: "Stores", request: Mapping[str, Any]) -> dict[str, Any]:
     ids = [receipt.id for receipt in found.receipts if receipt.id is not None]
     session.record(stored=ids, notice=found.line)
     return {"stored": len(ids)}
+
+
+# The one line of a session that its user sees.
+
+
+def visible(pack: "Pack", *, waiting: int, at_start: bool, warned: str | None = None) -> str | None:
+    """Says what entered the prompt, at what price, and what is left to do.
+
+    None at a prompt that memory has nothing to say to.
+    """
+    below = sum(one.by is LeftOutBy.RELEVANCE for one in pack.left_out)
+    if pack:
+        said = f"{_counted(len(pack), 'memory', 'memories')}, {pack.tokens} tokens"
+    elif at_start:
+        said = "no memories for this project yet"
+    elif not below:
+        return None
+    else:
+        said = "no memory fits this prompt"
+    parts = [said]
+    if below:
+        parts.append(f"{below} below the relevance threshold")
+    if waiting:
+        verb = "waits" if waiting == 1 else "wait"
+        parts.append(f"{waiting} {verb} for review")
+    if warned:
+        parts.append(warned)
+    return f"{NAME}: {'; '.join(parts)}"
+
+
+def with_notices(said: str | None, notices: Sequence[str]) -> str | None:
+    """The line with what the user should know of earlier captures; None if there is nothing."""
+    parts = [*([said] if said else []), *(f"{NAME}: {one}" for one in dict.fromkeys(notices))]
+    return "\n".join(parts) or None
+
+
+def _counted(number: int, one: str, many: str) -> str:
+    return f"{number} {one if number == 1 else many}"
+
+
+# What of a prompt is looked for in memory.
+
+
+def question_of(prompt: str) -> str | None:
+    """The part of a prompt that asks; None if there is too little to look for.
+
+    A word or two ("yes", "go on") fit any memory. A command of the host ("/compact") asks nothing.
+    """
+    text = prompt.strip()
+    if len(text) > MOST_CHARS:
+        text = f"{text[: MOST_CHARS // 2]}\n{text[-MOST_CHARS // 2 :]}"
+    first, *rest = text.split(None, 1) or [""]
+    if _is_command(first):
+        text = "".join(rest)
+    return text if len(words(text)) >= LEAST_WORDS else None
+
+
+def _is_command(word: str) -> bool:
+    """Whether a word is a command of the host, and no path."""
+    return word[:1] == "/" and word[1:2].isalpha() and "/" not in word[1:]
+
+
+# Mends what a host says: half of a cut emoji or a NUL byte must not cost a prompt its memories.
+
+
+def storable(given: Mapping[str, Any]) -> dict[str, Any]:
+    """What was said, with a sign for the unreadable where no store takes a character."""
+    return {_mended(name): _storable(value) for name, value in given.items()}
+
+
+def _storable(value: object) -> object:
+    if isinstance(value, str):
+        return _mended(value)
+    if isinstance(value, dict):
+        return storable(value)
+    return [_storable(each) for each in value] if isinstance(value, list) else value
+
+
+def _mended(text: str) -> str:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text.replace("\0", _UNREADABLE)
+
+
+# Whether hooks still learn: told from the journal alone, for the visible line and for `doctor`.
+#
+# Every hook that may teach something leaves two lines: its own, and later that of its capture,
+# which says `done` even where there was nothing to learn. Hooks without captures mean that capture
+# has stopped. This module is small: a session's start loads it.
+
+
+def warning(store: str) -> str | None:
+    """What a session's user should know: that capture has stopped, and what to do; else None."""
+    found = missed(journal.tail(store, _TAIL_BYTES), time.time())
+    if found is None:
+        return None
+    events, _ = found
+    return f"nothing was learned from the last {events} events; to see why, run: {NEXT}"
+
+
+def missed(lines: "Iterable[Mapping[str, Any]]", now: float) -> tuple[int, str] | None:
+    """How many events were not learned from, and why; None while capture works.
+
+    Only those count that are since the last capture that worked, and old enough to have theirs.
+    """
+    settled = journal.stamp(now - SETTLING_SECONDS)
+    events = starts = 0
+    reason = "no capture ended"
+    for line in lines:
+        what, event = line.get("what"), line.get("event")
+        if what == "capture" and line.get("outcome") == DONE:
+            events = starts = 0
+            reason = "no capture ended"
+        elif what == "capture":
+            reason = str(line.get("reason") or "no reason is known")
+        elif what == "hook" and str(line.get("at", "")) < settled:
+            events += event in claude_code.CAPTURES
+            starts += event == claude_code.START
+    if events >= LEAST_EVENTS:
+        return events, reason
+    if starts >= LEAST_STARTS and not events:
+        return starts, "sessions start, but no prompt reaches the hook"
+    return None

@@ -23,7 +23,7 @@ import select  # noqa: E402
 import sys  # noqa: E402
 
 from memory_mesh.agents.hook import PRINTED, SILENT  # noqa: E402
-from memory_mesh.typed import NoReturn  # noqa: E402
+from memory_mesh.base.typed import NoReturn  # noqa: E402
 
 BUDGET_MS = 300
 LIFE_SECONDS = 60  # of the worker and of the third process

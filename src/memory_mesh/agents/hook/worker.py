@@ -13,18 +13,64 @@ Nobody waits for what happens after the line. After a minute the system ends the
 import _thread
 import gc
 import os
+import select
 import sys
 import time
 
-from memory_mesh.agents import journal, light_json, request as requests
+from memory_mesh.agents import journal, request as requests
 from memory_mesh.agents.daemon import client, place
 from memory_mesh.agents.hook import PRINTED, SILENT, claude_code
-from memory_mesh.agents.hook.asking import Asking
-from memory_mesh.agents.hook.reading import NoInput, read_input, without_private
-from memory_mesh.typed import TYPE_CHECKING, Any
+from memory_mesh.base.typed import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
     from memory_mesh.agents.opening import Stores
+
+EVENTS = {"session.idle": "Stop", "session.deleted": "SessionEnd"}
+
+# Asks the daemon in a thread of its own, so that one that stands still costs nothing.
+
+
+class Asking:
+    """A request under way; the answer or the refusal stands here as soon as there is one."""
+
+    def __init__(
+        self,
+        request: dict[str, Any],
+        end: float,
+        heard: "Callable[[dict[str, Any]], None]",
+    ) -> None:
+        """Begin to ask until `end`; `heard` gets an answer in the thread that asks."""
+        self.answer: dict[str, Any] | None = None
+        self.refusal: str = ""
+        self.is_worth_a_start: bool = False
+        self._heard, self._done = heard, _thread.allocate_lock()
+        self._done.acquire()
+        _thread.start_new_thread(self._ask, (request, end))
+
+    def wait(self, seconds: float) -> None:
+        """Waits until the daemon has answered or refused, or the time is over."""
+        if self._done.acquire(timeout=max(0.0, seconds)):
+            self._done.release()
+
+    def _ask(self, request: dict[str, Any], end: float) -> None:
+        try:
+            reply = client.ask(request, seconds=max(0.001, end - time.monotonic()))
+        except client.NoDaemon as refusal:
+            self.refusal, self.is_worth_a_start = refusal.reason, refusal.is_worth_a_start
+        else:
+            answer = reply.get("answer") if reply.get("ok") is True else None
+            if isinstance(answer, dict):
+                self.answer = answer
+                self._heard(answer)
+            else:
+                self.refusal = str((reply.get("error") or {}).get("kind", "no answer"))
+        finally:
+            self._done.release()
+
+
+MOST_BYTES = 64 << 20
 
 HEDGE_SHARE = 1 / 6  # of the budget that the daemon has alone; then the same work begins here
 CAPTURE_SECONDS = 20.0  # that a daemon has for a capture
@@ -57,7 +103,7 @@ def run(arguments: list[str], began: float, end: float, answers: int, words: int
 def write_down(facts: bytes, outcome: str, ms: int) -> None:
     """Leaves the line of a hook that was ended, or whose worker died."""
     reason = "the budget was spent" if outcome == "late" else "the worker ended without an answer"
-    known = light_json.loads(facts.decode()) if facts else {}
+    known = requests.loads(facts.decode()) if facts else {}
     told = known if isinstance(known, dict) else {}
     store = place.folder_of(os.environ, "")
     journal.note(store, "hook", **told, ms=ms, outcome=outcome, reason=reason)
@@ -85,16 +131,14 @@ class Hook:
         """Reads the host's input."""
         self._given = read_input(0, self._end + 1)  # the hook itself says that it is late
         if self._host == "opencode":
-            from memory_mesh.agents.hook import opencode
-
-            self._given = opencode.translated(self._given, self._stated)
+            self._given = translated(self._given, self._stated)
         self._event = claude_code.event_of(self._given, self._stated)
         self._session = str(self._given.get("session_id") or "")
         self._cwd = str(self._given.get("cwd") or "")
 
     def facts_line(self) -> bytes:
         """What is known before the answer, for the journal of a hook that is ended."""
-        return light_json.dumps(self._facts()).encode("ascii") + b"\n"
+        return requests.dumps(self._facts()).encode("ascii") + b"\n"
 
     def recall(self) -> None:
         """Asks for memories, if this event is one that brings them; never with what is private."""
@@ -262,8 +306,7 @@ def _say(answers: int, line: bytes) -> None:
 
 
 def _captured_here(request: dict[str, Any]) -> dict[str, Any]:
-    from memory_mesh.agents.answer import answer
-    from memory_mesh.agents.opening import Stores
+    from memory_mesh.agents.opening import Stores, answer
 
     stores = Stores(embedder=False)
     try:
@@ -283,3 +326,84 @@ def _arguments(words: list[str]) -> tuple[str, str | None]:
         elif not word.startswith("-"):
             event = word
     return host, event
+
+
+# Reads a host's input without waiting for more than there is.
+
+
+class NoInput(Exception):
+    """The host said nothing that can be read; `reason` says why."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+def read_input(source: int, end: float) -> dict[str, Any]:
+    """The JSON object on standard input, as soon as it is whole; NoInput when the time is up."""
+    ready = select.poll()
+    ready.register(source, select.POLLIN)
+    data = bytearray()
+    while len(data) <= MOST_BYTES:
+        left = end - time.monotonic()
+        if left <= 0 or not ready.poll(left * 1000):
+            raise NoInput("standard input did not end")
+        part = os.read(source, 1 << 20)
+        data += part
+        if (not part or part.rstrip().endswith(b"}")) and (found := _object(data)) is not None:
+            return found
+        if not part:
+            raise NoInput("standard input holds no JSON object")
+    raise NoInput("standard input is too large")
+
+
+def without_private(found: dict[str, Any]) -> dict[str, Any]:
+    """The input's texts without what their user marked as private."""
+    return {
+        name: _cleaned(value) if isinstance(value, str) else value for name, value in found.items()
+    }
+
+
+def _cleaned(text: str) -> str:
+    if "private" not in text.lower():
+        return text
+    from memory_mesh.formats import private  # loads `re`
+
+    return private.without_private(text)
+
+
+def _object(data: bytearray) -> dict[str, Any] | None:
+    try:
+        found = requests.loads(data.decode())
+    except ValueError:  # half of it, or none
+        return None
+    return found if isinstance(found, dict) else None
+
+
+# OpenCode's events in the words of our hook: what its plugin passes on, as it gets it. A session
+# that is idle has answered, one that is deleted has ended: both are learned from. What the events
+# do not carry, such as the last answer, the plugin puts beside them.
+
+
+def translated(given: "Mapping[str, Any]", stated: str | None) -> dict[str, Any]:
+    """The input with our names for the event, the session and the folder."""
+    found = dict(given)
+    named = _text(found.pop("type", None)) or _text(found.get("hook_event_name")) or stated or ""
+    properties = _mapping(found.pop("properties", None))
+    info = _mapping(properties.get("info"))
+    session = _text(properties.get("sessionID")) or _text(info.get("id"))
+    folder = _text(found.pop("directory", None)) or _text(info.get("directory"))
+    found["hook_event_name"] = EVENTS.get(named, named)
+    if session:
+        found.setdefault("session_id", session)
+    if folder:
+        found.setdefault("cwd", folder)
+    return found
+
+
+def _mapping(value: object) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""

@@ -12,7 +12,7 @@ import time
 
 from memory_mesh.agents import journal, request as requests
 from memory_mesh.agents.daemon import client
-from memory_mesh.typed import TYPE_CHECKING, Any
+from memory_mesh.base.typed import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -93,7 +93,7 @@ class Asking:
         return client.ask(request, seconds=PATIENCE_SECONDS)
 
     def _here(self, request: dict[str, Any]) -> dict[str, Any]:
-        from memory_mesh.agents.answer import answer
+        from memory_mesh.agents.opening import answer
 
         return {"ok": True, "answer": answer(self._opened(), request)}
 
@@ -123,6 +123,6 @@ class Asking:
 
 def _said(error: Exception) -> str:
     """The text of our own errors, which hold no secret; of others only what they are."""
-    from memory_mesh.errors import MeshError
+    from memory_mesh.model.errors import MeshError
 
     return str(error) if isinstance(error, MeshError) else "an unexpected error"

@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Mapping
 
 from memory_mesh.agents.opening import Stores
+from memory_mesh.base.typed import TYPE_CHECKING, Any
 from memory_mesh.model import Channel
 from memory_mesh.sync import MemoryMesh
-from memory_mesh.typed import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from memory_mesh.agents.sessions import Session

@@ -16,17 +16,22 @@ import sys
 import threading
 import time
 
-from memory_mesh.agents import light_json
-from memory_mesh.agents.mcp import messages, protocol
-from memory_mesh.agents.mcp.protocol import Refused
-from memory_mesh.typed import TYPE_CHECKING, Any
+from memory_mesh.agents import request
+from memory_mesh.agents.mcp import protocol
+from memory_mesh.agents.mcp.protocol import INVALID_PARAMS, INVALID_REQUEST, Refused
+from memory_mesh.base.typed import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from types import FrameType
 
     from memory_mesh.agents.mcp.asking import Asking
-    from memory_mesh.agents.mcp.messages import Id, Send
+
+    Id = int | str
+    Send = Callable[[dict[str, Any] | None], None]
+
+MAX_LINE = 8_000_000  # bytes of a message
+_CHUNK = 65_536
 
 _THREADS = 8  # calls at a time; others wait
 _MOST_WAITING = 1_000
@@ -67,7 +72,7 @@ def main() -> int:
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, _end)
     try:
-        for line in messages.lines(0):
+        for line in lines(0):
             front.take(line)
         done = front.finished(_LAST_SECONDS)
     except Terminated:
@@ -105,7 +110,7 @@ def offer(compat: str | None = None) -> dict[str, Any]:
     name = "tools.json" if compat is None else _SETS[compat]
     path = os.path.join(os.path.dirname(__file__), name)  # noqa: PTH118, PTH120
     with open(path, encoding="utf-8") as file:  # noqa: PTH123  # pathlib costs 8 ms
-        found = light_json.loads(file.read())
+        found = request.loads(file.read())
     if not isinstance(found, dict):
         raise TypeError(f"{path} is damaged: install memory-mesh again")
     return found
@@ -135,13 +140,13 @@ class Front:
         if not line.strip():
             return None
         try:
-            message = light_json.loads(line.decode())
+            message = request.loads(line.decode())
         except ValueError as error:
             return self._refuse(protocol.PARSE_ERROR, f"the line is no JSON: {error}")
         if not isinstance(message, list):
             self._take_one(message, self._send)
         elif self._agreed == protocol.BATCHED and message:
-            batch = messages.Batch(len(message), self._send)
+            batch = Batch(len(message), self._send)
             for each in message:
                 self._take_one(each, batch.add)
         else:
@@ -167,9 +172,9 @@ class Front:
     def _take_one(self, message: object, send: "Send") -> None:
         """Answers one message; a notification or a response by nothing."""
         try:
-            id_, method, params = messages.request_of(message)
+            id_, method, params = request_of(message)
         except Refused as refusal:
-            return send(messages.refusal_of(messages.id_of(message), refusal))
+            return send(refusal_of(id_of(message), refusal))
         if method is None or id_ is None:
             if method == "notifications/cancelled":
                 self._cancel(params.get("requestId"))
@@ -184,8 +189,8 @@ class Front:
                 given = self._given(method, params)
                 return self._call(Call(id_, method, given, version, send))
         except Refused as refusal:
-            return send(messages.refusal_of(id_, refusal))
-        send(messages.result_of(id_, protocol.shaped(self._offer, method, result, version)))
+            return send(refusal_of(id_, refusal))
+        send(result_of(id_, protocol.shaped(self._offer, method, result, version)))
         if method in {"initialize", "server/discover"}:
             self._wake()
         return None
@@ -259,10 +264,10 @@ class Front:
             kind, text = str(reply["error"]["kind"]), str(reply["error"]["text"])
             if call.method != "tools/call":
                 refusal = protocol.failure(kind, text, call.version)
-                return messages.refusal_of(call.id, refusal)
+                return refusal_of(call.id, refusal)
             result = protocol.failed_call(kind, text)
         shaped = protocol.shaped(self._offer, call.method, result, call.version)
-        return messages.result_of(call.id, shaped)
+        return result_of(call.id, shaped)
 
     def _cancel(self, id_: object) -> None:
         """The answer to a cancelled request is not sent; one that waits is not begun."""
@@ -272,12 +277,12 @@ class Front:
                     call.cancelled = True
 
     def _refuse(self, code: int, text: str) -> None:
-        self._send(messages.refusal_of(None, Refused(code, text)))
+        self._send(refusal_of(None, Refused(code, text)))
 
     def _send(self, message: object) -> None:
         if message is None:
             return
-        rest = memoryview(light_json.dumps(message).encode("ascii") + b"\n")
+        rest = memoryview(request.dumps(message).encode("ascii") + b"\n")
         with self._writing:
             try:
                 while rest:
@@ -308,7 +313,7 @@ class Call:
         self.cancelled: bool = False
 
 
-_TOO_LONG = f"a message has at most {messages.MAX_LINE} bytes"
+_TOO_LONG = f"a message has at most {MAX_LINE} bytes"
 _NO_BATCH = "an array of messages needs version 2025-03-26, and a message in it"
 
 
@@ -317,3 +322,82 @@ def _end(_signal: int, _frame: "FrameType | None") -> None:
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
     raise Terminated
+
+
+# JSON-RPC messages as lines: reading them, taking them apart, and the two kinds of response.
+#
+# Light: the front loads it at its start.
+
+
+def lines(file: int) -> "Iterator[bytes | None]":
+    """The lines of a file descriptor; None in the place of one that is too long."""
+    rest: list[bytes] = []
+    size = 0
+    while part := os.read(file, _CHUNK):
+        *whole, last = part.split(b"\n")
+        for piece in whole:
+            size += len(piece)
+            yield None if size > MAX_LINE else b"".join([*rest, piece])
+            rest, size = [], 0
+        size += len(last)
+        if size > MAX_LINE:
+            rest.clear()
+        else:
+            rest.append(last)
+    if size:
+        yield None if size > MAX_LINE else b"".join(rest)
+
+
+def request_of(message: object) -> "tuple[Id | None, str | None, dict[str, Any]]":
+    """Id, method and params of a message; a notification has no id, a response no method."""
+    if not isinstance(message, dict) or message.get("jsonrpc") != "2.0":
+        raise Refused(INVALID_REQUEST, 'a message is an object with "jsonrpc": "2.0"')
+    if "method" not in message:
+        if "result" in message or "error" in message:
+            return None, None, {}  # we ask nothing of the client
+        raise Refused(INVALID_REQUEST, "a request needs a method")
+    method, params = message["method"], message.get("params")
+    if not isinstance(method, str):
+        raise Refused(INVALID_REQUEST, "method must be a text")
+    if "id" in message and id_of(message) is None:
+        raise Refused(INVALID_REQUEST, "id must be a whole number or a text")
+    if params is not None and not isinstance(params, dict):
+        if "id" not in message:
+            return None, None, {}  # nobody waits for an error
+        raise Refused(INVALID_PARAMS, "params must be an object")
+    return id_of(message), method, params or {}
+
+
+def id_of(message: object) -> "Id | None":
+    """The id of a message, if it is a valid one."""
+    id_ = message.get("id") if isinstance(message, dict) else None
+    return id_ if isinstance(id_, int | str) and not isinstance(id_, bool) else None
+
+
+def result_of(id_: "Id", result: dict[str, Any]) -> dict[str, Any]:
+    """The response to a request that was answered."""
+    return {"jsonrpc": "2.0", "id": id_, "result": result}
+
+
+def refusal_of(id_: "Id | None", refusal: Refused) -> dict[str, Any]:
+    """The response to a request that was refused."""
+    return {"jsonrpc": "2.0", "id": id_, "error": refusal.as_json()}
+
+
+class Batch:
+    """The responses to an array of messages, sent as one when the last one is there."""
+
+    def __init__(self, size: int, send: "Callable[[object], None]") -> None:
+        self._left, self._send = size, send
+        self._made: list[dict[str, Any]] = []
+        self._lock = threading.Lock()
+
+    def add(self, response: dict[str, Any] | None) -> None:
+        """Takes a response, or None for a message that has none."""
+        with self._lock:
+            self._left -= 1
+            if response is not None:
+                self._made.append(response)
+            if self._left or not self._made:
+                return
+        self._send(self._made)

@@ -10,7 +10,7 @@ What a version does not know is left out of its answers. Light: the front loads 
 """
 
 from memory_mesh._version import __version__
-from memory_mesh.typed import TYPE_CHECKING, Any
+from memory_mesh.base.typed import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -5,12 +5,12 @@ from collections.abc import Mapping, Sequence
 from memory_mesh.agents.mcp.aliases import server_memory
 from memory_mesh.agents.mcp.calling import ToolCall
 from memory_mesh.agents.opening import Stores
-from memory_mesh.errors import InvalidInput, NotFound, shown
-from memory_mesh.formats import tool_text
+from memory_mesh.base.typed import Any
+from memory_mesh.context import prompt
 from memory_mesh.formats.private import without_private
 from memory_mesh.model import Memory, Proposal, Skill
+from memory_mesh.model.errors import InvalidInput, NotFound, shown
 from memory_mesh.sync import MemoryMesh
-from memory_mesh.typed import Any
 
 _MARKDOWN, _JSON = "text/markdown", "application/json"
 _MOST_LESSONS = 50
@@ -41,7 +41,7 @@ def on_resource(stores: Stores, request: Mapping[str, Any]) -> dict[str, Any]:
         memory = mesh.get(name)
         if memory is None:
             raise NotFound(f"there is no memory {shown(name)} here; find ids with memory_search")
-        text = tool_text.fenced([tool_text.entry(1, tool_text.heading(memory), memory.text)])
+        text = prompt.fenced_for_tool([prompt.entry(1, prompt.heading(memory), memory.text)])
     return {"contents": [{"uri": uri, "mimeType": _MARKDOWN, "text": text}]}
 
 
@@ -62,14 +62,14 @@ def on_prompt(stores: Stores, request: Mapping[str, Any]) -> dict[str, Any]:
 def _lessons(mesh: MemoryMesh) -> str:
     blocks = mesh.query_lessons("", limit=_MOST_LESSONS, order_by="severity DESC")
     entries = [
-        tool_text.entry(
+        prompt.entry(
             number,
-            [tool_text.named(block.memory_id), f"severity {tool_text.named(block.severity)}"],
+            [prompt.named(block.memory_id), f"severity {prompt.named(block.severity)}"],
             block.preventative_rule,
         )
         for number, block in enumerate(blocks, start=1)
     ]
-    return tool_text.fenced(entries) or "No lesson has been learned yet."
+    return prompt.fenced_for_tool(entries) or "No lesson has been learned yet."
 
 
 def _topic(given: Mapping[str, Any]) -> str | None:
@@ -93,20 +93,20 @@ def _waiting(mesh: MemoryMesh) -> str:
     if not waiting:
         return "Nothing waits for review. Tell the user so."
     entries = [_entry(number, item) for number, item in enumerate(waiting, start=1)]
-    return f"{tool_text.fenced(entries)}\n\n{_REVIEWING}"
+    return f"{prompt.fenced_for_tool(entries)}\n\n{_REVIEWING}"
 
 
 def _entry(number: int, item: Memory | Skill | Proposal) -> str:
     match item:
         case Memory():
-            return tool_text.entry(number, tool_text.heading(item), item.text)
+            return prompt.entry(number, prompt.heading(item), item.text)
         case Skill():
-            facts = [tool_text.named(item.id), "skill", tool_text.named(item.name)]
-            return tool_text.entry(number, facts, item.description or "")
+            facts = [prompt.named(item.id), "skill", prompt.named(item.name)]
+            return prompt.entry(number, facts, item.description or "")
         case Proposal():
-            facts = [tool_text.named(item.id), f"proposal: {item.verb} {item.memory}"]
+            facts = [prompt.named(item.id), f"proposal: {item.verb} {item.memory}"]
             text = str(item.change.get("content") or item.reason)
-            return tool_text.entry(number, facts, text)
+            return prompt.entry(number, facts, text)
 
 
 def _prompted(description: str, *texts: str) -> dict[str, Any]:

@@ -1,11 +1,13 @@
 """Tools as hosts list them, and the parts of their JSON schemas."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 
-from memory_mesh.typed import Any, TypeAlias
+from memory_mesh.base.typed import Any, TypeAlias
+from memory_mesh.mesh.operation import Option, options_of
 
 Schema: TypeAlias = "dict[str, Any]"
 IDS: Schema = {"type": "array", "items": {"type": "string"}}
+_NAMES = {str: "string", int: "integer", float: "number", Mapping: "object", Iterable: "array"}
 
 
 def object_of(properties: Mapping[str, Schema], *required: str, closed: bool = False) -> Schema:
@@ -47,6 +49,24 @@ def list_of(items: Schema, about: str, **more: object) -> Schema:
 def or_null(schema: Schema) -> Schema:
     """The same, or null."""
     return schema | {"type": [schema["type"], "null"]}
+
+
+def offered(
+    method: Callable[..., object], hidden: Collection[str], said: Mapping[str, Schema]
+) -> dict[str, Schema]:
+    """The options of an operation but the hidden ones; those of `said` first, in its words."""
+    rest = {
+        option.name: _schema(option)
+        for option in options_of(method).values()
+        if not (option.positional or option.name in hidden or option.name in said)
+    }
+    return {**said, **rest}
+
+
+def _schema(option: Option) -> Schema:
+    kinds = [_NAMES[kind] for kind in option.classes if kind in _NAMES] or ["boolean"]
+    about = f"{option.about[0].upper()}{option.about[1:]}."
+    return {"type": kinds[0] if len(kinds) == 1 else kinds, "description": about}
 
 
 def tool(

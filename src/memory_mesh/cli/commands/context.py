@@ -1,19 +1,30 @@
-"""`memory-mesh context`."""
+"""Commands about prompts: context, explain and trigger."""
 
 import argparse
 
-from memory_mesh.cli import options as cli_options, output
-from memory_mesh.policy.packing.rules import FORMATS
-from memory_mesh.policy.ranking.profiles import MIN_RELEVANCE
-from memory_mesh.typed import TYPE_CHECKING
+from memory_mesh.base.typed import TYPE_CHECKING
+from memory_mesh.cli import advice, options as cli_options, output
+from memory_mesh.cli.parsing import Command, UsageError
+from memory_mesh.config import load
+from memory_mesh.context import explain
+from memory_mesh.context.packing.fit import FORMATS
+from memory_mesh.context.prompt import fence_word
+from memory_mesh.formats.terminal import safe_text
+from memory_mesh.model import Json
+from memory_mesh.model.trigger import RelevantMemory, TriggerMatch
+from memory_mesh.model.why import Gate, Why
+from memory_mesh.rules.audience import AUDIENCE
+from memory_mesh.search.ranking.profiles import MESH, MIN_RELEVANCE, NAMES
+from memory_mesh.search.triggers import patterns
+from memory_mesh.sync import MemoryMesh
 
 if TYPE_CHECKING:
     from memory_mesh.model.pack import Pack
 
-EXAMPLE = 'memory-mesh context "how do we deploy?" --max-tokens 800'
+# context
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def _add_context_options(parser: argparse.ArgumentParser) -> None:
     """Adds the options of the command."""
     add = parser.add_argument
     add("question", nargs="*", help="what the prompt is about; without it: a session's start")
@@ -40,7 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--no-record", action="store_true", help="keep no record of what entered the prompt")
 
 
-def run(options: argparse.Namespace) -> int:
+def _run_context(options: argparse.Namespace) -> int:
     """Prints the text for the prompt, and to standard error what did not fit."""
     with cli_options.mesh_of(options, meaning=not options.keyword) as mesh:
         pack = mesh.context(
@@ -75,3 +86,243 @@ def _summary(pack: "Pack") -> str:
     reasons = [one.by.value for one in pack.left_out]
     left = ", ".join(f"{reasons.count(by)} by {by}" for by in dict.fromkeys(reasons))
     return f"[MemoryMesh] {kept}; left out: {left or 'nothing'}."
+
+
+CONTEXT = Command(
+    'memory-mesh context "how do we deploy?" --max-tokens 800', _add_context_options, _run_context
+)
+
+
+# explain
+
+
+def _add_explain_options(parser: argparse.ArgumentParser) -> None:
+    """Adds the options of the command."""
+    parser.add_argument(
+        "named", nargs="?", metavar="ID", help="of a memory, block or prompt; or its fence"
+    )
+    parser.add_argument("--id", metavar="ID", help="the same, as an option")
+    add = parser.add_argument
+    add("--query", metavar="TEXT", help="why a search for this finds the memory where it does")
+    cli_options.add_view(parser, limit=10)
+    add("--keyword", action="store_true", help="search by keyword only, without a model")
+    add(
+        "--profile",
+        default=MESH,
+        choices=NAMES,
+        help="how the search ranks",
+    )
+    add("--min-relevance", type=float, metavar="0..1", help="the threshold of the search")
+    add("--min-similarity", type=float, metavar="0..1", help="the same for composite and lane")
+    add("--max-tokens", type=int, metavar="N", help="explain a pack of `context` of this budget")
+    add(
+        "--see-all",
+        action="store_true",
+        help="look at memories of other projects, agents and sessions, too",
+    )
+
+
+def _run_explain(options: argparse.Namespace) -> int:
+    """Prints the sentences, then the numbers."""
+    id_ = cli_options.any_id(options, "explain")
+    meaning = options.query is not None and not options.keyword
+    with cli_options.mesh_of(options, meaning=meaning) as mesh:
+        reader = cli_options.reader_of(mesh)
+        with cli_options.looked_up(id_, reader, mesh):
+            why = _asked(options, mesh.view(scope=reader), id_)
+        if why.gate is Gate.NAMESPACE:
+            raise cli_options.missing(id_, reader, mesh)
+    told = [advice.include_option(line) for line in explain.lines(why)]
+    lines = [safe_text(line, keep_newlines=False) for line in told]
+    return output.answer(why.as_json(), *lines, as_json=options.json)
+
+
+def _asked(options: argparse.Namespace, mesh: MemoryMesh, id_: str) -> Why:
+    across = ("project",) if options.all_projects else ()
+    see = tuple(sorted(AUDIENCE)) if options.see_all else across
+    if not options.see_all and (id_.startswith("inj_") or fence_word(id_) is not None):
+        see = (*across, "agent", "session")  # the user of the machine owns the agents' sessions
+    if options.query is None:
+        return mesh.explain(id_, see_across=see)
+    return mesh.explain(
+        id_,
+        query=options.query,
+        limit=options.limit,
+        filter=options.filter,
+        include=options.include,
+        across=across,
+        as_of=options.as_of,
+        valid_at=options.valid_at,
+        profile=options.profile,
+        keyword_only=options.keyword,
+        min_similarity=options.min_similarity,
+        min_relevance=options.min_relevance,
+        max_tokens=options.max_tokens,
+        see_across=see,
+    )
+
+
+EXPLAIN = Command(
+    'memory-mesh explain mem_1767225600000_0a1b2c --query "dark themes"',
+    _add_explain_options,
+    _run_explain,
+)
+
+
+# trigger
+
+NO_MATCH = 1
+
+_ACTIONS = {"test": 2, "list": 0, "find": 1, "prompt": 1}
+
+_LINE = 80  # columns of a title and its triggers in a listing
+
+
+def _add_trigger_options(parser: argparse.ArgumentParser) -> None:
+    """Adds the options of the command."""
+    parser.add_argument(
+        "action",
+        choices=tuple(_ACTIONS),
+        help="test PATTERN TEXT (exit code 0: it matches, 1: it does not), list the memories with "
+        "triggers, find what a TASK calls up, or print it as a prompt",
+    )
+    parser.add_argument("words", nargs="*", metavar="PATTERN TEXT | TASK", help="see above")
+    parser.add_argument("--for-agent", metavar="NAME", help="find, prompt: who will do the task")
+    parser.add_argument("--plan", metavar="TEXT", help="find, prompt: the plan of the task")
+    parser.add_argument(
+        "--limit", type=int, metavar="N", help="maximum number (default: 5; list: 100)"
+    )
+    parser.add_argument(
+        "--min-importance", metavar="LEVEL", help="find: low, medium, high or critical"
+    )
+
+
+def _run_trigger(options: argparse.Namespace) -> int:
+    """Tests a pattern, lists triggers, or shows what a task calls up."""
+    wanted = _ACTIONS[options.action]
+    if len(options.words) != wanted:
+        what = {0: "no further words", 1: "one TASK in quotes", 2: "PATTERN and TEXT in quotes"}
+        raise UsageError(f"trigger {options.action} takes {what[wanted]}. See: {TRIGGER.example}")
+    if options.action == "test":
+        return _test(*options.words, as_json=options.json)
+    if options.action == "list":
+        return _list(options)
+    return _find(options) if options.action == "find" else _prompt(options)
+
+
+def _test(pattern: str, text: str, *, as_json: bool) -> int:
+    met, problems = patterns.match(pattern, text), patterns.check(pattern)
+    reads = patterns.describe(pattern)
+    shown = "no match" if met is None else f"match: {_match_line(met)}"
+    output.answer(
+        {
+            "pattern": pattern,
+            "matches": met is not None,
+            "match": None if met is None else _match_json(met),
+            "reads": list(reads),
+            "problems": list(problems),
+        },
+        f"[MemoryMesh] {shown}",
+        *(f"  reads as {line}" for line in reads),
+        as_json=as_json,
+    )
+    if not as_json:
+        output.tell(problems)
+    return NO_MATCH if met is None else 0
+
+
+def _list(options: argparse.Namespace) -> int:
+    with cli_options.opened(options) as (mesh, reader):
+        found = mesh.triggers(limit=options.limit or 100, scope=reader)
+    problems = {
+        memory.id: [said for pattern in memory.triggers for said in patterns.check(pattern)]
+        for memory in found
+    }
+    output.answer(
+        [
+            {"id": memory.id, **memory.frontmatter, "problems": list(problems[memory.id])}
+            for memory in found
+        ],
+        f"[MemoryMesh] {output.counted(len(found), 'memory', 'memories')} with triggers.",
+        *(
+            f"{memory.id}  {output.one_line(memory.title, _LINE)}\n    "
+            + output.one_line(", ".join(memory.triggers), _LINE)
+            for memory in found
+        ),
+        as_json=options.json,
+    )
+    if not options.json:
+        output.tell(f"{id_}: {said}" for id_, all_said in problems.items() for said in all_said)
+    return 0
+
+
+def _find(options: argparse.Namespace) -> int:
+    with cli_options.opened(options, meaning=_by_meaning()) as (mesh, reader):
+        found = mesh.find_relevant_memories(
+            options.words[0],
+            agent_name=options.for_agent or "",
+            current_plan=options.plan,
+            max_memories=options.limit,
+            min_importance=options.min_importance,
+            scope=reader,
+        )
+    return output.answer(
+        [_relevant_json(each) for each in found],
+        f"[MemoryMesh] The task calls up {output.counted(len(found), 'memory', 'memories')}.",
+        *(
+            f"{each.points:>3}  {each.id}  {output.one_line(each.title, _LINE)}\n     "
+            + _match_line(each.match)
+            for each in found
+        ),
+        as_json=options.json,
+    )
+
+
+def _prompt(options: argparse.Namespace) -> int:
+    with cli_options.opened(options, meaning=_by_meaning()) as (mesh, reader):
+        text = mesh.build_agent_prompt(
+            options.for_agent or "",
+            task=options.words[0],
+            current_plan=options.plan,
+            scope=reader,
+        )
+    return output.answer({"prompt": text}, *([text.rstrip("\n")] if text else []),
+                         as_json=options.json)  # fmt: skip
+
+
+def _by_meaning() -> bool:
+    """True if a task may meet a trigger by meaning, which takes a model."""
+    return load().trigger_min_similarity > 0
+
+
+def _match_line(met: TriggerMatch) -> str:
+    return (
+        f"{output.unbroken(met.found)!r} by {output.unbroken(met.pattern)!r} "
+        f"({met.form.value}, {met.strength.name.lower()})"
+    )
+
+
+def _match_json(met: TriggerMatch) -> dict[str, Json]:
+    return {
+        "pattern": met.pattern,
+        "form": met.form.value,
+        "strength": met.strength.name.lower(),
+        "found": met.found,
+    }
+
+
+def _relevant_json(found: RelevantMemory) -> dict[str, Json]:
+    return {
+        "id": found.id,
+        **found.memory.frontmatter,
+        "points": found.points,
+        "parts": dict(found.parts),
+        "match": _match_json(found.match),
+    }
+
+
+TRIGGER = Command(
+    'memory-mesh trigger test "auth|login|security" "add login page"',
+    _add_trigger_options,
+    _run_trigger,
+)

@@ -7,19 +7,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from shutil import get_terminal_size
 
+from memory_mesh.base.typed import TYPE_CHECKING
 from memory_mesh.cli import output
 from memory_mesh.cli.found import wrapped
-from memory_mesh.cli.parsing import UsageError
+from memory_mesh.cli.parsing import Command, UsageError
 from memory_mesh.formats.terminal import safe_text
-from memory_mesh.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from memory_mesh.evaluation import Report
 
-EXAMPLE = """memory-mesh eval run my-suite.yaml --fail-below R@5=0.9 --out report
-  memory-mesh eval run locomo --data sets/locomo --fail-below R@10=0.75
-  memory-mesh eval compare before/locomo.json after/locomo.json
-  memory-mesh eval list"""
 _WIDTH = 30  # columns of the bar
 _INDENT, _NARROWEST, _LINES = 15, 20, 12  # of a part of a failure on a terminal
 _FAILURES = 5  # failed questions that are shown; the report has more
@@ -27,7 +23,7 @@ _PATHS = {"data", "baseline", "vectors"}
 _ONCE = "This is the split dev, for tuning. Look at test once per release: --split test"
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def _add_eval_options(parser: argparse.ArgumentParser) -> None:
     """Adds the options of the command."""
     add = parser.add_argument
     add(
@@ -64,7 +60,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--fresh", action="store_true", help="ignore earlier results and start again")
 
 
-def run(options: argparse.Namespace) -> int:
+def _run_eval(options: argparse.Namespace) -> int:
     """Runs a suite, compares reports or lists the suites."""
     if options.action == "list":
         return _list(as_json=options.json)
@@ -232,3 +228,13 @@ def _progress(what: str, done: int, of: int) -> None:
     filled = _WIDTH * done // max(1, of)
     bar = "█" * filled + "·" * (_WIDTH - filled)
     output.progress(f"{bar} {done}/{of} {safe_text(what, keep_newlines=False)[:40]}")
+
+
+EVAL = Command(
+    """memory-mesh eval run my-suite.yaml --fail-below R@5=0.9 --out report
+  memory-mesh eval run locomo --data sets/locomo --fail-below R@10=0.75
+  memory-mesh eval compare before/locomo.json after/locomo.json
+  memory-mesh eval list""",
+    _add_eval_options,
+    _run_eval,
+)

@@ -1,24 +1,266 @@
-"""`memory-mesh graph`."""
+"""Commands for what joins memories: link, links, clusters, graph and episode."""
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from datetime import datetime
 from pathlib import Path
 
+from memory_mesh.base.fastdataclass import replace
 from memory_mesh.cli import options as cli_options, output
-from memory_mesh.cli.parsing import UsageError
-from memory_mesh.errors import NotFound
-from memory_mesh.fastdataclass import replace
-from memory_mesh.model import Json, Link, Memory, Scope, Status, record
-from memory_mesh.model.graph import Neighbourhood
+from memory_mesh.cli.parsing import Command, UsageError
+from memory_mesh.mesh.operations.graph import LINK_TYPES, MOST_HOPS
+from memory_mesh.model import Json, Link, Memory, Scope, Status, times
+from memory_mesh.model.commit import SIMILAR
+from memory_mesh.model.errors import NotFound
+from memory_mesh.model.graph import Cluster, Episode, Neighbourhood, Walk
 from memory_mesh.sync import MemoryMesh
 
-EXAMPLE = "memory-mesh graph mem_1767225600000_0a1b2c --output around.svg"
+# link
+
+
+def _add_link_options(parser: argparse.ArgumentParser) -> None:
+    """Adds the options of the command."""
+    parser.add_argument("source", metavar="ID", help="the memory that the link begins at")
+    parser.add_argument("target", metavar="OTHER", help="the id of the memory that it leads to")
+    parser.add_argument(
+        "--type", choices=LINK_TYPES, default="related", help="the type; default: related"
+    )
+    parser.add_argument("--remove", action="store_true", help="remove such a link instead")
+    parser.add_argument("--reason", metavar="TEXT", help="the reason, stored in the audit block")
+
+
+def _run_link(options: argparse.Namespace) -> int:
+    """Links two memories, or removes the link."""
+    said = {} if options.reason is None else {"reason": options.reason}
+    ends = (options.source, options.target)
+    with cli_options.opened(options) as (mesh, reader):
+        try:
+            if options.remove:
+                gone = mesh.unlink(*ends, type=options.type, scope=reader, **said)
+            else:
+                mesh.link(*ends, type=options.type, scope=reader, **said)
+        except NotFound:
+            known = (end for end in ends if mesh.get(end, scope=reader) is None)
+            raise cli_options.missing(next(known, ends[0]), reader, mesh) from None
+    plain = {"source": ends[0], "target": ends[1], "type": options.type}
+    if not options.remove:
+        done = f"[MemoryMesh] Linked {ends[0]} to {ends[1]} ({options.type})"
+        return output.answer(plain, done, as_json=options.json)
+    done = f"[MemoryMesh] {'Removed the link' if gone else 'There was no such link'}"
+    return output.answer(
+        plain | {"removed": gone}, f"{done} ({options.type})", as_json=options.json
+    )
+
+
+LINK = Command(
+    "memory-mesh link mem_1767225600000_0a1b2c mem_1767225700000_3d4e5f --type depends_on",
+    _add_link_options,
+    _run_link,
+)
+
+
+# links
+
+_NONE = "[MemoryMesh] no links. Links to similar memories are made by: memory-mesh upkeep"
+
+_WAIT = "wait for their links to similar memories; to make them now: memory-mesh upkeep"
+
+_WORDS = 70  # columns of a memory's text
+
+_LISTED = tuple(status for status in Status if status is not Status.DELETED)
+
+
+def _add_links_options(parser: argparse.ArgumentParser) -> None:
+    """Adds the options of the command."""
+    cli_options.add_any_id(parser)
+    parser.add_argument(
+        "--type", metavar="TYPE", action="append", default=[], dest="types",
+        help="only links of this type, such as similar or related; may be repeated",
+    )  # fmt: skip
+    parser.add_argument("--hops", metavar="N", type=int, help="follow links for so many steps")
+    parser.add_argument(
+        "--to", metavar="ID", help=f"show a shortest way to this memory, {MOST_HOPS} steps at most"
+    )
+    parser.add_argument("--limit", metavar="N", type=int, default=100, help="with --hops: the most")
+
+
+def _run_links(options: argparse.Namespace) -> int:
+    """Prints the links of a memory, what they lead to, or the way to another memory."""
+    memory_id = cli_options.any_id(options, "links")
+    if options.hops is not None and options.to is not None:
+        raise UsageError(f"--to finds a way of up to {MOST_HOPS} steps; leave --hops out")
+    with (
+        cli_options.opened(options) as (mesh, reader),
+        cli_options.looked_up(memory_id, reader, mesh),
+    ):
+        if options.to is not None:
+            return _way(mesh, memory_id, reader, options)
+        if options.hops is not None:
+            reached = mesh.traverse(
+                memory_id, max_hops=options.hops, types=options.types, limit=options.limit,
+                scope=reader,
+            )  # fmt: skip
+            return _walked(reached, options)
+        return _listed(mesh, memory_id, reader, options)
+
+
+def _listed(mesh: MemoryMesh, memory_id: str, reader: Scope, options: argparse.Namespace) -> int:
+    near = mesh.traverse(memory_id, max_hops=1, limit=1_000, include=_LISTED, scope=reader)
+    texts = {each.id: each.memory.text for each in near}
+    shown = {each.id: _marked(each.memory) for each in near}
+    links = mesh.links(memory_id, types=options.types, scope=reader)
+    waiting = mesh.stats().to_link
+    return output.answer(
+        [_links_plain(link, texts) for link in links],
+        *([_links_line(link, memory_id, shown) for link in _once(links, memory_id)] or [_NONE]),
+        as_json=options.json,
+        remark=f"{output.counted(waiting, 'text')} {_WAIT}" if waiting else "",
+    )
+
+
+def _marked(memory: Memory) -> str:
+    """The text of a memory, with its status if a search would not show it."""
+    return memory.text if memory.status is Status.ACTIVE else f"({memory.status}) {memory.text}"
+
+
+def _once(links: Sequence[Link], memory_id: str) -> list[Link]:
+    """The links, each pair of similar memories once: likeness has no direction."""
+    out = {link.target for link in links if link.source == memory_id and link.type == SIMILAR}
+    return [link for link in links if link.type != SIMILAR or link.source not in out]
+
+
+def _walked(reached: Walk, options: argparse.Namespace) -> int:
+    lines = [
+        f"{each.hops}  {_kind(each.link)}  {each.id}  {output.one_line(each.memory.text, _WORDS)}"
+        for each in reached
+    ]
+    plain: list[Json] = [
+        {**output.described(each.memory), "hops": each.hops, "link": described(each.link)}
+        for each in reached
+    ]
+    return output.answer(
+        plain,
+        *(lines or ["[MemoryMesh] nothing is reached."]),
+        as_json=options.json,
+        remark="there are more; raise --limit" if reached.cut else "",
+    )
+
+
+def _way(mesh: MemoryMesh, memory_id: str, reader: Scope, options: argparse.Namespace) -> int:
+    mesh.traverse(memory_id, max_hops=1, limit=1, scope=reader)  # or it is the missing one
+    try:
+        found = mesh.path(
+            memory_id, options.to, max_hops=MOST_HOPS, types=options.types, scope=reader
+        )
+    except NotFound:
+        raise UsageError(str(cli_options.missing(options.to, reader, mesh))) from None
+    if found is None:
+        none = f"[MemoryMesh] no way of up to {MOST_HOPS} steps was found."
+        return output.answer(None, none, as_json=options.json)
+    ids = dict.fromkeys(id_ for link in found for id_ in (link.source, link.target))
+    texts = {id_: mesh.history(id_, scope=reader)[-1].text for id_ in ids}
+    same = "[MemoryMesh] it is the same memory."
+    return output.answer(
+        [_links_plain(link, texts) for link in found],
+        *([_step(link, texts) for link in found] or [same]),
+        as_json=options.json,
+    )
+
+
+def described(link: Link) -> dict[str, Json]:
+    """Returns a link as JSON values."""
+    return {
+        "source": link.source,
+        "target": link.target,
+        "type": link.type,
+        "similarity": link.similarity,
+        "at": None if link.at is None else times.iso(link.at),
+    }
+
+
+def _links_plain(link: Link, texts: Mapping[str, str]) -> dict[str, Json]:
+    known = {id_: texts[id_] for id_ in (link.source, link.target) if id_ in texts}
+    return {**described(link), "texts": dict(known)}
+
+
+def _links_line(link: Link, memory_id: str, texts: Mapping[str, str]) -> str:
+    arrow, other = ("->", link.target) if link.source == memory_id else ("<-", link.source)
+    return f"{arrow} {_kind(link)}  {_named(other, texts)}"
+
+
+def _step(link: Link, texts: Mapping[str, str]) -> str:
+    return f"{_named(link.source, texts)}\n  {_kind(link)} -> {_named(link.target, texts)}"
+
+
+def _named(id_: str, texts: Mapping[str, str]) -> str:
+    return f"{id_}  {output.one_line(texts.get(id_, ''), _WORDS)}".rstrip()
+
+
+def _kind(link: Link) -> str:
+    return link.type if link.similarity is None else f"{link.type} {link.similarity:.2f}"
+
+
+LINKS = Command(
+    "memory-mesh links mem_1767225600000_0a1b2c --hops 2", _add_links_options, _run_links
+)
+
+
+# clusters
+
+_IDS = 3  # ids of a cluster that its line shows
+
+
+def _add_clusters_options(parser: argparse.ArgumentParser) -> None:
+    """Adds the options of the command."""
+    add = parser.add_argument
+    add("--min-size", metavar="N", type=int, default=2, help="the fewest memories; default 2")
+    add("--min-similarity", metavar="SHARE", type=float, help="of similar memories; default 0.7")
+    add("--limit", metavar="N", type=int, default=20, help="the most clusters; default 20")
+
+
+def _run_clusters(options: argparse.Namespace) -> int:
+    """Prints groups of memories that links hold together, largest first."""
+    given = {} if options.min_similarity is None else {"min_similarity": options.min_similarity}
+    with cli_options.opened(options) as (mesh, reader):
+        found = mesh.clusters(options.min_size, limit=options.limit, scope=reader, **given)
+    none = "[MemoryMesh] no clusters. Links to similar memories are made by: memory-mesh upkeep"
+    return output.answer(
+        [_clusters_plain(cluster) for cluster in found],
+        *(map(_clusters_line, found) if found else [none]),
+        as_json=options.json,
+        remark="not all links or clusters were looked at; raise --limit" if found.cut else "",
+    )
+
+
+def _clusters_line(cluster: Cluster) -> str:
+    more = f" and {cluster.size - _IDS} more" if cluster.size > _IDS else ""
+    label = output.one_line(cluster.label, 60)
+    return f"{cluster.size:>4}  {label}\n      {', '.join(cluster.ids[:_IDS])}{more}"
+
+
+def _clusters_plain(cluster: Cluster) -> dict[str, Json]:
+    return {
+        "label": cluster.label,
+        "terms": list(cluster.terms),
+        "size": cluster.size,
+        "links": cluster.links,
+        "ids": list(cluster.ids),
+    }
+
+
+CLUSTERS = Command("memory-mesh clusters --min-size 3", _add_clusters_options, _run_clusters)
+
+
+# graph
+
 _FORMATS = ("mermaid", "svg")
+
 _MOST = 200  # memories in one picture; more of them nobody can read
+
 _HIDDEN = (Status.SUPERSEDED, Status.ARCHIVED, Status.QUARANTINED, Status.DISPUTED)
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def _add_graph_options(parser: argparse.ArgumentParser) -> None:
     """Adds the options of the command."""
     cli_options.add_any_id(parser)
     add = parser.add_argument
@@ -37,13 +279,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--output", metavar="FILE", help="write the picture to this file")
 
 
-def run(options: argparse.Namespace) -> int:
+def _run_graph(options: argparse.Namespace) -> int:
     """Prints the picture, or writes it to a file."""
     _check(options)
     with cli_options.opened(options) as (mesh, reader):
         around = _read(mesh, reader, options)
     if options.json and not options.output:
-        return output.answer(_plain(around), as_json=True)
+        return output.answer(_graph_plain(around), as_json=True)
     drawn = _drawn(around, _format(options), chain=options.chain)
     if not options.output:
         return output.answer(None, drawn.removesuffix("\n"), as_json=False)
@@ -100,8 +342,7 @@ def _format(options: argparse.Namespace) -> str:
 
 def _drawn(around: Neighbourhood, format_: str, *, chain: bool) -> str:
     if format_ == "svg":
-        from memory_mesh.formats.chain_svg import chain_svg
-        from memory_mesh.formats.graph_svg import graph_svg
+        from memory_mesh.formats.svg import chain_svg, graph_svg
 
         return chain_svg(around) if chain else graph_svg(around)
     from memory_mesh.formats.mermaid import chain_mermaid, graph_mermaid
@@ -110,7 +351,7 @@ def _drawn(around: Neighbourhood, format_: str, *, chain: bool) -> str:
 
 
 def _write(around: Neighbourhood, drawn: str, options: argparse.Namespace) -> int:
-    from memory_mesh.process.durable_files import write_atomically
+    from memory_mesh.platform.durable_files import write_atomically
 
     path = Path(options.output).expanduser()
     if not path.parent.is_dir():
@@ -123,10 +364,12 @@ def _write(around: Neighbourhood, drawn: str, options: argparse.Namespace) -> in
     told = f"[MemoryMesh] {drew} to {output.named(path)}."
     if around.more:
         told += f" {around.more} more within reach are not drawn (--limit, at most {_MOST})."
-    return output.answer({**_plain(around), "path": output.named(path)}, told, as_json=options.json)
+    return output.answer(
+        {**_graph_plain(around), "path": output.named(path)}, told, as_json=options.json
+    )
 
 
-def _plain(around: Neighbourhood) -> dict[str, Json]:
+def _graph_plain(around: Neighbourhood) -> dict[str, Json]:
     return {
         "center": around.center,
         "memories": [_plain_memory(memory) for memory in around.memories],
@@ -151,5 +394,134 @@ def _plain_link(link: Link) -> dict[str, Json]:
         "target": link.target,
         "type": link.type,
         "similarity": link.similarity,
-        "at": None if link.at is None else record.iso(link.at),
+        "at": None if link.at is None else times.iso(link.at),
     }
+
+
+GRAPH = Command(
+    "memory-mesh graph mem_1767225600000_0a1b2c --output around.svg", _add_graph_options, _run_graph
+)
+
+
+# episode
+
+_ACTIONS = ("list", "show", "summary", "create", "add", "remove")
+
+
+def _add_episode_options(parser: argparse.ArgumentParser) -> None:
+    """Adds the options of the command."""
+    add = parser.add_argument
+    add(
+        "action", nargs="?", choices=_ACTIONS, default="list",
+        help="list episodes, show or summarise one, create one, add or remove memories",
+    )  # fmt: skip
+    add(
+        "words", nargs="*", metavar="WORD",
+        help="list: words of the title; create: the title, then ids; else the id, then ids",
+    )  # fmt: skip
+    add("--since", metavar="TIME", help="create: memories of this time or later")
+    add("--until", metavar="TIME", help="create: memories from before this time")
+    add("--of-session", metavar="ID", help="create: memories of this session")
+    add("--sentences", metavar="N", type=int, default=5, help="summary: the most sentences")
+    add("--limit", metavar="N", type=int, default=20, help="list: the most episodes")
+
+
+def _run_episode(options: argparse.Namespace) -> int:
+    """Lists, shows or changes episodes."""
+    action, words = options.action, options.words
+    if action != "list" and not words:
+        what = "a title" if action == "create" else "the id of an episode"
+        raise UsageError(f"name {what}: memory-mesh episode {action} …")
+    with cli_options.opened(options, meaning=bool(words) and action == "list") as (mesh, reader):
+        if action == "list":
+            query = " ".join(words) or None
+            found = mesh.episodes(query=query, limit=options.limit, scope=reader)
+            none = "[MemoryMesh] no episodes. Make one: memory-mesh episode create TITLE"
+            return output.answer(
+                [_episode_plain(episode) for episode in found],
+                *(map(_episode_line, found) if found else [none]),
+                as_json=options.json,
+            )
+        try:
+            found_one = _done(mesh, reader, options)
+        except NotFound:
+            named = words if action != "create" else words[1:]
+            missing = next((id_ for id_ in named if not mesh.history(id_, scope=reader)), None)
+            raise cli_options.missing(missing or " or ".join(named), reader, mesh) from None
+    if action == "create" and not found_one.memories and not options.json:
+        more = f"memory-mesh episode add {found_one.id} MEMORY_ID"
+        output.tell([f"the episode has no memories: none is of that time; add some with: {more}"])
+    return output.answer(
+        _episode_plain(found_one, whole=True), *_lines(found_one), as_json=options.json
+    )
+
+
+def _done(mesh: MemoryMesh, reader: Scope, options: argparse.Namespace) -> Episode:
+    first, ids = options.words[0], options.words[1:]
+    match options.action:
+        case "create":
+            own = Scope(reader.project, None, reader.session)
+            return mesh.create_episode(
+                first, ids=ids, since=options.since, until=options.until,
+                session=options.of_session, scope=own,
+            )  # fmt: skip
+        case "add":
+            return mesh.add_to_episode(first, ids, scope=reader)
+        case "remove":
+            return mesh.remove_from_episode(first, ids, scope=reader)
+        case "summary":
+            return mesh.summarise_episode(first, sentences=options.sentences, scope=reader)
+        case _:
+            return mesh.episode(first, scope=reader)
+
+
+def _episode_line(episode: Episode) -> str:
+    title = output.one_line(episode.title, 60)
+    return f"{episode.id}  {title}  ({_count(episode)}{_when(episode)})"
+
+
+def _lines(episode: Episode) -> list[str]:
+    members = [
+        f"  {_day(memory.occurred_at or memory.created)}  {memory.id}  "
+        f"{output.one_line(memory.text, 70)}"
+        for memory in episode.memories
+    ]
+    return [_episode_line(episode), *([episode.summary] if episode.summary else members)]
+
+
+def _count(episode: Episode) -> str:
+    count = len(episode.memories) + episode.more
+    return "1 memory" if count == 1 else f"{count} memories"
+
+
+def _when(episode: Episode) -> str:
+    if episode.started is None or episode.ended is None:
+        return ""
+    first, last = _day(episode.started), _day(episode.ended)
+    return f", {first}" if first == last else f", {first} to {last}"
+
+
+def _day(moment: datetime) -> str:
+    return moment.date().isoformat()
+
+
+def _episode_plain(episode: Episode, *, whole: bool = False) -> dict[str, Json]:
+    plain: dict[str, Json] = {
+        "id": episode.id,
+        "title": episode.title,
+        "started": None if episode.started is None else times.iso(episode.started),
+        "ended": None if episode.ended is None else times.iso(episode.ended),
+        "ids": list(episode.ids),
+        "more": episode.more,
+    }
+    if whole:
+        plain["memories"] = [output.described(memory) for memory in episode.memories]
+        plain["summary"] = episode.summary
+    return plain
+
+
+EPISODE = Command(
+    "memory-mesh episode create 'Trip to Rome' --since 2026-05-01 --until 2026-05-08",
+    _add_episode_options,
+    _run_episode,
+)

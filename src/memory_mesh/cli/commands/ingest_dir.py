@@ -6,16 +6,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from memory_mesh.care.key_file import key_for
 from memory_mesh.cli import options as cli_options, output
+from memory_mesh.cli.parsing import Command
 from memory_mesh.cli.progress import Counting
-from memory_mesh.errors import NotFound
 from memory_mesh.model import Channel, Json, Outcome, Receipt, Scope
-from memory_mesh.policy.privacy import masked
-from memory_mesh.policy.writing.receipt_counts import ReceiptCounts
-from memory_mesh.process.files import Skipped, paths, shown, texts
-from memory_mesh.process.keys import key_for
+from memory_mesh.model.errors import NotFound
+from memory_mesh.platform.text_files import Skipped, paths, shown, texts
+from memory_mesh.privacy import masked
+from memory_mesh.write.rules.receipts import ReceiptCounts
 
-EXAMPLE = "memory-mesh ingest-dir docs --extension .md --recursive"
 _BATCH = 32  # files per transaction; an interruption repeats at most one batch
 _MAX_NAME_CHARS = 512  # characters of a file name that are stored
 _NAMED = 20  # file names printed per kind of failure
@@ -48,7 +48,7 @@ class _Tally:
         return self.stored + self.known + len(self.refused)
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def _add_ingest_dir_options(parser: argparse.ArgumentParser) -> None:
     """Adds the options of the command."""
     parser.add_argument("path", help="a folder, or a single file")
     parser.add_argument(
@@ -67,7 +67,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(options: argparse.Namespace) -> int:
+def _run_ingest_dir(options: argparse.Namespace) -> int:
     """Stores every text file; a second run stores only new and changed files."""
     root = Path(options.path)
     if not root.exists():
@@ -195,3 +195,10 @@ def _name(what: str, files: Sequence[str]) -> None:
     for text in files[:_NAMED]:
         output.say(f"[MemoryMesh] {title}: {output.unbroken(masked(text))}.")
     output.say_more(len(files), _NAMED, what)
+
+
+INGEST_DIR = Command(
+    "memory-mesh ingest-dir docs --extension .md --recursive",
+    _add_ingest_dir_options,
+    _run_ingest_dir,
+)

@@ -1,25 +1,31 @@
-"""`memory-mesh init`."""
+"""Commands that give an agent this memory, and check it: init and doctor."""
 
 import argparse
 import os
 import sys
+from collections import Counter
 from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 
+from memory_mesh._version import __version__
 from memory_mesh.agents.claude_code import install, places, record
 from memory_mesh.agents.claude_code.changes import Change
 from memory_mesh.agents.claude_code.host_memory import CHOICES, HostMemory, host_memory, read_in
-from memory_mesh.cli import options as cli_options, output, stated_store
-from memory_mesh.cli.parsing import UsageError
+from memory_mesh.agents.doctor import Case, Finding, Mark, examined
+from memory_mesh.agents.doctor.finding import counted
+from memory_mesh.cli import options as cli_options, output, store_folder
+from memory_mesh.cli.parsing import Command, UsageError
 from memory_mesh.model import Channel, Json, Outcome, Receipt
-from memory_mesh.policy.privacy import masked
-from memory_mesh.process.clock import SystemClock
+from memory_mesh.platform.clock import SystemClock
+from memory_mesh.privacy import masked
 
-EXAMPLE = "memory-mesh init --dry-run"
+# init
+
 _GET = "npm install -g @anthropic-ai/claude-code"
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def _add_init_options(parser: argparse.ArgumentParser) -> None:
     """Adds the options of the command."""
     add = parser.add_argument
     add("--undo", action="store_true", help="take the installation back")
@@ -34,7 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(options: argparse.Namespace) -> int:
+def _run_init(options: argparse.Namespace) -> int:
     """Installs the plugin into Claude Code, or takes it back."""
     here = Path.cwd()
     place = _place_here(here) if options.here else places.user_place(os.environ)
@@ -111,8 +117,8 @@ def _undo(options: argparse.Namespace, place: places.Place) -> int:
 
 def _handed_on(options: argparse.Namespace) -> dict[str, str]:
     """Returns the settings of this call that the plugin's commands need as well."""
-    stated_store.refuse_user(options)
-    stated = stated_store.for_agents(options)
+    store_folder.refuse_user(options)
+    stated = store_folder.for_agents(options)
     if options.namespace is not None:
         stated["MEMORY_MESH_NAMESPACE"] = options.namespace
     return stated
@@ -210,7 +216,7 @@ def _done_lines(
         f"[MemoryMesh] Wrote {_files(len(planned))}{backups}.",
         f"[MemoryMesh] Start a new session of claude to use it. To take it back: {undo}",
     ]
-    if said := stated_store.key_line(_handed_on(options)):
+    if said := store_folder.key_line(_handed_on(options)):
         lines.append(f"[MemoryMesh] {said}.")
     if place.repository is not None:
         lines.append(
@@ -251,3 +257,92 @@ def _say(options: argparse.Namespace, *lines: str) -> None:
 
 def _files(count: int) -> str:
     return f"{count} file" + ("" if count == 1 else "s")
+
+
+INIT = Command("memory-mesh init --dry-run", _add_init_options, _run_init)
+
+
+# doctor
+
+_WIDTH = 13  # of the checks' names
+
+_SIGNS = {Mark.OK: ("✓", "green"), Mark.WARNING: ("!", "yellow"), Mark.FAILED: ("✗", "red")}
+
+
+def _add_doctor_options(parser: argparse.ArgumentParser) -> None:
+    """Adds the options of the command."""
+    parser.add_argument(
+        "--quick", action="store_true", help="without the trials of hook, MCP and daemon"
+    )
+    parser.add_argument(
+        "--whole-chain", action="store_true", help="check every block, also of a long chain"
+    )
+
+
+def _run_doctor(options: argparse.Namespace) -> int:
+    """Checks every link from the store to the agent; the exit code is 1 if one is broken."""
+    found: list[Finding] = []
+    with ExitStack() as open_ones:
+        mesh, meaning = (cli_options.mesh_of(options, meaning=each) for each in (False, True))
+        open_ones.callback(mesh.close)
+        open_ones.callback(meaning.close)
+        case = Case(
+            mesh,
+            _variables(options),
+            Path(cli_options.here() or "/"),
+            meaning=meaning,
+            whole_chain=options.whole_chain,
+        )
+        store = case.where
+        for finding in examined(case, trials=not options.quick):
+            found.append(finding)
+            if not options.json:
+                _show(finding)
+    counts = Counter(finding.mark for finding in found)
+    if options.json:
+        output.say_json(_plain(found, store))
+    else:
+        warnings = counted(counts[Mark.WARNING], "warning")
+        said = f"{counts[Mark.OK]} ok, {warnings}, {counts[Mark.FAILED]} failed"
+        output.say(f"[MemoryMesh] {said}. Version {__version__}, store {output.named(store)}.")
+    return 1 if counts[Mark.FAILED] else 0
+
+
+def _variables(options: argparse.Namespace) -> dict[str, str]:
+    """The variables of this call, with what its options state."""
+    return {**os.environ, **store_folder.variables(options, to_write=False)}
+
+
+def _show(finding: Finding) -> None:
+    """One line in a pipe; on a terminal a sign, and what to do in a line of its own."""
+    said, fix = output.named(finding.said), output.named(finding.fix)
+    if not output.on_terminal():
+        end = f" | {'next' if finding.mark is Mark.OK else 'fix'}: {fix}" if fix else ""
+        print(f"{finding.mark:<8} {finding.check}: {said}{end}")
+        return
+    sign, colour = _SIGNS[finding.mark]
+    name = output.bold(f"{finding.check:<{_WIDTH}}")
+    print(f"{output.in_colour(colour, sign)} {name} {said}")
+    if fix:
+        arrow = f"{'':{_WIDTH + 3}}→ {fix}"
+        print(output.dim(arrow) if finding.mark is Mark.OK else output.in_colour(colour, arrow))
+
+
+def _plain(found: list[Finding], store: str) -> Json:
+    return {
+        "ok": all(finding.mark is not Mark.FAILED for finding in found),
+        "version": __version__,
+        "store": store,
+        "checks": [
+            {
+                "check": finding.check,
+                "mark": finding.mark.value,
+                "said": finding.said,
+                "fix": finding.fix or None,
+            }
+            for finding in found
+        ],
+    }
+
+
+DOCTOR = Command("memory-mesh doctor", _add_doctor_options, _run_doctor)

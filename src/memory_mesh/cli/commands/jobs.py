@@ -1,18 +1,155 @@
-"""`memory-mesh jobs`."""
+"""Commands for maintenance: upkeep, jobs, worker and setup-server."""
 
 import argparse
+import logging
 from collections import Counter
+from collections.abc import Iterator
 
-from memory_mesh.cli import job_queue, options as cli_options, output
-from memory_mesh.cli.parsing import UsageError
-from memory_mesh.model import Json, Scope
-from memory_mesh.model.job import JobReport, JobStep
+from memory_mesh.base.typed import TYPE_CHECKING
+from memory_mesh.cli import options as cli_options, output, store_folder
+from memory_mesh.cli.advice import completed, option
+from memory_mesh.cli.parsing import Command, UsageError
+from memory_mesh.cli.progress import Counting
+from memory_mesh.model import Json, Scope, UpkeepReport
+from memory_mesh.model.errors import StoreError
+from memory_mesh.model.job import WEBHOOKS, JobReport, JobStep, QueuedJob
+from memory_mesh.rules.users import shown_namespace
+from memory_mesh.sync import MemoryMesh
 
-EXAMPLE = "memory-mesh jobs run --dry-run"
+if TYPE_CHECKING:
+    from memory_mesh.care.server import Prepared
+
+_QUEUE_LINE = 160
+
+# upkeep
+
+_DONE = {  # what due jobs did
+    "learn": "learned",
+    "extend": "learned",
+    "merge": "merged",
+    "archive": "archived",
+    "compress": "packed",
+    "stage": "staged",
+}
+
+_ALWAYS = ("reindexed", "embedded", "indexed", "pending")  # the counts that a line shows if 0
+
+
+def _add_upkeep_options(parser: argparse.ArgumentParser) -> None:
+    """Adds the options of the command."""
+    parser.add_argument(
+        "--all", action="store_true", help="work on every namespace of the store, one by one"
+    )
+    store_folder.add_after(parser)
+    parser.add_argument(
+        "--rebuild-index", action="store_true", help="delete and rebuild the index of large stores"
+    )
+    parser.add_argument(
+        "--rebuild-terms", action="store_true", help="compute the keyword terms of every text again"
+    )
+
+
+def _run_upkeep(options: argparse.Namespace) -> int:
+    """Updates terms, vectors and the index where needed; can be interrupted and run again."""
+    store_folder.check_after(options)
+    with cli_options.mesh_of(options, meaning=True) as mesh:
+        if options.all:
+            return _run_all(mesh, options)
+        counts = _upkeep(mesh, options)
+    output.progress("")
+    return output.answer(
+        counts, f"[MemoryMesh] {_said(counts).capitalize()}.", as_json=options.json
+    )
+
+
+def _run_all(mesh: MemoryMesh, options: argparse.Namespace) -> int:
+    """Works on each namespace; one that cannot be opened is reported and passed over.
+
+    What was done stays if the command is interrupted, and the next run does what is left: all of
+    them once more, or only those after the last one that is done.
+    """
+    told: dict[str, Json] = {}
+    total: Counter[str] = Counter()
+    number = done = 0
+    last: str | None = options.after
+    try:
+        for number, (name, view) in enumerate(store_folder.views(mesh, last), start=1):
+            counts = _tried(view, options, name, number)
+            last = name
+            if counts is None:
+                continue
+            done += 1
+            total.update(counts)
+            if options.json:
+                told[name] = dict(counts)
+            elif any(counts.values()):
+                output.progress("")
+                output.say(f"[MemoryMesh] {name}: {_said(counts)}.")
+    except KeyboardInterrupt:
+        output.progress("")
+        rest = "" if last is None else option("after", last)
+        said = completed(f"To go on from here: memory-mesh upkeep --all{rest}", options)
+        output.note(f"[MemoryMesh] {said}")
+        raise
+    output.progress("")
+    output.answer(
+        told,
+        f"[MemoryMesh] {done} of {output.counted(number, 'namespace')}: {_said(total)}.",
+        as_json=options.json,
+    )
+    return 0 if done == number else 1
+
+
+def _tried(
+    mesh: MemoryMesh, options: argparse.Namespace, name: str, number: int
+) -> dict[str, int] | None:
+    """Works on one of several namespaces; None if it cannot be opened."""
+    where = f"{number}, {output.one_line(name, 40)}: "
+    output.progress(where)
+    try:
+        return _upkeep(mesh, options, where)
+    except StoreError as error:
+        output.progress("")
+        output.note(f"[MemoryMesh Error] {name}: {error}")
+        return None
+
+
+def _upkeep(mesh: MemoryMesh, options: argparse.Namespace, where: str = "") -> dict[str, int]:
+    """Works on one namespace; returns what was done, by name."""
+    rebuilt = mesh.rebuild_terms() if options.rebuild_terms else 0
+    waiting = sum(state.pending for state in mesh.stats().spaces) if output.at_terminal() else None
+    report = mesh.upkeep(progress=Counting("texts embedded", waiting, before=where))
+    bodies = mesh.rebuild_index() if options.rebuild_index else list(report.bodies)
+    return {
+        "reindexed": rebuilt + report.reindexed,
+        "embedded": report.embedded,
+        "indexed": sum(body.rows for body in bodies),
+        "pending": sum(state.pending for state in mesh.stats().spaces),
+        "pruned": report.recalls_pruned,
+        "linked": report.linked,
+        **Counter(_DONE[action] for action in _actions(report) if action in _DONE),
+    }
+
+
+def _actions(report: UpkeepReport) -> list[str]:
+    return [step.action for job in report.jobs for step in job.steps]
+
+
+def _said(counts: dict[str, int]) -> str:
+    names = dict.fromkeys((*_ALWAYS, "linked", "pruned", *_DONE.values()))
+    shown = (name for name in names if name in _ALWAYS or counts.get(name))
+    return ", ".join(f"{name} {counts.get(name, 0)}" for name in shown)
+
+
+UPKEEP = Command("memory-mesh upkeep --all", _add_upkeep_options, _run_upkeep)
+
+
+# jobs
+
 _LINE = 100
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def _add_jobs_options(parser: argparse.ArgumentParser) -> None:
     """Adds the options of the command."""
     parser.add_argument(
         "action", nargs="?", choices=("list", "run", "archive-project", "queue", "retry"),
@@ -35,7 +172,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(options: argparse.Namespace) -> int:
+def _run_jobs(options: argparse.Namespace) -> int:
     """Lists the jobs, or runs them."""
     if options.names and options.action != "run":
         raise UsageError(f"name jobs after run: memory-mesh jobs run {options.names[0]}")
@@ -48,7 +185,7 @@ def run(options: argparse.Namespace) -> int:
         if options.action is None:
             options.action = "list" if mesh.config.store is None else "queue"
         if options.action in {"queue", "retry"}:
-            return job_queue.shown(mesh, options)
+            return shown(mesh, options)
         if options.action == "list":
             reports = mesh.jobs()
         elif options.action == "archive-project":
@@ -116,4 +253,196 @@ def _json(report: JobReport) -> Json:
             }
             for step in report.steps
         ],
+    }
+
+
+JOBS = Command("memory-mesh jobs run --dry-run", _add_jobs_options, _run_jobs)
+
+
+# worker
+
+_WHAT_WORKER = """\
+Every minute it puts in the jobs of the namespaces that changed or are due, and puts
+back what workers were doing when they died. Run as many workers as you like, on any
+machine with the key of the store. Ctrl-C ends it after the current slice of each job.
+See what waits, runs and failed: memory-mesh jobs"""
+
+_AWAY = "[MemoryMesh] The database cannot be reached; waiting for it. Stop with Ctrl-C."
+
+
+def _add_worker_options(parser: argparse.ArgumentParser) -> None:
+    """Adds the options of the command."""
+    parser.description = f"{parser.description or ''}\n\n{_WHAT_WORKER}".strip()
+    parser.add_argument("--once", action="store_true", help="do what is ready to be done, and end")
+    parser.add_argument(
+        "--concurrency", metavar="N", type=int, default=1,
+        help="jobs at once, 1 to 8; never two of one namespace (default: 1)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--every", metavar="SECONDS", type=int, default=60,
+        help="how often to look which namespaces changed, 1 to 60 (default: 60)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--dead-after", metavar="SECONDS", type=float, default=30.0,
+        help="put back the jobs of a worker without a sign of life for so long (default: 30)",
+    )  # fmt: skip
+
+
+def _run_worker(options: argparse.Namespace) -> int:
+    """Does jobs until it is stopped."""
+    from memory_mesh.mesh import worker
+
+    cli_options.refuse_agent("worker", "it works on every namespace of the store")
+    logging.getLogger("procrastinate").addHandler(logging.NullHandler())  # a failure is told once
+    with cli_options.mesh_of(options, meaning=True) as mesh:
+        where = store_folder.shown(mesh.config)
+        begun = _begun(where)
+        done = worker.run(
+            mesh,
+            once=options.once,
+            concurrency=options.concurrency,
+            every=options.every,
+            dead_after=options.dead_after,
+            ready=lambda: None if options.once else output.note(next(begun)),
+            away=lambda: output.note(_AWAY),
+        )
+    return output.answer(
+        {"done": done.done, "retried": done.retried, "failed": done.failed},
+        f"[MemoryMesh] Done {output.counted(done.done, 'job')}, "
+        f"to be tried again {done.retried}, failed {done.failed}.",
+        as_json=options.json,
+    )
+
+
+def _begun(where: str) -> Iterator[str]:
+    """What it says when the database answers, at first and later."""
+    yield f"[MemoryMesh] Working for {where}; stop with Ctrl-C."
+    while True:
+        yield "[MemoryMesh] The database answers; working again."
+
+
+WORKER = Command(
+    "memory-mesh --store postgresql://app@localhost/memories worker --concurrency 2",
+    _add_worker_options,
+    _run_worker,
+)
+
+
+# setup-server
+
+_WHAT_SETUP_SERVER = """\
+Run it as the owner of the database, once, and again after an upgrade; processes that
+use the store go on meanwhile. They connect as another role, which owns nothing, and
+need the same key: state it with MEMORY_MESH_KEY_FILE, MEMORY_MESH_KEY or
+MEMORY_MESH_KEY_COMMAND on every machine."""
+
+
+def _add_setup_server_options(parser: argparse.ArgumentParser) -> None:
+    """Adds the options of the command."""
+    parser.description = f"{parser.description or ''}\n\n{_WHAT_SETUP_SERVER}".strip()
+    parser.add_argument(
+        "--login", metavar="ROLE", help="the role that processes connect as; it must exist"
+    )
+
+
+def _run_setup_server(options: argparse.Namespace) -> int:
+    """Runs the migrations that are missing and says where the key is."""
+    from memory_mesh.care.server import set_up
+
+    cli_options.refuse_agent("setup-server", "it changes the tables of a database")
+    config = store_folder.config_of(options)
+    done = set_up(config, login=options.login)
+    where, ran = store_folder.shown(config), output.counted(len(done.ran), "migration")
+    lines = [f"[MemoryMesh] {where} is ready: {ran} run, now at {done.newest}."]
+    if options.login is not None:
+        lines.append(f"The role {options.login} may use it.")
+    lines += _about_key(done)
+    return output.answer(
+        {
+            "store": where,
+            "ran": list(done.ran),
+            "newest": done.newest,
+            "key_file": None if done.key_file is None else output.named(done.key_file),
+            "key_variable": done.key_variable,
+        },
+        *lines,
+        as_json=options.json,
+    )
+
+
+def _about_key(done: "Prepared") -> list[str]:
+    """Where the key is, and what every process needs to find it."""
+    back_up = "Back it up apart from the database."
+    if done.key_variable is None:
+        others = (
+            "Processes of this machine find it by the address. Copy it to every other machine, and "
+            "set MEMORY_MESH_KEY_FILE there."
+        )
+        return [f"Its key: {output.named(done.key_file or '')}. {back_up}", others]
+    where = "" if done.key_file is None else f" ({output.named(done.key_file)})"
+    keep = (
+        f"Keep {done.key_variable} set in every process that uses the store, on every machine: "
+        "shells, services, workers, agents. One without it is refused."
+    )
+    stated = f"Its key is stated by {done.key_variable}{where}; no copy of it was made."
+    return [f"{stated} {back_up}", keep]
+
+
+SETUP_SERVER = Command(
+    "memory-mesh --store postgresql://owner@localhost/memories setup-server --login app",
+    _add_setup_server_options,
+    _run_setup_server,
+)
+
+
+# What `memory-mesh jobs` says of the queue of a store in PostgreSQL.
+
+
+def shown(mesh: MemoryMesh, options: argparse.Namespace) -> int:
+    """Prints what waits, runs and failed, after putting back what failed if that was asked."""
+    from memory_mesh.mesh import worker
+
+    back = worker.retry(mesh) if options.action == "retry" else None
+    found = worker.queued(mesh, every_namespace=options.all)
+    lines = [_line(each, named=options.all) for each in found]
+    if back is not None:
+        lines.insert(0, f"[MemoryMesh] Put back {output.counted(back, 'job')} that had failed.")
+    elif not found:
+        lines.append("[MemoryMesh] No job waits, runs or failed.")
+    failed = any(each.state == "failed" for each in found)
+    return output.answer(
+        [_queued_json(each) for each in found],
+        *lines,
+        as_json=options.json,
+        remark="Try failed ones again: memory-mesh jobs retry" if failed else "",
+    )
+
+
+def _line(job: QueuedJob, *, named: bool) -> str:
+    parts = [f"[MemoryMesh] {job.job} {job.state}"]
+    if job.job == WEBHOOKS and job.state == "waits":
+        parts[0] += " for a worker with sinks"
+    if named:
+        parts.append(f"in {shown_namespace(job.namespace)}")
+    if job.done or job.total is not None:
+        parts.append(f"{job.done} of {job.total}" if job.total is not None else f"{job.done} steps")
+    if job.attempts:
+        parts.append(output.counted(job.attempts, "attempt"))
+    if job.failure is not None:
+        parts.append(job.failure)
+    return output.one_line(", ".join(parts), _QUEUE_LINE)
+
+
+def _queued_json(job: QueuedJob) -> Json:
+    when = job.not_before
+    return {
+        "number": job.number,
+        "job": job.job,
+        "namespace": shown_namespace(job.namespace),
+        "state": job.state,
+        "attempts": job.attempts,
+        "not_before": None if when is None else when.isoformat(timespec="seconds"),
+        "done": job.done,
+        "total": job.total,
+        "failure": job.failure,
     }

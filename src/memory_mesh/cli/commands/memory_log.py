@@ -4,17 +4,15 @@ import argparse
 from collections.abc import Sequence
 
 from memory_mesh.cli import options as cli_options, output
-from memory_mesh.cli.parsing import UsageError
-from memory_mesh.errors import NotFound
+from memory_mesh.cli.parsing import Command, UsageError
 from memory_mesh.formats import memory_log
 from memory_mesh.model import Json, Scope
-from memory_mesh.model.experience import Experience, ExperienceSummary
+from memory_mesh.model.errors import NotFound
+from memory_mesh.model.learning import Experience, ExperienceSummary
 from memory_mesh.sync import MemoryMesh
 
-EXAMPLE = 'memory-mesh memory-log search "failed release docker"'
 
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def _add_memory_log_options(parser: argparse.ArgumentParser) -> None:
     """Adds the options of the command."""
     parser.add_argument(
         "action",
@@ -34,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--reason", metavar="TEXT", help="erase: why, stored in the audit block")
 
 
-def run(options: argparse.Namespace) -> int:
+def _run_memory_log(options: argparse.Namespace) -> int:
     """Shows the log of experiences, writes it, archives or erases entries."""
     if (options.action == "search") != bool(options.query):
         raise UsageError('give words to search only: memory-mesh memory-log search "WORDS"')
@@ -123,3 +121,10 @@ def _plain(one: Experience) -> dict[str, Json]:
         "learnings_or_issues": one.learnings_or_issues,
         "timestamp": one.timestamp.isoformat(),
     }
+
+
+MEMORY_LOG = Command(
+    'memory-mesh memory-log search "failed release docker"',
+    _add_memory_log_options,
+    _run_memory_log,
+)

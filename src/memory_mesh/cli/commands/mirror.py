@@ -6,16 +6,14 @@ from pathlib import Path
 
 from memory_mesh.cli import options as cli_options, output
 from memory_mesh.cli.mirroring import folder_of
-from memory_mesh.cli.parsing import UsageError
-from memory_mesh.errors import NotFound
+from memory_mesh.cli.parsing import Command, UsageError
 from memory_mesh.mirror import Author, Mirror, Report
-from memory_mesh.mirror.marks import Marks
-from memory_mesh.mirror.state import FOLDER
+from memory_mesh.mirror.state import FOLDER, Marks
 from memory_mesh.model import Json
-from memory_mesh.policy.privacy import masked
-from memory_mesh.process.agent_shell import agent_variables
+from memory_mesh.model.errors import NotFound
+from memory_mesh.platform.agent_shell import agent_variables
+from memory_mesh.privacy import masked
 
-EXAMPLE = "memory-mesh mirror init .rawko/memories"
 _ACTIONS = ("run", "init", "status", "pull", "push", "resolve", "stale", "mark")
 _OF_FILES = ("resolve", "mark")  # their argument is a file
 _SAID = {
@@ -41,7 +39,7 @@ _ONE = {
 _SHOWN = 20  # lines printed of each kind
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def _add_mirror_options(parser: argparse.ArgumentParser) -> None:
     """Adds the options of the command."""
     parser.add_argument(
         "action",
@@ -67,7 +65,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(options: argparse.Namespace) -> int:
+def _run_mirror(options: argparse.Namespace) -> int:
     """Runs one action on the mirrored folder."""
     action: str = _action(options)
     if action in _OF_FILES and options.target is None:
@@ -165,3 +163,6 @@ def _report(report: Report, folder: Path, *, as_json: bool) -> int:
     if report.disagreements:
         output.hint("To decide: memory-mesh mirror resolve FILE --keep file, or --keep store")
     return code
+
+
+MIRROR = Command("memory-mesh mirror init .rawko/memories", _add_mirror_options, _run_mirror)

@@ -1,24 +1,29 @@
-"""`memory-mesh models`."""
+"""Commands for embedding models: models and reembed."""
 
 import argparse
 from collections.abc import Callable
 from pathlib import Path
 
-from memory_mesh.cli import output
-from memory_mesh.cli.parsing import UsageError
+from memory_mesh.cli import options as cli_options, output
+from memory_mesh.cli.advice import completed, option
+from memory_mesh.cli.parsing import Command, UsageError
 from memory_mesh.cli.progress import Counting
 from memory_mesh.config import Config, load
-from memory_mesh.engines import model_files
 from memory_mesh.formats.terminal import safe_text
 from memory_mesh.model import Json
-from memory_mesh.process import extras
+from memory_mesh.model.reembedding import Comparison, ReembedState
+from memory_mesh.models import model_files
+from memory_mesh.platform import extras
+from memory_mesh.sync import MemoryMesh
 
-EXAMPLE = "memory-mesh models pull"
+# models
+
 _MEGABYTE = 1_000_000
+
 _TO_USE = "To use it: pip install 'memory-mesh[onnx]'"
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def _add_models_options(parser: argparse.ArgumentParser) -> None:
     """Adds the options of the command."""
     parser.add_argument(
         "action",
@@ -39,7 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(options: argparse.Namespace) -> int:
+def _run_models(options: argparse.Namespace) -> int:
     """Lists the models, downloads one, or installs one from a folder."""
     config = load({"store": options.store, "db_dir": options.db_dir})
     folder = config.models_dir
@@ -127,3 +132,209 @@ def _shown() -> Callable[[str, int, int | None], None]:
             counting.end()
 
     return tell
+
+
+MODELS = Command("memory-mesh models pull", _add_models_options, _run_models)
+
+
+# reembed
+
+_ACTIONS = ("status", "start", "compare", "switch", "rollback", "drop")
+
+_WITH_MODEL = frozenset({"start", "compare", "switch", "rollback"})
+
+_NAMING = ("embedder", "model", "model-dir")  # the options that name the new model
+
+_LINE = 60
+
+
+def _add_reembed_options(parser: argparse.ArgumentParser) -> None:
+    """Adds the options of the command."""
+    parser.add_argument(
+        "action", nargs="?", choices=_ACTIONS, default="status",
+        help="status; start (or go on) making vectors of another model; compare both models by the "
+        "last queries; switch searches to it; rollback to the former one; drop the vectors of the "
+        "one that is not in use",
+    )  # fmt: skip
+    add = parser.add_argument
+    add("--embedder", metavar="NAME", help="what makes the new vectors; default: local")
+    add("--model", metavar="NAME", help="the new model: an installed one, or the service's")
+    add("--model-dir", metavar="DIR", help="the folder of the new local model")
+    add("--queries", metavar="N", type=int, default=50,
+        help="compare: so many of the last queries (default: 50)")  # fmt: skip
+    add("--depth", metavar="N", type=int, default=10,
+        help="compare: so many hits of each answer (default: 10)")  # fmt: skip
+    add("--yes", action="store_true", help="drop without asking")
+
+
+def _run_reembed(options: argparse.Namespace) -> int:
+    """Shows or takes the next step of a change of the embedding model."""
+    model = _model(options)
+    if model is not None and options.action not in _WITH_MODEL:
+        raise UsageError("--embedder, --model and --model-dir go with start, compare, switch and "
+                         "rollback")  # fmt: skip
+    if options.action in {"switch", "rollback", "drop"}:
+        cli_options.refuse_agent(f"reembed {options.action}", "it changes every search")
+    if options.action == "compare":
+        cli_options.refuse_agent("reembed compare", "it shows the queries of every project")
+    with cli_options.mesh_of(options, meaning=options.action in _WITH_MODEL) as mesh:
+        if options.action == "compare":
+            found = mesh.compare_models(
+                model, queries=options.queries, depth=options.depth, as_owner=True
+            )
+            return _tell_comparison(found, options)
+        state = _step(mesh, options, model)
+    output.progress("")
+    return output.answer(
+        _json(state), *_lines(state), as_json=options.json, remark=_next(state, options)
+    )
+
+
+def _step(
+    mesh: MemoryMesh, options: argparse.Namespace, model: dict[str, object] | None
+) -> ReembedState:
+    """Does what the action says; returns how things stand then."""
+    if options.action == "status":
+        return mesh.reembed_state()
+    if options.action == "drop":
+        _sure(mesh, options)
+        return mesh.drop_model()
+    waiting = mesh.reembed_state()
+    counting = Counting("texts embedded", waiting.waiting or waiting.texts)
+    try:
+        if options.action == "start":
+            return mesh.reembed(model, progress=counting)
+        if options.action == "switch":
+            return mesh.switch_model(model, progress=counting)
+        return mesh.roll_back_model(model, progress=counting)
+    except KeyboardInterrupt:
+        output.progress("")
+        again = f"memory-mesh reembed {options.action}{_model_words(options)}"
+        said = completed(f"To go on from here: {again}", options)
+        output.note(f"[MemoryMesh] What was embedded stays. {said}")
+        raise
+
+
+def _sure(mesh: MemoryMesh, options: argparse.Namespace) -> None:
+    state = mesh.reembed_state()
+    if options.yes or state.beside is None:
+        return
+    raise UsageError(
+        f"this deletes {state.vectors:,} vectors of {state.beside}, and there is no way back to "
+        "them but to make them again; if you are sure: memory-mesh reembed drop --yes"
+    )
+
+
+def _model(options: argparse.Namespace) -> dict[str, object] | None:
+    """The settings of the new model; None if none was given."""
+    given = {
+        "embedder": options.embedder,
+        "embedder_model": options.model,
+        "model_dir": options.model_dir,
+    }
+    stated: dict[str, object] = {name: value for name, value in given.items() if value is not None}
+    return stated or None
+
+
+def _model_words(options: argparse.Namespace) -> str:
+    """The options that name the new model, as they were given."""
+    given = [(name, getattr(options, name.replace("-", "_"))) for name in _NAMING]
+    return "".join(option(name, value) for name, value in given if value is not None)
+
+
+def _lines(state: ReembedState) -> list[str]:
+    if state.in_use is None:
+        return [
+            "[MemoryMesh] Each process searches by the model of its settings; no other one is made."
+        ]
+    lines = [f"[MemoryMesh] In use: {state.in_use}{_missing(state.waiting_in_use)}."]
+    if state.beside is not None:
+        what = "the former model" if state.switched else "the new model"
+        lines.append(
+            f"  Beside it: {state.beside}, {what}, "
+            f"{state.texts - state.waiting:,} of {output.counted(state.texts, 'text')}."
+        )
+    return lines
+
+
+def _missing(waiting: int) -> str:
+    return f" ({output.counted(waiting, 'text')} without a vector)" if waiting else ""
+
+
+def _next(state: ReembedState, options: argparse.Namespace) -> str:
+    """What can be done now, with the model as it was named."""
+    new = _model_words(options) if options.action in {"start", "switch"} else ""
+    if state.in_use is None:
+        said = "Begin with another model: memory-mesh reembed start --model NAME"
+    elif state.beside is None:
+        return ""
+    elif state.switched:
+        said = "Go back: memory-mesh reembed rollback. Free the room: memory-mesh reembed drop"
+    elif state.waiting:
+        said = f"Go on: memory-mesh reembed start{new}"
+    else:
+        said = f"Compare: memory-mesh reembed compare{new}. Then: memory-mesh reembed switch{new}"
+    return completed(said, options)
+
+
+def _json(state: ReembedState) -> dict[str, Json]:
+    return {
+        "in_use": state.in_use,
+        "beside": state.beside,
+        "switched": state.switched,
+        "texts": state.texts,
+        "vectors": state.vectors,
+        "waiting": state.waiting,
+        "waiting_in_use": state.waiting_in_use,
+        "embedded": state.embedded,
+        "dropped": list(state.dropped),
+    }
+
+
+def _tell_comparison(found: Comparison, options: argparse.Namespace) -> int:
+    plain: dict[str, Json] = {
+        "in_use": found.in_use,
+        "beside": found.beside,
+        "depth": found.depth,
+        "waiting": found.waiting,
+        "overlap": found.overlap,
+        "helped_in_use": found.helped_in_use,
+        "helped_beside": found.helped_beside,
+        "queries": [
+            {
+                "query": each.query,
+                "overlap": each.overlap,
+                "helped_in_use": list(each.helped_in_use),
+                "helped_beside": list(each.helped_beside),
+            }
+            for each in found.queries
+        ],
+    }
+    remark = f"The new model still lacks {found.waiting:,} texts." if found.waiting else ""
+    return output.answer(plain, *_told(found), as_json=options.json, remark=remark)
+
+
+def _told(found: Comparison) -> list[str]:
+    if found.overlap is None:
+        return ["[MemoryMesh] No search is on record, so there is nothing to compare by."]
+    asked = output.counted(len(found.queries), "query", "queries")
+    lines = [
+        f"[MemoryMesh] {asked}, the first {found.depth} hits: {found.overlap:.0%} are the same.",
+        f"  in use: {found.in_use}",
+        f"  beside: {found.beside}",
+    ]
+    if found.helped_in_use is not None and found.helped_beside is not None:
+        lines.append(
+            f"  Memories that were voted helpful, mean of 1 / rank: {found.helped_in_use:.2f} in "
+            f"use, {found.helped_beside:.2f} beside."
+        )
+    worst = sorted(found.queries, key=lambda each: each.overlap)[:5]
+    return [
+        *lines,
+        *(f"  {each.overlap:4.0%}  {output.one_line(each.query, _LINE)}" for each in worst),
+    ]
+
+
+REEMBED = Command(
+    "memory-mesh reembed start --model bge-small-en-v1.5", _add_reembed_options, _run_reembed
+)

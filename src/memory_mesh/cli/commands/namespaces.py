@@ -1,19 +1,29 @@
-"""`memory-mesh namespaces`."""
+"""Commands about a whole store: namespaces, keys and stats."""
 
 import argparse
 import sys
+from collections.abc import Mapping
+from pathlib import Path
 
-from memory_mesh.cli import options as cli_options, output
-from memory_mesh.cli.parsing import UsageError
+from memory_mesh._version import __version__
+from memory_mesh.base.fastdataclass import replace
+from memory_mesh.care import keys
+from memory_mesh.care.key_file import STATED
+from memory_mesh.cli import options as cli_options, output, store_folder
+from memory_mesh.cli.parsing import Command, UsageError
 from memory_mesh.config import Config
-from memory_mesh.errors import InvalidInput
-from memory_mesh.fastdataclass import replace
+from memory_mesh.formats import prometheus
 from memory_mesh.formats.terminal import safe_text
-from memory_mesh.model import Json
-from memory_mesh.model.safekeeping import DeletedNamespace
-from memory_mesh.policy.users import check_plain_namespace
+from memory_mesh.model import Json, Stats
+from memory_mesh.model.care import DeletedNamespace
+from memory_mesh.model.errors import InvalidInput, MeshError, StoreError
+from memory_mesh.model.stats import OUTGROWN, SpaceState
+from memory_mesh.platform.text_files import folder_bytes
+from memory_mesh.privacy import masked
+from memory_mesh.rules.users import check_plain_namespace, shown_namespace
 
-EXAMPLE = "memory-mesh namespaces delete old-shop"
+# namespaces
+
 _DELETING = """\
 `delete NAME` removes a namespace for good, with every file, index and copy of it in
 the store's folder and what a mirror wrote of it; `delete --user ID` removes all that is
@@ -21,7 +31,7 @@ kept of a user. It names what it cannot reach. Backups and archives of before st
 it, but restore and import leave it out."""
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def _add_namespaces_options(parser: argparse.ArgumentParser) -> None:
     """Adds the options of the command."""
     parser.description = f"{parser.description or ''}\n\n{_DELETING}".strip()
     parser.add_argument(
@@ -40,7 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(options: argparse.Namespace) -> int:
+def _run_namespaces(options: argparse.Namespace) -> int:
     """Prints the names, one per line, or deletes one namespace."""
     if options.action == "delete":
         return _deleted(options)
@@ -93,11 +103,11 @@ def _deleted(options: argparse.Namespace) -> int:
 
 def _gone(options: argparse.Namespace, config: Config) -> DeletedNamespace:
     if config.store is not None:
-        from memory_mesh.safekeeping.server import delete_from_server
+        from memory_mesh.care.server import delete_from_server
 
         name = config.namespace if options.name is None else check_plain_namespace(options.name)
         return delete_from_server(replace(config, namespace=name))
-    from memory_mesh.safekeeping.namespaces import delete_namespace
+    from memory_mesh.care.namespaces import delete_namespace
 
     return delete_namespace(config.db_dir, options.name, user=options.user)
 
@@ -117,3 +127,302 @@ def _confirm(options: argparse.Namespace) -> None:
     sys.stderr.flush()
     if sys.stdin.readline().rstrip("\r\n") != name:
         raise InvalidInput("nothing was deleted: that was another name")
+
+
+NAMESPACES = Command(
+    "memory-mesh namespaces delete old-shop", _add_namespaces_options, _run_namespaces
+)
+
+
+# keys
+
+_WHAT = """\
+A store's key makes its placeholders and keeps out what was rejected. It lies in a
+file outside the store: back that up apart from the store. It encrypts nothing."""
+
+_OTHERS = (
+    "No other machine has the new key. Copy {path} to each that uses the database, in the place of "
+    "its own, and start its processes again. Until then a value has another placeholder there, and "
+    "what is rejected here is not kept out there"
+)
+
+
+def _add_keys_options(parser: argparse.ArgumentParser) -> None:
+    """Adds the options of the command."""
+    parser.description = f"{parser.description or ''}\n\n{_WHAT}".strip()
+    parser.add_argument(
+        "action", nargs="?", choices=("show", "rotate", "replace"), default="show",
+        help="show where the keys lie and whether they are the right ones (default); use a new "
+        "key beside the old ones (rotate); go on with a new key after the old one was lost "
+        "(replace)",
+    )  # fmt: skip
+
+
+def _run_keys(options: argparse.Namespace) -> int:
+    """Shows, rotates or replaces the store's key."""
+    if options.action != "show":
+        cli_options.refuse_agent(f"keys {options.action}")
+    with cli_options.mesh_of(options) as mesh:
+        folder, shared = mesh.config.db_dir, mesh.config.store is not None
+    if options.action == "rotate":
+        return _rotated(folder, options, shared=shared)
+    if options.action == "replace":
+        return _replaced(folder, options)
+    return _shown(folder, options)
+
+
+def _shown(folder: Path, options: argparse.Namespace) -> int:
+    found = keys.key_state(folder)
+    if options.json:
+        output.say_json(
+            {
+                "file": found.path,
+                "stated_by": found.stated_by,
+                "keys": [{"id": id_, "made": made} for id_, made in found.keys],
+                "written_with": list(found.recorded),
+                "missing": list(found.missing),
+                "problem": found.problem,
+            }
+        )
+    else:
+        in_use = found.keys[-1][0] if found.keys else None
+        stated = {} if found.stated_by is None else {"stated by": found.stated_by}
+        file = {} if stated and not found.path else {"key file": found.path or "none yet"}
+        print(*output.pairs(stated | file), sep="\n")
+        for id_, made in found.keys:
+            when = "" if made == STATED else f"  made {made}"
+            output.say(f"  {id_}{when}{'  in use' if id_ == in_use else ''}")
+        for id_ in found.missing:
+            output.say(f"  {id_}  the store was written with it, and it is not here")
+        if not found.keys and found.problem is None:
+            output.say("  none yet: the first memory that needs one makes it")
+    if found.problem is not None:
+        raise MeshError(found.problem)
+    return 0
+
+
+def _rotated(folder: Path, options: argparse.Namespace, *, shared: bool) -> int:
+    new = keys.rotate_key(folder)
+    path = keys.key_state(folder).path
+    output.hint(f"Back up {path} now: the copies made before lack the new key")
+    if shared:
+        output.tell([_OTHERS.format(path=path)])
+    where = "in use on this machine" if shared else "in use"
+    return output.answer(
+        {"key": new, "file": path},
+        f"[MemoryMesh] The key {new} is {where}. Older keys stay in {path}: what was rejected "
+        "stays out. A value gets a new placeholder from now on.",
+        as_json=options.json,
+    )
+
+
+def _replaced(folder: Path, options: argparse.Namespace) -> int:
+    done = keys.replace_key(folder)
+    lost = ", ".join(done.lost) or "none that the store knows of"
+    tombstones = output.counted(done.tombstones, "tombstone")
+    texts = output.counted(done.placeholders, "text")
+    lines = [
+        f"[MemoryMesh] The key {done.key} is in use, in {done.path}. Lost: {lost}.",
+        "No memory is lost: the key encrypts nothing. What no longer matches, at most:",
+        f"  {tombstones}: values that were rejected may be stored again",
+        f"  {texts} with placeholders: a search for the value finds them no more",
+        "What was erased stays erased.",
+    ]
+    lines += [f"  not counted, it cannot be read: {name}" for name in done.unread]
+    plain: dict[str, Json] = {
+        "key": done.key,
+        "file": done.path,
+        "lost": list(done.lost),
+        "tombstones": done.tombstones,
+        "placeholders": done.placeholders,
+        "unread": list(done.unread),
+    }
+    return output.answer(plain, *lines, as_json=options.json)
+
+
+KEYS = Command("memory-mesh keys rotate", _add_keys_options, _run_keys)
+
+
+# stats
+
+
+def _add_stats_options(parser: argparse.ArgumentParser) -> None:
+    """Adds the options of the command."""
+    parser.add_argument(
+        "--verbose", action="store_true", help="more figures, and sizes on disk; not of a database"
+    )
+    parser.add_argument(
+        "--format",
+        choices=("text", "prometheus"),
+        default="text",
+        help="text, or the figures as Prometheus reads them",
+    )
+
+
+def _run_stats(options: argparse.Namespace) -> int:
+    """Prints RFC-0011 9.2's four lines; if the store cannot be opened, its path and status."""
+    if options.json and options.format != "text":
+        raise UsageError(f"give --json or --format {options.format}, not both")
+    mesh = cli_options.mesh_of(options)
+    path = masked(store_folder.shown(mesh.config))
+    try:
+        with mesh:
+            stats = mesh.stats()
+            whole = folder_bytes(mesh.folder) if mesh.config.store is None else None
+            there = bool(stats.sizes.database or mesh.namespaces(limit=1))
+    except StoreError:
+        _say_down(options, path)
+        raise
+    if not there:
+        output.tell([f"there is no store yet in {path}"])
+    if options.format == "prometheus" and not there:
+        _say_down(options, path)
+        return 1
+    if options.format == "prometheus":
+        print(prometheus.text(_gauges(stats, whole)), end="")
+        return 0
+    lines = {
+        "Total Memories": stats.memories,
+        "Total Skills": stats.skills,
+        "DB Path": path,
+        "Status": "connected",
+    }
+    if any(state.outgrown for state in stats.spaces):
+        output.tell([OUTGROWN])
+    if options.verbose:
+        lines |= _more(stats, whole)
+    return output.answer(
+        _plain(stats, whole) | {"db_path": path, "status": "connected"},
+        *(f"[MemoryMesh] {name}: {value}" for name, value in lines.items()),
+        as_json=options.json,
+        remark=output.reindex_hint(stats.to_reindex) if stats.to_reindex else "",
+    )
+
+
+def _say_down(options: argparse.Namespace, path: str) -> None:
+    """Says that the store cannot be opened; the error itself follows on standard error."""
+    if options.format == "prometheus":
+        print(prometheus.text([_up(0)]), end="")
+    elif not options.json:
+        output.say(f"[MemoryMesh] DB Path: {path}\n[MemoryMesh] Status: disconnected")
+
+
+def _up(state: int) -> prometheus.Gauge:
+    return prometheus.Gauge(
+        "up", "1 if the store is there and could be opened and read.", [({}, state)]
+    )
+
+
+def _gauges(stats: Stats, whole: int | None) -> list[prometheus.Gauge]:
+    """The figures of one namespace, each sample labelled with its name.
+
+    `whole` is None for a store in a database. What the rows of one namespace take up there is known
+    only to who reads them all, and the size of its tables is that of others, too: no size is shown.
+    """
+    own = {"namespace": masked(shown_namespace(stats.namespace))}
+
+    def gauge(name: str, about: str, number: int) -> prometheus.Gauge:
+        return prometheus.Gauge(name, about, [(own, number)])
+
+    def by(name: str, about: str, label: str, numbers: Mapping[str, int]) -> prometheus.Gauge:
+        samples = [({**own, label: key}, number) for key, number in numbers.items()]
+        return prometheus.Gauge(name, about, samples)
+
+    spaces = {state.space.name: state for state in stats.spaces}
+    vectors = {name: state.vectors for name, state in spaces.items()}
+    indexed = {name: state.indexed for name, state in spaces.items()}
+    waiting = {name: state.pending for name, state in spaces.items()}
+    on_disk = [] if whole is None else [
+        prometheus.Gauge(
+            "store_bytes", "Bytes of everything in the store's folder.", [({}, whole)]
+        ),
+        by("bytes", "Bytes on disk by what they hold.", "part", _sizes(stats)),
+    ]  # fmt: skip
+    return [
+        prometheus.Gauge("info", "The running version.", [({"version": __version__}, 1)]),
+        _up(1),
+        *on_disk,
+        by("memories", "Memories by status.", "status", {"active": 0, **stats.by_status}),
+        gauge("skills", "Active skills.", stats.skills),
+        gauge("blocks", "Blocks of the audit chain.", stats.blocks),
+        gauge("recalls", "Records of searches.", stats.recalls),
+        gauge("seq", "The number of the last write.", stats.seq),
+        gauge(
+            "texts_to_reindex", "Texts with keyword terms of an earlier version.", stats.to_reindex
+        ),
+        by("vectors", "Vectors by space.", "space", vectors),
+        by("vectors_indexed", "Vectors in the index, by space.", "space", indexed),
+        by("texts_without_vector", "Texts that wait for a vector, by space.", "space", waiting),
+    ]
+
+
+def _sizes(stats: Stats) -> dict[str, int]:
+    sizes = stats.sizes
+    return {
+        "database": sizes.database,
+        "wal": sizes.wal,
+        "spool": sizes.spool,
+        "copies": sizes.copies,
+        "index": sizes.index,
+        "vectors": sizes.vectors,
+    }
+
+
+def _plain(stats: Stats, whole: int | None) -> dict[str, Json]:
+    return {
+        "namespace": shown_namespace(stats.namespace),
+        "memories": stats.memories,
+        "skills": stats.skills,
+        "by_status": dict(stats.by_status),
+        "blocks": stats.blocks,
+        "recalls": stats.recalls,
+        "seq": stats.seq,
+        "bytes": None if whole is None else stats.bytes,
+        "sizes": None if whole is None else {**_sizes(stats), "store": whole},
+        "to_link": stats.to_link,
+        "to_reindex": stats.to_reindex,
+        "expired": stats.expired,
+        "spaces": [
+            {
+                "name": state.space.name,
+                "vectors": state.vectors,
+                "indexed": state.indexed,
+                "pending": state.pending,
+                "outgrown": state.outgrown,
+            }
+            for state in stats.spaces
+        ],
+    }
+
+
+def _more(stats: Stats, whole: int | None) -> dict[str, str | int]:
+    on_disk = {} if whole is None else {
+        "Bytes": stats.bytes,
+        **{f"Bytes {part}": number for part, number in _sizes(stats).items()},
+        "Bytes store": whole,
+    }  # fmt: skip
+    return {
+        "Namespace": safe_text(shown_namespace(stats.namespace), keep_newlines=False),
+        **{f"Memories {status}": count for status, count in stats.by_status.items()},
+        "Audit Blocks": stats.blocks,
+        "Recall Blocks": stats.recalls,
+        "Seq": stats.seq,
+        **on_disk,
+        "To Link": stats.to_link,
+        "To Reindex": stats.to_reindex,
+        "Expired": stats.expired,
+        **{
+            f"Vectors {safe_text(state.space.name, keep_newlines=False)}": (
+                f"{state.vectors}{_indexed(state)}, missing for "
+                f"{output.counted(state.pending, 'text')}"
+            )
+            for state in stats.spaces
+        },
+    }
+
+
+def _indexed(state: SpaceState) -> str:
+    return f", {state.indexed} of them in the index" if state.body is not None else ""
+
+
+STATS = Command("memory-mesh stats --verbose", _add_stats_options, _run_stats)

@@ -5,13 +5,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from memory_mesh.cli import options as cli_options, output
-from memory_mesh.cli.parsing import UsageError
-from memory_mesh.errors import NotFound
+from memory_mesh.cli.parsing import Command, UsageError
 from memory_mesh.model import Json
-from memory_mesh.model.project import Project
+from memory_mesh.model.errors import NotFound
+from memory_mesh.model.memory import Project
 from memory_mesh.sync import MemoryMesh
 
-EXAMPLE = "memory-mesh project merge /home/ada/old-place/app"
 _HOW = {
     "set": "the name that was set in git's configuration (memory-mesh.project)",
     "remote": "the repository's remote",
@@ -28,7 +27,7 @@ _NOWHERE = (
 _LISTED = 5  # other projects that an error names
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def _add_project_options(parser: argparse.ArgumentParser) -> None:
     """Adds the options of the command."""
     parser.add_argument(
         "action", nargs="?", choices=("show", "set", "unset", "merge", "split"), default="show",
@@ -42,7 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
 
 
-def run(options: argparse.Namespace) -> int:
+def _run_project(options: argparse.Namespace) -> int:
     """Shows, names, merges or splits the project of the current folder."""
     needs_name = options.action in {"set", "merge", "split"}
     if needs_name == (options.name is None):
@@ -127,7 +126,7 @@ def _shown(mesh: MemoryMesh, found: Project, options: argparse.Namespace) -> int
 
 def _work_tree() -> str | None:
     """The linked work tree that the current folder is in."""
-    from memory_mesh.process.project import work_tree_of
+    from memory_mesh.platform.projects import work_tree_of
 
     folder = cli_options.here()
     return None if folder is None else work_tree_of(str(folder))
@@ -169,3 +168,8 @@ def _plain(mesh: MemoryMesh, found: Project) -> dict[str, Json]:
         "other_remotes": list(found.others),
         "memories": dict(counts),
     }
+
+
+PROJECT = Command(
+    "memory-mesh project merge /home/ada/old-place/app", _add_project_options, _run_project
+)

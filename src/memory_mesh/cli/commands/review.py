@@ -1,21 +1,33 @@
-"""`memory-mesh review`."""
+"""Commands that judge memories: review, conflicts, reinforce and dispute."""
 
 import argparse
 
 from memory_mesh.cli import options as cli_options, output
-from memory_mesh.cli.parsing import UsageError
-from memory_mesh.errors import NotFound
-from memory_mesh.formats.imitations import word
-from memory_mesh.model import Json, Memory, Proposal, ProposedVerb, Scope, Skill, Status
-from memory_mesh.model.safekeeping import HELD_BACK
+from memory_mesh.cli.parsing import Command, UsageError
+from memory_mesh.formats.terminal import word
+from memory_mesh.model import (
+    DECISIONS,
+    Conflict,
+    Json,
+    Memory,
+    Proposal,
+    ProposedVerb,
+    Scope,
+    Skill,
+    Status,
+)
+from memory_mesh.model.care import HELD_BACK
+from memory_mesh.model.errors import NotFound
 from memory_mesh.sync import MemoryMesh
 
-EXAMPLE = 'memory-mesh review --id mem_1767225600000_0a1b2c --approve --reason "checked"'
+# review
+
 _MAX_RESULTS = 1_000  # results of one call
+
 _PLACEHOLDER = "PROJECT"  # as `salvage` prints it
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def _add_review_options(parser: argparse.ArgumentParser) -> None:
     """Adds the options of the command."""
     parser.add_argument(
         "--id",
@@ -47,7 +59,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(options: argparse.Namespace) -> int:
+def _run_review(options: argparse.Namespace) -> int:
     """Lists what waits for review, shows one item in full, or approves or rejects it."""
     decided = options.approve or options.reject
     if bool(options.id) == bool(options.source) and (decided or options.undo or options.source):
@@ -67,7 +79,7 @@ def run(options: argparse.Namespace) -> int:
             return _decide(mesh, reader, options)
         waiting = mesh.awaiting_review(limit=options.limit, scope=reader, as_owner=options.as_owner)
     return output.answer(
-        [_plain(item) for item in waiting],
+        [_review_plain(item) for item in waiting],
         f"[MemoryMesh] {len(waiting)} wait{'s' if len(waiting) == 1 else ''} for review.",
         *map(_line, waiting),
         as_json=options.json,
@@ -103,7 +115,7 @@ def _show(mesh: MemoryMesh, reader: Scope, options: argparse.Namespace) -> int:
     if item is None:
         raise NotFound(f"{options.id} does not wait for review. List what does: memory-mesh review")
     return output.answer(
-        _plain(item),
+        _review_plain(item),
         *(_compared(mesh, item, reader) if isinstance(item, Proposal) else [item.text]),
         as_json=options.json,
         remark=f"To decide: memory-mesh review --id {item.id} --approve, or --reject",
@@ -215,9 +227,165 @@ def _state(item: Memory | Skill) -> dict[str, Json]:
     return {"id": item.id, "status": item.status.value}
 
 
-def _plain(item: Memory | Skill | Proposal) -> dict[str, Json]:
+def _review_plain(item: Memory | Skill | Proposal) -> dict[str, Json]:
     if isinstance(item, Proposal):
         return output.described_proposal(item)
     if isinstance(item, Skill):
         return output.described_skill(item)
     return output.described(item)
+
+
+REVIEW = Command(
+    'memory-mesh review --id mem_1767225600000_0a1b2c --approve --reason "checked"',
+    _add_review_options,
+    _run_review,
+)
+
+
+# conflicts
+
+
+def _add_conflicts_options(parser: argparse.ArgumentParser) -> None:
+    """Adds the options of the command."""
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument(
+        "--pending", action="store_true", help="list only those that wait for a decision"
+    )
+    which.add_argument("--all", action="store_true", help="also list those that a person decided")
+    parser.add_argument(
+        "--limit", type=int, default=50, metavar="N", help="maximum number listed (default: 50)"
+    )
+    cli_options.add_as_owner(parser)
+    parser.add_argument("--id", metavar="ID", help="the conflict to resolve")
+    parser.add_argument(
+        "--resolve",
+        choices=[each.value for each in DECISIONS],
+        help="supersede: the new memory replaces the old; reject: archive the new one; keep_both",
+    )
+    parser.add_argument("--reason", metavar="TEXT", help="the reason, stored in the audit block")
+
+
+def _run_conflicts(options: argparse.Namespace) -> int:
+    """Lists conflicts, or resolves one."""
+    if bool(options.id) != bool(options.resolve):
+        raise UsageError("give --id and --resolve together. See: memory-mesh conflicts --help")
+    with cli_options.opened(options) as (mesh, reader):
+        if options.id:
+            return _resolve(mesh, reader, options)
+        found = mesh.conflicts(
+            pending=options.pending,
+            decided=options.all,
+            limit=options.limit,
+            scope=reader,
+            as_owner=options.as_owner,
+        )
+    return output.answer(
+        [_conflicts_plain(conflict) for conflict in found],
+        f"[MemoryMesh] {output.counted(len(found), 'conflict')}.",
+        *map(_lines, found),
+        as_json=options.json,
+    )
+
+
+def _resolve(mesh: MemoryMesh, reader: Scope, options: argparse.Namespace) -> int:
+    reason = options.reason or "resolved by the caller"
+    done = mesh.resolve_conflict(options.id, options.resolve, reason=reason, scope=reader)
+    resolved = f"[MemoryMesh] Resolved {done.id}: {done.resolution}"
+    return output.answer(_conflicts_plain(done), resolved, as_json=options.json)
+
+
+def _lines(conflict: Conflict) -> str:
+    state = conflict.resolution or "pending"
+    return (
+        f"{conflict.id}  {state}  {output.one_line(conflict.reason, 90)}\n"
+        f"  new {conflict.new} ({conflict.new_trust:.2f}), "
+        f"known {conflict.existing} ({conflict.existing_trust:.2f})"
+    )
+
+
+def _conflicts_plain(conflict: Conflict) -> dict[str, Json]:
+    return {
+        "id": conflict.id,
+        "new": conflict.new,
+        "existing": conflict.existing,
+        "new_trust": conflict.new_trust,
+        "existing_trust": conflict.existing_trust,
+        "reason": conflict.reason,
+        "created_at": conflict.created_at,
+        "resolution": conflict.resolution,
+        "why": conflict.why,
+    }
+
+
+CONFLICTS = Command(
+    "memory-mesh conflicts --id conflict_1767225600000_0a1b2c --resolve keep_both",
+    _add_conflicts_options,
+    _run_conflicts,
+)
+
+
+# reinforce
+
+
+def _add_reinforce_options(parser: argparse.ArgumentParser) -> None:
+    """Adds the options of the command."""
+    cli_options.add_id(parser)
+    parser.add_argument(
+        "--boost",
+        type=float,
+        default=0.1,
+        metavar="0..1",
+        help="how much to raise its importance (default: 0.1)",
+    )
+
+
+def _run_reinforce(options: argparse.Namespace) -> int:
+    """Counts one vote that the memory is true; it raises trust and importance."""
+    with (
+        cli_options.opened(options) as (mesh, reader),
+        cli_options.looked_up(options.id, reader, mesh),
+    ):
+        memory = mesh.reinforce(options.id, options.boost, scope=reader)
+        trust = mesh.trust(options.id, scope=reader)
+    return output.answer(
+        cli_options.truth_of(memory, trust),
+        f"[MemoryMesh] Reinforced record {memory.id}, trust now {trust:.2f}",
+        as_json=options.json,
+    )
+
+
+REINFORCE = Command(
+    "memory-mesh reinforce mem_1767225600000_0a1b2c", _add_reinforce_options, _run_reinforce
+)
+
+
+# dispute
+
+
+def _add_dispute_options(parser: argparse.ArgumentParser) -> None:
+    """Adds the options of the command."""
+    cli_options.add_id(parser)
+    parser.add_argument("--reason", metavar="TEXT", help="the reason, stored in the audit block")
+
+
+def _run_dispute(options: argparse.Namespace) -> int:
+    """Counts one vote that the memory is false; three such votes send it to review."""
+    with (
+        cli_options.opened(options) as (mesh, reader),
+        cli_options.looked_up(options.id, reader, mesh),
+    ):
+        reason = options.reason or "disputed by the caller"
+        memory = mesh.dispute(options.id, reason=reason, scope=reader)
+        trust = mesh.trust(options.id, scope=reader)
+    return output.answer(
+        cli_options.truth_of(memory, trust),
+        f"[MemoryMesh] Disputed record {memory.id}, trust now {trust:.2f}, {memory.status.value}",
+        as_json=options.json,
+    )
+
+
+DISPUTE = Command(
+    'memory-mesh dispute mem_1767225600000_0a1b2c --reason "the office has moved"',
+    _add_dispute_options,
+    _run_dispute,
+)

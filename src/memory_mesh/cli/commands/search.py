@@ -1,22 +1,45 @@
 """`memory-mesh search`."""
 
 import argparse
+from collections.abc import Iterator
 from datetime import UTC, datetime
 
+from memory_mesh.base.typed import Any
 from memory_mesh.cli import options as cli_options, output
+from memory_mesh.cli.misuse import near
+from memory_mesh.cli.options import View
+from memory_mesh.cli.parsing import Command
 from memory_mesh.formats import rfc11
 from memory_mesh.model import Explanation, Hits, Json, record
+from memory_mesh.model.filter import MetadataKey
 from memory_mesh.model.stats import OUTGROWN
+from memory_mesh.rules.filter_fields import FIELDS
+from memory_mesh.rules.filters import parse
 from memory_mesh.sync import MemoryMesh
 
 _NO_MODEL = (
     "Found by words only: no model is installed. To search by meaning, too: "
     "pip install 'memory-mesh[local]'"
 )
-EXAMPLE = 'memory-mesh search "dark themes" --limit 5'
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+_SAID: dict[str, dict[str, Any]] = {  # of options of `search` in other words
+    "min_relevance": {
+        "metavar": "0..1",
+        "help": "the score that the best hit must reach, others 0.15 of it (default: 0.08)",
+    },
+    "rerank": {
+        "action": argparse.BooleanOptionalAction,
+        "help": "order the best hits by the configured reranker; default: if there is one",
+    },
+}
+_NOT_OFFERED = {  # or under other names: `add_view`, `add_also`, --keyword
+    "limit", "filter", "scope", "across", "include", "as_of", "valid_at", "also", "keyword_only",
+    "use_cache", "profile", "weights", "min_similarity",
+}  # fmt: skip
+
+
+def _add_search_options(parser: argparse.ArgumentParser) -> None:
     """Adds the options of the command."""
     parser.add_argument(
         "query", nargs="+", metavar="WORDS", help="the words or the question to search for"
@@ -26,12 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--keyword", action="store_true", help="search by keyword only, without a model"
     )
-    parser.add_argument(
-        "--min-relevance",
-        type=float,
-        metavar="0..1",
-        help="the score that the best hit must reach, others 0.15 of it (default: 0.08)",
-    )
+    cli_options.add_operation(parser, MemoryMesh.search, _NOT_OFFERED, _SAID)
     parser.add_argument(
         "--all",
         action="store_const",
@@ -39,28 +57,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         dest="min_relevance",
         help="show everything that was found, however little it has to do with the question",
     )
-    parser.add_argument(
-        "--rerank",
-        action=argparse.BooleanOptionalAction,
-        help="order the best hits by the configured reranker; default: if there is one",
-    )
     parser.add_argument("--explain", action="store_true", help="print the parts of each score")
     parser.add_argument(
         "--prompt", action="store_true", help="on a terminal, too, print the text for a prompt"
     )
 
 
-def run(options: argparse.Namespace) -> int:
-    """Prints the best memories: for a person, or in the format of RFC-0011 §9.2."""
+def _run_search(options: argparse.Namespace) -> int:
+    """Prints the best memories: for a person, or in the format of RFC-0011 9.2."""
     with cli_options.mesh_of(options, meaning=not options.keyword) as mesh:
         view = cli_options.view_of(options, mesh)
         hits = mesh.search(
             " ".join(options.query),
             keyword_only=options.keyword,
-            min_relevance=options.min_relevance,
             also=cli_options.also_of(options, mesh),
-            rerank=options.rerank,
             **view,
+            **cli_options.operation_of(options, MemoryMesh.search, _NOT_OFFERED),
         )
         told = _told(mesh, hits, options, view)
         if not hits and not hits.explanation.below:
@@ -93,10 +105,9 @@ def _told(
         return []
     told: list[str] = []
     if not hits and not hits.explanation.below:
-        from memory_mesh.cli import nothing_found
         from memory_mesh.cli.advice import completed
 
-        told = [completed(line, options) for line in nothing_found.reasons(mesh, options, view)]
+        told = [completed(line, options) for line in reasons(mesh, options, view)]
     wanted = mesh.config.embedder != "none" and not options.keyword
     if not told and wanted and hits.explanation.space is None:
         told = [_NO_MODEL]
@@ -194,3 +205,57 @@ def _explanation(hits: Hits) -> str:
         parts = ", ".join(f"{name} {part:.4g}" for name, part in hit.parts.items())
         lines.append(f"--- MEMORY {number}: score {hit.score:.4g}; {parts}")
     return "\n".join(lines)
+
+
+SEARCH = Command('memory-mesh search "dark themes" --limit 5', _add_search_options, _run_search)
+
+
+# Why a search found nothing, for a person at a terminal; loaded only then.
+
+
+def reasons(mesh: MemoryMesh, options: argparse.Namespace, view: View) -> list[str]:
+    """The most likely reason, and what to do about it; empty if none is known."""
+    if mesh.config.store is None and not (mesh.config.db_dir / "namespaces").is_dir():
+        folder = output.named(mesh.config.db_dir)
+        makes = "memory-mesh store makes one there"
+        other = "if yours is elsewhere, name it with --db-dir or MEMORY_MESH_DIR"
+        return [f"There is no store in {folder} yet: {makes}; {other}."]
+    if _holds_nothing(mesh, view):
+        return [_empty(options, mesh)]
+    return list(_unknown_keys(mesh, options.filter, view)) if options.filter else []
+
+
+def _holds_nothing(mesh: MemoryMesh, view: View) -> bool:
+    return not mesh.get_all(limit=1, scope=view["scope"], across=("project", "agent", "session"))
+
+
+def _empty(options: argparse.Namespace, mesh: MemoryMesh) -> str:
+    if options.user is not None:
+        whose = f"The user {output.named(options.user)} has"
+    else:
+        whose = f"The namespace {output.named(mesh.config.namespace)} has"
+    return f"{whose} no memories here. Who has some: memory-mesh namespaces"
+
+
+def _unknown_keys(mesh: MemoryMesh, expression: str, view: View) -> Iterator[str]:
+    """Names of the filter that are no field and that no memory has in its metadata."""
+    for name in dict.fromkeys(_keys(parse(expression))):
+        there = mesh.get_all(
+            limit=1, scope=view["scope"], across=view["across"],
+            filter={f"metadata.{name}": {"$exists": True}},
+        )  # fmt: skip
+        if not there:
+            meant = near(name, list(FIELDS))
+            hint = (
+                f"did you mean the field {meant}?" if meant else "the fields are in docs/filters.md"
+            )
+            yield f"No memory has {output.named(name)!r} in its metadata; {hint}"
+
+
+def _keys(node: object) -> Iterator[str]:
+    field = getattr(node, "field", None)
+    if isinstance(field, MetadataKey):
+        yield field.name
+    for part in (*getattr(node, "parts", ()), getattr(node, "part", None)):
+        if part is not None:
+            yield from _keys(part)

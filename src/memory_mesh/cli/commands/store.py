@@ -1,20 +1,22 @@
-"""`memory-mesh store`."""
+"""Commands that store a memory: store and evolve."""
 
 import argparse
 from pathlib import Path
 
 from memory_mesh.cli import options as cli_options, output
-from memory_mesh.cli.parsing import UsageError
-from memory_mesh.errors import InvalidInput
+from memory_mesh.cli.parsing import Command, UsageError
 from memory_mesh.model import Outcome, Receipt, Scope, SourceKind, record
-from memory_mesh.policy.writing.speakers import kind_said
+from memory_mesh.model.errors import InvalidInput
+from memory_mesh.write.rules.speakers import kind_said
+
+# store
 
 _USER = SourceKind.USER_EXPLICIT
+
 _NAME_CHARS = 200  # of what may be the name of a file
-EXAMPLE = 'memory-mesh store "The user prefers dark themes" --type preference'
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def _add_store_options(parser: argparse.ArgumentParser) -> None:
     """Adds the options of the command."""
     cli_options.add_text(parser, "the memory")
     cli_options.add_details(parser)
@@ -34,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(options: argparse.Namespace, *, evolve: bool = False) -> int:
+def _run_store(options: argparse.Namespace, *, evolve: bool = False) -> int:
     """Stores the memory and prints its id."""
     content = _content(options, "evolve" if evolve else "store")
     said, metadata = cli_options.details_of(options), cli_options.metadata_of(options) or {}
@@ -87,7 +89,7 @@ def _content(options: argparse.Namespace, command: str) -> str:
     if given is None:
         raise UsageError(f'give the text of the memory: memory-mesh {command} "…"')
     if not given.strip():
-        raise InvalidInput(f"the text is empty. Give the words to remember: {EXAMPLE}")
+        raise InvalidInput(f"the text is empty. Give the words to remember: {STORE.example}")
     return given
 
 
@@ -100,3 +102,28 @@ def _headline(receipt: Receipt, scope: Scope) -> str:
         return f"[MemoryMesh] Stored as {receipt.id}{seen}"
     done = "Waits for review as" if receipt.outcome is Outcome.QUARANTINED else "Already stored as"
     return f"[MemoryMesh] {done} {receipt.id}"
+
+
+STORE = Command(
+    'memory-mesh store "The user prefers dark themes" --type preference',
+    _add_store_options,
+    _run_store,
+)
+
+
+# evolve
+
+
+def _add_evolve_options(parser: argparse.ArgumentParser) -> None:
+    """Adds the options of the command: those of `store`."""
+    _add_store_options(parser)
+
+
+def _run_evolve(options: argparse.Namespace) -> int:
+    """Stores the newer statement; what it contradicts is superseded, what is similar is linked."""
+    return _run_store(options, evolve=True)
+
+
+EVOLVE = Command(
+    'memory-mesh evolve "The office is in Berlin now"', _add_evolve_options, _run_evolve
+)

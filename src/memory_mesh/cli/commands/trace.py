@@ -6,27 +6,24 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from memory_mesh.cli import options as cli_options, output
-from memory_mesh.cli.parsing import UsageError
-from memory_mesh.errors import InvalidInput, NotFound
-from memory_mesh.formats import plan_text, trace_file
+from memory_mesh.cli.parsing import Command, UsageError
+from memory_mesh.context import prompt
+from memory_mesh.formats import trace_file
 from memory_mesh.model import Channel, Json, Outcome, Scope
-from memory_mesh.model.record import iso
+from memory_mesh.model.errors import InvalidInput, NotFound
+from memory_mesh.model.times import iso
 from memory_mesh.model.trace import Step, Trace, Window, trace_record
-from memory_mesh.policy.arguments import moment
-from memory_mesh.policy.privacy import masked
+from memory_mesh.privacy import masked
+from memory_mesh.rules.arguments import moment
 from memory_mesh.sync import MemoryMesh
 
-EXAMPLE = """memory-mesh trace record "Fix the login test" --tool pytest --step "Read the log"
-  memory-mesh trace similar "The login test fails"
-  memory-mesh trace plan "Fix the logout test"
-  memory-mesh trace import traces/"""
 _ACTIONS = ("record", "show", "list", "similar", "plan", "import", "export", "layout")
 _STATUSES = {"success", "failure", "failed", "skipped", "error"}
 _MOST = 1_000  # results of one call
 _NAMED = 20  # faults that an import names
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def _add_trace_options(parser: argparse.ArgumentParser) -> None:
     """Adds the options of the command."""
     add = parser.add_argument
     add("action", choices=_ACTIONS, metavar="ACTION", help=", ".join(_ACTIONS))
@@ -72,7 +69,7 @@ def _add_fields(parser: argparse.ArgumentParser) -> None:
     add("--timestamp", metavar="TIME", help="when it began, ISO 8601 (default: now)")
 
 
-def run(options: argparse.Namespace) -> int:
+def _run_trace(options: argparse.Namespace) -> int:
     """Records, shows, lists, imports and exports traces, and asks them about a task."""
     channel = Channel.FILE if options.action == "import" else Channel.CLI
     meaning = options.action in {"similar", "plan", "import"}
@@ -155,7 +152,7 @@ def _similar(mesh: MemoryMesh, reader: Scope, options: argparse.Namespace) -> in
     return output.answer(
         [match.record() for match in found],
         f"[MemoryMesh] {output.counted(len(found), 'similar task')}.",
-        *plan_text.match_lines(found),
+        *prompt.match_lines(found),
         as_json=options.json,
     )
 
@@ -168,7 +165,7 @@ def _plan(mesh: MemoryMesh, reader: Scope, options: argparse.Namespace) -> int:
         time_window=_window(options),
         scope=reader,
     )
-    return output.answer(plan.record(), plan_text.plan_text(plan), as_json=options.json)
+    return output.answer(plan.record(), prompt.plan_text(plan), as_json=options.json)
 
 
 def _import(mesh: MemoryMesh, reader: Scope, options: argparse.Namespace) -> int:
@@ -218,7 +215,7 @@ def _export(mesh: MemoryMesh, reader: Scope, options: argparse.Namespace) -> int
 
 
 def _layout(mesh: MemoryMesh, reader: Scope, options: argparse.Namespace) -> int:
-    from memory_mesh.traces.layout import write_layout
+    from memory_mesh.traces.files import write_layout
 
     if len(options.what) > 1:
         raise UsageError("give at most one folder. See: memory-mesh trace --help")
@@ -284,3 +281,13 @@ def _step(text: str) -> Step:
 def _window(options: argparse.Namespace) -> Window | None:
     since, until = moment("--since", options.since), moment("--until", options.until)
     return (since, until) if since or until else None
+
+
+TRACE = Command(
+    """memory-mesh trace record "Fix the login test" --tool pytest --step "Read the log"
+  memory-mesh trace similar "The login test fails"
+  memory-mesh trace plan "Fix the logout test"
+  memory-mesh trace import traces/""",
+    _add_trace_options,
+    _run_trace,
+)

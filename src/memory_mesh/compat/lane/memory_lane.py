@@ -7,14 +7,14 @@ them it fades. Who wins over whom is decided by the mesh's rules, never by what 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
-from memory_mesh.compat.lane import entities as slugs, translate, translate as words
-from memory_mesh.errors import InvalidInput, NotFound
-from memory_mesh.fastdataclass import dataclass
+from memory_mesh.base.fastdataclass import dataclass
+from memory_mesh.base.typed import Any
+from memory_mesh.compat.lane import translate, translate as words
 from memory_mesh.model import Hit, Json, Memory, Receipt, Scope, Status
-from memory_mesh.policy.arguments import check_text
-from memory_mesh.policy.ranking import lane, profiles
+from memory_mesh.model.errors import InvalidInput, NotFound
+from memory_mesh.rules.arguments import check_text
+from memory_mesh.search.ranking import fusion, profiles
 from memory_mesh.sync import MemoryMesh
-from memory_mesh.typed import Any
 
 LIMIT = 5
 _PAGE = 1_000  # blocks read at a time
@@ -88,7 +88,7 @@ class MemoryLane:
         scope: Scope | None = None,
     ) -> list[LaneResult]:
         """The best memories, those of any of the entities where some are named; finding is use."""
-        about = slugs.checked(entities)
+        about = words.checked_entities(entities)
         settings = self.settings
         hits = self._mesh.search(
             query,
@@ -161,7 +161,7 @@ def _about(entities: Sequence[str]) -> str | None:
 def _result(hit: Hit, now: datetime) -> LaneResult:
     decay = hit.parts.get("decay_factor")
     if decay is None:  # a newer statement that came along unasked has no parts
-        decay = lane.decay(hit.memory, now)
+        decay = fusion.decay(hit.memory, now)
     return LaneResult(
         id=hit.id,
         content=hit.content,

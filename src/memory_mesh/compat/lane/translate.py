@@ -11,22 +11,67 @@ Columns win over the metadata of a row, and nothing that was stated is dropped.
 
 import json
 import math
+import re
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 
-from memory_mesh.compat.lane import entities, tags
+from memory_mesh.base.fastdataclass import dataclass, replace
+from memory_mesh.base.typed import Any, TypeAlias
 from memory_mesh.compat.times import moment
-from memory_mesh.errors import InvalidInput, shown
-from memory_mesh.fastdataclass import dataclass, replace
 from memory_mesh.formats import json_text
-from memory_mesh.model import Channel, Draft, Json, Kind, Memory, Origin, record
-from memory_mesh.policy.arguments import INTEGERS, check_text
-from memory_mesh.policy.ranking import lane, profiles
-from memory_mesh.policy.ranking.usefulness import HARMFUL, HELPFUL
-from memory_mesh.policy.writing.drafts import draft_of
-from memory_mesh.policy.writing.metadata import check_metadata
-from memory_mesh.typed import Any, TypeAlias
+from memory_mesh.model import (
+    Channel,
+    Draft,
+    Json,
+    Kind,
+    Memory,
+    Origin,
+    times as model_times,
+)
+from memory_mesh.model.errors import InvalidInput, shown
+from memory_mesh.rules.arguments import INTEGERS, check_text
+from memory_mesh.rules.metadata import check_metadata
+from memory_mesh.rules.trust import HARMFUL, HELPFUL
+from memory_mesh.search.ranking import fusion, profiles
+from memory_mesh.text import analyzer
+from memory_mesh.write.rules.drafts import draft_of
+
+ENTITY_TYPES = ("person", "project", "business", "feature", "agent", "other", "chore")
+MAX_SLUG_CHARS = 128  # characters of a slug with its type
+_SLUG = re.compile(rf"({'|'.join(ENTITY_TYPES)}):([a-z0-9]+(?:-+[a-z0-9]+)*)")
+_NAMED = re.compile(r"(?<![\w:/-])(project|agent|feature|person|business|chore):([a-z0-9-]+)")
+_PLACED = re.compile(
+    r"(?<![\w.-])(features|components|packages|apps|services|docs)/([A-Za-z0-9][\w.-]*)"
+)
+_PLACES = {
+    "features": "feature",
+    "components": "feature",
+    "packages": "project",
+    "apps": "project",
+    "services": "project",
+    "docs": "other",
+}
+_ENDING = re.compile(r"\.[A-Za-z0-9]{1,5}$")
+
+KEYWORDS, AUTO_TAGS = 10, 5  # terms that stand for a text
+_SATURATION = 1.2  # BM25's k1
+_MAX_COUNTED_CHARS = 8  # characters: a longer term says no more
+_FILE = re.compile(r"[\w-]\.([a-z]{1,5})\b")
+_WRITTEN_IN = {
+    "css": "css",
+    "go": "go",
+    "html": "html",
+    "js": "javascript",
+    "jsx": "javascript",
+    "md": "markdown",
+    "py": "python",
+    "rs": "rust",
+    "sql": "sql",
+    "ts": "typescript",
+    "tsx": "typescript",
+}
 
 VERSION = "1.0.0"
 COLLECTION = "memory-lane"
@@ -101,7 +146,7 @@ def read_row(row: Row) -> LaneRow:
     """A row of the table `memories`; InvalidInput says why it cannot be taken."""
     said, rest = _row_metadata(row)
     text = check_text(row.get("content"), "content")
-    slugs = tuple(dict.fromkeys((*_texts(said["entity_slugs"]), *entities.found(text))))
+    slugs = tuple(dict.fromkeys((*_texts(said["entity_slugs"]), *found(text))))
     start, end = _first(row, said, "valid_from"), _first(row, said, "valid_until")
     draft = draft_of(
         text,
@@ -142,8 +187,8 @@ def words_of(text: str, extra: Mapping[str, Json]) -> dict[str, Json]:
     """The words that Memory Lane takes from a text, in place of those that `extra` has."""
     slugs = _texts(extra.get("entity_slugs") or ())
     found = {
-        "auto_tags": json.dumps(list(tags.auto_tags(text, slugs))),
-        "keywords": " ".join(tags.keywords(text)),
+        "auto_tags": json.dumps(list(auto_tags(text, slugs))),
+        "keywords": " ".join(keywords(text)),
     }
     return {name: found[name] for name in found if name in extra}
 
@@ -164,7 +209,7 @@ def metadata(
         "entity_slugs": list(slugs),
         "entities": extra.get("entities", []),
         "confidence_score": confidence_score(memory),
-        "decay_factor": lane.decay(memory, now),
+        "decay_factor": fusion.decay(memory, now),
         "tags": [tag for tag in memory.tags if tag not in slugs],
         "feedback_score": memory.usefulness,
         "feedback_count": memory.helpful + memory.harmful,
@@ -256,14 +301,14 @@ def _derived(content: str, slugs: Sequence[str]) -> dict[str, Json]:
     return {
         "collection": COLLECTION,
         "entity_slugs": list(slugs),
-        "auto_tags": list(tags.auto_tags(content, slugs)),
-        "keywords": " ".join(tags.keywords(content)),
+        "auto_tags": list(auto_tags(content, slugs)),
+        "keywords": " ".join(keywords(content)),
     }
 
 
 def _slugs(content: str, said: Mapping[str, Json]) -> tuple[str, ...]:
-    stated = entities.checked(_texts(said["entity_slugs"]))
-    return tuple(dict.fromkeys((*stated, *entities.found(content))))
+    stated = checked_entities(_texts(said["entity_slugs"]))
+    return tuple(dict.fromkeys((*stated, *found(content))))
 
 
 def _tags(stated: Json, slugs: Sequence[str]) -> tuple[str, ...]:
@@ -291,7 +336,7 @@ def _first(row: Row, said: Mapping[str, Json], name: str) -> str | None:
 
 
 def _iso(at: datetime | None) -> str | None:
-    return None if at is None else record.iso(at)
+    return None if at is None else model_times.iso(at)
 
 
 def _number(value: Json) -> float:
@@ -390,3 +435,62 @@ def votes_behind(score: float, count: int) -> tuple[int, int]:
 def effective_confidence(score: float, decay_factor: float) -> int:
     """A confidence from 0 to 100 after decay."""
     return round(score * decay_factor)
+
+
+# Keywords and tags that Memory Lane gives a text.
+
+
+def keywords(text: str) -> tuple[str, ...]:
+    """The terms that say most about a text: often there, with BM25's saturation, and long.
+
+    Ties keep the order of the text, so that the same text always has the same keywords.
+    """
+    weight = {
+        term: times
+        * (_SATURATION + 1)
+        / (times + _SATURATION)
+        * math.log1p(min(len(term), _MAX_COUNTED_CHARS))
+        for term, times in Counter(analyzer.terms(text)).items()
+    }
+    return tuple(sorted(weight, key=lambda term: -weight[term])[:KEYWORDS])
+
+
+def auto_tags(text: str, slugs: Sequence[str]) -> tuple[str, ...]:
+    """Its entities, what the files it names are written in, and its first keywords."""
+    written = [_WRITTEN_IN[ending] for ending in _FILE.findall(text) if ending in _WRITTEN_IN]
+    return tuple(dict.fromkeys((*slugs, *written, *keywords(text)[:AUTO_TAGS])))
+
+
+# Entities a memory is about, as `type:slug`: stated, named in the text, or told by a path in it.
+#
+# Only what is written there is found; nothing is made up where a text names nobody.
+
+
+def found(text: str) -> tuple[str, ...]:
+    """Every entity that a text names, in order of appearance, those of its paths last."""
+    named = [f"{type_}:{name.strip('-')}" for type_, name in _NAMED.findall(text)]
+    placed = [f"{_PLACES[place]}:{_slug(name)}" for place, name in _PLACED.findall(text)]
+    return tuple(dict.fromkeys(slug for slug in (*named, *placed) if is_slug(slug)))
+
+
+def checked_entities(slugs: Iterable[str]) -> tuple[str, ...]:
+    """The slugs, each once; InvalidInput where one is none."""
+    distinct = tuple(dict.fromkeys(slugs))
+    for slug in distinct:
+        if not is_slug(slug):
+            raise InvalidInput(
+                f"{shown(slug)} names no entity: write type:slug with a type of "
+                f"{', '.join(ENTITY_TYPES)} and a slug of a-z, 0-9 and hyphens"
+            )
+    return distinct
+
+
+def is_slug(text: str) -> bool:
+    """True for `type:slug`."""
+    return len(text) <= MAX_SLUG_CHARS and _SLUG.fullmatch(text) is not None
+
+
+def _slug(name: str) -> str:
+    """A file's or folder's name as a slug: `UserProfile.tsx` is `user-profile`."""
+    apart = re.sub(r"([a-z0-9])([A-Z])", r"\1-\2", _ENDING.sub("", name))
+    return re.sub(r"[^a-z0-9]+", "-", apart.lower()).strip("-")

@@ -3,9 +3,12 @@
 `memory_mesh.compat.neolata.memory_graph` has the blocking ones.
 """
 
-from memory_mesh.compat.neolata._async import MemoryGraph, create_memory
-from memory_mesh.compat.neolata.hooks import Writethrough
-from memory_mesh.compat.neolata.json_storage import json_storage
+from memory_mesh.compat.neolata.async_graph import AsyncMemoryGraph as MemoryGraph, create_memory
+from memory_mesh.compat.neolata.hooks import (
+    Writethrough,
+    markdown_writethrough,
+    webhook_writethrough,
+)
 from memory_mesh.compat.neolata.model import (
     GraphCluster,
     GraphContext,
@@ -26,10 +29,9 @@ from memory_mesh.compat.neolata.model import (
     GraphWhy,
     HookState,
 )
-from memory_mesh.compat.neolata.storage import GraphStorage, memory_storage
+from memory_mesh.compat.neolata.storage import GraphStorage, json_storage, memory_storage
 from memory_mesh.compat.neolata.supabase_storage import supabase_storage
 from memory_mesh.compat.neolata.translate import compute_trust, estimate_tokens
-from memory_mesh.compat.neolata.writethrough import markdown_writethrough, webhook_writethrough
 
 __all__ = [
     "GraphCluster",

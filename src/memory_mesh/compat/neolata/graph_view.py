@@ -2,18 +2,19 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from memory_mesh.base.fastdataclass import dataclass, replace
 from memory_mesh.compat.neolata import translate
 from memory_mesh.compat.neolata.hooks import EVENTS, Hooks
 from memory_mesh.compat.neolata.keeper import Keeper
 from memory_mesh.compat.neolata.model import GraphEvent, GraphMemory
 from memory_mesh.config import NO_AGENT
-from memory_mesh.errors import NotFound
-from memory_mesh.fastdataclass import dataclass, replace
+from memory_mesh.mesh.operation import Operations
+from memory_mesh.mesh.operations.agent_store import KeepingVerbs
 from memory_mesh.model import Conflict, Lens, Memory, Outcome, Receipt, Scope, Status
-from memory_mesh.policy.audience import AUDIENCE
-from memory_mesh.ports import Snapshot
+from memory_mesh.model.errors import NotFound
+from memory_mesh.model.ports import Snapshot
+from memory_mesh.rules.audience import AUDIENCE
 from memory_mesh.sync import MemoryMesh
-from memory_mesh.verbs.keeping import KeepingVerbs
 
 _EVENT_OF = {
     Status.SUPERSEDED: "supersede",
@@ -35,7 +36,7 @@ class Happened:
     reason: str
 
 
-class GraphView:
+class GraphView(Operations):
     """A mesh as neolata's agents read and write it."""
 
     _mesh: GraphMesh

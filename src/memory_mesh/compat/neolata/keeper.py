@@ -13,18 +13,25 @@ the end. What was not loaded is never saved, so a damaged file is never written 
 
 import inspect
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 
-from memory_mesh.compat.neolata import derived_rows, rows, stored_rows, translate
+from memory_mesh.base.fastdataclass import replace
+from memory_mesh.compat.neolata import rows, translate
 from memory_mesh.compat.neolata.model import GraphCluster
+from memory_mesh.compat.neolata.rows import plain_row, read_memory
 from memory_mesh.compat.neolata.storage import OPTIONAL, GraphStorage
-from memory_mesh.errors import InvalidInput, MeshError, StorageFailed
-from memory_mesh.model import BY_RULE, Conflict, Json, Link, Memory, Resolution, Scope, Status
+from memory_mesh.mesh.operations.agent_store import KeepingVerbs, Whole
+from memory_mesh.model import BY_RULE, Conflict, Json, Kind, Link, Memory, Resolution, Scope, Status
 from memory_mesh.model.commit import SIMILAR
-from memory_mesh.policy.privacy import masked
-from memory_mesh.policy.writing.trust import trust_of
-from memory_mesh.verbs.keeping import KeepingVerbs, Whole
+from memory_mesh.model.errors import InvalidInput, MeshError, StorageFailed, shown
+from memory_mesh.model.graph import EPISODE
+from memory_mesh.privacy import masked
+from memory_mesh.rules.arguments import check_text, moment
+from memory_mesh.rules.trust import trust_of
+
+PART_OF = "part_of"
+SAME_SHARE = 0.5  # of the memories of two clusters that must be the same for them to be one
 
 MAX_SIMILAR = 5  # links of type similar from one memory
 _NOT_SAVED = (
@@ -79,12 +86,12 @@ class Keeper:
             for agent in sorted(self._loaded) if self._has("load_clusters") else ():
                 about = f"load the clusters of {agent!r}"
                 found = self._asked("load_clusters", about, _NOT_LOADED, agent)
-                rows_ = stored_rows.rows_in({"clusters": found}, "clusters")
-                clusters = [derived_rows.relabelled(each, rows_) for each in clusters]
+                rows_ = rows.rows_in({"clusters": found}, "clusters")
+                clusters = [relabelled(each, rows_) for each in clusters]
             for agent in sorted(self._loaded) if self._has("save_clusters") else ():
                 own = {memory.id for memory in self._mesh._whole_of(agent).memories}
                 kept = [each for each in clusters if own & {*each.memory_ids}]
-                given = derived_rows.cluster_rows(kept, self._mesh._now())
+                given = cluster_rows(kept, self._mesh._now())
                 about = f"save the clusters of {agent!r}"
                 self._asked("save_clusters", about, "They are made anew", agent, given)
         return list(clusters)
@@ -115,15 +122,14 @@ class Keeper:
         about = f"load the memories of {agent!r}"
         data = self._asked("load", about, _NOT_LOADED, agent)
         stored = [
-            stored_rows.read_memory(row, agent, self._project)
-            for row in stored_rows.rows_in(data, "memories")
+            rows.read_memory(row, agent, self._project) for row in rows.rows_in(data, "memories")
         ]
-        links = [stored_rows.read_link(row) for row in stored_rows.rows_in(data, "links")]
+        links = [rows.read_link(row) for row in rows.rows_in(data, "links")]
         conflicts = {each.id: each for one in stored for each in one.conflicts}
         if self._has("load_pending_conflicts"):
             found = self._asked("load_pending_conflicts", about, _NOT_LOADED, agent)
-            for row in stored_rows.rows_in({"pending_conflicts": found}, "pending_conflicts"):
-                waiting = stored_rows.read_conflict(row)
+            for row in rows.rows_in({"pending_conflicts": found}, "pending_conflicts"):
+                waiting = rows.read_conflict(row)
                 conflicts.setdefault(waiting.id, waiting)
         kept: list[tuple[Memory, Sequence[str]]] = [(one.memory, one.origins) for one in stored]
         for memory, parts in self._episodes(agent, about, {one.memory.id for one in stored}):
@@ -139,8 +145,8 @@ class Keeper:
         """Episodes that only the storage knows, each with the links of its memories."""
         if self._has("load_episodes"):
             found = self._asked("load_episodes", about, _NOT_LOADED, agent)
-            for row in stored_rows.rows_in({"episodes": found}, "episodes"):
-                made = derived_rows.read_episode(row, agent, self._project, known)
+            for row in rows.rows_in({"episodes": found}, "episodes"):
+                made = read_episode(row, agent, self._project, known)
                 if made is not None:
                     yield made
 
@@ -166,7 +172,7 @@ class Keeper:
             waiting = [rows.conflict_row(each, claims) for each in whole.conflicts if each.pending]
             self._asked("save_pending_conflicts", about, _NOT_SAVED, agent, waiting)
         if self._has("save_episodes"):
-            made = derived_rows.episode_rows(kept, whole.links, agent)
+            made = episode_rows(kept, whole.links, agent)
             self._asked("save_episodes", about, _NOT_SAVED, agent, made)
         gone = [memory.id for memory in kept if memory.status is Status.ARCHIVED]
         if gone:
@@ -241,3 +247,104 @@ def _told_by_rows(
         and (newer := by_id.get(memory.successor)) is not None
         and (newer.id, memory.id) not in known
     ]
+
+
+# Episodes and clusters as rows of a storage: views of what memories and links tell already.
+#
+# A storage that keeps neither loses nothing. One that keeps them may be written to by others too:
+# an episode that only it knows becomes one of ours, and a cluster keeps the label that somebody
+# gave it.
+
+
+def episode_rows(
+    memories: Sequence[Memory], links: Iterable[Link], agent: str
+) -> list[dict[str, Json]]:
+    """The episodes among an agent's memories."""
+    by_id = {memory.id: memory for memory in memories}
+    members: dict[str, list[Memory]] = {}
+    for link in links:
+        if link.type == PART_OF and link.source in by_id:
+            members.setdefault(link.target, []).append(by_id[link.source])
+    return [
+        _episode_row(memory, members.get(memory.id, []), agent)
+        for memory in memories
+        if memory.label == EPISODE
+    ]
+
+
+def read_episode(
+    row: object, agent: str, project: str | None, known: Collection[str]
+) -> tuple[Memory, list[Link]] | None:
+    """An episode that only the storage knows, as a memory and links; None for one that is here."""
+    said = plain_row(row, "an episode")
+    id_ = check_text(said.get("id"), "the id of an episode")
+    if id_ in known:
+        return None
+    title = said.get("title", said.get("name"))
+    made = said.get("created_at") or said.get("started")
+    stored = read_memory(
+        {"id": id_, "content": title, "created_at": made, "event_time": said.get("started")},
+        agent,
+        project,
+    )
+    ids = said.get("memory_ids", said.get("memories", ()))
+    if isinstance(ids, str) or not isinstance(ids, Sequence):
+        raise InvalidInput(f"memory_ids of the episode {shown(id_, 100)} must be a list of ids")
+    memory = replace(stored.memory, kind=Kind.EVENT, label=EPISODE)
+    names = [check_text(each, "a memory id of an episode") for each in ids]
+    at = moment("created_at", made)
+    return memory, [Link(name, id_, PART_OF, None, at) for name in names if name in known]
+
+
+def cluster_rows(clusters: Iterable[GraphCluster], at: datetime) -> list[dict[str, Json]]:
+    """Clusters as rows."""
+    return [
+        {
+            "id": f"cluster_{min(each.memory_ids)}",
+            "label": each.label,
+            "terms": list(each.terms),
+            "memory_ids": list(each.memory_ids),
+            "size": each.size,
+            "updated_at": at.isoformat(),
+        }
+        for each in clusters
+    ]
+
+
+def relabelled(cluster: GraphCluster, rows: Iterable[object]) -> GraphCluster:
+    """The cluster with the label that the storage has for most of the same memories.
+
+    A label that we gave is made anew: only one that differs from the words beside it was given by
+    somebody else.
+    """
+    own = frozenset(cluster.memory_ids)
+    for row in rows:
+        said = plain_row(row, "a cluster")
+        label, ids = said.get("label"), said.get("memory_ids") or ()
+        if not isinstance(label, str) or not label or not isinstance(ids, Sequence):
+            continue
+        given = frozenset(str(each) for each in ids)
+        if _is_ours(label, said) or not given:
+            continue
+        if len(own & given) >= SAME_SHARE * len(own | given):
+            return replace(cluster, label=label)
+    return cluster
+
+
+def _is_ours(label: str, said: Mapping[str, Json]) -> bool:
+    terms = said.get("terms")
+    return isinstance(terms, Sequence) and label == ", ".join(str(term) for term in terms)
+
+
+def _episode_row(memory: Memory, members: Sequence[Memory], agent: str) -> dict[str, Json]:
+    members = sorted(members, key=lambda member: (member.occurred_at or member.created, member.id))
+    times = [member.occurred_at or member.created for member in members]
+    return {
+        "id": memory.id,
+        "agent_id": agent,
+        "title": memory.text,
+        "started": min(times).isoformat() if times else None,
+        "ended": max(times).isoformat() if times else None,
+        "memory_ids": [member.id for member in members],
+        "created_at": memory.created.isoformat(),
+    }

@@ -5,11 +5,30 @@ loaded from the storage when the agent is first named, and given to it as a whol
 """
 
 import json
+import os
+import re
 import threading
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import ExitStack
+from hashlib import sha256
+from os import PathLike
+from pathlib import Path
 
+from memory_mesh.base.typed import Protocol, TypeAlias
+from memory_mesh.formats import json_text
 from memory_mesh.model import Json
-from memory_mesh.typed import Protocol, TypeAlias
+from memory_mesh.model.errors import Closed, InvalidInput, StoreIsBusy, StoreIsDamaged
+from memory_mesh.platform.durable_files import write_atomically
+from memory_mesh.platform.locks import locked
+from memory_mesh.platform.private_files import make_folder
+
+_PREFIX = "agent-"
+_PLAIN = re.compile(r"[a-z0-9_-]")  # what every file system tells apart
+_CODE = re.compile(r"%([0-9a-f]{2})")
+_BUSY = (
+    "{} is used by another process or graph. JSON files have one writer: close the other one, or "
+    "keep the memories in a store of our own (db_dir), which many processes can share"
+)
 
 Rows: TypeAlias = Sequence[Mapping[str, Json]]
 Data: TypeAlias = Mapping[str, Rows]  # memories and links
@@ -109,3 +128,149 @@ class MemoryStorage:
 def memory_storage() -> MemoryStorage:
     """A storage that lives as long as the object, for tests."""
     return MemoryStorage()
+
+
+# A storage of JSON files: one folder per agent, one file per sort of thing.
+#
+# ::
+#
+#     dir/.lock                   one process and one graph at a time
+#     dir/agent-kuro/memories.json, links.json, archive.json,
+#                    episodes.json, clusters.json, pending_conflicts.json
+#
+# A file is written as a whole and replaced in one step, so a kill leaves the old or the new one.
+# The cost of a write grows with the agent's memories: this is for development, for one agent and
+# for small stores. A store of our own (`db_dir`) has none of these limits.
+
+
+def json_storage(*, dir: str | PathLike[str]) -> "JsonStorage":  # noqa: A002  # neolata's name
+    """A storage that keeps memories in JSON files of a folder.
+
+    Options:
+        dir: the folder; it is made at the first use, and locked until the graph is closed.
+    """
+    return JsonStorage(Path(dir))
+
+
+class JsonStorage:
+    """Keeps memories in JSON files."""
+
+    def __init__(self, folder: Path) -> None:
+        """Take the folder; nothing is opened before the first use."""
+        self._folder = folder.expanduser().absolute()
+        self._held: ExitStack | None = None
+        self._owner = 0  # the process that holds the lock
+        self._closed = False
+        self._written: dict[Path, bytes] = {}  # digests of what was written last
+        self._lock = threading.RLock()
+
+    def agents(self) -> list[str]:
+        """The agents that have a folder here."""
+        folders = (path.name for path in self._opened().iterdir() if path.is_dir())
+        return sorted(
+            _CODE.sub(lambda code: chr(int(code[1], 16)), name.removeprefix(_PREFIX))
+            for name in folders
+            if name.startswith(_PREFIX)
+        )
+
+    def load(self, agent: str) -> Data | None:
+        """The memories and links of an agent."""
+        return {"memories": self._read(agent, "memories"), "links": self._read(agent, "links")}
+
+    def save(self, agent: str, data: Data) -> None:
+        """Replace the file of memories, then that of links."""
+        for name in ("memories", "links"):
+            self._write(agent, name, data[name])
+
+    def archive(self, agent: str, ids: Collection[str]) -> None:
+        """Move memories to the archive; a kill in between leaves them in both files."""
+        memories, gone = self._read(agent, "memories"), frozenset(ids)
+        moved = [row for row in memories if row.get("id") in gone]
+        earlier = [row for row in self._read(agent, "archive") if row.get("id") not in gone]
+        self._write(agent, "archive", [*earlier, *moved])
+        self._write(agent, "memories", [row for row in memories if row.get("id") not in gone])
+
+    def load_episodes(self, agent: str) -> Rows:
+        """The episodes of an agent."""
+        return self._read(agent, "episodes")
+
+    def save_episodes(self, agent: str, rows: Rows) -> None:
+        """Replace the file of episodes."""
+        self._write(agent, "episodes", rows)
+
+    def load_clusters(self, agent: str) -> Rows:
+        """The labelled clusters of an agent."""
+        return self._read(agent, "clusters")
+
+    def save_clusters(self, agent: str, rows: Rows) -> None:
+        """Replace the file of clusters."""
+        self._write(agent, "clusters", rows)
+
+    def load_pending_conflicts(self, agent: str) -> Rows:
+        """The conflicts of an agent's memories that wait for a decision."""
+        return self._read(agent, "pending_conflicts")
+
+    def save_pending_conflicts(self, agent: str, rows: Rows) -> None:
+        """Replace the file of conflicts that wait."""
+        self._write(agent, "pending_conflicts", rows)
+
+    def close(self) -> None:
+        """Let go of the folder."""
+        with self._lock:
+            held, self._held, self._closed = self._held, None, True
+        if held is not None:
+            held.close()
+
+    def _opened(self) -> Path:
+        """The folder, made and locked."""
+        with self._lock:
+            if self._closed:
+                raise Closed("this JSON storage is closed; make a new one")
+            if self._held is None:
+                make_folder(self._folder)
+                stack = ExitStack()
+                if not stack.enter_context(locked(self._folder / ".lock", wait=False)):
+                    stack.close()
+                    raise StoreIsBusy(_BUSY.format(self._folder))
+                self._held, self._owner = stack, os.getpid()
+            elif self._owner != os.getpid():  # the lock is the parent's
+                raise StoreIsBusy(_BUSY.format(self._folder))
+            return self._folder
+
+    def _file(self, agent: str, name: str) -> Path:
+        """Where something of an agent is; no name of an agent leads out of the folder."""
+        coded = "".join(each if _PLAIN.match(each) else f"%{ord(each):02x}" for each in agent)
+        folder = self._opened() / f"{_PREFIX}{coded}"
+        if folder.is_symlink():
+            raise InvalidInput(f"{folder} is a link; links are not followed")
+        return folder / f"{name}.json"
+
+    def _read(self, agent: str, name: str) -> list[dict[str, Json]]:
+        path = self._file(agent, name)
+        try:
+            found = json_text.read(path.read_bytes())
+        except FileNotFoundError:
+            return []
+        except json_text.JsonFault as error:
+            raise _damaged(path, str(error)) from None
+        if not isinstance(found, list) or not all(isinstance(row, dict) for row in found):
+            raise _damaged(path, "it is not a list of objects")
+        return found
+
+    def _write(self, agent: str, name: str, rows: Rows) -> None:
+        """One row per line, so that states can be compared; what is the same is not written."""
+        path = self._file(agent, name)
+        make_folder(path.parent)
+        lines = ",\n".join(json.dumps(row, separators=(",", ":")) for row in rows)
+        data = f"[\n{lines}\n]\n".encode()
+        digest = sha256(data).digest()
+        if self._written.get(path) != digest or not path.exists():
+            write_atomically(path, data, private=True)
+            self._written[path] = digest
+
+
+def _damaged(path: Path, why: str) -> StoreIsDamaged:
+    return StoreIsDamaged(
+        f"{path} cannot be read: {why}. Nothing was changed. Repair the file, or move it away to "
+        "start without it"
+    )

@@ -9,15 +9,15 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
+from memory_mesh.base.fastdataclass import fields
+from memory_mesh.base.typed import Any, TypedDict, TypeVar
 from memory_mesh.compat.neolata.model import GraphExplain, GraphHit, GraphMemory, GraphProvenance
-from memory_mesh.errors import InvalidInput
-from memory_mesh.fastdataclass import fields
 from memory_mesh.model import Claim, Conflict, Hit, Memory, Resolution, SourceKind, Status
+from memory_mesh.model.errors import InvalidInput
 from memory_mesh.model.filter import And, Compare, Filter, IsNull, Or, Sign
-from memory_mesh.policy.arguments import check_text, moment
-from memory_mesh.policy.ranking.profiles import COMPOSITE_WEIGHTS, DEFAULT_IMPORTANCE
-from memory_mesh.policy.writing.trust import is_unsupported, trust, trust_of, truth_votes
-from memory_mesh.typed import Any, TypedDict, TypeVar
+from memory_mesh.rules.arguments import check_text, moment
+from memory_mesh.rules.trust import is_unsupported, trust, trust_of, truth_votes
+from memory_mesh.search.ranking.profiles import COMPOSITE_WEIGHTS, DEFAULT_IMPORTANCE
 
 MAX_TEXT = 10_000  # characters
 MAX_ITEMS = 1_000

@@ -8,6 +8,7 @@ import hashlib
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 
+from memory_mesh.base.fastdataclass import dataclass
 from memory_mesh.compat.rfc11.rows import (
     KEPT_ASIDE,
     OURS,
@@ -18,11 +19,10 @@ from memory_mesh.compat.rfc11.rows import (
     unsaid,
 )
 from memory_mesh.compat.times import millis, moment
-from memory_mesh.errors import InvalidInput
-from memory_mesh.fastdataclass import dataclass
 from memory_mesh.formats import yamo
 from memory_mesh.model import Block, Json, Memory, Operation, Skill, record
-from memory_mesh.model.record import heritage_json
+from memory_mesh.model.errors import InvalidInput
+from memory_mesh.model.memory import heritage_json
 
 MEMORIES, BLOCKS, SKILLS = "memory_entries", "yamo_blocks", "synthesized_skills"
 DIMENSION = 384  # numbers of a vector, where nothing else is known

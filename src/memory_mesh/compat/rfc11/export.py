@@ -12,13 +12,13 @@ from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 
+from memory_mesh.base.fastdataclass import dataclass
+from memory_mesh.base.typed import Protocol
 from memory_mesh.compat.rfc11 import columns as rfc11_columns, lance_tables
-from memory_mesh.compat.rfc11.kept import Seal, sealed
-from memory_mesh.errors import InvalidInput
-from memory_mesh.fastdataclass import dataclass
+from memory_mesh.compat.rfc11.rows import Seal, sealed
 from memory_mesh.model import Block, Memory, Skill
-from memory_mesh.process.private import make_folder
-from memory_mesh.typed import Protocol
+from memory_mesh.model.errors import InvalidInput
+from memory_mesh.platform.private_files import make_folder
 
 Progress = Callable[[int], None]
 

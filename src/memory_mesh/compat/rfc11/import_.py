@@ -12,25 +12,75 @@ pin and status (kept.py). Vectors are not taken over, for nobody knows whose the
 here already is known as such, so an interrupted import is simply run again.
 """
 
+import hmac
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from memory_mesh.base.fastdataclass import dataclass
+from memory_mesh.base.typed import TYPE_CHECKING
+from memory_mesh.care.key_file import KeyFile, keys_in
 from memory_mesh.compat.rfc11 import columns, lance_tables
-from memory_mesh.compat.rfc11.kept import read_back
 from memory_mesh.compat.rfc11.migrate import WORK
-from memory_mesh.compat.rfc11.rows import block_memories, memory_draft, skill_given, wire_lesson
+from memory_mesh.compat.rfc11.rows import (
+    block_memories,
+    memory_draft,
+    read_back,
+    skill_given,
+    wire_lesson,
+)
 from memory_mesh.compat.tally import Importer, Progress, Tally, origin_id
-from memory_mesh.errors import InvalidInput, NotFound
-from memory_mesh.fastdataclass import dataclass
 from memory_mesh.model import Channel, Draft, Lesson, Scope, SkillDraft, Source, SourceKind
-from memory_mesh.policy.users import user_of
-from memory_mesh.policy.writing.receipt_counts import ReceiptCounts
-from memory_mesh.process.seals import ExportSeals
+from memory_mesh.model.errors import InvalidInput, NotFound
+from memory_mesh.rules.users import user_of
 from memory_mesh.sync import MemoryMesh
-from memory_mesh.typed import TYPE_CHECKING
+from memory_mesh.write.rules.receipts import ReceiptCounts
 
 if TYPE_CHECKING:
     from lance import LanceDataset
+
+# Seals on what a store exports: they show that a store of the same user wrote it.
+#
+# A seal is a keyed digest and the id of its key. The keys of all stores of a user lie in one folder
+# that nobody else can read, so a seal of any of them is known here, and nobody else can make one. A
+# seal belongs to the user of the store (`for_user`) whose memories were exported.
+
+
+class ExportSeals:
+    """Makes and checks seals; the keys are read when the first is needed."""
+
+    def __init__(self, folder: Path, owner: str | None) -> None:
+        """Keep the folder of the store, and the user whose memories they are, if any."""
+        self._folder, self._owner = folder, owner or ""
+        self._known: dict[str, list[bytes]] | None = None
+
+    def seal(self, text: str) -> str:
+        """Returns the seal of a text under the key that the store uses now."""
+        key = KeyFile.of(self._folder).newest
+        return f"{key.id}:{_digest(key.secret, self._owner, text).hex()}"
+
+    def fits(self, text: str, seal: str) -> bool:
+        """True if a store of this user sealed exactly this text."""
+        id_, _, stated = seal.partition(":")
+        return any(
+            hmac.compare_digest(_digest(secret, self._owner, text).hex().encode(), stated.encode())
+            for secret in self._keys().get(id_, ())
+        )
+
+    def _keys(self) -> dict[str, list[bytes]]:
+        """Every key of every store of this user, by its id."""
+        if self._known is None:
+            own = KeyFile.of(self._folder)
+            self._known = {}
+            for path in {own.path, *own.path.parent.glob("*.key")}:
+                for key in keys_in(path):
+                    self._known.setdefault(key.id, []).append(key.secret)
+        return self._known
+
+
+def _digest(secret: bytes, owner: str, text: str) -> bytes:
+    sealed = f"export\0{owner}\0{text}".encode("utf-8", "surrogatepass")
+    return hmac.digest(secret, sealed, "sha256")
+
 
 _SOURCE = Source(SourceKind.DOCUMENT, Channel.IMPORT)
 _MEMORY_COLUMNS = [column.name for column in columns.V2_COLUMNS if column.holds != "vector"]

@@ -10,10 +10,10 @@ from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 
+from memory_mesh.base.typed import TYPE_CHECKING, Any, Literal
 from memory_mesh.compat.rfc11.columns import Column
-from memory_mesh.engines.indexes.lance import loading
-from memory_mesh.errors import MissingExtra, StoreError, StoreIsDamaged
-from memory_mesh.typed import TYPE_CHECKING, Any, Literal
+from memory_mesh.model.errors import MissingExtra, StoreError, StoreIsDamaged
+from memory_mesh.models.lance import loading
 
 if TYPE_CHECKING:
     import pyarrow as pa  # type: ignore[import-untyped]  # it has no stubs

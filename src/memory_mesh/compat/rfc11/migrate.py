@@ -21,13 +21,13 @@ from contextlib import contextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from memory_mesh.base.fastdataclass import dataclass, replace
+from memory_mesh.base.typed import TYPE_CHECKING
 from memory_mesh.compat.rfc11 import columns, lance_tables
 from memory_mesh.compat.times import millis
-from memory_mesh.errors import InvalidInput, NotFound, StoreError, StoreIsDamaged
-from memory_mesh.fastdataclass import dataclass, replace
-from memory_mesh.process.locks import locked
-from memory_mesh.process.private import make_folder
-from memory_mesh.typed import TYPE_CHECKING
+from memory_mesh.model.errors import InvalidInput, NotFound, StoreError, StoreIsDamaged
+from memory_mesh.platform.locks import locked
+from memory_mesh.platform.private_files import make_folder
 
 if TYPE_CHECKING:
     import pyarrow as pa  # type: ignore[import-untyped]  # it has no stubs

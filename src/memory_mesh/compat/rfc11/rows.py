@@ -7,34 +7,48 @@ they came from (`tables`). Missing columns are empty ones, so rows of both schem
 """
 
 import json
+import math
 import struct
 from collections.abc import Callable, Mapping
 from datetime import datetime
 
+from memory_mesh.base.fastdataclass import fields, replace
+from memory_mesh.base.typed import Any, TypeAlias
 from memory_mesh.compat.times import moment
-from memory_mesh.errors import BlockError, InvalidInput
-from memory_mesh.fastdataclass import replace
 from memory_mesh.formats import json_text, yamo, yamo_learning
+from memory_mesh.learn.rules.skill_text import START
 from memory_mesh.model import (
     Channel,
+    Claim,
     Draft,
     Heritage,
     Json,
+    Kept,
     Kind,
     Lesson,
+    Memory,
     Origin,
     Scope,
     SkillOrigin,
+    SourceKind,
     Statement,
+    Status,
+    Tier,
+    lesson as model_lesson,
     record,
+    times,
 )
-from memory_mesh.model.record import read_heritage
-from memory_mesh.policy.arguments import check_share, check_text, check_whole
-from memory_mesh.policy.learning.failure_pattern import pattern_id
-from memory_mesh.policy.learning.reliability import START
-from memory_mesh.policy.writing.drafts import draft_of
-from memory_mesh.policy.writing.metadata import check_metadata
-from memory_mesh.typed import TypeAlias
+from memory_mesh.model.errors import BlockError, InvalidInput
+from memory_mesh.model.memory import read_heritage
+from memory_mesh.rules.arguments import check_share, check_text, check_whole
+from memory_mesh.rules.metadata import check_metadata
+from memory_mesh.write.rules.drafts import draft_of
+from memory_mesh.write.rules.failure_pattern import pattern_id
+
+Seal: TypeAlias = Callable[[str], str]
+Fits: TypeAlias = Callable[[str, str], bool]  # text and seal
+_UNSEALED = frozenset({"vector", "importance_score", "metadata"})
+_COUNTS = tuple(field.name for field in fields(Kept) if field.name not in {"status", "successor"})
 
 Row: TypeAlias = Mapping[str, object]
 Said: TypeAlias = dict[str, Json]
@@ -234,7 +248,7 @@ def _audience(row: Row, said: Said) -> tuple[str | None, Scope, Said]:
     aside = {
         "session_id": session if scope.session is None else None,
         "origin_agent_id": _text(row, "agent_id") if scope.agent is None else None,
-        "origin_updated_at": None if updated is None else record.iso(updated),
+        "origin_updated_at": None if updated is None else times.iso(updated),
     }
     if (label == "session" and not scope.session) or (label == "agent" and not scope.agent):
         label, aside["unread_type"] = None, label  # it names an owner that nobody knows
@@ -304,14 +318,14 @@ def _lesson(row: Row, said: Said, taught: Taught | None) -> tuple[Lesson | None,
     told = wire_lesson(said.get(_WIRE))
     if told is None and taught is not None:
         told = taught(str(said.get("lesson_id"))) or taught(str(row.get("id")))
-    lines = {} if told is None else record.lesson_json(told)
-    for key in record.KEYS:
+    lines = {} if told is None else model_lesson.lesson_json(told)
+    for key in model_lesson.KEYS:
         value = said.get(key) or said.get(_SPELLINGS.get(key, key))
         lines |= {} if value in (None, "") else {key: value}
     lesson = _read_lesson(lines)
     if lesson is None:
         return None, said
-    return lesson, {key: value for key, value in said.items() if key not in record.KEYS}
+    return lesson, {key: value for key, value in said.items() if key not in model_lesson.KEYS}
 
 
 def _read_lesson(lines: Said) -> Lesson | None:
@@ -322,7 +336,7 @@ def _read_lesson(lines: Said) -> Lesson | None:
         return None
     pattern = pattern_id(str(texts["error_pattern"]), str(texts["applicability_scope"]))
     try:
-        lesson = record.read_lesson({"lesson_pattern_id": pattern} | lines)
+        lesson = model_lesson.read_lesson({"lesson_pattern_id": pattern} | lines)
     except (KeyError, TypeError, ValueError):
         return None
     return lesson if 0 <= lesson.confidence <= 1 else None
@@ -371,3 +385,123 @@ def _as_ours(draft: Draft, ours: Json) -> Draft:
         label=label,
         source=replace(draft.source, ref=fitted.source.ref),
     )
+
+
+# What only a store of our own can say of a memory: trust, votes, pin and status, under a seal.
+#
+# An export is a file, and anybody can write one. So what would raise trust is read back only from a
+# row whose seal fits: `memory_mesh.kept` in its metadata, sealed together with every column of the
+# row but the vector and the rounded importance. Without it the row is a document.
+
+
+def sealed(row: Mapping[str, object], memory: Memory, seal: Seal) -> dict[str, object]:
+    """The row of a memory with what only we can say of it, and a seal on all of it."""
+    said = json.loads(str(row["metadata"]))
+    ours = said.setdefault(OURS, {})
+    if not isinstance(ours, dict):  # a caller's own value under our name
+        return dict(row)
+    ours["kept"] = _kept(memory)
+    try:
+        check_metadata(said | {OURS: {**ours, "seal": ""}})
+    except InvalidInput:  # metadata at its limit: the row says what it can
+        return dict(row)
+    ours["seal"] = seal(_kept_text(row, said))
+    return {**row, "metadata": compact(said)}
+
+
+def read_back(row: Row, draft: Draft, fits: Fits) -> tuple[Draft, bool | None]:
+    """The draft of a row with what its seal vouches for, and whether it does.
+
+    None instead of True or False means that the row does not claim to be of our own.
+    """
+    try:
+        said = json.loads(str(row.get("metadata") or "{}"))
+    except (ValueError, RecursionError):
+        return draft, None
+    ours = said.get(OURS) if isinstance(said, dict) else None
+    if not isinstance(ours, dict) or not isinstance(ours.get("kept"), dict):
+        return draft, None
+    seal = ours.pop("seal", None)
+    if not fits(_kept_text(row, said), seal if isinstance(seal, str) else ""):
+        return _lowered(draft, ours["kept"].get("status")), False
+    try:
+        return _restored(draft, ours["kept"]), True
+    except (KeyError, TypeError, ValueError):
+        raise InvalidInput("what the row says of its trust and votes cannot be read") from None
+
+
+def _lowered(draft: Draft, status: Json) -> Draft:
+    """A document that says it was not active waits for review; that needs no trust."""
+    known = isinstance(status, str) and status in set(Status)
+    if not known or status in {Status.ACTIVE, Status.EXPIRED}:
+        return draft
+    return replace(draft, quarantine=f"it was {status} in the store that it comes from")
+
+
+def _kept_text(row: Row, said: Mapping[str, Json]) -> str:
+    """What is sealed: the columns and the metadata in one spelling."""
+    columns = {
+        name: value for name, value in row.items() if name not in _UNSEALED and value is not None
+    }
+    return json.dumps([columns, said], sort_keys=True, separators=(",", ":"))
+
+
+def _kept(memory: Memory) -> dict[str, Json]:
+    claim = memory.claim
+    return {
+        "source_kind": memory.source.kind.value,
+        "channel": memory.source.channel.value,
+        "stated": memory.source.stated,
+        "importance": memory.importance,
+        "pinned": memory.pinned,
+        "tier": memory.tier.value,
+        "triggers": list(memory.triggers),
+        "status": memory.status.value,
+        "successor": memory.successor,
+        "claim": None
+        if claim is None or claim.read
+        else {field.name: getattr(claim, field.name) for field in fields(Claim)},
+        **{name: getattr(memory, name) for name in _COUNTS},
+    }
+
+
+def _restored(draft: Draft, kept: Mapping[str, Any]) -> Draft:
+    """The draft as the export knew the memory; KeyError, TypeError, ValueError if it is damaged."""
+    if draft.origin is None:
+        raise ValueError("a row without an id")
+    source = replace(
+        draft.source,
+        kind=SourceKind(kept["source_kind"]),
+        channel=Channel(kept["channel"]),
+        stated=bool(kept["stated"]),
+    )
+    status = Status(kept["status"])
+    counters: dict[str, Any] = {name: _count(name, kept[name]) for name in _COUNTS}
+    return replace(
+        draft,
+        source=source,
+        importance=_share("importance", kept["importance"]),
+        pinned=bool(kept["pinned"]),
+        tier=Tier(kept["tier"]),
+        triggers=tuple(kept.get("triggers", ())),  # exports before 0.2 have none
+        claim=None if kept["claim"] is None else Claim(**kept["claim"]),
+        origin=replace(
+            draft.origin,
+            kept=Kept(
+                status=Status.ACTIVE if status is Status.EXPIRED else status,
+                successor=kept["successor"],
+                **counters,
+            ),
+        ),
+    )
+
+
+def _count(name: str, value: object) -> float:
+    """A counter of votes; the weight that they make is the only fraction."""
+    if name == "usefulness" and isinstance(value, float) and math.isfinite(value):
+        return value
+    return check_whole(value, name, least=0)
+
+
+def _share(name: str, value: object) -> float | None:
+    return None if value is None else check_share(value, name)

@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from memory_mesh.agents.hook.capture.answers import answered, ended, failed
 from memory_mesh.agents.hook.capture.heard import Captured, Heard, HostSession
 from memory_mesh.agents.hook.capture.prompts import prompted
-from memory_mesh.typed import TYPE_CHECKING
+from memory_mesh.base.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from memory_mesh.sync import MemoryMesh

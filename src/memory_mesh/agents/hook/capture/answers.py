@@ -7,9 +7,9 @@ session each one with a fix becomes a lesson, which waits for review as well.
 from collections.abc import Iterator, Mapping, Sequence
 
 from memory_mesh.agents.hook.capture.heard import CANDIDATE_TAG, MOST, Captured, Heard
+from memory_mesh.learn.rules import tool_failures as rules
+from memory_mesh.learn.rules.tool_failures import ToolFailure
 from memory_mesh.model import Channel, Kind, Memory, Outcome, Receipt, Scope
-from memory_mesh.policy.learning import tool_failures as rules
-from memory_mesh.policy.learning.tool_failures import ToolFailure
 
 WAITS = "a tool failed in a session; it may teach a lesson once its fix is known"
 NOTHING = "the failure was intended, or a slip"

@@ -2,12 +2,12 @@
 
 from collections.abc import Iterable
 
-from memory_mesh.fastdataclass import dataclass
+from memory_mesh.base.fastdataclass import dataclass
+from memory_mesh.base.typed import TYPE_CHECKING, Protocol
 from memory_mesh.formats.private import split_private
+from memory_mesh.learn.rules.instructions import base
 from memory_mesh.model import Channel, Kind, Memory, Receipt, Scope, SourceKind, Status
-from memory_mesh.policy.learning.verbs import base
-from memory_mesh.policy.text import analyze
-from memory_mesh.typed import TYPE_CHECKING, Protocol
+from memory_mesh.text import analyzer
 
 if TYPE_CHECKING:
     from memory_mesh.sync import MemoryMesh
@@ -65,8 +65,8 @@ class Heard:
     def public(self, text: object) -> str:
         """The text without its private parts, whose words are kept from being repeated."""
         public, private = split_private(text if isinstance(text, str) else "")
-        said = set(analyze.terms(public))
-        hidden = [word for word in private.split() if not said.issuperset(analyze.terms(word))]
+        said = set(analyzer.terms(public))
+        hidden = [word for word in private.split() if not said.issuperset(analyzer.terms(word))]
         hidden = [word for word in hidden if len(word) >= _MIN_HIDDEN and not base(word)]
         if hidden:
             self.session.hide(hidden)

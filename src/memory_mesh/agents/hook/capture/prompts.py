@@ -5,11 +5,11 @@ from contextlib import suppress
 
 from memory_mesh.agents.hook.capture.answers import doubted
 from memory_mesh.agents.hook.capture.heard import MOST, Captured, Heard
-from memory_mesh.errors import NotFound
+from memory_mesh.learn.rules import statements as rules_statements
+from memory_mesh.learn.rules.own_words import own_sentences
+from memory_mesh.learn.rules.statements import Statement, statements, takes_back
 from memory_mesh.model import Channel, Kind, Memory, Outcome, Receipt, Scope
-from memory_mesh.policy.learning import session_corrections as corrections
-from memory_mesh.policy.learning.own_words import own_sentences
-from memory_mesh.policy.learning.statements import Statement, statements, takes_back
+from memory_mesh.model.errors import NotFound
 
 MOST_OF_PROMPT = 12  # memories of one prompt; a longer list of rules is a document to import
 CORRECTED = "the user corrected it in the same session"
@@ -39,7 +39,7 @@ def prompted(heard: Heard, given: Mapping[str, object]) -> Captured:
             receipts.append(receipt)
     if back:
         is_done = any(receipt.id in before for receipt in receipts)
-        _take_back(heard, None if is_done else corrections.taken_back(said, earlier))
+        _take_back(heard, None if is_done else rules_statements.taken_back(said, earlier))
     return Captured(tuple(receipts), for_person)
 
 
@@ -54,9 +54,9 @@ def _kept(
     room: int,
 ) -> Receipt | None:
     """Stores a statement, or sets an earlier one right; None if it says nothing new."""
-    if corrections.repeated(statement.text, earlier) is not None:
+    if rules_statements.repeated(statement.text, earlier) is not None:
         return None
-    wrong = corrections.corrected(statement, found, earlier, said, decided=decided)
+    wrong = rules_statements.corrected(statement, found, earlier, said, decided=decided)
     if wrong is not None:
         del earlier[wrong]
         changed = _changed(heard, wrong, statement)

@@ -4,9 +4,9 @@ from collections.abc import Callable, Mapping
 
 from memory_mesh.agents.mcp.calling import ToolCall
 from memory_mesh.agents.mcp.schemas import Schema
-from memory_mesh.errors import InvalidInput, shown
-from memory_mesh.fastdataclass import dataclass
-from memory_mesh.typed import Any, TypeAlias
+from memory_mesh.base.fastdataclass import dataclass
+from memory_mesh.base.typed import Any, TypeAlias
+from memory_mesh.model.errors import InvalidInput, shown
 
 Tool: TypeAlias = Callable[[ToolCall, Mapping[str, Any]], tuple[dict[str, Any], str | list[str]]]
 SETS = ("server-memory", "lane")

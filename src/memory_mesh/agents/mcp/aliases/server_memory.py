@@ -8,14 +8,198 @@ like an attack waits for review; and what the user said is proposed for deletion
 
 import json
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-from memory_mesh.agents.mcp.aliases.graph import ENTITY, OBSERVATION, RELATION, TAG, Graph
-from memory_mesh.agents.mcp.aliases.graph_tools import TOOLS
 from memory_mesh.agents.mcp.calling import ToolCall
-from memory_mesh.errors import InvalidInput, NotFound, shown
-from memory_mesh.model import Channel, Outcome, Receipt, Scope
-from memory_mesh.typed import Any, TypeAlias
+from memory_mesh.agents.mcp.schemas import IDS, Schema, list_of, object_of, text, tool
+from memory_mesh.base.fastdataclass import dataclass, field
+from memory_mesh.base.typed import Any, TypeAlias
+from memory_mesh.context import prompt
+from memory_mesh.model import Channel, Memory, Outcome, Receipt, Scope
+from memory_mesh.model.errors import InvalidInput, NotFound, shown
+from memory_mesh.sync import MemoryMesh
+
+# A knowledge graph of entities, observations and relations, each of which is a memory.
+#
+# ::
+#
+#     entity       "Ada (person)"              metadata: graph, entity, sort, place
+#     observation  "Ada: plays chess"          metadata: graph, entity, place
+#     relation     "Ada works at Heron"        metadata: graph, from, to, relation, place
+#
+# All of them have the tag `knowledge-graph` and no project: there is one graph per store. `place`
+# keeps the order in which they came. Two writers at once may store the same thing twice; it is read
+# as one, and deleted as one.
+
+
+TAG = "knowledge-graph"
+ENTITY, OBSERVATION, RELATION = "entity", "observation", "relation"
+_PAGE = 1_000
+Ends: TypeAlias = tuple[str, str, str]  # from, to, type
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """A text about an entity, and the memories that hold it."""
+
+    text: str
+    ids: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Entity:
+    """A node, the memories that make it one, and its observations by their keys."""
+
+    name: str
+    sort: str
+    ids: list[str] = field(default_factory=list)
+    observations: dict[str, Observation] = field(default_factory=dict)
+
+    def says(self, query: str) -> bool:
+        """Whether its name, type or an observation contains the text, which is in lower case."""
+        texts = (self.name, self.sort, *(each.text for each in self.observations.values()))
+        return any(query in text.lower() for text in texts)
+
+    def as_json(self) -> dict[str, Any]:
+        """The entity as the tools show it."""
+        said = [each.text for each in self.observations.values()]
+        return {"name": self.name, "entityType": self.sort, "observations": said}
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """An edge, and the memories that hold it."""
+
+    ends: Ends
+    ids: list[str] = field(default_factory=list)
+
+    def as_json(self) -> dict[str, Any]:
+        """The relation as the tools show it."""
+        return dict(zip(("from", "to", "relationType"), self.ends, strict=True))
+
+
+class Graph:
+    """What is in the graph now, in the order in which it came; names are found by their keys."""
+
+    def __init__(self, mesh: MemoryMesh) -> None:
+        self._mesh = mesh
+        self.entities: dict[str, Entity] = {}
+        self.relations: dict[Ends, Relation] = {}
+        rows = sorted(_rows(mesh), key=_order)
+        self.next_place: int = 1 + max((_place(row) for row in rows), default=0)
+        for row in rows:
+            self._read_node(row)
+        for row in rows:
+            self._read_observation(row)
+
+    def key(self, text: str) -> str:
+        """What a text is compared by: as it is stored and shown, whatever stands between words."""
+        return _key(self.shown(text))
+
+    def shown(self, text: str) -> str:
+        """A text as it is stored, without secrets, and as it is shown, harmless."""
+        return prompt.said(self._mesh._redacted(text))  # noqa: SLF001  # a surface of the same house
+
+    def ends(self, given: dict[str, str]) -> Ends:
+        """The key of a relation."""
+        return (
+            self.key(given["from"]),
+            self.key(given["to"]),
+            self.key(given["relationType"]),
+        )
+
+    def around(self, keys: set[str]) -> dict[str, Any]:
+        """These entities, and the relations that one of them is an end of."""
+        return {
+            "entities": [self.entities[key].as_json() for key in self.entities if key in keys],
+            "relations": [
+                relation.as_json()
+                for (start, end, _), relation in self.relations.items()
+                if start in keys or end in keys
+            ],
+        }
+
+    def ids(self, keys: set[str]) -> Iterator[str]:
+        """The memories of these entities."""
+        for key in keys & set(self.entities):
+            entity = self.entities[key]
+            yield from entity.ids
+            for observation in entity.observations.values():
+                yield from observation.ids
+
+    def _read_node(self, row: Memory) -> None:
+        said = row.extra
+        if said.get("graph") == ENTITY:
+            name, sort = (_text(said.get(each)) for each in ("entity", "sort"))
+            key = _key(name)
+            self.entities.setdefault(key, Entity(name, sort)).ids.append(row.id)
+        elif said.get("graph") == RELATION:
+            start, end, sort = (_text(said.get(each)) for each in ("from", "to", "relation"))
+            ends = (_key(start), _key(end), _key(sort))
+            self.relations.setdefault(ends, Relation((start, end, sort))).ids.append(row.id)
+
+    def _read_observation(self, row: Memory) -> None:
+        if row.extra.get("graph") != OBSERVATION:
+            return
+        name = str(row.extra.get("entity"))
+        entity = self.entities.get(_key(prompt.said(name)))
+        if entity is not None:  # else its entity was deleted on another surface
+            text = prompt.said(row.text.removeprefix(f"{name}: "))
+            found = entity.observations.setdefault(_key(text), Observation(text))
+            found.ids.append(row.id)
+
+
+def _key(shown: str) -> str:
+    return " ".join(shown.split())
+
+
+def _rows(mesh: MemoryMesh) -> Iterator[Memory]:
+    page = mesh.get_all(limit=_PAGE, filter=f"tags = '{TAG}'")
+    yield from page
+    while page.cursor is not None:
+        page = mesh.get_all(limit=_PAGE, filter=f"tags = '{TAG}'", cursor=page.cursor)
+        yield from page
+
+
+def _order(row: Memory) -> tuple[int, object, str]:
+    return _place(row), row.created, row.id
+
+
+def _place(row: Memory) -> int:
+    place = row.extra.get("place")
+    return place if isinstance(place, int) else 0
+
+
+def _text(value: object) -> str:
+    return prompt.said(value if isinstance(value, str) else "")
+
+
+_NAME = text("The name of an entity.", minLength=1)
+_ENTITY = object_of(
+    {
+        "name": _NAME,
+        "entityType": text("What sort of thing it is."),
+        "observations": IDS | {"description": "What is known about it, one statement each."},
+    },
+    *("name", "entityType", "observations"),
+)
+_RELATION = object_of(
+    {
+        "from": text("The entity at its start.", minLength=1),
+        "to": text("The entity at its end.", minLength=1),
+        "relationType": text("What the first is or does to the second, in active voice."),
+    },
+    *("from", "to", "relationType"),
+)
+_ENTITIES, _RELATIONS = list_of(_ENTITY, "Entities."), list_of(_RELATION, "Relations.")
+_GRAPH = object_of({"entities": _ENTITIES, "relations": _RELATIONS}, "entities", "relations")
+_DONE = object_of(
+    {"success": {"type": "boolean"}, "message": {"type": "string"}}, "success", "message"
+)
+_ADDED = object_of(
+    {"entityName": {"type": "string"}, "addedObservations": IDS},
+    *("entityName", "addedObservations"),
+)
 
 __all__ = ["ANSWERS", "FINDER", "INSTRUCTIONS", "RESOURCE", "RESOURCES", "TOOLS"]
 FINDER = "search_nodes"
@@ -252,3 +436,101 @@ ANSWERS: dict[str, Callable[[ToolCall, Mapping[str, Any]], Answer]] = {
     "search_nodes": search_nodes,
     "open_nodes": open_nodes,
 }
+
+
+# The nine tools of the reference server-memory: its names and shapes, our words.
+
+
+def _about(name: str, field: str, verb: str) -> Schema:
+    """An entity and texts about it."""
+    texts = IDS | {"description": f"The observations to {verb}."}
+    return object_of({"entityName": _NAME, field: texts}, "entityName", field) | {
+        "description": name
+    }
+
+
+TOOLS: tuple[Schema, ...] = (
+    tool(
+        "create_entities",
+        "Remember entities",
+        "Remember people, projects, systems and other things: add entities to the memory's "
+        "knowledge graph. A name that is there already is left as it is.",
+        given=object_of({"entities": _ENTITIES}, "entities"),
+        answered=object_of({"entities": _ENTITIES}, "entities"),
+    ),
+    tool(
+        "create_relations",
+        "Remember relations",
+        "Remember how entities belong together: add relations to the memory's knowledge graph.",
+        given=object_of({"relations": _RELATIONS}, "relations"),
+        answered=object_of({"relations": _RELATIONS}, "relations"),
+    ),
+    tool(
+        "add_observations",
+        "Remember observations",
+        "Remember more about entities that are in the memory's knowledge graph.",
+        given=object_of(
+            {"observations": list_of(_about("One entity.", "contents", "add"), "What to add.")},
+            "observations",
+        ),
+        answered=object_of({"results": list_of(_ADDED, "What was new.")}, "results"),
+    ),
+    tool(
+        "delete_entities",
+        "Forget entities",
+        "Forget entities with their observations and relations. What the user said stays until "
+        "the user agrees.",
+        given=object_of({"entityNames": IDS | {"description": "Their names."}}, "entityNames"),
+        answered=_DONE,
+        destroys=True,
+        repeatable=True,
+    ),
+    tool(
+        "delete_observations",
+        "Forget observations",
+        "Forget single observations. What the user said stays until the user agrees.",
+        given=object_of(
+            {"deletions": list_of(_about("One entity.", "observations", "delete"), "Which.")},
+            "deletions",
+        ),
+        answered=_DONE,
+        destroys=True,
+        repeatable=True,
+    ),
+    tool(
+        "delete_relations",
+        "Forget relations",
+        "Forget relations between entities.",
+        given=object_of({"relations": _RELATIONS}, "relations"),
+        answered=_DONE,
+        destroys=True,
+        repeatable=True,
+    ),
+    tool(
+        "read_graph",
+        "Recall everything",
+        "Recall the whole knowledge graph of the memory.",
+        given=object_of({}),
+        answered=_GRAPH,
+        reads=True,
+        repeatable=True,
+    ),
+    tool(
+        "search_nodes",
+        "Search memory",
+        "Recall entities whose name, type or observations contain a text, with their relations.",
+        given=object_of({"query": text("The text, in any case.")}, "query"),
+        answered=_GRAPH,
+        reads=True,
+        repeatable=True,
+    ),
+    tool(
+        "open_nodes",
+        "Recall entities",
+        "Recall entities by their names, with their relations.",
+        given=object_of({"names": IDS | {"description": "Their names."}}, "names"),
+        answered=_GRAPH,
+        reads=True,
+        repeatable=True,
+    ),
+)

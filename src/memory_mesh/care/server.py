@@ -1,0 +1,214 @@
+"""A store in PostgreSQL: set it up, take a namespace out or in, delete one.
+
+::
+
+    export   one read transaction ──▶ archive, as of a store in a folder
+    import   archive ──▶ a file of its own, verified ──▶ rows into one transaction ──▶ verified
+"""
+
+import os
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
+from os import PathLike
+from pathlib import Path
+
+from memory_mesh.base.fastdataclass import dataclass, replace
+from memory_mesh.base.typed import TYPE_CHECKING
+from memory_mesh.care.archives import (
+    Progress,
+    import_folder,
+    listed,
+    reading,
+    remarks,
+    write_archive,
+)
+from memory_mesh.care.key_file import FILE, KeyFile, StatedKeys, need_key
+from memory_mesh.care.sqlite import copies as file_copying
+from memory_mesh.config import Config, load
+from memory_mesh.ledgers.sqlite import dumps
+from memory_mesh.ledgers.sqlite.open_file import connect
+from memory_mesh.model import Checkpoint
+from memory_mesh.model.care import DeletedNamespace, Exported, Imported
+from memory_mesh.model.errors import InvalidInput, NotFound, StoreError, StoreIsDamaged
+from memory_mesh.platform.extras import need
+from memory_mesh.rules.users import shown_namespace
+
+if TYPE_CHECKING:
+    from memory_mesh.ledgers.postgres.transactions import Transactions
+    from memory_mesh.ledgers.queue.queue import JobQueue
+
+_CARRY = (
+    "To keep the key, set a new database up with the key file of that store, see "
+    "docs/how-to/postgresql.md"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """What `set_up` did: the migrations it ran, and where the key is."""
+
+    ran: tuple[int, ...]
+    newest: int
+    key_file: str | None  # None: the key is in no file
+    key_variable: str | None  # that states the key; None: the key file belongs to this machine
+
+
+def settings_of(address: str, namespace: str = "default") -> Config:
+    """The settings of a store in a database, for functions that are given its address."""
+    return replace(load({"store": address}), namespace=namespace)
+
+
+def set_up(
+    config: Config, *, login: str | None = None, environment: Mapping[str, str] | None = None
+) -> Prepared:
+    """Makes the tables of the database, or brings them up to date; only its owner may.
+
+    The key is the one that the environment states, or else a new one of this machine.
+    """
+    url = _address(config)
+    from memory_mesh.ledgers.postgres import setup
+    from memory_mesh.ledgers.postgres.transactions import translated
+    from memory_mesh.ledgers.queue import queue as queue_queue
+
+    keys = KeyFile.of(config.db_dir, environment)
+    with translated():
+        done = setup.set_up(url, keys.keys()[0].secret, login=login)
+        queue_queue.set_up(url, setup.ROLE)
+    variable = keys.variable if isinstance(keys, StatedKeys) else None
+    file = str(keys.path) if variable in {None, FILE} else None
+    return Prepared(done.ran, done.newest, file, variable)
+
+
+def export_from_server(
+    config: Config,
+    to: str | PathLike[str],
+    *,
+    with_vectors: bool = False,
+    progress: Progress | None = None,
+) -> Exported:
+    """Writes a namespace of a database to a new file, while others go on writing."""
+    from memory_mesh.ledgers.postgres.copies import PostgresDump
+
+    target = Path(to)
+    if target.exists():
+        raise InvalidInput(f"{target} is there already; name another file, or remove it first")
+    with _opened(config) as database, database.reading(config.namespace) as db:
+        if db is None:
+            raise _unknown(config.namespace)
+        dump = PostgresDump(db)
+        if found := dump.flaws():
+            raise StoreIsDamaged(
+                f"the namespace {shown_namespace(config.namespace)} is damaged, and an archive of "
+                f"it could not be imported: {listed(found)}. Restore a backup of the database"
+            )
+        return write_archive(dump, _key_ids(config), target, with_vectors, progress)
+
+
+def import_to_server(
+    config: Config,
+    archive: str | PathLike[str],
+    *,
+    into: str | None = None,
+    progress: Progress | None = None,
+    as_document: bool = False,
+) -> Imported:
+    """Brings a namespace from an archive into a database, whole or not at all."""
+    from memory_mesh.ledgers.postgres import copies
+
+    with _opened(config) as database, tempfile.TemporaryDirectory() as folder:
+        with reading(Path(archive)) as reader:
+            manifest = reader.manifest
+        name = manifest.namespace if into is None else into
+        if database.is_erased(manifest.identities):
+            raise StoreError(
+                "this namespace was erased from the store, and stays erased. If it was erased by "
+                "mistake, import the archive into another store: --store URL"
+            )
+        done = import_folder(folder, archive, into=into, progress=progress, as_document=as_document)
+        path = file_copying.place(Path(folder), name)
+        with closing(connect(path)) as file, database.writing(name) as db:
+            if database.has_identity(manifest.identities[0]):
+                dumps.copied(file, os.urandom(16).hex())
+            if not copies.is_empty(db):
+                raise InvalidInput(
+                    f"the namespace {shown_namespace(name)} holds memories already, and nothing is "
+                    "merged into it; import under another name: --into NAME"
+                )
+            copies.take_in(db, file)
+            mark = copies.mark(db)
+            found = copies.flaws(db, Checkpoint(name, mark.position, mark.hash))
+            if found:
+                raise StoreError(f"the copy is not whole: {listed(found)}. Nothing was imported")
+    told = remarks(_key_ids(config), manifest, mark, _CARRY)
+    return replace(done, remarks=tuple(told))
+
+
+def delete_from_server(config: Config) -> DeletedNamespace:
+    """Deletes a namespace of a database for good; no archive of before brings it back."""
+    from memory_mesh.ledgers.postgres import copies as copying
+
+    name = config.namespace
+    with _opened(config) as database:
+        if not database.exists(name):
+            raise _unknown(name)
+        with database.writing(name) as db:
+            memories = copying.erase(db)
+    with closing(queue_of(config)) as queue:
+        queue.forget(name)  # the name of a namespace can be that of a person
+    return DeletedNamespace(
+        namespace=shown_namespace(name),
+        memories=memories,
+        files=0,
+        bytes=0,
+        noted=True,
+    )
+
+
+def queue_of(config: Config) -> "JobQueue":
+    """The queue of the database, which the caller closes."""
+    url = _address(config)
+    from memory_mesh.ledgers.postgres.pool import Route
+    from memory_mesh.ledgers.postgres.setup import all_namespaces
+    from memory_mesh.ledgers.queue.queue import JobQueue
+
+    need_key(config.db_dir, os.environ)
+    secret = KeyFile.of(config.db_dir, os.environ).keys()[0].secret
+    return JobQueue(Route.of(url).url, all_namespaces(secret))
+
+
+@contextmanager
+def _opened(config: Config) -> "Iterator[Transactions]":
+    url = _address(config)
+    from memory_mesh.ledgers.postgres.setup import opening_key
+    from memory_mesh.ledgers.postgres.transactions import Transactions
+
+    need_key(config.db_dir, os.environ)
+    key = opening_key(KeyFile.of(config.db_dir, os.environ).keys()[0].secret)
+    database = Transactions(url, key, config.lock_wait_seconds)
+    try:
+        yield database
+    finally:
+        database.close()
+
+
+def _key_ids(config: Config) -> list[str]:
+    return [key.id for key in KeyFile.of(config.db_dir, os.environ).keys()]  # noqa: SIM118
+
+
+def _address(config: Config) -> str:
+    if config.store is None:
+        raise InvalidInput("name the database: --store postgresql://USER@HOST/DATABASE")
+    for module in ("psycopg", "psycopg_pool", "procrastinate"):
+        need(module, extra="postgres", purpose="a store in PostgreSQL")
+    from memory_mesh.ledgers.postgres.pool import Route
+
+    Route.of(config.store)  # says what is wrong with it
+    return config.store
+
+
+def _unknown(name: str) -> NotFound:
+    return NotFound(
+        f"there is no namespace {shown_namespace(name)!r} in the database. "
+        "List those there are: memory-mesh namespaces"
+    )

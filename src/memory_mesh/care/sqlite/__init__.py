@@ -1,0 +1,1 @@
+"""Whole namespace files: copied, erased, rebuilt, and salvaged page by page."""

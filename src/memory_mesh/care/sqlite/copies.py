@@ -1,0 +1,270 @@
+"""Copies of namespace files while others write, by SQLite's backup interface.
+
+::
+
+    BEGIN ── read the store row ── copy pages, a few at a time ── COMMIT
+      └──────────── one moment of the file: others go on writing to its log ───┘
+
+SQLite starts a copy anew when somebody writes between two of its steps, and under eight writers it
+did so again and again. It does not while the connection that is copied from holds a read
+transaction. Readers keep nobody from writing, so the steps wait for nothing.
+"""
+
+import os
+import re
+import sqlite3
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, closing, contextmanager, suppress
+from pathlib import Path
+
+from memory_mesh.base.fastdataclass import dataclass, replace
+from memory_mesh.ledgers.sqlite import head_file, namespace_places, open_file, schema
+from memory_mesh.ledgers.sqlite.faults import translated
+from memory_mesh.ledgers.sqlite.namespace_file import cannot_be_written
+from memory_mesh.model.care import Kept
+from memory_mesh.model.errors import StoreIsDamaged
+from memory_mesh.platform import forks, locks, private_files
+from memory_mesh.platform.durable_files import sync_folder
+
+_ENDING = re.compile(
+    r"\.db(-wal|-shm|-journal)?|\.lock|\.head|\.moved|\.spool(-[0-9a-f]+)?|\.vectors-[0-9]+|\.salvage\.jsonl"
+    r"|\.(before|moved|lost)-[0-9A-Za-z-]+\.bak(-wal|-shm|-journal)?"
+    r"|\.[0-9a-f]{12}\.partial(-wal|-shm|-journal)?"  # of a killed import
+)
+_IDENTITY = re.compile(r"[0-9a-f]{32}")
+_LAST = (".db", ".db-wal", ".db-shm", ".lock")  # while the lock is there, nobody makes it anew
+
+_READING_SECONDS = 1.0  # that a copy waits while SQLite makes or removes the log
+_STEP_PAGES = 512  # 4 MiB: often enough for a line of progress
+Progress = Callable[[int, int], None]  # pages that are copied, and all
+
+
+def is_store(store: Path) -> bool:
+    """Whether a folder has a namespace that holds anything."""
+    databases = namespace_places.holding(store / "namespaces", namespace_places.SUFFIX)
+    return any(_holds_anything(path) for _, path in databases)
+
+
+def files(store: Path) -> dict[str, Path]:
+    """The files of a store's namespaces that hold anything, by namespace, sorted."""
+    return {name: path for name, path in databases(store).items() if _holds_anything(path)}
+
+
+def databases(store: Path) -> dict[str, Path]:
+    """The files of a store's namespaces, those too that are just made, by namespace, sorted."""
+    found: dict[str, Path] = {}
+    for namespace, path in namespace_places.holding(store / "namespaces", namespace_places.SUFFIX):
+        found.setdefault(namespace, path)
+    return dict(sorted(found.items()))
+
+
+def gone(store: Path) -> dict[str, str]:
+    """What is wrong with namespaces that were written to and hold nothing, or that are no files."""
+    found = sorted(namespace_places.holding(store / "namespaces", head_file.SUFFIX))
+    told = ((namespace, missing(database, namespace)) for namespace, database in found)
+    wrong = {namespace: said for namespace, said in told if said is not None}
+    return wrong | {
+        namespace: namespace_places.no_file(path)
+        for namespace, path in databases(store).items()
+        if path.exists() and not path.is_file()
+    }
+
+
+def missing(database: Path, namespace: str) -> str | None:
+    """What is wrong with a namespace that its head file tells of, and that holds nothing."""
+    mark = head_file.read(database)
+    if mark is None or (database.exists() and database.stat().st_size):
+        return None
+    if head_file.read(database) != mark:  # it was deleted meanwhile
+        return None
+    what = "it is empty" if database.exists() else "it is gone"
+    return str(head_file.missing(database, namespace, mark, what))
+
+
+def place(store: Path, namespace: str) -> Path:
+    """The file of a namespace: where it lies, or in the flat folder if there is none."""
+    return namespace_places.database(store / "namespaces", namespace)
+
+
+def copied(source: Path, target: Path, progress: Progress | None = None) -> Kept:
+    """Copies a namespace's file as it is at one moment; says which, and which writes it lacks."""
+    private_files.make_file(target)  # SQLite fills an empty file and keeps its mode
+    mark = head_file.read(source)
+    with (
+        translated(source, _namespace(source)),
+        forks.inside_sqlite(),
+        closing(_as_it_is(source)) as db,
+        closing(sqlite3.connect(target, isolation_level=None)) as new,
+    ):
+        new.execute("PRAGMA synchronous = OFF")  # whoever asked for the copy syncs it
+        db.execute("BEGIN")
+        found = _standing(db)
+        flaw = None if mark is None else head_file.flaw(db, source, found.namespace, mark)
+        db.backup(new, pages=_STEP_PAGES, progress=_told(progress), sleep=0.0)
+        db.execute("COMMIT")
+    if flaw is None or head_file.read(source) != mark:  # it was just restored
+        return found
+    return replace(found, findings=(f"head file: {flaw}",))
+
+
+def standing(path: Path) -> Kept:
+    """Where the namespace in a file stands; raises StoreIsDamaged for any other file."""
+    with translated(path, _namespace(path)), forks.inside_sqlite(), closing(_reading(path)) as db:
+        return _standing(db)
+
+
+@contextmanager
+def kept_open(paths: Iterable[Path]) -> Iterator[None]:
+    """Keeps a connection to each file, so that no other process's is the last one.
+
+    The last connection removes the log by its path. Between its look whether the path still leads
+    to its file and the removal, another file with a log of its own could have come there.
+    """
+    with ExitStack() as stack:
+        for path in paths:
+            with forks.inside_sqlite(), suppress(sqlite3.Error):  # of a damaged one nobody has any
+                db = stack.enter_context(closing(_reading(path)))
+                db.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        yield
+
+
+def acknowledge(path: Path) -> None:
+    """Writes the head file of a copy, so that open processes know that it is meant to be older."""
+    with translated(path, _namespace(path)), forks.inside_sqlite(), closing(_reading(path)) as db:
+        head_file.write(path, head_file.stood(db))
+
+
+def _as_it_is(path: Path) -> sqlite3.Connection:
+    """A connection that leaves a damaged log for salvage; see `head_file.first_look`."""
+    if not cannot_be_written(path) and head_file.lack(path, _namespace(path)) is not None:
+        return open_file.connect(path, "mode=ro")
+    return _reading(path)
+
+
+def _reading(path: Path) -> sqlite3.Connection:
+    """A connection that sees what the log holds, also where nothing can be written."""
+    if cannot_be_written(path):
+        return open_file.connect_read_only(path, _namespace(path))
+    end = locks.until(_READING_SECONDS)
+    open_file.await_log(path, end)
+    return open_file.patiently(path, lambda: open_file.connect(path), end)
+
+
+def _holds_anything(path: Path) -> bool:
+    with suppress(FileNotFoundError):
+        return path.is_file() and bool(path.stat().st_size)
+    return False
+
+
+def _namespace(path: Path) -> str:
+    return namespace_places.namespace(path.name) or path.name
+
+
+def _standing(db: sqlite3.Connection) -> Kept:
+    number = schema.version(db)
+    if not number:
+        raise StoreIsDamaged
+    open_file.check_reader(db)
+    namespace, identity, seq, position, head = db.execute(
+        "SELECT namespace, identity, seq, position, head FROM store"
+    ).fetchone()
+    return Kept(str(namespace), str(identity), number, int(seq), int(position), bytes(head).hex())
+
+
+def _told(progress: Progress | None) -> Callable[[int, int, int], object] | None:
+    if progress is None:
+        return None
+    return lambda _, rest, pages: progress(pages - rest, pages)
+
+
+# A namespace's files, all of them: which they are, what they say of it, and taking them away.
+
+
+@dataclass(frozen=True, slots=True)
+class Doomed:
+    """What is known of a namespace before it goes; a damaged one may tell less."""
+
+    identity: str | None
+    ids: frozenset[str]  # of memories and skills, as other files of the store may name them
+    memories: int | None
+
+
+def namespace_files(folder: Path, namespace: str) -> list[Path]:
+    """Every file of a namespace that is there, in the order in which they may go.
+
+    Copies of before and a marker may lie in the flat folder and the database in one of its own.
+    """
+    stem = namespace_places.file_name(namespace).removesuffix(namespace_places.SUFFIX)
+    own: list[tuple[int, str, Path]] = []
+    for place in namespace_places.both_folders(folder, namespace):
+        try:
+            names = [entry.name for entry in os.scandir(place)]
+        except FileNotFoundError:
+            continue
+        endings = (name.removeprefix(stem) for name in names if name.startswith(stem))
+        own += (
+            (_LAST.index(ending) if ending in _LAST else -1, ending, place / f"{stem}{ending}")
+            for ending in endings
+            if _ENDING.fullmatch(ending)
+        )
+    return [path for _, _, path in sorted(own)]
+
+
+def last_look(path: Path) -> Doomed:
+    """What a database says of itself; where it is damaged, what the head file says."""
+    try:
+        with closing(_opened(path)) as db:
+            (identity,) = db.execute("SELECT identity FROM store").fetchone()
+            ids = frozenset(_ids(db))
+            (memories,) = db.execute("SELECT count(*) FROM memory").fetchone()
+            return Doomed(str(identity), ids, int(memories))
+    except (sqlite3.Error, TypeError, OSError):
+        return Doomed(_identity_of_head(path), frozenset(), None)
+
+
+def mirrored(state: Path) -> tuple[Path, list[Path]] | None:
+    """The folder that the state of a mirror names, and the files in it that people wrote."""
+    try:
+        with closing(_opened(state)) as db:
+            ((folder,),) = db.execute("SELECT value FROM value WHERE name = 'folder'")
+            own = db.execute("SELECT DISTINCT path FROM entry WHERE NOT written ORDER BY path")
+            return Path(folder), [Path(folder, path) for (path,) in own]
+    except (sqlite3.Error, ValueError):
+        return None
+
+
+def remove(paths: list[Path]) -> int:
+    """Removes files, on the disk when it returns; returns how many bytes they had."""
+    size = 0
+    for path in paths:
+        try:
+            size += path.stat().st_size
+            path.unlink()
+        except FileNotFoundError:  # SQLite of another process removed its log
+            continue
+    for folder in {path.parent for path in paths}:
+        sync_folder(folder)
+    return size
+
+
+def _opened(path: Path) -> sqlite3.Connection:
+    return sqlite3.connect(
+        f"file:{namespace_places.quoted(str(path.absolute()))}?mode=rw", uri=True
+    )
+
+
+def _ids(db: sqlite3.Connection) -> Iterator[str]:
+    tables = {name for (name,) in db.execute("SELECT name FROM sqlite_master")}
+    for table in ("memory", "skill"):
+        if table in tables:
+            rows = db.execute(f"SELECT id FROM {table}")  # noqa: S608  # two fixed names
+            yield from (str(id_) for (id_,) in rows)
+
+
+def _identity_of_head(path: Path) -> str | None:
+    """The identity in the head file beside a database: its second word."""
+    try:
+        words = path.with_suffix(".head").read_text(encoding="ascii", errors="replace").split()
+    except OSError:
+        return None
+    return words[1] if len(words) > 1 and _IDENTITY.fullmatch(words[1]) else None

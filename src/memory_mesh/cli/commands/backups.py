@@ -1,0 +1,444 @@
+"""Commands that copy stores: backup, restore, export, import and move."""
+
+import argparse
+import os
+import sys
+from pathlib import Path
+
+from memory_mesh.base.fastdataclass import replace
+from memory_mesh.cli import options as cli_options, output, store_folder
+from memory_mesh.cli.advice import completed, option
+from memory_mesh.cli.parsing import Command, UsageError
+from memory_mesh.cli.progress import Counting, Telling
+from memory_mesh.model import Json
+from memory_mesh.model.care import Backup, Exported, Imported, Kept, Restored
+from memory_mesh.model.errors import MeshError, NotAllowed
+from memory_mesh.platform.agent_shell import agent_variables
+from memory_mesh.platform.store_urls import need_folder
+from memory_mesh.rules.users import check_plain_namespace, shown_namespace, user_of
+
+# backup
+
+
+def _add_backup_options(parser: argparse.ArgumentParser) -> None:
+    """Adds the options of the command."""
+    cli_options.add_place(
+        parser, "--to", "FOLDER", "to", "where backups lie, each in a folder named by its time"
+    )
+    parser.add_argument(
+        "--keep",
+        metavar="N",
+        type=_keep,
+        help="remove older backups of this store, but not the newest N that are sound",
+    )
+
+
+def _keep(text: str) -> int:
+    number = int(text)  # argparse says what is wrong with another text
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"must be 1 or more, not {number}")
+    return number
+
+
+def _run_backup(options: argparse.Namespace) -> int:
+    """Backs up every namespace; the exit code is 1 if one is missing or damaged in the backup."""
+    from memory_mesh.care.backups import backup
+
+    store_folder.refuse_one(options, "leave it out, or export the part: memory-mesh export")
+    done = backup(
+        store_folder.folder_of(
+            options, "back it up with pg_dump, or a namespace of it with memory-mesh export"
+        ),
+        Path(options.to).expanduser(),
+        keep=options.keep,
+        tell=Telling(),
+    )
+    lines = [completed(line, options) for line in _backup_lines(done)]
+    output.answer(_backup_plain(done), *lines, as_json=options.json)
+    if done.ok:
+        return 0
+    wrong = len(done.missing) + sum(bool(kept.findings) for kept in done.namespaces)
+    what = "1 namespace is" if wrong == 1 else f"{wrong} namespaces are"
+    raise MeshError(
+        f"{what} damaged, and missing or damaged in this backup; older backups were left alone. "
+        "Look at them: memory-mesh verify --all; then memory-mesh repair, or restore an older "
+        "backup"
+    )
+
+
+def backup_described(kept: Kept) -> dict[str, Json]:
+    """Returns a namespace of a backup as JSON values."""
+    return {
+        "namespace": shown_namespace(kept.namespace),
+        "schema": kept.schema,
+        "seq": kept.seq,
+        "position": kept.position,
+        "hash": kept.hash,
+        "findings": list(kept.findings),
+    }
+
+
+def _backup_lines(done: Backup) -> list[str]:
+    what = f"{output.counted(len(done.namespaces), 'namespace')}, {done.bytes} bytes,"
+    lines = [f"[MemoryMesh] Backed up {what} to {output.named(done.folder)}."]
+    for kept in done.namespaces:
+        if kept.findings:
+            name = shown_namespace(kept.namespace)
+            lines.append(f"[MemoryMesh] {name} is damaged: {kept.findings[0]}")
+    lines += [
+        f"[MemoryMesh] {shown_namespace(name)} could not be copied: {why}"
+        for name, why in done.missing
+    ]
+    if done.removed:
+        lines.append(
+            f"[MemoryMesh] Removed {len(done.removed)} older: {output.some(done.removed)}."
+        )
+    if done.swept:
+        lines.append(f"[MemoryMesh] Removed what a killed backup left: {output.some(done.swept)}.")
+    return lines
+
+
+def _backup_plain(done: Backup) -> dict[str, Json]:
+    return {
+        "folder": output.named(done.folder),
+        "store": done.store,
+        "made": done.made,
+        "bytes": done.bytes,
+        "ok": done.ok,
+        "namespaces": [backup_described(kept) for kept in done.namespaces],
+        "missing": [{"namespace": shown_namespace(name), "why": why} for name, why in done.missing],
+        "removed": list(done.removed),
+        "swept": list(done.swept),
+    }
+
+
+BACKUP = Command("memory-mesh backup /backups/memory --keep 14", _add_backup_options, _run_backup)
+
+
+# restore
+
+
+def _add_restore_options(parser: argparse.ArgumentParser) -> None:
+    """Adds the options of the command."""
+    add = parser.add_argument
+    cli_options.add_any_id(parser)
+    add(
+        "--from",
+        metavar="BACKUP",
+        dest="source",
+        help="restore this backup, or the .db or .bak file of one namespace",
+    )
+    add("--to", metavar="FOLDER", help="into this folder; default: the store's own")
+    add("--replace", action="store_true", help="put the store that is there aside")
+
+
+def _run_restore(options: argparse.Namespace) -> int:
+    """Restores the memory as it was, or a whole store."""
+    if options.named is not None and options.id is None:
+        options.id, options.named = options.named, None
+    if options.named is not None or (options.id is None) == (options.source is None):
+        raise UsageError(
+            "give either the ID of a deleted memory, or --from a backup. "
+            "See: memory-mesh restore --help"
+        )
+    if options.source is not None:
+        return _whole(options)
+    if options.to is not None or options.replace:
+        raise UsageError("--to and --replace belong to --from. See: memory-mesh restore --help")
+    with (
+        cli_options.opened(options) as (mesh, reader),
+        cli_options.looked_up(options.id, reader, mesh),
+    ):
+        memory = mesh.restore(options.id, scope=reader)
+    done = f"[MemoryMesh] Restored record {memory.id}"
+    return output.answer(output.described(memory), done, as_json=options.json)
+
+
+def _whole(options: argparse.Namespace) -> int:
+    from memory_mesh.care.restores import restore
+
+    store_folder.refuse_one(
+        options, "to restore one, give its file: --from BACKUP/namespaces/NAME.db --to FOLDER"
+    )
+    config = store_folder.config_of(options)
+    if options.to is None:
+        store_folder.need_folder(
+            config, "bring a namespace in with memory-mesh import, or restore with pg_restore"
+        )
+    source = Path(options.source).expanduser()
+    if options.to is None and source.is_file():
+        raise UsageError("a single file is restored into a new folder: give --to FOLDER")
+    if options.replace and agent_variables(os.environ):
+        raise NotAllowed("only the user can replace a store")
+    done = restore(
+        source,
+        config.db_dir if options.to is None else Path(options.to).expanduser(),
+        replace=options.replace,
+        known=config.db_dir,
+        allow_network=config.allow_network_folder,
+        tell=Telling(),
+    )
+    return output.answer(_restore_plain(done), *_restore_lines(done), as_json=options.json)
+
+
+def _restore_lines(done: Restored) -> list[str]:
+    count = len(done.namespaces)
+    done_so = f"Restored {output.counted(count, 'namespace')} to {output.named(done.folder)}"
+    verified = {0: "", 1: " It was verified."}.get(count, " All of them were verified.")
+    lines = [f"[MemoryMesh] {done_so}.{verified}"]
+    if done.before is not None:
+        lines.append(
+            f"[MemoryMesh] The store that was there is in {output.named(done.before)}; "
+            "delete it when you do not need it any more."
+        )
+    if done.left_behind:
+        names = output.some([*map(shown_namespace, done.left_behind)])
+        lines.append(f"[MemoryMesh] Only in that store, and not in the backup: {names}.")
+    for kept in done.namespaces:
+        lines += [
+            f"[MemoryMesh] {output.named(shown_namespace(kept.namespace))}, when the backup was "
+            f"made: {output.unbroken(finding)}"
+            for finding in kept.findings
+        ]
+    if done.erased:
+        names = output.some([*map(shown_namespace, done.erased)])
+        lines.append(f"[MemoryMesh] Left out, because they were deleted since: {names}.")
+    if done.missing:
+        names = output.some([*map(shown_namespace, done.missing)])
+        lines.append(f"[MemoryMesh] Not in the backup, because they were damaged: {names}.")
+    if done.swept:
+        lines.append(f"[MemoryMesh] Removed what a killed restore left: {output.some(done.swept)}.")
+    return lines
+
+
+def _restore_plain(done: Restored) -> dict[str, Json]:
+    return {
+        "folder": output.named(done.folder),
+        "source": output.named(done.source),
+        "namespaces": [backup_described(kept) for kept in done.namespaces],
+        "erased": [shown_namespace(name) for name in done.erased],
+        "missing": [shown_namespace(name) for name in done.missing],
+        "left_behind": [shown_namespace(name) for name in done.left_behind],
+        "before": None if done.before is None else output.named(done.before),
+        "swept": list(done.swept),
+    }
+
+
+RESTORE = Command(
+    (
+        "memory-mesh restore mem_1767225600000_0a1b2c\n"
+        "  memory-mesh restore --from /backups/memory/20261116T203000Z --to ./restored"
+    ),
+    _add_restore_options,
+    _run_restore,
+)
+
+
+# export
+
+_NO_VECTORS = (
+    "the namespace has no vectors yet, so the archive carries none. With a model, memory-mesh "
+    "upkeep makes them; then export again"
+)
+
+
+def _add_export_options(parser: argparse.ArgumentParser) -> None:
+    """Adds the options of the command."""
+    cli_options.add_place(parser, "--to", "FILE", "to", "the new file")
+    parser.add_argument(
+        "--with-vectors",
+        action="store_true",
+        help="carry the vectors, too; without them they are made anew where it is imported",
+    )
+
+
+def _run_export(options: argparse.Namespace) -> int:
+    """Writes every row of the namespace and its audit chain to one file."""
+    if options.to == "-":
+        raise UsageError(
+            "an archive is a file of its own, and is not written to standard output: give --to FILE"
+        )
+    done = _exported(options)
+    name = shown_namespace(done.namespace)
+    if options.with_vectors and not done.vectors:
+        output.tell([_NO_VECTORS])
+    return output.answer(
+        {
+            "file": output.named(done.file),
+            "namespace": name,
+            "memories": done.memories,
+            "position": done.position,
+            "rows": done.rows,
+            "bytes": done.bytes,
+            "sha256": done.sha256,
+            "with_vectors": done.with_vectors,
+            "vectors": done.vectors,
+        },
+        f"[MemoryMesh] Exported {output.counted(done.memories, 'memory', 'memories')} of {name}, "
+        f"{output.counted(done.position, 'block')}, {_vectors(done)}to {output.named(done.file)} "
+        f"({done.bytes} bytes).",
+        as_json=options.json,
+        remark="It holds every text of the namespace: keep it as private as the store.",
+    )
+
+
+def _vectors(done: Exported) -> str:
+    return f"{output.counted(done.vectors, 'vector')}, " if done.with_vectors else ""
+
+
+def _exported(options: argparse.Namespace) -> Exported:
+    config, to = store_folder.config_of(options), Path(options.to).expanduser()
+    counting = Counting("rows")
+    if config.store is not None:
+        from memory_mesh.care.server import export_from_server
+
+        done = export_from_server(config, to, with_vectors=options.with_vectors, progress=counting)
+    else:
+        from memory_mesh.care import export_archive
+
+        done = export_archive(
+            config.db_dir,
+            config.namespace,
+            to,
+            with_vectors=options.with_vectors,
+            progress=counting,
+        )
+    counting.end()
+    return done
+
+
+EXPORT = Command("memory-mesh export memories.tar.gz", _add_export_options, _run_export)
+
+
+# import
+
+_ASKED = (
+    "The archive was made under another key, or under none, so its memories count as a document's. "
+    "If you trust who it says they are from, type yes: "
+)
+
+_AS_DOCUMENT = (
+    "the archive was made under another key, or an agent's shell imported it: its memories count "
+    "as a document's, and none is pinned. To take them as it says, import it at a terminal and say "
+    "yes, under another name (--into NAME) if this one is taken"
+)
+
+
+def _add_import_options(parser: argparse.ArgumentParser) -> None:
+    """Adds the options of the command."""
+    cli_options.add_place(parser, "--from", "FILE", "source", "the archive")
+    parser.add_argument(
+        "--into",
+        metavar="NAMESPACE",
+        help="another name for the namespace; default: the name it had, or --namespace or --user",
+    )
+
+
+def _run_import(options: argparse.Namespace) -> int:
+    """Brings the namespace into the store, whole or not at all, and says what does not match."""
+    into = store_folder.named_namespace(options)
+    if options.into is not None:
+        into = check_plain_namespace(options.into)
+    done = _imported(options, into)
+    name = shown_namespace(done.namespace)
+    code = output.answer(
+        {
+            "namespace": name,
+            "came_from": shown_namespace(done.came_from),
+            "memories": done.memories,
+            "position": done.position,
+            "with_vectors": done.with_vectors,
+            "remarks": list(done.remarks),
+        },
+        f"[MemoryMesh] Imported {output.counted(done.memories, 'memory', 'memories')}, "
+        f"{output.counted(done.position, 'block')}, into {name}; the chain was verified.",
+        as_json=options.json,
+    )
+    if not options.json:
+        user = user_of(done.namespace)
+        part = option("namespace", name) if user is None else option("user", user)
+        output.tell(completed(remark, options, part) for remark in done.remarks)
+    return code
+
+
+def _imported(options: argparse.Namespace, into: str | None) -> Imported:
+    config, source = store_folder.config_of(options), Path(options.source).expanduser()
+    as_document = _is_documents_word(options, source)
+    counting = Counting("rows")
+    if config.store is not None:
+        from memory_mesh.care.server import import_to_server
+
+        done = import_to_server(
+            config, source, into=into, progress=counting, as_document=as_document
+        )
+    else:
+        from memory_mesh.care import import_archive
+
+        done = import_archive(
+            config.db_dir, source, into=into, progress=counting, as_document=as_document
+        )
+    counting.end()
+    return replace(done, remarks=(*done.remarks, _AS_DOCUMENT)) if as_document else done
+
+
+def _is_documents_word(options: argparse.Namespace, source: Path) -> bool:
+    """Whether nobody vouches for who the archive says its memories are from; asks on a terminal."""
+    from memory_mesh.care.archives import is_own
+
+    own = not agent_variables(os.environ) and is_own(source)
+    if own or options.json or agent_variables(os.environ) or not sys.stdin.isatty():
+        return not own
+    print(_ASKED, end="", file=sys.stderr)
+    sys.stderr.flush()
+    return sys.stdin.readline().strip() != "yes"
+
+
+IMPORT = Command("memory-mesh import memories.tar.gz", _add_import_options, _run_import)
+
+
+# move
+
+
+def _add_move_options(parser: argparse.ArgumentParser) -> None:
+    """Adds the options of the command."""
+    parser.add_argument("--to", metavar="FOLDER", required=True, help="the new folder")
+    parser.add_argument(
+        "--only",
+        action="store_true",
+        help="move only the namespace, into the store of that folder, which is made if needed",
+    )
+
+
+def _run_move(options: argparse.Namespace) -> int:
+    """Copies, verifies, and keeps the old files under another name."""
+    from memory_mesh.care.moves import move_namespace, move_store
+
+    cli_options.refuse_agent("move", "it takes the store away from whoever uses it")
+    if not options.only:
+        store_folder.refuse_one(options, "add --only to move that part, or leave it out")
+    folder = store_folder.folder_of(
+        options, "run memory-mesh export here, and memory-mesh import where it is to go"
+    )
+    to = Path(need_folder(options.to)).expanduser()
+    if options.only:
+        done = move_namespace(folder, store_folder.namespace_of(options), to)
+    else:
+        done = move_store(folder, to)
+    names = [shown_namespace(name) for name in done.namespaces]
+    code = output.answer(
+        {
+            "to": output.named(done.to),
+            "namespaces": list(names),
+            "kept": output.named(done.kept),
+            "remarks": [output.named(remark) for remark in done.remarks],
+        },
+        f"[MemoryMesh] Moved {output.some(names)} to {output.named(done.to)}; the copy was "
+        "verified.",
+        as_json=options.json,
+    )
+    if not options.json:
+        output.tell(output.named(remark) for remark in done.remarks)
+    return code
+
+
+MOVE = Command("memory-mesh move --to /mnt/volume/memory", _add_move_options, _run_move)

@@ -1,0 +1,394 @@
+"""Commands on single memories: get, list, update, pin, delete, history and rate."""
+
+import argparse
+from collections.abc import Sequence
+
+from memory_mesh.cli import options as cli_options, output
+from memory_mesh.cli.advice import completed
+from memory_mesh.cli.parsing import Command, UsageError
+from memory_mesh.formats.terminal import safe_text
+from memory_mesh.model import Json, Memory, Proposal, Status, record, times
+from memory_mesh.model.errors import NotFound
+from memory_mesh.privacy import redacted
+from memory_mesh.sync import MemoryMesh
+from memory_mesh.write.rules.receipts import redaction
+
+# get
+
+
+def _add_get_options(parser: argparse.ArgumentParser) -> None:
+    """Adds the options of the command."""
+    cli_options.add_id(parser)
+    parser.add_argument(
+        "--as-of", metavar="TIME", help="the memory as it was at that time, ISO 8601"
+    )
+    parser.add_argument("--valid-at", metavar="TIME", help="only if it was true at that time")
+    parser.add_argument("--deleted", action="store_true", help="show it even if it was deleted")
+    parser.add_argument(
+        "--expired", action="store_true", help="show it even if its session expired"
+    )
+
+
+def _run_get(options: argparse.Namespace) -> int:
+    """Prints the memory's fields, then its text."""
+    with cli_options.opened(options) as (mesh, reader):
+        memory = mesh.get(
+            options.id,
+            scope=reader,
+            as_of=options.as_of,
+            valid_at=options.valid_at,
+            include=_included(options),
+        )
+        if memory is None:
+            _explain_expiry(options.id, mesh.history(options.id, scope=reader))
+            raise cli_options.missing(options.id, reader, mesh)
+    if options.json:
+        output.say_json(output.described(memory))
+    else:
+        _show(memory)
+    return 0
+
+
+def _included(options: argparse.Namespace) -> list[Status]:
+    shown = {Status.DELETED: options.deleted, Status.EXPIRED: options.expired}
+    return [status for status, wanted in shown.items() if wanted]
+
+
+def _explain_expiry(memory_id: str, versions: Sequence[Memory]) -> None:
+    """Raises the error for a memory that is hidden because its session expired."""
+    if not versions or versions[-1].status is not Status.ACTIVE:
+        return
+    if (session := versions[-1].scope.session) is not None:
+        raise NotFound(
+            f"{memory_id} is hidden: it expired with the session {session}. Show it: "
+            f"memory-mesh get --id {memory_id} --session {session} --expired"
+        )
+
+
+def _show(memory: Memory) -> None:
+    known = output.described(memory)
+    content = known.pop("content")
+    for line in output.pairs({name: _shown(value) for name, value in known.items()}):
+        print(line)
+    output.say(f"\n{content}")
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, str):
+        return value
+    import json
+
+    return json.dumps(value, ensure_ascii=False)
+
+
+GET = Command("memory-mesh get mem_1767225600000_0a1b2c", _add_get_options, _run_get)
+
+
+# list
+
+_WIDEST_TYPE = 16
+
+_NARROWEST = 20  # columns of a text
+
+
+def _add_list_options(parser: argparse.ArgumentParser) -> None:
+    """Adds the options of the command."""
+    cli_options.add_view(parser, limit=100)
+    parser.add_argument("--cursor", metavar="CURSOR", help="continue where an earlier list ended")
+
+
+def _run_list(options: argparse.Namespace) -> int:
+    """Prints one line per memory: aligned on a terminal, separated by tabs in a pipe."""
+    with cli_options.mesh_of(options) as mesh:
+        page = mesh.get_all(cursor=options.cursor, **cli_options.view_of(options, mesh))
+        if not page and options.cursor is None:
+            _tell_unknown(mesh, options)
+    if options.json:
+        memories: list[Json] = [output.described(memory) for memory in page]
+        output.say_json({"items": memories, "cursor": page.cursor})
+        return 0
+    if output.on_terminal():
+        _align(page)
+    else:
+        _separate(page)
+    if page.cursor is not None:
+        output.hint(f"There are more: repeat the command with --cursor {page.cursor}")
+    return 0
+
+
+def _tell_unknown(mesh: MemoryMesh, options: argparse.Namespace) -> None:
+    """Says that a user or a namespace that was named is not there: nothing was ever written."""
+    named = options.user or options.namespace
+    if named is None or mesh.stats().seq:
+        return
+    what = "namespace" if options.user is None else "user"
+    said = f"there is no {what} {output.named(named)} here. Those there are: memory-mesh namespaces"
+    output.tell([completed(said, options)])
+
+
+def _separate(memories: Sequence[Memory]) -> None:
+    for memory in memories:
+        cells = (memory.id, memory.created_at, record.shown_type(memory), memory.text)
+        print("\t".join(safe_text(cell, keep_newlines=False) for cell in cells))
+
+
+def _align(memories: Sequence[Memory]) -> None:
+    import shutil
+
+    columns = shutil.get_terminal_size().columns
+    types = [output.one_line(record.shown_type(memory), _WIDEST_TYPE) for memory in memories]
+    width = max(map(len, types), default=0)
+    for memory, type_ in zip(memories, types, strict=True):
+        day = f"{memory.created.astimezone():%Y-%m-%d %H:%M}"
+        left = columns - len(memory.id) - len(day) - width - 6
+        text = output.one_line(memory.text, max(left, _NARROWEST))
+        if left >= _NARROWEST:
+            print(f"{output.bold(memory.id)}  {output.dim(day)}  {type_:<{width}}  {text}")
+        else:  # a narrow terminal: the text stands below
+            print(f"{output.bold(memory.id)}  {output.dim(day[:10])}")
+            print(f"  {output.one_line(memory.text, max(columns - 4, _NARROWEST))}")
+
+
+LIST = Command(
+    "memory-mesh list --limit 20 --filter \"type = 'preference'\"", _add_list_options, _run_list
+)
+
+
+# update
+
+
+def _add_update_options(parser: argparse.ArgumentParser) -> None:
+    """Adds the options of the command."""
+    cli_options.add_id(parser)
+    cli_options.add_text(parser, "the new text")
+    cli_options.add_details(parser)
+    parser.add_argument(
+        "--propose", action="store_true", help="ask a person to decide; change nothing yet"
+    )
+    parser.add_argument("--reason", metavar="TEXT", help="the reason, stored in the audit block")
+
+
+def _run_update(options: argparse.Namespace) -> int:
+    """Stores a new version of the memory; fields that are not given stay as they are."""
+    content, metadata = cli_options.content_of(options), cli_options.metadata_of(options)
+    said = cli_options.details_of(options)
+    if content is None and not metadata and not said:
+        raise UsageError("no change was given; use for example --content or --tag")
+    with (
+        cli_options.opened(options) as (mesh, reader),
+        cli_options.looked_up(options.id, reader, mesh),
+    ):
+        if options.propose:
+            asked = mesh.propose_update(
+                options.id,
+                content,
+                metadata,
+                merge=options.metadata is None,
+                reader=reader,
+                reason=options.reason or "proposed by the caller",
+                **said,
+            )
+            return output.proposed(asked, as_json=options.json)
+        memory = mesh.update(
+            options.id,
+            content,
+            metadata,
+            # --meta changes single fields, --metadata replaces all
+            merge=options.metadata is None,
+            reader=reader,
+            reason=options.reason or "updated by the caller",
+            **said,
+        )
+        plain = output.described(memory)
+        if memory.status is Status.SUPERSEDED:
+            plain |= _superseded(memory, mesh.view(scope=reader))
+    replaced = redacted(repr((content, metadata, said)), repr(output.described(memory)))
+    if replaced and not options.json:
+        output.tell([redaction(replaced)])
+    done = f"[MemoryMesh] Updated record {memory.id}"
+    return output.answer(plain, done, as_json=options.json)
+
+
+def _superseded(memory: Memory, mesh: MemoryMesh) -> dict[str, Json]:
+    """Says that a search goes on finding another memory in its place, and which if it is seen."""
+    from memory_mesh.cli.missing_id import successor
+
+    later = successor(memory.id, mesh)
+    by = "another memory" if later is None else later
+    change = "" if later is None else f"; to change what it finds: memory-mesh update {later}"
+    output.tell([f"{memory.id} is superseded by {by}: a search finds that one, not this{change}"])
+    return {} if later is None else {"superseded_by": later}
+
+
+UPDATE = Command(
+    'memory-mesh update mem_1767225600000_0a1b2c "Light themes, since May"',
+    _add_update_options,
+    _run_update,
+)
+
+
+# pin
+
+
+def _add_pin_options(parser: argparse.ArgumentParser) -> None:
+    """Adds the options of the command."""
+    cli_options.add_id(parser)
+    parser.add_argument("--unpin", action="store_true", help="remove the mark")
+
+
+def _run_pin(options: argparse.Namespace) -> int:
+    """Pins or unpins the memory."""
+    with (
+        cli_options.opened(options) as (mesh, reader),
+        cli_options.looked_up(options.id, reader, mesh),
+    ):
+        memory = mesh.pin(options.id, pinned=not options.unpin, scope=reader)
+    done = f"[MemoryMesh] {'Pinned' if memory.pinned else 'Unpinned'} record {memory.id}"
+    return output.answer(output.described(memory), done, as_json=options.json)
+
+
+PIN = Command("memory-mesh pin mem_1767225600000_0a1b2c", _add_pin_options, _run_pin)
+
+
+# delete
+
+_IN_AN_AGENTS_SHELL = """\
+In an agent's shell, what the user stored is not deleted: the delete is proposed,
+and the memory stays until a person decides (memory-mesh review --id ID --approve).
+If you type there yourself, take the agent's variable away, for example:
+  env -u CLAUDECODE memory-mesh delete --id ID"""
+
+
+def _add_delete_options(parser: argparse.ArgumentParser) -> None:
+    """Adds the options of the command."""
+    parser.description = f"{parser.description or ''}\n\n{_IN_AN_AGENTS_SHELL}".strip()
+    cli_options.add_id(parser)
+    parser.add_argument(
+        "--propose", action="store_true", help="ask a person to decide; delete nothing yet"
+    )
+    parser.add_argument("--reason", metavar="TEXT", help="the reason, stored in the audit block")
+
+
+def _run_delete(options: argparse.Namespace) -> int:
+    """Hides the memory; it can be restored for 30 days.
+
+    In an agent's shell the delete of what the user stored is a proposal.
+    """
+    with (
+        cli_options.opened(options) as (mesh, reader),
+        cli_options.looked_up(options.id, reader, mesh),
+    ):
+        asked: Proposal | None
+        if options.propose:
+            reason = options.reason or "proposed by the caller"
+            asked = mesh.propose_delete(options.id, reader=reader, reason=reason)
+        else:
+            reason = options.reason or "deleted by the caller"
+            asked = mesh.delete(options.id, scope=reader, reason=reason)
+    if asked is not None:
+        if not options.propose and asked.pending:
+            output.tell(_stays(asked))
+        return output.proposed(asked, as_json=options.json)
+    output.hint(f"To undo this within 30 days: memory-mesh restore {options.id}")
+    done = f"[MemoryMesh] Deleted record {options.id}"
+    return output.answer({"deleted": options.id}, done, as_json=options.json)
+
+
+def _stays(asked: Proposal) -> list[str]:
+    """Says that nothing is deleted yet, who decides and how."""
+    own = cli_options.without_agent().replace("COMMAND", f"delete --id {asked.memory}")
+    decide = f"memory-mesh review --id {asked.id} --approve"
+    stays = "a more trusted source stored it, so it stays until a person decides"
+    told = [f"{asked.memory} is not deleted: {stays}, by: {decide}, or --reject"]
+    if own:
+        told.append(f"an agent started this shell; if you are the user, run: {own}")
+    return told
+
+
+DELETE = Command("memory-mesh delete mem_1767225600000_0a1b2c", _add_delete_options, _run_delete)
+
+
+# history
+
+
+def _add_history_options(parser: argparse.ArgumentParser) -> None:
+    """Adds the options of the command."""
+    cli_options.add_id(parser)
+    parser.add_argument(
+        "--chain",
+        action="store_true",
+        help="also show the memories it replaced and those that replaced it",
+    )
+
+
+def _run_history(options: argparse.Namespace) -> int:
+    """Prints every recorded version, oldest first."""
+    with (
+        cli_options.opened(options) as (mesh, reader),
+        cli_options.looked_up(options.id, reader, mesh),
+    ):
+        ids = [options.id]
+        if options.chain:
+            ids = [memory.id for memory in mesh.chain(options.id, scope=reader)]
+        versions = [version for id_ in ids for version in mesh.history(id_, scope=reader)]
+        if not versions:
+            raise cli_options.missing(options.id, reader, mesh)
+    return output.answer(
+        [_plain(version) for version in versions], *map(_line, versions), as_json=options.json
+    )
+
+
+def _plain(version: Memory) -> dict[str, Json]:
+    return output.described(version) | {
+        "recorded_from": times.iso(version.recorded_from),
+        "recorded_until": None
+        if version.recorded_until is None
+        else times.iso(version.recorded_until),
+        "successor": version.successor,
+    }
+
+
+def _line(version: Memory) -> str:
+    until = "now" if version.recorded_until is None else times.iso(version.recorded_until)
+    follows = f" -> {version.successor}" if version.successor else ""
+    head = f"{times.iso(version.recorded_from)} .. {until}  {version.id}  {version.status}{follows}"
+    return f"{head}\n  {output.one_line(version.text, 100)}"
+
+
+HISTORY = Command(
+    "memory-mesh history mem_1767225600000_0a1b2c", _add_history_options, _run_history
+)
+
+
+# rate
+
+
+def _add_rate_options(parser: argparse.ArgumentParser) -> None:
+    """Adds the options of the command."""
+    cli_options.add_id(parser)
+    vote = parser.add_mutually_exclusive_group(required=True)
+    vote.add_argument("--helpful", action="store_true", help="it helped: rank it higher")
+    vote.add_argument("--not-helpful", action="store_true", help="it did not: rank it lower")
+
+
+def _run_rate(options: argparse.Namespace) -> int:
+    """Counts one vote; it changes the rank of the memory and nothing else."""
+    with (
+        cli_options.opened(options) as (mesh, reader),
+        cli_options.looked_up(options.id, reader, mesh),
+    ):
+        memory = mesh.rate(options.id, helpful=options.helpful, scope=reader)
+    return output.answer(
+        {
+            "id": memory.id,
+            "helpful": memory.helpful,
+            "harmful": memory.harmful,
+            "usefulness": memory.usefulness,
+        },
+        f"[MemoryMesh] Rated record {memory.id}: {memory.helpful} found it helpful, "
+        f"{memory.harmful} did not",
+        as_json=options.json,
+    )
+
+
+RATE = Command("memory-mesh rate mem_1767225600000_0a1b2c --helpful", _add_rate_options, _run_rate)

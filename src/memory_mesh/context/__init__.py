@@ -1,0 +1,1 @@
+"""From hits to a prompt, and why something is in it or not."""

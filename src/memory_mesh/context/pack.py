@@ -1,0 +1,341 @@
+"""Memories for a prompt, under a budget that is never exceeded.
+
+::
+
+    question ── search ──▶ hits above the floor ── one hop ──▶ what is linked to the best of them
+      │                                                                       (the same lens)
+    no question ──▶ pinned, lessons worst first, then the project's newest and most used
+      ▼
+    each as its entry, with its tokens ──▶ choose ──▶ render ──▶ count the text
+      │                                                            too many? leave out the last
+      ▼
+    Pack(text, items, left_out) ── note what entered the prompt     buffered: nothing waits
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from datetime import datetime
+
+from memory_mesh.base.fastdataclass import dataclass, replace
+from memory_mesh.base.typed import TYPE_CHECKING
+from memory_mesh.context.graph import linked, strength
+from memory_mesh.context.packing import choice
+from memory_mesh.context.packing.fit import PackRules, Wanted, packed
+from memory_mesh.model import Explanation, Hit, Hits, Lens, Memory, Query
+from memory_mesh.model.commit import SIMILAR
+from memory_mesh.model.errors import WrongKey
+from memory_mesh.model.filter import And, Compare, Filter, Sign
+from memory_mesh.model.graph import EPISODE
+from memory_mesh.model.pack import (
+    Injected,
+    Injection,
+    LeftOut,
+    LeftOutBy,
+    Pack,
+    PackItem,
+    Section,
+)
+from memory_mesh.search.rank import below_newer
+from memory_mesh.search.ranking import profiles
+from memory_mesh.search.recall import find
+from memory_mesh.write.access import Access
+from memory_mesh.write.audit_entries import use_entry
+
+if TYPE_CHECKING:
+    from memory_mesh.search.rerank import Reranking
+
+INJECTED = 10
+
+MOST_PINNED = 50
+LOOKED_AT = 200  # of the newest memories; the most used are found among them
+
+LEAST_HITS, MOST_HITS = 10, 100  # that a search for a pack is asked for
+HIT_TOKENS = 10  # of the budget for each hit asked for
+EXPANDED = 10  # hits whose links are followed
+LINKS_OF_ONE = 3
+QUESTION_CHARS = 200  # of a question in the record
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What is asked (None at a session's start), what may be seen, and how to pack it."""
+
+    question: str | None
+    lens: Lens
+    rules: PackRules
+
+
+def pack(
+    access: Access, asked: Asked, *, record: bool = True, reranking: "Reranking | None" = None
+) -> Pack:
+    """Returns what goes into the prompt, and records it unless told otherwise."""
+    if asked.question is not None and asked.question.strip():
+        asked, hits = _found(access, asked, reranking)
+        hits, given = _not_given(asked.rules, hits)
+        hits, below = _above_floor(asked.rules, hits)
+        wanted = _new(asked, _with_links(access, asked, _of_hits(asked.rules, hits), below))
+        brought = {one.memory.id for one in wanted}
+        below = [one for one in below if one.id not in brought]
+        made = packed(asked.rules, wanted, asked.question, _seal(access), [*below, *given])
+        made = replace(made, explanation=_told(hits.explanation, below))
+    else:
+        asked = replace(asked, question=None)
+        made = packed(asked.rules, _new(asked, at_start(access, asked)), None, _seal(access))
+    if record and made and access.yamo and asked.lens.as_of is None:
+        made = _recorded(access, asked, made)
+    return made
+
+
+def _found(access: Access, asked: Asked, reranking: "Reranking | None") -> tuple[Asked, Hits]:
+    """One search without a floor: what the floor leaves out is told."""
+    rules = asked.rules
+    query = Query(
+        asked.question or "",
+        asked.lens,
+        hits_wanted(rules),
+        rules.profile,
+        weights=dict(rules.weights),
+    )
+    query, hits = find(access, query, reranking=reranking)
+    return replace(asked, question=query.text), hits
+
+
+def _not_given(rules: PackRules, hits: Hits) -> tuple[Hits, list[LeftOut]]:
+    """The hits that the reader does not have yet; the best of them must reach the floor itself."""
+    known = [hit for hit in hits if hit.id in rules.exclude]
+    if not known:
+        return hits, []
+    given = [LeftOut(hit.id, LeftOutBy.GIVEN, 0, hit.score) for hit in known]
+    return Hits([hit for hit in hits if hit.id not in rules.exclude], hits.explanation), given
+
+
+def _new(asked: Asked, wanted: list[Wanted]) -> list[Wanted]:
+    """What the reader does not have yet; a link or a newer statement may have brought it along."""
+    return [one for one in wanted if one.memory.id not in asked.rules.exclude]
+
+
+def _above_floor(rules: PackRules, hits: Hits) -> tuple[Hits, list[LeftOut]]:
+    """The hits, if the best reaches the floor and each 0.15 of it, as in `search`; the others.
+
+    An episode stands for its memories and tells nothing itself.
+    """
+    hits = Hits([hit for hit in hits if hit.memory.label != EPISODE], hits.explanation)
+    least = floor(rules, (hit.score for hit in hits))
+    below = [
+        LeftOut(hit.id, LeftOutBy.RELEVANCE, 0, hit.score) for hit in hits if hit.score < least
+    ]
+    return Hits([hit for hit in hits if hit.score >= least], hits.explanation), below
+
+
+def floor(rules: PackRules, scores: Iterable[float]) -> float:
+    """The score that a memory needs, as in `search`."""
+    return profiles.named(rules.profile).least_score(rules.min_relevance, scores)
+
+
+def hits_wanted(rules: PackRules) -> int:
+    """How many hits the search for a pack is asked for; what is left out takes no place of them."""
+    room = max(LEAST_HITS, rules.max_tokens // HIT_TOKENS)
+    return min(MOST_HITS, room + len(rules.exclude))
+
+
+def _told(explanation: Explanation, below: Sequence[LeftOut]) -> Explanation:
+    best = max((one.score for one in below if one.score is not None), default=None)
+    return replace(explanation, below=len(below), best_below=best)
+
+
+def _of_hits(rules: PackRules, hits: Hits) -> list[Wanted]:
+    by_margin = profiles.named(rules.profile).weighs and not hits.explanation.reranked
+    return [
+        Wanted(
+            hit.memory,
+            _section(rules, hit),
+            hit.score,
+            value,
+            because=_brought_by(hit, hits),
+            newer=hit.newer,
+            span=hit.span,
+        )
+        for hit, value in zip(hits, choice.worths(hits, by_margin=by_margin), strict=True)
+    ]
+
+
+def _section(rules: PackRules, hit: Hit) -> Section:
+    memory = hit.memory
+    if hit.newer is not None:
+        return Section.OLDER
+    if memory.pinned:
+        return Section.PINNED
+    if teaches(rules, memory):
+        return Section.LESSON
+    return Section.FOUND if hit.parts else Section.NEWER
+
+
+def teaches(rules: PackRules, memory: Memory) -> bool:
+    """True for a lesson that is certain and recent enough to come first."""
+    lesson = memory.lesson
+    if lesson is None or lesson.confidence < rules.lesson_confidence:
+        return False
+    return rules.lessons_since is None or memory.created >= rules.lessons_since
+
+
+def _brought_by(hit: Hit, hits: Sequence[Hit]) -> str | None:
+    """The older statement that brought a newer one along, which the search had not found."""
+    if hit.parts:
+        return None
+    return next((other.id for other in hits if other.newer == hit.id), None)
+
+
+def _with_links(
+    access: Access, asked: Asked, wanted: list[Wanted], below: Sequence[LeftOut]
+) -> list[Wanted]:
+    """Adds what is linked to the best hits; what was linked in the past is not known.
+
+    What the search found below the floor comes in only by a link that somebody made.
+    """
+    best = {one.memory.id: one for one in wanted[:EXPANDED] if one.section is not Section.OLDER}
+    if not best or asked.lens.as_of is not None:
+        return wanted
+    known = {one.memory.id for one in wanted}
+    judged = {one.id for one in below}
+    least = floor(asked.rules, (one.score or 0.0 for one in wanted))
+    found: dict[str, Wanted] = {}
+    with access.ledger.read(access.namespace) as snapshot:
+        for link, memory in linked(snapshot, list(best), asked.lens, most=LINKS_OF_ONE):
+            by = best[link.source if link.source in best else link.target]
+            score = (by.score or 0.0) * strength(link)
+            if (
+                score < least
+                or memory.label == EPISODE
+                or (link.type == SIMILAR and memory.id in judged)
+            ):
+                continue
+            held = found.get(memory.id)
+            if memory.id not in known and (held is None or score > (held.score or 0.0)):
+                value = choice.linked(by.worth, link)
+                found[memory.id] = Wanted(memory, Section.LINKED, score, value, by.memory.id)
+        if not found:
+            return wanted
+        placed = below_newer(snapshot, asked.lens, [one.memory for one in found.values()])
+    return [*wanted, *(one for one in marked(placed, found) if one.memory.id not in known)]
+
+
+def marked(placed: Sequence[Hit], found: Mapping[str, Wanted]) -> Iterable[Wanted]:
+    """What was found, and the newer statements about it; an older statement is marked as such."""
+    older = {hit.newer: found[hit.id] for hit in reversed(placed) if hit.id in found}
+    for hit in placed:
+        one = found.get(hit.id)
+        if one is not None and hit.newer is not None:
+            yield replace(one, section=Section.OLDER, newer=hit.newer)
+        elif one is not None:
+            yield one
+        elif hit.id in older:
+            by = older[hit.id]
+            yield replace(by, memory=hit.memory, section=Section.NEWER, because=by.memory.id)
+
+
+def _seal(access: Access) -> Callable[[str], bytes]:
+    """The digest under the store's key; where there is none, reading goes on with a digest."""
+    own = access.seal
+
+    def sealed(value: str) -> bytes:
+        if own is not None:
+            with suppress(WrongKey):
+                return own(value)
+        from hashlib import sha256
+
+        return sha256(value.encode()).digest()
+
+    return sealed
+
+
+def _recorded(access: Access, asked: Asked, made: Pack) -> Pack:
+    """Notes what entered the prompt: written with the next commit, soon, or at close."""
+    ids = [item.id for item in made.items]
+    question, now = asked.question or "", asked.lens.now
+    injection = Injection(
+        id=access.ids.draw("inj"),
+        at=now,
+        reader=asked.lens.scope,
+        question=question[:QUESTION_CHARS],
+        format=made.format,
+        fence=made.fence,
+        tokens=made.tokens,
+        max_tokens=made.max_tokens,
+        memories=tuple(injected(made.items)),
+        agent=access.agent,
+    )
+    entry = use_entry(access, ids, asked.lens, asked=question, use="inject")
+    access.ledger.note(access.namespace, entry, injection)
+    return replace(made, injection_id=injection.id)
+
+
+def injected(items: Iterable[PackItem]) -> Iterable[Injected]:
+    """What is recorded of each memory."""
+    for item in items:
+        yield Injected(
+            item.id, item.memory.recorded_from, item.section.value, item.tokens, item.score
+        )
+
+
+# What a session starts with when nothing was asked yet: pinned, lessons, newest, most used.
+
+
+def at_start(access: Access, asked: "Asked") -> list[Wanted]:
+    """Candidates in the order in which they are taken, each once."""
+    lens, rules = asked.lens, asked.rules
+    on_lessons = lens_on_lessons(lens, rules.lesson_confidence, rules.lessons_since)
+    with access.ledger.read(access.namespace) as snapshot:
+        pinned = snapshot.page(lens, MOST_PINNED, None, pinned=True)
+        lessons = snapshot.page(on_lessons, INJECTED, None, worst_first=True)
+        newest = snapshot.page(lens, LOOKED_AT, None)
+        found = [(memory, Section.PINNED) for memory in pinned]
+        found += [(memory, Section.LESSON) for memory in lessons]
+        found += _recent(lens, [one for one in newest if _may_be_listed(one)])
+        once: dict[str, Wanted] = {}
+        for memory, section in found:
+            once.setdefault(memory.id, Wanted(memory, section))
+        placed = below_newer(snapshot, lens, [one.memory for one in once.values()])
+    return list(marked(placed, once))
+
+
+def _may_be_listed(memory: Memory) -> bool:
+    """Lessons and pinned memories have their place, and an episode is the sum of others."""
+    return memory.lesson is None and not memory.pinned and memory.label != EPISODE
+
+
+def _recent(lens: Lens, newest: list[Memory]) -> list[tuple[Memory, Section]]:
+    """The newest and the most used in turns, those of the reader's own project first."""
+    names = {lens.scope.project, *lens.scope.names}
+    own = [memory for memory in newest if memory.scope.project in names]
+    rest = [memory for memory in newest if memory.scope.project not in names]
+    return [*_in_turns(own), *_in_turns(rest)]
+
+
+def _in_turns(newest: list[Memory]) -> Iterator[tuple[Memory, Section]]:
+    """Each once. A pack counts as a use of all that it holds, and so does not change the next."""
+    used = iter(sorted(newest, key=lambda one: -one.uses))
+    listed = set[str]()
+    for memory in newest:
+        if memory.id not in listed:
+            listed.add(memory.id)
+            yield memory, Section.RECENT
+        often = next((one for one in used if one.id not in listed), None)
+        if often is not None:
+            listed.add(often.id)
+            yield often, Section.USED if often.uses else Section.RECENT
+
+
+def lens_on_lessons(
+    lens: Lens, minimum: float, since: datetime | None, pattern: str | None = None
+) -> Lens:
+    """The same lens on lessons only: certain enough, and not older than they are kept."""
+    tests: list[Filter] = [Compare("memory_type", Sign.EQUAL, "lesson")]
+    tests.append(Compare("severity", Sign.AT_LEAST, 0))  # only lessons have one: an index of them
+    tests.append(Compare("rule_confidence", Sign.AT_LEAST, minimum))
+    if since is not None:
+        tests.append(Compare("created_at", Sign.AT_LEAST, since))
+    if pattern is not None:
+        tests.append(Compare("lesson_pattern_id", Sign.EQUAL, pattern))
+    if lens.where is not None:
+        tests.append(lens.where)
+    return replace(lens, where=And(tuple(tests)))

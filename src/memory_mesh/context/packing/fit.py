@@ -1,0 +1,246 @@
+"""Turns memories that are wanted into a pack whose text keeps to its budget."""
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+
+from memory_mesh.base.fastdataclass import dataclass, field, replace
+from memory_mesh.base.typed import TypeAlias
+from memory_mesh.context import pack_text
+from memory_mesh.context.pack_text import Entry, Layout
+from memory_mesh.context.packing import choice, token_bound
+from memory_mesh.context.packing.choice import Candidate, Room, telling
+from memory_mesh.model import Kind, Memory, SourceKind
+from memory_mesh.model.errors import InvalidInput, shown
+from memory_mesh.model.pack import LeftOut, LeftOutBy, Pack, Section
+from memory_mesh.model.record import shown_type
+from memory_mesh.search.ranking.profiles import MESH, MIN_RELEVANCE
+
+# How a pack is made: its budget, how it is counted, and what it looks like.
+
+
+Count: TypeAlias = Callable[[str], int]
+
+DEFAULT_TOKENS = 2_000
+WINDOW_SHARE = 0.05  # of the model's window, where that is less
+FIRST_SHARE = 0.3  # of the budget, for pinned memories and lessons together
+FORMATS = ("markdown", "xml", "json")
+CALLER = "count_tokens"  # what counted, where the caller's tokenizer did
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PackRules:
+    """How to select and render; `price` replaces the tokens in value per token (003's formula)."""
+
+    max_tokens: int = DEFAULT_TOKENS
+    profile: str = MESH
+    weights: Mapping[str, float] = field(default_factory=dict)
+    max_memories: int | None = None
+    min_relevance: float = MIN_RELEVANCE
+    format: str = FORMATS[0]
+    compact: bool = False
+    count: Count = token_bound.count
+    counted_by: str = token_bound.NAME
+    price: Count | None = None
+    lesson_confidence: float = 0.0  # lessons less certain than this are not put first
+    lessons_since: datetime | None = None  # nor older ones
+    exclude: frozenset[str] = frozenset()  # ids of what the reader has already
+
+
+def budget(max_tokens: object, window: object) -> int:
+    """The tokens that a pack may have: as stated, else 2,000, or 5 % of a smaller window."""
+    if max_tokens is not None:
+        return _whole(max_tokens, "max_tokens")
+    if window is None:
+        return DEFAULT_TOKENS
+    return max(1, min(DEFAULT_TOKENS, int(_whole(window, "window") * WINDOW_SHARE)))
+
+
+def format_of(word: object) -> str:
+    """The format, if it is one of ours."""
+    if word not in FORMATS:
+        raise InvalidInput(f"format must be one of: {', '.join(FORMATS)}; not {shown(word)}")
+    return str(word)
+
+
+def checked(count: object) -> Count:
+    """The caller's counter; an answer that is no count is an error, never a pack too large."""
+    if not callable(count):
+        raise InvalidInput("count_tokens must be a function that takes a text and returns a number")
+
+    def counted(text: str) -> int:
+        found: object = count(text)
+        if isinstance(found, bool) or not isinstance(found, int) or found < 0:
+            raise InvalidInput(f"count_tokens must return a whole number, not {shown(found)}")
+        return found
+
+    return counted
+
+
+def _whole(value: object, name: str) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise InvalidInput(f"{name} must be a whole number of tokens from 1 on, not {shown(value)}")
+    return value
+
+
+ONE_SHARE = 0.4  # of the budget that one memory may take; a longer one is cut
+_OF_THE_USER = frozenset((SourceKind.USER_EXPLICIT, SourceKind.USER_IMPLICIT))
+LEAST_SHOWN = 40  # tokens that a memory may have, however small the budget
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A memory that may go into a pack: why, how relevant, and which part of it."""
+
+    memory: Memory
+    section: Section
+    score: float | None = None
+    worth: float = 0.0
+    because: str | None = None
+    newer: str | None = None
+    span: tuple[int, int] | None = None
+
+
+def packed(
+    rules: PackRules,
+    wanted: Sequence[Wanted],
+    question: str | None,
+    seal: Callable[[str], bytes],
+    below: Sequence[LeftOut] = (),
+) -> Pack:
+    """Chooses and renders; what was taken last is left out until the text keeps to the budget."""
+    layout = Layout(rules.format, rules.compact)
+    entries = {one.memory.id: _entry(rules, one, question) for one in wanted}
+    candidates = [
+        _candidate(rules, layout, one, (entries[one.memory.id], place))
+        for place, one in enumerate(wanted, start=1)
+    ]
+    room = Room(
+        rules.max_tokens - rules.count(pack_text.frame(layout)),
+        int(FIRST_SHARE * rules.max_tokens),
+        rules.max_memories,
+    )
+    chosen = choice.choose(candidates, room, compete=question is not None)
+    taken, left = list(chosen.taken), list(chosen.left)
+    places = {one.id: place for place, one in enumerate(candidates)}
+    while True:
+        shown = choice.ordered(taken, places)
+        texts = _texts(shown, entries, layout)
+        text, word = pack_text.rendered(texts, layout, seal)
+        spent = rules.count(text) if text else 0
+        if spent <= rules.max_tokens:
+            break
+        left += _dropped(taken, spent - rules.max_tokens)
+    return Pack(
+        text,
+        spent,
+        rules.max_tokens,
+        tuple(
+            replace(one.item(), tokens=share)
+            for one, share in zip(shown, _shares(rules, texts, spent), strict=True)
+        ),
+        (*left, *below),
+        rules.format,
+        word,
+        rules.counted_by,
+    )
+
+
+def _shares(rules: PackRules, texts: Sequence[str], spent: int) -> list[int]:
+    """The tokens of each entry; together never more than the text has, however they are counted."""
+    counts = [rules.count(text) for text in texts]
+    most = sum(counts)
+    return counts if most <= spent else [count * spent // most for count in counts]
+
+
+def _dropped(taken: list[Candidate], excess: int) -> list[LeftOut]:
+    """Takes so many tokens away from the end; an older statement goes with its newer one."""
+    left: list[LeftOut] = []
+    while taken and excess > 0:
+        last = taken.pop()
+        excess -= max(1, last.tokens)
+        by = LeftOutBy.BUDGET if last.newer is None else LeftOutBy.OLDER
+        left.append(last.left(by, last.newer))
+    kept = {one.id for one in taken}
+    for one in [one for one in taken if one.newer is not None and one.newer not in kept]:
+        taken.remove(one)
+        left.append(one.left(LeftOutBy.OLDER, one.newer))
+    return left
+
+
+def _texts(shown: Sequence[Candidate], entries: Mapping[str, Entry], layout: Layout) -> list[str]:
+    places = {one.id: place for place, one in enumerate(shown, start=1)}
+    return [
+        pack_text.entry_text(place, _numbered(entries[one.id], places.get(one.newer or "")), layout)
+        for place, one in enumerate(shown, start=1)
+    ]
+
+
+def _numbered(entry: Entry, newer: int | None) -> Entry:
+    if newer is None:
+        return entry
+    return replace(entry, marks=(*entry.marks, f"older than {newer}"))
+
+
+def _candidate(
+    rules: PackRules, layout: Layout, one: Wanted, placed: tuple[Entry, int]
+) -> Candidate:
+    """A candidate at its price; few stand further down in the pack than among the wanted."""
+    entry, place = placed
+    number = None if one.newer is None else place
+    shown = pack_text.entry_text(place, _numbered(entry, number), layout)
+    return Candidate(
+        one.memory,
+        one.section,
+        rules.count(shown),
+        one.score,
+        one.worth * telling(entry.text),
+        None if rules.price is None else rules.price(one.memory.text),
+        one.because,
+        one.newer,
+        len(pack_text.part_shown(entry, layout)) < len(one.memory.text.strip()),
+        choice.words(entry.text),
+        choice.said(entry.text),
+    )
+
+
+def _entry(rules: PackRules, one: Wanted, question: str | None) -> Entry:
+    memory = one.memory
+    text = _passage(rules, one, question)
+    marks = ["pinned"] if one.section is Section.PINNED else []
+    if len(text) < len(memory.text):
+        marks.append("a part")
+    plain = memory.kind is Kind.FACT and memory.label is None
+    kind = None if plain else shown_type(memory)
+    if memory.lesson is not None:
+        kind = f"lesson of severity {memory.lesson.severity.value}"
+    return Entry(
+        memory.id,
+        text,
+        f"{memory.occurred_at or memory.created:%Y-%m-%d}",
+        memory.speaker or (memory.role if memory.role != "user" else None),
+        kind,
+        tuple(marks),
+        None if memory.source.kind in _OF_THE_USER else memory.source.kind.value,
+        rules.count(memory.text) if rules.compact else 0,
+    )
+
+
+def _passage(rules: PackRules, one: Wanted, question: str | None) -> str:
+    """The text, or of a long one the part that answers best."""
+    if rules.compact:  # its first line is shown
+        return one.memory.text
+    text = one.memory.text if one.span is None else one.memory.text[slice(*one.span)]
+    most = max(LEAST_SHOWN, int(ONE_SHARE * rules.max_tokens))
+    if len(text) <= most:  # few tokens are shorter than a character
+        return text
+    from memory_mesh.text.scrub import tokens  # few memories are so long
+
+    counted = rules.count(text)
+    if counted > most:  # `cut` counts otherwise, and less of some scripts
+        most = max(1, most * tokens.count(text) // counted)
+    spans = list(tokens.cut(text, most))
+    if len(spans) < 2:  # noqa: PLR2004
+        return text
+    asked = frozenset(choice.words(question or ""))
+    best = max(spans, key=lambda span: len(asked.intersection(choice.words(text[slice(*span)]))))
+    return text[slice(*best)]

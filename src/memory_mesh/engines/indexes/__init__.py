@@ -1,1 +1,0 @@
-"""Vector indexes; they can be deleted and rebuilt from the ledger."""

@@ -1,1 +1,0 @@
-"""Language models behind an HTTP service; which one, the settings say."""

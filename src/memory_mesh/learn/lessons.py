@@ -1,0 +1,297 @@
+"""Lessons (RFC-0011 sections 3.5 and 8): store lessons, find them, derive them from failures.
+
+::
+
+    SCAN          blocks of the last day (of the last week for what failed twice)
+      ▼           ──▶ the memories that are marked as failures, or whose text tells of one
+    DEDUPLICATE   by pattern id; one that is known as certainly is left
+      ▼
+    DISTILL       through the one write path: the verdict is taken in the transaction
+      ▼
+    INJECT        the worst lessons, as constraints for the next session
+
+The cycle holds no state but how far it came: stopped anywhere and run again, it ends the same.
+"""
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime, timedelta
+
+from memory_mesh.base.fastdataclass import replace
+from memory_mesh.context.pack import lens_on_lessons
+from memory_mesh.formats import yamo, yamo_learning
+from memory_mesh.learn.rules import failures
+from memory_mesh.learn.rules.note import MAX_NOTE_CHARS
+from memory_mesh.model import (
+    Block,
+    Channel,
+    Draft,
+    Kind,
+    Lens,
+    Memory,
+    Operation,
+    Query,
+    Receipt,
+    Scope,
+    Source,
+    SourceKind,
+    Status,
+)
+from memory_mesh.model.errors import BlockError, InvalidInput
+from memory_mesh.model.learning import Distillation, Failure, LessonBlock, LessonContext
+from memory_mesh.model.lesson import severity_rank
+from memory_mesh.rules import audience
+from memory_mesh.rules.audience import AUDIENCE
+from memory_mesh.rules.trust import authority, is_authoritative
+from memory_mesh.search.recall import recall
+from memory_mesh.write.access import Access
+from memory_mesh.write.add import remember
+from memory_mesh.write.prepare import redact
+from memory_mesh.write.rules.failure_pattern import is_failed, pattern_id
+from memory_mesh.write.rules.judge import same_pattern
+
+TAG = "#lesson_learned"
+CANDIDATE_TAG = "#lesson_learned_candidate"
+CURSOR = "distillation"  # where the cycle's progress is kept, beside the sinks'
+PERIOD = timedelta(hours=6)  # four times a day
+DAY = timedelta(days=1)
+_PAGE = 500  # commits read at a time
+_MAX_COMPARED_LESSONS = 100  # lessons of one pattern that are looked at
+
+
+def distill_lesson(
+    access: Access,
+    context: LessonContext,
+    scope: Scope,
+    source: Source,
+    sources: Sequence[str] = (),
+) -> LessonBlock:
+    """Teach one lesson; one that is known no less certainly is returned as it is."""
+    return _taught(access, [_draft(access, context, scope, source, sources)])[0]
+
+
+def read_wire(text: str) -> LessonContext:
+    """What a LessonLearned block teaches; InvalidInput says what is wrong with it."""
+    try:
+        told = yamo_learning.read_lesson(yamo.parse(text))
+    except BlockError as error:
+        raise InvalidInput(str(error)) from None
+    return LessonContext(
+        situation=told.situation,
+        error_pattern=told.error_pattern,
+        oversight=told.oversight,
+        fix=told.fix,
+        preventative_rule=told.rule,
+        severity=told.severity,
+        applicable_scope=told.applies_to,
+        inverse_lesson=told.inverse,
+        confidence=told.confidence,
+    )
+
+
+def query_lessons(
+    access: Access, query: str, lens: Lens, *, limit: int, worst_first: bool
+) -> list[LessonBlock]:
+    """Active lessons that answer a question, or all of them, worst first where asked."""
+    if query.strip():
+        memories = [hit.memory for hit in recall(access, Query(query, lens, limit))]
+        return [lesson_block(one) for one in (_worst(memories) if worst_first else memories)]
+    with access.ledger.read(access.namespace) as snapshot:
+        found = snapshot.page(lens, limit, None, worst_first=worst_first)
+    return [lesson_block(memory) for memory in found]
+
+
+def cycle(access: Access, now: datetime, reader: Scope, channel: Channel) -> Distillation:
+    """SCAN, DEDUPLICATE and DISTILL; failures that state no rule are returned as unclear.
+
+    It serves the whole namespace, each failure for its own audience, and tells the reader of those
+    that the reader may see.
+    """
+    cursor = access.ledger.sink_cursor(access.namespace, CURSOR)
+    everybody = Lens(now, reader, across=AUDIENCE)  # a lesson is for those who see its failure
+    recent = min(now - DAY, cursor.at or now)
+    last, memories = _scan(access, min(now - failures.WEEK, cursor.at or now), recent, everybody)
+    found, unclear = failures.candidates(memories, recent)
+    learned, known = list[LessonBlock](), list[LessonBlock]()
+    for told in found:
+        failure, block = _known(access, told, now)
+        if block is None:
+            source = Source(failure.trust, channel, agent=access.agent)
+            block = distill_lesson(access, failure.context, failure.scope, source, failure.sources)
+        if audience.sees(reader, failure.scope):
+            (learned if block.is_new else known).append(block)
+    if last > cursor.seq:
+        access.ledger.sink_moved(access.namespace, CURSOR, last, None)
+    seen = {memory.id for memory in memories if audience.sees(reader, memory.scope)}
+    shown = tuple(id_ for id_ in unclear if id_ in seen)
+    return Distillation(len(seen), tuple(learned), tuple(known), shown)
+
+
+def due(access: Access, now: datetime) -> bool:
+    """True when the cycle last ended a quarter of a day ago or more and something was kept since.
+
+    Whether it is a failure is for the cycle to see: a heartbeat asks too often to read it all.
+    """
+    cursor = access.ledger.sink_cursor(access.namespace, CURSOR)
+    if cursor.at is not None and timedelta(0) <= now - cursor.at < PERIOD:
+        return False
+    since = None if cursor.seq else now - failures.WEEK
+    return any(_keeps(block) for block in _blocks(access, since, cursor.seq))
+
+
+def lesson_block(memory: Memory, *, is_new: bool = False) -> LessonBlock:
+    """RFC-0011's LessonBlock of a stored lesson, with its wire text."""
+    lesson = memory.lesson
+    if lesson is None:
+        raise InvalidInput(f"{memory.id} is not a lesson")
+    return LessonBlock(
+        lesson_id=lesson.id,
+        pattern_id=lesson.pattern_id,
+        severity=lesson.severity,
+        preventative_rule=lesson.rule,
+        rule_confidence=lesson.confidence,
+        applicable_scope=lesson.applies_to,
+        wire_format=yamo.render(yamo_learning.lesson(lesson, at=memory.created)),
+        memory_id=memory.id,
+        status=memory.status,
+        is_new=is_new,
+    )
+
+
+def _draft(
+    access: Access, context: LessonContext, scope: Scope, source: Source, sources: Sequence[str]
+) -> Draft:
+    lesson = failures.lesson(context, access.ids.draw("lesson"), access.agent)
+    # The pattern id is made of the redacted texts, so that it tells nothing about the others.
+    error = redact(access, lesson.error_pattern)
+    area = redact(access, lesson.applies_to)
+    lesson = replace(
+        lesson, error_pattern=error, applies_to=area, pattern_id=pattern_id(error, area)
+    )
+    return Draft(
+        text=failures.wording(lesson),
+        scope=scope,
+        source=source,
+        kind=Kind.LESSON,
+        label=Kind.LESSON.value,
+        tags=(TAG,),
+        confidence=lesson.confidence,
+        lesson=lesson,
+        derived_from=tuple(sources),
+    )
+
+
+def _taught(access: Access, drafts: Sequence[Draft]) -> list[LessonBlock]:
+    receipts = remember(access, drafts)
+    ids = [_stored(receipt) for receipt in receipts]
+    with access.ledger.read(access.namespace) as snapshot:
+        memories = {id_: snapshot.history(id_)[-1] for id_ in ids}
+    drawn = {draft.lesson.id for draft in drafts if draft.lesson is not None}
+    blocks = [lesson_block(memories[id_]) for id_ in ids]
+    return [replace(block, is_new=block.lesson_id in drawn) for block in blocks]
+
+
+def _stored(receipt: Receipt) -> str:
+    if receipt.id is None:
+        raise InvalidInput(f"the lesson was refused: {', '.join(receipt.reasons)}")
+    return receipt.id
+
+
+def _known(access: Access, failure: Failure, now: datetime) -> tuple[Failure, LessonBlock | None]:
+    """The lesson that already teaches this no less certainly; the transaction will ask again.
+
+    If the lesson of a pattern that was read from texts teaches something else, the failure is
+    returned narrowed to its own rule.
+    """
+    block = _lesson_of(access, failure, now)
+    if block is None or failure.stated:
+        return failure, block
+    if failures.teach_the_same(block.preventative_rule, failure.context.preventative_rule):
+        return failure, block
+    failure = failures.narrowed(failure)
+    return failure, _lesson_of(access, failure, now)
+
+
+def _lesson_of(access: Access, failure: Failure, now: datetime) -> LessonBlock | None:
+    """The lesson of a pattern that is no less certain.
+
+    One that a person deleted or rejected counts too: the cycle does not bring it back.
+    """
+    lesson = _draft(access, failure.context, failure.scope, Source(failure.trust), ()).lesson
+    if lesson is None:
+        return None
+    everywhere = Lens(now, failure.scope, statuses=frozenset(Status), any_validity=True)
+    lens = lens_on_lessons(everywhere, lesson.confidence, None, lesson.pattern_id)
+    with access.ledger.read(access.namespace) as snapshot:
+        found = snapshot.page(lens, _MAX_COMPARED_LESSONS, None)
+    statuses = {Status.ACTIVE, Status.ARCHIVED, Status.DELETED}
+    if not is_authoritative(failure.trust):
+        statuses.add(Status.QUARANTINED)
+    for memory in found:
+        same = memory.lesson is not None and same_pattern(memory.lesson, lesson)
+        if same and memory.scope == failure.scope and memory.status in statuses:
+            return lesson_block(memory)
+    return None
+
+
+def _worst(memories: Sequence[Memory]) -> list[Memory]:
+    """Worst first, then the most certain; of equals, what answers better stays before."""
+
+    def rank(memory: Memory) -> tuple[int, float]:
+        lesson = memory.lesson
+        return (0, 0.0) if lesson is None else (severity_rank(lesson.severity), lesson.confidence)
+
+    return sorted(memories, key=rank, reverse=True)
+
+
+def _scan(
+    access: Access, since: datetime, recent: datetime, lens: Lens
+) -> tuple[int, list[Memory]]:
+    """The last block since then that keeps something, and the memories that failed.
+
+    Of the recent blocks without a mark, those count whose text tells of a failure and its rule.
+    Blocks of the cycle's own lessons do not count: interrupted or not, it ends in the same place.
+    """
+    last, told, plain = 0, list[str](), list[str]()
+    for block in filter(_keeps, _blocks(access, since)):
+        last = block.seq or last
+        if _tells_of_failure(block):
+            told += block.entry.memories
+        elif block.entry.at >= recent:
+            plain += block.entry.memories
+    found = list(_read(access, told, lens))
+    found += [memory for memory in _read(access, plain, lens) if _tells_of_lesson(memory)]
+    return last, list({memory.id: memory for memory in found}.values())
+
+
+def _read(access: Access, ids: Sequence[str], lens: Lens) -> Iterator[Memory]:
+    """The memories of these ids that the lens shows, a page at a time."""
+    distinct = list(dict.fromkeys(ids))
+    for start in range(0, len(distinct), _PAGE):
+        with access.ledger.read(access.namespace) as snapshot:
+            yield from snapshot.get(distinct[start : start + _PAGE], lens)
+
+
+def _tells_of_lesson(memory: Memory) -> bool:
+    """True for a short text in the user's words that tells of a failure and its rule."""
+    if len(memory.text) > MAX_NOTE_CHARS or not is_authoritative(authority(memory.source)):
+        return False
+    if memory.source.kind not in {SourceKind.USER_EXPLICIT, SourceKind.USER_IMPLICIT}:
+        return False
+    return failures.reads_as_lesson(memory)
+
+
+def _blocks(access: Access, since: datetime | None, after: int = 0) -> Iterator[Block]:
+    while found := access.ledger.blocks(access.namespace, after, _PAGE, since):
+        yield from found
+        after = found[-1].seq or after
+
+
+def _keeps(block: Block) -> bool:
+    return block.entry.operation is Operation.RETAIN
+
+
+def _tells_of_failure(block: Block) -> bool:
+    said = block.entry.metadata
+    tags = said.get("tags")
+    marked = isinstance(tags, Sequence) and CANDIDATE_TAG in tags
+    return marked or is_failed(said.get("status")) or bool(said.get("failure"))

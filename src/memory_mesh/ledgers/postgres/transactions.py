@@ -1,0 +1,318 @@
+"""Transactions inside one namespace: entered with a capability, faults raised in our words.
+
+A statement may take `answer_wait` seconds, and those of a wait for a lock besides. The server ends
+it then; if nothing is heard of the server a while later, the connection is closed (see `pool`). A
+write whose process says nothing for so long is ended by the server, so that others can write. It
+hears nothing of that rule in the middle of a statement: there PostgreSQL 17 and later end a write
+that lasts five times as long, and earlier ones end it when the other machine is found to be gone.
+"""
+
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from typing import Any
+
+import psycopg
+from psycopg import errors
+from psycopg.pq import TransactionStatus
+from psycopg.types.numeric import Int8Dumper
+
+from memory_mesh.ledgers.postgres import engine
+from memory_mesh.ledgers.postgres.connection import Connection
+from memory_mesh.ledgers.postgres.engine import PostgresEngine
+from memory_mesh.ledgers.postgres.pool import ANSWER_SECONDS, BoundedConnection, Pool, Route
+from memory_mesh.ledgers.postgres.setup import ALL, ROLE, SCHEMA, bypassing, refusal
+from memory_mesh.ledgers.shared.rows import UnreadableRow
+from memory_mesh.model.errors import (
+    MayBeStored,
+    NotAfterFork,
+    NotAllowed,
+    StoreError,
+    StoreIsAway,
+    StoreIsBusy,
+    StoreIsDamaged,
+    StoreIsFull,
+    StoreIsReadOnly,
+    WrongKey,
+)
+from memory_mesh.platform import locks
+from memory_mesh.platform.text_files import keyed_digest
+from memory_mesh.rules import audit
+
+_ENDED = (
+    "the connection to PostgreSQL ended before the call was complete ({}). Nothing was stored; "
+    "retry. The next call connects anew"
+)
+_UNKNOWN = (
+    "the connection to PostgreSQL ended while a write was committed ({}): it is stored whole or "
+    "not at all. Look before you write it again, or write with a key: then it is stored once"
+)
+_UNDONE = "PostgreSQL undid the write, because a statement of it failed. Nothing was stored"
+_SLOW = (
+    "a statement took longer than it may ({}). Nothing was stored. Retry when the server has less "
+    "to do"
+)
+
+_SETUP = (  # temporary tables come last, so that none takes the place of one of ours
+    f"SET LOCAL ROLE {ROLE}; SET LOCAL search_path = {SCHEMA}, public, pg_temp"
+)
+_PLANNING = (  # plans are made once, for namespaces of every size: rows are looked up by index
+    "SET {0} plan_cache_mode = force_generic_plan; SET {0} jit = off; "
+    "SET {0} enable_seqscan = off; SET {0} enable_hashjoin = off; "
+    "SET {0} enable_mergejoin = off; SET {0} enable_material = off; "
+    "SET {0} enable_memoize = off; SET {0} max_parallel_workers_per_gather = 0"
+)
+_ENGINE = PostgresEngine()
+_MOST_MILLIS = 2**31 - 1  # that a setting of PostgreSQL takes
+_WHOLE = 5  # times `answer_wait` that a write may last
+_LIMITS_TRANSACTIONS = 170_000  # the first PostgreSQL that does
+_GRACE = 1.25  # times the limit of the server, after which its answer is waited for no longer
+_NOT_SET_UP = (
+    "this database is not set up for memory-mesh, or for an earlier version of it. As its owner, "
+    "run: memory-mesh --store URL setup-server --login ROLE"
+)
+_NOT_LET_IN = (
+    "this role may not use the store. The owner of the database lets it in: memory-mesh --store "
+    "URL setup-server --login ROLE"
+)
+_READ_ONLY = (
+    "this database takes no writes: it is the standby of another one, or set to read-only. "
+    "Memories can be read here; store them on the server that it follows"
+)
+_NOT_THE_CAPABILITY = "the capability is not that of"  # says the database
+_OTHER_KEY = (
+    "this database was set up with another key. State its own: MEMORY_MESH_KEY_FILE, "
+    "MEMORY_MESH_KEY or MEMORY_MESH_KEY_COMMAND"
+)
+
+
+class Transactions:
+    """A pool of connections; each transaction is inside one namespace."""
+
+    def __init__(
+        self, url: str, key: bytes, lock_wait: float, answer_wait: float = ANSWER_SECONDS
+    ) -> None:
+        self._key, self._lock_wait, self._answer_wait = key, lock_wait, answer_wait
+        route = Route.of(url)
+        configured = _configured if route.pooled else _configured_to_prepare
+        self._pool = Pool(route.url, configured, prepare_threshold=None)
+        self._plain_login = False  # known not to pass by row-level security
+
+    def capability(self, namespace: str) -> bytes:
+        """What shows that this process may enter a namespace."""
+        return keyed_digest(self._key, f"namespace {namespace}".encode())
+
+    @contextmanager
+    def reading(
+        self, namespace: str, answer_wait: float | None = None
+    ) -> Iterator[Connection | None]:
+        """One moment of a namespace; None where there is no such namespace."""
+        begin = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+        with self._begun(begin, answer_wait or self._answer_wait, self._lock_wait) as raw:
+            yield Connection(raw, _ENGINE) if self._enter(raw, namespace) else None
+
+    @contextmanager
+    def writing(
+        self, namespace: str, wait: float | None = None, answer_wait: float | None = None
+    ) -> Iterator[Connection]:
+        """The namespace, which nobody else writes to meanwhile; made if there is none."""
+        seconds = self._lock_wait if wait is None else wait
+        seconds = max(0.0, locks.until(seconds) - time.monotonic())
+        answer = answer_wait or self._answer_wait
+        begin = (
+            f"BEGIN; SET LOCAL lock_timeout = {_millis(seconds)}; "
+            f"SET LOCAL idle_in_transaction_session_timeout = {_millis(answer)}"
+        )
+        with self._begun(begin, answer + seconds, seconds, commits=True) as raw:
+            try:
+                self._lock(raw, namespace)
+            except errors.LockNotAvailable as error:
+                named = f"the namespace {namespace}"
+                raise StoreIsBusy.held(named, pid=None, since=None, waited=seconds) from error
+            raw.answer_wait = answer * _GRACE
+            with raw.pipeline() as pipeline:
+                yield Connection(raw, _ENGINE, pipeline)
+
+    def names(self, after: str, most: int) -> list[str]:
+        """Names of namespaces after one, sorted."""
+        with self._asking() as raw:
+            values = (keyed_digest(self._key, ALL), after, most)
+            return [name for (name,) in raw.execute("SELECT names_after(%s, %s, %s)", values)]
+
+    def exists(self, namespace: str, answer_wait: float | None = None) -> bool:
+        """Whether there is such a namespace."""
+        with self.reading(namespace, answer_wait) as db:
+            return db is not None
+
+    def is_erased(self, identities: Iterable[str]) -> bool:
+        """Whether a namespace of one of these identities was deleted for good."""
+        with self._asking() as raw:
+            found = (raw.execute("SELECT is_erased(%s)", (each,)).fetchone() for each in identities)
+            return (True,) in found
+
+    def has_identity(self, identity: str) -> bool:
+        """Whether a namespace of this identity is there, under whatever name."""
+        with self._asking() as raw:
+            return raw.execute("SELECT has_identity(%s)", (identity,)).fetchone() == (True,)
+
+    def close(self) -> None:
+        """Closes every connection."""
+        self._pool.close()
+
+    @contextmanager
+    def _asking(self) -> Iterator[BoundedConnection]:
+        """A transaction about the store as a whole, inside no namespace."""
+        with self._begun("BEGIN READ ONLY", self._answer_wait, self._lock_wait) as raw:
+            yield raw
+
+    def _enter(self, raw: psycopg.Connection[Any], namespace: str) -> bool:
+        found = raw.execute(
+            "SELECT enter(%s, %s)", (namespace, self.capability(namespace)), prepare=True
+        )
+        return found.fetchone() != (None,)
+
+    def _lock(self, raw: psycopg.Connection[Any], namespace: str) -> None:
+        """Enters the namespace, made if there is none, and waits until nobody else writes to it."""
+        if not self._enter(raw, namespace):
+            raw.execute(
+                "SELECT begin_namespace(%s, %s, %s)",
+                (namespace, self.capability(namespace), audit.genesis(namespace)),
+            )
+        raw.execute("SELECT 1 FROM store FOR UPDATE")
+
+    @contextmanager
+    def _begun(
+        self, begin: str, seconds: float, room_wait: float, *, commits: bool = False
+    ) -> Iterator[BoundedConnection]:
+        """A transaction whose statements may each take so long."""
+
+        def start(raw: BoundedConnection) -> str:
+            limit = f"SET LOCAL statement_timeout = {_millis(seconds)}"
+            if commits and raw.info.server_version >= _LIMITS_TRANSACTIONS:
+                limit += f"; SET LOCAL transaction_timeout = {_millis(seconds * _WHOLE)}"
+            planning = "" if raw.prepare_threshold == 0 else f"; {_PLANNING.format('LOCAL')}"
+            return f"{begin}; {limit}; {_SETUP}{planning}"
+
+        with translated():
+            raw = self._pool.take(start, room_wait, seconds * _GRACE)
+            try:
+                with told(raw):
+                    self._refuse_bypassing(raw)
+                    yield raw
+                if commits:
+                    commit(raw)
+                else:
+                    leave(raw)
+            except errors.InvalidSqlStatementName:
+                raw.close()  # somebody took away what was prepared here
+                raise
+            finally:
+                undo(raw)
+                self._pool.give(raw)
+
+    def _refuse_bypassing(self, raw: psycopg.Connection[Any]) -> None:
+        if self._plain_login:
+            return
+        if roles := bypassing(raw):
+            raise NotAllowed(refusal(raw.info.user, roles))
+        self._plain_login = True
+
+
+def _millis(seconds: float) -> int:
+    return min(max(1, round(seconds * 1000)), _MOST_MILLIS)
+
+
+def _configured(raw: psycopg.Connection[Any]) -> None:
+    """Changes nothing in the server, where the connection may be that of the next user too."""
+    raw.adapters.register_dumper(int, Int8Dumper)
+    engine.register(raw)
+
+
+def _configured_to_prepare(raw: psycopg.Connection[Any]) -> None:
+    """Prepares statements, unless a pooler stands between: it gives a process number of its own."""
+    _configured(raw)
+    if raw.execute("SELECT pg_backend_pid()").fetchone() != (raw.info.backend_pid,):
+        return
+    raw.prepare_threshold = 0
+    raw.execute(_PLANNING.format(""), prepare=False)
+    raw.execute(
+        "SET tcp_keepalives_idle = 30; SET tcp_keepalives_interval = 10; "
+        "SET tcp_keepalives_count = 3",  # the server notices too that the other machine is gone
+        prepare=False,
+    )
+
+
+@contextmanager
+def translated() -> Iterator[None]:
+    """Raises faults of the database and the way to it as StoreError."""
+    try:
+        yield
+    except (errors.LockNotAvailable, errors.DeadlockDetected) as error:
+        raise StoreIsBusy(str(error)) from error
+    except errors.DiskFull as error:
+        raise StoreIsFull(str(error)) from error
+    except errors.ReadOnlySqlTransaction as error:
+        raise StoreIsReadOnly(_READ_ONLY) from error
+    except (errors.DataCorrupted, errors.IndexCorrupted, UnreadableRow) as error:
+        raise StoreIsDamaged(f"{error}. See what is wrong: memory-mesh verify") from error
+    except (errors.UndefinedObject, errors.UndefinedFunction, errors.InvalidSchemaName) as error:
+        raise StoreError(_NOT_SET_UP) from error
+    except errors.InsufficientPrivilege as error:
+        if _NOT_THE_CAPABILITY in str(error):
+            raise WrongKey(_OTHER_KEY) from error
+        if "set role" in str(error):
+            raise NotAllowed(_NOT_LET_IN) from error
+        raise NotAllowed(str(error)) from error
+    except psycopg.Error as error:
+        raise StoreError(str(error)) from error
+
+
+# How a transaction ends: what is known of it when the connection breaks, and what to do then.
+#
+# Before COMMIT was sent, nothing of a write is stored. Once it was sent, only the server's answer
+# tells. A server that is stopped may say goodbye after it has stored the write. So a connection
+# that
+# breaks there leaves a write that is stored whole or not at all, and nobody here tries it again.
+
+
+def commit(raw: BoundedConnection) -> None:
+    """Commits; raises MayBeStored where nobody can tell whether it did."""
+    if raw.closed:
+        raise StoreIsAway(_ENDED.format("it is closed"))
+    try:
+        done = raw.execute("COMMIT", prepare=False)
+    except psycopg.Error as error:
+        if not raw.closed:  # the server refused it, and goes on
+            raise
+        raise MayBeStored(_UNKNOWN.format(error)) from error
+    if done.statusmessage != "COMMIT":
+        raise StoreError(_UNDONE)
+
+
+def leave(raw: BoundedConnection) -> None:
+    """Ends a read, which has what it wanted; a connection that cannot be told so is not used again.
+
+    By COMMIT, because psycopg forgets the statements that it prepared at a ROLLBACK.
+    """
+    with suppress(psycopg.Error, NotAfterFork):
+        raw.execute("COMMIT", prepare=False)
+
+
+def undo(raw: BoundedConnection) -> None:
+    """Ends what was not committed; a connection that cannot be told so is not used again."""
+    with suppress(psycopg.Error, NotAfterFork):
+        if not raw.closed and raw.info.transaction_status != TransactionStatus.IDLE:
+            raw.execute("ROLLBACK", prepare=False)
+
+
+@contextmanager
+def told(raw: BoundedConnection) -> Iterator[None]:
+    """Says of a connection that broke inside that nothing was stored."""
+    try:
+        yield
+    except psycopg.errors.QueryCanceled as error:
+        raise StoreIsBusy(_SLOW.format(error)) from error
+    except psycopg.Error as error:
+        if not raw.closed:
+            raise
+        raise StoreIsAway(_ENDED.format(error)) from error

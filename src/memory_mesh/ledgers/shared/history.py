@@ -1,0 +1,269 @@
+"""How memories came to be as they are: blocks, reasons, observations, injections."""
+
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
+from datetime import datetime
+
+from memory_mesh.base.typed import TYPE_CHECKING, Any
+from memory_mesh.ledgers.shared import commit, rows, vectors
+from memory_mesh.ledgers.shared.engine import Database
+from memory_mesh.ledgers.shared.visibility import audience, predicate
+from memory_mesh.model import Block, Body, Cursor, Lens, Outcome, Scope, Space
+from memory_mesh.model.ports import Clock
+
+if TYPE_CHECKING:
+    from memory_mesh.model.block import Observed
+    from memory_mesh.model.pack import Injection
+
+_GIVE_UP = 5  # failures after which a sink's commit goes to the dead letters
+
+_RECALL = "id, 'recall', agent, at, memories, wire, metadata"
+_BY = "json_extract(metadata, '$.by')"  # of a record of a search: project, session, agent
+_FIRST = "json_extract(b.memories, '$[0]')"  # what a block is about
+
+
+class SqlTrail:
+    """Implements `ports.Trail`."""
+
+    _db: Database
+
+    def block(self, block_id: str) -> Block | None:
+        """A block of the chain, or the record of a recall, by its id."""
+        row = self._db.execute(
+            f"SELECT {rows.BLOCK} FROM block WHERE id = ?",  # noqa: S608  # own names
+            (block_id,),
+        ).fetchone()
+        if row is not None:
+            return rows.block(row)
+        row = self._db.execute(
+            f"SELECT {_RECALL} FROM recall WHERE id = ?",  # noqa: S608  # own names
+            (block_id,),
+        ).fetchone()
+        return None if row is None else Block(rows.entry(row))
+
+    def blocks_for(self, lens: Lens, after_seq: int, limit: int) -> list[Block]:
+        """Blocks of the next commits about what the lens sees, now and when they were written.
+
+        Those about no memory (a skill, a predicate, a refusal) are among them. A commit's blocks
+        are never split. Each block that is passed over costs one look into an index.
+        """
+        first = self._db.execute(
+            "SELECT position FROM block WHERE seq > ? ORDER BY seq LIMIT 1", (after_seq,)
+        ).fetchone()
+        if first is None:
+            return []
+        now, values = predicate(lens)
+        then, more = audience(lens, "w")
+        passing = self._db.execute(
+            f"SELECT {rows.BLOCK} FROM block b WHERE position >= ? AND coalesce("  # noqa: S608
+            f"(SELECT coalesce(({now}) AND (SELECT {then} FROM version w WHERE w.memory = m.number "
+            "AND w.seq <= b.seq ORDER BY w.number DESC LIMIT 1), FALSE) FROM memory m "
+            "JOIN version v ON v.memory = m.number AND v.recorded_until IS NULL "
+            f"WHERE m.id = {_FIRST}), TRUE) ORDER BY position",
+            [first[0], *values, *more],
+        )
+        found: list[Block] = []
+        for row in passing:
+            block = rows.block(row)
+            if len(found) >= limit and block.seq != found[-1].seq:
+                break
+            found.append(block)
+        return found
+
+    def recalls_by(self, reader: Scope, limit: int) -> list[Block]:
+        """The latest records of searches by a reader, or by one that sees less, newest first."""
+        own = [_ended(parts) for parts in _wider(reader, None)]
+        named = [_ended(parts) for parts in _wider(reader, reader.agent)]
+        found = self._db.execute(
+            f"SELECT {_RECALL} FROM recall WHERE agent = ? AND {_BY} "  # noqa: S608  # own names
+            f"IN (SELECT value FROM json_each(?)) OR {_BY} IN (SELECT value FROM json_each(?)) "
+            "ORDER BY number DESC LIMIT ?",
+            (reader.agent, rows.dumped(own), rows.dumped(named), limit),
+        )
+        return [Block(rows.entry(row)) for row in found]
+
+    def blocks_about(self, memory_id: str, limit: int) -> list[Block]:
+        """The newest chained blocks whose first memory it is, oldest first."""
+        alone = rows.dumped([memory_id])
+        first = f"{alone[:-1]},"
+        found = self._db.execute(
+            f"SELECT {rows.BLOCK} FROM block WHERE memories = ?1 "  # noqa: S608  # own names
+            f"UNION ALL SELECT {rows.BLOCK} FROM block WHERE memories >= ?2 AND memories < ?3 "
+            "ORDER BY position DESC LIMIT ?4",
+            (alone, first, f"{first[:-1]}-", limit),
+        ).fetchall()
+        return [rows.block(row) for row in reversed(found)]
+
+    def reasons(self, memory_id: str) -> dict[datetime, tuple[str, ...]]:
+        """The reasons of each version of a memory, by the time it was recorded."""
+        found = self._db.execute(
+            "SELECT v.recorded_from, v.reasons FROM version v JOIN memory m "
+            "ON m.number = v.memory WHERE m.id = ? ORDER BY v.number",
+            (memory_id,),
+        )
+        return {rows.since_epoch(at): tuple(json.loads(said)) for at, said in found}
+
+    def observations(self, memory_id: str, limit: int) -> "list[Observed]":
+        """The latest writes that ended in a memory, oldest first."""
+        from memory_mesh.model.block import Observed
+
+        found = self._db.execute(
+            "SELECT o.at, o.outcome, o.origin, o.reasons FROM observation o JOIN memory m "
+            "ON m.number = o.memory WHERE m.id = ? ORDER BY o.number DESC LIMIT ?",
+            (memory_id, limit),
+        ).fetchall()
+        return [
+            Observed(rows.since_epoch(at), Outcome(outcome), origin, tuple(json.loads(said)))
+            for at, outcome, origin, said in reversed(found)
+        ]
+
+    def injection(self, injection_id: str) -> "Injection | None":
+        """What entered one prompt."""
+        from memory_mesh.ledgers.shared import read_records
+
+        return read_records.by_id(self._db, injection_id)
+
+    def injections_fenced(self, word: str) -> "list[Injection]":
+        """What entered the prompts with this fence word, the newest first."""
+        from memory_mesh.ledgers.shared import read_records
+
+        return read_records.by_fence(self._db, word)
+
+    def injections(self, memory_id: str, limit: int) -> "list[Injection]":
+        """The latest prompts that a memory entered, newest first, without the other memories."""
+        from memory_mesh.ledgers.shared import read_records
+
+        return read_records.of_memory(self._db, memory_id, limit)
+
+
+def _wider(reader: Scope, agent: str | None) -> Iterator[list[str | None]]:
+    """The readers that see no more than one, as their records name them."""
+    for one in {None, reader.project, *reader.names}:
+        for other in {None, reader.session}:
+            yield [one, other, agent]
+
+
+def _ended(parts: list[str | None]) -> str:
+    """The parts as JSON, without what is not given at the end."""
+    while parts and parts[-1] is None:
+        parts.pop()
+    return rows.dumped(parts)
+
+
+# The record of what was written and recalled, and how far sinks and indexes have read it.
+
+
+def blocks(db: Database, after_seq: int, limit: int, since: datetime | None) -> list[Block]:
+    """Chained blocks of the next commits, whole commits only, oldest first."""
+    after = after_seq if since is None else max(after_seq, rows.seq_before(db, since))
+    first = db.execute(
+        "SELECT position FROM block WHERE seq > ? ORDER BY seq LIMIT 1", (after,)
+    ).fetchone()
+    if first is None:
+        return []
+    start = first[0]  # or every block before it would be read: they are in this order
+    found = db.execute(
+        f"SELECT {rows.BLOCK} FROM block WHERE position >= ?1 AND seq <= coalesce("  # noqa: S608
+        "(SELECT seq FROM block WHERE position >= ?1 ORDER BY position LIMIT 1 OFFSET ?2), "
+        "?3) ORDER BY position",
+        (start, limit - 1, 2**62),
+    )
+    return [rows.block(row) for row in found]
+
+
+def recalls(db: Database, limit: int) -> list[Block]:
+    """The latest recall blocks, newest first."""
+    found = db.execute(
+        "SELECT id, 'recall', agent, at, memories, wire, metadata FROM recall "
+        "ORDER BY number DESC LIMIT ?",
+        (limit,),
+    )
+    return [Block(rows.entry(row)) for row in found]
+
+
+def sink_cursor(db: Database, sink: str) -> Cursor:
+    """How far a sink has come."""
+    row = db.execute("SELECT seq, attempts, at FROM sink WHERE name = ?", (sink,))
+    seq, attempts, at = row.fetchone() or (0, 0, None)
+    return Cursor(seq, attempts, rows.moment(at))
+
+
+def sink_moved(db: Database, sink: str, seq: int, failure: str | None, at: datetime) -> None:
+    """Move a sink's cursor; with a failure, count it, and after five give the commit up."""
+    db.execute("INSERT OR IGNORE INTO sink VALUES (?, 0, 0, NULL)", (sink,))
+    if failure is not None:
+        db.execute("UPDATE sink SET attempts = attempts + 1 WHERE name = ?", (sink,))
+        db.execute(
+            "INSERT OR IGNORE INTO dead_letter SELECT name, ?, ?, ? FROM sink "
+            "WHERE name = ? AND attempts >= ?",
+            (seq, rows.micros(at), failure, sink, _GIVE_UP),
+        )
+    db.execute(
+        "UPDATE sink SET seq = max(seq, ?), attempts = 0, at = ? WHERE name = ? AND attempts >= ?",
+        (seq, rows.micros(at), sink, 0 if failure is None else _GIVE_UP),
+    )
+
+
+class SqlRecords:
+    """Implements what both ledgers have alike of `ports.Audit`, `SinkCursors` and `VectorFeed`."""
+
+    _clock: Clock
+
+    def _reading(self, namespace: str) -> AbstractContextManager[Database]:
+        """One read transaction; a namespace that does not exist reads as empty."""
+        raise NotImplementedError
+
+    def _writing(self, namespace: str) -> AbstractContextManager[Any]:
+        """The lock, then one write transaction."""
+        raise NotImplementedError
+
+    def _exists(self, namespace: str) -> bool:
+        """Whether there is such a namespace."""
+        raise NotImplementedError
+
+    def blocks(
+        self, namespace: str, after_seq: int, limit: int, since: datetime | None = None
+    ) -> list[Block]:
+        """Chained blocks of the next commits, whole commits only, oldest first."""
+        with self._reading(namespace) as db:
+            return blocks(db, after_seq, limit, since)
+
+    def recalls(self, namespace: str, limit: int) -> list[Block]:
+        """The latest recall blocks, newest first."""
+        with self._reading(namespace) as db:
+            return recalls(db, limit)
+
+    def prune_recalls(self, namespace: str, before: datetime, limit: int) -> int:
+        """Delete the oldest recall blocks from before a moment, at most `limit`; how many."""
+        if not self._exists(namespace):
+            return 0
+        with self._writing(namespace) as db:
+            return commit.prune_recalls(db, before, limit)
+
+    def sink_cursor(self, namespace: str, sink: str) -> Cursor:
+        """How far a sink has come."""
+        with self._reading(namespace) as db:
+            return sink_cursor(db, sink)
+
+    def sink_moved(self, namespace: str, sink: str, seq: int, failure: str | None) -> None:
+        """Move a sink's cursor; with a failure, count it, and after five give the commit up."""
+        with self._writing(namespace) as db:
+            sink_moved(db, sink, seq, failure, self._clock.now())
+
+    def vectors(
+        self, namespace: str, space: Space, after: int
+    ) -> Iterator[Sequence[tuple[int, bytes, int]]]:
+        """A space's vectors above a number, in order; each block is read in its own moment."""
+        while True:
+            with self._reading(namespace) as db:
+                block = vectors.above(db, space, after)
+            if not block:
+                return
+            yield block
+            after = block[-1][0]
+
+    def absorbed(self, namespace: str, space: Space, base: Body | None, body: Body | None) -> None:
+        """Name the body that counts from now on, unless another took the place of `base`."""
+        with self._writing(namespace) as db:
+            vectors.name_body(db, space, base, body)

@@ -1,0 +1,271 @@
+"""The SQLite ledger: a file per namespace, one transaction per write, any number of processes."""
+
+import os
+import sqlite3
+import weakref
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, suppress
+from datetime import timedelta
+from pathlib import Path
+
+from memory_mesh.base.fastdataclass import replace
+from memory_mesh.base.typed import TYPE_CHECKING
+from memory_mesh.ledgers.shared import rows, write_records
+from memory_mesh.ledgers.shared.engine import Database
+from memory_mesh.ledgers.shared.history import SqlRecords
+from memory_mesh.ledgers.shared.read_records import Noted, NotedBuffer, tell_lost
+from memory_mesh.ledgers.shared.snapshot import SqlSnapshot
+from memory_mesh.ledgers.sqlite import head_file, schema, spool
+from memory_mesh.ledgers.sqlite.connection import Connection
+from memory_mesh.ledgers.sqlite.connections import Files
+from memory_mesh.ledgers.sqlite.faults import looked_at
+from memory_mesh.ledgers.sqlite.file_tails import FileTails
+from memory_mesh.ledgers.sqlite.namespace_places import (
+    FLAT_NAMESPACES,
+    SUFFIX,
+    refuse_network_folder,
+)
+from memory_mesh.model import (
+    Body,
+    Checkpoint,
+    Commit,
+    Entry,
+    Finding,
+    Sizes,
+    Space,
+    Standing,
+    Stats,
+    Verification,
+    Wanted,
+)
+from memory_mesh.model.errors import StoreError, StoreIsBusy, StoreIsDamaged, StoreIsReadOnly
+from memory_mesh.model.ports import Clock, Snapshot
+from memory_mesh.platform import forks, locks, log, moved_marks
+
+if TYPE_CHECKING:
+    from memory_mesh.model.pack import Injection
+
+_COPY, _VECTORS = ".before-", ".vectors-"
+
+# The record of what was written and recalled, checked against the files beside it.
+
+
+class SqliteAudit(SqlRecords):
+    """Implements `ports.Audit` and `ports.SinkCursors`."""
+
+    _clock: Clock
+    _files: Files
+
+    def verify(self, namespace: str, against: Checkpoint | None = None) -> Verification:
+        """Walk the chain and every invariant, hold it against a checkpoint; never repair."""
+        from memory_mesh.ledgers.sqlite.verify import verify
+
+        left = spool.waiting(self._files.spool(namespace))
+        try:
+            with self._files.looking(namespace) as (db, flaw):
+                found = verify(db, against, namespace)
+        except StoreIsDamaged as error:  # nothing of it can be opened
+            said = looked_at(str(error), namespace)
+            return Verification(namespace, left, (Finding("opening", said),), None)
+        beside = self._files.spool(namespace)
+        wrong, check = flaw or head_file.unreadable(beside), "head file"
+        if wrong is None and found.head is not None and found.head.seq:
+            wrong, check = head_file.absent(beside, namespace), "missing head file"
+        if wrong is not None:
+            found = replace(found, findings=(Finding(check, str(wrong)), *found.findings))
+        checked = {**found.checked, "head file": 1, **left}
+        return replace(found, checked=checked)
+
+    def _reading(self, namespace: str) -> AbstractContextManager[Database]:
+        return self._files.reading(namespace)
+
+    def _writing(self, namespace: str) -> AbstractContextManager[Database]:
+        return self._files.writing(namespace)
+
+    def _exists(self, namespace: str) -> bool:
+        return self._files.exists(namespace)
+
+
+CLOSING_SECONDS = 1.0  # that `close` waits for a lock; then it leaves its records in the spool
+
+
+class SqliteLedger(SqliteAudit):
+    """Implements `ports.Ledger` on one folder."""
+
+    def __init__(
+        self,
+        folder: Path,
+        clock: Clock,
+        *,
+        allow_network: bool = False,
+        recall_days: int = 0,
+        lock_wait: float = locks.USUAL_SECONDS,
+        flat_namespaces: int = FLAT_NAMESPACES,
+    ) -> None:
+        schema.check_sqlite()
+        moved_marks.refuse_store(folder)
+        if not allow_network:
+            refuse_network_folder(folder)
+        self._clock, self._recall_days = clock, recall_days
+        self._files = Files(folder / "namespaces", lock_wait, flat_namespaces)
+        self._closing = min(lock_wait, CLOSING_SECONDS)
+        self._waiting = NotedBuffer()
+        self._left: set[str] = set()  # namespaces of records that this process left in the spool
+        self._leaving = weakref.finalize(self, _leave, self._files, self._waiting)
+        self._tails = FileTails()
+        forks.protect(self._waiting)
+        forks.protect(self._tails)
+
+    def commit(
+        self, namespace: str, wanted: Wanted, decide: Callable[[Standing], Commit]
+    ) -> Commit:
+        """Take the lock, read what stands, let `decide` decide, write all of it or nothing."""
+        start = log.started()
+        with self._recording(namespace) as db:
+            head = rows.head(db) if db.stands is None else rows.head_of(db.stands)
+            commit = write_records.decided(db, head, wanted, decide, self._clock.now())
+        write_records.tell(commit, start)
+        return commit
+
+    @contextmanager
+    def read(self, namespace: str) -> Iterator[Snapshot]:
+        """One read transaction; a namespace that does not exist reads as empty."""
+        with self._files.reading(namespace) as db:
+            life = db.life if isinstance(db, Connection) else ""
+            yield SqlSnapshot(db, self._tails, f"{namespace} {life}")
+
+    def note(
+        self, namespace: str, entry: Entry | None, injection: "Injection | None" = None
+    ) -> None:
+        """Record a recall soon: with the next commit, when 64 wait, or at close."""
+        if self._waiting.add(namespace, Noted(entry, injection)):
+            self.flush(namespace)
+
+    def flush(self, namespace: str) -> None:
+        """Write what waits, here and in the spool; drop it if refused.
+
+        If somebody else writes now, it is left in the spool, where no kill of this process ends it.
+        """
+        self._flush(namespace, 0.0)
+
+    def use(self, namespace: str, ids: Sequence[str], entry: Entry | None) -> None:
+        """Count one use of each memory and record it: in the spool, if somebody else writes now."""
+        if not self._files.exists(namespace):  # it was deleted since they were read
+            return
+        noted = Noted(entry, used=tuple(ids), at=self._clock.now())
+        try:
+            with self._recording(namespace, 0.0) as db:
+                self._record(db, [noted])
+        except StoreIsBusy:
+            self._leave(namespace, noted)
+        except StoreIsReadOnly:  # the first read said that no use is counted
+            return
+        log.debug("use", ids=",".join(ids))
+
+    def stats(self, namespace: str, session_days: int = 0) -> Stats:
+        """The namespace in numbers; sessions expire after so many days, or never."""
+        from memory_mesh.ledgers.shared import snapshot
+
+        with self._files.reading(namespace) as db:
+            since = self._clock.now() - timedelta(days=session_days) if session_days else None
+            return snapshot.stats(db, sizes(self._files.spool(namespace)), since)
+
+    def index_some(self, namespace: str, space: Space) -> Body | None:  # noqa: ARG002
+        """None: the index of a file is kept beside it."""
+        return None
+
+    def namespaces(self, after: str = "", limit: int | None = None) -> Iterator[str]:
+        """The names of namespaces, sorted as people see them: those after one, at most so many."""
+        return self._files.names(after, limit)
+
+    def close(self) -> None:
+        """Write what waits, or leave it in the spool, and release every file: within a second."""
+        try:
+            with locks.at_most(self._closing):
+                for namespace in {*self._waiting.namespaces(), *self._left}:
+                    self._flush(namespace, self._closing)
+        finally:
+            self._leaving()
+            self._files.close()
+
+    @contextmanager
+    def _recording(self, namespace: str, wait: float | None = None) -> Iterator[Connection]:
+        """A write that also records what waits here, and what other processes left in the spool."""
+        with (
+            spool.taking(self._files.spool(namespace)) as spooled,
+            self._waiting.taken(namespace) as waiting,
+            self._files.writing(namespace, wait) as db,
+        ):
+            yield db
+            self._record(db, [*spooled.records(db), *waiting.all()])
+
+    def _flush(self, namespace: str, wait: float) -> None:
+        if not self._waiting.holds(namespace) and not self._files.spool(namespace).exists():
+            return
+        if not self._files.exists(namespace):  # never make a file to say it was empty
+            self._waiting.drained(namespace)
+            return
+        try:
+            with self._recording(namespace, wait):
+                pass
+        except StoreIsBusy:
+            self._leave(namespace)
+        except StoreError:
+            self._waiting.drained(namespace)
+
+    def _leave(self, namespace: str, *noted: Noted) -> None:
+        """Leaves these records and what waits in the spool; what finds no room there waits on."""
+        waiting = [*self._waiting.drained(namespace), *noted]
+        if waiting and self._files.exists(namespace):  # else it was just deleted
+            self._left.add(namespace)
+            rest = spool.append(self._files.spool(namespace), waiting, 0.0)
+            self._waiting.wait_again(namespace, rest)
+
+    def _record(self, db: sqlite3.Connection, noted: Sequence[Noted]) -> None:
+        write_records.record(db, noted, self._clock.now(), self._recall_days)
+
+
+def _leave(files: Files, waiting: NotedBuffer) -> None:
+    """Leaves what still waits in the spool: at close, or when the process ends without it."""
+    for namespace in waiting.namespaces():
+        noted = waiting.drained(namespace)
+        if not files.exists(namespace):
+            continue
+        if rest := spool.append(files.spool(namespace), noted, spool.LEAVING_SECONDS):
+            tell_lost(len(rest))
+
+
+# Bytes of the files of a namespace.
+
+
+def sizes(spool: Path) -> Sizes:
+    """Bytes of the files of a namespace, which lie beside its spool."""
+    path = spool.with_suffix(SUFFIX)
+    stem, found = path.stem, Counter[str]()
+    with suppress(FileNotFoundError):
+        names = os.listdir(path.parent)  # noqa: PTH208  # once: there may be 10,000 namespaces
+        for name in (name for name in names if name.startswith(stem)):
+            found[_part(name.removeprefix(stem))] += _bytes(path.with_name(name))
+    return Sizes(
+        database=_bytes(path),
+        wal=_bytes(path.with_suffix(f"{SUFFIX}-wal")),
+        spool=_bytes(spool),
+        copies=found["copies"],
+        vectors=found["vectors"],
+    )
+
+
+def _part(ending: str) -> str:
+    """What a file with this ending is, of those whose names differ."""
+    if ending.startswith(_COPY) and ending.endswith(".bak"):
+        return "copies"
+    is_vectors = ending.startswith(_VECTORS) and ending.removeprefix(_VECTORS).isdigit()
+    return "vectors" if is_vectors else ""
+
+
+def _bytes(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except FileNotFoundError:
+        return 0

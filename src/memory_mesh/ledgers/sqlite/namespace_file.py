@@ -1,0 +1,325 @@
+"""One namespace's file: its lock, its idle connections, and whether it is still the same file.
+
+A look at the file and its log before each transaction notices that either was removed, emptied,
+replaced or written over. Then every connection is closed, and the next one is held against the
+head file, as each new connection is.
+"""
+
+import os
+import sqlite3
+import stat
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from memory_mesh.base.typed import TypeAlias
+from memory_mesh.ledgers.sqlite import head_file, namespace_places, schema
+from memory_mesh.ledgers.sqlite.connection import Connection
+from memory_mesh.ledgers.sqlite.faults import PRIMARY
+from memory_mesh.ledgers.sqlite.head_file import Mark
+from memory_mesh.ledgers.sqlite.open_file import await_log, connect, patiently
+from memory_mesh.model.errors import StoreIsBusy, StoreIsDamaged, StoreWasReplaced
+from memory_mesh.platform import forks
+from memory_mesh.platform.locks import FairLock
+
+_IDLE = 4  # connections kept per file
+_TRIES = 3  # to open a file that is just restored
+CLOSING_SECONDS = 1.0  # that `close` waits for a thread of this process that writes
+Place: TypeAlias = tuple[int, int]  # a file's device and number
+Log: TypeAlias = tuple[Place, int, int]  # where the log lies, its size and time of change
+
+
+class NamespaceFile:
+    """One namespace's file, its lock and its idle connections."""
+
+    def __init__(self, folder: Path, namespace: str) -> None:
+        self.namespace = namespace
+        self.folder: Path = folder
+        self._twin: Path | None = None  # a second database of the namespace
+        self._left: list[FairLock] = []  # those of places where it no longer lies
+        self._lie_at(namespace_places.database(folder, namespace))
+        self.users: int = 0
+        self._idle: list[Connection] = []
+        self._known: set[Connection] = set()
+        self._place: Place | None = None
+        self._written: tuple[int, int] | None = None  # the file's size and time of change
+        self._log: Log | None = None
+        self._losses = 0  # of the log: what was written may have become other than it was
+        self._fits = schema.SMALL_BYTES  # a larger file may have outgrown its pages
+        self._reads_only = False  # the folder cannot be written
+        self._seen: Mark | None = None  # what this process saw in the database, or wrote to it
+        self._mutex = threading.Lock()
+
+    def settle(self, path: Path) -> None:
+        """Takes another place for this namespace's own, with the lock there.
+
+        Whoever waits for the lock of the place before finds that it is no longer this one's.
+        """
+        with self._mutex:
+            if path != self.path:
+                self._forget()
+                self._place = self._seen = None
+                self._left.append(self.lock)
+                self._lie_at(path)
+
+    def look(self) -> bool:
+        """Whether there is a database; raises WritesAreMissing if one should be there.
+
+        Connections to a file or a log that is no longer in its place are closed. While a
+        connection is open, nobody but the disk's owner removes, empties or replaces the log.
+        """
+        if self._twin is not None:
+            namespace_places.refuse_twin(self.path, self._twin)
+            self._twin = None
+        found = _stat(self.path)
+        if found is not None and not stat.S_ISREG(found.st_mode):
+            raise StoreIsDamaged(namespace_places.no_file(self.path))
+        if found is None or not found.st_size:
+            mark = head_file.read(self.path)
+            found = _stat(self.path)  # again: others may have made the database and then its line
+            if found is None or not found.st_size:
+                self._check_gone(found, mark)
+                return False
+        log = _stat(f"{self.path}-wal") if self._known else None
+        place, written = _place(found), (found.st_size, found.st_mtime_ns)
+        with self._mutex:
+            lost = bool(self._known) and self._log_is_lost(log)
+            self._losses += lost and not self._reads_only
+            stale = lost or self._place != place or self._written != written
+            if stale and self._place is not None:
+                self._forget()
+            self._place, self._written = place, written
+        return True
+
+    @contextmanager
+    def connection(self, end: float) -> Iterator[Connection]:
+        """A connection for one thread; after an error it is closed instead of kept."""
+        db = self._take(end)
+        try:
+            yield db
+        except BaseException:
+            self._discard(db)
+            raise
+        with self._mutex:
+            if len(self._idle) < _IDLE and db in self._known:
+                self._idle.append(db)
+                return
+        self._discard(db)
+
+    @contextmanager
+    def looked_at(self, end: float) -> Iterator[Connection]:
+        """A connection of its own, which says in `flaw` what a usual one would be refused for."""
+        db = self._connect(end)
+        try:
+            yield db
+        finally:
+            with suppress(sqlite3.Error):
+                db.close()
+
+    def check_unchanged(self) -> None:
+        """Raises StoreIsBusy if the file changed since the last look; for a read without lock."""
+        found = _stat(self.path)
+        if found is None or (found.st_size, found.st_mtime_ns) != self._written:
+            raise StoreIsBusy(f"{self.path} was changed while it was read. Retry.")
+
+    def acknowledge(self, mark: Mark) -> None:
+        """Writes down where the database stands after a commit; the caller holds the lock."""
+        head_file.write(self.path, mark, make=False)
+        found = _stat(self.path)  # a commit may have moved the log into the file
+        with self._mutex:
+            self._seen = mark
+            if found is not None and self._place in {None, _place(found)}:
+                self._place, self._written = _place(found), (found.st_size, found.st_mtime_ns)
+
+    def enlarge(self, end: float) -> None:
+        """Gives a file that outgrew its small pages large ones; the caller holds the lock.
+
+        It needs to be alone with the file. If it is not, it tries again at twice the size, and so
+        does the next process. A flaw of the file is said by the next usual connection.
+        """
+        size = self._written[0] if self._written is not None else 0
+        if size <= self._fits:
+            return
+        self._fits = 2 * size
+        if size > schema.REWRITTEN_BYTES:
+            return
+        self.release()
+        db = self._connect(end)
+        try:
+            if db.flaw is None and schema.version(db) == schema.NEWEST and schema.enlarge(db):
+                self._fits = schema.REWRITTEN_BYTES
+        except sqlite3.OperationalError as error:  # it is as it was, and the write may go on
+            if error.sqlite_errorcode & PRIMARY not in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_FULL}:
+                raise
+        finally:
+            db.close()
+        self.look()
+
+    def is_unused(self) -> bool:
+        """True when nobody uses the file, and no thread still waits for its lock."""
+        return not self.users and not self.lock.is_waited_for()
+
+    def release(self) -> None:
+        """Close every idle connection."""
+        with self._mutex:
+            idle, self._idle = self._idle, []
+            self._known.difference_update(idle)
+            self._log = None
+        for db in idle:
+            with suppress(sqlite3.Error):
+                db.close()
+
+    def close(self) -> None:
+        """Close every idle connection and the lock; those in use are closed by their users."""
+        self.release()
+        with self._mutex:
+            self._known.clear()
+        for lock in (self.lock, *self._left):
+            lock.close(CLOSING_SECONDS)
+
+    def after_fork(self) -> bool:
+        """Forget the parent's connections without closing them; True when there were some."""
+        inherited = list(self._known)
+        forks.bury(inherited)
+        self._mutex = threading.Lock()
+        self._idle, self._known, self.users, self._log = [], set(), 0, None
+        self.lock.after_fork()
+        return bool(inherited)
+
+    def _lie_at(self, path: Path) -> None:
+        self.path: Path = path
+        self.lock: FairLock = FairLock(path.with_suffix(".lock"))
+        self._twin = namespace_places.twin(self.folder, path)
+
+    def _take(self, end: float) -> Connection:
+        with self._mutex:
+            if self._idle:
+                return self._idle.pop()
+        db = self._connect(end)
+        if db.flaw is not None:
+            db.close()
+            raise db.flaw
+        with self._mutex:
+            self._known.add(db)
+        return db
+
+    def _connect(self, end: float) -> Connection:
+        """A new connection, held against the head file, or else against what was seen here.
+
+        Whoever restores or deletes the namespace changes both files, one after the other: a flaw
+        is believed if the head file is the same after it was found.
+        """
+        await_log(self.path, end)
+        for _ in range(_TRIES):
+            said = head_file.read(self.path)
+            db = self._held_against(said or self._seen, end)
+            if said is None and isinstance(db.flaw, StoreWasReplaced):
+                self._seen = db.flaw = None  # it was deleted whole, and made anew
+            if db.flaw is None or head_file.read(self.path) == said:
+                break
+            db.close()
+        return db
+
+    def _held_against(self, mark: Mark | None, end: float) -> Connection:
+        life = f"{self._place} {self._losses}"
+        if mark is not None and not self._known and self._has_own_log():
+            looked = patiently(
+                self.path, lambda: head_file.first_look(self.path, self.namespace, mark), end
+            )
+            if looked is not None:
+                return looked
+        db = self._opened(end)
+        db.life, db.path = life, self.path
+        if mark is None:
+            return db
+        try:
+            db.flaw = patiently(
+                self.path, lambda: head_file.flaw(db, self.path, self.namespace, mark), end
+            )
+        except BaseException:
+            db.close()
+            raise
+        return db
+
+    def _opened(self, end: float) -> Connection:
+        reads_only = cannot_be_written(self.path)
+        with self._mutex:
+            self._reads_only = reads_only
+            if reads_only and not self._known:
+                self._log = _log(_stat(f"{self.path}-wal"))
+        if not reads_only:
+            return patiently(self.path, lambda: connect(self.path), end)
+        from memory_mesh.ledgers.sqlite import open_file  # few stores are
+
+        return open_file.connect_read_only(self.path, self.namespace)
+
+    def _has_own_log(self) -> bool:
+        """Whether there is a log that a connection of this process could change."""
+        found = _stat(f"{self.path}-wal")
+        return found is not None and found.st_size > 0 and not cannot_be_written(self.path)
+
+    def _check_gone(self, found: os.stat_result | None, mark: Mark | None) -> None:
+        """Raises unless a database that is not there, or is empty, may be so.
+
+        An empty file without a head file was just made, unless this process has it open.
+        """
+        if mark is None and found is not None and self._known and _place(found) == self._place:
+            mark = self._seen
+        with self._mutex:
+            self._forget()
+            self._place = None
+            if mark is None:
+                self._seen = None
+        if mark is not None:
+            what = "it is gone" if found is None else "it is empty"
+            raise head_file.missing(self.path, self.namespace, mark, what)
+
+    def _log_is_lost(self, log: os.stat_result | None) -> bool:
+        """Whether the log is another file than before, or was cut; notes the one that is there.
+
+        Where this process only reads, others change the log without a lock that it would know of.
+        """
+        before, self._log = self._log, _log(log)
+        if self._reads_only:
+            return self._log != before
+        if before is None:
+            return False
+        return self._log is None or self._log[0] != before[0] or self._log[1] < before[1]
+
+    def _forget(self) -> None:
+        """Closes the idle connections; those in use are closed by their users."""
+        old, self._idle = self._idle, []
+        self._known.clear()
+        self._log = None
+        for db in old:
+            with suppress(sqlite3.Error):
+                db.close()
+
+    def _discard(self, db: Connection) -> None:
+        with self._mutex:
+            self._known.discard(db)
+            if not self._known:
+                self._log = None
+        with suppress(sqlite3.Error):
+            db.close()
+
+
+def cannot_be_written(path: Path) -> bool:
+    """Whether the database, or the folder in which SQLite keeps its log, cannot be written."""
+    return not os.access(path, os.W_OK) or not os.access(path.parent, os.W_OK)
+
+
+def _place(found: os.stat_result) -> Place:
+    return found.st_dev, found.st_ino
+
+
+def _log(found: os.stat_result | None) -> Log | None:
+    return None if found is None else (_place(found), found.st_size, found.st_mtime_ns)
+
+
+def _stat(path: Path | str) -> os.stat_result | None:
+    try:
+        return os.stat(path)  # noqa: PTH116  # before each transaction: a Path costs as much again
+    except FileNotFoundError:
+        return None

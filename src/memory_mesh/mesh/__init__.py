@@ -1,0 +1,1 @@
+"""The public object: one store, its views, and the operations by family."""

@@ -1,0 +1,134 @@
+"""What happens to a write, a search and everything around them, one module each.
+
+A flow is loaded when it is first used as an attribute, as in `flows.recall.recall(…)`, so that a
+command pays only for the flows it runs.
+"""
+
+from memory_mesh.base.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from memory_mesh.context import (
+        explain,
+        explain_pack,
+        explain_rank,
+        graph,
+        injection,
+        pack,
+        records,
+    )
+    from memory_mesh.learn import (
+        clusters,
+        episodes,
+        evolve,
+        jobs,
+        lessons,
+        reembedding,
+        reflection,
+        skills,
+        system_memory,
+        traces,
+        upkeep,
+    )
+    from memory_mesh.search import (
+        model_in_use,
+        recall,
+        rerank,
+        several_views,
+        triggered,
+    )
+    from memory_mesh.write import (
+        access,
+        add,
+        change,
+        links,
+        projects,
+        proposals,
+        put_back,
+        restore,
+        review,
+        similar_links,
+        undo,
+    )
+
+__all__ = [
+    "access",
+    "add",
+    "change",
+    "clusters",
+    "episodes",
+    "evolve",
+    "explain",
+    "explain_pack",
+    "explain_rank",
+    "graph",
+    "injection",
+    "jobs",
+    "lessons",
+    "links",
+    "model_in_use",
+    "pack",
+    "projects",
+    "proposals",
+    "put_back",
+    "recall",
+    "records",
+    "reembedding",
+    "reflection",
+    "rerank",
+    "restore",
+    "review",
+    "several_views",
+    "similar_links",
+    "skills",
+    "system_memory",
+    "traces",
+    "triggered",
+    "undo",
+    "upkeep",
+]
+
+_HOMES = {
+    "access": "write",
+    "add": "write",
+    "change": "write",
+    "clusters": "learn",
+    "episodes": "learn",
+    "evolve": "learn",
+    "explain": "context",
+    "explain_pack": "context",
+    "explain_rank": "context",
+    "graph": "context",
+    "injection": "context",
+    "jobs": "learn",
+    "lessons": "learn",
+    "links": "write",
+    "model_in_use": "search",
+    "pack": "context",
+    "projects": "write",
+    "proposals": "write",
+    "put_back": "write",
+    "recall": "search",
+    "records": "context",
+    "reembedding": "learn",
+    "reflection": "learn",
+    "rerank": "search",
+    "restore": "write",
+    "review": "write",
+    "several_views": "search",
+    "similar_links": "write",
+    "skills": "learn",
+    "system_memory": "learn",
+    "traces": "learn",
+    "triggered": "search",
+    "undo": "write",
+    "upkeep": "learn",
+}
+
+
+def __getattr__(name: str) -> object:
+    """Load a flow at its first use."""
+    if name not in _HOMES:
+        raise AttributeError(f"there is no flow {name!r}")
+    import importlib
+
+    return importlib.import_module(f"memory_mesh.{_HOMES[name]}.{name}")

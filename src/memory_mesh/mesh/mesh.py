@@ -1,0 +1,150 @@
+"""`MemoryMesh`, blocking and thread-safe: made of the families in operations/.
+
+The async twin `memory_mesh.MemoryMesh` is in async_mesh.py.
+"""
+
+from os import PathLike
+from pathlib import Path
+from types import TracebackType
+
+from memory_mesh import config as configuration
+from memory_mesh.base.typed import Self, Unpack
+from memory_mesh.mesh.operation import constructor
+from memory_mesh.mesh.operations.audit import AuditVerbs
+from memory_mesh.mesh.operations.context import ContextVerbs, InjectionVerbs
+from memory_mesh.mesh.operations.explain import ExplainVerbs
+from memory_mesh.mesh.operations.graph import EpisodeVerbs, GraphVerbs, LinkVerbs
+from memory_mesh.mesh.operations.lessons import LearnVerbs, LessonVerbs
+from memory_mesh.mesh.operations.memories import MemoryVerbs
+from memory_mesh.mesh.operations.projects import ProjectVerbs
+from memory_mesh.mesh.operations.reembedding import ReembedVerbs
+from memory_mesh.mesh.operations.review import ReviewVerbs
+from memory_mesh.mesh.operations.search import SearchVerbs
+from memory_mesh.mesh.operations.skills import SkillVerbs
+from memory_mesh.mesh.operations.system_memory import SystemMemoryVerbs
+from memory_mesh.mesh.operations.traces import TraceVerbs
+from memory_mesh.mesh.operations.upkeep import JobVerbs, UpkeepVerbs
+from memory_mesh.mesh.options import MeshOptions
+from memory_mesh.mesh.store import Store
+from memory_mesh.model import (
+    Channel,
+    Scope,
+)
+from memory_mesh.rules.users import check_plain_namespace, user_namespace
+
+
+class MemoryMesh(
+    MemoryVerbs,
+    ContextVerbs,
+    ExplainVerbs,
+    SearchVerbs,
+    UpkeepVerbs,
+    LessonVerbs,
+    SkillVerbs,
+    ReviewVerbs,
+    LearnVerbs,
+    LinkVerbs,
+    GraphVerbs,
+    EpisodeVerbs,
+    JobVerbs,
+    InjectionVerbs,
+    AuditVerbs,
+    TraceVerbs,
+    SystemMemoryVerbs,
+    ProjectVerbs,
+    ReembedVerbs,
+):
+    """Long-term memory in one namespace of one store, shared by any number of processes."""
+
+    @constructor
+    def __init__(
+        self,
+        store: str | PathLike[str] | None = None,
+        **options: Unpack[MeshOptions],
+    ) -> None:
+        """Take the settings; nothing is opened before the first use or `init`.
+
+        `store` is a folder, `sqlite:///FOLDER` or `postgresql://USER@HOST/DATABASE`; by default the
+        data folder of the platform.
+        """
+        settings = {
+            name: value for name, value in options.items() if name in configuration.SETTINGS
+        }
+        config = configuration.load({**settings, "store": store})
+        opened = Store(
+            config,
+            clock=options.get("clock"),
+            sinks=options.get("sinks", ()),
+            embedder=options.get("custom_embedder"),
+            llm=options.get("custom_llm"),
+            reranker=options.get("custom_reranker"),
+        )
+        super().__init__(opened, config, options.get("channel", Channel.LIBRARY), owner=True)
+
+    def view(
+        self,
+        *,
+        namespace: str | None = None,
+        scope: Scope | None = None,
+        channel: Channel | str | None = None,
+    ) -> "MemoryMesh":
+        """Another view of the same open store; what is not given stays as it is here.
+
+        A view costs microseconds and no memory to speak of, so make one per project or
+        request; `for_user` makes one per user. Closing a view leaves the store open; the mesh that
+        opened the store closes it.
+
+        Options:
+            namespace: the part of the store to work in.
+            scope: the project, agent and session to read and write as.
+            channel: where texts come from; it limits how far they are trusted.
+        """
+        if namespace is not None:
+            check_plain_namespace(namespace)
+        return self._of_same_store(namespace, scope, channel)
+
+    def for_user(self, user_id: str) -> "MemoryMesh":
+        """The memories of one user of this store: a view of a namespace of that user's own.
+
+        Any text of 1 to 128 bytes in UTF-8 is a user id, such as a number, a name or an e-mail
+        address; case matters. The namespace is made at the first write, and the id is readable in
+        its file name. Project, agent, session and channel stay as they are here.
+        """
+        return self._of_same_store(user_namespace(user_id), None, None)
+
+    @property
+    def config(self) -> configuration.Config:
+        """The effective settings."""
+        return self._config
+
+    @property
+    def folder(self) -> Path:
+        """Where the store lies; of a database, the folder for its files on this machine."""
+        return self._opened().folder
+
+    def __enter__(self) -> Self:
+        """Open the store."""
+        self.init()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Close the store."""
+        self.close()
+
+    def init(self) -> None:
+        """Open the store; calling it twice is fine, and every other method does it if needed.
+
+        Skill files that are new or changed since the last time are taken in.
+        """
+        self._opened()
+        if self._config.skill_directories and self._owner:
+            self._watch_skills()
+
+    def close(self) -> None:
+        """Write what waits, feed the sinks for at most 0.2 seconds and release every file."""
+        self._release()

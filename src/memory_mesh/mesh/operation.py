@@ -1,0 +1,332 @@
+"""What every public method of a mesh does before it runs, and what it says about itself.
+
+A method is declared once, by its signature, its docstring and the types in mesh/options.py. From
+these come the checks of its arguments, its text for `help`, the async method, the options of the
+command and of the MCP tool, and the reference. Most methods check what matters to them; here the
+rest is caught: a value of a type that the signature does not have, a number that no store takes, a
+text that is no text, one that is too long. All of them are InvalidInput.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import cached_property
+from types import FunctionType, MethodType
+
+from memory_mesh.base.typed import TYPE_CHECKING, Any, TypeVar, option_types
+from memory_mesh.model.errors import InvalidInput
+from memory_mesh.rules.arguments import NOT_GIVEN, check_text
+from memory_mesh.rules.limits import INTEGER, LONGEST, TEXT_CHARS
+from memory_mesh.rules.users import refuse_user_option
+
+if TYPE_CHECKING:
+    from inspect import Signature
+
+_MEANT = {  # others' words for ours
+    "k": "limit",
+    "n": "limit",
+    "n_results": "limit",
+    "num_results": "limit",
+    "max_results": "limit",
+    "size": "limit",
+    "top_k": "limit",
+    "topk": "limit",
+    "filters": "filter",
+    "where": "filter",
+    "threshold": "min_relevance",
+    "score_threshold": "min_relevance",
+    "min_score": "min_relevance",
+    "text": "content",
+    "memory": "content",
+    "message": "content",
+    "data": "content",
+    "q": "query",
+    "question": "query",
+    "id": "memory_id",
+    "timestamp": "occurred_at",
+    "date": "occurred_at",
+    "category": "kind",
+    "type": "kind",
+    "memory_type": "kind",
+    "tag": "tags",
+    "labels": "tags",
+    "agent": "agent_id",
+    "run_id": "session",
+    "session_id": "session",
+    "thread_id": "session",
+    "path": "db_dir",
+    "dir": "db_dir",
+    "folder": "db_dir",
+    "directory": "db_dir",
+    "persist_directory": "db_dir",
+    "db_path": "db_dir",
+    "model": "embedder_model",
+    "api_key": "embedder_api_key",
+    "token_budget": "max_tokens",
+    "budget": "max_tokens",
+}
+_NAMED = 8  # options that a message lists
+
+_OWN = frozenset({"content", "items", "metadata"})  # `add` says more about what is wrong with them
+_SAID = frozenset({"also", "channel", "handler"})  # whose method says more about a wrong type
+_SERIES = (Iterable, Sequence, Collection)  # a text is none, though it has letters
+_FREE = (object, bool)  # anything may stand for true
+_REQUIRED = object()
+Method = TypeVar("Method", bound="Callable[..., Any]")
+_HEADING = "Options:\n"
+
+
+class Option:
+    """An argument of an operation: its type, its default and what it does."""
+
+    __slots__ = ("about", "classes", "default", "inside", "kind", "name", "positional")
+
+    def __init__(self, name: str, kind: object, default: object, *, positional: bool) -> None:
+        """Split the type from the line that describes it."""
+        self.name, self.default, self.positional = name, default, positional
+        self.kind = getattr(kind, "__origin__", kind) if hasattr(kind, "__metadata__") else kind
+        self.about = "".join(getattr(kind, "__metadata__", ())[:1])
+        self.classes, self.inside = _classes(self.kind), _classes_inside(self.kind)
+
+    @property
+    def is_required(self) -> bool:
+        """Whether a call must give it."""
+        return self.default is _REQUIRED
+
+
+class Operation:
+    """A public method: checks its arguments before it runs, and can say what it takes.
+
+    All that describes it is read from the method when somebody asks: `options`, the signature and
+    the text for `help`.
+    """
+
+    def __init__(self, method: Callable[..., Any]) -> None:
+        """Wrap a function of a class."""
+        self.__wrapped__ = method
+        self.__name__, self.__qualname__ = method.__name__, method.__qualname__
+        self.__module__ = method.__module__
+
+    def __get__(self, instance: object, owner: type | None = None) -> Any:  # noqa: ANN401
+        return self if instance is None else MethodType(self, instance)
+
+    def __call__(self, instance: object, *arguments: object, **options: object) -> object:
+        """Check the arguments and run the method."""
+        known = self.options
+        for option, value in zip(self._positional, arguments, strict=False):
+            _check(option.name, value, option.classes, option.inside)
+        for name, value in options.items():
+            if name not in known:
+                raise self._unknown(name, options)
+            if value is not NOT_GIVEN:
+                _check(name, value, known[name].classes, known[name].inside)
+        return self.__wrapped__(instance, *arguments, **options)
+
+    @cached_property
+    def options(self) -> dict[str, Option]:
+        """Every argument, by name: those of a TypedDict too."""
+        code, notes = self.__wrapped__.__code__, self.__wrapped__.__annotations__
+        defaults = self.__wrapped__.__defaults__ or ()
+        names = code.co_varnames[1 : code.co_argcount + code.co_kwonlyargcount]
+        last = code.co_varnames[code.co_argcount - len(defaults) : code.co_argcount]
+        default = dict(zip(last, defaults, strict=True)) | (self.__wrapped__.__kwdefaults__ or {})
+        found = {
+            name: Option(
+                name,
+                notes.get(name),
+                default.get(name, _REQUIRED),
+                positional=at < code.co_argcount - 1,
+            )
+            for at, name in enumerate(names)
+        }
+        for note in notes.values():
+            if type(note).__name__ == "Unpack":
+                for name, kind in option_types(note.__args__[0]).items():
+                    found[name] = Option(name, kind, NOT_GIVEN, positional=False)
+        for name, about in _described(self.__wrapped__.__doc__ or "").items():
+            found[name].about = about
+        return found
+
+    @cached_property
+    def _positional(self) -> list[Option]:
+        return [option for option in self.options.values() if option.positional]
+
+    @property
+    def __signature__(self) -> "Signature":
+        """The signature with every option, as `help` and editors show it."""
+        from inspect import Parameter, Signature, signature
+
+        plain = signature(self.__wrapped__)
+        named = [
+            one.replace(annotation=self.options[one.name].kind) if one.name in self.options else one
+            for one in plain.parameters.values()
+            if one.kind is not Parameter.VAR_KEYWORD
+        ]
+        named += [
+            Parameter(name, Parameter.KEYWORD_ONLY, default=option.default, annotation=option.kind)
+            for name, option in self.options.items()
+            if name not in plain.parameters
+        ]
+        return Signature(named, return_annotation=plain.return_annotation)
+
+    def _unknown(self, name: str, options: Mapping[str, object]) -> Exception:
+        """The error for an option that there is not."""
+        refuse_user_option({each: options[each] for each in options if each not in self.options})
+        return unknown_option(f"{public_name(self.__qualname__)}()", name, self.options)
+
+
+def options_of(method: Callable[..., object]) -> dict[str, Option]:
+    """The arguments of a public method by name, as its class declares them."""
+    assert isinstance(method, Operation)  # noqa: S101  # type checkers see the method itself
+    return method.options
+
+
+class Operations:
+    """A class whose public methods are operations."""
+
+    def __init_subclass__(cls) -> None:
+        """Wrap each public method; an alias stays the same method."""
+        super().__init_subclass__()
+        made: dict[object, Operation] = {}
+        for name, method in list(vars(cls).items()):
+            if isinstance(method, FunctionType) and not name.startswith("_"):
+                made[method] = made.get(method) or Operation(method)
+                setattr(cls, name, made[method])
+
+
+def constructor(method: Method) -> Method:
+    """Decorates the constructor of a class that takes settings."""
+    return _Constructor(method)  # type: ignore[return-value]  # the same signature
+
+
+class _Constructor(Operation):
+    """The constructor of a class whose settings are checked where they are read."""
+
+    def __call__(self, instance: object, *arguments: object, **options: object) -> object:
+        """Refuse options that there are not, and run it."""
+        for name in options:
+            if name not in self.options:
+                raise self._unknown(name, options)
+        return self.__wrapped__(instance, *arguments, **options)
+
+
+def _text_for_help(operation: Operation) -> str:
+    """The docstring, with a line for each option."""
+    text = operation.__wrapped__.__doc__ or ""
+    described = [option for option in operation.options.values() if option.about]
+    if not described:
+        return text
+    lines = (f"            {option.name}: {option.about}." for option in described)
+    before = text.partition(_HEADING)[0].rstrip()
+    return "\n".join([before, "", f"        {_HEADING.rstrip()}", *lines, "        "])
+
+
+Operation.__doc__ = property(_text_for_help)  # type: ignore[assignment]  # of each object its own
+_Constructor.__doc__ = Operation.__doc__
+
+
+def _described(docstring: str) -> dict[str, str]:
+    """The lines under `Options:` of a docstring, by name."""
+    lines = docstring.partition(_HEADING)[2].splitlines()
+    parts = (line.strip().partition(": ") for line in lines)
+    return {name: about.removesuffix(".") for name, _, about in parts if about}
+
+
+def public_name(qualname: str) -> str:
+    """How a method is called in messages: families are parts of one class."""
+    owner, _, name = qualname.rpartition(".")
+    return f"MemoryMesh.{name}" if owner.endswith("Verbs") else qualname.removesuffix(".__init__")
+
+
+def _check(
+    name: str, value: object, classes: tuple[type, ...], inside: tuple[type, ...] = ()
+) -> None:
+    if classes and name not in _SAID and not _fits(value, classes):
+        words = " or ".join(dict.fromkeys(_word(each) for each in classes))
+        raise InvalidInput(f"{name} must be {words}, not {type(value).__name__}")
+    if isinstance(value, str):
+        most = TEXT_CHARS if name in _OWN else LONGEST.get(name, TEXT_CHARS)
+        if len(value) > most or not value.isascii() or (name not in _OWN and "\0" in value):
+            check_text(value, name)
+    elif isinstance(value, int):
+        if not -INTEGER <= value <= INTEGER:
+            raise InvalidInput(f"{name} is a number that needs more than 64 bits")
+    elif name not in _OWN:
+        _check_inside(name, value, inside)
+
+
+def _check_inside(name: str, value: object, classes: tuple[type, ...]) -> None:
+    if isinstance(value, list | tuple | set | frozenset):
+        for each in value:
+            if classes or isinstance(each, str | int):
+                _check(f"an item of {name}", each, classes)
+    elif classes and isinstance(value, Mapping):
+        for each in value.values():
+            _check(f"a value of {name}", each, classes)
+
+
+def _fits(value: object, classes: tuple[type, ...]) -> bool:
+    if isinstance(value, str | bytes):
+        classes = tuple(each for each in classes if each not in _SERIES)
+    if float in classes and isinstance(value, int):
+        return True
+    return isinstance(value, classes)
+
+
+def _classes(annotation: object) -> tuple[type, ...]:
+    """The classes of a simple annotation; empty for one that cannot be asked of a value."""
+    parts = getattr(annotation, "__args__", ()) if _is_union(annotation) else (annotation,)
+    found: list[type] = []
+    for part in parts:
+        kind = getattr(part, "__origin__", part)
+        if not isinstance(kind, type) or kind in _FREE or getattr(kind, "_is_protocol", False):
+            return ()
+        found.append(kind)
+    return tuple(found)
+
+
+def _classes_inside(annotation: object) -> tuple[type, ...]:
+    """The classes of what a list or a mapping holds; empty if that cannot be asked."""
+    for part in getattr(annotation, "__args__", ()) if _is_union(annotation) else (annotation,):
+        kind = getattr(part, "__origin__", None)
+        if kind in _SERIES or kind is Mapping:
+            return _classes(getattr(part, "__args__", (None,))[-1])
+    return ()
+
+
+def _is_union(annotation: object) -> bool:
+    return type(annotation).__name__ in {"UnionType", "_UnionGenericAlias"}
+
+
+def _word(kind: type) -> str:
+    return _WORDS.get(kind, f"a {kind.__name__}")
+
+
+_WORDS: Mapping[type, str] = {
+    str: "text",
+    int: "a whole number",
+    float: "a number",
+    type(None): "nothing",
+    Iterable: "a list",
+    Sequence: "a list",
+    Collection: "a list",
+    Mapping: "a mapping",
+}
+
+
+# What somebody meant by an option that a method does not have; loaded only to say so.
+
+
+def unknown_option(called: str, name: str, known: Iterable[str]) -> TypeError:
+    """The error for an option that a method does not have: what was meant, or what there is."""
+    import difflib
+
+    names = [each for each in known if each != "self"]
+    meant = _MEANT.get(name)
+    if meant not in names:
+        meant = next(iter(difflib.get_close_matches(name, names, n=1)), None)
+    if meant is not None:
+        hint = f"did you mean {meant}?"
+    elif len(names) > _NAMED:
+        hint = f"its options are in help({called.partition('()')[0]})"
+    else:
+        hint = f"its arguments are: {', '.join(names) or 'none'}"
+    return TypeError(f"{called} has no option {name!r}; {hint}")

@@ -1,0 +1,169 @@
+"""Give a prompt the memories that it needs, under a budget of tokens."""
+
+from collections.abc import Callable, Iterable
+from datetime import timedelta
+
+from memory_mesh.base.fastdataclass import replace
+from memory_mesh.base.typed import TYPE_CHECKING
+from memory_mesh.mesh import flows
+from memory_mesh.mesh.operations.search import SearchVerbs
+from memory_mesh.mesh.options import Across, AsOf, Condition, Limit, Reader
+from memory_mesh.mesh.view import View
+from memory_mesh.model import Lens, Scope
+from memory_mesh.platform import telemetry
+from memory_mesh.rules.arguments import check_limit, check_share, check_text
+from memory_mesh.search.ranking.profiles import MIN_RELEVANCE
+
+if TYPE_CHECKING:
+    from memory_mesh.context.pack import Asked
+    from memory_mesh.context.packing.fit import PackRules
+    from memory_mesh.model.pack import Pack
+    from memory_mesh.model.trigger import MemoryMetadata, RelevantMemory
+    from memory_mesh.search.triggered import Asked as TriggerAsked
+
+
+class ContextVerbs(SearchVerbs):
+    """Methods that fill a prompt."""
+
+    def context(
+        self,
+        question: str | None = None,
+        *,
+        max_tokens: int | None = None,
+        window: int | None = None,
+        format: str = "markdown",
+        compact: bool = False,
+        max_memories: int | None = None,
+        filter: Condition = None,
+        min_relevance: float = MIN_RELEVANCE,
+        count_tokens: Callable[[str], int] | None = None,
+        scope: Reader = None,
+        across: Across = (),
+        as_of: AsOf = None,
+        record: bool = True,
+        exclude: Iterable[str] = (),
+    ) -> "Pack":
+        """Returns the memories that a prompt should have, as fenced text under a budget.
+
+        `str(pack)` goes into the prompt; it never has more than `max_tokens` tokens by the counter
+        that was used. `pack.items` says what is in it and why, `pack.left_out` what is not. Where
+        nothing is relevant enough, the pack is empty. Without a question, as at the start of a
+        session: pinned memories, lessons, then the newest and the most used.
+
+        Options:
+            max_tokens: the most tokens of the text; default 2,000, or 5 % of a smaller window.
+            window: the size of the model's window in tokens.
+            format: how it is written: markdown, xml or json.
+            compact: show id, first line and tokens of each memory; `get` reads the rest.
+            max_memories: the largest number of memories, 1 to 1,000.
+            min_relevance: the score that the best hit must reach; others need a hundredth of it.
+            count_tokens: the tokenizer's own count of a text; default: an estimate that errs high.
+            record: keep a record of what entered the prompt; it counts as use.
+            exclude: ids of memories that the reader has been given already.
+        """
+        lens = self._lens(scope, filter=filter, across=across, as_of=as_of)
+        from memory_mesh.context.packing import fit, token_bound
+
+        wanted = fit.PackRules(
+            max_tokens=fit.budget(max_tokens, window),
+            max_memories=None if max_memories is None else check_limit(max_memories),
+            min_relevance=check_share(min_relevance, "min_relevance"),
+            format=fit.format_of(format),
+            compact=compact,
+            count=token_bound.count if count_tokens is None else fit.checked(count_tokens),
+            counted_by=token_bound.NAME if count_tokens is None else fit.CALLER,
+            lesson_confidence=self._config.lesson_min_confidence,
+            lessons_since=lens.now - timedelta(days=self._config.lesson_retention_days),
+            exclude=frozenset(exclude),
+        )
+        return self._packed(question, lens, wanted, record=record)
+
+    def _packed(
+        self, question: str | None, lens: Lens, rules: "PackRules", *, record: bool
+    ) -> "Pack":
+        """Runs a ready request."""
+        text = None if question is None else check_text(question, "question")
+        asked: Asked = flows.pack.Asked(text, lens, rules)
+        with self._span(telemetry.SEARCH) as span:
+            span.asked(text)
+            pack = flows.pack.pack(
+                self._access(), asked, record=record, reranking=self._reranking(None)
+            )
+            span.answered([item.memory for item in pack.items])
+        return pack
+
+
+# Give an agent the memories that its task calls up.
+
+
+class InjectionVerbs(View):
+    """Methods that select memories by their triggers."""
+
+    def find_relevant_memories(
+        self,
+        task: str,
+        *,
+        agent_name: str = "",
+        current_plan: str | None = None,
+        max_memories: int | None = None,
+        min_importance: str | None = None,
+        scope: Reader = None,
+    ) -> "list[RelevantMemory]":
+        """Returns the memories whose triggers a task meets, those with the most points first.
+
+        The answer holds title, tags and points of each, not its text; `get` reads that.
+
+        Options:
+            agent_name: the agent that will do the task; its setting and its specialty count.
+            current_plan: the plan of the task; triggers are looked for in it as well.
+            max_memories: in place of the agent's max_injected, which is 5 by default.
+            min_importance: in place of the agent's: low, medium, high or critical.
+        """
+        asked = self._asked(task, agent_name, current_plan, scope)
+        rules = asked.rules
+        if max_memories is not None:
+            rules = replace(rules, max_memories=check_limit(max_memories))
+        if min_importance is not None:
+            from memory_mesh.search.triggers.selection import level
+
+            rules = replace(rules, min_importance=level(min_importance))
+        return flows.injection.relevant(self._access(), replace(asked, rules=rules))
+
+    def build_agent_prompt(
+        self,
+        agent: str,
+        *,
+        task: str,
+        current_plan: str | None = None,
+        prompt: str = "",
+        scope: Reader = None,
+    ) -> str:
+        """Returns the system prompt of an agent with the memories that its task calls up.
+
+        What is shown counts as used. Nothing relevant, nothing added.
+
+        Options:
+            task: what the agent is about to do.
+            current_plan: the plan of the task; triggers are looked for in it as well.
+            prompt: the agent's own system prompt; the memories follow it.
+        """
+        asked = self._asked(task, agent, current_plan, scope)
+        own = check_text(prompt, "prompt")
+        known = flows.injection.prompt(self._access(), asked, self._config.injection_max_tokens)
+        return f"{own.rstrip()}\n\n{known}" if own.strip() and known else own + known
+
+    def triggers(self, *, limit: Limit = 100, scope: Reader = None) -> "list[MemoryMetadata]":
+        """Lists the memories that have triggers, the newest first, without their texts."""
+        return flows.injection.triggers(self._access(), self._lens(scope), check_limit(limit))
+
+    def _asked(
+        self, task: str, agent: str, plan: str | None, scope: Scope | None
+    ) -> "TriggerAsked":
+        from memory_mesh.model.trigger import MatchContext
+
+        context = MatchContext(
+            check_text(task, "task"),
+            check_text(agent, "agent_name"),
+            None if plan is None else check_text(plan, "current_plan"),
+        )
+        return flows.triggered.Asked(context, self._lens(scope), self._injection_rules(agent))

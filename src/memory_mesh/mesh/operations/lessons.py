@@ -1,0 +1,167 @@
+"""Learn lessons from failures, and ask for them."""
+
+from collections.abc import Mapping
+from datetime import timedelta
+
+from memory_mesh.base.fastdataclass import replace
+from memory_mesh.base.typed import TYPE_CHECKING
+from memory_mesh.mesh import flows
+from memory_mesh.mesh.options import Audience, Condition, Limit, Reader
+from memory_mesh.mesh.view import View
+from memory_mesh.model import (
+    Channel,
+    Memory,
+    SourceKind,
+)
+from memory_mesh.model.errors import InvalidInput
+from memory_mesh.rules.arguments import check_limit, check_share, check_text
+
+if TYPE_CHECKING:
+    from memory_mesh.model.learning import (
+        Distillation,
+        LessonBlock,
+        LessonContext,
+        Reflection,
+        Synthesis,
+    )
+from memory_mesh.base.typed import TYPE_CHECKING
+
+_WORST_FIRST = "severity desc"
+
+
+class LessonVerbs(View):
+    """Methods for lessons (RFC-0011, sections 4.1 and 8)."""
+
+    def distill_lesson(
+        self, context: "LessonContext | Mapping[str, object]", *, scope: Audience = None
+    ) -> "LessonBlock":
+        """Stores one lesson from a failure, or returns the stored one if it is as certain.
+
+        A lesson from a source other than the user or the system is quarantined until `review`.
+        """
+        from memory_mesh.learn.rules.failures import context_of
+
+        given = context_of(context)
+        return flows.lessons.distill_lesson(
+            self._access(), given, self._own_scope(scope), self._source()
+        )
+
+    def receive_lesson(self, wire_format: str, *, scope: Audience = None) -> "LessonBlock":
+        """Stores a lesson from another agent's LessonLearned block; it is used after review."""
+        source = replace(self._source(), channel=Channel.IMPORT, kind=SourceKind.DOCUMENT)
+        context = flows.lessons.read_wire(check_text(wire_format, "wire_format"))
+        return flows.lessons.distill_lesson(self._access(), context, self._own_scope(scope), source)
+
+    def query_lessons(
+        self,
+        query: str = "",
+        *,
+        limit: Limit = 10,
+        order_by: str | None = None,
+        min_confidence: float | None = None,
+        scope: Reader = None,
+        filter: Condition = None,
+    ) -> "list[LessonBlock]":
+        """Returns active lessons for a question, or all; old and uncertain ones are left out.
+
+        Options:
+            order_by: "severity DESC" puts critical before high, medium and low.
+            min_confidence: in place of the setting lesson_min_confidence, 0 to 1.
+        """
+        if order_by is not None and " ".join(str(order_by).lower().split()) != _WORST_FIRST:
+            raise InvalidInput(f'order_by can be "severity DESC", not {order_by!r}')
+        least = self._config.lesson_min_confidence
+        if min_confidence is not None:
+            least = check_share(min_confidence, "min_confidence")
+        since = self._now() - timedelta(days=self._config.lesson_retention_days)
+        return flows.lessons.query_lessons(
+            self._access(),
+            check_text(query, "query"),
+            flows.pack.lens_on_lessons(self._lens(scope, filter=filter), least, since),
+            limit=check_limit(limit),
+            worst_first=order_by is not None,
+        )
+
+    def get_memories_by_pattern(
+        self, pattern_id: str, *, scope: Reader = None, limit: Limit = 100
+    ) -> list[Memory]:
+        """Returns the visible lessons with this pattern id, newest first."""
+        lens = flows.pack.lens_on_lessons(
+            self._lens(scope), 0.0, None, check_text(pattern_id, "id")
+        )
+        with self._read() as snapshot:
+            return list(snapshot.page(lens, check_limit(limit), None))
+
+    def distill(self, *, scope: Reader = None) -> "Distillation":
+        """Makes lessons from failures of the last day, or that occurred twice in a week.
+
+        A failure is a memory with `status` error or failed in its metadata, or a note that tells of
+        one. The rule is the stated one, else what follows from the fix that the text tells of.
+        May be interrupted at any point and run again; run twice, it changes nothing. The answer's
+        `constraints` are what an agent should hear at the start of its next session.
+        """
+        reader, now = self._reader(scope), self._now()
+        done = flows.lessons.cycle(self._access(), now, reader, self._channel)
+        worst = self.query_lessons(
+            "", limit=flows.pack.INJECTED, order_by="severity DESC", scope=scope
+        )
+        return replace(done, constraints=tuple(block.preventative_rule for block in worst))
+
+    def distillation_due(self) -> bool:
+        """True if `distill` should run: after six hours, if something was stored since."""
+        return flows.lessons.due(self._access(), self._now())
+
+
+# Reflect on memories and make skills of them.
+
+
+class LearnVerbs(View):
+    """Methods that derive reflections and skills from memories."""
+
+    def reflect(
+        self,
+        *,
+        topic: str | None = None,
+        lookback: int | None = None,
+        store: bool = True,
+        scope: Reader = None,
+    ) -> "Reflection":
+        """Summarizes the memories on a topic, or the newest: what several say, and how many.
+
+        Each statement names its ids. What only one memory says is counted, not repeated, unless all
+        of it fits. The reflection is stored unless `store` is False. A configured language model
+        writes the text; if it fails, the words of the memories are used. Without `lookback`, 50
+        memories are looked at, or 10 if a model writes.
+
+        Options:
+            topic: what the memories are about; by default the newest are taken.
+            lookback: the number of memories to look at.
+            store: keep the reflection as a memory.
+        """
+        return flows.reflection.reflect(
+            self._access(),
+            self._lens(scope),
+            topic=None if topic is None else check_text(topic, "topic"),
+            lookback=lookback,
+            store=store,
+            llm=self._opened().llm(),
+            max_tokens=self._config.llm_max_tokens,
+        )
+
+    def synthesize(
+        self, *, topic: str | None = None, lookback: int = 20, scope: Reader = None
+    ) -> "Synthesis":
+        """Makes a skill from steps that recur in memories; it is used after `review` approves it.
+
+        Two memories with the same steps are enough, or three that tell them in different words.
+
+        Options:
+            topic: what the memories are about; by default the newest are taken.
+            lookback: the number of memories to look at.
+        """
+        return flows.reflection.synthesize(
+            self._access(),
+            self._lens(scope),
+            topic=None if topic is None else check_text(topic, "topic"),
+            lookback=lookback,
+        )

@@ -1,0 +1,208 @@
+"""Which project a folder is, and what else it reads."""
+
+from collections.abc import Sequence
+from os import PathLike, fspath
+from pathlib import Path
+
+from memory_mesh.base.typed import TYPE_CHECKING
+from memory_mesh.mesh import flows
+from memory_mesh.mesh.options import AsOwner
+from memory_mesh.mesh.view import View
+from memory_mesh.model import Scope
+from memory_mesh.model.errors import InvalidInput, NotAllowed
+from memory_mesh.model.memory import Project
+from memory_mesh.platform.projects import Names, Sighting
+from memory_mesh.rules.arguments import check_text
+from memory_mesh.rules.trust import is_authoritative
+from memory_mesh.write.access import Access
+
+if TYPE_CHECKING:
+    from memory_mesh.platform.projects import Repository
+
+_NOTED = 1_000  # repositories that a process remembers
+
+
+class ProjectVerbs(View):
+    """Methods for the identity of projects."""
+
+    def project_at(self, folder: str | PathLike[str]) -> Project | None:
+        """Returns the project that a folder belongs to; None outside of any.
+
+        It is named by its repository's remote, else its root commit, else its path, or as the user
+        has set it. The store takes note of it once, so that its memories are found when the name
+        changes, and never from another repository at the same path. Read and write there with
+        `mesh.view(scope=Scope(project=found.name))`.
+        """
+        from memory_mesh.platform.projects import folder_name
+
+        access, repository = self._access(), _repository(folder)
+        if repository is not None:
+            return self._settled(access, repository)
+        named = flows.projects.named_folder(access, self._stored_name(folder_name(fspath(folder))))
+        if named is None:
+            return None
+        name, place = named
+        return _project(name, "folder", place, self._names(access, name))
+
+    def stated_project(self, name: str) -> Project:
+        """Returns a project by its name, with the other names that it reads."""
+        stored = self._stored_name(check_text(name, "name"))
+        return _project(stored, "stated", "", self._names(self._access(), stored))
+
+    def merge_project(self, other: str, *, project: str | None = None) -> Project:
+        """Lets a project read the memories of another one; `split_project` undoes it.
+
+        Both keep their own memories, and nothing of one replaces anything of the other.
+
+        Options:
+            project: the project that reads; by default that of this mesh.
+        """
+        self._check_user("merge projects")
+        own, named = self._own_project(project), self._stored_name(check_text(other, "other"))
+        return _project(own, "stated", "", flows.projects.merge(self._access(), own, named))
+
+    def split_project(self, other: str, *, project: str | None = None) -> Project:
+        """Lets a project read the memories of another one no longer; NotFound if it does not.
+
+        Options:
+            project: the project that reads; by default that of this mesh.
+        """
+        self._check_user("split projects")
+        own, named = self._own_project(project), self._stored_name(check_text(other, "other"))
+        return _project(own, "stated", "", flows.projects.split(self._access(), own, named))
+
+    def name_project(self, folder: str | PathLike[str], name: str | None) -> Project | None:
+        """Sets what the project of a folder is called; None removes the name. Returns the project.
+
+        In a repository the name is kept in git's configuration, where every work tree finds it and
+        no move loses it; elsewhere it is kept in this store and holds for the folders below, too.
+        """
+        from memory_mesh.platform.projects import checked_name, folder_name, state_name
+
+        self._check_user("name a project")
+        if name is not None and checked_name(name) != name:
+            raise InvalidInput(
+                "a project's name has 1 to 200 printable characters and no space around"
+            )
+        repository = _repository(folder)
+        if not Path(folder).is_dir():
+            raise InvalidInput(f"there is no folder {fspath(folder)}")
+        if repository is None:
+            place = self._stored_name(folder_name(fspath(folder)))
+            self._name_folder(place, name)
+            return self.project_at(folder)
+        self.project_at(folder)  # what it is called now stays readable
+        try:
+            state_name(repository, name)
+        except FileExistsError:
+            raise InvalidInput(
+                f"git is changing {repository.files}/config at this moment, or left its lock "
+                "config.lock behind; try again, or remove the lock"
+            ) from None
+        except OSError as error:
+            raise InvalidInput(
+                f"the name cannot be written to {repository.files}/config: {error.strerror}"
+            ) from None
+        return self.project_at(folder)
+
+    def project_counts(
+        self, *, names: Sequence[str] | None = None, as_owner: AsOwner = False
+    ) -> dict[str, int]:
+        """Returns how many active memories the reader sees of each project.
+
+        Options:
+            names: only of these projects.
+        """
+        lens = self._owned(None, as_owner=as_owner)
+        with self._read() as snapshot:
+            found = snapshot.per_project(lens)
+        if names is None:
+            return {name: count for name, count in found.items() if name is not None}
+        return {name: found.get(name, 0) for name in map(self._stored_name, names)}
+
+    def _check_user(self, what: str) -> None:
+        """Raises NotAllowed for an agent: what a project reads enters the user's prompts."""
+        if not is_authoritative(self._kind):
+            raise NotAllowed(f"only the user can {what}; an agent may say --project NAME")
+
+    def _name_folder(self, place: str, name: str | None) -> None:
+        """Sets the name of a folder outside of git; None removes the one that holds for it."""
+        access = self._access()
+        if name is not None:
+            flows.projects.name_folder(access, place, self._stored_name(name))
+        elif (named := flows.projects.named_folder(access, place)) is not None:
+            flows.projects.name_folder(access, named[1], None)
+
+    def _settled(self, access: Access, repository: "Repository") -> Project:
+        """The project of a repository; what this process took note of is not looked up again."""
+        noted, key = self._opened().projects, (access.namespace, repository)
+        found = noted.get(key)
+        if found is None:
+            found, is_noted = self._looked_up(access, repository)
+            if is_noted and len(noted) < _NOTED:
+                noted[key] = found
+        return _project(
+            found.name, found.how, found.place, self._names(access, found.name), found.others
+        )
+
+    def _looked_up(self, access: Access, repository: "Repository") -> tuple[Project, bool]:
+        """The project of a repository by what the store knows, and whether all is on record."""
+        from memory_mesh.platform import projects as process
+
+        clone, place = map(self._stored_name, (repository.clone, repository.place))
+        states = flows.projects.about(access, clone, place)
+        known = flows.projects.clone(states, clone)
+        found = process.identity(repository, known.root if known is not None else None)
+        unnamed = found.how == "path"
+        seen = Sighting(
+            clone,
+            place,
+            self._stored_name(found.name),
+            found.how,
+            tuple(self._stored_name(name) for _, name in repository.remotes[1:]),
+            root=found.root,
+            moved_from=_moved_from(access, repository) if unnamed and known is None else None,
+        )
+        settled = flows.projects.settled(access, seen, states)
+        others = tuple(each for each in dict.fromkeys(seen.others) if each != settled.name)
+        return Project(settled.name, found.how, place, others=others), not settled.changes
+
+    def _names(self, access: Access, name: str) -> Names:
+        return flows.projects.names(access.ledger, access.namespace, name)
+
+    def _own_project(self, project: str | None) -> str:
+        name = self._config.project if project is None else check_text(project, "project")
+        if not name:
+            raise InvalidInput("no project is named; give project=NAME, or run it inside of one")
+        return self._stored_name(name)
+
+    def _stored_name(self, name: str) -> str:
+        """A name as the store holds it."""
+        return self._stored_scope(Scope(name)).project or name
+
+
+def _project(
+    name: str, how: str, place: str, names: Names, others: tuple[str, ...] = ()
+) -> Project:
+    return Project(name, how, place, names.same, names.read, others)
+
+
+def _repository(folder: str | PathLike[str]) -> "Repository | None":
+    """The repository of a folder; InvalidInput for a path that no folder can have."""
+    from memory_mesh.platform.projects import repository_of
+
+    try:
+        return repository_of(check_text(fspath(folder), "folder"))
+    except OSError as error:  # a name that is too long
+        raise InvalidInput(f"there is no such folder: {error.strerror}; name another") from None
+
+
+def _moved_from(access: Access, repository: "Repository") -> str | None:
+    """The project that a repository was at another path, where it is no longer."""
+    from memory_mesh.platform.projects import repository_of
+
+    for place, known in flows.projects.clones(access, repository.birth).items():
+        there = repository_of(place)
+        if place != repository.place and (there is None or there.birth != repository.birth):
+            return known.project
+    return None

@@ -1,0 +1,190 @@
+"""The system memory: what executions of all projects and users say together, without texts."""
+
+from memory_mesh.base.fastdataclass import replace
+from memory_mesh.base.typed import TYPE_CHECKING
+from memory_mesh.mesh import flows
+from memory_mesh.mesh.options import Limit, Reason
+from memory_mesh.mesh.view import View
+from memory_mesh.model import Scope
+from memory_mesh.model.errors import InvalidInput, MeshError, NotAllowed
+from memory_mesh.platform import log
+from memory_mesh.privacy import masked
+from memory_mesh.rules.arguments import check_limit, check_text
+from memory_mesh.rules.trust import is_authoritative
+from memory_mesh.write.access import Access
+
+if TYPE_CHECKING:
+    from memory_mesh.learn.system_memory import ExperienceFiles
+    from memory_mesh.model.learning import Experience, ExperienceSummary
+    from memory_mesh.model.trace import Trace
+
+_OFF = (
+    "the system memory is off: nothing crosses projects. To share anonymised figures between all "
+    "projects and users of this store, set system_memory = true in the configuration file, or "
+    "MEMORY_MESH_SYSTEM_MEMORY=on"
+)
+_PREFIX = "exp_"
+
+
+class SystemMemoryVerbs(View):
+    """Methods for the log of experiences; all but erasing need the setting `system_memory`."""
+
+    def log_experience(self, trace: "Trace") -> "Experience":
+        """Logs the anonymised figures of one execution; `record_trace` does it by itself."""
+        from memory_mesh.write.rules.trace_checks import trace_with
+
+        access, files = self._system()
+        experience = self._experience(access, trace_with(trace, {}), self._config.project)
+        return flows.system_memory.append(access, files, [experience])[0]
+
+    def experiences(self, *, limit: Limit = 100, before: str | None = None) -> "list[Experience]":
+        """Lists experiences, archived ones too, the newest first.
+
+        Options:
+            before: only those before this experience id, such as exp_42.
+        """
+        access, files = self._system()
+        number = None if before is None else _number(before)
+        return flows.system_memory.newest(access, files, check_limit(limit), number)
+
+    def search_experiences(self, query: str, *, limit: Limit = 10) -> "list[Experience]":
+        """Finds experiences, archived ones too, by words: kinds of tasks, outcomes, tools."""
+        access, files = self._system()
+        said = check_text(query, "query")
+        return flows.system_memory.search(access, files, said, check_limit(limit))
+
+    def experience_summary(self) -> "ExperienceSummary":
+        """Returns what all experiences say together: counts by task and outcome, tools, times."""
+        from memory_mesh.learn.system_memory import summarise
+
+        access, files = self._system()
+        return summarise(flows.system_memory.every(access, files))
+
+    def roll_experiences(self) -> int:
+        """Archives the experiences beyond the newest 1,000, a hundred at a time; how many."""
+        access, files = self._system()
+        return flows.system_memory.roll(access, files)
+
+    def write_memory_log(self) -> str:
+        """Writes system/memory_log.md in the store's folder anew; returns its path."""
+        access, files = self._system()
+        flows.system_memory.write_log(access, files)
+        return str(files.log)
+
+    def erase_experiences(
+        self,
+        *,
+        project: str | None = None,
+        everything: bool = False,
+        reason: Reason = "erased by the caller",
+    ) -> int:
+        """Removes experiences for good, archived ones too; returns how many. Works when off.
+
+        Options:
+            project: the project whose experiences go: its name, or the last folder of its path.
+            everything: remove all of them.
+        """
+        if not is_authoritative(self._kind):
+            raise NotAllowed("only the user can erase experiences")
+        if (project is None) != everything:
+            raise InvalidInput("say what to erase: either project=… or everything=True")
+        if project is not None:
+            check_text(project, "project")
+        access, files = self._system(always=True)
+        names = None if project is None else self._logged_as(access, files, project)
+        return flows.system_memory.erase(
+            access, files, lambda one: names is None or one.project_name in names, reason
+        )
+
+    def _logged_as(self, access: Access, files: "ExperienceFiles", project: str) -> set[str]:
+        """The digests of a project in the log, by its name or by the last part of that.
+
+        What was logged under a former name of the project is its own, too.
+        """
+        from memory_mesh.platform.projects import short_name
+
+        named = (project, *self._former(project))
+        exact = {sealed for each in named for sealed in _sealed_by_each(access, each)}
+        logged = {one.project_name for one in flows.system_memory.every(access, files)}
+        if exact & logged:
+            return exact
+        known = flows.traces.projects(self._access(), self._now())
+        alike = {
+            each: sealed
+            for each in {*known, *filter(None, [self._config.project])}
+            if short_name(each) == project
+            and (sealed := logged.intersection(_sealed_by_each(access, each)))
+        }
+        if len(alike) > 1:
+            raise InvalidInput(
+                f"{project} is the name of {len(alike)} projects; nothing was erased. "
+                f"Give the path of one: {', '.join(sorted(alike))}"
+            )
+        return set().union(*alike.values()) or exact
+
+    def _former(self, project: str) -> tuple[str, ...]:
+        stored = self._stored_scope(Scope(project)).project or project
+        names = flows.projects.names(self._opened().ledger, self._config.namespace, stored)
+        return names.same
+
+    def _log_if_on(self, trace: "Trace", project: str | None) -> None:
+        """Logs a recorded trace where the setting is on; the trace is recorded if that fails."""
+        if not self._config.system_memory:
+            return
+        try:
+            access, files = self._system()
+            experience = self._experience(access, trace, project)
+            flows.system_memory.append(access, files, [experience])
+        except (MeshError, OSError) as error:
+            log.warn_once(
+                "system memory",
+                f"the trace is recorded, but the system memory could not be written: "
+                f"{masked(str(error))}. `memory-mesh memory-log write` writes its file anew",
+            )
+
+    def _experience(self, access: Access, trace: "Trace", project: str | None) -> "Experience":
+        from memory_mesh.learn.system_memory import NO_PROJECT, anonymous
+
+        return anonymous(
+            trace if trace.timestamp else replace(trace, timestamp=self._now()),
+            project=NO_PROJECT if project is None else _sealed(access, project),
+            agent=self._config.agent_id,
+        )
+
+    def _system(self, *, always: bool = False) -> "tuple[Access, ExperienceFiles]":
+        """Access to the namespace that all projects and users share, and its files."""
+        if not always and not self._config.system_memory:
+            raise InvalidInput(_OFF)
+        from memory_mesh.learn.system_memory import ExperienceFiles
+
+        shared = self._of_same_store(flows.system_memory.NAMESPACE, None, None)
+        return shared._access(), ExperienceFiles(self._opened().folder)  # noqa: SLF001  # its twin
+
+
+def _sealed(access: Access, project: str) -> str:
+    """A project's name in the log: a digest under the store's key."""
+    if access.seal is None:
+        raise InvalidInput("the system memory needs the store's key")
+    return _logged_name(access.seal(_project_value(project)))
+
+
+def _sealed_by_each(access: Access, project: str) -> list[str]:
+    """A project's names in the log: under the key in use, and under each one before a rotation."""
+    if access.seal is None:
+        raise InvalidInput("the system memory needs the store's key")
+    return [_logged_name(digest) for digest in access.seal.under_each(_project_value(project))]
+
+
+def _project_value(project: str) -> str:
+    return f"project\0{project}"
+
+
+def _logged_name(digest: bytes) -> str:
+    return f"project_{digest.hex()[:12]}"
+
+
+def _number(experience_id: str) -> int:
+    digits = check_text(experience_id, "before").removeprefix(_PREFIX)
+    if not digits.isascii() or not digits.isdecimal():
+        raise InvalidInput(f"before is an experience id such as exp_42, not {experience_id!r}")
+    return int(digits)

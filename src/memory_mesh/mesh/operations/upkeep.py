@@ -1,0 +1,340 @@
+"""Keep a store in order: vectors, index, sinks; and its figures."""
+
+from collections.abc import Callable, Iterable, Sequence
+from datetime import timedelta
+
+from memory_mesh.base.fastdataclass import dataclass, replace
+from memory_mesh.base.typed import TYPE_CHECKING, Any
+from memory_mesh.mesh import flows
+from memory_mesh.mesh.operations.lessons import LessonVerbs
+from memory_mesh.mesh.operations.system_memory import SystemMemoryVerbs
+from memory_mesh.mesh.options import Across, AsOwner, Progress, Reader
+from memory_mesh.model import (
+    Body,
+    Part,
+    Scope,
+    Space,
+    Stats,
+    UpkeepReport,
+)
+from memory_mesh.model.errors import InvalidInput, MissingExtra, NotAllowed, NotFound
+from memory_mesh.model.job import DISTILL, WEBHOOKS, Due, JobReport
+from memory_mesh.rules import audience
+from memory_mesh.rules.arguments import check_text, check_whole
+from memory_mesh.rules.trust import is_authoritative
+from memory_mesh.rules.users import shown_namespace, user_of
+
+if TYPE_CHECKING:
+    from memory_mesh.learn.jobs import Site
+
+# Maintenance in short slices: which jobs are due, and running them.
+
+
+class JobVerbs(SystemMemoryVerbs):
+    """Methods that run maintenance jobs."""
+
+    def jobs(self) -> list[JobReport]:
+        """Lists the jobs with whether each is due, and why; runs nothing."""
+        return flows.jobs.listed(self._site(dry_run=True))
+
+    def run_jobs(
+        self,
+        names: Sequence[str] | None = None,
+        *,
+        dry_run: bool = False,
+        max_slices: int | None = None,
+        progress: Callable[[str, int], None] | None = None,
+        scope: Reader = None,
+        across: Across = (),
+    ) -> list[JobReport]:
+        """Runs the jobs that are due, or the named ones; reports what each did, or would do.
+
+        A job works on the whole namespace, in transactions of at most 100 records. It may be
+        stopped at any point and run again, also by another process.
+
+        Options:
+            dry_run: only report what would be done.
+            max_slices: the largest number of transactions; a later run goes on.
+            progress: called with the job's name and the number of steps so far.
+        """
+        if isinstance(names, str):
+            raise InvalidInput("names must be a list of jobs, not a text")
+        if max_slices is not None and (type(max_slices) is not int or max_slices < 1):
+            raise InvalidInput("max_slices must be a whole number, 1 or more")
+        return flows.jobs.run(
+            self._site(dry_run=dry_run),
+            names,
+            max_slices=max_slices,
+            shows=self._shows(scope, across),
+            progress=progress,
+        )
+
+    def archive_project(
+        self, project: str | None = None, *, dry_run: bool = False, as_owner: AsOwner = False
+    ) -> list[JobReport]:
+        """Consolidates the traces of a project, then archives them; nothing is deleted.
+
+        Without a name it is the project of this mesh; other projects are left alone. Traces that
+        fit no other stay as they are, because nothing was learned from them yet.
+
+        Options:
+            dry_run: only report what would be done.
+        """
+        if not is_authoritative(self._kind):
+            raise NotAllowed("only the user can archive a project")
+        named = project or self._config.project
+        names = self._names_of(named)
+        self._check_has_traces(named, names, as_owner=as_owner)
+        site = replace(self._site(dry_run=dry_run), only=lambda of: of.project in names)
+        shows = self._shows(Scope(named), ())
+        first = flows.jobs.run(site, ["consolidate-traces"], shows=shows)
+        steps = [
+            step
+            for part in flows.jobs.archive_project(site, names)
+            for scope, step in part
+            if shows(scope)
+        ]
+        why = Due(now=True, why=f"the project {named or 'without a name'} is archived")
+        archived = JobReport(
+            job="archive-project", due=why, ran=True, dry_run=dry_run, steps=tuple(steps)
+        )
+        return [*first, archived]
+
+    def _names_of(self, named: str | None) -> frozenset[str | None]:
+        """The names under which the traces of a project are stored, its former ones too."""
+        stored = self._stored_scope(Scope(named)).project
+        if stored is None:
+            return frozenset({None})
+        known = flows.projects.names(self._opened().ledger, self._config.namespace, stored)
+        return frozenset({stored, *known.same})
+
+    def _check_has_traces(
+        self, named: str | None, names: frozenset[str | None], *, as_owner: bool
+    ) -> None:
+        """Raises NotFound for a project without traces; the owner hears which ones have some."""
+        if None in names:
+            return
+        known = flows.traces.projects(self._access(), self._now())
+        if names.isdisjoint(known):
+            said = f"there are no traces of a project {named!r}"
+            if as_owner:
+                said += f"; projects with traces: {', '.join(known)}" if known else "; none has any"
+            raise NotFound(said)
+
+    def _site(self, *, dry_run: bool) -> "Site":
+        from memory_mesh.learn.rules.retention import JobRules, RetentionPolicy
+
+        config = self._config
+        return flows.jobs.Site(
+            access=self._access(),
+            now=self._now(),
+            rules=JobRules(
+                config.consolidate_traces,
+                config.consolidate_days,
+                RetentionPolicy(
+                    config.retention_hours,
+                    config.retention_consolidate_days,
+                    config.retention_compress_days,
+                ),
+            ),
+            dry_run=dry_run,
+            system=self._system() if config.system_memory else None,
+        )
+
+    def _shows(self, scope: Scope | None, across: Iterable[str]) -> Callable[[Scope], bool]:
+        """Who is told about what: a job works for all audiences, and tells each of its own."""
+        lens = self._lens(scope, across=across)
+        left_out: dict[str, Any] = dict.fromkeys(lens.across)
+        return lambda of: audience.sees(lens.scope, replace(of, **left_out))
+
+
+# The jobs that keep one namespace in order: one list for `upkeep`, the daemon and workers.
+#
+# Each may be stopped at any point and run again, by any process; run twice, it changes nothing. A
+# job with nothing to do writes nothing.
+
+
+_SINK_SECONDS = 60.0  # the sinks are fed for at most this long
+
+
+def _nothing(_: int) -> None:
+    """What a caller who does not ask for the number of waiting texts does with it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Manner:
+    """How a job is run: what is called between its slices, and how large they are."""
+
+    pause: Callable[[], None]  # it may wait for others, or raise to stop here
+    steps: Callable[[int], None]  # with the number of records that a job worked on
+    texts: Callable[[int], None] | None = None  # with the number of texts embedded so far
+    waiting: Callable[[int], None] = _nothing  # with the number of texts to embed
+    small: bool = False  # embed few texts at a time
+
+
+class MaintenanceVerbs(LessonVerbs, JobVerbs):
+    """Methods for the jobs of a namespace; none of them is public."""
+
+    def _maintained(self, name: str, report: UpkeepReport, manner: Manner) -> UpkeepReport:
+        """Runs one of `MAINTENANCE` and returns the report with what it did."""
+        if name not in MAINTENANCE:
+            raise InvalidInput(f"there is no job {name!r}; the jobs are: {', '.join(MAINTENANCE)}")
+        return MAINTENANCE[name](self, report, manner)
+
+    def _maintenance_wanted(self) -> list[str]:
+        """The jobs that the settings and sinks of this mesh give a meaning."""
+        left_out = {
+            DISTILL: not self._config.enable_wisdom_distillation,
+            WEBHOOKS: not self._opened().sinks,
+        }
+        return [name for name in MAINTENANCE if not left_out.get(name)]
+
+    def _embed_pending(self, report: UpkeepReport, manner: Manner) -> UpkeepReport:
+        """Rewrites old keyword terms, embeds what waits, links it, and absorbs large tails."""
+        parts, namespace, pause = self._opened(), self._config.namespace, manner.pause
+        reindexed = flows.upkeep.reindex(parts.ledger, namespace, between=pause)
+        embedded = flows.reembedding.keep_up(
+            self._access(), manner.texts, pause if manner.small else None, manner.waiting
+        )
+        states = parts.ledger.stats(namespace).spaces
+        linked = flows.similar_links.link_all(self._access(), states, pause) if states else 0
+        pause()
+        wanted = any(state.body or flows.upkeep.worth_an_index(state) for state in states)
+        index = parts.index() if wanted else None
+        bodies = flows.upkeep.index_inside(parts.ledger, namespace, states, pause)
+        if index is not None:
+            bodies += flows.upkeep.absorb(parts.ledger, index, namespace)
+        return replace(
+            report, embedded=embedded, bodies=tuple(bodies), reindexed=reindexed, linked=linked
+        )
+
+    def _feed_webhooks(self, report: UpkeepReport, _: Manner) -> UpkeepReport:
+        """Hands the sinks what was written since the last time."""
+        parts = self._opened()
+        told = flows.upkeep.drain(parts.ledger, self._config.namespace, parts.sinks, _SINK_SECONDS)
+        return replace(report, sinks_told=told)
+
+    def _distill_if_due(self, report: UpkeepReport, _: Manner) -> UpkeepReport:
+        """Learns from failures, where the settings say so and something was stored since."""
+        if not self._config.enable_wisdom_distillation or not self.distillation_due():
+            return report
+        return replace(report, lessons=len(self.distill().learned))
+
+    def _consolidate(self, report: UpkeepReport, manner: Manner) -> UpkeepReport:
+        """Makes learnings of new traces, if it is due."""
+        done = self._run_due(["consolidate-traces"], manner)
+        return replace(report, jobs=(*report.jobs, *done))
+
+    def _retain(self, report: UpkeepReport, manner: Manner) -> UpkeepReport:
+        """Archives, compresses and deletes what has reached its age."""
+        pruned = 0
+        if days := self._config.recall_days:
+            before = self._now() - timedelta(days=days)
+            ledger = self._opened().ledger
+            pruned = flows.upkeep.prune_recalls(
+                ledger, self._config.namespace, before, manner.pause
+            )
+        others = [job.name for job in flows.jobs.JOBS if job.name != "consolidate-traces"]
+        done = self._run_due(others, manner)
+        return replace(report, recalls_pruned=pruned, jobs=(*report.jobs, *done))
+
+    def _run_due(self, names: Sequence[str], manner: Manner) -> list[JobReport]:
+        return flows.jobs.run(
+            self._site(dry_run=False),
+            names,
+            shows=self._shows(None, ()),
+            progress=lambda _job, steps: manner.steps(steps),
+            only_due=True,
+        )
+
+
+# In this order. A further job, such as embedding everything anew, is one more entry.
+MAINTENANCE: dict[str, Callable[[MaintenanceVerbs, UpkeepReport, Manner], UpkeepReport]] = {
+    "embed-pending": MaintenanceVerbs._embed_pending,  # noqa: SLF001
+    WEBHOOKS: MaintenanceVerbs._feed_webhooks,  # noqa: SLF001
+    DISTILL: MaintenanceVerbs._distill_if_due,  # noqa: SLF001
+    "consolidate-traces": MaintenanceVerbs._consolidate,  # noqa: SLF001
+    "retention": MaintenanceVerbs._retain,  # noqa: SLF001
+}
+
+
+class UpkeepVerbs(MaintenanceVerbs):
+    """Methods that maintain a store and report its figures."""
+
+    def upkeep(
+        self,
+        *,
+        progress: Progress = None,
+        between: Callable[[], None] | None = None,
+    ) -> UpkeepReport:
+        """Runs all maintenance: terms, vectors, links, index, sinks, records, lessons, due jobs.
+
+        May be interrupted at any point and run again.
+
+        Options:
+            between: called between small steps; it may wait for others, or raise to stop here.
+        """
+        self._opened().ledger.flush(self._config.namespace)  # records of reads wait for a write
+        pause = between or _go_on
+        manner = Manner(
+            pause=pause, steps=lambda _: pause(), texts=progress, small=between is not None
+        )
+        report = UpkeepReport(0, (), sinks_told=True)
+        for name in MAINTENANCE:
+            report = self._maintained(name, report, manner)
+            pause()
+        return report
+
+    def rebuild_index(self) -> list[Body]:
+        """Rebuilds the index from the ledger; the ledger holds everything the index holds."""
+        parts = self._opened()
+        index = parts.index()
+        if index is None and self._config.store is None:
+            raise MissingExtra.of("lance", "The index of large stores")
+        return flows.upkeep.rebuild(parts.ledger, index, self._config.namespace)
+
+    def rebuild_terms(self) -> int:
+        """Rewrites the keyword terms of every text and skill; returns how many there are."""
+        return flows.upkeep.reindex(self._opened().ledger, self._config.namespace, everything=True)
+
+    def stats(self) -> Stats:
+        """Returns the figures of the namespace, with what it takes on disk."""
+        config, opened = self._config, self._opened()
+        found = opened.ledger.stats(config.namespace, config.session_days)
+        indexed = opened.index_bytes(config.namespace)
+        return replace(found, sizes=replace(found.sizes, index=indexed))
+
+    def namespaces(self, *, after: str | None = None, limit: int | None = None) -> list[str]:
+        """Lists the namespaces in the store, sorted; that of a user is `user.` and the id.
+
+        Options:
+            after: only those after this name: the last one of the page before.
+            limit: the largest number of results, 1 to 1,000.
+        """
+        start = "" if after is None else check_text(after, "after")
+        most = None if limit is None else check_whole(limit, "limit", least=1)
+        return [shown_namespace(name) for name in self._opened().ledger.namespaces(start, most)]
+
+    def users(self) -> list[str]:
+        """Lists the ids of the users who have memories in the store; `for_user` opens them."""
+        found = map(user_of, self._opened().ledger.namespaces())
+        return sorted(user_id for user_id in found if user_id is not None)
+
+    def vectors(
+        self,
+        ids: Sequence[str],
+        space: Space,
+        *,
+        scope: Reader = None,
+        as_owner: AsOwner = False,
+    ) -> dict[str, list[Part]]:
+        """Returns the vectors of visible memories in one of the spaces that `stats` lists."""
+        check_whole(space.dimension, "dimension", least=1)
+        sight = flows.explain.sight_of(self._owned(scope, as_owner=as_owner))
+        with self._read() as snapshot:
+            seen = snapshot.numbers(list(ids), sight)
+            return snapshot.vectors(space, [id_ for id_ in ids if id_ in seen])
+
+
+def _go_on() -> None:
+    """What a caller who never waits does between two steps."""

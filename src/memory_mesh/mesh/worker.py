@@ -1,0 +1,179 @@
+"""Jobs of a store in PostgreSQL: put them into its queue, look at them, do them.
+
+::
+
+    with MemoryMesh("postgresql://app@db/memories", sinks=[...]) as mesh:
+        worker.run(mesh, concurrency=2)   # until Ctrl-C
+
+A store in a folder has no queue: `upkeep` and the daemon run the same jobs.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from functools import partial
+
+from memory_mesh.base.fastdataclass import dataclass, replace
+from memory_mesh.base.typed import TYPE_CHECKING, Any
+from memory_mesh.care.server import queue_of
+from memory_mesh.config import NO_AGENT
+from memory_mesh.mesh.operations.upkeep import MAINTENANCE, Manner
+from memory_mesh.mesh.view import View
+from memory_mesh.model import Channel, UpkeepReport
+from memory_mesh.model.errors import InvalidInput
+from memory_mesh.model.job import QueuedJob
+from memory_mesh.rules.arguments import check_limit
+
+if TYPE_CHECKING:
+    from memory_mesh.ledgers.queue.queue import JobQueue
+    from memory_mesh.ledgers.queue.worker import Tell
+    from memory_mesh.mesh.mesh import MemoryMesh
+
+JOBS = tuple(MAINTENANCE)
+MOST_AT_ONCE = 8  # jobs of one process, which has so many connections
+
+
+@dataclass(frozen=True, slots=True)
+class Worked:
+    """How the jobs of a worker ended."""
+
+    done: int
+    retried: int  # failed, and will be tried again
+    failed: int  # failed too often; `memory-mesh jobs retry` puts them back
+
+
+def defer(mesh: "MemoryMesh", names: Sequence[str] | None = None) -> list[str]:
+    """Puts jobs of the mesh's namespace into the queue; returns those that did not wait yet.
+
+    Without names it is every job that the settings give a meaning.
+    """
+    known = mesh._maintenance_wanted()  # noqa: SLF001
+    for name in names or ():
+        if name not in JOBS:
+            raise InvalidInput(f"there is no job {name!r}; the jobs are: {', '.join(JOBS)}")
+    with closing(_queue(mesh)) as queue:
+        return queue.defer(list(names or known), mesh.config.namespace)
+
+
+def queued(
+    mesh: "MemoryMesh", *, every_namespace: bool = False, limit: int = 1_000
+) -> list[QueuedJob]:
+    """What runs, waits or failed in the mesh's namespace, or in every one, in this order."""
+    namespace = None if every_namespace else mesh.config.namespace
+    with closing(_queue(mesh)) as queue:
+        return queue.listed(namespace, check_limit(limit))
+
+
+def retry(mesh: "MemoryMesh") -> int:
+    """Puts the failed jobs of the mesh's namespace back into the queue; returns how many."""
+    with closing(_queue(mesh)) as queue:
+        return queue.retry(mesh.config.namespace)
+
+
+def run(
+    mesh: "MemoryMesh",
+    *,
+    once: bool = False,
+    concurrency: int = 1,
+    every: int = 60,
+    dead_after: float = 30.0,
+    ready: Callable[[], None] = lambda: None,
+    away: Callable[[], None] = lambda: None,
+) -> Worked:
+    """Does the jobs of every namespace until Ctrl-C or SIGTERM, and then ends the current slices.
+
+    While the database is away it waits, and looks again after 1, 2, 4 … seconds, at most 30. What
+    it was doing is done again, as if it had been killed.
+
+    Options:
+        once: do what is ready to be done, and end.
+        concurrency: how many jobs run at once, 1 to 8; never two of one namespace.
+        every: seconds between two looks at which namespaces changed, 1 to 60.
+        dead_after: seconds without a sign of life after which another worker's jobs are put back.
+        ready: called once the database has answered, at first and whenever it was away.
+        away: called when the database cannot be reached and is waited for; not with `once`.
+    """
+    _check(concurrency, every, dead_after)
+    ended: Counter[str] = Counter()
+    with closing(_queue(mesh)) as queue:
+        from memory_mesh.ledgers.postgres.pool import Route
+        from memory_mesh.ledgers.queue import worker
+
+        if Route.of(mesh.config.store or "").pooled:
+            raise InvalidInput(
+                "a worker needs connections that keep their session: let it connect without the "
+                "pooler, or through one that pools sessions"
+            )
+        pace = worker.Pace(concurrency, every, dead_after)
+
+        def begun() -> worker.JobWorker:
+            mesh.namespaces(limit=1)  # a wrong key or role ends it here, not each job of others
+            wanted = mesh._maintenance_wanted()  # noqa: SLF001
+            jobs = {name: partial(_do, mesh, name) for name in wanted}
+            made = worker.JobWorker(mesh.config.store or "", queue, jobs, pace, ended)
+            ready()
+            return made
+
+        if once:
+            begun().run(once=True)
+        else:
+            worker.work(begun, away=away)
+    return Worked(ended["done"], ended["retried"], ended["failed"])
+
+
+def _queue(mesh: "MemoryMesh") -> "JobQueue":
+    if mesh.config.store is None:
+        raise InvalidInput(
+            "a store in a folder has no queue; its jobs are run by: memory-mesh upkeep"
+        )
+    return queue_of(mesh.config)
+
+
+def _check(concurrency: int, every: int, dead_after: float) -> None:
+    if not 1 <= concurrency <= MOST_AT_ONCE:
+        raise InvalidInput(f"concurrency must be 1 to {MOST_AT_ONCE}")
+    if not 1 <= every <= 60:  # noqa: PLR2004  # seconds of a minute
+        raise InvalidInput("every must be 1 to 60 seconds")
+    if dead_after < 1:
+        raise InvalidInput("dead_after must be 1 second or more")
+
+
+def _do(mesh: "MemoryMesh", name: str, namespace: str, tell: "Tell") -> None:
+    """Does one job; a namespace that was deleted meanwhile stays deleted."""
+    ledger = mesh._store.opened().ledger  # noqa: SLF001
+    with ledger.read(namespace) as snapshot:
+        if not snapshot.head().seq:
+            return
+    told = _Told(tell)
+    manner = Manner(
+        pause=told.again, steps=told.steps, texts=told.steps, waiting=told.waiting, small=False
+    )
+    of_jobs(mesh, namespace)._maintained(name, UpkeepReport(0, (), sinks_told=True), manner)  # noqa: SLF001
+
+
+def of_jobs(mesh: "MemoryMesh", namespace: str) -> "MemoryMesh":
+    """A view for jobs: nobody's word, so what is learned counts as read out of texts."""
+    plain: dict[str, Any] = {"agent_id": NO_AGENT, "project": None, "session": None}
+    view: MemoryMesh = object.__new__(type(mesh))  # its constructor would open a store of its own
+    config = replace(mesh.config, namespace=namespace, **plain)
+    View.__init__(view, mesh._store, config, Channel.EXTRACTION, owner=False)  # noqa: SLF001
+    return view
+
+
+class _Told:
+    """How far one job is."""
+
+    def __init__(self, tell: "Tell") -> None:
+        self._tell, self._done = tell, 0
+        self._total: int | None = None
+
+    def waiting(self, count: int) -> None:
+        self._total = count
+        self.again()
+
+    def steps(self, done: int) -> None:
+        self._done = done
+        self.again()
+
+    def again(self) -> None:
+        self._tell(self._done, self._total)

@@ -1,0 +1,228 @@
+"""What whole-store operations return."""
+
+from collections.abc import Mapping
+
+from memory_mesh.base.fastdataclass import dataclass, field
+from memory_mesh.model.block import Verification
+from memory_mesh.model.memory import Status
+
+HELD_BACK = "salvage:held-back"  # the project of memories whose audience nothing proves
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """One namespace of a backup: which it is, and where it stood when it was copied."""
+
+    namespace: str
+    identity: str  # of its file: a namespace made anew has another
+    schema: int
+    seq: int
+    position: int  # of the chain's last block
+    hash: str  # of that block, hexadecimal
+    findings: tuple[str, ...] = ()  # what is wrong with the copy, as `verify` says it
+
+
+@dataclass(frozen=True, slots=True)
+class Backup:
+    """A backup that was made."""
+
+    folder: str
+    store: str | None  # the identity of the store
+    made: str
+    bytes: int
+    namespaces: tuple[Kept, ...]
+    missing: tuple[tuple[str, str], ...] = ()  # namespaces that could not be copied, each with why
+    removed: tuple[str, ...] = ()  # older backups
+    swept: tuple[str, ...] = ()  # what killed backups had left
+
+    @property
+    def ok(self) -> bool:
+        """True when every namespace is in it and nothing is wrong with any."""
+        return not self.missing and not any(kept.findings for kept in self.namespaces)
+
+
+@dataclass(frozen=True, slots=True)
+class Restored:
+    """A store that was restored."""
+
+    folder: str
+    source: str
+    namespaces: tuple[Kept, ...]
+    erased: tuple[str, ...] = ()  # namespaces of the backup that were deleted since: left out
+    missing: tuple[str, ...] = ()  # namespaces that the backup could not copy when it was made
+    before: str | None = None  # the folder of the store that was there
+    left_behind: tuple[str, ...] = ()  # namespaces of that store that the backup does not hold
+    swept: tuple[str, ...] = ()  # what killed restores had left
+
+
+@dataclass(frozen=True, slots=True)
+class DeletedNamespace:
+    """A namespace that is gone from a store."""
+
+    namespace: str
+    memories: int | None  # None where its database could not be read
+    files: int
+    bytes: int
+    noted: bool  # in the erasure file; not where a damaged database did not tell its identity
+    left: tuple[str, ...] = ()  # what may still hold its words and is out of reach
+
+
+@dataclass(frozen=True, slots=True)
+class Looked:
+    """Namespaces of a store that were looked at, and why some do not open."""
+
+    namespaces: int  # all of them
+    seen: int
+    wrong: Mapping[str, str]  # by name
+
+
+@dataclass(frozen=True, slots=True)
+class KeyState:
+    """The keys of a store, without any secret."""
+
+    path: str  # of the key file
+    identity: str
+    keys: tuple[tuple[str, str], ...]  # the id and the date of each, the oldest first
+    recorded: tuple[str, ...]  # the ids that the store was written with
+    missing: tuple[str, ...]  # recorded, and not in the key file
+    problem: str | None = None  # why the store's key cannot be used
+    stated_by: str | None = None  # the variable that states the keys of a database
+
+
+@dataclass(frozen=True, slots=True)
+class ReplacedKey:
+    """A new key in the place of a lost one, and what no longer matches."""
+
+    key: str  # the id of the new key
+    path: str
+    lost: tuple[str, ...]  # ids of keys that the store was written with and that are not here
+    tombstones: int  # rejected values under keys of before
+    placeholders: int  # texts that hold placeholders of before
+    unread: tuple[str, ...] = ()  # namespaces that could not be counted
+
+
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """Rows that could not be taken over: of which table, which numbers, why, and of whom."""
+
+    table: str
+    first: int | None  # None: the numbers are not known
+    last: int | None
+    why: str
+    memories: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SalvagedChain:
+    """What became of the audit chain: kept as it was, sealed anew, or lost."""
+
+    kept: int  # blocks that are unchanged, from the first on
+    sealed_anew: int = 0  # blocks behind a break
+    lost: int = 0
+    breaks_at: int | None = None  # the first position that is missing or wrong
+
+
+@dataclass(frozen=True, slots=True)
+class HeldBack:
+    """A memory that was read and is not proven: it waits for review, and no read shows it."""
+
+    id: str
+    why: str
+    said: str  # what its rows say of its status, audience and validity; it may be wrong
+    status: Status = Status.QUARANTINED  # deleted, if it is sure that it was
+    project: str | None = HELD_BACK  # its audience in the new store, and who may decide on it
+    agent: str | None = None
+    session: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SalvagedNamespace:
+    """What was taken over of one namespace, what was not, and whether the result verifies."""
+
+    namespace: str
+    rows: Mapping[str, int]  # taken over, per table
+    memories: int  # that are as they were: each is proven by a checksum, a hash or a block
+    held_back: tuple[HeldBack, ...]  # memories that are in the new store and wait for review
+    lost: tuple[str, ...]  # ids of memories whose text could not be read
+    rebuilt: tuple[str, ...]  # what was made from other rows, in sentences
+    unread: tuple[Unread, ...]
+    chain: SalvagedChain
+    verification: Verification
+    leftovers: str | None = None  # the file with rows that were read and not taken over
+
+    @property
+    def known(self) -> int:
+        """How many memories the damaged file speaks of."""
+        return self.memories + len(self.held_back) + len(self.lost)
+
+    @property
+    def complete(self) -> bool:
+        """True when everything was read, nothing is held back and the new namespace verifies."""
+        missing = self.unread or self.held_back or self.lost or self.chain.lost
+        return not missing and self.verification.ok
+
+
+@dataclass(frozen=True, slots=True)
+class Salvaged:
+    """What `salvage` made of a store."""
+
+    folder: str
+    namespaces: tuple[SalvagedNamespace, ...] = ()
+    failed: Mapping[str, str] = field(default_factory=dict)  # namespaces, and why
+
+    @property
+    def complete(self) -> bool:
+        """True when nothing was lost."""
+        return not self.failed and all(each.complete for each in self.namespaces)
+
+
+@dataclass(frozen=True, slots=True)
+class Repaired:
+    """What `repair` did to one namespace, in sentences, and what it could not mend."""
+
+    namespace: str
+    done: tuple[str, ...]
+    verification: Verification
+    lost: str | None = None  # acknowledged writes that are gone, if the loss was accepted
+
+    @property
+    def ok(self) -> bool:
+        """True when nothing is wrong any more."""
+        return self.verification.ok
+
+
+@dataclass(frozen=True, slots=True)
+class Exported:
+    """An archive that was written: of which namespace, as of which block, how large."""
+
+    file: str
+    namespace: str
+    memories: int
+    position: int  # of the last block of the chain
+    rows: int  # of all tables
+    bytes: int
+    sha256: str  # of the whole file
+    with_vectors: bool
+    vectors: int = 0  # that it carries
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """A namespace that came from an archive, and what no longer matches here."""
+
+    namespace: str
+    came_from: str  # the namespace that was exported
+    memories: int
+    position: int
+    with_vectors: bool
+    remarks: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """A store or namespaces in a new folder, where the old files are kept, and what changed."""
+
+    to: str
+    namespaces: tuple[str, ...]
+    kept: str  # the old folder or file under its new name
+    remarks: tuple[str, ...] = ()

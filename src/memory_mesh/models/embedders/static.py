@@ -1,0 +1,158 @@
+"""The static embedder: one stored vector per token, no model to run, no download (extra `local`).
+
+::
+
+    texts -> lower case -> tokens -> windows -> weighted mean of the token vectors
+          -> length 1 -> bytes, in the order of the texts
+
+The wheel `wordllama` contains the vectors and the tokenizer as data; its code is never imported.
+numpy, safetensors and tokenizers are imported and the files are read at the first `embed`.
+"""
+
+import threading
+import zlib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from memory_mesh.base.fastdataclass import dataclass
+from memory_mesh.base.typed import TYPE_CHECKING, Any
+from memory_mesh.model import Embedding, Space
+from memory_mesh.model.errors import EmbeddingError
+from memory_mesh.models.embedders import windows
+from memory_mesh.models.model_files import STATIC, StaticFiles
+from memory_mesh.platform import forks
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+RECIPE = 1  # part of the space: raise it with every change to what a text's vector is
+MAX_TOKENS = 128  # a mean of more tokens means less (docs/decisions/0034-static-embeddings.md)
+RARE = 1e-3  # a token of this frequency counts half, a rarer one more
+_WEIGHTS = "embedding.weight"
+_UNKNOWN = 0  # stands for a text without tokens
+_FIRST_WORD = 259  # smaller numbers are special tokens and single bytes
+
+
+class StaticEmbedder:
+    """The static vectors; safe in threads, loaded on first use and anew after a fork."""
+
+    def __init__(self, files: StaticFiles) -> None:
+        self._files = files
+        self._model: _Model | None = None
+        self._loading = threading.Lock()
+
+    def __repr__(self) -> str:
+        return f"StaticEmbedder({str(self._files.folder)!r})"
+
+    def embed(self, texts: Sequence[str], *, query: bool = False) -> Embedding:
+        """Vectors in the order of the texts; of a long query its first and last window count."""
+        with _trouble(self._files):
+            model = self._loaded()
+            cuts = [model.windows(text) for text in texts]
+            if query:
+                cuts = [windows.for_query(cut) for cut in cuts]
+            found = iter(model.run([window for cut in cuts for window in cut]))
+            return Embedding(model.space, windows.grouped(found, cuts, query=query))
+
+    def close(self) -> None:
+        """Release the vectors; a later `embed` would load them again."""
+        self._model = None
+
+    def after_fork(self) -> None:
+        """A child loads the files anew: another thread may have been using the tokenizer."""
+        self._model, self._loading = None, threading.Lock()
+
+    def _loaded(self) -> "_Model":
+        model = self._model
+        if model is None:
+            with self._loading:
+                if self._model is None:
+                    forks.protect(self)
+                    self._model = _load(self._files)
+                model = self._model
+        return model
+
+
+@dataclass(frozen=True, slots=True)
+class _Model:
+    """A vector and a weight for each token, and the tokenizer."""
+
+    tokenizer: Any
+    rows: "NDArray[np.float16]"
+    weights: "NDArray[np.float32]"
+    space: Space
+
+    def windows(self, text: str) -> list[list[int]]:
+        """The token numbers of each window of the text in lower case."""
+        text = windows.encodable(text).lower()
+        found = self.tokenizer.encode(text, add_special_tokens=False)
+        if len(found) <= self.space.max_tokens:
+            return [found.ids or [_UNKNOWN]]
+        cuts = windows.cut(text, found.offsets, self.space.max_tokens)
+        return [found.ids[start:end] for start, end in cuts]
+
+    def run(self, cut: Sequence[Sequence[int]]) -> list[bytes]:
+        """One vector for each window, in order.
+
+        Rows are added one after another, so that a vector does not depend on the batch or on the
+        library behind numpy's matrix product.
+        """
+        import numpy as np
+
+        if not cut:
+            return []
+        summed = [
+            (self.rows[ids].astype(np.float32) * self.weights[ids, None]).sum(axis=0)
+            for ids in map(np.asarray, cut)
+        ]
+        return windows.packed(np.stack(summed))
+
+
+def token_weights(size: int, rare: float = RARE) -> "NDArray[np.float32]":
+    """The weight of each token: small for frequent ones, whose vectors say little.
+
+    A tokenizer numbers its pieces from frequent to rare, so the number gives the rank, and Zipf's
+    law the frequency. Single bytes and special tokens have no rank and count fully.
+    """
+    import numpy as np
+
+    rank = np.arange(size) - (_FIRST_WORD - 1.0)
+    rank[:_FIRST_WORD] = size
+    frequency = 1 / (rank * np.log(size))
+    weights: NDArray[np.float32] = (rare / (rare + frequency)).astype(np.float32)
+    return weights
+
+
+def _load(files: StaticFiles) -> _Model:
+    from safetensors.numpy import load
+    from tokenizers import Tokenizer
+
+    stored, spelling = files.weights.read_bytes(), files.tokenizer.read_bytes()
+    rows = load(stored)[_WEIGHTS]
+    tokenizer = Tokenizer.from_str(spelling.decode())
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    checksum = zlib.crc32(spelling, zlib.crc32(stored))  # tells releases apart; SHA-256 takes 90 ms
+    space = Space(
+        provider="static",
+        model=STATIC,
+        revision=f"{checksum:08x}-{RECIPE}",
+        dimension=int(rows.shape[1]),
+        max_tokens=MAX_TOKENS,
+    )
+    return _Model(tokenizer, rows, token_weights(len(rows)), space)
+
+
+@contextmanager
+def _trouble(files: StaticFiles) -> Iterator[None]:
+    """Say whatever goes wrong in the libraries as one error."""
+    try:
+        yield
+    except EmbeddingError:
+        raise
+    except Exception as error:  # tokenizers and safetensors raise nothing narrower
+        raise EmbeddingError(
+            f"the static embedder cannot use {files.folder}: {error}. Install it "
+            "anew: pip install --force-reinstall 'memory-mesh[local]'"
+        ) from error

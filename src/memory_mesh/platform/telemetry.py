@@ -1,0 +1,160 @@
+"""OpenTelemetry spans of memory operations, by the conventions for `gen_ai.memory.*`.
+
+Nothing here loads OpenTelemetry: a span is made only if something else has loaded its API and has
+set up a tracer, for nobody else could listen. A span holds ids, counts, outcomes and the kind of an
+error. Queries and texts are in it only where the setting `span_content` says so.
+"""
+
+import sys
+from collections.abc import Callable, Sequence
+
+from memory_mesh._version import __version__
+from memory_mesh.base.typed import TYPE_CHECKING, Protocol, Self
+from memory_mesh.platform.log import NAME
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+SEARCH, UPSERT, UPDATE, DELETE = "search_memory", "upsert_memory", "update_memory", "delete_memory"
+_API = "opentelemetry.trace"
+_MOST_IDS = 100  # ids in one span
+_MEMORY = "gen_ai.memory"
+_OWN = "memory_mesh"  # attributes that the conventions do not have
+
+
+class Record(Protocol):
+    """What was stored or found: a memory, a hit or a receipt."""
+
+    @property
+    def id(self) -> str | None:
+        """Its id; None for what was refused."""
+
+    @property
+    def content(self) -> str:
+        """Its text."""
+
+
+class Span:
+    """A span that records nothing, for a process in which nobody listens."""
+
+    def __enter__(self) -> Self:
+        """Begin."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: "TracebackType | None",
+    ) -> None:
+        """End."""
+
+    def asked(self, query: str | None) -> None:
+        """Say what was searched for."""
+
+    def answered(self, records: Sequence[Record]) -> None:
+        """Say what the operation stored, changed or found."""
+
+
+NOTHING = Span()
+
+
+def listening() -> bool:
+    """Whether a tracer is set up in this process."""
+    if _API not in sys.modules:
+        return False
+    from opentelemetry import trace
+
+    return not isinstance(trace.get_tracer_provider(), trace.ProxyTracerProvider)
+
+
+class Recorded(Span):
+    """A span of the tracer that this process has set up.
+
+    `store` returns the id of the memory store, asked for at the end: the first write makes it.
+    `redacted` makes a query fit to be shown; without it the span holds no content.
+    """
+
+    def __init__(
+        self,
+        operation: str,
+        store: Callable[[], str],
+        *,
+        ids: Sequence[str] = (),
+        attempted: int | None = None,
+        redacted: Callable[[str], str] | None = None,
+    ) -> None:
+        from opentelemetry import trace
+
+        self._store, self._redacted, self._operation = store, redacted, operation
+        self._ids, self._attempted = ids, attempted
+        self._opening = trace.get_tracer(NAME, __version__).start_as_current_span(
+            operation,
+            kind=trace.SpanKind.INTERNAL,  # the memory is in this process
+            attributes={"gen_ai.operation.name": operation},
+            record_exception=False,  # a message may name what it is about
+            set_status_on_exception=False,
+        )
+
+    def __enter__(self) -> Self:
+        """Begin the span; what the operation calls on the way becomes its children."""
+        self._span = self._opening.__enter__()
+        if self._attempted is not None:
+            self._span.set_attribute(f"{_MEMORY}.record.count", self._attempted)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: "TracebackType | None",
+    ) -> None:
+        """End the span, with the kind of the error that ended the operation."""
+        from opentelemetry.trace import StatusCode
+
+        if self._span.is_recording():
+            if kind is None:
+                self._name(self._ids)
+            else:  # what the caller gave as an id may be no id
+                self._span.set_attribute("error.type", kind.__name__)
+                self._span.set_status(StatusCode.ERROR)
+            if store := self._store():
+                self._span.set_attribute(f"{_MEMORY}.store.id", store)
+        self._opening.__exit__(None, None, None)
+
+    def asked(self, query: str | None) -> None:
+        """Say what was searched for, if content is wanted."""
+        if query is not None and self._redacted is not None and self._span.is_recording():
+            self._span.set_attribute(f"{_MEMORY}.query.text", self._redacted(query))
+
+    def answered(self, records: Sequence[Record]) -> None:
+        """Say how many were found, which ones, what became of them, and if wanted their texts."""
+        if not self._span.is_recording():
+            return
+        if self._operation == SEARCH:
+            self._span.set_attribute(f"{_MEMORY}.record.count", len(records))
+        self._name([record.id for record in records if record.id is not None])
+        outcomes = [getattr(record, "outcome", None) for record in records[:_MOST_IDS]]
+        if told := [str(outcome) for outcome in outcomes if outcome is not None]:
+            self._span.set_attribute(f"{_OWN}.outcomes", told)
+        if self._redacted is not None:
+            self._span.set_attribute(f"{_MEMORY}.records", _content(records))
+
+    def _name(self, ids: Sequence[str]) -> None:
+        """Names the memories: one by the attribute of the conventions, more by one of our own."""
+        if len(ids) == 1:
+            self._span.set_attribute(f"{_MEMORY}.record.id", ids[0])
+        elif ids:
+            self._span.set_attribute(f"{_OWN}.record.ids", list(ids[:_MOST_IDS]))
+
+
+def _content(records: Sequence[Record]) -> str:
+    """The texts as the conventions want them in a span: a JSON array of objects."""
+    import json
+
+    plain: list[dict[str, object]] = []
+    for record in records[:_MOST_IDS]:
+        score = getattr(record, "score", None)
+        shown: dict[str, object] = {"id": record.id, "content": record.content}
+        plain.append(shown if score is None else {**shown, "score": score})
+    return json.dumps(plain, ensure_ascii=False)

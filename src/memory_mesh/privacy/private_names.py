@@ -1,0 +1,355 @@
+"""Rules that replace the names of the user: an account, a home folder, a full name, a list.
+
+A name that is no ordinary word is replaced wherever it stands as a word. One that is (mark, will,
+grace) is replaced only where it must be a name: in a home folder's path, before the host of a
+login, as a part of the full name, after or before words that go with people. An account that says
+nothing about anybody (root, test, ci) or has fewer than three letters is left, but in the path of
+its home folder.
+
+One person has one placeholder, whatever form of the name is written.
+"""
+# ruff: noqa: RUF001 - names in other scripts
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from unicodedata import category, normalize
+
+from memory_mesh.base.fastdataclass import dataclass
+from memory_mesh.model.errors import InvalidInput
+from memory_mesh.rules.privacy_rule import Rule, Span
+
+_NOBODY = """
+maintainer maintainers team teams contributor contributors bots actions action dependabot
+renovate
+automation commit committer author authors group company corp
+admin administrator agent agents airflow alpine anon anonymous ansible apache api app apps
+arch assistant azureuser backup bin bot build builder builds cd centos ci claude client
+cloud code coder codespace codespaces codex common computer container copilot daemon data
+database debian default demo deploy deployer deployment desktop dev develop developer devops
+devs docker ec2-user elastic elasticsearch example false fedora file files ftp games git
+github gitlab gnats golang grafana guest hadoop hdfs home host hostmaster http httpd https
+hudson info intern irc java jboss jenkins jovyan k8s kafka kubernetes laptop lib library
+list local localhost machine mail main man mariadb master me module monitor my myself mysql
+nagios name news nginx nobody node none null office openai operator ops oracle owner package
+pi podman postgres postgresql postmaster private prod production project projects prometheus
+proxy public python qa redis repo robot root ruby runner rust sample sandbox sap self server
+service services sftp share shared spark src sre ssh sshd staff staging student students
+sudo superuser support sync sys system teacher temp test tester testing tests this tmp
+tomcat trainer training true ubuntu undefined unknown user username users vagrant vm vpn
+vscode web weblogic webmaster websphere wheel work worker workers workspace workstation www
+www-data zabbix
+"""
+NOBODY = frozenset(_NOBODY.split())
+
+# Given and family names that are ordinary words of English, or of programs.
+_ORDINARY = """
+abbey acre air ale almond alpha amber angel ann apple april arch archer ark arrow art ash
+aspen aster atom august author autumn baker banana banks bar barber bard barker barrel base
+bash basic basil bass bay beach bean bear beck bell berry beta bill bird black blade blaze
+bliss block bloom blue bolt bond booker booth boss bow bowl boy branch brand bravo bray
+breeze brick bridge bright brook brown buck bud bull burn bush butler buzz byte cable cache
+cage cain camp candy cane cannon carbon card carpenter carry carter carver case cash cast
+castle cat cell chain chance chandler chart chase cherry chili chip church city class clay
+cliff close cloud coal coast cocoa coffee colt comet comfort con cook cooper core corn cosmo
+cotton court cox crane crew crisp crook cross crow crystal css cupid curry cutter cyan daisy
+dale dance dancer dart dash date dawn day deacon delta den destiny diamond dig divine dns
+doc dodge dolly dot dove dragon draper dreamer drew drop duke dusty eagle earl early earth
+east echo eden editor elder elm ember english epsilon eth eve ever evergreen faith falcon
+fan farmer fern field fields fig finch fire fisher flag flame flash flint flower fly ford
+forest foster fox foxtrot frank free freeman french friday frost fuller gable galaxy gale
+gamer gamma garden gardener garland gate gates geek gem gene genesis ghost ginger git glen
+glm glory go god gold golden golf good goose grace grain grand grant grape graph gray green
+grep grey grid grove guy hacker hale hall hand handy hank happy harbor hardy harp harper
+hart hash haven hawk hay hazel heart heath heather heaven helper herb hero hill holder
+holiday hollow holly honey hood hook hope hopper hotel hour house html hull hunt hunter idea
+indigo ink ion iot iris iron ivory ivy jack jade jar jasper jax jay jazz jersey jet jewel
+job jolly journey joy json judge julia july june juniper just justice karma keen kelp key
+king kit kiwi knight knot lace lake lamb lambda lance land lane lark laser laurel law leaf
+legend lemon len lex lib liberty light lightning lily lime link lion lisp list little lock
+log long lotus love low lua luck lucky lynx mac mace magic magnet major maker mal mallow man
+mane mango manor maple marble march mark market marsh marvel mason mast mat max may mead
+meadow media melody melon mercy merit merry miles mill miller min mind mint miracle mist
+mode mole monday money moon moose morning moss mote motto mountain mouse neat nebula neo
+nerd nest net neutron nick night nim ninja noble norm north nova novel numpy nut oak ocean
+olive omega onyx opal orange orchid orion os otter owl page paint painter palm pan panda
+pansy park parker parson pascal pat patch patience pax pea peace peach peak peanut pearl pen
+penny pepper perl pet petal phoenix photon php pierce pike pilot pine pip piper pixel player
+plum pod polo pool poppy port porter post potter power praise precious price priest primrose
+prince princess proton prudence purple quark queen quill quince rain rainbow ram ranger
+raven ray read reader red reed reef rein rex rice rich ridge ring rip river rob robin rock
+rocket rocky rod roman romeo roof root rope rose rosemary rot rover row royal ruby rue rush
+rusty rye sable sage sailor salt sand sandy sass satin saturday sawyer say sayer scala
+scarlet scout sea seal search sed selfless serene serenity sergeant set seven shade shadow
+sharp shell shepherd short sierra sigma silver sim singer sketch skip sky slate slater small
+smart snow sol solo song soul sparks sparrow spear spirit spring spruce star stark steel
+step sterling stern steward stone storm story strange street strong sue summer summers sun
+sunday sunny swan sweet swift tab tango tao teal temple tern tex theta thinker thorn thunder
+thyme tiger tile timber tin toast toll topaz tor tower town trace trey trinity trip true
+truth tucker tulip turbo turner unity val vale van venus verity vesper victor victory vim
+viola violet virtue vivid vue wade walker wall ward ware warren washer water waters watt
+watts wave way weaver wed wednesday weeks wells west wheat wheel whiskey white wick wilder
+will willow wills win wind winner winter wise wish wit wizard wolf wood woody worth wren
+wright writer yam yankee yard yen young zen zephyr zeta zulu
+"""
+ORDINARY = frozenset(_ORDINARY.split())
+
+# Given names that the stems of ordinary words contain, because people quote people.
+_GIVEN = """
+adam alan albert alex alice allen andrew anna anthony arthur barry ben benjamin bernard bob
+brian carl charles chris dan daniel dave david dennis donald douglas edward emma eric fred
+george gerald henry jacob james jane jason jeff jim john jonathan joseph josh karl kate keith
+kelly ken kevin larry linda linus lisa louis lucas lucy luke maria martin mary matt michael
+mike nancy neil oscar patrick paul peter phil philip ralph randall richard robert roger ron
+ronald samuel sarah simon stephen steve stuart susan thomas tim tom tony walter wayne william
+"""
+GIVEN = frozenset(_GIVEN.split())
+
+MIN_LETTERS = 3
+_LONG = 5  # letters of a name that is known in capitals too, or without its hyphen
+_CYRILLIC = re.compile("[А-ЯЁа-яё]{4,}")
+_HOMES = (
+    r"(?:(?:/home|/export/home|/var/home|/run/media|/var/mail|/var/spool/cron)/"
+    r"|[\\/]{1,2}Users[\\/]{1,2})"
+)
+_LETTERS_OF = {"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss", "ø": "o", "å": "a", "æ": "ae", "ł": "l"}
+_BEFORE = (
+    r"(?:\b(?:by|ask|asks|asked|tell|tells|told|from|with|for|to|thanks|thank|ping|pinged|cc|hi"
+    r"|hello|hey|dear|and|let|see|via|meet|met|emailed|mailed|called|says|said|named|name is|i am"
+    r"|i'm|am|owner|author|reviewer|assignee|assigned|von|mit|an|par|avec|por|con|de|av|til|przez"
+    r"|od|для|от)[:,]? @?)"
+)
+_AFTER = (
+    r"(?='s\b|,? (?:said|says|wrote|writes|asked|asks|wants|wanted|likes|liked|prefers|preferred"
+    r"|thinks|thought|reported|reports|fixed|approved|merged|pushed|reviewed|committed|deployed"
+    r"|suggested|mentioned|agreed|confirmed|replied|told|knows|uses|used|needs|added|removed|moved"
+    r"|left|joined|broke|owns|maintains|signed|signs)\b)"
+)
+_HOST = (
+    r"(?i:s?-(?:laptop|pc|desktop|macbook(?:-(?:pro|air))?|mbp|imac|thinkpad|xps|workstation|box"
+    r"|mac|win|nuc))"
+)
+_OWNS = r"(?i:user(?:name|_name)?|login|logname|owner|account|author|assignee|committer)"
+_FORGES = r"(?:github|gitlab|bitbucket|codeberg)\.(?:com|org)[/:]"
+_OF = r"(?:denied to |pytest-of-|\bpull request #\d+ from )"
+_GAP = r"[ \t]{1,20}"
+_NO_FILE = r"(?![\w-]|\.[A-Za-z]{2,4}\b)"
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """The forms under which one person is known; the first one decides the placeholder."""
+
+    accounts: tuple[str, ...] = ()
+    full_names: tuple[str, ...] = ()
+    homes: tuple[str, ...] = ()  # whole paths
+    always: tuple[str, ...] = ()  # replaced wherever they stand as words: the user listed them
+
+    @property
+    def identity(self) -> str:
+        """What the placeholder is made of; the same for every form."""
+        proper = [name for name in self.accounts if not _is_nobody(name)]
+        known = (*self.always, *proper, *self.full_names, *self.accounts, *self.homes)
+        return normalize("NFC", known[0]).casefold() if known else ""
+
+
+def rules(persons: Iterable[Person]) -> tuple[Rule, ...]:
+    """Returns one rule for each person who has a form that can be replaced."""
+    return tuple(rule for person in persons if (rule := _rule(person)) is not None)
+
+
+def listed(names: Sequence[str]) -> tuple[Person, ...]:
+    """Returns the persons of a list in the settings, each replaced wherever the name stands."""
+    persons = []
+    for name in names:
+        plain = " ".join(name.split())
+        if sum(letter.isalpha() for letter in plain) < MIN_LETTERS and not _is_wide(plain):
+            raise InvalidInput(
+                f"{name!r} is too short to be replaced everywhere: a name needs {MIN_LETTERS} "
+                "letters; give the full name, or a pattern in privacy_rules"
+            )
+        several = " " in plain
+        persons.append(Person(always=(plain,), full_names=(plain,) if several else ()))
+    return tuple(persons)
+
+
+def _rule(person: Person) -> Rule | None:
+    patterns = list(_patterns(person))
+    if not patterns:
+        return None
+    named = (*person.accounts, *person.full_names, *person.always, *map(_folder, person.homes))
+    parts = [part for name in person.full_names for part in _parts(name)]
+    words = {form.lower() for name in (*named, *parts) for form in _forms(name)}
+    words |= {_stem(part).lower() for part in parts}
+    return Rule(
+        name="user",
+        label="USER",
+        pattern=_Finder(patterns),
+        hints=tuple(sorted(word for word in words if word)),
+        identity=person.identity,
+        why="a name of the user: account, home folder, author of commits, or one that was listed",
+        example="/home/alice",
+    )
+
+
+class _Finder:
+    """Finds every form of a person's name; where two overlap the longer one counts."""
+
+    def __init__(self, patterns: Sequence[str]) -> None:
+        self._patterns = [re.compile(pattern, re.MULTILINE) for pattern in patterns]
+
+    def finditer(self, text: str, /) -> Iterator["_Span"]:
+        spans = {
+            match.span(group)
+            for pattern in self._patterns
+            for match in pattern.finditer(text)
+            for group in pattern.groupindex
+            if match[group]
+        }
+        end = 0
+        for start, stop in sorted(spans, key=lambda span: (span[0], -span[1])):
+            if start >= end:
+                end = stop
+                yield _Span((start, stop))
+
+
+@dataclass(frozen=True, slots=True)
+class _Span:
+    """One match."""
+
+    at: Span
+
+    def span(self) -> Span:
+        """Returns start and end of the match."""
+        return self.at
+
+
+def _patterns(person: Person) -> Iterator[str]:
+    for name in person.always:
+        yield _as_word(name, f"(?i:{_any(name)})")
+    for home in person.homes:
+        yield from _home(home)
+    for name in dict.fromkeys((*person.accounts, *map(_folder, person.homes))):
+        if name:
+            yield from _account(name)
+    for name in person.full_names:
+        yield from _full_name(name)
+
+
+def _home(path: str) -> Iterator[str]:
+    """The last part of the home folder's path; one that is the name itself needs no rule."""
+    above, _, name = path.replace("\\", "/").rstrip("/").rpartition("/")
+    if above and name:
+        yield rf"{re.escape(above)}/(?P<value>{_any(name)})(?![\w-])"
+
+
+def _account(name: str) -> Iterator[str]:
+    any_case = f"(?i:{_any(name)})"
+    yield rf"{_HOMES}(?P<value>{any_case}){_NO_FILE}"
+    if _is_nobody(name):
+        return
+    yield rf"(?:(?<![\w/.])~|\bbranch '?|\borigin/)(?P<value>{_any(name)})(?=/)"
+    yield rf"(?<![\w./@-])(?P<value>{any_case})(?=@[\w\[])"
+    yield rf"(?<=\d\()(?P<value>{_any(name)})(?=\))"
+    yield (
+        rf"^[-dlbcps][rwxsStT-]{{9}}[.+@]?{_GAP}\d{{1,9}}{_GAP}(?:(?P<owner>{_any(name)})|\S{{1,64}})"
+        rf"{_GAP}(?:(?P<group>{_any(name)})|\S{{1,64}}){_GAP}\d"
+    )
+    yield rf"(?<![\w-]){_OWNS}[\"']?\s?[:=]\s?[\"'@]?(?P<value>{any_case})(?![\w-])"
+    yield rf"(?:(?<![\w-])-u|--user|--owner|\bchown|\bsu -?)[ =](?P<value>{_any(name)})(?![\w-])"
+    yield rf"{_OF}(?P<value>{_any(name)})(?=[/.\s]|\Z)"
+    yield rf"{_FORGES}(?P<value>{_any(name)})(?=[/\s]|\Z)"
+    yield rf"(?<![\w-])(?P<value>{any_case})(?={_HOST}\b)"
+    if not _is_ordinary(name):
+        yield _as_word(name, _any(name, capital=True))
+
+
+def _full_name(name: str) -> Iterator[str]:
+    parts = _parts(name)
+    if any(map(_is_nobody, parts)):
+        return  # a team, a bot or a service
+    if len(parts) > 1:
+        gap = r"\s{0,3}" if _is_wide(parts[0]) else r"[\s._-]{1,3}"
+        yield _as_word(name, f"(?i:{gap.join(map(_bent, parts))})")
+        first, last = _bent(parts[0]), _bent(parts[-1])
+        yield _as_word(name, rf"(?i:{first}{gap}(?:\w\.?{gap})?{last}|{last}, {first})")
+    for part in parts:
+        capital = part[:1].upper() + part[1:]
+        if not _is_ordinary(part):
+            yield _as_word(part, _bent(capital))
+            if len(part) >= _LONG:
+                yield _as_word(part, _any(capital.upper()))
+        elif len(parts) > 1:
+            yield rf"(?i:{_BEFORE})(?P<value>{_any(capital)})(?!\w|[.-]\w| [A-Z])"
+            yield rf"(?<!\w)(?P<value>{_any(capital)}){_AFTER}"
+
+
+def _as_word(name: str, pattern: str) -> str:
+    """A pattern that matches between other words; scripts without blanks have no such border."""
+    if _is_wide(name.replace(" ", "")):
+        return f"(?P<value>{pattern})"
+    return rf"(?<!\w)(?P<value>{pattern})(?!\w)"
+
+
+def _bent(name: str) -> str:
+    """A pattern for a name with the endings that it may have in a sentence."""
+    if stem := _stem(name):
+        return f"{re.escape(stem)}[а-яё]{{0,3}}"
+    return _any(name) if name.endswith("s") or _is_ordinary(name) else f"{_any(name)}s?"
+
+
+def _stem(name: str) -> str:
+    """A name in Cyrillic letters without the ending that changes; nothing for any other."""
+    return name.rstrip("аяьйоеы") if _CYRILLIC.fullmatch(name) else ""
+
+
+def _any(name: str, *, capital: bool = False) -> str:
+    """A pattern for the spellings of a name: composed or not, with and without its accents."""
+    forms = _forms(name)
+    if capital:
+        forms = dict.fromkeys((*forms, *(form[:1].upper() + form[1:] for form in forms)))
+    return f"(?:{'|'.join(re.escape(form) for form in forms)})"
+
+
+def _forms(name: str) -> dict[str, None]:
+    composed, apart = normalize("NFC", name), normalize("NFD", name)
+    found = dict.fromkeys((composed, apart))
+    if "-" in composed and len(composed) >= _LONG:
+        found |= dict.fromkeys((composed.replace("-", ""), composed.replace("-", " ")))
+    if len(composed) > MIN_LETTERS and not composed.isascii():
+        found["".join(letter for letter in apart if category(letter) != "Mn")] = None
+        found["".join(_LETTERS_OF.get(letter, letter) for letter in composed)] = None
+    return found
+
+
+def _parts(name: str) -> list[str]:
+    """The words of a full name that say something: no initials, no titles."""
+    parts = [part.strip(".,()\"'") for part in name.split()]
+    return [part for part in parts if len(part) >= MIN_LETTERS or _is_wide(part)] or parts[:1]
+
+
+def _folder(path: str) -> str:
+    return path.replace("\\", "/").rstrip("/").rpartition("/")[2]
+
+
+def _is_nobody(name: str) -> bool:
+    """True for a name that identifies nobody, or is too short to be told from other words."""
+    return name.casefold() in NOBODY or (len(name) < MIN_LETTERS and not _is_wide(name))
+
+
+def _is_ordinary(name: str) -> bool:
+    """True for a name that is a word as well: a listed one, or the stem of a common word."""
+    plain = name.casefold()
+    if plain in ORDINARY or plain in NOBODY or plain.removesuffix("s") in ORDINARY:
+        return True
+    from memory_mesh.text._common_words import LEVELS
+
+    if plain in GIVEN:
+        return False
+    bare = plain.removesuffix("s")
+    stems = {plain, bare, bare.removesuffix("e"), bare[:-1] + "i" if bare.endswith("y") else bare}
+    return any(not stems.isdisjoint(words.split()) for words in LEVELS.values())
+
+
+def _is_wide(name: str) -> bool:
+    """True for a name in a script whose words are short, such as Chinese or Korean."""
+    return len(name) > 1 and all(ord(letter) > 0x2E7F for letter in name)  # noqa: PLR2004 - CJK

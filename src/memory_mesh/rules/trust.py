@@ -1,0 +1,242 @@
+"""Computes the trust of a memory. Stated provenance can be lowered, never raised.
+
+Each channel has a ceiling, and what is derived sinks to its least trusted source. Trust is computed
+from the source, from how many distinct origins said it, from votes on its truth and from its age.
+Trust weighs claims; what a writer may do is its `authority`.
+"""
+
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+
+from memory_mesh.base.fastdataclass import replace
+from memory_mesh.base.typed import TypedDict
+from memory_mesh.model import Channel, Memory, Source, SourceKind, Statement
+
+HELPFUL, HARMFUL = 1.1, 0.5
+LEAST_USEFUL, MOST_USEFUL = 0.1, 2.0
+
+BASE: Mapping[SourceKind, float] = {
+    SourceKind.USER_EXPLICIT: 1.0,
+    SourceKind.SYSTEM: 0.95,
+    SourceKind.TOOL_OUTPUT: 0.85,
+    SourceKind.USER_IMPLICIT: 0.7,
+    SourceKind.DOCUMENT: 0.6,
+    SourceKind.INFERENCE: 0.5,
+}
+CORROBORATED, MOST_CORROBORATED = 0.05, 0.2
+VOTED = 0.15
+AGED, YEAR_DAYS = 0.1, 365
+UNSUPPORTED = 3  # disputes without a word in favour that send a memory to review
+MEDIUM = 0.5  # the most importance that others than the user and the system can give
+_MOST_TRUSTED_FIRST = tuple(SourceKind)
+_BROUGHT = frozenset((SourceKind.TOOL_OUTPUT, SourceKind.DOCUMENT))
+_CEILINGS = {
+    Channel.TOOL: SourceKind.TOOL_OUTPUT,
+    Channel.FILE: SourceKind.DOCUMENT,
+    Channel.IMPORT: SourceKind.DOCUMENT,
+    Channel.WEB: SourceKind.DOCUMENT,
+    Channel.MCP: SourceKind.INFERENCE,
+    Channel.ASSISTANT: SourceKind.INFERENCE,
+    Channel.EXTRACTION: SourceKind.INFERENCE,
+}  # library, command line and the hook of a user's prompt speak for the user
+
+
+def ceiling(channel: Channel) -> SourceKind:
+    """Returns the most trusted source kind that a channel can carry."""
+    return _CEILINGS.get(channel, SourceKind.USER_EXPLICIT)
+
+
+def lowered(stated: SourceKind, channel: Channel) -> SourceKind:
+    """Returns the stated source kind, or the channel's ceiling if that is lower."""
+    return lowest((stated, ceiling(channel)))
+
+
+def bounded_source(source: Source, channel: Channel) -> Source:
+    """A ready source as a view of this channel may state it.
+
+    The channel is the view's own, unless that speaks for the user and the source names a lower one.
+    """
+    own = source.channel if is_authoritative(ceiling(channel)) else channel
+    kind = lowest((source.kind, ceiling(own), ceiling(source.channel)))
+    return replace(source, kind=kind, channel=own)
+
+
+def authority(source: Source) -> SourceKind:
+    """Returns what importance, pin, lessons, skills, review and delete go by.
+
+    That is the source kind that the writer stated, else the channel's ceiling: a kind that we read
+    from names, or from nothing at all, only weighs claims.
+    """
+    return source.kind if source.stated else ceiling(source.channel)
+
+
+def whose_words(source: Source) -> SourceKind:
+    """Returns what breaks a tie between two answers: whose words a memory holds.
+
+    That is its authority, or less where it is known to come from a page, a file or a tool.
+    """
+    return (
+        lowest((authority(source), source.kind)) if source.kind in _BROUGHT else authority(source)
+    )
+
+
+def may_change(writer: SourceKind, source: Source) -> bool:
+    """True if a writer with this ceiling may change a memory of this source, or dispute it."""
+    return lowest((authority(source), writer)) is authority(source)
+
+
+def dominates(one: Source, other: Source) -> bool:
+    """True if neither the channel nor the authority of `other` could have written `one`."""
+    return not any(may_change(kind, one) for kind in (ceiling(other.channel), authority(other)))
+
+
+def outranks(one: Source, other: Source) -> bool:
+    """True if a source is trusted more than another: by its channel, else by its kind."""
+    if dominates(one, other) or dominates(other, one):
+        return dominates(one, other)
+    return BASE[one.kind] > BASE[other.kind]
+
+
+def derived_source(own: Source, sources: Iterable[Source]) -> Source:
+    """The source of what is derived: the least trusted kind, and the least authority."""
+    others = list(sources)
+    if not others:
+        return own
+    bound = lowest(_whose(authority(source)) for source in (own, *others))
+    kind = lowest((own.kind, *(source.kind for source in others)))
+    return replace(own, kind=kind, stated=bound is not ceiling(own.channel))
+
+
+def standing_of(source: Source) -> SourceKind:
+    """Returns whose word a source is, for what is made of several: the user's, or one below."""
+    return _whose(source.kind)
+
+
+def _whose(kind: SourceKind) -> SourceKind:
+    own = kind in {SourceKind.USER_EXPLICIT, SourceKind.USER_IMPLICIT, SourceKind.SYSTEM}
+    return SourceKind.USER_EXPLICIT if own else kind
+
+
+def as_stored_before(source: Source, role: str | None, speaker: str | None) -> Source:
+    """Returns the source of a row that was stored before role, speaker and source were read.
+
+    The library then called a text user_explicit if nobody said whose it was: that is user_implicit.
+    """
+    silent = not (role or speaker or source.agent or source.ref)
+    if silent and (source.kind, source.channel) == (SourceKind.USER_EXPLICIT, Channel.LIBRARY):
+        return replace(source, kind=SourceKind.USER_IMPLICIT, stated=False)
+    return source
+
+
+def lowest(kinds: Iterable[SourceKind]) -> SourceKind:
+    """Returns the least trusted of the source kinds."""
+    return max(kinds, key=_MOST_TRUSTED_FIRST.index)
+
+
+def is_authoritative(kind: SourceKind) -> bool:
+    """True if lessons and skills of this source need no review."""
+    return kind in {SourceKind.USER_EXPLICIT, SourceKind.SYSTEM}
+
+
+def is_less_trusted(newer: Statement, older: Statement) -> bool:
+    """True if the newer of two statements comes from a less trusted source, or is disputed."""
+    if outranks(older.source, newer.source):
+        return True
+    if outranks(newer.source, older.source):
+        return False
+    if not isinstance(newer, Memory):
+        return False
+    votes = truth_votes(newer)
+    return votes["disputes"] > votes["reinforcements"]
+
+
+def allowed_importance(kind: SourceKind, importance: float | None) -> float | None:
+    """Limits the importance to medium unless the user or the system stated it."""
+    if importance is None or is_authoritative(kind):
+        return importance
+    return min(importance, MEDIUM)
+
+
+def trust(
+    kind: SourceKind,
+    *,
+    origins: int = 1,
+    reinforcements: int = 0,
+    disputes: int = 0,
+    age_days: float = 0.0,
+) -> float:
+    """Returns the trust from 0 to 1, computed from source, origins, votes and age as in neolata."""
+    parts = trust_parts(
+        kind,
+        origins=origins,
+        reinforcements=reinforcements,
+        disputes=disputes,
+        age_days=age_days,
+    )
+    return round(max(0.0, min(1.0, sum(parts.values()))), 6)
+
+
+def trust_parts(
+    kind: SourceKind,
+    *,
+    origins: int = 1,
+    reinforcements: int = 0,
+    disputes: int = 0,
+    age_days: float = 0.0,
+) -> dict[str, float]:
+    """Returns what source, origins, votes and age add to the trust; age takes away."""
+    votes = reinforcements + disputes
+    share = (reinforcements - disputes) / votes if votes else 0.0
+    return {
+        "source": BASE[kind],
+        "origins": min(MOST_CORROBORATED, CORROBORATED * max(0, origins - 1)),
+        "votes": share * VOTED * votes / (votes + 1),
+        "age": -min(AGED, AGED * max(0.0, age_days) / YEAR_DAYS),
+    }
+
+
+def trust_of(memory: Memory, at: datetime) -> float:
+    """Returns the trust of a memory at a time."""
+    return trust(memory.source.kind, origins=memory.origins, **_bearing(memory, at))
+
+
+def trust_parts_of(memory: Memory, at: datetime) -> dict[str, float]:
+    """Returns the parts of the trust of a memory at a time, and `trust` itself.
+
+    `limits` is what the bounds 0 and 1 take away or give.
+    """
+    parts = trust_parts(memory.source.kind, origins=memory.origins, **_bearing(memory, at))
+    parts = {name: round(part, 6) for name, part in parts.items()}
+    trusted = trust_of(memory, at)
+    limits = round(trusted - sum(parts.values()), 6)
+    return parts | ({"limits": limits} if limits else {}) | {"trust": trusted}
+
+
+def _bearing(memory: Memory, at: datetime) -> "_Bearing":
+    votes = truth_votes(memory)
+    return {
+        "reinforcements": votes["reinforcements"],
+        "disputes": votes["disputes"],
+        "age_days": (at - memory.created).total_seconds() / 86_400,
+    }
+
+
+class _Bearing(TypedDict):
+    """What bears on trust beside source and origins."""
+
+    reinforcements: int
+    disputes: int
+    age_days: float
+
+
+def truth_votes(memory: Memory) -> dict[str, int]:
+    """Returns the votes on a memory's truth that move its trust; others are only counted."""
+    return {
+        "reinforcements": memory.reinforcements - memory.idle_reinforcements,
+        "disputes": memory.disputes - memory.idle_disputes,
+    }
+
+
+def is_unsupported(reinforcements: int, disputes: int) -> bool:
+    """True if the memory was disputed several times and never reinforced."""
+    return not reinforcements and disputes >= UNSUPPORTED

@@ -1,0 +1,301 @@
+"""THE read path, one story.
+
+::
+
+    Query ── read ─────▶ terms, the time it names
+      ▼
+    ledger.read(namespace)                     first read transaction
+      │  head ──▶ cached for this seq? then that is the answer
+      │  speakers ──▶ who of those that speak here
+      ▼
+    embed ─────────────▶ vector, in the space of the embedder that answered; or keywords only
+      │                  new texts that wait for a vector get one, for at most 0.25 s
+      ▼
+    ledger.read(namespace)                     second one; without an embedder still the first
+      │  search_plan.py: by words, by meaning  scope, status, validity and filter inside
+      ▼
+    rank.py: weigh ──▶ best `limit` ──▶ load ──▶ what updates them
+      ▼
+    a reranker's order, if there is one        outside the transaction (reranking.py)
+      ▼
+    newer above older
+      ▼
+    Hits(Hit(memory, score, parts) …, explanation)
+      │
+    note a recall block                        buffered; every 64th search writes the buffer
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+
+from memory_mesh.base.fastdataclass import replace
+from memory_mesh.base.typed import TYPE_CHECKING
+from memory_mesh.model import (
+    Explanation,
+    Head,
+    Hit,
+    Hits,
+    Lens,
+    Memory,
+    Pending,
+    Query,
+)
+from memory_mesh.model.errors import StoreIsFull
+from memory_mesh.model.ports import Snapshot
+from memory_mesh.platform import log
+from memory_mesh.rules.audience import filter_text
+from memory_mesh.search.rank import (
+    Found,
+    Look,
+    evidence,
+    gather,
+    name_speakers,
+    possible_names,
+    ranked,
+    read_question,
+    with_project_names,
+)
+from memory_mesh.search.ranking import features, profiles
+from memory_mesh.text.question import Reading
+from memory_mesh.write.access import Access
+from memory_mesh.write.audit_entries import recall_entry, use_entry
+from memory_mesh.write.late_vectors import CATCH_UP_CHARS, CATCH_UP_TEXTS, catch_up
+from memory_mesh.write.prepare import PreparedQuery, embed_question, redact
+
+if TYPE_CHECKING:
+    from memory_mesh.search.rerank import Reranking
+
+READ_AS_HITS = 10  # hits that tell how a word was read
+
+
+def recall(
+    access: Access,
+    query: Query,
+    *,
+    use_cache: bool = True,
+    reranking: "Reranking | None" = None,
+) -> Hits:
+    """Returns the best memories for a query, best first, and how they were found."""
+    query, hits = find(access, query, use_cache=use_cache, reranking=reranking)
+    note_search(access, query, hits)
+    return hits
+
+
+def find(
+    access: Access,
+    query: Query,
+    *,
+    use_cache: bool = True,
+    reranking: "Reranking | None" = None,
+    look: Look | None = None,
+) -> tuple[Query, Hits]:
+    """Returns the query as it was asked, redacted, and its hits; records nothing.
+
+    `look` is shown what ranking saw, and the cache is left alone then.
+    """
+    profile = profiles.named(query.profile)
+    start = log.started()
+    query = replace(query, text=redact(access, query.text))
+    use_cache = use_cache and look is None
+    keeps = (
+        use_cache
+        and not profile.ages
+        and _may_be_kept(query)
+        and (reranking is None or reranking.may_be_kept)
+    )
+    hits = _recalled(access, query, use_cache=keeps, reranking=reranking, look=look)
+    log.info(
+        "search",
+        hits=len(hits),
+        by_keyword=hits.explanation.found_by_keyword,
+        by_meaning=hits.explanation.found_by_vector,
+        ms=log.milliseconds(start),
+    )
+    return query, hits
+
+
+def note_search(access: Access, query: Query, hits: Sequence[Hit]) -> None:
+    """Records a search and the hits that it showed, unless this view records nothing."""
+    if access.yamo:
+        access.ledger.note(access.namespace, recall_entry(access, query, hits))
+
+
+def _recalled(
+    access: Access,
+    query: Query,
+    *,
+    use_cache: bool,
+    reranking: "Reranking | None",
+    look: Look | None,
+) -> Hits:
+    """The answer of the cache, or of one read transaction.
+
+    A vector is computed between two transactions, never inside one, and a reranker is asked after
+    the last: a model may be far away, and no process forks while a transaction is open.
+    """
+    reading, words = read_question(query), possible_names(query)
+    many = query.limit if reranking is None else max(query.limit, reranking.candidates)
+    by_words = access.embedder is None or query.keyword_only or not query.text.strip()
+    key, found = None, None
+    if use_cache or words or by_words or query.read_names:
+        with access.ledger.read(access.namespace) as snapshot:
+            query = with_project_names(snapshot, query)
+            if use_cache:
+                key = _cache_key(access, snapshot.head(), query, reading, reranking)
+                cached = access.cache.get(key, query.lens.now)
+                if cached is not None:
+                    return Hits(cached, cached.explanation)
+            reading = name_speakers(snapshot, query, reading, words)
+            if by_words:
+                prepared = PreparedQuery(reading=reading)
+                found = ranked(access, snapshot, query, prepared, many, look=look)
+                if use_cache:
+                    found = _kept(snapshot, query, found)
+    if found is None:
+        prepared = embed_question(access, query, reading)
+        with _caught_up(access, query, prepared) as (snapshot, prepared, pending):
+            found = ranked(access, snapshot, query, prepared, many, pending, look)
+            complete = use_cache and not pending and prepared.note is None
+            if complete and key == _cache_key(access, snapshot.head(), query, reading, reranking):
+                found = _kept(snapshot, query, found)
+    hits = _ordered(query, found, reranking)
+    if key is not None and found.may_be_kept and hits.explanation.note is None:
+        access.cache.put(key, hits, query.lens.now, found.bound)
+    return hits
+
+
+@contextmanager
+def _caught_up(
+    access: Access, query: Query, prepared: PreparedQuery
+) -> Iterator[tuple[Snapshot, PreparedQuery, int]]:
+    """One read transaction, the question, and how many texts wait for a vector in its space.
+
+    Where texts wait, a few get their vectors first, and the transaction is begun anew. Where the
+    namespace states that another model is in use, the question is embedded by that one.
+    """
+    with access.ledger.read(access.namespace) as snapshot:
+        waiting = _waiting(snapshot, prepared, CATCH_UP_TEXTS)
+        other = waiting.stated is not None and _is_other(access, prepared, waiting)
+        if not waiting.texts and not other:
+            yield snapshot, prepared, waiting.count
+            return
+    if other:
+        from memory_mesh.search import model_in_use as space_in_use  # few namespaces state a model
+
+        access, prepared = space_in_use.turn(access, query, prepared, waiting.stated)
+        with access.ledger.read(access.namespace) as snapshot:
+            waiting = _waiting(snapshot, prepared, CATCH_UP_TEXTS)
+    if prepared.space is not None and waiting.texts:
+        catch_up(access, prepared.space, waiting.texts)
+    with access.ledger.read(access.namespace) as snapshot:
+        yield snapshot, prepared, _waiting(snapshot, prepared, 0).count
+
+
+def _waiting(snapshot: Snapshot, prepared: PreparedQuery, most: int) -> Pending:
+    """How many texts wait for a vector in the space of the question, and some of them."""
+    if prepared.space is None:
+        return Pending()
+    return snapshot.pending(prepared.space, most, CATCH_UP_CHARS)
+
+
+def _is_other(access: Access, prepared: PreparedQuery, waiting: Pending) -> bool:
+    from memory_mesh.search import model_in_use
+
+    return model_in_use.differs(access, prepared, waiting.stated)
+
+
+def looked_at(access: Access, query: Query) -> tuple[features.Evidence, dict[int, Memory]]:
+    """Returns all that ranking looks at for a query, for training."""
+    with access.ledger.read(access.namespace) as snapshot:
+        reading = read_question(query)
+        reading = name_speakers(snapshot, query, reading, possible_names(query))
+    prepared = embed_question(access, query, reading)
+    with access.ledger.read(access.namespace) as snapshot:
+        legs, _ = gather(access, snapshot, query, prepared)
+        seen = evidence(snapshot, query, prepared, legs)
+        return seen, snapshot.load(list(seen.placed))
+
+
+def open_memories(access: Access, ids: Sequence[str], lens: Lens) -> list[Memory]:
+    """Returns memories by id and records the use; soon, if another process writes now."""
+    with access.ledger.read(access.namespace) as snapshot:
+        found = snapshot.get(ids, lens)
+    if found and lens.as_of is None:
+        used = [memory.id for memory in found]
+        entry = use_entry(access, used, lens) if access.yamo else None
+        try:
+            access.ledger.use(access.namespace, used, entry)
+        except StoreIsFull:  # a full disk must not hide what it holds; other faults are told
+            return found
+    return found
+
+
+def _kept(snapshot: Snapshot, query: Query, found: Found) -> Found:
+    """Returns what was found with the time until which its answer may be cached."""
+    return replace(found, may_be_kept=True, bound=snapshot.next_bound(query.lens))
+
+
+def _ordered(query: Query, found: Found, reranking: "Reranking | None") -> Hits:
+    """Returns the answer: in the reranker's order if there is one, newer above older."""
+    hits, explanation = found.hits, found.explanation
+    if reranking is not None:
+        from memory_mesh.search.rerank import rerank
+
+        hits, explanation = rerank(reranking, query.text, hits, explanation)
+    hits = _newest_first(query, hits[: query.limit], found)
+    if query.min_relevance:
+        explanation = _cut(explanation, query.limit, hits, found.below)
+    if found.read_as:
+        explanation = replace(explanation, read_as=_read_as(found.read_as, hits))
+    return Hits(hits, explanation)
+
+
+def _cut(
+    explanation: Explanation, limit: int, hits: Sequence[Hit], below: Mapping[str, float]
+) -> Explanation:
+    """Says what the threshold left out of an answer that has room for more hits."""
+    shown = {hit.id for hit in hits}
+    scores = [score for id_, score in below.items() if id_ not in shown][: limit - len(hits)]
+    return replace(explanation, below=len(scores), best_below=max(scores, default=None))
+
+
+def _newest_first(query: Query, hits: list[Hit], found: Found) -> list[Hit]:
+    """Returns the hits, each below the newest statement that updates it, found or not."""
+    few = len(hits) < 2  # noqa: PLR2004
+    if few and not found.guesses and not found.brought:  # nothing to put in order
+        return hits
+    from memory_mesh.search.ranking import newer_first  # a write has no use for it
+
+    looked_at = (*(hit.memory for hit in found.hits), *found.brought)
+    memories = {memory.id: memory for memory in looked_at}
+    question = query.text if profiles.named(query.profile).weighs else None
+    return newer_first.place(hits, found.guesses, memories, question)[: query.limit]
+
+
+def _read_as(meant: Mapping[str, Sequence[str]], hits: Sequence[Hit]) -> dict[str, tuple[str, ...]]:
+    """Says how words were read, as far as the hits show it; other memories may be hidden."""
+    from memory_mesh.text import analyzer
+
+    shown = (hit.memory for hit in hits[:READ_AS_HITS])
+    return analyzer.told(meant, ((memory.text, *memory.tags) for memory in shown))
+
+
+def _may_be_kept(query: Query) -> bool:
+    """False if the answer can change without a write, with the use counters."""
+    where = filter_text(query.lens) or ""
+    return "access_count" not in where and "last_accessed" not in where
+
+
+def _cache_key(
+    access: Access, head: Head, query: Query, reading: Reading, reranking: "Reranking | None"
+) -> tuple[object, ...]:
+    """Returns all that can change the answer: RFC-0011's query, limit and filter, and more."""
+    lens = query.lens
+    where = filter_text(lens)
+    return (
+        "search", access.namespace, query.text, query.limit, where,
+        head.identity, head.seq, head.hash, query.profile, query.keyword_only,
+        lens.scope, lens.across, lens.statuses, lens.as_of,
+        lens.valid_at, lens.any_validity, lens.session_days, tuple(sorted(query.weights.items())),
+        query.min_similarity, query.min_relevance, reading.period, reranking is not None,
+    )  # fmt: skip

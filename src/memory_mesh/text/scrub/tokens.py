@@ -1,0 +1,129 @@
+"""How many tokens a text has, estimated to err high, and where to cut it.
+
+A word costs a token for each three letters begun, a run of digits one for each two, a symbol one, a
+character beyond the Latin script one and a half (a Korean syllable two and a half: tokenizers take
+it apart), and letters in a row that no language has (keys, base64) one for each two. Blanks are
+free: two texts with a blank between them cost their sum.
+"""
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+from functools import cache
+from hashlib import sha256
+from itertools import accumulate
+
+from memory_mesh.text import KnownWords
+from memory_mesh.text.scrub.parts import Chunk, Piece, Span
+
+_LONGEST_WORD = 16
+_SLICE = 8  # a longer run is cut into such parts
+_LATIN_ENDS = "\u0250"
+_HANGUL, _HANGUL_ENDS = "\uac00", "\ud7a3"
+_ENDS, _ENDS_UNSPACED = ".!?\N{HORIZONTAL ELLIPSIS}:;", "\u3002\uff01\uff1f\uff1b"
+_JOINERS = "\u200d\ufe0f"
+
+
+def count(text: str) -> int:
+    """The estimate for a text."""
+    return (sum(map(_halves_of_word, text.split())) + 1) // 2
+
+
+def cut(text: str, limit: int) -> Iterator[Span]:
+    """Spans of at most so many tokens that hold all but blanks, each ending as well as it can.
+
+    Best is the end of a paragraph, then of a line, a sentence and a word.
+    """
+    atoms = list(_atoms(text))
+    spent = list(accumulate((cost for _, _, cost in atoms), initial=0))
+    first = 0
+    while first < len(atoms):
+        last = max(bisect_right(spent, spent[first] + 2 * limit) - 1, first + 1)
+        if last < len(atoms):
+            half = first + (last - first + 1) // 2
+            last = max(range(half, last + 1), key=lambda at: (_ease(text, atoms, at), at))
+        yield atoms[first][0], atoms[last - 1][1]
+        first = last
+
+
+def _halves(run: str) -> int:
+    """The price of a run in half tokens."""
+    first, size = run[0], len(run)
+    if first.isalpha() and first < _LATIN_ENDS:
+        return 2 * (-(-size // 3)) if size <= _LONGEST_WORD else size + size % 2
+    if first.isascii():
+        return size + size % 2
+    if _HANGUL <= first <= _HANGUL_ENDS:
+        return 5
+    return 6 if first == "\N{HORIZONTAL ELLIPSIS}" else 3  # three dots once it is normalised
+
+
+def _of_word(word: str) -> int:
+    """The price in half tokens of what stands between two blanks: no run goes across one."""
+    if word.isascii() and word.isalpha():  # most words: one run
+        return _halves(word)
+    return sum(map(_halves, _runs().findall(word)))
+
+
+_halves_of_word = KnownWords(_of_word).__getitem__
+
+
+def _atoms(text: str) -> Iterator[tuple[int, int, int]]:
+    """What is not cut through: where each run, or part of an endless one, lies and its price."""
+    for found in _runs().finditer(text):
+        start, stop = found.span()
+        if stop - start <= _LONGEST_WORD:
+            yield start, stop, _halves(found[0])
+            continue
+        for at in range(start, stop, _SLICE):
+            yield at, min(at + _SLICE, stop), _SLICE
+
+
+def _ease(text: str, atoms: list[tuple[int, int, int]], at: int) -> int:
+    """How well a text is cut before this atom."""
+    before, after = atoms[at - 1][1], atoms[at][0]
+    gap = text[before:after]
+    if not gap:
+        if text[after] in _JOINERS or text[before - 1] in _JOINERS or _combines(text[after]):
+            return -1
+        return 2 if text[before - 1] in _ENDS_UNSPACED else 0
+    if "\n" in gap:
+        return 4 if gap.count("\n") > 1 else 3
+    return 2 if text[before - 1] in _ENDS else 1
+
+
+def _combines(character: str) -> bool:
+    """It belongs to the character before it."""
+    if character.isascii():
+        return False
+    from unicodedata import category
+
+    return category(character)[0] == "M"
+
+
+@cache
+def _runs() -> "re.Pattern[str]":
+    return re.compile(r"[A-Za-z\u00c0-\u024f]+|[0-9]+|[^\sA-Za-z0-9\u00c0-\u024f]")
+
+
+# Stage 5, annotation: adds source, section, hash and time to chunks.
+
+
+def annotated(
+    pieces: Iterable[Piece], *, source: str | None = None, at: datetime | None = None
+) -> list[Chunk]:
+    """Returns the pieces as chunks, with the caller's time."""
+    return [
+        Chunk(
+            text=piece.text,
+            start=piece.start,
+            stop=piece.stop,
+            section=piece.section,
+            hash=sha256(piece.text.encode("utf-8", "surrogatepass")).hexdigest(),
+            tokens=count(piece.text),
+            source=source,
+            at=at,
+        )
+        for piece in pieces
+    ]

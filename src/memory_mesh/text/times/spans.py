@@ -1,0 +1,115 @@
+"""The calendar: days, weeks, months, quarters, seasons and years as spans.
+
+Moments here have no zone: they are read off the asker's own calendar. Weeks begin on Monday,
+seasons on the first of March, June, September and December.
+"""
+
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from enum import Enum
+
+from memory_mesh.base.fastdataclass import dataclass, replace
+from memory_mesh.base.typed import TypeAlias
+
+DAY = timedelta(days=1)
+WEEK = timedelta(days=7)
+SEASONS = ("spring", "summer", "autumn", "winter")
+_MONTHS = 12
+_BACK = 9  # years: 29 February comes at least once in them
+_FROM_SPRING = 3  # the month in which the first of the seasons begins
+
+
+class Tie(Enum):
+    """What a span is told by."""
+
+    YEAR = "its year is said"
+    NAME = "its name alone, which comes again every week or year"
+    NOW = "its distance from now"
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """From its first moment to the one after its last."""
+
+    start: datetime
+    stop: datetime
+    tie: Tie = Tie.NOW
+
+
+Found: TypeAlias = tuple[Span, int] | None  # with the place at which its words end
+
+
+def midnight(moment: datetime) -> datetime:
+    """The first moment of a day."""
+    return moment.replace(hour=0, minute=0, second=0, microsecond=0)
+
+
+def days(first: datetime, count: int = 1, *, tie: Tie = Tie.NOW) -> Span:
+    """Some whole days from a midnight on."""
+    return Span(first, first + count * DAY, tie)
+
+
+def date(year: int, month: int, day: int) -> Span | None:
+    """One day; None where the calendar has no such day."""
+    try:
+        return days(datetime(year, month, day), tie=Tie.YEAR)  # noqa: DTZ001  # no zone here
+    except ValueError:
+        return None
+
+
+def months(year: int, first: int, count: int = 1) -> Span:
+    """Some whole months; the first may lie beyond December."""
+    start = datetime(year, 1, 1)  # noqa: DTZ001  # no zone here
+    return Span(later(start, first - 1), later(start, first - 1 + count), Tie.YEAR)
+
+
+def quarter(year: int, number: int) -> Span:
+    """Three months, the first quarter from January."""
+    return months(year, number * 3 - 2, 3)
+
+
+def season(year: int, name: str) -> Span:
+    """The season that begins in a year."""
+    return months(year, _FROM_SPRING + 3 * SEASONS.index(name), 3)
+
+
+def week(moment: datetime) -> Span:
+    """The week of a moment."""
+    return days(midnight(moment) - moment.weekday() * DAY, 7)
+
+
+def weekend(moment: datetime) -> Span:
+    """The Saturday and Sunday of a moment's week."""
+    return days(week(moment).start + 5 * DAY, 2)
+
+
+def later(moment: datetime, count: int) -> datetime:
+    """The same day so many months later or earlier, or the last one of a shorter month."""
+    index = moment.year * _MONTHS + moment.month - 1 + count
+    year, month = divmod(index, _MONTHS)
+    for day in range(moment.day, 27, -1):
+        try:
+            return moment.replace(year=year, month=month + 1, day=day)
+        except ValueError:
+            continue
+    return moment.replace(year=year, month=month + 1, day=min(moment.day, 28))
+
+
+def latest(made: Callable[[int], Span | None], now: datetime) -> Span | None:
+    """Of what comes once a year, the last that has begun."""
+    return _back(made, now, lambda span: span.start <= now)
+
+
+def ended(made: Callable[[int], Span | None], now: datetime) -> Span | None:
+    """Of what comes once a year, the last that is over."""
+    return _back(made, now, lambda span: span.stop <= now)
+
+
+def _back(
+    made: Callable[[int], Span | None], now: datetime, fits: Callable[[Span], bool]
+) -> Span | None:
+    for year in range(now.year, max(now.year - _BACK, 0), -1):
+        span = made(year)
+        if span is not None and fits(span):
+            return replace(span, tie=Tie.NAME)
+    return None

@@ -1,0 +1,1 @@
+"""From a draft to a receipt: prepared, judged, merged, linked, changed, deleted."""

@@ -1,0 +1,273 @@
+"""Splits a text that is one plain statement into subject, verb and rest."""
+
+import re
+from functools import cache
+from itertools import pairwise
+
+from memory_mesh.base.fastdataclass import dataclass
+from memory_mesh.write.claims import word_lists
+
+MAX_TEXT = 400  # a longer text is no short statement
+_MAX_WORDS = 45
+_SHORT = {"i'm": "am", "we're": "are", "i've": "have", "we've": "have"}
+_RELATIVE = frozenset(("that", "where", "which", "who", "whose"))
+_PLURAL = frozenset(("i", "we", "they", "you"))
+_ORDERS = frozenset(("use", "switch", "migrate", "never", "always", "don't", "do", "prefer"))
+_ONCE = {"died": "die", "worked": "worked", "replaced": "replace"}
+_QUOTED = "\"'\u201c\u2018\u00ab>"  # somebody else's words
+_BULLETS = frozenset(("-", "*", "•"))
+_MARKS = frozenset("*<>{}[]|=\\")  # of a table, a page or code
+_NO_MORE = frozenset((("any", "more"), ("any", "longer"), ("at", "all")))
+_AS_WELL = ("as", "well")
+_LONG_ENOUGH = 3  # `bus` is no plural
+
+
+_OPENING_WORDS = word_lists.word_set(
+    """
+    from as effective correction update starting btw by fyi for just ok okay so well hey oh alright
+    right please remember note heads heads-up reminder quick decision fact edit actually
+    """
+)
+_ASIDE_SIGNS = (",", " -", " \u2013", " \u2014")
+_ASIDE_ENDS = ("these days", "nowadays", "at the moment", "for the time being")
+
+
+@dataclass(frozen=True, slots=True)
+class Clause:
+    """Subject, verb, rest, and the adverbs and negations of one statement."""
+
+    subject: list[str]
+    verb: str
+    rest: list[str]
+    denies: bool
+    now: bool
+    also: bool
+
+
+def statement(text: str) -> str | None:
+    """Returns the only sentence without its full stop; None for several or a question."""
+    if len(text) > MAX_TEXT:
+        return None
+    line = text.strip().replace("\u2019", "'")  # the apostrophe of typesetters
+    if not line or line[-1] in "?:" or line[0] in _QUOTED or ";" in line:
+        return None
+    if len(line.splitlines()) > 1:
+        return None
+    line = _without_aside(_opened(line))
+    return line.rstrip("!").removesuffix(".").rstrip() or None
+
+
+def _opened(line: str) -> str:
+    """Returns the sentence without how it is introduced; "from now on" is kept as "now"."""
+    changed = False
+    while _starts_with_opener(line) and (found := _opener().match(line)):
+        changed = changed or found["change"] is not None
+        line = line[found.end() :]
+    if changed and line:
+        line = f"{line.rstrip('.!')} now"
+    return line
+
+
+def _without_aside(line: str) -> str:
+    """Returns the sentence without a remark at its end: ", so …", ", in case …", "(…)"."""
+    if not any(sign in line for sign in _ASIDE_SIGNS) and not line.endswith(_ASIDE_ENDS):
+        return line
+    found = _aside().search(line)
+    return line[: found.start()] if found and found.start() > 0 else line
+
+
+def _starts_with_opener(line: str) -> bool:
+    return line.partition(" ")[0].casefold().rstrip(",:") in _OPENING_WORDS
+
+
+@cache
+def _opener() -> re.Pattern[str]:
+    return re.compile(
+        r"(?:(?P<change>from now on|as of (?:now|today)|effective immediately|from today(?: on)?"
+        r"|correction|update|starting (?:now|today|tomorrow))"
+        r"|btw|by the way|fyi|for the record"
+        r"|just so (?:you|we|nobody|everyone)\b[^,:]{0,30}(?=[,:])"
+        r"|(?:ok(?:ay)?|so|well|hey|oh|alright|right)(?:,? so)?(?=,? )"
+        r"|(?:please )?(?:remember|note)(?: that)?|remember|heads[- ]up|reminder"
+        r"|quick (?:update|note)"
+        r"|decision|fact|edit|actually|just to note it(?: somewhere)?|for the [\w ]{1,20}(?=:)"
+        r")(?:,|:| [-\u2013])?\s+",
+        re.IGNORECASE,
+    )
+
+
+@cache
+def _aside() -> re.Pattern[str]:
+    return re.compile(
+        r"(?:,| [-\u2013\u2014])\s++(?:so|in case|because|which|please|pls|just|but|though"
+        r"|don't|keep|as|ask|tag"
+        r"|thanks|obviously|of course|to be|not that|finally|fyi|btw)\b"
+        r"|(?<!\s)\s++(?:these days|nowadays|at the moment|for the time being)[.!]*$",
+        re.IGNORECASE,
+    )
+
+
+def spoken(line: str) -> list[str] | None:
+    """Splits a sentence into words and expands a leading contraction; None for two sentences."""
+    parts = line.split()
+    if parts and parts[0] in _BULLETS:
+        del parts[0]
+    if len(parts) > _MAX_WORDS or (len(parts) > 1 and _two_sentences(parts)):
+        return None
+    if parts and (verb := _SHORT.get(parts[0].casefold())):
+        parts[:1] = [parts[0].partition("'")[0], verb]
+    return parts
+
+
+def clause(parts: list[str]) -> Clause | None:
+    """Splits a statement at its verb; None if no known verb is found."""
+    if not word_lists.UNSTATED.isdisjoint(parts):
+        return None
+    if _order(parts):
+        parts = ["we", parts[0].casefold(), *parts[1:]]
+    at = _turn(parts)
+    if at is None or not _MARKS.isdisjoint("".join(parts[:at])) or parts[at - 1][-1] == ":":
+        return None
+    flags: set[str] = set()
+    after = _adverbs(parts, at, flags)
+    if parts[after : after + 1] in (["have"], ["has"]) and _told(parts[after + 1 : after + 2]):
+        after += 1  # "have moved"
+    if after >= len(parts) or (verb := _verb(parts[after])) is None:
+        return None
+    if verb in word_lists.PAST and "denies" in flags:
+        return None
+    rest = after + 1
+    copula = parts[after] in word_lists.COPULAS or parts[after] in word_lists.NEGATIONS
+    if copula or (rest < len(parts) and parts[rest] in word_lists.ADVERBS):
+        rest = _adverbs(parts, rest, flags)
+    ended = _ending(parts[rest:], flags)
+    return Clause(
+        subject=parts[:at],
+        verb=verb,
+        rest=ended,
+        denies="denies" in flags,
+        now="now" in flags,
+        also="also" in flags,
+    )
+
+
+def _two_sentences(parts: list[str]) -> bool:
+    for part, following in pairwise(parts):
+        if part[-1] in ".!?" and following[0].isupper() and not _shortened(part):
+            return True
+    return False
+
+
+def _shortened(part: str) -> bool:
+    """An initial (`J.`), a title (`Dr.`) or letters with points between (`D.C.`)."""
+    bare = part[:-1].lstrip("(\"'")
+    return (
+        "." in bare
+        or (len(bare) == 1 and bare.isalpha())
+        or part.casefold() in word_lists.SHORTENED
+    )
+
+
+def _order(parts: list[str]) -> bool:
+    """True for an instruction: "Use tabs", "Never deploy on Fridays"."""
+    first = parts[0].casefold()
+    if first not in _ORDERS or len(parts) == 1 or not parts[1][0].isalnum():
+        return False
+    if first in ("use", "switch", "migrate", "prefer"):
+        return True
+    return parts[1] in word_lists.BASES or (parts[1] == "not" and first == "do")
+
+
+def _turn(parts: list[str]) -> int | None:
+    """Returns where the subject ends: at the verb or at the adverbs before it."""
+    for at in range(1, len(parts)):
+        word = parts[at]
+        if word in _TURNS or (word == "no" and parts[at + 1 : at + 2] == ["longer"]):
+            break
+        if word in word_lists.VERBS and _finite(parts, at):
+            break
+    else:
+        return None
+    if not _RELATIVE.isdisjoint(parts[1:at]):
+        copulas = [place for place, word in enumerate(parts) if word in ("is", "are")]
+        return copulas[-1] if copulas and copulas[-1] >= at else None
+    return at
+
+
+def _finite(parts: list[str], at: int) -> bool:
+    """True if the word is a verb here, not a noun of the same form."""
+    before, following = parts[at - 1], parts[at + 1] if at + 1 < len(parts) else ""
+    if following in word_lists.COPULAS or (
+        following in word_lists.VERBS and _finite(parts, at + 1)
+    ):
+        return False
+    lower = before.casefold()
+    if parts[at] not in word_lists.BASES:
+        return lower not in _DETERMINERS and not lower.endswith("'s")
+    if lower in _PLURAL or "and" in parts[:at]:
+        return True
+    return (
+        lower.endswith("s") and lower[-2:] not in ("ss", "'s", "us") and len(lower) > _LONG_ENOUGH
+    )
+
+
+def _adverbs(parts: list[str], at: int, flags: set[str]) -> int:
+    """Collects adverbs and negations from a position and returns where they end."""
+    while at < len(parts):
+        word = parts[at]
+        if word == "no" and parts[at + 1 : at + 2] == ["longer"]:
+            flags.add("denies")
+            at += 2
+            continue
+        if word in word_lists.NEGATIONS:
+            flags.add("denies")
+            if word in ("isn't", "aren't", "wasn't"):
+                break
+        elif word in word_lists.NOW:
+            flags.add("now")
+        elif word in word_lists.ALSO:
+            flags.add("also")
+        elif word not in word_lists.ADVERBS and word not in word_lists.AUXILIARIES:
+            break
+        at += 1
+    return at
+
+
+def _told(following: list[str]) -> bool:
+    return bool(following) and (following[0] in word_lists.CHANGES or following[0] == "replaced")
+
+
+def _verb(word: str) -> str | None:
+    if word in word_lists.COPULAS:
+        return "was" if word in word_lists.PAST else "is"
+    if word in ("isn't", "aren't"):
+        return "is"
+    if word in ("switch", "migrate"):
+        return "changed"
+    if word in word_lists.CHANGES:
+        return "moved" if word == "moved" else "changed"
+    return word_lists.VERBS.get(word) or _ONCE.get(word)
+
+
+def _ending(rest: list[str], flags: set[str]) -> list[str]:
+    """Returns the rest without a final "now", "too", "anymore" or "any more"."""
+    final = tuple(word.casefold() for word in rest[-2:])
+    if final in _NO_MORE or final == _AS_WELL:
+        flags.update({"also"} if final == _AS_WELL else ())
+        rest = rest[:-2]
+    while rest and (last := rest[-1].rstrip(",").casefold()) in ("now", "too", "anymore"):
+        flags.add({"now": "now", "too": "also", "anymore": "ended"}[last])
+        rest = rest[: -2 if rest[-2:-1] == ["for"] else -1]  # "for now"
+    return rest
+
+
+_DETERMINERS = frozenset(("the", "our", "my", "a", "an", "your", "this", "that"))
+_TURNS = (
+    word_lists.COPULAS
+    | word_lists.NEGATIONS
+    | word_lists.AUXILIARIES
+    | word_lists.ADVERBS
+    | word_lists.CHANGES
+    | frozenset(_ONCE)
+    | {"switch", "migrate"}
+)

@@ -1,0 +1,115 @@
+"""What the modules of the package import of each other: circles, and the figures of the house.
+
+python tools/house_imports.py    how many files, imports inside functions, names used twice
+"""
+
+import ast
+from collections import Counter
+from collections.abc import Iterator
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+PACKAGE = ROOT / "src" / "memory_mesh"
+SMALL = 100  # lines of a file that its one importer could hold
+
+
+def main() -> None:
+    """Print the figures."""
+    trees = parsed(PACKAGE)
+    graph = imports(trees)
+    importers = Counter(found for targets in graph.values() for found in targets)
+    classes = Counter(
+        node.name
+        for tree in trees.values()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
+    )
+    crumbs = [
+        name
+        for name in trees
+        if importers[name] == 1 and _lines(name) < SMALL and _path(name).stem != "__init__"
+    ]
+    late = sum(len(list(_late(tree))) for tree in trees.values())
+    print(f"{len(trees)} files")
+    print(f"{len(circles(PACKAGE))} circles of imports")
+    print(f"{late} imports of ours inside functions")
+    print(f"{sum(1 for count in classes.values() if count > 1)} class names used twice")
+    print(f"{len(crumbs)} files under {SMALL} lines with one importer")
+
+
+def circles(package: Path) -> list[list[str]]:
+    """The first circle of imports, if there is one; imports for type checkers do not count."""
+    try:
+        TopologicalSorter(imports(parsed(package))).prepare()
+    except CycleError as error:
+        return [list(error.args[1])]
+    return []
+
+
+def parsed(package: Path) -> dict[str, ast.Module]:
+    """The trees of all modules of a package by their dotted names."""
+    found = {}
+    for path in sorted(package.rglob("*.py")):
+        parts = path.relative_to(package.parent).with_suffix("").parts
+        name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+        found[name] = ast.parse(path.read_text(encoding="utf-8"))
+    return found
+
+
+def imports(trees: dict[str, ast.Module]) -> dict[str, set[str]]:
+    """Which modules each module imports, at its top and inside functions."""
+    return {
+        name: {
+            found
+            for node in _run(tree)
+            if isinstance(node, ast.Import | ast.ImportFrom)
+            for found in _targets(node, trees)
+            if found != name
+        }
+        for name, tree in trees.items()
+    }
+
+
+def _targets(node: ast.Import | ast.ImportFrom, known: dict[str, ast.Module]) -> Iterator[str]:
+    if isinstance(node, ast.Import):
+        yield from (alias.name for alias in node.names if alias.name in known)
+    elif node.module in known:
+        for alias in node.names:
+            inside = f"{node.module}.{alias.name}"
+            yield inside if inside in known else node.module
+
+
+def _run(node: ast.AST) -> Iterator[ast.AST]:
+    """Every node but what is for type checkers alone."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.If) and ast.unparse(child.test) == "TYPE_CHECKING":
+            for other in child.orelse:
+                yield from _run(other)
+            continue
+        yield child
+        yield from _run(child)
+
+
+def _late(tree: ast.Module) -> Iterator[ast.AST]:
+    """The imports of ours that stand inside a function."""
+    for function in ast.walk(tree):
+        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
+            for node in ast.walk(function):
+                if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(
+                    PACKAGE.name
+                ):
+                    yield node
+
+
+def _path(name: str) -> Path:
+    inside = PACKAGE.parent / name.replace(".", "/")
+    return inside / "__init__.py" if inside.is_dir() else inside.with_suffix(".py")
+
+
+def _lines(name: str) -> int:
+    return len(_path(name).read_text(encoding="utf-8").splitlines())
+
+
+if __name__ == "__main__":
+    main()
