@@ -86,7 +86,7 @@ def distilled(notes: Sequence[Row], folder: Path) -> list[Outcome]:
             clock.advance(timedelta(minutes=1))
             receipt = mesh.add(str(note["text"]), _metadata(note))
             texts[note["id"]] = receipt.content
-        learned = mesh.distill().learned
+        learned = mesh.lessons.distill().learned
         told = {_situation(mesh, block): block for block in learned}
         least = mesh.config.lesson_min_confidence
     return [judged(note, told.get(_start(texts[note["id"]])), least) for note in notes]
@@ -158,7 +158,7 @@ def compared(pairs: Sequence[Row], folder: Path) -> list[Outcome]:
                     str(pair[side]),
                     {"status": "error", "preventative_rule": "Look at the cause first"},
                 )
-                ids += [block.pattern_id for block in mesh.distill().learned]
+                ids += [block.pattern_id for block in mesh.lessons.distill().learned]
         same = len(ids) == 2 and ids[0] == ids[1]
         verdict = "right" if same is pair["same"] else "taken for one" if same else "taken for two"
         found.append({"id": pair["id"], "same": pair["same"], "outcome": verdict})

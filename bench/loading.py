@@ -15,7 +15,7 @@ def weight_and_verify(folder: Path, memories: int) -> Figures:
     """What one memory takes on disk, and how long 100,000 blocks take to verify."""
     with stores.keyword_mesh(folder) as mesh:
         blocks = mesh.stats().blocks
-        spent = seconds(mesh.verify)
+        spent = seconds(mesh.care.verify)
     return {
         "bytes_per_memory": round(stores.file_of(folder).stat().st_size / memories),
         "verify_s_per_100000_blocks": measure.rounded(spent / blocks * 100_000),

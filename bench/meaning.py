@@ -73,7 +73,7 @@ def loaded(folder: Path, memories: int, space: Space) -> Path:
 def absorbed(folder: Path, space: Space) -> float:
     """Have the tail absorbed; how long it took."""
     with MemoryMesh(db_dir=folder, custom_embedder=Synthetic(space)) as mesh:
-        spent = measure.seconds(mesh.upkeep)
+        spent = measure.seconds(mesh.care.upkeep)
     say(f"  {folder.name}: absorbed in {spent:.0f} s")
     return spent
 

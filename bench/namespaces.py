@@ -27,7 +27,7 @@ _SEARCHES = 1_000  # in each pattern
 def loaded(folder: Path, namespaces: int, memories: int) -> float | None:
     """A store with so many namespaces; seconds each took, None when all were there."""
     with stores.keyword_mesh(folder) as mesh:
-        there = mesh.namespaces()
+        there = mesh.care.namespaces()
     done = max(0, len(there) - 1)  # the last one may have been interrupted
     texts = corpus.texts(done * memories, namespaces * memories)
     start = time.perf_counter()

@@ -82,7 +82,7 @@ def indexed(work: Path, size: int) -> Path:
     say(f"  {folder.name}: building the index")
     with opened(making) as mesh:
         began = time.process_time()
-        mesh.rebuild_index()
+        mesh.care.rebuild_index()
         say(f"  {folder.name}: built in {time.process_time() - began:.0f} CPU-s")
     making.rename(folder)
     return folder

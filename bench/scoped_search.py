@@ -49,7 +49,7 @@ def main() -> None:
             if not mesh.stats().seq:
                 _fill(mesh, options.memories)
             if options.index:
-                mesh.rebuild_index()
+                mesh.care.rebuild_index()
             _report(_measured(mesh, options.questions))
 
 

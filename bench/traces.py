@@ -53,7 +53,7 @@ def loaded(folder: Path, traces: int, space: Space) -> Path:
         done = mesh.stats().blocks  # each trace leaves one block
         while done < traces:
             batch = list(made(done, min(traces, done + _STEP)))
-            mesh.record_traces(batch)
+            mesh.traces.record_many(batch)
             done += len(batch)
             say(f"  {done:,} of {traces:,} traces")
     return folder
@@ -79,16 +79,18 @@ def asked(folder: Path, embedder: OnnxEmbedder) -> Figures:
     goals = [normalised(" ".join(text.split()[:8])) for text in corpus.queries()[:_QUESTIONS]]
     with MemoryMesh(db_dir=folder, custom_embedder=embedder) as mesh:
         mesh.search(goals[0], filter=_FILTER, use_cache=False)
-        mesh.similar_tasks(goals[0], limit=1)
+        mesh.traces.similar(goals[0], limit=1)
         searched, similar = measure.alternate(
             len(goals) - 1,
             lambda number: mesh.search(
                 goals[number + 1], filter=_FILTER, limit=3, include=["archived"], use_cache=False
             ),
-            lambda number: mesh.similar_tasks(goals[number + 1]),
+            lambda number: mesh.traces.similar(goals[number + 1]),
         )
         plans, pages = measure.alternate(
-            20, lambda number: mesh.plan(goals[number] + " again"), lambda _: mesh.traces(limit=100)
+            20,
+            lambda number: mesh.traces.plan(goals[number] + " again"),
+            lambda _: mesh.traces(limit=100),
         )
     return {
         "search_p50_ms": measure.median_ms(searched.wall),

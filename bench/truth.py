@@ -150,7 +150,9 @@ class Asked:
     @staticmethod
     def _guessed(view: MemoryMesh, *receipts: Receipt) -> bool:
         ids = {each.id for each in receipts}
-        return any(each.is_guess and {each.new, each.existing} <= ids for each in view.conflicts())
+        return any(
+            each.is_guess and {each.new, each.existing} <= ids for each in view.review.conflicts()
+        )
 
     def _note(self, row: Row, found: dict[str, bool], *, wrong: bool) -> dict[str, bool]:
         if wrong:

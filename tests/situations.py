@@ -120,7 +120,7 @@ def deleted(mesh: MemoryMesh) -> str | None:
 
 def registered(mesh: MemoryMesh) -> None:
     """A predicate that requires review, and a memory."""
-    mesh.register_predicates({"closes at": {"conflict_policy": "require_review"}})
+    mesh.review.register_predicates({"closes at": {"conflict_policy": "require_review"}})
     adding("The office closes at 18:00", claim=AT_18)(mesh)
 
 

@@ -147,7 +147,7 @@ def made(name: str) -> str:
         lens = Lens(clock.now(), Scope(agent=mesh.config.agent_id))
         answer = _reflected if name.startswith("reflect") else _synthesized
         shown += answer(access, lens, case.topic)
-        after = mesh.blocks(after_seq=len(case.memories), as_owner=True)
+        after = mesh.care.blocks(after_seq=len(case.memories), as_owner=True)
         shown += [f"block: {block.entry.id}\n{block.entry.wire}" for block in after]
     return "\n".join(shown).rstrip("\n") + "\n"
 

@@ -58,7 +58,7 @@ class MemoryMesh:
         self._mesh.add_many(
             [{"content": item.text, "scope": self._scope(item.project)} for item in items]
         )
-        self._mesh.upkeep()
+        self._mesh.care.upkeep()
 
     def add(self, item: Item) -> None:
         """Store one."""

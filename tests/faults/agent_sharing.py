@@ -188,7 +188,7 @@ def _compare(report: Report, store: Path, told: list[Told]) -> None:
         for reason in one.refused:
             report.broken("refused", reason)
     with MemoryMesh(db_dir=store, embedder="none") as mesh:
-        checked = mesh.verify()
+        checked = mesh.care.verify()
     if not checked.ok:
         report.broken("verify", str(checked))
     for name in ("lost", "duplicated", "not found", "refused", "verify"):

@@ -104,7 +104,7 @@ def _paged(page: Callable[[str | None], Any]) -> object:
 def _blocks(call: Asking) -> object:
     found, after, limit = list[object](), 0, call.limit()
     for _ in range(_PAGES):
-        blocks = call.mesh.blocks(after_seq=after, limit=limit)
+        blocks = call.mesh.care.blocks(after_seq=after, limit=limit)
         found.append(blocks)
         if not blocks:
             break
@@ -125,7 +125,7 @@ def _get_many(call: Asking) -> object:
 
 
 def _vectors(call: Asking) -> object:
-    found = call.mesh.vectors([call.some() for _ in range(9)], Topical().space)
+    found = call.mesh.care.vectors([call.some() for _ in range(9)], Topical().space)
     names = {id_: label for label, id_ in call.store.ids.items()}
     return sorted((names[id_], len(parts)) for id_, parts in found.items())
 
@@ -135,7 +135,7 @@ def _skill_vectors(call: Asking) -> object:
     if any_skill is None:
         return None
     asked: list[Skill] = [replace(any_skill, id=call.some("skill")) for _ in range(5)]
-    return len(call.mesh.skill_vectors(asked, Topical().space))
+    return len(call.mesh.skills.vectors(asked, Topical().space))
 
 
 def _list_skills(call: Asking) -> object:
@@ -150,7 +150,7 @@ def _misspelt(call: Asking) -> object:
 
 def _conflicts(call: Asking) -> object:
     pending, decided = call.chance.random() < 0.5, call.chance.random() < 0.5
-    return call.mesh.conflicts(limit=call.limit(), pending=pending, decided=decided)
+    return call.mesh.review.conflicts(limit=call.limit(), pending=pending, decided=decided)
 
 
 def _resolve(call: Asking) -> object:
@@ -158,18 +158,18 @@ def _resolve(call: Asking) -> object:
     label = call.chance.choice(call.plan["waiting"])
     call.named.add(label)
     id_ = call.store.ids.get(f"{label} conflict", "conflict_1600000000000_000000")
-    if f"{label}" in graph_world.LABEL.findall(str(call.mesh.conflicts(limit=1_000))):
+    if f"{label}" in graph_world.LABEL.findall(str(call.mesh.review.conflicts(limit=1_000))):
         return None
-    if any(each.id == id_ for each in call.mesh.conflicts(limit=1_000, decided=True)):
+    if any(each.id == id_ for each in call.mesh.review.conflicts(limit=1_000, decided=True)):
         return None  # it is the reader's: this would decide it
     try:
-        return call.mesh.resolve_conflict(id_, "keep_both")
+        return call.mesh.review.resolve(id_, "keep_both")
     except MeshError as error:
         return str(error).replace(id_, "ID")
 
 
 def _summary(call: Asking) -> object:
-    return call.mesh.summarise_episode(call.some("episode"), sentences=3)
+    return call.mesh.graph.summarise_episode(call.some("episode"), sentences=3)
 
 
 def _async(call: Asking) -> object:
@@ -183,9 +183,9 @@ def _async(call: Asking) -> object:
             clock=call.store.mesh._opened().clock, embedder="none", enable_yamo=False,
         ) as mesh:  # fmt: skip
             return [
-                await mesh.blocks(limit=7), await mesh.recalls(limit=7),
-                await mesh.conflicts(limit=7), await mesh.awaiting_review(limit=7),
-                await mesh.proposals(limit=7), await mesh.get_all(limit=7),
+                await mesh.care.blocks(limit=7), await mesh.care.recalls(limit=7),
+                await mesh.review.conflicts(limit=7), await mesh.review.waiting(limit=7),
+                await mesh.review.proposals(limit=7), await mesh.get_all(limit=7),
             ]  # fmt: skip
 
     return asyncio.run(ask())
@@ -232,27 +232,27 @@ READS: Mapping[str, tuple[Ask, str]] = {
     },
     **_of_face("mesh", {
         "blocks": (_blocks, BARE),
-        "recalls": (lambda call: call.mesh.recalls(limit=call.limit()), FILLED),
+        "recalls": (lambda call: call.mesh.care.recalls(limit=call.limit()), FILLED),
         "vectors": (_vectors, BARE),
         "skill_vectors": (_skill_vectors, BARE),
         "conflicts": (_conflicts, BARE),
         "resolve_conflict (another's)": (_resolve, BARE),
-        "awaiting_review": (lambda call: call.mesh.awaiting_review(limit=call.limit()), BARE),
+        "awaiting_review": (lambda call: call.mesh.review.waiting(limit=call.limit()), BARE),
         "proposals": (
-            lambda call: call.mesh.proposals(
+            lambda call: call.mesh.review.proposals(
                 limit=call.limit(), pending=call.chance.random() < 0.5
             ),
             BARE,
         ),
-        "project_counts": (lambda call: call.mesh.project_counts(), BARE),
-        "stated_project": (lambda call: call.mesh.stated_project("harbour").name, BARE),
+        "project_counts": (lambda call: call.mesh.care.projects.counts(), BARE),
+        "stated_project": (lambda call: call.mesh.care.projects.stated("harbour").name, BARE),
         "get": (lambda call: call.mesh.get(_some_held(call), as_of=NOW, include=_STATUSES), BARE),
         "get_many": (_get_many, BARE),
         "get_all": (_get_all, BARE),
         "history": (lambda call: call.mesh.history(_some_held(call)), BARE),
-        "trust": (lambda call: call.mesh.trust(_some_held(call)), BARE),
-        "predicates": (lambda call: call.mesh.predicates(), BARE),
-        "supersessions": (lambda call: call.mesh.supersessions(call.some("claim")), BARE),
+        "trust": (lambda call: call.mesh.review.trust(_some_held(call)), BARE),
+        "predicates": (lambda call: call.mesh.review.predicates(), BARE),
+        "supersessions": (lambda call: call.mesh.graph.supersessions(call.some("claim")), BARE),
         "summarise_episode": (_summary, BARE),
         "search (misspelt)": (_misspelt, BARE),
         "search_skills": (lambda call: call.mesh.search_skills(call.question()), WORDS),
@@ -268,12 +268,12 @@ READS: Mapping[str, tuple[Ask, str]] = {
         "find_relevant_memories": (
             lambda call: call.mesh.find_relevant_memories(call.question()), BARE,
         ),
-        "triggers": (lambda call: call.mesh.triggers(limit=call.limit()), BARE),
+        "triggers": (lambda call: call.mesh.care.triggers(limit=call.limit()), BARE),
         "traces": (
             lambda call: _paged(lambda at: call.mesh.traces(limit=2, cursor=at)), BARE,
         ),
-        "similar_tasks": (lambda call: call.mesh.similar_tasks(call.question()), FILLED),
-        "plan": (lambda call: call.mesh.plan(call.question()), FILLED),
+        "similar_tasks": (lambda call: call.mesh.traces.similar(call.question()), FILLED),
+        "plan": (lambda call: call.mesh.traces.plan(call.question()), FILLED),
         "reflect": (
             lambda call: call.mesh.reflect(topic=call.question(), store=False, lookback=5), FILLED,
         ),
@@ -281,15 +281,15 @@ READS: Mapping[str, tuple[Ask, str]] = {
             lambda call: call.mesh.format_results(call.mesh.search(call.question())), FILLED,
         ),
         "stats": (lambda call: call.mesh.stats(), WORDS),
-        "jobs": (lambda call: call.mesh.jobs(), WORDS),
-        "verify": (lambda call: call.mesh.verify(), WORDS),
-        "namespaces": (lambda call: call.mesh.namespaces(), WORDS),
+        "jobs": (lambda call: call.mesh.care.jobs(), WORDS),
+        "verify": (lambda call: call.mesh.care.verify(), WORDS),
+        "namespaces": (lambda call: call.mesh.care.namespaces(), WORDS),
         "users": (lambda call: call.mesh.users(), WORDS),
         "get_cache_stats": (lambda call: call.mesh.get_cache_stats(), WORDS),
-        "distillation_due": (lambda call: call.mesh.distillation_due(), WORDS),
-        "experiences": (lambda call: call.mesh.experiences(), WORDS),
-        "search_experiences": (lambda call: call.mesh.search_experiences("ferry"), WORDS),
-        "experience_summary": (lambda call: call.mesh.experience_summary(), WORDS),
+        "distillation_due": (lambda call: call.mesh.lessons.due(), WORDS),
+        "experiences": (lambda call: call.mesh.traces.experiences(), WORDS),
+        "search_experiences": (lambda call: call.mesh.traces.search_experiences("ferry"), WORDS),
+        "experience_summary": (lambda call: call.mesh.traces.experience_summary(), WORDS),
     }),
     **_of_face("async", {"blocks": (_async, BARE)}),
     **_of_face("graph", {
@@ -334,7 +334,7 @@ READS: Mapping[str, tuple[Ask, str]] = {
 }  # fmt: skip
 
 USES: Mapping[str, tuple[Ask, str]] = {  # reading that counts as a use of what it shows
-    "mesh.get_trace": (lambda call: call.mesh.get_trace(call.some("trace")), BARE),
+    "mesh.get_trace": (lambda call: call.mesh.traces.get(call.some("trace")), BARE),
     "mesh.build_agent_prompt": (
         lambda call: call.mesh.build_agent_prompt("rower", task=call.question()), WORDS,
     ),

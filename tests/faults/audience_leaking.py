@@ -216,7 +216,7 @@ def _receipt(store: Planted, reader: Scope, step: Step) -> str:
     asks: dict[str, Callable[[], object]] = {
         "memory": lambda: mesh.add(text, scope=reader, derived_from=[store.id_of(step.label)]),
         "claim": lambda: mesh.add(f"{text} late", claim=claim, scope=reader, key="a key"),
-        "trace": lambda: mesh.record_trace(text, scope=reader),
+        "trace": lambda: mesh.traces.record(text, scope=reader),
         "skill": lambda: mesh.ingest_skill(
             f"---\nname: {step.label}\ndescription: {step.words}\n---\nDo {step.label}.\n",
             scope=reader,

@@ -82,12 +82,12 @@ def _waiting(made: Planted, mesh: MemoryMesh, step: Step) -> None:
 def _proposal(made: Planted, mesh: MemoryMesh, step: Step) -> None:
     web = mesh.view(channel=Channel.WEB)
     with suppress(MeshError):  # the memory may have been replaced
-        asked = web.propose_update(made.id_of(step.about), f"the better {step.label}")
+        asked = web.review.propose_update(made.id_of(step.about), f"the better {step.label}")
         made.known(asked.id, step)
 
 
 def _trace(made: Planted, mesh: MemoryMesh, step: Step) -> None:
-    receipt = mesh.record_trace(
+    receipt = mesh.traces.record(
         f"{step.words} {step.label}", status="success", scope=step.scope, steps=["row", "moor"]
     )
     made.known(str(receipt.id), step)

@@ -193,7 +193,7 @@ def _kept(store: Path) -> Kept:
     """All of it, read through the library; the chain with plain SQL."""
     with MemoryMesh(db_dir=store) as mesh:
         memories = all_memories(mesh)
-        findings = [f"{finding.check}: {finding.detail}" for finding in mesh.verify().findings]
+        findings = [f"{finding.check}: {finding.detail}" for finding in mesh.care.verify().findings]
     with closing(sqlite3.connect(database(store, NAMESPACE))) as db:
         chain: Chain = dict(db.execute("SELECT position, hash FROM block"))
         (seq,) = db.execute("SELECT seq FROM store").fetchone()

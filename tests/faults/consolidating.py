@@ -102,14 +102,14 @@ def _traces() -> list[Trace]:
 def _prepare(here: Path) -> None:
     with MemoryMesh(db_dir=here, clock=FrozenClock(START)) as mesh:
         for trace in _traces():
-            mesh.record_trace(trace, steps=STEPS)
+            mesh.traces.record(trace, steps=STEPS)
 
 
 def _lived(here: Path, moments: tuple[datetime, ...] = MOMENTS) -> None:
     """Runs the jobs at each moment, as a host that calls them now and then would."""
     for moment in moments:
         with MemoryMesh(db_dir=here, clock=FrozenClock(moment)) as mesh:
-            mesh.run_jobs(JOBS)
+            mesh.care.run_jobs(JOBS)
 
 
 def _counted(here: Path) -> int:
@@ -130,7 +130,7 @@ def _killed_at(here: Path, point: int) -> None:
 def _run_again(here: Path) -> tuple[End, list[str]]:
     _lived(here)
     with MemoryMesh(db_dir=here) as mesh:
-        findings = [str(finding) for finding in mesh.verify().findings]
+        findings = [str(finding) for finding in mesh.care.verify().findings]
     return _end(here), findings
 
 
@@ -147,6 +147,6 @@ def _learned(here: Path) -> tuple[int, list[str], list[str]]:
     with MemoryMesh(db_dir=here, clock=FrozenClock(MOMENTS[0])) as mesh:
         found = mesh.get_all(filter="label = 'learning'", include=list(Status))
         records = [trace_learnings.read(memory) for memory in found]
-        linked = [link.target for memory in found for link in mesh.links(memory.id)]
-        findings = [str(finding) for finding in mesh.verify().findings]
+        linked = [link.target for memory in found for link in mesh.graph.links(memory.id)]
+        findings = [str(finding) for finding in mesh.care.verify().findings]
     return sum(record.count for record in records if record is not None), linked, findings

@@ -79,14 +79,14 @@ def _looked_at(here: Path, told: list[Told]) -> list[tuple[str, str]]:
             found.append(
                 ("forked", f"{len(successors)} successors, {len(set(successors))} of them")
             )
-        line = mesh.chain(active[0].id) if active else []
+        line = mesh.review.chain(active[0].id) if active else []
         if len(line) != VALUES or [memory.successor for memory in line[:-1]] != [
             memory.id for memory in line[1:]
         ]:
             found.append(("forked", f"the line of supersessions has {len(line)} memories"))
-        if mesh.conflicts(limit=1_000, pending=True):
+        if mesh.review.conflicts(limit=1_000, pending=True):
             found.append(("pending", "a rule decides these; nobody has to"))
-        found += [("findings", str(finding)) for finding in mesh.verify().findings]
+        found += [("findings", str(finding)) for finding in mesh.care.verify().findings]
     return found
 
 
@@ -105,4 +105,4 @@ def _count_up(folder: Path, start: float, who: int, steps: int) -> list[str]:
 def _kept(folder: Path) -> tuple[set[str], list[str]]:
     with MemoryMesh(db_dir=folder) as mesh:
         kept = {memory.text for memory in mesh.get_all(limit=1_000)}
-        return kept, [str(finding) for finding in mesh.verify().findings]
+        return kept, [str(finding) for finding in mesh.care.verify().findings]

@@ -282,7 +282,7 @@ def _look(folder: Path, sought: list[str]) -> tuple[Model, dict[str, bool], list
             for id_ in sought
             if id_ in actual
         }
-        findings = [str(finding) for finding in mesh.verify().findings]
+        findings = [str(finding) for finding in mesh.care.verify().findings]
         return actual, {id_: found.get(id_, False) for id_ in sought}, findings
 
 

@@ -109,7 +109,7 @@ def _a_skill_that_failed(mesh: MemoryMesh) -> None:
 
 def _a_lesson_that_waits(mesh: MemoryMesh) -> None:
     _two(mesh)
-    mesh.receive_lesson(mesh.distill_lesson(lesson()).wire_format.replace("reports", "exports"))
+    mesh.lessons.receive(mesh.distill_lesson(lesson()).wire_format.replace("reports", "exports"))
 
 
 def _skill(mesh: MemoryMesh) -> str:
@@ -117,7 +117,7 @@ def _skill(mesh: MemoryMesh) -> str:
 
 
 def _approve(mesh: MemoryMesh) -> None:
-    mesh.review(mesh.awaiting_review()[0].id, approve=True)
+    mesh.review(mesh.review.waiting()[0].id, approve=True)
 
 
 SKILL = "name; Make tea;\nintent; boil water and wait;\n"

@@ -213,10 +213,10 @@ def _looked_at(here: Path, case: Case) -> tuple[State, list[str], bool, list[int
     now = state(here)
     missing = _undelivered(here) if case.sink else []
     with MemoryMesh(db_dir=here) as mesh:
-        findings = [str(finding) for finding in mesh.verify().findings]
+        findings = [str(finding) for finding in mesh.care.verify().findings]
         id_ = mesh.add("the write after the crash zqafterwardsx").id
         found = id_ in [hit.id for hit in mesh.search("zqafterwardsx")]
-        findings += [str(finding) for finding in mesh.verify().findings]
+        findings += [str(finding) for finding in mesh.care.verify().findings]
     return now, findings, found, missing
 
 

@@ -221,7 +221,7 @@ class _Ground:
         try:
             done = world.KEEPING.salvage(damaged, to)
             with world.opened(to) as mesh:
-                findings = mesh.verify().findings
+                findings = mesh.care.verify().findings
         except MeshError as error:
             if before:
                 wrong(f"{len(before)} memories can be read, and: {error}")
@@ -319,7 +319,7 @@ def _tried(function: Callable[[], T], seen: Seen) -> T | None:
 
 def _verified(folder: Path) -> list[str]:
     with world.opened(folder) as mesh:
-        return [f"{finding.check}: {finding.detail}" for finding in mesh.verify().findings]
+        return [f"{finding.check}: {finding.detail}" for finding in mesh.care.verify().findings]
 
 
 def _copied(folder: Path, to: Path) -> Path:

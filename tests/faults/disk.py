@@ -163,7 +163,7 @@ def _plain(kept: object) -> list[object]:
 def _contents_and_findings(store: Path) -> tuple[Model, list[str]]:
     with MemoryMesh(db_dir=store) as mesh:
         mesh._opened().ledger.flush("default")
-        return contents(mesh), [str(finding) for finding in mesh.verify().findings]
+        return contents(mesh), [str(finding) for finding in mesh.care.verify().findings]
 
 
 def _full_round(here: Path, seed: float, room: int) -> Report:
@@ -201,7 +201,7 @@ def _cut_off(folder: Path) -> list[str]:
     path = here / "sink.jsonl"
     with MemoryMesh(db_dir=folder / "store") as mesh:
         mesh.add("a block for the sink", {"note": "x" * 3000})
-        blocks = mesh.blocks()
+        blocks = mesh.care.blocks()
     sink = JsonLinesSink(path)
     sink.deliver("default", blocks)
     line = path.stat().st_size

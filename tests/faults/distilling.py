@@ -73,7 +73,7 @@ def _prepare(here: Path) -> None:
 
 def _cycle(here: Path) -> list[str]:
     with MemoryMesh(db_dir=here) as mesh:
-        return [block.lesson_id for block in mesh.distill().learned]
+        return [block.lesson_id for block in mesh.lessons.distill().learned]
 
 
 def _counted(here: Path) -> int:
@@ -94,11 +94,11 @@ def _killed_at(here: Path, point: int) -> None:
 def _run_again(here: Path) -> tuple[State, list[str]]:
     _cycle(here)
     with MemoryMesh(db_dir=here) as mesh:
-        findings = [str(finding) for finding in mesh.verify().findings]
+        findings = [str(finding) for finding in mesh.care.verify().findings]
     return state(here), findings
 
 
 def _lessons(here: Path) -> tuple[list[str], list[str]]:
     with MemoryMesh(db_dir=here) as mesh:
         kept = [block.lesson_id for block in mesh.query_lessons("", limit=100)]
-        return kept, [str(finding) for finding in mesh.verify().findings]
+        return kept, [str(finding) for finding in mesh.care.verify().findings]

@@ -151,8 +151,8 @@ def _traces(case: Case) -> tuple[object, ...]:
     versions = mesh.history(case.id)
     uses = versions[-1].uses if versions else 0
     return (
-        len(mesh.recalls(limit=1_000, as_owner=True)),
+        len(mesh.care.recalls(limit=1_000, as_owner=True)),
         uses,
         mesh.get_cache_stats(),
-        len(mesh.blocks(limit=1_000, as_owner=True)),
+        len(mesh.care.blocks(limit=1_000, as_owner=True)),
     )

@@ -146,10 +146,10 @@ def hidden(ground: Ground, status: str, text: str, details: Mapping[str, Any]) -
         case "disputed":  # an inference loses its trust with time; votes take the rest
             ground.clock.set(NOW - 500 * DAY)
             id_ = ground.add(text, **details, source_kind="inference")
-            mesh.reinforce(id_)  # three disputes without support would be a quarantine
+            mesh.review.reinforce(id_)  # three disputes without support would be a quarantine
             ground.clock.set(NOW - 50 * DAY)
             for _ in range(8):
-                mesh.dispute(id_)
+                mesh.review.dispute(id_)
         case _:
             id_ = ground.add(text, **details)
             mesh.delete(id_)

@@ -301,7 +301,7 @@ def _search_and_close(mesh: MemoryMesh, numbers: list[int]) -> None:
 
 def _recalled(folder: Path) -> list[str]:
     with MemoryMesh(db_dir=folder) as mesh:
-        wires = [block.entry.wire or "" for block in mesh.recalls(limit=1_000, as_owner=True)]
+        wires = [block.entry.wire or "" for block in mesh.care.recalls(limit=1_000, as_owner=True)]
         return [
             line.strip().removeprefix("query;").rstrip(";")
             for wire in wires
@@ -318,4 +318,4 @@ def _missing(folder: Path, acknowledged: Acknowledged) -> list[str]:
 
 def _findings(folder: Path) -> list[str]:
     with MemoryMesh(db_dir=folder) as mesh:
-        return [str(finding) for finding in mesh.verify().findings]
+        return [str(finding) for finding in mesh.care.verify().findings]

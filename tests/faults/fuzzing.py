@@ -303,10 +303,12 @@ class _World:
 
     def _verify(self, step: int, mesh: MemoryMesh) -> None:
         views = [mesh.for_user(user) for user in mesh.users()]
-        views += [mesh.view(namespace=name) for name in mesh.namespaces() if "user." not in name]
+        views += [
+            mesh.view(namespace=name) for name in mesh.care.namespaces() if "user." not in name
+        ]
         for view in views[:12]:
             self._report.count("verified")
-            for finding in view.verify().findings:
+            for finding in view.care.verify().findings:
                 self._report.broken("findings", f"seed {self._seed} step {step}: {finding}")
 
     def _read(self, text: str) -> None:

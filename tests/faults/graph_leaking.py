@@ -140,7 +140,7 @@ def _linked_late(
 
 def _similar(store: Planted, step: Step, seat: Seat) -> list[float]:
     id_ = store.ids[step.label]
-    links = store.view(seat.reader).links(id_)
+    links = store.view(seat.reader).graph.links(id_)
     return sorted(link.similarity or 0.0 for link in links if link.source == id_)
 
 
@@ -246,42 +246,42 @@ def _difference(told: str, expected: str) -> str:
 
 
 def _links(call: Call) -> object:
-    return call.mesh.links(call.some())
+    return call.mesh.graph.links(call.some())
 
 
 def _traverse(call: Call) -> object:
     hops, limit = call.chance.randint(1, 4), call.chance.choice((1, 3, 10, 100))
-    return call.mesh.traverse(call.some(), max_hops=hops, types=call.types(), limit=limit)
+    return call.mesh.graph.traverse(call.some(), max_hops=hops, types=call.types(), limit=limit)
 
 
 def _path(call: Call) -> object:
     hops = call.chance.randint(1, 6)
-    return call.mesh.path(call.some(), call.some(), max_hops=hops, types=call.types())
+    return call.mesh.graph.path(call.some(), call.some(), max_hops=hops, types=call.types())
 
 
 def _clusters(call: Call) -> object:
-    return call.mesh.clusters(min_size=call.chance.randint(2, 5))
+    return call.mesh.graph.clusters(min_size=call.chance.randint(2, 5))
 
 
 def _neighbourhood(call: Call) -> object:
     hops, limit = call.chance.randint(1, 3), call.chance.choice((2, 5, 60))
-    return call.mesh.neighbourhood(call.some(), hops=hops, limit=limit)
+    return call.mesh.graph.neighbourhood(call.some(), hops=hops, limit=limit)
 
 
 def _chain(call: Call) -> object:
-    return call.mesh.chain(call.some("claim"))
+    return call.mesh.review.chain(call.some("claim"))
 
 
 def _episodes(call: Call) -> object:
-    return call.mesh.episodes(limit=call.chance.choice((1, 3, 100)))
+    return call.mesh.graph.episodes(limit=call.chance.choice((1, 3, 100)))
 
 
 def _episode(call: Call) -> object:
-    return call.mesh.episode(call.some("episode"))
+    return call.mesh.graph.episode(call.some("episode"))
 
 
 def _episodes_about(call: Call) -> object:
-    return call.mesh.episodes(limit=call.chance.choice((1, 3, 100)), query=call.question())
+    return call.mesh.graph.episodes(limit=call.chance.choice((1, 3, 100)), query=call.question())
 
 
 def _start(call: Call) -> object:
@@ -326,7 +326,7 @@ def _why_not(call: Call) -> object:
 
 
 def _injection(call: Call) -> object:
-    return call.mesh.explain_injection(call.some("prompt"))
+    return call.mesh.explain(call.some("prompt"))
 
 
 VERBS: Mapping[str, tuple[Ask, bool]] = {  # and whether its order depends on the words of all

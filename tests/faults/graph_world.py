@@ -177,7 +177,7 @@ def link_late(made: Planted, steps: Sequence[Step], reader: Scope | None = None)
             if reader is None or sees(reader, step.scope):
                 view = mesh.view(namespace=HERE, scope=_somebody(step.scope))
                 made.known(str(view.add(_text(step), scope=step.scope).id), step)
-    made.mesh.view(namespace=HERE).upkeep()
+    made.mesh.view(namespace=HERE).care.upkeep()
 
 
 def visible(steps: Sequence[Step], reader: Scope) -> set[str]:
@@ -246,9 +246,9 @@ def _write(made: Planted, step: Step) -> None:
             with suppress(MeshError):  # it may have been replaced
                 mesh.update((made.ids | made.fillers)[step.about], _text(step))
         case "link":
-            mesh.link(*ids, type=step.words)
+            mesh.graph.link(*ids, type=step.words)
         case "member":
-            mesh.add_to_episode(ids[0], ids[1:])
+            mesh.graph.add_to_episode(ids[0], ids[1:])
         case "prompt":
             _prompted(made, mesh, step)
         case _:
@@ -261,7 +261,7 @@ def _stored(mesh: MemoryMesh, step: Step, ids: Sequence[str]) -> str:
         case "lesson":
             return _teach(mesh, step)
         case "episode":
-            return mesh.create_episode(_text(step), ids=ids).id
+            return mesh.graph.create_episode(_text(step), ids=ids).id
         case "evolve":
             return str(mesh.evolve(_text(step), scope=step.scope).id)
         case _:

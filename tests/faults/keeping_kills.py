@@ -203,7 +203,9 @@ def _read(folder: Path) -> Read:
     try:
         truth = world.truth(folder)
         with world.opened(folder) as mesh:
-            findings = [f"{finding.check}: {finding.detail}" for finding in mesh.verify().findings]
+            findings = [
+                f"{finding.check}: {finding.detail}" for finding in mesh.care.verify().findings
+            ]
     except MeshError as error:
         return Read(None, [], f"{type(error).__name__}: {error}")
     return Read(truth, findings)
@@ -321,7 +323,7 @@ def _after_killed_repair(ground: Ground) -> Iterator[str]:
 def _verify_ends(folder: Path) -> list[str]:
     """Verify says what is wrong and does not crash."""
     with world.opened(folder) as mesh, suppress(MeshError):
-        mesh.verify()
+        mesh.care.verify()
     return []
 
 

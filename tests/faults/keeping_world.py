@@ -143,7 +143,7 @@ def _counts(memory: Memory) -> tuple[Any, ...]:
 def _needed(folder: Path) -> list[str]:
     truth(folder)
     with opened(folder) as mesh:
-        mesh.verify()
+        mesh.care.verify()
     return sorted(name for name in sys.modules if name.startswith("memory_mesh."))
 
 
@@ -161,9 +161,9 @@ def _seen(view: MemoryMesh, found: Truth) -> None:
         found.told[f"lessons of {name}"] = list(map(repr, view.query_lessons(scope=scope)))
     skills = view.list_skills(limit=_ENOUGH, across=ALL, include=list(Status))
     found.told["skills"] = list(map(repr, skills))
-    found.told["conflicts"] = list(map(repr, view.conflicts(decided=True, as_owner=True)))
-    found.told["proposals"] = list(map(repr, view.proposals(pending=False, as_owner=True)))
-    found.told["blocks"] = [repr(block) for block in view.blocks(limit=_ENOUGH, as_owner=True)]
+    found.told["conflicts"] = list(map(repr, view.review.conflicts(decided=True, as_owner=True)))
+    found.told["proposals"] = list(map(repr, view.review.proposals(pending=False, as_owner=True)))
+    found.told["blocks"] = [repr(block) for block in view.care.blocks(limit=_ENOUGH, as_owner=True)]
 
 
 def _searched(view: MemoryMesh, found: Truth) -> None:
@@ -191,7 +191,7 @@ def _about_each(view: MemoryMesh, memories: list[Memory], found: Truth) -> None:
         m.id: [repr(version) for version in view.history(m.id, scope=m.scope)] for m in memories
     }
     found.told["links"] = {
-        m.id: sorted(map(repr, view.links(m.id, scope=m.scope))) for m in memories
+        m.id: sorted(map(repr, view.graph.links(m.id, scope=m.scope))) for m in memories
     }
 
 
@@ -270,11 +270,11 @@ def _lived(mesh: MemoryMesh, chance: random.Random, ids: list[str]) -> None:
     for number, memory in enumerate(drawn[5:10]):
         reader = _as_its_reader(mesh, memory)
         reader.rate(memory.id, helpful=number % 2 == 0)
-        reader.reinforce(memory.id)
+        reader.review.reinforce(memory.id)
     for_all = [m.id for m in active if m.scope == Scope() and m not in drawn[3:5]]
     for one, other in pairwise(for_all):
-        mesh.link(one, other, type=chance.choice(("related", "follows")))
-    mesh.view(channel=Channel.WEB).propose_update(for_all[0], "a better word for it")
+        mesh.graph.link(one, other, type=chance.choice(("related", "follows")))
+    mesh.view(channel=Channel.WEB).review.propose_update(for_all[0], "a better word for it")
     for scope in _SCOPES[:3]:
         _taught(mesh, chance, scope)
     mesh.context(questions(chance, 1)[0], max_tokens=300)
@@ -304,4 +304,4 @@ def _copy(folder: Path, to: Path) -> None:
 
 if __name__ == "__main__":
     with opened(Path(sys.argv[1])) as indexed_mesh:
-        assert indexed_mesh.rebuild_index()
+        assert indexed_mesh.care.rebuild_index()

@@ -148,7 +148,7 @@ def _plant_memory(world: World, chance: random.Random, number: int) -> None:
         mesh.review(id_, approve=True, scope=scope)
         status = Status.ACTIVE
         for _ in range(3):
-            status = mesh.dispute(id_, scope=scope).status
+            status = mesh.review.dispute(id_, scope=scope).status
     world.planted.append(Planted(id_, word, namespace, scope, status, span))
 
 
@@ -335,14 +335,14 @@ def _conflicts(world: World, reader: Reader, chance: random.Random) -> Iterable[
     """A conflict is shown to those who may see both sides."""
     del chance
     mesh = world.meshes[reader.namespace]
-    every = mesh.conflicts(limit=1_000, scope=reader.scope, decided=True)
+    every = mesh.review.conflicts(limit=1_000, scope=reader.scope, decided=True)
     yield from _shown(world, reader, every, _audience(reader))
     known = {thing.id: thing for thing in world.planted}
     for each in every:
         for side in (each.new, each.existing):
             if side in known and not _audience(reader)(known[side]):
                 yield "leaks", f"{each.id}: {side}"
-    found = mesh.conflicts(limit=1_000, scope=reader.scope, pending=True)
+    found = mesh.review.conflicts(limit=1_000, scope=reader.scope, pending=True)
     allowed = {pair for pair in world.conflicts if _audience(reader)(known[pair[0]])}
     shown = {(each.new, each.existing) for each in found}
     for pair in shown - allowed:
@@ -353,7 +353,7 @@ def _conflicts(world: World, reader: Reader, chance: random.Random) -> Iterable[
 
 def _awaiting(world: World, reader: Reader, chance: random.Random) -> Iterable[tuple[str, str]]:
     del chance
-    waits = world.meshes[reader.namespace].awaiting_review(limit=1_000, scope=reader.scope)
+    waits = world.meshes[reader.namespace].review.waiting(limit=1_000, scope=reader.scope)
     found = [thing for thing in waits if not isinstance(thing, Proposal)]
     waiting = {Status.QUARANTINED, Status.DISPUTED}
     yield from _shown(
@@ -373,12 +373,12 @@ def _errors(world: World, reader: Reader, chance: random.Random) -> Iterable[tup
         "restore": lambda: mesh.restore(thing.id, scope=scope),
         "pin": lambda: mesh.pin(thing.id, scope=scope),
         "rate": lambda: mesh.rate(thing.id, helpful=True, scope=scope),
-        "trust": lambda: mesh.trust(thing.id, scope=scope),
-        "reinforce": lambda: mesh.reinforce(thing.id, scope=scope),
-        "dispute": lambda: mesh.dispute(thing.id, scope=scope),
+        "trust": lambda: mesh.review.trust(thing.id, scope=scope),
+        "reinforce": lambda: mesh.review.reinforce(thing.id, scope=scope),
+        "dispute": lambda: mesh.review.dispute(thing.id, scope=scope),
         "review": lambda: mesh.review(thing.id, approve=True, scope=scope),
-        "undo": lambda: mesh.undo_review(thing.id, scope=scope),
-        "chain": lambda: mesh.chain(thing.id, scope=scope),
+        "undo": lambda: mesh.review.undo(thing.id, scope=scope),
+        "chain": lambda: mesh.review.chain(thing.id, scope=scope),
         "filter": lambda: mesh.search(_COMMON, filter=f"nonsense.id = '{thing.id}'", scope=scope),
     }
     for name, attempt in attempts.items():
@@ -389,10 +389,10 @@ def _errors(world: World, reader: Reader, chance: random.Random) -> Iterable[tup
         else:
             yield "leaks", f"{name} worked on {thing}: {done}"
     with suppress(MeshError):  # nor does resolving somebody else's conflict
-        pairs = mesh.conflicts(limit=1_000, scope=thing.scope)
+        pairs = mesh.review.conflicts(limit=1_000, scope=thing.scope)
         foreign = [each for each in pairs if thing.id in (each.new, each.existing)]
         for each in foreign:
-            mesh.resolve_conflict(each.id, "keep_both", scope=scope)
+            mesh.review.resolve(each.id, "keep_both", scope=scope)
             yield "leaks", f"resolved {each.id} of {thing}"
 
 

@@ -127,7 +127,7 @@ def _write_for_ever(
                 continue
             notes.note({"done": done})
             _apply(told, intent, done)
-            mesh.links(shared[0])  # makes the links of a few
+            mesh.graph.links(shared[0])  # makes the links of a few
 
 
 def _intents(told: Told, shared: list[str], who: int, seed: float) -> Iterator[Intent]:
@@ -173,10 +173,10 @@ def _perform(mesh: MemoryMesh, intent: Intent) -> Any:
             mesh.delete(intent["id"])
         case "link":
             one, other, type_ = intent["ends"]
-            mesh.link(one, other, type=type_)
+            mesh.graph.link(one, other, type=type_)
         case "unlink":
             one, other, type_ = intent["ends"]
-            mesh.unlink(one, other, type=type_)
+            mesh.graph.unlink(one, other, type=type_)
         case "inject":
             pack = mesh.context(intent["question"], max_tokens=300)
             return [pack.injection_id, len(pack.items)]
@@ -244,8 +244,8 @@ def _fold(told: Told, journal: Path, report: Report) -> None:
 def _look(folder: Path) -> Seen:
     with _opened(folder) as mesh:
         mesh._opened().ledger.flush("default")  # what killed processes left
-        mesh.upkeep()
-        findings = [f"{finding.check}: {finding.detail}" for finding in mesh.verify().findings]
+        mesh.care.upkeep()
+        findings = [f"{finding.check}: {finding.detail}" for finding in mesh.care.verify().findings]
     with closing(sqlite3.connect(folder / "namespaces" / "default.db")) as db:
         texts = {id_: (text, status) for id_, text, status in db.execute(_TEXTS)}
         links = frozenset((one, other, type_) for one, other, type_ in db.execute(_LINKS))

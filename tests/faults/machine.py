@@ -104,7 +104,7 @@ class AsOf(RuleBasedStateMachine):
                     for version in life.versions:
                         for moment in (version.recorded_from - _TICK, version.recorded_from):
                             self._check_past(moment, None)
-                assert self.mesh.verify().findings == ()
+                assert self.mesh.care.verify().findings == ()
             finally:
                 self.mesh.close()
                 shutil.rmtree(self.folder)

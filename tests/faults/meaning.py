@@ -84,7 +84,7 @@ def read_your_writes(
         for _ in range(stale[kind]):
             report.broken(kind, "a written text was not found by its vector")
     with MemoryMesh(db_dir=folder, embedder="none") as mesh:
-        for finding in mesh.verify().findings:
+        for finding in mesh.care.verify().findings:
             report.broken("findings", f"{finding.check}: {finding.detail}")
     return report
 
@@ -123,12 +123,12 @@ def index_removed(folder: Path, *, texts: int, queries: int, seed: int) -> Repor
     asked = chance.sample(contents, queries)
     with MemoryMesh(db_dir=folder, custom_embedder=Hashed()) as mesh:
         mesh.add_many(contents)
-        mesh.rebuild_index()
+        mesh.care.rebuild_index()
         before = [_best(mesh, text) for text in asked]
         shutil.rmtree(folder / "index")
     with MemoryMesh(db_dir=folder, custom_embedder=Hashed()) as mesh:
         without = [_best(mesh, text) for text in asked]
-        mesh.rebuild_index()
+        mesh.care.rebuild_index()
         after = [_best(mesh, text) for text in asked]
     report.figures |= {"texts": texts, "queries": queries, "lost": 0, "different after rebuild": 0}
     for text, one, none, two in zip(asked, before, without, after, strict=True):
@@ -169,10 +169,10 @@ def _worker(*arguments: object) -> list[str]:
 def _compare(folder: Path, report: Report) -> None:
     """After one more rebuild by another process: 0 missing, 0 doubled, 0 ghosts."""
     with MemoryMesh(db_dir=folder, custom_embedder=Hashed()) as mesh:
-        for finding in mesh.verify().findings:
+        for finding in mesh.care.verify().findings:
             report.broken("findings", f"{finding.check}: {finding.detail}")
         known = {number for block in _vectors(mesh) for number, *_ in block}
-        mesh.rebuild_index() if report.figures.get("kills", 0) == 0 else _absorb(mesh)
+        mesh.care.rebuild_index() if report.figures.get("kills", 0) == 0 else _absorb(mesh)
         (state,) = mesh.stats().spaces
         assert state.body is not None
         held = Counter(
@@ -205,7 +205,7 @@ def _absorb(mesh: MemoryMesh) -> None:
 
 def _rebuild_until(mesh: MemoryMesh, ended: threading.Event, rebuilt: list[int]) -> None:
     while not ended.is_set():
-        rebuilt += [body.version for body in mesh.rebuild_index()]
+        rebuilt += [body.version for body in mesh.care.rebuild_index()]
 
 
 def _best(mesh: MemoryMesh, text: str) -> list[str]:
@@ -262,13 +262,13 @@ def _absorb_for_ever(folder: Path, seed: int) -> None:
     chance = random.Random(seed)
     with MemoryMesh(db_dir=folder, custom_embedder=Hashed()) as mesh:
         mesh.add_many([_sentence(chance.randrange(10**12), chance) for _ in range(300)])
-        mesh.rebuild_index()
+        mesh.care.rebuild_index()
         print("working", flush=True)
         while True:
             stored = mesh.add_many([_sentence(chance.randrange(10**12), chance) for _ in range(40)])
             mesh.delete(stored[0].id or "")
             mesh.update(stored[1].id or "", _sentence(chance.randrange(10**12), chance))
-            chance.choice([lambda: _absorb(mesh), mesh.rebuild_index])()
+            chance.choice([lambda: _absorb(mesh), mesh.care.rebuild_index])()
 
 
 if __name__ == "__main__":

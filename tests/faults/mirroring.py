@@ -53,7 +53,7 @@ def hand_edits(folder: Path, *, edits: int, seed: int, progress: Progress = sile
         for number in range(edits):
             _one_edit(mesh, mirror, _Edit(number, next(kinds), dice), report)
             ticker.tick(number + 1)
-        for finding in mesh.verify().findings:
+        for finding in mesh.care.verify().findings:
             report.broken("findings", str(finding))
     return report
 
@@ -227,10 +227,12 @@ def _interleaved(
         for _ in range(2):
             _mirror(mesh, here, how).run()
         ids = {
-            id_ for block in mesh.blocks(limit=1_000, as_owner=True) for id_ in block.entry.memories
+            id_
+            for block in mesh.care.blocks(limit=1_000, as_owner=True)
+            for id_ in block.entry.memories
         }
         versions = [one.text for id_ in ids for one in mesh.history(id_)]
-        findings = [("findings", str(one)) for one in mesh.verify().findings]
+        findings = [("findings", str(one)) for one in mesh.care.verify().findings]
     files = [
         one.read_text(encoding="utf-8") for one in (here / "notes").rglob("*") if one.is_file()
     ]
@@ -375,14 +377,16 @@ def _run_again(here: Path, updates: str) -> tuple[list[str], list[str]]:
         found = [f"open: {line.plain()}" for line in (*last.disagreements, *last.refused)]
         found += [f"late: {name}" for name, count in last.counts.items() for _ in range(count)]
         ids = {
-            id_ for block in mesh.blocks(limit=1_000, as_owner=True) for id_ in block.entry.memories
+            id_
+            for block in mesh.care.blocks(limit=1_000, as_owner=True)
+            for id_ in block.entry.memories
         }
         for id_ in ids:
             versions = mesh.history(id_)
             texts = " | ".join(f"{one.status} {one.text}" for one in versions)
-            named = sorted(link.source == id_ for link in mesh.links(id_))
+            named = sorted(link.source == id_ for link in mesh.graph.links(id_))
             found.append(f"memory: {texts} {versions[-1].tags} {named}")
-        findings = [str(finding) for finding in mesh.verify().findings]
+        findings = [str(finding) for finding in mesh.care.verify().findings]
     for path in (here / "notes").rglob("*.md"):
         text = _TIME.sub("TIME", _ID.sub("ID", path.read_text(encoding="utf-8")))
         found.append(f"file: {path.name} {text}")

@@ -30,7 +30,7 @@ def proposed(folder: Path, *, changes: int) -> Report:
         _bring(mine)
         done = mirror.run()
         again = mirror.run()
-        waiting = mesh.proposals(limit=1_000)
+        waiting = mesh.review.proposals(limit=1_000)
         after = {one.id: one.text for one in mesh.get_all(limit=1_000)}
     report.count("proposals", len(waiting))
     report.count("changed_memories", sum(after.get(id_) != text for id_, text in before.items()))
@@ -54,7 +54,7 @@ def cloned(folder: Path, *, memories: int) -> Report:
         done = Mirror(mesh, mine.notes).run()
         found = list(mesh.get_all(limit=1_000))
         report.count("stored", len(found))
-        report.count("proposals", len(mesh.proposals(limit=1_000)))
+        report.count("proposals", len(mesh.review.proposals(limit=1_000)))
     kinds = {one.source.kind.value for one in found}
     if len(found) != memories or report.figures["proposals"] or kinds != {"document"}:
         report.broken("wrong", f"{len(found)} stored as {kinds}: {done.counts}")

@@ -61,7 +61,7 @@ def _compared(folder: Path, namespace: str, told: dict[str, str]) -> tuple[list[
     with MemoryMesh(db_dir=folder, namespace=namespace) as mesh:
         found = {memory.id: memory.text for memory in mesh.get_all()}
         missing = [id_ for id_, text in told.items() if found.get(id_) != text]
-        return missing, [str(finding) for finding in mesh.verify().findings]
+        return missing, [str(finding) for finding in mesh.care.verify().findings]
 
 
 def _juggle(folder: Path, namespaces: int, operations: int, seed: int) -> tuple[list[str], int]:

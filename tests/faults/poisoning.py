@@ -80,16 +80,16 @@ def repeated(folder: Path, *, repetitions: int) -> Report:
                 item: dict[str, object] = {"content": text, "source_agent": MARK}
                 item |= {} if claim is None else {"claim": claim}
                 first = str(meshes[channel].add_many([item])[0].id)
-                before = (user.trust(first), user.history(first)[-1].status)
+                before = (user.review.trust(first), user.history(first)[-1].status)
                 meshes[channel].add_many([item] * (repetitions - 1))
-                after = (user.trust(first), user.history(first)[-1].status)
+                after = (user.review.trust(first), user.history(first)[-1].status)
                 report.count("repetitions", repetitions)
                 if after[0] > before[0]:
                     report.broken("gained trust", f"{channel}: {before} to {after}")
                 if after[1] is not before[1]:
                     report.broken("changed status", f"{channel}: {before} to {after}")
         for memory in _every(user):
-            if MARK in memory.text and user.trust(memory.id) > BASE[memory.source.kind]:
+            if MARK in memory.text and user.review.trust(memory.id) > BASE[memory.source.kind]:
                 report.broken("gained trust", f"{memory.id} of {memory.source}")
         report.figures["quarantined copies"] = sum(
             memory.status is Status.QUARANTINED for memory in _every(user)
@@ -117,13 +117,13 @@ def taught(folder: Path, *, lessons: int, skills: int, seed: int) -> Report:
             meshes[channel].ingest_skill(hostile.skill_text(chance, number), {"status": "active"})
             report.count("skills tried")
         for mesh in meshes.values():
-            mesh.distill()
+            mesh.lessons.distill()
         user.synthesize(topic=MARK)
         for block in user.query_lessons("", limit=1_000, min_confidence=0.0):
             report.broken("active lessons", f"{block}")
         for skill in user.list_skills(limit=1_000):
             report.broken("active skills", f"{skill.name}")
-        report.figures["waiting"] = len(user.awaiting_review(limit=1_000))
+        report.figures["waiting"] = len(user.review.waiting(limit=1_000))
     return report
 
 
@@ -162,7 +162,7 @@ def _plant(mesh: MemoryMesh, *, nobody: bool = False) -> dict[str, tuple[Memory,
         if number % 3:
             details["claim"] = fact.claim
         ids.append(str(mesh.add(fact.text, **details).id))
-    return {id_: (mesh.history(id_)[-1], mesh.trust(id_)) for id_ in ids}
+    return {id_: (mesh.history(id_)[-1], mesh.review.trust(id_)) for id_ in ids}
 
 
 def _feed(mesh: MemoryMesh, attack: Attack) -> Receipt:
@@ -195,16 +195,21 @@ def _check_known(report: Report, mesh: MemoryMesh, known: dict[str, tuple[Memory
         now = mesh.history(id_)[-1]
         if now.status is not Status.ACTIVE or now.text != before.text:
             report.broken("superseded upward", f"{before.text} is {now.status}: {now.text}")
-        if mesh.trust(id_) < trust or now.importance != before.importance:
-            report.broken("weakened", f"{before.text}: {trust} to {mesh.trust(id_)}")
+        if mesh.review.trust(id_) < trust or now.importance != before.importance:
+            report.broken("weakened", f"{before.text}: {trust} to {mesh.review.trust(id_)}")
 
 
 def _check_hostile(report: Report, mesh: MemoryMesh) -> None:
     for memory in _every(mesh):
         if MARK not in memory.text and MARK not in str(memory.claim):
             continue
-        if memory.source.kind in _TRUSTED or mesh.trust(memory.id) > BASE[memory.source.kind]:
-            report.broken("raised", f"{memory.id} of {memory.source}: {mesh.trust(memory.id)}")
+        if (
+            memory.source.kind in _TRUSTED
+            or mesh.review.trust(memory.id) > BASE[memory.source.kind]
+        ):
+            report.broken(
+                "raised", f"{memory.id} of {memory.source}: {mesh.review.trust(memory.id)}"
+            )
         if memory.importance is not None and memory.importance > MEDIUM:
             report.broken("raised", f"{memory.id} has importance {memory.importance}")
 

@@ -114,7 +114,7 @@ def _warm_up() -> None:
         mesh.search("printer")
         mesh.get_all()
         mesh.stats()
-        mesh.verify()
+        mesh.care.verify()
 
 
 def _run(

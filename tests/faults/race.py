@@ -218,7 +218,7 @@ def _check_contents(folder: Path, told: list[Told], hot: list[str]) -> list[tupl
     """In a new process: every promise but the waits."""
     wrong: list[tuple[str, str]] = []
     with MemoryMesh(db_dir=folder) as mesh:
-        wrong += [("findings", str(finding)) for finding in mesh.verify().findings]
+        wrong += [("findings", str(finding)) for finding in mesh.care.verify().findings]
         for each in told:
             for id_, text in each.added.items():
                 last = mesh.history(id_)[-1:]

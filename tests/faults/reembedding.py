@@ -140,7 +140,7 @@ def _finished(worker: "subprocess.Popen[str]", report: Report, who: str) -> str:
 def _check_waiting(place: str, report: Report, round_: int) -> None:
     """A kill that comes after the end shows nothing."""
     with _opened(place) as mesh:
-        state = mesh.reembed_state()
+        state = mesh.care.models.state()
     if not state.waiting:
         report.broken("killed too late", f"round {round_}: {state}")
 
@@ -159,7 +159,7 @@ def _check_end(place: str, before: dict[str, list[str]], report: Report) -> None
     """Everything has a vector; switch, roll back and drop do what they say."""
     new = WordVectors("new", 24)
     with _opened(place) as mesh:
-        state = mesh.switch_model(new)
+        state = mesh.care.models.switch(new)
         if state.waiting_in_use or not state.switched:
             report.broken("not switched", str(state))
         for query, ids in before.items():
@@ -167,16 +167,16 @@ def _check_end(place: str, before: dict[str, list[str]], report: Report) -> None
             if hits.explanation.space != new.space.name or len(hits) < len(ids):
                 report.broken("wrong after the switch", f"{query}: {hits.explanation}")
         mesh.add("written after the switch", scope=Scope(project="elsewhere"))
-        state = mesh.roll_back_model()
+        state = mesh.care.models.roll_back()
         if state.waiting_in_use or state.switched:
             report.broken("not rolled back", str(state))
         for query, ids in before.items():
             if _ids(mesh, query) != ids:
                 report.broken("other answers after the roll back", query)
-        mesh.drop_model()
+        mesh.care.models.drop()
         if [each.space.model for each in mesh.stats().spaces] != ["old"]:
             report.broken("not dropped", str(mesh.stats().spaces))
-        findings = [str(finding) for finding in mesh.verify().findings]
+        findings = [str(finding) for finding in mesh.care.verify().findings]
         for finding in findings:
             report.broken("findings", finding)
 
@@ -196,7 +196,7 @@ def _work(place: str, journal: str, quick: str) -> None:
             notes.flush()
 
         with _opened(place) as mesh:
-            mesh.reembed(model, progress=note)
+            mesh.care.models.reembed(model, progress=note)
 
 
 def _search(place: str, folder: str, before: dict[str, Sequence[str]]) -> None:

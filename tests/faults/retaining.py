@@ -44,7 +44,7 @@ def protected_untouched(
                 before = now
                 report.count("rounds")
                 ticker.tick(number + 1)
-            for finding in mesh.verify().findings:
+            for finding in mesh.care.verify().findings:
                 report.broken("findings", f"store {start}: {finding}")
         shutil.rmtree(here)
     return report
@@ -53,16 +53,16 @@ def protected_untouched(
 def _filled(mesh: MemoryMesh, dice: random.Random) -> list[str]:
     """A store with traces, learnings, notes, a lesson and system memory; the protected ones."""
     traces = [Trace(dice.choice(GOALS), plan=PLAN) for _ in range(dice.randint(6, 20))]
-    ids = [str(receipt.id) for receipt in mesh.record_traces(traces)]
-    mesh.run_jobs(["consolidate-traces"])
+    ids = [str(receipt.id) for receipt in mesh.traces.record_many(traces)]
+    mesh.care.run_jobs(["consolidate-traces"])
     protected = dice.sample(ids, dice.randint(0, 4))
     learnings = [memory.id for memory in mesh.get_all(filter="label = 'learning'")]
     protected += [id_ for id_ in learnings if dice.random() < 0.3]
     for id_ in protected:
         mesh.pin(id_)
-    protected += [str(mesh.record_trace(goal, plan=PLAN).id) for goal in ALONE]
+    protected += [str(mesh.traces.record(goal, plan=PLAN).id) for goal in ALONE]
     if dice.random() < 0.5:
-        mesh.run_jobs(["consolidate-traces"])  # looked at, and left alone
+        mesh.care.run_jobs(["consolidate-traces"])  # looked at, and left alone
     for tier in ("short_term", "long_term", "system"):
         protected.append(str(mesh.add(f"A note for {tier}", tier=tier).id))
     return [*protected, _lesson(mesh)]

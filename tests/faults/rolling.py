@@ -92,22 +92,24 @@ def _mesh(folder: Path) -> MemoryMesh:
 
 def _log(folder: Path, each: int) -> list[int]:
     with _mesh(folder) as mesh:
-        return [mesh.log_experience(Trace("Fix it", timestamp=AT)).number for _ in range(each)]
+        return [
+            mesh.traces.log_experience(Trace("Fix it", timestamp=AT)).number for _ in range(each)
+        ]
 
 
 def _log_and_roll(folder: Path, each: int) -> list[int]:
     numbers = []
     with _mesh(folder) as mesh:
-        access, files = mesh._system()
+        access, files = mesh.traces._system()
         for _ in range(each):
-            numbers.append(mesh.log_experience(Trace("Fix it", timestamp=AT)).number)
+            numbers.append(mesh.traces.log_experience(Trace("Fix it", timestamp=AT)).number)
             flows.system_memory.roll(access, files, keep=KEEP)
     return numbers
 
 
 def _fill(folder: Path, entries: int) -> None:
     with _mesh(folder) as mesh:
-        access, files = mesh._system()
+        access, files = mesh.traces._system()
         given = [
             Experience(
                 number=0,
@@ -122,7 +124,7 @@ def _fill(folder: Path, entries: int) -> None:
 
 def _roll(folder: Path) -> int:
     with _mesh(folder) as mesh:
-        access, files = mesh._system()
+        access, files = mesh.traces._system()
         return flows.system_memory.roll(access, files, keep=KEEP)
 
 
@@ -143,7 +145,7 @@ def _killed_at(folder: Path, point: int) -> None:
 
 def _listed(folder: Path) -> list[int]:
     with _mesh(folder) as mesh:
-        access, files = mesh._system()
+        access, files = mesh.traces._system()
         return [one.number for one in flows.system_memory.every(access, files)]
 
 
@@ -158,7 +160,7 @@ def _state(folder: Path) -> tuple[dict[str, bytes], dict[str, str], list[str]]:
     """The files, the values of the ledger and what its check finds."""
     with _mesh(folder) as mesh:
         shared = mesh._of_same_store("system", None, None)
-        findings = [str(finding) for finding in shared.verify().findings]
+        findings = [str(finding) for finding in shared.care.verify().findings]
         with shared._read() as snapshot:
             states = snapshot.states("")
     files = (path for path in (folder / "system").iterdir() if path.name != ".lock")

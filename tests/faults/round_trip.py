@@ -115,7 +115,7 @@ def _import(folder: Path, archive: Path) -> None:
 
 def _findings(folder: Path) -> list[str]:
     with world.opened(folder) as mesh:
-        return [f"{finding.check}: {finding.detail}" for finding in mesh.verify().findings]
+        return [f"{finding.check}: {finding.detail}" for finding in mesh.care.verify().findings]
 
 
 def _chain(folder: Path) -> list[tuple[Any, ...]]:

@@ -101,7 +101,7 @@ class Numbered:
         self._mesh, self._count, self._web = mesh, count(), mesh.view(channel=Channel.WEB)
         self._skill = mesh.ingest_skill(SKILL).id
         first = str(mesh.add("a first memory").id)
-        self._episode = mesh.create_episode("a trip", ids=[first]).id
+        self._episode = mesh.graph.create_episode("a trip", ids=[first]).id
 
     def __call__(self, names: frozenset[str]) -> Targets:
         if not names & _IDS:
@@ -112,8 +112,8 @@ class Numbered:
         rival = mesh.add(
             f"door {number} is blue", claim=claim | {"value": "blue"}, source_kind="inference"
         )
-        conflict = mesh.conflicts(decided=True, limit=1)[0].id
-        asked = mesh.propose_update(str(memory.id), f"door {number} is green").id
+        conflict = mesh.review.conflicts(decided=True, limit=1)[0].id
+        asked = mesh.review.propose_update(str(memory.id), f"door {number} is green").id
         text = SKILL.replace("Deploy", f"Deploy {number}")
         staged = self._web.ingest_skill(text).id
         waiting = (str(rival.id), asked, staged)[number % 3]

@@ -58,7 +58,7 @@ def _settings(made: Callable[..., object], folder: Path) -> Face:
             with thing as mesh:
                 mesh.add("the door is red")
                 mesh.find_relevant_memories("paint the door")
-                mesh.upkeep()
+                mesh.care.upkeep()
                 return repr(mesh.search("door"))
         if isinstance(thing, MemoryContextManager):
             thing.initialize()

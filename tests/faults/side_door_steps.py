@@ -138,7 +138,7 @@ def restore(world: "World", view: MemoryMesh) -> object:
 
 
 def mark_superseded(world: "World", view: MemoryMesh) -> object:
-    return view.mark_superseded(_id(world), by=_id(world))
+    return view.review.mark_superseded(_id(world), by=_id(world))
 
 
 def rate(world: "World", view: MemoryMesh) -> object:
@@ -149,12 +149,12 @@ def rate(world: "World", view: MemoryMesh) -> object:
 
 def reinforce(world: "World", view: MemoryMesh) -> object:
     chosen = _id(world)
-    return [view.reinforce(chosen, 1.0, scope=_reader(world)).id for _ in range(6)]
+    return [view.review.reinforce(chosen, 1.0, scope=_reader(world)).id for _ in range(6)]
 
 
 def dispute(world: "World", view: MemoryMesh) -> object:
     chosen = _id(world)
-    return [view.dispute(chosen, scope=_reader(world)).status for _ in range(6)]
+    return [view.review.dispute(chosen, scope=_reader(world)).status for _ in range(6)]
 
 
 def inherit(world: "World", view: MemoryMesh) -> object:
@@ -164,7 +164,7 @@ def inherit(world: "World", view: MemoryMesh) -> object:
 
 def review(world: "World", view: MemoryMesh) -> object:
     approve = world.chance.random() < _HALF
-    waiting = [item.id for item in view.awaiting_review(limit=1_000, scope=_reader(world))]
+    waiting = [item.id for item in view.review.waiting(limit=1_000, scope=_reader(world))]
     chosen = world.chance.choice([*waiting, _id(world)])
     _settle(world, chosen)
     return view.review(chosen, approve=approve, scope=_reader(world)).id
@@ -173,15 +173,15 @@ def review(world: "World", view: MemoryMesh) -> object:
 def undo_review(world: "World", view: MemoryMesh) -> object:
     chosen = _id(world)
     _settle(world, chosen)
-    return view.undo_review(chosen, scope=_reader(world)).id
+    return view.review.undo(chosen, scope=_reader(world)).id
 
 
 def review_source(world: "World", view: MemoryMesh) -> object:
-    return len(view.review_source("web", approve=True, scope=_reader(world)))
+    return len(view.review.decide_source("web", approve=True, scope=_reader(world)))
 
 
 def resolve(world: "World", view: MemoryMesh) -> object:
-    found = world.mesh.conflicts(decided=True, limit=1_000, scope=_reader(world))
+    found = world.mesh.review.conflicts(decided=True, limit=1_000, scope=_reader(world))
     if not found:
         return "none"
     how, chosen = (
@@ -189,7 +189,7 @@ def resolve(world: "World", view: MemoryMesh) -> object:
         world.chance.choice(found),
     )
     _settle(world, chosen.new)
-    return view.resolve_conflict(chosen.id, how, scope=_reader(world)).id
+    return view.review.resolve(chosen.id, how, scope=_reader(world)).id
 
 
 def register(world: "World", view: MemoryMesh) -> object:
@@ -197,40 +197,40 @@ def register(world: "World", view: MemoryMesh) -> object:
     schema = world.chance.choice(
         ({"cardinality": "multi"}, {"conflict_policy": "keep_both"}, {"normalize": "lowercase"})
     )
-    view.register_predicates({fact.predicate: schema})
+    view.review.register_predicates({fact.predicate: schema})
     return schema
 
 
 def register_again(world: "World", view: MemoryMesh) -> object:
     """The user says that the facts have one value."""
-    view.register_predicates({fact.predicate: {} for fact in _facts()})
+    view.review.register_predicates({fact.predicate: {} for fact in _facts()})
     return "all"
 
 
 def link(world: "World", view: MemoryMesh) -> object:
     kinds = ("related", "follows", "part_of", "depends_on", "supersedes", "newer_than", "similar")
     one, other = _id(world), _id(world)
-    return view.link(one, other, type=world.chance.choice(kinds), scope=_reader(world)).type
+    return view.graph.link(one, other, type=world.chance.choice(kinds), scope=_reader(world)).type
 
 
 def unlink(world: "World", view: MemoryMesh) -> object:
     kinds = ("related", "follows", "part_of", "depends_on", "newer_than")
-    return view.unlink(_id(world), _id(world), type=world.chance.choice(kinds))
+    return view.graph.unlink(_id(world), _id(world), type=world.chance.choice(kinds))
 
 
 def make_episode(world: "World", view: MemoryMesh) -> object:
-    return view.create_episode("a stretch", ids=[_id(world)], scope=_reader(world)).id
+    return view.graph.create_episode("a stretch", ids=[_id(world)], scope=_reader(world)).id
 
 
 def propose_update(world: "World", view: MemoryMesh) -> object:
     fact, value = _fact(world)
-    proposal = view.propose_update(_id(world), fact.text(value), reader=_reader(world))
+    proposal = view.review.propose_update(_id(world), fact.text(value), reader=_reader(world))
     world.proposals.append(proposal.id)
     return proposal.id
 
 
 def propose_delete(world: "World", view: MemoryMesh) -> object:
-    proposal = view.propose_delete(_id(world), reader=_reader(world))
+    proposal = view.review.propose_delete(_id(world), reader=_reader(world))
     world.proposals.append(proposal.id)
     return proposal.id
 
@@ -241,7 +241,7 @@ def review_proposal(world: "World", view: MemoryMesh) -> object:
     chosen = world.chance.choice(world.proposals)
     _settle(world, *world.said)
     act = world.chance.choice((lambda: view.review(chosen, approve=True),
-                               lambda: view.undo_review(chosen)))  # fmt: skip
+                               lambda: view.review.undo(chosen)))  # fmt: skip
     return act().id
 
 
@@ -256,12 +256,12 @@ def distill(world: "World", view: MemoryMesh) -> object:
 
 def keep_house(world: "World", view: MemoryMesh) -> object:
     """What runs by itself: upkeep, jobs and distillation."""
-    act = world.chance.choice((view.upkeep, view.run_jobs, view.distill))
+    act = world.chance.choice((view.care.upkeep, view.care.run_jobs, view.lessons.distill))
     return type(act()).__name__
 
 
 def archive(world: "World", view: MemoryMesh) -> object:
-    return view.archive_project("atlas")
+    return view.care.archive_project("atlas")
 
 
 def user_adds(world: "World", view: MemoryMesh) -> object:

@@ -153,9 +153,9 @@ def run(folder: Path, *, steps: int, seed: int, progress: Progress = silent) -> 
         with _world(folder / f"{number}", chance) as world:
             for _ in range(left):
                 _step(world, report, deck)
-            report.count("proposals", len(world.mesh.proposals(pending=False, limit=1_000)))
-            if not world.mesh.verify().ok:
-                report.broken("not sound", f"world {number}: {world.mesh.verify()}")
+            report.count("proposals", len(world.mesh.review.proposals(pending=False, limit=1_000)))
+            if not world.mesh.care.verify().ok:
+                report.broken("not sound", f"world {number}: {world.mesh.care.verify()}")
         ticker.tick(number * STEPS_OF_A_WORLD + left, "steps")
     return report
 

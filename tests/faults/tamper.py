@@ -178,14 +178,14 @@ def _build(folder: Path, seed: int) -> int:
                     mesh.add("fact 3")
                 case _:
                     mesh.add(f"another fact {number}", {"status": "open"})
-        head = mesh.verify().head
+        head = mesh.care.verify().head
         assert head is not None
         return head.position
 
 
 def _checkpoint(folder: Path, mark: Path) -> None:
     with MemoryMesh(db_dir=folder) as mesh:
-        mesh.verify(checkpoint=mark)
+        mesh.care.verify(checkpoint=mark)
 
 
 def _grow(folder: Path) -> None:
@@ -196,7 +196,7 @@ def _grow(folder: Path) -> None:
 
 def _verified(folder: Path, mark: Path | None) -> list[str]:
     with MemoryMesh(db_dir=folder) as mesh:
-        return [str(finding) for finding in mesh.verify(against=mark).findings]
+        return [str(finding) for finding in mesh.care.verify(against=mark).findings]
 
 
 def _verified_twice(folder: Path, mark: Path) -> tuple[list[str], list[str]]:
@@ -210,7 +210,7 @@ def _build_and_time(folder: Path, blocks: int) -> tuple[float, float, float, lis
         mesh.add_many(f"block number {number} of many" for number in range(blocks))
         built = time.monotonic() - begun
         begun, worked = time.monotonic(), time.process_time()
-        verification = mesh.verify()
+        verification = mesh.care.verify()
         seconds, processor = time.monotonic() - begun, time.process_time() - worked
         findings = [str(finding) for finding in verification.findings]
         return built, seconds, processor, findings, verification.checked["chained blocks"]

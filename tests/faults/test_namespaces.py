@@ -37,7 +37,7 @@ def test_a_raised_min_writer_stops_writes_of_a_running_process(tmp_path):
         with pytest.raises(StoreIsNewer):
             mesh.rate(str(id_), helpful=True)
         assert [hit.id for hit in mesh.search("written")] == [id_]
-        assert mesh.verify().ok
+        assert mesh.care.verify().ok
 
 
 def test_a_raised_min_reader_stops_reads_of_a_running_process(tmp_path):
@@ -114,7 +114,7 @@ def test_files_of_other_people_are_no_namespaces(tmp_path):
         mesh.add("ours")
         for name in ("50%off.db", "%ff.db", "Capital.db", "notes.txt", "%6fld.db"):
             (tmp_path / "namespaces" / name).touch()
-        assert mesh.namespaces() == ["default"]
+        assert mesh.care.namespaces() == ["default"]
 
 
 def _alter(folder, statement):

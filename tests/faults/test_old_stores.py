@@ -92,7 +92,7 @@ def _added(folder: Path) -> tuple[list[str], tuple[int, str], int]:
     """In a child: write once more; what is wrong then, how the file is written, and what it has."""
     _enlarge(folder, "The lamp is green")
     with MemoryMesh(db_dir=folder, embedder="none") as mesh:
-        findings = [str(finding) for finding in mesh.verify().findings]
+        findings = [str(finding) for finding in mesh.care.verify().findings]
         count = mesh.stats().memories
     with closing(sqlite3.connect(folder / "namespaces" / "default.db")) as db:
         (size,) = db.execute("PRAGMA page_size").fetchone()
@@ -126,8 +126,8 @@ def _reindex(folder: Path) -> None:
 def _finished(folder: Path) -> tuple[list[str], dict[str, str]]:
     """In a child: what a later upkeep leaves to find wrong, and what the words find."""
     with MemoryMesh(db_dir=folder) as mesh:
-        mesh.upkeep()
-        findings = [str(finding) for finding in mesh.verify().findings]
+        mesh.care.upkeep()
+        findings = [str(finding) for finding in mesh.care.verify().findings]
         return findings, {word: mesh.search(word, limit=1)[0].content for word in FOUND}
 
 

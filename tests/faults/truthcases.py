@@ -34,7 +34,7 @@ def _rejected(mesh: MemoryMesh) -> None:
 def _doubted(mesh: MemoryMesh) -> None:
     _known(mesh)
     for _ in range(2):
-        mesh.dispute(_first(mesh))
+        mesh.review.dispute(_first(mesh))
 
 
 def _first(mesh: MemoryMesh) -> str:
@@ -42,7 +42,7 @@ def _first(mesh: MemoryMesh) -> str:
 
 
 def _who_waits(mesh: MemoryMesh) -> str:
-    return mesh.awaiting_review()[0].id
+    return mesh.review.waiting()[0].id
 
 
 def _archived(mesh: MemoryMesh) -> str:
@@ -50,7 +50,7 @@ def _archived(mesh: MemoryMesh) -> str:
 
 
 def _resolve(resolution: str) -> Step:
-    return lambda mesh: mesh.resolve_conflict(mesh.conflicts()[0].id, resolution)
+    return lambda mesh: mesh.review.resolve(mesh.review.conflicts()[0].id, resolution)
 
 
 TRUTH: tuple[tuple[str, Step, Step], ...] = (
@@ -61,17 +61,17 @@ TRUTH: tuple[tuple[str, Step, Step], ...] = (
         _known,
         lambda mesh: mesh.add_many(f"The port of service is {value}" for value in (4, 5, 4)),
     ),
-    ("reinforce", _known, lambda mesh: mesh.reinforce(_first(mesh))),
-    ("the dispute that sends to review", _doubted, lambda mesh: mesh.dispute(_first(mesh))),
+    ("reinforce", _known, lambda mesh: mesh.review.reinforce(_first(mesh))),
+    ("the dispute that sends to review", _doubted, lambda mesh: mesh.review.dispute(_first(mesh))),
     ("approve a value", _waiting, lambda mesh: mesh.review(_who_waits(mesh), approve=True)),
     ("reject a value", _waiting, lambda mesh: mesh.review(_who_waits(mesh), approve=False)),
-    ("undo an approval", _let_in, lambda mesh: mesh.undo_review(_first(mesh))),
-    ("undo a rejection", _rejected, lambda mesh: mesh.undo_review(_archived(mesh))),
+    ("undo an approval", _let_in, lambda mesh: mesh.review.undo(_first(mesh))),
+    ("undo a rejection", _rejected, lambda mesh: mesh.review.undo(_archived(mesh))),
     ("resolve by superseding", _waiting, _resolve("supersede")),
     ("resolve by keeping both", _waiting, _resolve("keep_both")),
     (
         "register predicates",
         _known,
-        lambda mesh: mesh.register_predicates({"port": {"cardinality": "multi"}}),
+        lambda mesh: mesh.review.register_predicates({"port": {"cardinality": "multi"}}),
     ),
 )

@@ -236,7 +236,7 @@ def _looked_at(here: Path, told: Sequence[Told]) -> tuple[dict[str, int], list[B
             broken.append(("lost", f"{each}"))
     with MemoryMesh(db_dir=here, embedder="none") as mesh:
         for view in (mesh, *map(mesh.for_user, mesh.users())):
-            broken += [("findings", str(finding)) for finding in view.verify().findings]
+            broken += [("findings", str(finding)) for finding in view.care.verify().findings]
     return within, broken
 
 
@@ -278,11 +278,13 @@ def _reads(view: MemoryMesh, other: Sequence[str]) -> dict[str, Callable[[], Ite
         "history": lambda: [version.id for id_ in other for version in view.history(id_)],
         "export": lambda: _exported(view),
         "conflicts": lambda: [
-            id_ for each in view.conflicts(pending=False) for id_ in (each.new, each.existing)
+            id_
+            for each in view.review.conflicts(pending=False)
+            for id_ in (each.new, each.existing)
         ],
-        "review": lambda: [each.id for each in view.awaiting_review(limit=1_000)],
+        "review": lambda: [each.id for each in view.review.waiting(limit=1_000)],
         "recalls": lambda: [
-            id_ for block in view.recalls(limit=1_000) for id_ in block.entry.memories
+            id_ for block in view.care.recalls(limit=1_000) for id_ in block.entry.memories
         ],
     }
 

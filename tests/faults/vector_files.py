@@ -280,7 +280,7 @@ def _flip(path: Path, sound: bytes, dice: random.Random) -> None:
 
 def _findings(folder: Path) -> list[str]:
     with opened(folder) as mesh:
-        return [f"{found.check}: {found.detail}" for found in mesh.verify().findings]
+        return [f"{found.check}: {found.detail}" for found in mesh.care.verify().findings]
 
 
 @_by_file()

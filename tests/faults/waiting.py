@@ -315,7 +315,7 @@ def _check(here: Path, holder: str | None, seen: Seen) -> list[tuple[str, str]]:
     """In a new process, after one more write: all that was acknowledged, each read once."""
     with MemoryMesh(db_dir=here) as mesh:
         mesh.add("the write that takes the spool in")
-        wrong = [("findings", str(finding)) for finding in mesh.verify().findings]
+        wrong = [("findings", str(finding)) for finding in mesh.care.verify().findings]
         told = [id_ for id_ in (holder, seen.added) if id_ is not None]
         wrong += [("lost", f"{id_} was acknowledged") for id_ in told if not mesh.history(id_)]
         uses = mesh.history(seen.used)[-1].uses if seen.used is not None else 0

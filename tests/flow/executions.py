@@ -18,7 +18,7 @@ def record_login(mesh: MemoryMesh, count: int, *, scope: Scope | None = None) ->
     """Runs that fix the login test; every third one fails."""
     return [
         str(
-            mesh.record_trace(
+            mesh.traces.record(
                 f"Fix the flaky login test in build {number}",
                 status="failure" if number % 3 == 2 else "success",
                 duration_ms=100,
@@ -35,7 +35,7 @@ def record_login(mesh: MemoryMesh, count: int, *, scope: Scope | None = None) ->
 def record_deploys(mesh: MemoryMesh, count: int) -> list[str]:
     """Runs that deploy, each without steps."""
     return [
-        str(mesh.record_trace("Deploy the shop to staging", tools_used=["kubectl"]).id)
+        str(mesh.traces.record("Deploy the shop to staging", tools_used=["kubectl"]).id)
         for _ in range(count)
     ]
 

@@ -36,9 +36,9 @@ def test_the_loop_learns_from_its_failure(tmp_path):
         assert first.content == "divide 7 by 2 gives 3.5 (0 recalled)"
         assert {event.source.agent for event in events} == {"MyAgent"}
         assert {event.metadata["hypothesis"] for event in events} == {"divisions repeat"}
-        operations = [block.entry.operation for block in mesh.blocks()]
+        operations = [block.entry.operation for block in mesh.care.blocks()]
         assert operations == ["retain", "retain", "lesson", "retain", "retain"]
-        assert mesh.verify().ok
+        assert mesh.care.verify().ok
 
 
 def test_the_example_runs_as_it_is_and_recalls_what_it_stores(tmp_path):

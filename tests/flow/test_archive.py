@@ -59,7 +59,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
         mesh.rate(ids[6], helpful=True)
         mesh.add("write to jane.doe@example.com about the ledge")
         mesh.get(ids[5])
-        mesh.upkeep()
+        mesh.care.upkeep()
     return folder
 
 
@@ -95,12 +95,12 @@ def test_an_imported_namespace_gives_the_same_answers_and_has_the_same_chain(
     store: Path, tmp_path: Path
 ) -> None:
     with opened(store) as mesh:
-        mesh.verify(checkpoint=tmp_path / "checkpoint.json")
+        mesh.care.verify(checkpoint=tmp_path / "checkpoint.json")
     care.export_archive(store, "default", tmp_path / "a.tar.gz", with_vectors=True)
     done = care.import_archive(tmp_path / "target", tmp_path / "a.tar.gz")
     assert (done.namespace, done.memories) == ("default", 61)
     with opened(tmp_path / "target") as mesh:
-        assert mesh.verify(against=tmp_path / "checkpoint.json").findings == ()
+        assert mesh.care.verify(against=tmp_path / "checkpoint.json").findings == ()
     assert chain(tmp_path / "target") == chain(store)
     assert answers(tmp_path / "target") == answers(store)
 
@@ -204,9 +204,9 @@ def test_a_copy_in_the_same_store_has_an_identity_of_its_own_and_falls_with_the_
         care.import_archive(store, tmp_path / "b.tar.gz", into="third")
     assert "under the name copy new placeholders differ" in done.remarks[0]
     with opened(store, "copy") as mesh:
-        assert mesh.verify().findings == ()
+        assert mesh.care.verify().findings == ()
         mesh.add("a block after those of the old name")
-        assert mesh.verify().findings == ()
+        assert mesh.care.verify().findings == ()
     assert chain(store, "copy")[:-1] == chain(store)
 
 
@@ -378,4 +378,4 @@ def test_an_import_fits_into_an_empty_namespace_with_other_pages(tmp_path: Path)
     care.import_archive(store, tmp_path / "a.tar.gz", into="old")
     with opened(store, "old") as mesh:
         assert [memory.text for memory in mesh.get_all()] == ["the door is red"]
-        assert mesh.verify().ok
+        assert mesh.care.verify().ok

@@ -114,8 +114,8 @@ def test_a_store_of_an_earlier_version_files_its_claims_anew(tmp_path):
         db.commit()
     with MemoryMesh(db_dir=tmp_path / "old") as mesh:
         mesh.add("another memory")
-        assert list(mesh.predicates()) == ["city"]
-        assert mesh.verify().ok
+        assert list(mesh.review.predicates()) == ["city"]
+        assert mesh.care.verify().ok
         again = mesh.view(channel=Channel.ASSISTANT).add("Frau Mu\u0308ller prüft die Rechnungen.")
         assert again.id is None
     with closing(sqlite3.connect(path)) as db:

@@ -126,11 +126,14 @@ def test_vectors_of_what_is_not_visible_are_not_given(tmp_path):
         shop = mesh.view(scope=SHOP)
         hidden, skill = id_of(shop.add("the door is red")), shop.ingest_skill(SKILL.format("paint"))
         space = mesh.stats().spaces[0].space
-        assert mesh.vectors([hidden], space) == {}
-        assert mesh.skill_vectors([skill.skill], space) == {}
-        for found in (mesh.vectors([hidden], space, as_owner=True), shop.vectors([hidden], space)):
+        assert mesh.care.vectors([hidden], space) == {}
+        assert mesh.skills.vectors([skill.skill], space) == {}
+        for found in (
+            mesh.care.vectors([hidden], space, as_owner=True),
+            shop.care.vectors([hidden], space),
+        ):
             assert found.keys() == {hidden}
-        assert mesh.skill_vectors([skill.skill], space, as_owner=True)
+        assert mesh.skills.vectors([skill.skill], space, as_owner=True)
 
 
 def test_lists_of_review_show_the_reader_s_own_and_the_owner_everything(mesh, shop):

@@ -81,7 +81,7 @@ def test_a_backup_is_a_folder_of_its_time_that_restores_to_the_same_store(store:
     assert texts(store.parent / "new") == [DARK]
     assert texts(store.parent / "new", "ann") == [TEA]
     with MemoryMesh(db_dir=store.parent / "new", embedder="none") as mesh:
-        assert mesh.verify().ok
+        assert mesh.care.verify().ok
 
 
 def test_a_copy_is_of_one_moment_while_others_write_between_its_steps(store: Path) -> None:
@@ -227,7 +227,7 @@ def test_a_process_that_lives_through_a_restore_writes_to_the_restored_store(sto
         mesh.add("written by a process that had the old store open")
     assert sorted(texts(store)) == [DARK, "written by a process that had the old store open"]
     with MemoryMesh(db_dir=store, embedder="none") as mesh:
-        assert mesh.verify().ok
+        assert mesh.care.verify().ok
 
 
 def test_a_process_that_lives_through_a_restore_forgets_what_it_found_before(store: Path) -> None:

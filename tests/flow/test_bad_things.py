@@ -346,7 +346,7 @@ def test_what_no_ledger_can_hold_is_invalid_input(tmp_path, clock, call):
         mesh.add("milk is white")
         with pytest.raises(InvalidInput):
             call(mesh)
-        assert mesh.verify().ok
+        assert mesh.care.verify().ok
 
 
 def test_a_memory_file_with_brackets_or_any_bytes_in_its_name_stops_only_itself(tmp_path, mesh):
@@ -371,7 +371,7 @@ def test_an_id_from_elsewhere_is_never_taken_for_a_place_in_the_batch(tmp_path, 
     with MemoryMesh(db_dir=tmp_path / "s", clock=clock, custom_embedder=Angles()) as mesh:
         mesh.add_many([Draft(text="The printer hums at 30", origin=Origin("#", MADE))])
         receipt = mesh.add("The printer rattles at 31")
-        links = mesh.links(str(receipt.id))
+        links = mesh.graph.links(str(receipt.id))
         assert {link.target for link in links if link.source == receipt.id} == {"#"}
 
 

@@ -34,10 +34,10 @@ def test_blocks_are_emitted_unless_switched_off_and_the_chain_stays(tmp_path, se
         mesh.add("tea is hot")
         mesh.search("tea")
     with MemoryMesh(db_dir=tmp_path, **settings) as mesh:
-        (block,) = mesh.blocks()
+        (block,) = mesh.care.blocks()
         assert (block.entry.wire is not None) is emitted
-        assert len(mesh.recalls()) == emitted
-        assert mesh.verify().ok
+        assert len(mesh.care.recalls()) == emitted
+        assert mesh.care.verify().ok
 
 
 @pytest.mark.req("R-000-043")
@@ -61,11 +61,11 @@ def test_searches_are_recorded_at_close_and_not_chained(tmp_path):
         mesh.add("tea is hot")
         mesh.search("hot tea", filter="pinned = false", limit=3)
     with MemoryMesh(db_dir=tmp_path) as mesh:
-        (block,) = mesh.recalls()
+        (block,) = mesh.care.recalls()
         context = dict(yamo.parse(block.entry.wire or "").context)
         assert (context["query"], context["limit"]) == ("hot tea", "3")
         assert "pinned" in context["filter"]
-        assert len(mesh.blocks()) == 1
+        assert len(mesh.care.blocks()) == 1
 
 
 def test_verify_says_what_it_checked(mesh):
@@ -139,7 +139,7 @@ def test_a_sink_hears_of_every_write_once_it_is_there(tmp_path):
     with MemoryMesh(db_dir=tmp_path, sinks=[JsonLinesSink(trail)]) as mesh:
         mesh.add_many(["tea is green", "tea is cold"])
     with MemoryMesh(db_dir=tmp_path, sinks=[JsonLinesSink(trail)]) as mesh:
-        blocks = mesh.blocks()
+        blocks = mesh.care.blocks()
     lines = [json.loads(line) for line in trail.read_text().splitlines()]
     assert [line["id"] for line in lines] == [block.entry.id for block in blocks]
     assert [line["block_hash"] for line in lines] == [(block.hash or b"").hex() for block in blocks]
@@ -160,7 +160,7 @@ def test_a_mesh_with_a_sink_closes_over_a_damaged_database(tmp_path):
     database = tmp_path / "namespaces" / "default.db"
     database.write_bytes(b"x" * database.stat().st_size)
     with MemoryMesh(db_dir=tmp_path, sinks=[JsonLinesSink(tmp_path / "trail.jsonl")]) as mesh:
-        assert mesh.verify().findings
+        assert mesh.care.verify().findings
 
 
 class Waiting:
@@ -186,7 +186,7 @@ def test_no_write_waits_for_a_sink(tmp_path):
         mesh.delete(stored.id or "")
         waiting.writing = False
         assert waiting.disturbed == []
-        assert mesh.upkeep().sinks_told
+        assert mesh.care.upkeep().sinks_told
     assert waiting.disturbed == [False] * 3
 
 

@@ -33,9 +33,9 @@ def test_an_idle_store_stays_as_it_is_until_the_host_calls_upkeep(tmp_path, cloc
         time.sleep(0.3)
         assert set(threading.enumerate()) == before  # nobody is there to watch or to schedule
         assert state_of(tmp_path) == held
-        assert mesh.distillation_due()
+        assert mesh.lessons.due()
         assert mesh.query_lessons("") == []
-        assert mesh.upkeep().lessons == 1
+        assert mesh.care.upkeep().lessons == 1
 
 
 @pytest.mark.req("R-003-073", "R-003-074")
@@ -50,7 +50,7 @@ def test_more_than_a_context_window_is_kept_as_it_was_said(tmp_path):
         assert [memory.text for memory in mesh.get_all(limit=100)][::-1] == [
             text.strip() for text in texts
         ]
-        assert [block.entry.operation for block in mesh.blocks()] == ["retain"] * 30
+        assert [block.entry.operation for block in mesh.care.blocks()] == ["retain"] * 30
     assert llm.prompts == []
 
 

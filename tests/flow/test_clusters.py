@@ -14,7 +14,7 @@ PLANNER = Scope(agent="planner")
 def linked(mesh: MemoryMesh, texts: list[str]) -> list[str]:
     ids = [str(mesh.add(text).id) for text in texts]
     for other in ids[1:]:
-        mesh.link(ids[0], other)
+        mesh.graph.link(ids[0], other)
     return ids
 
 
@@ -54,8 +54,8 @@ def test_similar_memories_need_a_similarity_to_hold_together(tmp_path, clock):
     with MemoryMesh(db_dir=tmp_path, clock=clock, custom_embedder=Angles()) as mesh:
         for angle in (0, 20, 70, 90):
             mesh.add(f"Point at {angle}")
-        assert [cluster.size for cluster in mesh.clusters()] == [2, 2]
-        assert [cluster.size for cluster in mesh.clusters(min_similarity=0.5)] == [4]
+        assert [cluster.size for cluster in mesh.graph.clusters()] == [2, 2]
+        assert [cluster.size for cluster in mesh.graph.clusters(min_similarity=0.5)] == [4]
 
 
 def test_a_hidden_memory_neither_joins_nor_counts_nor_names(mesh):

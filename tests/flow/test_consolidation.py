@@ -43,8 +43,8 @@ def _counting(call: Callable[[], object]) -> int:
 @pytest.mark.req("R-002-048")
 def test_traces_of_one_kind_become_a_learning_in_long_term_memory(mesh: MemoryMesh) -> None:
     logins, deploys = record_login(mesh, 6), record_deploys(mesh, 3)
-    alone = mesh.record_trace("Write the quarterly report").id
-    (report,) = mesh.run_jobs(JOB)
+    alone = mesh.traces.record("Write the quarterly report").id
+    (report,) = mesh.care.run_jobs(JOB)
     assert [step.action for step in report.steps] == ["learn", "learn", "leave", "stage"]
     (learning,) = [each for each in mesh.get_all() if each.text.startswith(f"# Learning: {NAME}")]
     assert (learning.kind, learning.label, learning.tier) == (
@@ -56,49 +56,49 @@ def test_traces_of_one_kind_become_a_learning_in_long_term_memory(mesh: MemoryMe
     assert read is not None
     assert (read.count, read.rate, read.tools) == (6, 67, ("git", "pytest"))
     assert read.approach[0].startswith("Run the login test fifty times [trace-")
-    assert {link.target for link in mesh.links(learning.id)} == set(logins)
+    assert {link.target for link in mesh.graph.links(learning.id)} == set(logins)
     assert set(report.steps[1].evidence) == set(deploys)
     assert report.steps[2].ids == (alone,)
 
 
 def test_a_second_run_does_nothing(mesh: MemoryMesh) -> None:
     record_login(mesh, 12)
-    mesh.run_jobs()
-    before, seq = mesh.blocks(limit=1_000), mesh.stats().seq
-    assert [report.ran for report in mesh.run_jobs()] == [False, False, False]
-    (again,) = mesh.run_jobs(JOB)
+    mesh.care.run_jobs()
+    before, seq = mesh.care.blocks(limit=1_000), mesh.stats().seq
+    assert [report.ran for report in mesh.care.run_jobs()] == [False, False, False]
+    (again,) = mesh.care.run_jobs(JOB)
     assert (again.slices, again.steps) == (0, ())
-    assert (mesh.blocks(limit=1_000), mesh.stats().seq) == (before, seq)
+    assert (mesh.care.blocks(limit=1_000), mesh.stats().seq) == (before, seq)
 
 
 def test_later_traces_extend_the_same_learning(mesh: MemoryMesh, clock: FrozenClock) -> None:
     record_login(mesh, 4)
-    (first,) = mesh.run_jobs(JOB)
+    (first,) = mesh.care.run_jobs(JOB)
     clock.advance(timedelta(hours=1))
     more = record_login(mesh, 3)
-    (second,) = mesh.run_jobs(JOB)
+    (second,) = mesh.care.run_jobs(JOB)
     (step,) = second.steps
     assert (step.action, step.ids, step.evidence) == ("extend", first.steps[0].ids, tuple(more))
     (id_,) = step.ids
     versions = mesh.history(id_)
     assert ["Observed in 4" in each.text for each in versions] == [True, False]
     assert "Observed in 7 executions" in versions[-1].text
-    assert len(mesh.links(id_)) == 7
-    assert mesh.verify().findings == ()
+    assert len(mesh.graph.links(id_)) == 7
+    assert mesh.care.verify().findings == ()
 
 
 def test_a_trace_that_was_left_alone_is_joined_by_a_later_one(mesh: MemoryMesh) -> None:
     (first,) = record_deploys(mesh, 1)
-    assert [step.action for step in mesh.run_jobs(JOB)[0].steps] == ["leave"]
+    assert [step.action for step in mesh.care.run_jobs(JOB)[0].steps] == ["leave"]
     (second,) = record_deploys(mesh, 1)
-    (step,) = mesh.run_jobs(JOB)[0].steps
+    (step,) = mesh.care.run_jobs(JOB)[0].steps
     assert (step.action, set(step.evidence)) == ("learn", {first, second})
 
 
 def test_traces_of_two_projects_never_meet(mesh: MemoryMesh) -> None:
     for project in ("shop", "blog"):
         record_login(mesh, 2, scope=Scope(project))
-    (report,) = mesh.run_jobs(JOB, scope=Scope("shop"))
+    (report,) = mesh.care.run_jobs(JOB, scope=Scope("shop"))
     assert [(step.action, step.about) for step in report.steps if not step.ids] == [
         ("learn", "of another audience"),
         ("stage", "of another audience"),
@@ -108,30 +108,30 @@ def test_traces_of_two_projects_never_meet(mesh: MemoryMesh) -> None:
         (learning,) = mesh.get_all(filter="label = 'learning'", scope=Scope(project))
         assert learning.scope == Scope(project)
         assert "Observed in 2 executions" in learning.text
-    told = mesh.run_jobs(JOB, dry_run=True, across=("project",))
+    told = mesh.care.run_jobs(JOB, dry_run=True, across=("project",))
     assert all(step.about != "of another audience" for step in told[0].steps)
 
 
 @pytest.mark.req("R-002-049")
 def test_steps_that_successes_agree_on_are_staged_as_a_skill_once(mesh: MemoryMesh) -> None:
     record_login(mesh, 4)
-    (report,) = mesh.run_jobs(JOB)
+    (report,) = mesh.care.run_jobs(JOB)
     (skill,) = mesh.list_skills(include=["quarantined"])
     assert skill.status is Status.QUARANTINED
     assert report.steps[-1].ids == (skill.id,)
     assert "step_2;Freeze the clock in the fixture" in skill.text.replace("; ", ";")
     mesh.review(skill.id, approve=False, reason="not needed")
     record_login(mesh, 3)
-    assert [step.action for step in mesh.run_jobs(JOB)[0].steps] == ["extend"]
+    assert [step.action for step in mesh.care.run_jobs(JOB)[0].steps] == ["extend"]
     assert mesh.list_skills(include=["quarantined"]) == []
 
 
 def test_a_learning_that_a_person_rewrote_keeps_their_words(mesh: MemoryMesh) -> None:
     record_login(mesh, 2)
-    (id_,) = mesh.run_jobs(JOB)[0].steps[0].ids
+    (id_,) = mesh.care.run_jobs(JOB)[0].steps[0].ids
     mesh.update(id_, "Ask Ana about the login test")
     more = record_login(mesh, 2)
-    (step,) = mesh.run_jobs(JOB)[0].steps
+    (step,) = mesh.care.run_jobs(JOB)[0].steps
     assert (step.action, step.ids, step.evidence) == ("mark", (id_,), tuple(more))
     found = mesh.get(id_)
     assert found is not None
@@ -140,56 +140,56 @@ def test_a_learning_that_a_person_rewrote_keeps_their_words(mesh: MemoryMesh) ->
 
 def test_a_pinned_learning_stays_as_it_is(mesh: MemoryMesh) -> None:
     record_login(mesh, 2)
-    (id_,) = mesh.run_jobs(JOB)[0].steps[0].ids
+    (id_,) = mesh.care.run_jobs(JOB)[0].steps[0].ids
     mesh.pin(id_)
     before = mesh.history(id_)
     record_login(mesh, 2)
-    assert [step.action for step in mesh.run_jobs(JOB)[0].steps] == ["mark"]
+    assert [step.action for step in mesh.care.run_jobs(JOB)[0].steps] == ["mark"]
     assert mesh.history(id_) == before
 
 
 def test_a_learning_keeps_its_tags_and_is_found_by_them(mesh: MemoryMesh) -> None:
     record_login(mesh, 2)
-    (id_,) = mesh.run_jobs(JOB)[0].steps[0].ids
+    (id_,) = mesh.care.run_jobs(JOB)[0].steps[0].ids
     mesh.update(id_, tags=["zebrafish"])
     record_login(mesh, 2)
-    assert [step.action for step in mesh.run_jobs(JOB)[0].steps] == ["extend"]
+    assert [step.action for step in mesh.care.run_jobs(JOB)[0].steps] == ["extend"]
     assert [hit.id for hit in mesh.search("zebrafish")] == [id_]
-    assert mesh.verify().findings == ()
+    assert mesh.care.verify().findings == ()
 
 
 def test_an_agent_runs_jobs_and_does_not_archive_projects(mesh: MemoryMesh) -> None:
     agent = mesh.view(channel=Channel.ASSISTANT)
     record_login(agent, 2)
-    assert agent.run_jobs(JOB)[0].count("learn") == 1
+    assert agent.care.run_jobs(JOB)[0].count("learn") == 1
     with pytest.raises(NotAllowed, match="only the user can archive a project"):
-        agent.archive_project("shop")
+        agent.care.archive_project("shop")
 
 
 def test_a_learning_that_was_deleted_is_not_made_again(mesh: MemoryMesh) -> None:
     record_login(mesh, 2)
-    (id_,) = mesh.run_jobs(JOB)[0].steps[0].ids
+    (id_,) = mesh.care.run_jobs(JOB)[0].steps[0].ids
     mesh.delete(id_)
     record_login(mesh, 4)
-    assert [step.action for step in mesh.run_jobs(JOB)[0].steps] == ["mark"]
+    assert [step.action for step in mesh.care.run_jobs(JOB)[0].steps] == ["mark"]
     assert learnings(mesh) == {}
 
 
 def test_a_deleted_trace_is_left_out_until_it_is_restored(mesh: MemoryMesh) -> None:
     gone, _ = record_login(mesh, 2)
     mesh.delete(gone)
-    assert [step.action for step in mesh.run_jobs(JOB)[0].steps] == ["leave"]
+    assert [step.action for step in mesh.care.run_jobs(JOB)[0].steps] == ["leave"]
     mesh.restore(gone)
-    (step, *_) = mesh.run_jobs(JOB)[0].steps
+    (step, *_) = mesh.care.run_jobs(JOB)[0].steps
     assert (step.action, gone in step.evidence) == ("learn", True)
 
 
 def test_a_learning_is_trusted_no_more_than_its_traces(mesh: MemoryMesh) -> None:
     agent = mesh.view(channel=Channel.ASSISTANT)
     record_login(mesh, 2)
-    (id_,) = mesh.run_jobs(JOB)[0].steps[0].ids
+    (id_,) = mesh.care.run_jobs(JOB)[0].steps[0].ids
     record_login(agent, 2)
-    (other,) = mesh.run_jobs(JOB)[0].steps[0].ids
+    (other,) = mesh.care.run_jobs(JOB)[0].steps[0].ids
     own, found = mesh.get(id_), mesh.get(other)
     assert own is not None
     assert found is not None
@@ -200,19 +200,19 @@ def test_a_learning_is_trusted_no_more_than_its_traces(mesh: MemoryMesh) -> None
 @pytest.mark.req("R-002-041")
 @pytest.mark.req("R-002-042")
 def test_it_is_due_after_ten_new_traces_or_a_week(mesh: MemoryMesh, clock: FrozenClock) -> None:
-    assert [report.due.now for report in mesh.jobs()] == [False, False, False]
+    assert [report.due.now for report in mesh.care.jobs()] == [False, False, False]
     record_login(mesh, 9)
-    assert not mesh.jobs()[0].due.now
+    assert not mesh.care.jobs()[0].due.now
     record_deploys(mesh, 1)
-    due = mesh.jobs()[0].due
+    due = mesh.care.jobs()[0].due
     assert (due.now, due.why) == (True, "10 or more new traces of one project")
-    assert [report.ran for report in mesh.run_jobs()] == [True, False, False]
-    assert not mesh.jobs()[0].due.now
+    assert [report.ran for report in mesh.care.run_jobs()] == [True, False, False]
+    assert not mesh.care.jobs()[0].due.now
     record_deploys(mesh, 1)
     clock.advance(timedelta(days=6))
-    assert not mesh.jobs()[0].due.now
+    assert not mesh.care.jobs()[0].due.now
     clock.advance(timedelta(days=1))
-    assert mesh.jobs()[0].due.now
+    assert mesh.care.jobs()[0].due.now
 
 
 @pytest.mark.req("R-002-042")
@@ -222,17 +222,17 @@ def test_without_any_run_the_week_begins_with_the_first_trace(
     record_deploys(mesh, 1)
     clock.advance(timedelta(days=7))
     record_deploys(mesh, 1)
-    assert mesh.jobs()[0].due.now
+    assert mesh.care.jobs()[0].due.now
 
 
 @pytest.mark.req("R-002-043")
 def test_a_project_is_consolidated_before_it_is_archived(mesh: MemoryMesh) -> None:
     shop, blog = Scope("shop"), Scope("blog")
     mine, others = record_login(mesh, 2, scope=shop), record_login(mesh, 2, scope=blog)
-    alone = mesh.record_trace("Write the report", scope=shop).id
-    planned = mesh.archive_project("shop", dry_run=True)
+    alone = mesh.traces.record("Write the report", scope=shop).id
+    planned = mesh.care.archive_project("shop", dry_run=True)
     assert planned[1].count("archive") == 2
-    first, second = mesh.archive_project("shop")
+    first, second = mesh.care.archive_project("shop")
     assert (first.count("learn"), first.count("leave")) == (1, 1)
     assert [step.ids[0] for step in second.steps] == mine
     assert learnings(mesh.view(scope=blog)) == {}
@@ -246,12 +246,12 @@ def test_a_project_is_consolidated_before_it_is_archived(mesh: MemoryMesh) -> No
 def test_a_dry_run_says_what_the_run_does_and_changes_nothing(mesh: MemoryMesh) -> None:
     record_login(mesh, 8)
     record_deploys(mesh, 4)
-    mesh.record_trace("Write the report")
+    mesh.traces.record("Write the report")
     seq = mesh.stats().seq
-    (planned,) = mesh.run_jobs(JOB, dry_run=True)
+    (planned,) = mesh.care.run_jobs(JOB, dry_run=True)
     assert planned.dry_run
     assert (mesh.stats().seq, learnings(mesh)) == (seq, {})
-    (done,) = mesh.run_jobs(JOB)
+    (done,) = mesh.care.run_jobs(JOB)
     assert sorted(step.action for step in planned.steps) == sorted(
         step.action for step in done.steps
     )
@@ -267,7 +267,7 @@ def test_in_slices_it_learns_what_it_learns_at_once(tmp_path: Path, clock: Froze
     texts, counts = [], []
     for max_slices in (1, None):
         with MemoryMesh(db_dir=tmp_path / str(max_slices), clock=clock) as mesh:
-            mesh.record_traces(
+            mesh.traces.record_many(
                 Trace(
                     ("Deploy the shop", "Fix the login test", "Write docs")[number % 3],
                     trace_id=f"trace-{number:05}-abcdef",
@@ -275,9 +275,9 @@ def test_in_slices_it_learns_what_it_learns_at_once(tmp_path: Path, clock: Froze
                 )
                 for number in range(230)
             )
-            reports = [mesh.run_jobs(JOB, max_slices=max_slices)[0]]
+            reports = [mesh.care.run_jobs(JOB, max_slices=max_slices)[0]]
             while not reports[-1].complete:
-                reports += mesh.run_jobs(JOB, max_slices=max_slices)
+                reports += mesh.care.run_jobs(JOB, max_slices=max_slices)
             texts.append(learnings(mesh))
             counts.append(len(reports))
     assert texts[0] == texts[1]
@@ -288,20 +288,22 @@ def test_in_slices_it_learns_what_it_learns_at_once(tmp_path: Path, clock: Froze
 def test_the_cost_grows_with_the_new_traces_and_not_with_all(
     mesh: MemoryMesh, clock: FrozenClock
 ) -> None:
-    mesh.record_traces([Trace("Deploy the shop")] * 600)
-    mesh.run_jobs(JOB)
-    assert _counting(lambda: mesh.run_jobs(JOB)) <= 102  # one page, to see that nothing is new
+    mesh.traces.record_many([Trace("Deploy the shop")] * 600)
+    mesh.care.run_jobs(JOB)
+    assert _counting(lambda: mesh.care.run_jobs(JOB)) <= 102  # one page, to see that nothing is new
     record_deploys(mesh, 2)
-    assert _counting(lambda: mesh.run_jobs(JOB)) < 400  # a page, and 100 traces of the learning
+    assert (
+        _counting(lambda: mesh.care.run_jobs(JOB)) < 400
+    )  # a page, and 100 traces of the learning
     clock.advance(timedelta(days=2))
-    mesh.run_jobs(["retention"])
-    assert _counting(mesh.jobs) < 150  # what is archived is not read again
+    mesh.care.run_jobs(["retention"])
+    assert _counting(mesh.care.jobs) < 150  # what is archived is not read again
 
 
 def test_a_learning_of_many_traces_counts_all_and_quotes_the_newest(mesh: MemoryMesh) -> None:
     said = ["Look at the old queue"] * 100 + ["Look at the new cache"] * 140
-    mesh.record_traces([Trace("Deploy the shop", learnings=(each,)) for each in said])
-    mesh.run_jobs(JOB)
+    mesh.traces.record_many([Trace("Deploy the shop", learnings=(each,)) for each in said])
+    mesh.care.run_jobs(JOB)
     (text,) = learnings(mesh).values()
     assert "Observed in 240 executions" in text
     assert "Look at the new cache" in text
@@ -318,16 +320,16 @@ def test_with_vectors_goals_in_other_words_are_one_learning(
             db_dir=tmp_path / embedder, embedder=embedder, model_dir=model_folder
         ) as mesh:
             for goal in goals:
-                mesh.record_trace(goal)
-            counts.append(mesh.run_jobs(JOB)[0].count("learn"))
+                mesh.traces.record(goal)
+            counts.append(mesh.care.run_jobs(JOB)[0].count("learn"))
     assert counts == [0, 1]
 
 
 def test_personal_data_in_traces_does_not_come_back_in_learnings(mesh: MemoryMesh) -> None:
     for _ in range(2):
-        mesh.record_trace(
+        mesh.traces.record(
             "Write to ana.lopez@example.org", learnings=["Ask ana.lopez@example.org first"]
         )
-    mesh.run_jobs(JOB)
+    mesh.care.run_jobs(JOB)
     (text,) = learnings(mesh).values()
     assert "example.org" not in text

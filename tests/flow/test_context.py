@@ -56,7 +56,7 @@ def test_what_is_linked_to_a_hit_comes_along(mesh: MemoryMesh) -> None:
     found = mesh.add("We deploy through staging").id or ""
     other = mesh.add("Ann has the keys of the blue room").id or ""
     assert other not in {item.id for item in mesh.context("deploy staging")}
-    mesh.link(found, other)
+    mesh.graph.link(found, other)
     items = {item.id: item for item in mesh.context("deploy staging")}
     assert items[other].section is Section.LINKED
     assert items[other].because == found
@@ -70,8 +70,8 @@ def test_the_links_of_every_hit_are_followed_both_ways_and_one_step(mesh: Memory
     others = [mesh.add(f"Ann has key {at} of the blue room").id or "" for at in range(5)]
     from_one, to_one, from_two, to_two, further = others
     for source, target in ((one, from_one), (to_one, one), (two, from_two), (to_two, two)):
-        mesh.link(source, target)
-    mesh.link(from_one, further)
+        mesh.graph.link(source, target)
+    mesh.graph.link(from_one, further)
     because = {item.id: item.because for item in mesh.context("deploy staging")}
     assert because == {
         one: None, two: None, from_one: one, to_one: one, from_two: two, to_two: two,
@@ -83,7 +83,7 @@ def test_a_link_to_what_the_reader_does_not_see_changes_nothing(mesh: MemoryMesh
     found = mesh.add("We deploy through staging").id or ""
     before = mesh.context("deploy staging", scope=Scope("mine"), record=False)
     hidden = mesh.add("Ann has the keys", scope=Scope("other")).id or ""
-    mesh.view(scope=Scope("other")).link(found, hidden)
+    mesh.view(scope=Scope("other")).graph.link(found, hidden)
     assert mesh.context("deploy staging", scope=Scope("mine"), record=False) == before
     assert hidden in {item.id for item in mesh.context("deploy staging", scope=Scope("other"))}
 
@@ -93,7 +93,7 @@ def test_hits_and_linked_memories_are_ordered_together(mesh: MemoryMesh) -> None
     found = mesh.add("We deploy through staging on Mondays").id or ""
     mesh.add("staging")
     other = mesh.add("Ann has the keys of the blue room").id or ""
-    mesh.link(found, other)
+    mesh.graph.link(found, other)
     scores = [
         item.score or 0.0 for item in mesh.context("deploy staging Mondays", min_relevance=0.0)
     ]
@@ -219,7 +219,7 @@ def test_a_linked_older_statement_brings_the_newer_one(mesh: MemoryMesh) -> None
     found = mesh.add("Ann has the keys of the blue room").id or ""
     older = mesh.add("The API timeout is 30 seconds").id or ""
     newer = mesh.add("The API timeout was raised to 60 seconds").id
-    mesh.link(found, older)
+    mesh.graph.link(found, older)
     items = {item.id: item for item in mesh.context("keys of the blue room")}
     assert (items[newer or ""].section, items[newer or ""].because) == (Section.NEWER, older)
     assert (items[older].section, items[older].newer) == (Section.OLDER, newer)
@@ -230,7 +230,7 @@ def test_what_a_link_brings_in_is_not_said_to_be_left_out(mesh: MemoryMesh) -> N
 
     found = mesh.add("We deploy through staging").id or ""
     other = mesh.add("Ann deploys the keys of the blue room in the old house").id or ""
-    mesh.link(found, other)
+    mesh.graph.link(found, other)
     scores = {hit.id: hit.score for hit in mesh.search("deploy staging", profile="rrf")}
     floor = (scores[found] + scores[other]) / 2
     rules = PackRules(profile="rrf", min_relevance=floor)
@@ -378,7 +378,7 @@ def test_what_entered_a_prompt_is_on_record(mesh: MemoryMesh) -> None:
     assert kept.question == "deploy staging"
     assert [one.memory for one in kept.memories] == [item.id for item in pack]
     assert mesh.get_all()[0].uses == 1
-    assert mesh.verify().ok
+    assert mesh.care.verify().ok
 
 
 def test_upkeep_writes_what_waits_to_be_recorded(mesh: MemoryMesh) -> None:
@@ -387,7 +387,7 @@ def test_upkeep_writes_what_waits_to_be_recorded(mesh: MemoryMesh) -> None:
     access = mesh._access()
     with access.ledger.read(access.namespace) as snapshot:
         assert snapshot.injection(id_) is None
-    mesh.upkeep()
+    mesh.care.upkeep()
     with access.ledger.read(access.namespace) as snapshot:
         assert snapshot.injection(id_) is not None
 
@@ -407,7 +407,7 @@ def test_nothing_is_recorded_where_nothing_should_be(
         )
         assert pack
         assert pack.injection_id is None
-        assert mesh.recalls() == []
+        assert mesh.care.recalls() == []
 
 
 @pytest.mark.req("R-003-069")

@@ -44,7 +44,7 @@ def test_the_best_of_what_is_new_must_reach_the_floor_itself(mesh: MemoryMesh) -
 def test_a_given_memory_does_not_come_back_by_a_link(mesh: MemoryMesh) -> None:
     found = mesh.add("We deploy the web shop through staging").id or ""
     linked = mesh.add("Ann has the keys of the blue room").id or ""
-    mesh.link(found, linked)
+    mesh.graph.link(found, linked)
     assert linked in {item.id for item in mesh.context(QUESTION)}
     assert linked not in {item.id for item in mesh.context(QUESTION, exclude=[linked])}
 
@@ -66,7 +66,7 @@ def test_a_single_text_is_no_list_of_ids(mesh: MemoryMesh) -> None:
 def test_a_prompt_is_explained_by_its_fence(mesh: MemoryMesh, form: str) -> None:
     mesh.add("We deploy the web shop through staging")
     pack = mesh.context(QUESTION)
-    why = mesh.explain_injection(form.format(pack.fence))
+    why = mesh.explain(form.format(pack.fence))
     assert why.id == pack.injection_id
     assert mesh.explain(form.format(pack.fence)).as_json() == why.as_json()
 
@@ -80,9 +80,9 @@ def test_of_the_prompts_with_one_fence_the_latest_of_this_reader_is_explained(
         other = mesh.context(QUESTION, scope=Scope("bakery"))
         assert own.fence == other.fence
         reader = mesh.view(scope=Scope("shop"))
-        assert reader.explain_injection(own.fence).id == own.injection_id
+        assert reader.explain(own.fence).id == own.injection_id
         with pytest.raises(NotFound):
-            mesh.view(scope=Scope("garage")).explain_injection(own.fence)
+            mesh.view(scope=Scope("garage")).explain(own.fence)
 
 
 def test_a_word_that_is_no_fence_of_a_prompt_is_not_found(mesh: MemoryMesh) -> None:

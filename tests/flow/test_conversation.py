@@ -109,7 +109,7 @@ def test_a_duplicate_is_refused_and_changes_nothing(
     )
     assert manager.last_refusal == (f"it says no more than {first.id}",)
     assert mesh.stats().seq == seq
-    assert len(mesh.recalls()) == 0
+    assert len(mesh.care.recalls()) == 0
 
 
 @pytest.mark.parametrize(
@@ -320,7 +320,7 @@ def test_a_store_that_works_is_healthy_and_looking_leaves_no_trace(
     mesh: MemoryMesh, manager: MemoryContextManager
 ) -> None:
     mesh.add("dark themes")
-    before = (mesh.stats(), mesh.recalls())
+    before = (mesh.stats(), mesh.care.recalls())
     status = manager.health_check()
     assert status.status is Health.HEALTHY
     assert [check.name for check in status.checks] == [
@@ -330,7 +330,7 @@ def test_a_store_that_works_is_healthy_and_looking_leaves_no_trace(
         "search",
         "embedder",
     ]
-    assert (mesh.stats(), mesh.recalls()) == before
+    assert (mesh.stats(), mesh.care.recalls()) == before
 
 
 def test_a_last_block_that_was_changed_is_noticed(

@@ -29,8 +29,8 @@ def test_a_damaged_row_is_refused_and_verify_finds_it(tmp_path, change):
         db.commit()
     with MemoryMesh(db_dir=tmp_path) as mesh:
         with pytest.raises(StoreIsDamaged, match=r"default\.db is damaged.*memory-mesh verify"):
-            _ = [mesh.get_all(), mesh.blocks(as_owner=True)]
-        assert mesh.verify().findings
+            _ = [mesh.get_all(), mesh.care.blocks(as_owner=True)]
+        assert mesh.care.verify().findings
 
 
 def test_an_unreadable_keyword_table_is_refused_and_verify_finds_it(tmp_path):
@@ -42,4 +42,4 @@ def test_an_unreadable_keyword_table_is_refused_and_verify_finds_it(tmp_path):
     with MemoryMesh(db_dir=tmp_path) as mesh:
         with pytest.raises(StoreIsDamaged, match="memory-mesh repair"):
             mesh.search("ferry")
-        assert mesh.verify().findings
+        assert mesh.care.verify().findings

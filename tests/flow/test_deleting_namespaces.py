@@ -139,7 +139,7 @@ def test_namespaces_whose_names_begin_alike_are_left_alone(store: Path) -> None:
     delete_namespace(store, "shop")
     assert (store / "namespaces" / "shop.before-0001.before-0002-7.bak").exists()
     with MemoryMesh(db_dir=store) as mesh:
-        assert mesh.namespaces() == sorted(others)
+        assert mesh.care.namespaces() == sorted(others)
         assert all(len(mesh.view(namespace=name).get_all()) == 2 for name in others)
 
 
@@ -150,12 +150,12 @@ def test_who_has_it_open_finds_that_it_does_not_exist(store: Path) -> None:
         delete_namespace(store, "shop")
         assert mesh.get_all() == []
         assert mesh.search("old shop") == []
-        assert mesh.namespaces() == []
+        assert mesh.care.namespaces() == []
         assert mesh.add("a new beginning").outcome is Outcome.STORED
         assert [memory.text for memory in mesh.get_all()] == ["a new beginning"]
     assert holding(store) == []
     with MemoryMesh(db_dir=store, namespace="shop") as again:
-        assert again.verify().ok
+        assert again.care.verify().ok
         assert len(again.get_all()) == 1
 
 
@@ -329,5 +329,5 @@ def test_a_damaged_line_of_the_erasure_file_lets_nothing_come_back(store: Path) 
         care.backup(store, place / "backups")
     delete_namespace(store, "other")
     with MemoryMesh(db_dir=store) as mesh:
-        assert "shop" not in mesh.namespaces()
+        assert "shop" not in mesh.care.namespaces()
     assert not (place / "new").exists()

@@ -40,7 +40,7 @@ def test_the_ten_worst_lessons_are_the_constraints_of_the_next_session(tmp_path,
             told = {"error_pattern": f"fault_{number}", "severity": severity}
             told["preventative_rule"] = f"Always check the {severity} case {number}"
             mesh.add(f"case {number} broke", FAILURE | told)
-        constraints = mesh.distill().constraints
+        constraints = mesh.lessons.distill().constraints
     assert [rule.split()[3] for rule in constraints] == (
         ["critical"] * 3 + ["high"] * 3 + ["medium"] * 3 + ["low"]
     )
@@ -140,14 +140,14 @@ def test_a_failure_and_its_rule_in_the_user_s_words_need_no_mark(mesh):
 def test_an_unmarked_text_of_a_tool_teaches_nothing(tmp_path):
     with MemoryMesh(db_dir=tmp_path, channel=Channel.TOOL) as tool:
         tool.add("Never trust curl without --fail. The 404 page was saved as our binary.")
-        assert tool.distill().learned == ()
+        assert tool.lessons.distill().learned == ()
 
 
 def test_what_the_user_said_without_stating_it_teaches_at_once(tmp_path, clock):
     text = "The upload hung. Always retry uploads with backoff."
     with MemoryMesh(db_dir=tmp_path, clock=clock) as mesh:
         mesh.add(text, {"status": "error"}, source_kind=SourceKind.USER_IMPLICIT)
-        assert mesh.distill().learned[0].status is Status.ACTIVE
+        assert mesh.lessons.distill().learned[0].status is Status.ACTIVE
 
 
 def test_the_same_failure_with_other_names_is_one_lesson(mesh):
@@ -180,25 +180,25 @@ def test_what_was_learned_from_low_trust_waits_for_review(tmp_path):
     with MemoryMesh(db_dir=tmp_path, channel=Channel.TOOL) as tool:
         tool.add("hung on a lock", FAILURE)
     with MemoryMesh(db_dir=tmp_path) as mesh:
-        (block,) = mesh.distill().learned
+        (block,) = mesh.lessons.distill().learned
         assert block.status is Status.QUARANTINED
-        assert mesh.distill().constraints == ()
-        assert mesh.distill().learned == ()
+        assert mesh.lessons.distill().constraints == ()
+        assert mesh.lessons.distill().learned == ()
 
 
 @pytest.mark.req("R-000-199", "R-000-265")
 def test_a_heartbeat_asks_whether_it_is_time(tmp_path, clock):
     options = {"db_dir": tmp_path, "clock": clock, "enable_wisdom_distillation": True}
     with MemoryMesh(**options) as mesh:
-        assert not mesh.distillation_due()
+        assert not mesh.lessons.due()
         mesh.add("hung on a lock", FAILURE)
-        assert mesh.distillation_due()
-        assert mesh.upkeep().lessons == 1
-        assert not mesh.distillation_due()
+        assert mesh.lessons.due()
+        assert mesh.care.upkeep().lessons == 1
+        assert not mesh.lessons.due()
         mesh.add("hung on another lock", FAILURE | {"error_pattern": "lock"})
-        assert mesh.upkeep().lessons == 0
+        assert mesh.care.upkeep().lessons == 0
         clock.advance(timedelta(hours=6))
-        assert mesh.upkeep().lessons == 1
+        assert mesh.care.upkeep().lessons == 1
 
 
 @pytest.mark.req("R-000-136")

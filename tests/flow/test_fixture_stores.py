@@ -25,11 +25,11 @@ def test_a_store_of_an_earlier_version_finds_all_its_words_after_upkeep(tmp_path
     with MemoryMesh(db_dir=tmp_path / "old") as mesh:
         waiting = mesh.stats().to_reindex
         assert bool(waiting) == (not _has_present_terms(name))
-        assert mesh.verify().ok == (not waiting)
-        report = mesh.upkeep()
+        assert mesh.care.verify().ok == (not waiting)
+        report = mesh.care.upkeep()
         assert report.reindexed == waiting + (mesh.stats().skills if waiting else 0)
         assert mesh.stats().to_reindex == 0
-        assert mesh.verify().findings == ()
+        assert mesh.care.verify().findings == ()
         assert {word: mesh.search(word, limit=1)[0].content for word in FOUND} == FOUND
         if mesh.stats().skills:
             assert [hit.skill.name for hit in mesh.search_skills("资料")] == ["資料備份"]

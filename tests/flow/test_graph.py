@@ -191,7 +191,7 @@ def test_schemas_stay_with_the_store_and_a_wrong_one_is_named(tmp_path):
     with memory_graph.create_memory(db_dir=tmp_path, predicate_schemas={"budget": money}):
         pass
     with sync.MemoryMesh(db_dir=tmp_path) as mesh:
-        assert mesh.predicates() == {"budget": money}
+        assert mesh.review.predicates() == {"budget": money}
         before = mesh.stats().seq
     with memory_graph.create_memory(db_dir=tmp_path, predicate_schemas={"budget": money}) as again:
         again.search("a", "x")

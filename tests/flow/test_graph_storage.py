@@ -295,7 +295,7 @@ def test_a_session_expires_by_its_last_write_and_not_by_a_load(clock):
         clock.advance(timedelta(days=days))
         with memory_graph.create_memory(storage=storage, clock=clock) as graph:
             assert len(graph.search("kuro", "harbour", session_id="s")) == seen
-            assert graph._mesh.verify().findings == ()
+            assert graph._mesh.care.verify().findings == ()
 
 
 def test_an_id_is_found_once_its_agent_is_known(clock):

@@ -57,7 +57,7 @@ def refused(folder: Path, error: type[StoreIsDamaged] = WritesAreMissing) -> str
             mesh.get_all()
         with pytest.raises(error):
             mesh.add("more")
-        findings = mesh.verify().findings
+        findings = mesh.care.verify().findings
     assert findings[0].check == "head file"
     return str(caught.value)
 
@@ -146,7 +146,7 @@ def test_a_removed_file_is_no_empty_store(tmp_path):
     database(stored(tmp_path)).unlink()
     assert "it is gone" in refused(tmp_path)
     with opened(tmp_path) as mesh:
-        assert mesh.namespaces() == ["default"]
+        assert mesh.care.namespaces() == ["default"]
 
 
 def test_an_older_copy_is_refused(tmp_path):
@@ -168,13 +168,13 @@ def test_an_older_copy_without_a_head_file_is_a_finding_until_repair(tmp_path, t
     with opened(tmp_path) as mesh:
         if write:  # which is no sign that nothing was lost
             mesh.add("Deploys run on Fridays")
-        (finding,) = mesh.verify().findings
+        (finding,) = mesh.care.verify().findings
         assert finding.check == "missing head file"
         assert "default.head is missing" in finding.detail
         assert "memory-mesh repair" in finding.detail
     assert "the head file was written anew" in care.repair(tmp_path, "default").done
     with opened(tmp_path) as mesh:
-        assert mesh.verify().ok
+        assert mesh.care.verify().ok
 
 
 def test_the_head_file_of_a_new_namespace_is_there_before_its_first_commit(tmp_path, monkeypatch):
@@ -192,7 +192,7 @@ def test_the_head_file_of_a_new_namespace_is_there_before_its_first_commit(tmp_p
     monkeypatch.undo()
     with opened(tmp_path) as mesh:
         assert len(mesh.get_all()) == 1
-        assert mesh.verify().ok
+        assert mesh.care.verify().ok
 
 
 def test_a_copy_that_went_its_own_way_is_refused(tmp_path):
@@ -250,7 +250,7 @@ def test_a_head_file_that_is_behind_is_no_flaw(tmp_path):
     head_file.path_of(database(tmp_path)).write_bytes(behind)
     assert count(tmp_path) == 4
     with opened(tmp_path) as mesh:
-        assert mesh.verify().ok
+        assert mesh.care.verify().ok
 
 
 def test_a_head_file_that_cannot_be_written_fails_no_write(tmp_path):
@@ -389,7 +389,7 @@ def test_a_schema_that_is_no_text_is_damaged_and_verify_says_so(tmp_path):
         changed[flipped] |= 0x80
         database(tmp_path).write_bytes(changed)
         with opened(tmp_path) as mesh:
-            assert not mesh.verify().ok
+            assert not mesh.care.verify().ok
             with suppress(StoreIsDamaged):  # some of these only hide rows
                 mesh.get_all()
 
@@ -464,7 +464,7 @@ def test_a_damaged_log_is_left_for_salvage_by_whoever_finds_it(tmp_path: Path, u
             elif use == "read":
                 mesh.get_all()
             else:
-                assert not mesh.verify().ok
+                assert not mesh.care.verify().ok
     assert log(folder).read_bytes() == data
     care.salvage(folder, tmp_path / "rescued")
     assert count(tmp_path / "rescued") == 8

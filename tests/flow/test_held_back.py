@@ -58,7 +58,7 @@ def _seen_by(folder: Path, scope: Scope, word: str) -> list[str]:
     with _opened(folder, scope) as mesh:
         found = [hit.id for hit in mesh.search(word, limit=50)]
         found += [memory.id for memory in mesh.get_all(limit=100) if word in memory.text]
-        found += [memory.id for memory in mesh.awaiting_review()]
+        found += [memory.id for memory in mesh.review.waiting()]
         pack = mesh.context(word, max_tokens=500)
     return [*found, *([pack.text] if f"The {word}" in pack.text else [])]
 
@@ -103,7 +103,7 @@ def test_an_earlier_text_never_comes_back_as_the_present_one(tmp_path: Path) -> 
     assert ids["lantern"] not in _active(tmp_path / "new")
     with _opened(tmp_path / "new", ATLAS) as mesh:
         assert held.id not in {hit.id for hit in mesh.search("lantern oak")}
-        waiting = _only(mesh.awaiting_review())
+        waiting = _only(mesh.review.waiting())
         assert (waiting.id, waiting.text) == (held.id, "The lantern of the ship is made of oak")
         mesh.review(held.id, approve=True)
         assert mesh.get(held.id) is not None
@@ -147,7 +147,7 @@ def test_the_owner_gives_what_is_held_back_to_whom_it_is_for(tmp_path: Path) -> 
     _damage(tmp_path / "old", f"UPDATE version SET project = 'beacon' WHERE number = {version}")
     _salvaged(tmp_path / "old", tmp_path / "new")
     with _opened(tmp_path / "new") as mesh:
-        waiting = _only(mesh.awaiting_review(as_owner=True))
+        waiting = _only(mesh.review.waiting(as_owner=True))
         assert waiting.status is Status.QUARANTINED
         with pytest.raises(NotFound):
             mesh.review(ids["anchor"], approve=True, scope=BEACON)
@@ -173,7 +173,7 @@ def test_a_text_without_its_memory_and_its_block_is_held_back(tmp_path: Path) ->
     for reader in (Scope(), ATLAS, BEACON):
         assert not _seen_by(tmp_path / "new", reader, "compass")
     with _opened(tmp_path / "new") as mesh:
-        waiting = _only(mesh.awaiting_review(as_owner=True))
+        waiting = _only(mesh.review.waiting(as_owner=True))
         assert waiting.text == "The compass of the ship is made of oak"
 
 
@@ -309,27 +309,27 @@ def test_changes_of_every_kind_are_proven_in_a_sound_store(tmp_path: Path) -> No
         berth = {"subject": "berth", "predicate": "pier", "exclusive": True}
         for value in ("one", "two", "three"):
             mesh.add(f"the berth lies at {value}", claim=berth | {"value": value})
-        for conflict in mesh.conflicts(decided=True)[:1]:
-            mesh.undo_review(conflict.new)
-            mesh.resolve_conflict(conflict.id, "reject")
-            mesh.resolve_conflict(conflict.id, "keep_both")
-        asked = mesh.view(channel=Channel.WEB).propose_update(ids[1], "Mast 1 lies down")
+        for conflict in mesh.review.conflicts(decided=True)[:1]:
+            mesh.review.undo(conflict.new)
+            mesh.review.resolve(conflict.id, "reject")
+            mesh.review.resolve(conflict.id, "keep_both")
+        asked = mesh.view(channel=Channel.WEB).review.propose_update(ids[1], "Mast 1 lies down")
         mesh.review(asked.id, approve=True)
-        mesh.undo_review(asked.id)
+        mesh.review.undo(asked.id)
         waits = str(mesh.add("Mast 9 is broken", quarantine="look at it").id)
         mesh.review(waits, approve=False)
-        mesh.undo_review(waits)
+        mesh.review.undo(waits)
         mesh.review(waits, approve=True)
         for _ in range(3):
-            mesh.dispute(ids[2])
-        mesh.reinforce(ids[3])
+            mesh.review.dispute(ids[2])
+        mesh.review.reinforce(ids[3])
         mesh.rate(ids[3], helpful=True)
         mesh.pin(ids[4])
         mesh.delete(ids[5])
         mesh.restore(ids[5])
-        mesh.link(ids[0], ids[1])
+        mesh.graph.link(ids[0], ids[1])
         mesh.update(ids[0], scope=ATLAS)
-        mesh.upkeep()
+        mesh.care.upkeep()
     done = salvage(tmp_path / "old", tmp_path / "new")
     assert done.complete, done
     assert not done.namespaces[0].held_back
@@ -358,4 +358,4 @@ def test_what_is_held_back_stays_so_in_a_second_salvage(tmp_path: Path) -> None:
     again = salvage(tmp_path / "new", tmp_path / "again")
     assert again.complete, again
     with _opened(tmp_path / "again") as mesh:
-        assert {each.id for each in mesh.awaiting_review(as_owner=True)} == held
+        assert {each.id for each in mesh.review.waiting(as_owner=True)} == held

@@ -20,7 +20,7 @@ def _let_in(mesh: MemoryMesh, web: MemoryMesh) -> str:
     id_ = web.add("The page says that tea is hot.").id
     assert id_ is not None
     for _ in range(3):
-        mesh.dispute(id_)
+        mesh.review.dispute(id_)
     mesh.review(id_, approve=True)
     assert mesh.history(id_)[-1].status is Status.ACTIVE
     return id_
@@ -35,11 +35,11 @@ def test_a_page_links_nothing_to_its_memory_that_the_user_holds(
     assert own is not None
     for ends in ((own, held), (held, own)):
         with pytest.raises(NotAllowed, match="pin or review"):
-            web.link(*ends)
-    mesh.link(own, held)
+            web.graph.link(*ends)
+    mesh.graph.link(own, held)
     with pytest.raises(NotAllowed):
-        web.unlink(own, held)
-    assert len(mesh.links(held)) == 1
+        web.graph.unlink(own, held)
+    assert len(mesh.graph.links(held)) == 1
 
 
 @pytest.mark.parametrize("hold", [_pinned, _let_in])
@@ -50,11 +50,11 @@ def test_a_page_puts_no_memory_that_the_user_holds_into_an_episode(
     held, own = hold(mesh, web), web.add("The page sells cups.").id
     assert own is not None
     with pytest.raises(NotAllowed):
-        web.create_episode("a visit", ids=[held])
-    episode = web.create_episode("a visit", ids=[own])
+        web.graph.create_episode("a visit", ids=[held])
+    episode = web.graph.create_episode("a visit", ids=[own])
     with pytest.raises(NotAllowed):
-        web.add_to_episode(episode.id, [held])
-    mesh.add_to_episode(episode.id, [held])
+        web.graph.add_to_episode(episode.id, [held])
+    mesh.graph.add_to_episode(episode.id, [held])
     with pytest.raises(NotAllowed):
-        web.remove_from_episode(episode.id, [held])
-    assert len(mesh.links(held)) == 1
+        web.graph.remove_from_episode(episode.id, [held])
+    assert len(mesh.graph.links(held)) == 1

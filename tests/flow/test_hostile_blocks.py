@@ -89,10 +89,10 @@ def test_what_the_system_emits_reads_back_too(tmp_path):
                     "applicable_scope": f"a{value}",
                 }
             )
-        emitted = [*mesh.blocks(limit=1_000)]
+        emitted = [*mesh.care.blocks(limit=1_000)]
     with MemoryMesh(db_dir=tmp_path) as mesh:
-        emitted += mesh.recalls(limit=1_000)
-        assert mesh.verify().ok
+        emitted += mesh.care.recalls(limit=1_000)
+        assert mesh.care.verify().ok
     assert len(emitted) >= 60 * 6
     for block in emitted:
         wire = block.entry.wire

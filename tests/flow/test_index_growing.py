@@ -50,21 +50,21 @@ def test_upkeep_makes_a_worn_index_anew_and_leaves_another_as_it_is(tmp_path):
     """A vector that changes its audience gets a new number: the old one is dead in the index."""
     with MemoryMesh(db_dir=tmp_path, custom_embedder=Hashed()) as mesh:
         mesh.add_many([f"the lamp number {number} burns in hall {number}" for number in range(300)])
-        (body,) = mesh.rebuild_index()
+        (body,) = mesh.care.rebuild_index()
         assert (body.highest, body.rows) == (300, 300)
         moved = move_vectors(tmp_path, 30)
         (space,) = mesh.stats().spaces
         assert (space.body, space.vectors, space.tail) == (body, 300, 30)
-        assert mesh.upkeep().bodies == ()
+        assert mesh.care.upkeep().bodies == ()
         moved |= move_vectors(tmp_path, 31)
-        (anew,) = mesh.upkeep().bodies
+        (anew,) = mesh.care.upkeep().bodies
         index = mesh._opened().index()
         assert index is not None
         assert sorted(index.numbers("default", space.space.name, anew)) == sorted(
             (set(range(1, 301)) - moved) | set(range(301, 301 + len(moved)))
         )
         assert mesh.stats().spaces[0].body == anew
-        assert mesh.upkeep().bodies == ()
+        assert mesh.care.upkeep().bodies == ()
 
 
 def move_vectors(folder: Path, last: int) -> set[int]:

@@ -85,7 +85,7 @@ def test_a_rejection_before_a_rotation_can_be_undone_after_it(store: Path, text:
         found = rejected(mesh, text)
     KeyFile.of(store).rotate()
     with reopened(store) as mesh:
-        mesh.undo_review(found)
+        mesh.review.undo(found)
         mesh.review(found, approve=True)
         assert mesh.add(text).outcome is not Outcome.REFUSED
 
@@ -182,7 +182,7 @@ def test_what_needs_no_key_goes_on_in_another_home(store: Path, elsewhere: Path)
         found = mesh.search("deploy key")[0]
         assert mesh.get(found.id) is not None
         assert "deploy key" in mesh.context("deploy key").text
-        assert mesh.verify().ok
+        assert mesh.care.verify().ok
     assert not elsewhere.exists()
 
 
@@ -230,21 +230,21 @@ def test_a_store_that_lost_identity_and_record_gets_no_new_key_unasked(
         with pytest.raises(StoreError, match=r"are missing.*backup.*memory-mesh keys replace"):
             mesh.add("Bob is bob@example.org")
         assert mesh.add("The deploy key is in the safe.").outcome is Outcome.STORED
-        (finding,) = mesh.verify().findings
+        (finding,) = mesh.care.verify().findings
     assert (finding.check, "are missing" in finding.detail) == ("key", True)
     assert not (store / "identity").exists()
     care.replace_key(store)
     with reopened(store) as mesh:
         assert mesh.add("Bob is bob@example.org").outcome is Outcome.STORED
-        assert mesh.verify().ok
+        assert mesh.care.verify().ok
 
 
 def test_a_store_without_a_key_gets_its_first_one_unasked(store: Path) -> None:
     with reopened(store) as mesh:
         mesh.add("The deploy key is in the safe.")
-        assert mesh.verify().ok
+        assert mesh.care.verify().ok
         mesh.add(RUMOUR)
-        assert mesh.verify().ok
+        assert mesh.care.verify().ok
 
 
 @pytest.mark.parametrize(
@@ -267,7 +267,7 @@ def test_verify_holds_identity_and_record_against_the_key(
     if text is not None:
         (store / name).write_text(text)
     with reopened(store) as mesh:
-        (finding,) = mesh.verify().findings
+        (finding,) = mesh.care.verify().findings
     assert (finding.check, said in finding.detail) == ("key", True), finding
     assert (store / name).exists() is (text is not None)  # verify mends nothing
 

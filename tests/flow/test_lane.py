@@ -230,7 +230,7 @@ def test_lm_studio_is_asked_for_vectors_of_the_model(tmp_path):
             id_ = str(lane.store("Tea is hot", said("learning")).id)
             assert lane.find("tea")[0].content == "Tea is hot"
             (space,) = [state.space for state in mesh.stats().spaces]
-            (part,) = mesh.vectors([id_], space)[id_]
+            (part,) = mesh.care.vectors([id_], space)[id_]
     assert len(part.vector) == 1024 * 4  # 32-bit floats
     assert (space.model, space.dimension) == ("mixedbread-ai/mxbai-embed-large-v1", 1024)
     assert {request.path for request in server.requests} == {"/v1/embeddings"}

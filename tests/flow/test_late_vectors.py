@@ -96,12 +96,12 @@ def test_upkeep_embeds_the_rest_in_batches_that_it_commits_and_can_be_stopped(
     stored(tmp_path, clock, texts)
     with MemoryMesh(db_dir=tmp_path, clock=clock, custom_embedder=real_embedder) as mesh:
         with pytest.raises(KeyboardInterrupt):
-            mesh.upkeep(progress=_interrupt)
+            mesh.care.upkeep(progress=_interrupt)
         left = mesh.stats().spaces[0].pending
         assert 0 < left < 30
-        assert mesh.upkeep().embedded == left
+        assert mesh.care.upkeep().embedded == left
         assert mesh.stats().spaces[0].pending == 0
-        assert mesh.verify().ok
+        assert mesh.care.verify().ok
 
 
 def _interrupt(_count):

@@ -51,7 +51,7 @@ def test_what_is_added_passes_scrubber_embedder_and_store(tmp_path, listening):
         assert "[EMAIL_" in stored.content
         assert ["kettle is descaled" in text for text in listening.heard] == [True]  # layer 1
         (space,) = [state.space for state in mesh.stats().spaces]  # layer 2, the vector
-        (part,) = mesh.vectors([id_of(stored)], space)[id_of(stored)]
+        (part,) = mesh.care.vectors([id_of(stored)], space)[id_of(stored)]
         assert part.vector == listening.embed(listening.heard[:1]).vectors[0][0]
         (by_words,) = mesh.search("descaled", keyword_only=True)  # layer 2, the keyword index
         assert by_words.id == stored.id

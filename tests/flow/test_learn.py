@@ -93,7 +93,7 @@ def test_a_reflection_is_kept_with_its_sources_and_leaves_its_block(
         found.confidence,
     )
     assert kept.id.startswith("reflect_")
-    block = mesh.blocks(after_seq=3)[-1].entry
+    block = mesh.care.blocks(after_seq=3)[-1].entry
     assert block.operation is Operation.REFLECT
     wire = yamo.parse(block.wire or "")
     assert wire.intent == "synthesize_beliefs_from_memories"
@@ -187,7 +187,7 @@ def test_a_secret_in_a_topic_or_memory_reaches_no_reflection(
     found = reflect(mesh, "invoices of ada@example.com")
     assert found.stored
     assert "ada@example.com" not in found.text + found.prompt
-    wires = "".join(block.entry.wire or "" for block in mesh.blocks())
+    wires = "".join(block.entry.wire or "" for block in mesh.care.blocks())
     assert "ada@example.com" not in wires
     assert "ada@example.com" not in str(opened(mesh, found.id).metadata)
 
@@ -267,12 +267,12 @@ def test_a_procedure_that_recurs_is_staged_as_a_skill(mesh: MemoryMesh, clock: F
     assert set(made.sources) == set(ids)
     block = yamo.parse(made.yamo_text)
     assert [value for _, value in block.constraints] == ["Run `just test`", "Tag the commit"]
-    (skill,) = mesh.awaiting_review()
+    (skill,) = mesh.review.waiting()
     assert isinstance(skill, Skill)
     assert (skill.id, skill.name) == (made.skill_id, made.skill_name)
     assert mesh.search_skills("release") == []
-    assert mesh.blocks()[-1].entry.operation is Operation.SYNTHESIZE
-    wire = yamo.parse(mesh.blocks()[-1].entry.wire or "")
+    assert mesh.care.blocks()[-1].entry.operation is Operation.SYNTHESIZE
+    wire = yamo.parse(mesh.care.blocks()[-1].entry.wire or "")
     assert wire.intent == "synthesize_skill_from_memories"
 
 

@@ -186,11 +186,11 @@ def test_a_lesson_of_low_trust_waits_for_review(tmp_path):
         with pytest.raises(InvalidInput, match="mcp"):
             agent.review(block.memory_id, approve=True)
     with MemoryMesh(db_dir=tmp_path) as user:
-        assert [memory.id for memory in user.awaiting_review()] == [block.memory_id]
+        assert [memory.id for memory in user.review.waiting()] == [block.memory_id]
         user.review(block.memory_id, approve=True, reason="I have seen it happen")
         assert [lesson.lesson_id for lesson in user.query_lessons("")] == [block.lesson_id]
-        assert user.awaiting_review() == []
-        assert user.verify().ok
+        assert user.review.waiting() == []
+        assert user.care.verify().ok
         with pytest.raises(InvalidInput):
             user.review(block.memory_id, approve=False)
 
@@ -207,13 +207,13 @@ def test_a_quarantined_newcomer_changes_nothing_else(tmp_path):
 def test_a_lesson_travels_to_another_agent_as_its_wire_text(mesh, tmp_path):
     block = taught(mesh)
     with MemoryMesh(db_dir=tmp_path / "other", agent_id="other") as other:
-        received = other.receive_lesson(block.wire_format)
+        received = other.lessons.receive(block.wire_format)
         assert received.status is Status.QUARANTINED
         assert (received.pattern_id, received.preventative_rule) == (
             block.pattern_id, CONTEXT.preventative_rule,
         )  # fmt: skip
         with pytest.raises(InvalidInput, match="preventative_rule"):
-            other.receive_lesson(block.wire_format.replace("preventative_rule", "rule"))
+            other.lessons.receive(block.wire_format.replace("preventative_rule", "rule"))
 
 
 def test_a_lesson_of_one_project_does_not_stand_in_for_another_s(mesh):

@@ -19,7 +19,7 @@ def own(tmp_path, clock):
 
 
 def similar(mesh: MemoryMesh, memory_id: str | None) -> dict[str, float | None]:
-    links = mesh.links(str(memory_id), types=["similar"])
+    links = mesh.graph.links(str(memory_id), types=["similar"])
     return {link.target: link.similarity for link in links if link.source == memory_id}
 
 
@@ -110,20 +110,20 @@ def test_links_can_be_switched_off(tmp_path, clock):
         db_dir=tmp_path / "off", clock=clock, custom_embedder=Angles(), link_similar=False
     ) as off:
         ids = [off.add(f"Point at {angle}").id for angle in (0, 10)]
-        assert off.upkeep().linked == 0
-        assert off.links(str(ids[1])) == []
+        assert off.care.upkeep().linked == 0
+        assert off.graph.links(str(ids[1])) == []
 
 
 def test_upkeep_links_what_was_stored_without_vectors_and_then_has_nothing_to_do(tmp_path, clock):
     with MemoryMesh(db_dir=tmp_path / "s", clock=clock) as plain:
         ids = [plain.add(f"Point at {angle}").id for angle in range(0, 180, 20)]
     with MemoryMesh(db_dir=tmp_path / "s", clock=clock, custom_embedder=Angles()) as mesh:
-        assert mesh.upkeep().linked == len(ids)
+        assert mesh.care.upkeep().linked == len(ids)
         for one, other in pairwise(ids):
             assert other in similar(mesh, one)
             assert one in similar(mesh, other)
-        assert mesh.upkeep().linked == 0
-        assert mesh.verify().ok
+        assert mesh.care.upkeep().linked == 0
+        assert mesh.care.verify().ok
 
 
 def test_upkeep_goes_on_where_it_stopped(tmp_path, clock, monkeypatch):
@@ -132,7 +132,7 @@ def test_upkeep_goes_on_where_it_stopped(tmp_path, clock, monkeypatch):
     with MemoryMesh(db_dir=tmp_path / "s", clock=clock) as plain:
         ids = [plain.add(f"Point at {angle}").id for angle in range(0, 80, 10)]
     with MemoryMesh(db_dir=tmp_path / "s", clock=clock, custom_embedder=Angles()) as mesh:
-        assert [mesh.upkeep().linked for _ in range(4)] == [3, 3, 2, 0]
+        assert [mesh.care.upkeep().linked for _ in range(4)] == [3, 3, 2, 0]
         assert all(similar(mesh, id_) for id_ in ids)
 
 
@@ -193,8 +193,8 @@ def test_upkeep_makes_no_link_to_a_text_that_changed_while_it_compared(
                 mesh.update(second, content="Point at 175")
 
         monkeypatch.setattr(similar_links, "_changes", slowly)
-        mesh.upkeep()
-        assert mesh.links(first) == []
+        mesh.care.upkeep()
+        assert mesh.graph.links(first) == []
 
 
 def test_a_memory_that_waits_for_review_is_linked_by_upkeep_too(tmp_path, clock):
@@ -202,9 +202,9 @@ def test_a_memory_that_waits_for_review_is_linked_by_upkeep_too(tmp_path, clock)
         first = str(plain.add("Point at 0").id)
         waits = str(plain.add("Point at 10", quarantine="look at it").id)
     with MemoryMesh(db_dir=tmp_path / "s", clock=clock, custom_embedder=Angles()) as mesh:
-        mesh.upkeep()
+        mesh.care.upkeep()
         mesh.review(waits, approve=True)
-        mesh.upkeep()
+        mesh.care.upkeep()
         assert set(similar(mesh, waits)) == {first}
 
 
@@ -221,7 +221,7 @@ def test_a_large_write_before_links_leaves_the_chain_healthy(tmp_path, clock):
     with MemoryMesh(db_dir=tmp_path, clock=clock, custom_embedder=Angles()) as mesh:
         for start in range(0, 40, 8):
             ids = [one.id for one in mesh.add_many([f"Point at {start + n}" for n in range(8)])]
-        assert mesh.links(str(ids[0]))
+        assert mesh.graph.links(str(ids[0]))
         (chain,) = (
             check for check in checkup(mesh._access(), clock.now()).checks if check.name == "chain"
         )

@@ -60,7 +60,7 @@ def everything(mesh: MemoryMesh) -> None:
     mesh.search_skills("badger")
     mesh.distill_lesson(LESSON)
     mesh.query_lessons("puffin")
-    mesh.rebuild_terms()
+    mesh.care.rebuild_terms()
     mesh.reflect(topic="marten")
 
 
@@ -68,7 +68,7 @@ def test_no_content_appears_in_the_log_of_a_session_that_does_everything(mesh, c
     with caplog.at_level(logging.DEBUG, logger="memory_mesh"):
         everything(mesh)
         with pytest.raises(EmbeddingError):
-            mesh_with_a_broken_embedder(mesh.folder).upkeep()
+            mesh_with_a_broken_embedder(mesh.folder).care.upkeep()
     told = caplog.text.lower()
     assert [word for word in WORDS if word in told] == []
     events = {record.getMessage().split(" ")[0] for record in caplog.records}
@@ -93,8 +93,8 @@ def test_the_jobs_of_upkeep_tell_how_much_they_did(tmp_path, real_embedder, capl
         mesh.add("tea is hot")
     with MemoryMesh(db_dir=tmp_path, custom_embedder=real_embedder) as mesh:
         caplog.set_level(logging.INFO, logger="memory_mesh")
-        mesh.upkeep()
-        mesh.rebuild_index()
+        mesh.care.upkeep()
+        mesh.care.rebuild_index()
     assert "embed texts=1 ms=" in caplog.text
     assert "reindex texts=0 ms=" in caplog.text
     assert "absorb vectors=1 ms=" in caplog.text

@@ -19,7 +19,7 @@ def test_what_was_learned_is_found_and_used_after_years_until_it_is_deleted(
     ids = [str(mesh.add(text, {"type": "learning"}).id) for text in (RELEASE, AGAIN)]
     assert {mesh.history(id_)[-1].tier for id_ in ids} == {Tier.LONG_TERM}
     clock.advance(timedelta(days=3_650))
-    mesh.upkeep()
+    mesh.care.upkeep()
     assert {hit.id for hit in mesh.search("how do we release")} == set(ids)
     assert mesh.synthesize(topic="release").status == "staged"
     mesh.delete(ids[0])

@@ -59,7 +59,7 @@ def test_a_text_stored_without_a_model_gets_the_same_parts_later(tmp_path, real_
     with MemoryMesh(db_dir=tmp_path / "late") as without:
         without.add(LONG)
     with MemoryMesh(db_dir=tmp_path / "late", custom_embedder=real_embedder) as late:
-        late.upkeep()
+        late.care.upkeep()
         excerpt = late.search("baking at home", min_relevance=0)[0].excerpt
         vectors = late.stats().spaces[0].vectors
     with MemoryMesh(db_dir=tmp_path / "now", custom_embedder=real_embedder) as now:

@@ -55,7 +55,7 @@ def added(folder: Path, name: str, text: str, most: int | None = None) -> None:
 
 def texts(folder: Path, name: str) -> list[str]:
     with mesh_of(folder, name) as mesh:
-        assert mesh.verify().findings == ()
+        assert mesh.care.verify().findings == ()
         return sorted(memory.text for memory in mesh.get_all())
 
 
@@ -66,7 +66,7 @@ def databases(folder: Path) -> list[str]:
 
 def held(folder: Path) -> dict[str, list[str]]:
     with mesh_of(folder) as mesh:
-        names = mesh.namespaces()
+        names = mesh.care.namespaces()
     return {name: texts(folder, name) for name in names}
 
 
@@ -120,15 +120,15 @@ def test_names_spread_evenly_over_the_folders() -> None:
 @pytest.mark.parametrize("limit", [1, 2, 4, 100])
 def test_pages_hold_every_namespace_once_in_order(store: Path, limit: int) -> None:
     with mesh_of(store) as mesh:
-        whole = mesh.namespaces()
+        whole = mesh.care.namespaces()
         assert whole == sorted(ALL)
         paged: list[str] = []
-        while page := mesh.namespaces(after=paged[-1] if paged else None, limit=limit):
+        while page := mesh.care.namespaces(after=paged[-1] if paged else None, limit=limit):
             assert len(page) <= limit
             paged += page
         assert paged == whole
         with pytest.raises(InvalidInput, match="limit must be a whole number"):
-            mesh.namespaces(limit=0)
+            mesh.care.namespaces(limit=0)
 
 
 def test_a_listing_reads_page_after_page(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -151,7 +151,7 @@ def test_what_lies_in_a_folder_of_other_names_is_none_of_ours(store: Path) -> No
     path.rename(other / path.name)
     path.with_suffix(".head").unlink()
     with mesh_of(store) as mesh:
-        assert "second" not in mesh.namespaces()
+        assert "second" not in mesh.care.namespaces()
 
 
 def test_processes_of_two_minds_make_one_file(tmp_path: Path) -> None:
@@ -339,10 +339,10 @@ def test_two_databases_of_one_namespace_are_an_error_that_names_both(store: Path
     assert str(twin) in str(error.value)
     assert str(path) in str(error.value)
     with mesh_of(store, "second") as mesh:
-        (finding,) = mesh.verify().findings
+        (finding,) = mesh.care.verify().findings
         assert "two databases" in finding.detail
         twin.unlink()
-        assert mesh.verify().findings == ()
+        assert mesh.care.verify().findings == ()
         assert len(mesh.get_all()) == 1
 
 

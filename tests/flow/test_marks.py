@@ -83,7 +83,7 @@ def test_verify_finds_a_wrong_mark_and_repair_makes_them_anew(mesh, tmp_path, st
         statement = f"DELETE FROM metadata_mark WHERE mark = {metadata_marks.mark('team', 'core')}"
     _change(store, statement)
     with MemoryMesh(db_dir=store, embedder="none") as opened:
-        assert {finding.check for finding in opened.verify().findings} == {CHECK}
+        assert {finding.check for finding in opened.care.verify().findings} == {CHECK}
     done = repair(store, "default")
     assert done.ok, done.verification.findings
     assert any(CHECK in sentence for sentence in done.done)

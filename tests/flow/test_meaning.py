@@ -119,7 +119,7 @@ def test_a_search_embeds_no_more_than_a_few_and_upkeep_the_rest(tmp_path):
     with MemoryMesh(db_dir=tmp_path, custom_embedder=Flaky()) as mesh:
         assert mesh.search("fact 1").explanation.pending == 600 - 32
         heard: list[int] = []
-        assert mesh.upkeep(progress=heard.append).embedded == 600 - 32
+        assert mesh.care.upkeep(progress=heard.append).embedded == 600 - 32
         assert heard == [256, 512, 568]
         assert mesh.search("fact 1").explanation.pending == 0
 
@@ -185,12 +185,12 @@ def test_an_hour_of_a_failing_and_replaced_embedder_loses_nothing(tmp_path, cloc
         clock.advance(timedelta(minutes=1))
     new.failing = 0.0
     with MemoryMesh(db_dir=tmp_path, custom_embedder=new, clock=clock) as mesh:
-        mesh.upkeep()
+        mesh.care.upkeep()
         assert mesh.stats().memories == stored
         states = {state.space.name: state for state in mesh.stats().spaces}
         assert states[new.space.name].pending == 0
         assert states[new.space.name].vectors == stored
-        assert mesh.verify().ok
+        assert mesh.care.verify().ok
 
 
 class Broken(Flaky):
@@ -242,7 +242,7 @@ def test_one_text_the_embedder_refuses_keeps_no_other_waiting(tmp_path):
     with MemoryMesh(db_dir=tmp_path) as plain:
         plain.add_many(texts)
     with MemoryMesh(db_dir=tmp_path, custom_embedder=Choosy()) as mesh:
-        assert mesh.upkeep().embedded == 40
+        assert mesh.care.upkeep().embedded == 40
         assert mesh.search("fact 3").explanation.pending == 0
         assert mesh.search("poison", keyword_only=True)[0].content == "poison"
         mesh.add_many(["more poison", "more facts"])

@@ -60,8 +60,8 @@ def test_what_a_store_makes_is_for_its_owner_only(tmp_path, clock, monkeypatch):
         db_dir=store, clock=clock, sinks=[sink], project="p", system_memory=True
     ) as mesh:
         mesh.add("Write to bob@example.com about the printer", scope=None)
-        mesh.record_traces([Trace("Ship the release", plan="Tag, build, push.")])
-        mesh.write_memory_log()
+        mesh.traces.record_many([Trace("Ship the release", plan="Tag, build, push.")])
+        mesh.traces.write_memory_log()
         mesh.search("printer")
         Mirror(mesh, notes).run()
         Marks(store / "mirror").mark(notes / "a.md", b"text")

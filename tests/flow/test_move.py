@@ -38,7 +38,7 @@ def filled(folder: Path) -> Path:
 
 def found(folder: Path, namespace: str = "default") -> list[str]:
     with opened(folder, namespace) as mesh:
-        assert mesh.verify().findings == ()
+        assert mesh.care.verify().findings == ()
         return sorted(memory.text for memory in mesh.get_all())
 
 
@@ -73,7 +73,7 @@ def test_a_moved_namespace_brings_its_keys_as_older_ones(tmp_path: Path) -> None
     assert key_ids(to) == [moved, own]
     assert "older ones" in done.remarks[0]
     with opened(source) as mesh:
-        assert mesh.namespaces() == ["default", "other"]
+        assert mesh.care.namespaces() == ["default", "other"]
     assert Path(done.kept).name.startswith("third.moved-")
 
 

@@ -30,9 +30,9 @@ OPENINGS: dict[str, Use] = {
     "read": _mesh(lambda mesh: mesh.get_all()),
     "write": _mesh(lambda mesh: mesh.add(f"call {ADDRESS}")),
     "search": _mesh(lambda mesh: mesh.search("door")),
-    "list": _mesh(lambda mesh: mesh.namespaces()),
+    "list": _mesh(lambda mesh: mesh.care.namespaces()),
     "stats": _mesh(lambda mesh: mesh.stats()),
-    "verify": _mesh(lambda mesh: mesh.verify()),
+    "verify": _mesh(lambda mesh: mesh.care.verify()),
     "backup": lambda folder: care.backup(folder, folder.parent / "backups"),
     "export": lambda folder: care.export_archive(folder, "default", folder.parent / "a"),
     "import": lambda folder: care.import_archive(folder, folder.parent / "kept.tar.gz"),
@@ -161,7 +161,7 @@ def test_no_namespace_begins_where_one_was_moved_away(name: str, tmp_path: Path)
         OPENINGS[name](source)
     assert f"remove the file {source / 'namespaces/default.moved'}" in str(refused.value)
     with opened(source, "other") as other:
-        assert other.namespaces() == ["other"]
+        assert other.care.namespaces() == ["other"]
         assert len(other.get_all()) == 2
     assert len(found(to)) == 2
 

@@ -172,7 +172,7 @@ def test_a_memory_with_new_tags_is_still_found_by_meaning(tmp_path, real_embedde
         assert hits[0].id == id_
         assert hits.explanation.found_by_vector == 2
         assert hits.explanation.pending == 0
-        assert mesh.verify().ok
+        assert mesh.care.verify().ok
 
 
 @pytest.mark.usefixtures("notes")

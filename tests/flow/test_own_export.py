@@ -33,7 +33,7 @@ def out(tmp_path: Path, mesh: MemoryMesh) -> Path:
              valid_from="2020-01-01", valid_until="2030-01-01")  # fmt: skip
     page = mesh.view(channel=Channel.WEB).add("a page about tea", importance=0.4)
     mesh.pin(str(page.id))
-    mesh.reinforce(str(page.id), 0.5)
+    mesh.review.reinforce(str(page.id), 0.5)
     mesh.rate(str(page.id), helpful=True)
     guess = str(mesh.view(channel=Channel.MCP).add("the user likes tea").id)
     mesh.view(channel=Channel.TOOL).add("the user likes tea", source_ref="t")

@@ -56,12 +56,12 @@ def test_a_round_trip_changes_no_row(
 ) -> None:
     with MemoryMesh(tmp_path / "one", clock=clock, custom_embedder=real_embedder) as mesh:
         _fill(mesh, clock)
-        mesh.upkeep()
+        mesh.care.upkeep()
     out, between, back = (tmp_path / f"{name}.tar.gz" for name in ("out", "between", "back"))
     export_archive(tmp_path / "one", "default", out, with_vectors=True)
     with MemoryMesh(database, clock=clock, custom_embedder=real_embedder) as server:
         import_to_server(server.config, out)
-        assert server.verify().ok
+        assert server.care.verify().ok
         found = [hit.memory.text for hit in server.search("deploy day")]
         export_from_server(server.config, between, with_vectors=True)
     assert _tables(between) == _tables(out)
@@ -69,7 +69,7 @@ def test_a_round_trip_changes_no_row(
     export_archive(tmp_path / "two", "default", back, with_vectors=True)
     assert _tables(back) == _tables(out)
     with MemoryMesh(tmp_path / "two", clock=clock, custom_embedder=real_embedder) as mesh:
-        assert mesh.verify().ok
+        assert mesh.care.verify().ok
         assert [hit.memory.text for hit in mesh.search("deploy day")] == found
 
 
@@ -82,7 +82,7 @@ def test_what_was_imported_is_written_to_like_any_other(
     with MemoryMesh(database, clock=clock) as server:
         import_to_server(server.config, tmp_path / "out.tar.gz")
         _fill(server, clock)
-        assert server.verify().ok
+        assert server.care.verify().ok
         with pytest.raises(InvalidInput, match="holds memories already"):
             import_to_server(server.config, tmp_path / "out.tar.gz")
 
@@ -96,7 +96,7 @@ def test_what_was_deleted_for_good_is_not_imported_again(
         export_from_server(server.config, archive)
         gone = delete_from_server(server.config)
         assert gone.memories
-        assert server.namespaces() == []
+        assert server.care.namespaces() == []
         assert server.get_all() == []
         with pytest.raises(StoreError, match="stays erased"):
             import_to_server(server.config, archive)
@@ -105,7 +105,7 @@ def test_what_was_deleted_for_good_is_not_imported_again(
         with pytest.raises(NotFound):
             export_from_server(replace(server.config, namespace="none"), tmp_path / "none.tar.gz")
         server.add("it begins anew")
-        assert server.verify().ok
+        assert server.care.verify().ok
     assert [path.name for path in tmp_path.iterdir()] == ["out.tar.gz"]
 
 
@@ -123,7 +123,7 @@ def test_a_copy_has_an_identity_of_its_own(
         delete_from_server(server.config)
         with pytest.raises(StoreError, match="stays erased"):
             import_to_server(server.config, archive)
-        assert server.namespaces() == []
+        assert server.care.namespaces() == []
 
 
 def test_deleting_a_copy_leaves_the_first_one_free_to_come_back(
@@ -136,5 +136,5 @@ def test_deleting_a_copy_leaves_the_first_one_free_to_come_back(
         import_to_server(server.config, archive, into="copy")
         delete_from_server(replace(server.config, namespace="copy"))
         assert import_to_server(server.config, archive, into="copy").memories
-        assert server.verify().ok
+        assert server.care.verify().ok
         export_from_server(replace(server.config, namespace="copy"), again)

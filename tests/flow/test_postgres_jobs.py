@@ -102,7 +102,7 @@ def _queue(database: str) -> set[tuple[str, str]]:
 def _embedded(database: str) -> int:
     """How many of the texts have vectors, in a namespace that is whole."""
     with MemoryMesh(database) as mesh:
-        assert mesh.verify().ok
+        assert mesh.care.verify().ok
         (state,) = mesh.stats().spaces
         return LONG - state.pending
 
@@ -287,7 +287,7 @@ def test_a_deleted_namespace_leaves_no_job_and_no_job_brings_it_back(
     settings = {"likes": {"cardinality": "multi"}}  # are written into a namespace at its first use
     with MemoryMesh(database, namespace="other", predicates=settings) as mesh:
         assert worker.run(mesh, once=True).done >= len(JOBS)
-        assert mesh.namespaces() == ["other"]
+        assert mesh.care.namespaces() == ["other"]
     with _owner(postgres, database) as db:
         assert db.execute("SELECT count(*) FROM memory_mesh.due").fetchone() == (1,)
 

@@ -200,7 +200,7 @@ def test_the_view_shows_what_the_graph_shows_column_by_column(filled: Filled) ->
 
 @pytest.mark.req("R-003-103")
 def test_links_are_those_of_the_graph(filled: Filled) -> None:
-    filled.graph._mesh.upkeep()  # makes the links that wait
+    filled.graph._mesh.care.upkeep()  # makes the links that wait
     found = filled.rows("SELECT * FROM neolata.memory_links")
     assert {tuple(row) for row in found} == {("source_id", "target_id", "similarity", "created_at")}
     ids = {row[end] for row in found for end in ("source_id", "target_id")}
@@ -312,7 +312,7 @@ def test_no_other_namespace_is_seen_through_views_and_functions(
     assert [row["agent_id"] for row in everywhere] == own
     assert filled.rows(NEAR, asked, "mira", 100, -1.0, namespace=who) == []
     assert filled.rows("SELECT * FROM neolata.linked_groups()", namespace=who) == []
-    assert filled.graph._mesh.verify().ok
+    assert filled.graph._mesh.care.verify().ok
 
 
 @pytest.mark.req("R-003-110")

@@ -162,4 +162,4 @@ def test_a_worker_that_works_once_does_not_wait(server: Server) -> None:
     finally:
         server.start()
     with MemoryMesh(url) as mesh:
-        assert mesh.namespaces() == []
+        assert mesh.care.namespaces() == []

@@ -51,7 +51,7 @@ def test_no_door_lets_it_in(tmp_path):
             }
         )
         mesh.delete(stored, reason=f"{MAIL} asked for it")
-        assert mesh.verify().ok
+        assert mesh.care.verify().ok
     kept = bytes_of(store)
     assert b"[EMAIL_" in (store / "audit.jsonl").read_bytes()
     for secret in (MAIL, TOKEN, MAIL.upper()):
@@ -153,7 +153,7 @@ def test_a_failing_sink_leaves_no_trace_of_it(tmp_path):
     with MemoryMesh(db_dir=tmp_path, sinks=[Broken()]) as mesh:
         mesh.add("something to tell")
         for _ in range(6):
-            mesh.upkeep()
+            mesh.care.upkeep()
     kept = bytes_of(tmp_path)
     assert b"cannot reach [EMAIL]" in kept
     assert MAIL.encode() not in kept
@@ -173,7 +173,7 @@ def test_the_kept_message_of_a_failing_sink_holds_no_credential(tmp_path):
     with MemoryMesh(db_dir=tmp_path, sinks=[Refused()]) as mesh:
         mesh.add("something to tell")
         for _ in range(6):
-            mesh.upkeep()
+            mesh.care.upkeep()
     kept = bytes_of(tmp_path)
     assert b"ConnectionError: 401 for" in kept
     assert [secret for secret in secrets if secret.encode() in kept] == []

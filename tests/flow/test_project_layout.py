@@ -22,10 +22,10 @@ def shop(tmp_path: Path) -> Path:
 
 def filled(mesh: MemoryMesh) -> list[str]:
     ids = [
-        str(mesh.record_trace(f"Deploy {n}", results=f"took {n} s", tools_used=["scp"]).id)
+        str(mesh.traces.record(f"Deploy {n}", results=f"took {n} s", tools_used=["scp"]).id)
         for n in range(3)
     ]
-    mesh.record_trace("Roll back", status="failure")
+    mesh.traces.record("Roll back", status="failure")
     mesh.add(LEARNING, {"type": "learning"})
     mesh.add("We use SQLite", {"rationale": "one file"}, kind="decision")
     mesh.add("Dark themes please", kind="preference")
@@ -93,7 +93,7 @@ def test_a_second_run_writes_only_what_differs(mesh: MemoryMesh, tmp_path: Path)
     assert len(first.written) == 10
     second = write_layout(mesh, tmp_path, "shop")
     assert (second.written, len(second.unchanged)) == ((), 10)
-    new = mesh.record_trace("Deploy 4").id
+    new = mesh.traces.record("Deploy 4").id
     mesh.delete(ids[0])
     third = write_layout(mesh, tmp_path, "shop")
     assert set(third.written) == {
@@ -120,8 +120,8 @@ def test_what_somebody_else_wrote_is_left(mesh: MemoryMesh, tmp_path: Path, shop
 
 def test_only_what_the_reader_sees_is_written(tmp_path: Path) -> None:
     with MemoryMesh(db_dir=tmp_path / "store", project="web") as mesh:
-        mesh.view(scope=Scope("shop")).record_trace("Secret of the shop")
-        mesh.record_trace("Deploy")
+        mesh.view(scope=Scope("shop")).traces.record("Secret of the shop")
+        mesh.traces.record("Deploy")
         done = write_layout(mesh, tmp_path)
     assert Path(done.folder) == tmp_path / "projects/web"
     texts = [path.read_text() for path in Path(done.folder).rglob("*.md")]
@@ -160,7 +160,7 @@ def test_a_work_tree_goes_by_its_last_folder_and_no_file_has_its_path(
     for tree in trees:
         (tree / ".git").mkdir(parents=True)
     one, two = (Scope(str(tree)) for tree in trees)
-    mesh.record_trace("Deploy", scope=one)
+    mesh.traces.record("Deploy", scope=one)
     done = write_layout(mesh, trees[0], scope=one)
     assert Path(done.folder) == trees[0] / "projects/shop"
     texts = [path.read_text() for path in Path(done.folder).rglob("*.md")]
@@ -192,6 +192,6 @@ def test_outside_of_both_two_work_trees_of_one_name_are_told_apart(
 
 
 def test_a_trace_whose_id_has_colons_is_written(mesh: MemoryMesh, tmp_path: Path) -> None:
-    mesh.record_trace("Deploy", trace_id="trace-2026-01-01T12:00:00.000Z-ab")
+    mesh.traces.record("Deploy", trace_id="trace-2026-01-01T12:00:00.000Z-ab")
     done = write_layout(mesh, tmp_path, "shop")
     assert f"{SHORT}/tool_results/trace-2026-01-01T12_00_00.000Z-ab.md" in done.written

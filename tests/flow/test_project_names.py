@@ -34,7 +34,7 @@ def opened(tmp_path: Path) -> MemoryMesh:
 
 
 def at(mesh: MemoryMesh, folder: Path) -> MemoryMesh:
-    found = mesh.project_at(folder)
+    found = mesh.care.projects.at(folder)
     assert found is not None
     return mesh.view(scope=Scope(found.name))
 
@@ -81,7 +81,7 @@ def test_a_merged_project_is_read_and_nothing_of_it_is_replaced(tmp_path: Path) 
     one, two = mesh.view(scope=Scope("one")), mesh.view(scope=Scope("two"))
     claim = {"subject": "api", "predicate": "port", "exclusive": True}
     old = two.add("the api has port 80", claim={**claim, "value": "80"})
-    assert mesh.merge_project("two", project="one").merged == ("two",)
+    assert mesh.care.projects.merge("two", project="one").merged == ("two",)
     one.add("the api has port 90", claim={**claim, "value": "90"})
     assert old.id is not None
     assert {hit.content for hit in one.search("api port")} == {
@@ -89,18 +89,18 @@ def test_a_merged_project_is_read_and_nothing_of_it_is_replaced(tmp_path: Path) 
         "the api has port 90",
     }
     assert [hit.content for hit in two.search("api port")] == ["the api has port 80"]
-    mesh.split_project("two", project="one")
+    mesh.care.projects.split("two", project="one")
     assert [hit.content for hit in one.search("api port")] == ["the api has port 90"]
     with pytest.raises(NotFound):
-        mesh.split_project("two", project="one")
+        mesh.care.projects.split("two", project="one")
 
 
 def test_a_project_is_not_merged_with_itself_nor_without_a_name(tmp_path: Path) -> None:
     mesh = opened(tmp_path)
     with pytest.raises(InvalidInput, match="this project already"):
-        mesh.merge_project("one", project="one")
+        mesh.care.projects.merge("one", project="one")
     with pytest.raises(InvalidInput, match="no project is named"):
-        mesh.merge_project("one")
+        mesh.care.projects.merge("one")
 
 
 def test_a_memory_under_a_former_name_is_listed_changed_explained_and_packed(
@@ -132,7 +132,7 @@ def test_what_is_derived_from_a_memory_under_a_former_name_keeps_its_source(
     view = at(mesh, folder)
     new = view.add("the queue needs a second worker", derived_from=[old.id])
     assert new.id is not None
-    assert old.id in [link.target for link in view.links(new.id)]
+    assert old.id in [link.target for link in view.graph.links(new.id)]
 
 
 def test_skills_under_a_former_name_are_found(
@@ -152,7 +152,7 @@ def test_a_read_of_an_empty_store_writes_nothing(tmp_path: Path) -> None:
     folder = made(tmp_path / "app", "git@github.com:ada/app.git")
     mesh = opened(tmp_path)
     assert at(mesh, folder).search("anything") == []
-    assert list(mesh.namespaces()) == []
+    assert list(mesh.care.namespaces()) == []
 
 
 def test_what_is_known_already_writes_nothing(renamed: tuple[MemoryMesh, Path]) -> None:
@@ -236,17 +236,17 @@ def test_a_path_that_no_folder_can_have_is_an_error(
     monkeypatch.chdir(tmp_path)
     mesh = opened(tmp_path)
     with pytest.raises(InvalidInput, match="folder"):
-        mesh.project_at(folder)
+        mesh.care.projects.at(folder)
     with pytest.raises(InvalidInput, match="folder"):
-        mesh.name_project(folder, "one")
+        mesh.care.projects.name(folder, "one")
 
 
 def test_an_agent_does_not_decide_what_a_project_reads(tmp_path: Path) -> None:
     agent = opened(tmp_path).view(scope=Scope("one"), channel=Channel.MCP)
     for change in (
-        lambda: agent.merge_project("two"),
-        lambda: agent.split_project("two"),
-        lambda: agent.name_project(tmp_path, "two"),
+        lambda: agent.care.projects.merge("two"),
+        lambda: agent.care.projects.split("two"),
+        lambda: agent.care.projects.name(tmp_path, "two"),
     ):
         with pytest.raises(NotAllowed, match="only the user"):
             change()
@@ -258,10 +258,10 @@ def test_traces_under_a_former_name_are_archived_with_the_project(
     mesh, folder = renamed
     view = at(mesh, folder)
     for number in range(3):
-        view.record_trace(f"ship release {number}")
+        view.traces.record(f"ship release {number}")
     at(mesh, folder)
     rename(folder)
-    (_, archived) = at(mesh, folder).archive_project(dry_run=True)
+    (_, archived) = at(mesh, folder).care.archive_project(dry_run=True)
     assert archived.ran
 
 
@@ -277,7 +277,7 @@ def test_a_mirror_goes_on_under_the_new_name_without_what_was_merged(
     rename(folder)
     mesh.add("Of another project.", {"title": "Other"}, scope=Scope("other"))
     now = at(mesh, folder)
-    now.merge_project("other")
+    now.care.projects.merge("other")
     assert Mirror(now, files).run().counts == {}
     now.add("Tests are fast.", {"title": "Tests"})
     Mirror(now, files).run()

@@ -195,8 +195,8 @@ def test_what_is_given_as_an_iterator_is_proposed_whole(document, memory_id):
 def test_the_name_of_who_proposes_is_redacted(tmp_path):
     with MemoryMesh(db_dir=tmp_path / "store", agent_id="jane.doe@example.com") as mesh:
         stored = str(mesh.add("The office closes at six.").id)
-        assert "jane" not in str(mesh.propose_delete(stored))
-        assert mesh.propose_delete(stored) == mesh.proposals()[0]
+        assert "jane" not in str(mesh.review.propose_delete(stored))
+        assert mesh.review.propose_delete(stored) == mesh.review.proposals()[0]
 
 
 def test_a_number_is_proposed_as_it_is(mesh, document, memory_id):

@@ -137,7 +137,7 @@ def test_a_recall_record_holds_profile_and_scores_in_the_order_of_ranks(tmp_path
         mesh.add_many(["tea is hot", "tea is green", "water is cold"])
         hits = mesh.search("hot tea")
     with MemoryMesh(db_dir=tmp_path) as mesh:
-        (block,) = mesh.recalls()
+        (block,) = mesh.care.recalls()
     assert block.entry.memories == tuple(hit.id for hit in hits)
     assert block.entry.metadata == {
         "use": "search",

@@ -258,7 +258,7 @@ def test_two_namespaces_share_no_answer(mesh, tmp_path, clock):
         other.add("tea is cold")
         assert contents(mesh.search("tea")) == ["tea is hot"]
         assert contents(other.search("tea")) == ["tea is cold"]
-        assert other.namespaces() == ["b", "default"]
+        assert other.care.namespaces() == ["b", "default"]
 
 
 def test_an_unknown_profile_is_named(mesh):

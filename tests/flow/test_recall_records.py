@@ -33,7 +33,7 @@ def test_a_record_of_ten_hits_is_at_most_a_kilobyte(tmp_path, query):
         hits = mesh.search(query, limit=10, filter="importance IS NULL AND " * 30 + "order IS NULL")
         assert len(hits) == 10
     with MemoryMesh(db_dir=tmp_path) as mesh:
-        (block,) = mesh.recalls()
+        (block,) = mesh.care.recalls()
         context = dict(yamo.parse(block.entry.wire or "").context)
         said = context["query"]
         assert block.entry.memories == tuple(hit.id for hit in hits)
@@ -53,7 +53,9 @@ def test_a_query_of_200_characters_is_recorded_whole_where_there_is_room(tmp_pat
         mesh.search(query)
         mesh.search(query + "x")
     with MemoryMesh(db_dir=tmp_path) as mesh:
-        cut, whole = (dict(yamo.parse(b.entry.wire or "").context)["query"] for b in mesh.recalls())
+        cut, whole = (
+            dict(yamo.parse(b.entry.wire or "").context)["query"] for b in mesh.care.recalls()
+        )
     assert whole == query
     assert cut == query[:199] + "…"
 
@@ -62,7 +64,7 @@ def test_opening_many_memories_records_their_ids_once(tmp_path):
     with MemoryMesh(db_dir=tmp_path) as mesh:
         ids = [str(receipt.id) for receipt in mesh.add_many([f"tea {n}" for n in range(10)])]
         mesh.get_many(ids)
-        (block,) = mesh.recalls()
+        (block,) = mesh.care.recalls()
         assert block.entry.memories == tuple(ids)
     assert sizes(tmp_path)[0] <= KILOBYTE
 
@@ -103,5 +105,5 @@ def test_how_long_records_are_kept_is_a_setting(tmp_path, clock, days, left):
         mesh.get(stored)
         clock.advance(timedelta(days=8))
         mesh.get(stored)
-        mesh.upkeep()
-        assert len(mesh.recalls()) == left
+        mesh.care.upkeep()
+        assert len(mesh.care.recalls()) == left

@@ -41,9 +41,9 @@ def test_terms_written_anew_are_those_of_a_new_write(store, tmp_path):
     _age(store)
     assert _contents(store) != before
     with MemoryMesh(db_dir=tmp_path / "store") as mesh:
-        assert mesh.upkeep().reindexed == before["texts"] + before["skills"]
-        assert mesh.upkeep().reindexed == 0
-        assert mesh.verify().findings == ()
+        assert mesh.care.upkeep().reindexed == before["texts"] + before["skills"]
+        assert mesh.care.upkeep().reindexed == 0
+        assert mesh.care.verify().findings == ()
     assert _contents(store) == before
 
 
@@ -53,12 +53,12 @@ def test_every_read_tells_how_many_texts_wait(store, tmp_path):
     with MemoryMesh(db_dir=tmp_path / "store") as mesh:
         assert mesh.search("kaffee").explanation.to_reindex == texts
         assert mesh.stats().to_reindex == texts
-        details = [finding.detail for finding in mesh.verify().findings]
+        details = [finding.detail for finding in mesh.care.verify().findings]
         assert details == [
             f"{texts} texts have terms of an earlier version; run `memory-mesh upkeep`",
             "2 skills have terms of an earlier version; run `memory-mesh upkeep`",
         ]
-        mesh.upkeep()
+        mesh.care.upkeep()
         assert mesh.search("kaffee").explanation.to_reindex == 0
 
 
@@ -80,7 +80,7 @@ def test_a_slice_at_a_time_and_writes_in_between(store, tmp_path):
         mesh.delete(old.id)  # its old terms move as they are
         mesh.update(new.id, tags=["склады", "臺中"])
         assert upkeep.reindex(ledger, "default", at_once=3) == texts - 4 + 2
-        assert mesh.verify().findings == ()
+        assert mesh.care.verify().findings == ()
         assert mesh.search("getusername", include=[Status.DELETED])
         assert len(mesh.search("仓库")) == 1
 
@@ -92,25 +92,25 @@ def test_a_store_of_a_later_analyzer_is_read_and_not_written(store, tmp_path):
         with pytest.raises(StoreIsNewer):
             mesh.add("tea")
         with pytest.raises(StoreIsNewer):
-            mesh.upkeep()
+            mesh.care.upkeep()
 
 
 def test_verify_finds_terms_that_are_not_what_a_text_gives(store, tmp_path):
     _age(store)
     _run(store, f"UPDATE store SET analyzer = {ANALYZER}")
     with MemoryMesh(db_dir=tmp_path / "store") as mesh:
-        (detail, *_) = [finding.detail for finding in mesh.verify().findings]
+        (detail, *_) = [finding.detail for finding in mesh.care.verify().findings]
         assert detail.endswith("run `memory-mesh upkeep --rebuild-terms`")
-        assert mesh.upkeep().reindexed == 0
+        assert mesh.care.upkeep().reindexed == 0
         texts = _contents(store)["texts"]
-        assert mesh.rebuild_terms() == texts + 2
-        assert mesh.verify().findings == ()
+        assert mesh.care.rebuild_terms() == texts + 2
+        assert mesh.care.verify().findings == ()
 
 
 def test_verify_finds_a_text_that_its_terms_do_not_find(store, tmp_path):
     _run(store, "UPDATE text SET terms = terms || ' zq' WHERE number = 1")
     with MemoryMesh(db_dir=tmp_path / "store") as mesh:
-        checks = {finding.check for finding in mesh.verify().findings}
+        checks = {finding.check for finding in mesh.care.verify().findings}
     assert checks == {"checksums", "keyword tables"}
 
 

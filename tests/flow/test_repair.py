@@ -115,7 +115,7 @@ def test_an_index_that_lacks_a_row_is_made_anew(tmp_path: Path) -> None:
     db.commit()
     db.close()
     with MemoryMesh(db_dir=tmp_path, embedder="none") as mesh:
-        assert not mesh.verify().ok
+        assert not mesh.care.verify().ok
     done = repair(tmp_path, "default")
     assert done.ok, done.verification.findings
 
@@ -135,7 +135,7 @@ def test_a_namespace_whose_database_is_gone_or_empty_goes_on_empty_when_that_is_
     with MemoryMesh(db_dir=tmp_path, embedder="none") as mesh:
         assert mesh.get_all() == []
         mesh.add("A new beginning")
-        assert mesh.verify().ok
+        assert mesh.care.verify().ok
 
 
 @pytest.mark.parametrize("name", NAMES[::4])
@@ -149,7 +149,7 @@ def test_a_store_of_an_earlier_schema_is_migrated_and_stays_sound(
         MemoryMesh(db_dir=tmp_path / "repaired", embedder="none") as mesh,
         MemoryMesh(db_dir=tmp_path / "as it was", embedder="none") as other,
     ):
-        assert mesh.verify().findings == other.verify().findings
+        assert mesh.care.verify().findings == other.care.verify().findings
         assert mesh.get_all() == other.get_all()
 
 
@@ -159,4 +159,4 @@ def test_keyword_tables_are_made_anew_where_the_file_does_not_name_them(tmp_path
         db.execute("DROP TABLE live")
     repair(tmp_path, "default")
     with MemoryMesh(db_dir=tmp_path, embedder="none") as mesh:
-        assert mesh.verify().ok
+        assert mesh.care.verify().ok

@@ -32,17 +32,17 @@ def test_consolidated_traces_are_archived_after_a_day_without_use(
     mesh: MemoryMesh, clock: FrozenClock
 ) -> None:
     one, used = record_deploys(mesh, 2)
-    mesh.run_jobs(BOTH)
+    mesh.care.run_jobs(BOTH)
     assert len(mesh.traces()) == 2
     clock.advance(timedelta(hours=20))
-    mesh.get_trace(used)
+    mesh.traces.get(used)
     clock.advance(timedelta(hours=4))
-    assert mesh.jobs()[1].due.why == "traces to archive: 1"
-    (report,) = mesh.run_jobs(["retention"])
+    assert mesh.care.jobs()[1].due.why == "traces to archive: 1"
+    (report,) = mesh.care.run_jobs(["retention"])
     assert [(step.action, step.ids) for step in report.steps] == [("archive", (one,))]
     assert [trace.trace_id for trace in mesh.traces()] == [used]
     clock.advance(timedelta(hours=20))
-    mesh.run_jobs()
+    mesh.care.run_jobs()
     assert mesh.traces() == []
 
 
@@ -51,14 +51,14 @@ def test_an_archived_trace_is_read_and_found_where_the_archive_is_included(
     mesh: MemoryMesh, clock: FrozenClock
 ) -> None:
     one, _ = record_deploys(mesh, 2)
-    mesh.run_jobs(BOTH)
+    mesh.care.run_jobs(BOTH)
     clock.advance(DAY)
-    mesh.run_jobs(BOTH)
+    mesh.care.run_jobs(BOTH)
     assert _status(mesh, one) is Status.ARCHIVED
     found = mesh.search("deploy to staging", include=["archived"])
     assert one in {hit.id for hit in found}
-    assert mesh.get_trace(one, include=["archived"]) is not None
-    assert mesh.verify().findings == ()
+    assert mesh.traces.get(one, include=["archived"]) is not None
+    assert mesh.care.verify().findings == ()
 
 
 @pytest.mark.req("R-002-060")
@@ -66,21 +66,21 @@ def test_when_a_project_is_opened_again_its_earlier_session_is_archived(
     mesh: MemoryMesh, clock: FrozenClock
 ) -> None:
     one, two = record_deploys(mesh, 2)
-    mesh.run_jobs(BOTH)
+    mesh.care.run_jobs(BOTH)
     clock.advance(DAY)
-    mesh.get_trace(one)  # in use today, but of a session that is over
+    mesh.traces.get(one)  # in use today, but of a session that is over
     (new,) = record_deploys(mesh, 1)
-    mesh.run_jobs(BOTH)
+    mesh.care.run_jobs(BOTH)
     assert [trace.trace_id for trace in mesh.traces()] == [new]
     assert {_status(mesh, id_) for id_ in (one, two)} == {Status.ARCHIVED}
 
 
 def test_what_is_protected_stays_as_it_is(mesh: MemoryMesh, clock: FrozenClock) -> None:
     record_login(mesh, 3)
-    mesh.run_jobs(BOTH)
+    mesh.care.run_jobs(BOTH)
     pinned, *_ = (trace.trace_id for trace in mesh.traces())
     mesh.pin(pinned)
-    alone = str(mesh.record_trace("Write the quarterly report").id)
+    alone = str(mesh.traces.record("Write the quarterly report").id)
     note = str(mesh.add("The staging cluster is called blue", tier="short_term").id)
     system = str(mesh.add("17 executions", tier="system").id)
     lesson = mesh.distill_lesson(
@@ -98,7 +98,7 @@ def test_what_is_protected_stays_as_it_is(mesh: MemoryMesh, clock: FrozenClock) 
     before = [mesh.history(id_) for id_ in protected]
     for step in (DAY, HALF_YEAR, YEAR, 10 * YEAR):
         clock.advance(step)
-        mesh.run_jobs(BOTH)
+        mesh.care.run_jobs(BOTH)
     assert [mesh.history(id_) for id_ in protected] == before
 
 
@@ -108,23 +108,23 @@ def test_after_six_months_learnings_of_the_same_kind_become_one(
     mesh: MemoryMesh, clock: FrozenClock
 ) -> None:
     for goal in GROWING_TOGETHER:
-        mesh.record_trace(goal)
-    mesh.run_jobs(BOTH)
+        mesh.traces.record(goal)
+    mesh.care.run_jobs(BOTH)
     first, second = (each.id for each in reversed(mesh.get_all(filter="label = 'learning'")))
     held = mesh.history(second)[-1]
     clock.advance(HALF_YEAR - timedelta(hours=1))
-    assert mesh.run_jobs(["retention"])[0].count("merge") == 0
+    assert mesh.care.run_jobs(["retention"])[0].count("merge") == 0
     clock.advance(timedelta(hours=2))
-    planned = mesh.run_jobs(["retention"], dry_run=True)[0]
-    (report,) = mesh.run_jobs(["retention"])
+    planned = mesh.care.run_jobs(["retention"], dry_run=True)[0]
+    (report,) = mesh.care.run_jobs(["retention"])
     assert planned.count("merge") == report.count("merge") == 1
     (text,) = learnings(mesh).values()
     assert "Observed in 4 executions" in text
     gone = mesh.history(second)[-1]
     assert (gone.status, gone.successor, gone.text) == (Status.SUPERSEDED, first, held.text)
-    assert second in {link.target for link in mesh.links(first)}
-    assert mesh.run_jobs(["retention"])[0].steps == ()
-    assert mesh.verify().findings == ()
+    assert second in {link.target for link in mesh.graph.links(first)}
+    assert mesh.care.run_jobs(["retention"])[0].steps == ()
+    assert mesh.care.verify().findings == ()
 
 
 @pytest.mark.req("R-002-063")
@@ -139,32 +139,32 @@ def test_after_a_year_the_traces_of_a_learning_are_packed_and_still_read_and_fou
         results="Everything is up.",
         learnings=("Wait for the rollout",),
     )
-    ids = [str(receipt.id) for receipt in mesh.record_traces([details, details])]
-    mesh.run_jobs(BOTH)
-    before = [mesh.get_trace(id_) for id_ in ids]
+    ids = [str(receipt.id) for receipt in mesh.traces.record_many([details, details])]
+    mesh.care.run_jobs(BOTH)
+    before = [mesh.traces.get(id_) for id_ in ids]
     clock.advance(DAY)
-    mesh.run_jobs(BOTH)
+    mesh.care.run_jobs(BOTH)
     text = learnings(mesh)
     clock.advance(YEAR)
-    planned = mesh.run_jobs(["retention"], dry_run=True)[0]
-    (report,) = mesh.run_jobs(["retention"])
+    planned = mesh.care.run_jobs(["retention"], dry_run=True)[0]
+    (report,) = mesh.care.run_jobs(["retention"])
     assert planned.steps == report.steps
     assert [(step.action, set(step.evidence)) for step in report.steps] == [("compress", set(ids))]
     held = _stored(mesh, ids[0]).extra["trace"]
     assert isinstance(held, dict)
     assert (PACKED in held, "plan" in held, held["tools_used"]) == (True, False, ["kubectl"])
-    assert [mesh.get_trace(id_, include=["archived"]) for id_ in ids] == before
+    assert [mesh.traces.get(id_, include=["archived"]) for id_ in ids] == before
     assert ids[0] in {hit.id for hit in mesh.search("deploy shop", include=["archived"])}
     assert learnings(mesh) == text
-    assert mesh.run_jobs(["retention"])[0].steps == ()
-    again = mesh.record_trace(before[0]) if before[0] else None
+    assert mesh.care.run_jobs(["retention"])[0].steps == ()
+    again = mesh.traces.record(before[0]) if before[0] else None
     assert again is not None
     assert again.reasons == ("this trace is recorded already",)
 
 
 def test_a_policy_of_noughts_keeps_everything(mesh: MemoryMesh, clock: FrozenClock) -> None:
     record_deploys(mesh, 3)
-    mesh.run_jobs(BOTH)
+    mesh.care.run_jobs(BOTH)
     with MemoryMesh(
         db_dir=mesh.folder,
         clock=clock,
@@ -173,22 +173,22 @@ def test_a_policy_of_noughts_keeps_everything(mesh: MemoryMesh, clock: FrozenClo
         retention_compress_days=0,
     ) as other:
         clock.advance(10 * YEAR)
-        assert other.run_jobs(["retention"])[0].steps == ()
-        assert not other.jobs()[1].due.now
-    assert mesh.run_jobs(["retention"])[0].count("archive") == 3
+        assert other.care.run_jobs(["retention"])[0].steps == ()
+        assert not other.care.jobs()[1].due.now
+    assert mesh.care.run_jobs(["retention"])[0].count("archive") == 3
 
 
 def test_a_trace_that_its_user_deleted_is_none_of_retention_s_business(
     mesh: MemoryMesh, clock: FrozenClock
 ) -> None:
     gone, _ = record_deploys(mesh, 2)
-    mesh.run_jobs(BOTH)
+    mesh.care.run_jobs(BOTH)
     mesh.delete(gone)
     clock.advance(DAY)
-    assert mesh.run_jobs(["retention"])[0].count("archive") == 1
+    assert mesh.care.run_jobs(["retention"])[0].count("archive") == 1
     assert _status(mesh, gone) is Status.DELETED
     mesh.restore(gone)
-    mesh.run_jobs(BOTH)
+    mesh.care.run_jobs(BOTH)
     assert _status(mesh, gone) is Status.ACTIVE
 
 
@@ -198,44 +198,46 @@ def test_system_entries_beyond_a_thousand_go_to_a_compressed_archive_that_is_sti
     tmp_path: Path,
 ) -> None:
     with MemoryMesh(db_dir=tmp_path, system_memory=True) as mesh:
-        access, files = mesh._system()  # as many at once, without rolling
-        entry = mesh._experience(access, Trace("Fix a test"), "shop")
-        first = mesh._experience(access, Trace("Deploy", tools_used=("kubectl",)), "shop")
+        access, files = mesh.traces._system()  # as many at once, without rolling
+        entry = mesh.traces._experience(access, Trace("Fix a test"), "shop")
+        first = mesh.traces._experience(access, Trace("Deploy", tools_used=("kubectl",)), "shop")
         system_memory.append(access, files, [first, *[entry] * 1_200], keep=5_000)
-        assert mesh.jobs()[2].due.why == "entries to archive: 199; the newest 1,000 stay"
-        (planned,) = mesh.run_jobs(["roll-system-memory"], dry_run=True)
+        assert mesh.care.jobs()[2].due.why == "entries to archive: 199; the newest 1,000 stay"
+        (planned,) = mesh.care.run_jobs(["roll-system-memory"], dry_run=True)
         assert files.archives() == []
-        (report,) = mesh.run_jobs(["roll-system-memory"])
+        (report,) = mesh.care.run_jobs(["roll-system-memory"])
         assert planned.steps == report.steps
         assert [path.suffix for path in files.archives()] == [".gz"]
-        assert len(mesh.experiences(limit=1_000)) == 1_000
-        (found,) = mesh.search_experiences("kubectl")
+        assert len(mesh.traces.experiences(limit=1_000)) == 1_000
+        (found,) = mesh.traces.search_experiences("kubectl")
         assert found.number == 1
-        assert not mesh.jobs()[2].due.now
-        assert mesh.run_jobs(["roll-system-memory"])[0].steps == ()
+        assert not mesh.care.jobs()[2].due.now
+        assert mesh.care.run_jobs(["roll-system-memory"])[0].steps == ()
 
 
 def test_archived_traces_still_help_with_similar_tasks(
     mesh: MemoryMesh, clock: FrozenClock
 ) -> None:
     logins = record_login(mesh, 2)
-    mesh.run_jobs(BOTH)
+    mesh.care.run_jobs(BOTH)
     clock.advance(DAY)
-    mesh.run_jobs(BOTH)
+    mesh.care.run_jobs(BOTH)
     assert mesh.traces() == []
-    found = mesh.similar_tasks("fix the flaky login test")
+    found = mesh.traces.similar("fix the flaky login test")
     assert {match.trace_id for match in found} == set(logins)
-    cited = {id_ for item in mesh.plan("fix the flaky login test").worked for id_ in item.cites}
+    cited = {
+        id_ for item in mesh.traces.plan("fix the flaky login test").worked for id_ in item.cites
+    }
     assert cited & set(logins)
 
 
 def test_an_unknown_job_and_a_wrong_limit_are_refused_with_what_to_do(mesh: MemoryMesh) -> None:
     with pytest.raises(InvalidInput, match="the jobs are: consolidate-traces, retention, roll"):
-        mesh.run_jobs(["tidy"])
+        mesh.care.run_jobs(["tidy"])
     with pytest.raises(InvalidInput, match="names must be a list"):
-        mesh.run_jobs("retention")
+        mesh.care.run_jobs("retention")
     with pytest.raises(InvalidInput, match="max_slices must be a whole number"):
-        mesh.run_jobs(max_slices=0)
+        mesh.care.run_jobs(max_slices=0)
 
 
 def test_packing_loses_nothing_and_a_damaged_pack_is_read_as_far_as_it_can_be() -> None:
@@ -264,9 +266,9 @@ def test_a_dry_run_counts_what_follows_from_its_own_steps(
     deploy = Trace(
         "Deploy the shop", plan="Build and push. " * 50, steps=(Step("Build"), Step("Push"))
     )
-    mesh.record_traces([deploy] * 120)  # two slices, one skill
+    mesh.traces.record_many([deploy] * 120)  # two slices, one skill
     for actions in (["learn", "extend", "stage"], [*["archive"] * 120, *["compress"] * 2]):
-        planned, done = mesh.run_jobs(BOTH, dry_run=True), mesh.run_jobs(BOTH)
+        planned, done = mesh.care.run_jobs(BOTH, dry_run=True), mesh.care.run_jobs(BOTH)
         told = [
             [(step.action, report.slices) for report in reports for step in report.steps]
             for reports in (planned, done)
@@ -280,8 +282,8 @@ def test_sessions_side_by_side_do_not_archive_each_other(
     mesh: MemoryMesh, clock: FrozenClock
 ) -> None:
     for number in range(6):
-        mesh.record_trace("Fix the login page", scope=Scope("shop", None, "ab"[number % 2]))
+        mesh.traces.record("Fix the login page", scope=Scope("shop", None, "ab"[number % 2]))
         clock.advance(timedelta(minutes=1))
-    mesh.run_jobs(BOTH)
+    mesh.care.run_jobs(BOTH)
     shown = mesh.traces(scope=Scope("shop"), across=["session"])
     assert len(shown) == 6

@@ -188,7 +188,7 @@ def test_a_chain_with_a_lost_block_verifies_and_says_so(tmp_path: Path) -> None:
     assert namespace.chain.lost == 1
     assert namespace.verification.ok, namespace.verification.findings
     with MemoryMesh(db_dir=tmp_path / "new", embedder="none") as mesh:
-        last = [block.entry.metadata for block in mesh.blocks(as_owner=True, limit=1000)]
+        last = [block.entry.metadata for block in mesh.care.blocks(as_owner=True, limit=1000)]
         assert _texts(mesh) == texts
     said = next(each for each in last if each.get("type") == "salvage")
     assert said["blocks_kept"] == 11

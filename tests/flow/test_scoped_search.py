@@ -122,7 +122,7 @@ def test_counts_are_right_after_any_writes_and_in_every_copy(tmp_path, seed):
         counted, stored = counts(mesh)
         assert counted == stored
         assert len(counted) > 2
-        assert mesh.verify().ok
+        assert mesh.care.verify().ok
     care.export_archive(store, "default", tmp_path / "a.tar.gz", with_vectors=True)
     care.import_archive(tmp_path / "imported", tmp_path / "a.tar.gz")
     care.salvage(store, tmp_path / "salvaged")
@@ -134,9 +134,9 @@ def test_counts_are_right_after_any_writes_and_in_every_copy(tmp_path, seed):
     for folder in (store, tmp_path / "imported", tmp_path / "salvaged"):
         with MemoryMesh(db_dir=folder, custom_embedder=Angles()) as mesh:
             assert counts(mesh) == (counted, stored)
-            assert mesh.verify().ok
+            assert mesh.care.verify().ok
             mesh.add("one more thing at 7", scope=Scope("shop"))
-            assert mesh.verify().ok
+            assert mesh.care.verify().ok
 
 
 def _drawn(mesh):

@@ -204,7 +204,7 @@ def test_a_failure_waits_and_becomes_a_lesson_with_its_fix(host: Host) -> None:
     assert lesson.lesson is not None
     assert lesson.lesson.fix == FIXED
     assert "EADDRINUSE" in lesson.text
-    assert [one.id for one in host.mesh.awaiting_review()] == [lesson.id]
+    assert [one.id for one in host.mesh.review.waiting()] == [lesson.id]
     host.mesh.review(lesson.id, approve=True)
     assert [block.memory_id for block in host.mesh.query_lessons()] == [lesson.id]
 

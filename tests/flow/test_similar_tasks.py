@@ -46,30 +46,30 @@ def meaning(tmp_path: Path, model_folder: Path) -> Iterator[MemoryMesh]:
 @pytest.mark.req("R-002-002")
 @pytest.mark.req("R-002-036")
 def test_a_goal_in_other_words_is_found_by_meaning(meaning: MemoryMesh) -> None:
-    meaning.record_trace("Make the checkout page load faster")
-    meaning.record_trace("Translate the handbook into French")
-    found = meaning.similar_tasks("The shop's payment screen is slow")
+    meaning.traces.record("Make the checkout page load faster")
+    meaning.traces.record("Translate the handbook into French")
+    found = meaning.traces.similar("The shop's payment screen is slow")
     assert [match.goal for match in found] == ["Make the checkout page load faster"]
     assert 0.3 <= found[0].similarity <= 1.0
 
 
 @pytest.mark.req("R-002-036")
 def test_without_vectors_words_still_find_a_similar_goal(mesh: MemoryMesh) -> None:
-    mesh.record_trace("Fix the flaky login test")
-    mesh.record_trace("Translate the handbook into French")
-    found = mesh.similar_tasks("The login tests fail sometimes")
+    mesh.traces.record("Fix the flaky login test")
+    mesh.traces.record("Translate the handbook into French")
+    found = mesh.traces.similar("The login tests fail sometimes")
     assert [match.goal for match in found] == ["Fix the flaky login test"]
-    assert mesh.similar_tasks("fix the FLAKY login-test!")[0].similarity == 1.0
+    assert mesh.traces.similar("fix the FLAKY login-test!")[0].similarity == 1.0
 
 
 @pytest.mark.req("R-002-035")
 def test_a_query_is_in_lower_case_and_without_punctuation(tmp_path: Path) -> None:
     assert normalised("  Fix: the LOGIN-test (again)!\n") == "fix the login test again"
     with MemoryMesh(db_dir=tmp_path) as mesh:
-        mesh.record_trace("Fix the login test")
-        assert mesh.similar_tasks("FIX!! the Login, please?")
+        mesh.traces.record("Fix the login test")
+        assert mesh.traces.similar("FIX!! the Login, please?")
     with MemoryMesh(db_dir=tmp_path) as mesh:
-        (block,) = mesh.recalls()
+        (block,) = mesh.care.recalls()
     assert dict(yamo.parse(block.entry.wire or "").context)["query"] == "fix the login please"
 
 
@@ -79,11 +79,11 @@ def test_three_matches_and_a_similarity_of_three_tenths_are_the_defaults(
     mesh: MemoryMesh,
 ) -> None:
     for number in range(5):
-        mesh.record_trace(f"Fix login test number {number}")
-    mesh.record_trace(" ".join(["login", *(f"word{number}" for number in range(150))]))
-    assert len(mesh.similar_tasks("Fix login test")) == 3
-    every = mesh.similar_tasks("login", limit=50, min_similarity=0.0)
-    near = mesh.similar_tasks("login", limit=50)
+        mesh.traces.record(f"Fix login test number {number}")
+    mesh.traces.record(" ".join(["login", *(f"word{number}" for number in range(150))]))
+    assert len(mesh.traces.similar("Fix login test")) == 3
+    every = mesh.traces.similar("login", limit=50, min_similarity=0.0)
+    near = mesh.traces.similar("login", limit=50)
     assert len(every) == 6
     assert [match for match in every if match.similarity >= 0.3] == near
     assert len(near) == 5
@@ -92,21 +92,21 @@ def test_three_matches_and_a_similarity_of_three_tenths_are_the_defaults(
 @pytest.mark.req("R-002-039")
 def test_a_time_window_leaves_out_executions_before_and_after(mesh: MemoryMesh) -> None:
     for day in range(4):
-        mesh.record_trace(f"Fix login on day {day}", timestamp=AT + timedelta(days=day))
+        mesh.traces.record(f"Fix login on day {day}", timestamp=AT + timedelta(days=day))
     window = (AT + timedelta(days=1), AT + timedelta(days=2))
-    found = mesh.similar_tasks("Fix login", limit=10, time_window=window)
+    found = mesh.traces.similar("Fix login", limit=10, time_window=window)
     assert {match.goal for match in found} == {"Fix login on day 1", "Fix login on day 2"}
-    plan = mesh.plan("Fix login", time_window=window)
+    plan = mesh.traces.plan("Fix login", time_window=window)
     assert {match.goal for match in plan.matches} == {match.goal for match in found}
-    assert len(mesh.similar_tasks("Fix login", limit=10)) == 4
+    assert len(mesh.traces.similar("Fix login", limit=10)) == 4
 
 
 @pytest.mark.req("R-002-040")
 def test_a_match_has_the_fields_of_the_interface(mesh: MemoryMesh) -> None:
-    good = mesh.record_trace("Fix login", tools_used=["rg"], steps=["look", ("guess", "failure")])
-    bad = mesh.record_trace("Fix login page", status="failure", plan="guess")
-    planned = mesh.record_trace("Fix login form", plan="1. read")
-    found = {match.trace_id: match.record() for match in mesh.similar_tasks("Fix login")}
+    good = mesh.traces.record("Fix login", tools_used=["rg"], steps=["look", ("guess", "failure")])
+    bad = mesh.traces.record("Fix login page", status="failure", plan="guess")
+    planned = mesh.traces.record("Fix login form", plan="1. read")
+    found = {match.trace_id: match.record() for match in mesh.traces.similar("Fix login")}
     assert found[str(good.id)] == {
         "goal": "Fix login",
         "similarity": 1.0,
@@ -122,47 +122,47 @@ def test_a_match_has_the_fields_of_the_interface(mesh: MemoryMesh) -> None:
 
 def test_a_query_for_similar_tasks_is_one_search(tmp_path: Path) -> None:
     with MemoryMesh(db_dir=tmp_path) as mesh:
-        mesh.record_traces(Trace(f"Fix login number {number}") for number in range(300))
-        mesh.similar_tasks("Fix login")
-        mesh.similar_tasks("Fix login on monday", limit=100)
+        mesh.traces.record_many(Trace(f"Fix login number {number}") for number in range(300))
+        mesh.traces.similar("Fix login")
+        mesh.traces.similar("Fix login on monday", limit=100)
     with MemoryMesh(db_dir=tmp_path) as mesh:
-        assert len(mesh.recalls()) == 2
+        assert len(mesh.care.recalls()) == 2
 
 
 def test_of_equally_similar_goals_the_newest_comes_first(mesh: MemoryMesh) -> None:
     ids = [
-        str(mesh.record_trace("Fix login", timestamp=AT + timedelta(days=day)).id)
+        str(mesh.traces.record("Fix login", timestamp=AT + timedelta(days=day)).id)
         for day in (1, 3, 2)
     ]
-    found = [match.trace_id for match in mesh.similar_tasks("Fix login")]
+    found = [match.trace_id for match in mesh.traces.similar("Fix login")]
     assert found == [ids[1], ids[2], ids[0]]
 
 
 def test_only_traces_of_the_reader_answer(tmp_path: Path, clock: FrozenClock) -> None:
     with MemoryMesh(db_dir=tmp_path, clock=clock, project="web") as mesh:
-        mesh.record_trace("Fix login")
+        mesh.traces.record("Fix login")
         mesh.add("Fix login is on the list")
         other = mesh.view(scope=Scope("shop"))
-        assert other.similar_tasks("Fix login") == []
-        assert other.plan("Fix login").matches == ()
-        assert [match.goal for match in mesh.similar_tasks("Fix login")] == ["Fix login"]
+        assert other.traces.similar("Fix login") == []
+        assert other.traces.plan("Fix login").matches == ()
+        assert [match.goal for match in mesh.traces.similar("Fix login")] == ["Fix login"]
 
 
 def test_a_goal_of_another_script_is_compared_by_its_words(meaning: MemoryMesh) -> None:
-    meaning.record_trace("修复登录测试")
-    meaning.record_trace("翻译用户手册")
-    found = meaning.similar_tasks("修复登录页面")
+    meaning.traces.record("修复登录测试")
+    meaning.traces.record("翻译用户手册")
+    found = meaning.traces.similar("修复登录页面")
     assert [match.goal for match in found] == ["修复登录测试"]
 
 
 def test_wrong_options_are_refused(mesh: MemoryMesh) -> None:
     with pytest.raises(InvalidInput, match="limit"):
-        mesh.similar_tasks("x", limit=0)
+        mesh.traces.similar("x", limit=0)
     with pytest.raises(InvalidInput, match="min_similarity"):
-        mesh.similar_tasks("x", min_similarity=2)
+        mesh.traces.similar("x", min_similarity=2)
     with pytest.raises(InvalidInput, match="start of time_window"):
-        mesh.similar_tasks("x", time_window=("yesterday", None))
-    assert mesh.similar_tasks("?!") == []
+        mesh.traces.similar("x", time_window=("yesterday", None))
+    assert mesh.traces.similar("?!") == []
 
 
 def test_words_in_common_are_a_similarity_from_nothing_to_all() -> None:
@@ -184,9 +184,11 @@ def test_a_plan_says_what_worked_what_failed_and_what_to_avoid_and_cites_it(
     done = Trace(
         "Fix flaky login test", steps=steps, tools_used=("pytest", "rg"), learnings=("Time it",)
     )
-    good = mesh.record_trace(done)
-    same = mesh.record_trace(Trace("Fix the flaky login test", steps=steps, tools_used=("pytest",)))
-    bad = mesh.record_trace(
+    good = mesh.traces.record(done)
+    same = mesh.traces.record(
+        Trace("Fix the flaky login test", steps=steps, tools_used=("pytest",))
+    )
+    bad = mesh.traces.record(
         "Stabilise flaky login test",
         status=FAILED,
         steps=[("Raise the timeout", "failure")],
@@ -194,8 +196,8 @@ def test_a_plan_says_what_worked_what_failed_and_what_to_avoid_and_cites_it(
         learnings=["Do not wait longer", "sleeping  LONGER."],
     )
     learning = mesh.add(LEARNING, {"type": "learning"})
-    mesh.record_trace("Translate the handbook")
-    plan = mesh.plan("fix the flaky login test!")
+    mesh.traces.record("Translate the handbook")
+    plan = mesh.traces.plan("fix the flaky login test!")
     assert plan.worked == (
         Advice("1. Freeze the clock\n2. Run the test twenty times", (str(learning.id),)),
         Advice("1. Freeze the clock\n2. Run it again", (str(same.id), str(good.id))),
@@ -228,7 +230,7 @@ def test_a_lesson_of_the_store_is_something_to_avoid(mesh: MemoryMesh) -> None:
             "applicable_scope": "deploying the shop",
         }
     )
-    plan = mesh.plan("deploy the shop")
+    plan = mesh.traces.plan("deploy the shop")
     assert [(one.text, one.cites) for one in plan.avoid] == [
         ("Run the migration before you deploy the shop", (lesson.memory_id,))
     ]
@@ -237,9 +239,9 @@ def test_a_lesson_of_the_store_is_something_to_avoid(mesh: MemoryMesh) -> None:
 def test_a_learning_in_other_words_is_found_by_meaning(meaning: MemoryMesh) -> None:
     text = "# Learning: slow payment screen\n\n## Recommended Approach\nCompress the images\n"
     learning = meaning.add(text, {"type": "learning"})
-    plan = meaning.plan("Make the checkout page load faster")
+    plan = meaning.traces.plan("Make the checkout page load faster")
     assert plan.worked == (Advice("Compress the images", (str(learning.id),)),)
-    assert meaning.plan("修复登录页面").worked == ()
+    assert meaning.traces.plan("修复登录页面").worked == ()
 
 
 def test_a_learning_of_several_traces_is_found_by_their_goals_and_cites_them(
@@ -247,32 +249,32 @@ def test_a_learning_of_several_traces_is_found_by_their_goals_and_cites_them(
 ) -> None:
     steps = ["Run the checks", "Tag the release of the shop"]
     traces = [
-        str(mesh.record_trace(f"Release version {number} of the shop", steps=steps).id)
+        str(mesh.traces.record(f"Release version {number} of the shop", steps=steps).id)
         for number in (1, 2)
     ]
     for sale in ("spring", "summer"):
         name = f"Add a voucher for the {sale} sale"
-        mesh.record_trace(name, steps=["Release the shop", "Run version checks"])
-    mesh.run_jobs(["consolidate-traces"])
+        mesh.traces.record(name, steps=["Release the shop", "Run version checks"])
+    mesh.care.run_jobs(["consolidate-traces"])
     release, _ = sorted(
         (memory.id for memory in mesh.get_all(filter="label = 'learning'")),
         key=lambda id_: "voucher" in mesh.history(id_)[-1].text,
     )
-    plan = mesh.plan("Release version 3 of the shop")
+    plan = mesh.traces.plan("Release version 3 of the shop")
     text = "1. Run the checks\n2. Tag the release of the shop"
     assert plan.worked == (Advice(text, (release, *traces)),)
 
 
 def test_a_learning_that_recommends_nothing_gives_no_advice(mesh: MemoryMesh) -> None:
     for number in (1, 2):
-        mesh.record_trace(f"Release version {number} of the shop", status="failure")
-    mesh.run_jobs(["consolidate-traces"])
+        mesh.traces.record(f"Release version {number} of the shop", status="failure")
+    mesh.care.run_jobs(["consolidate-traces"])
     mesh.add(
         "# Learning: releases of the shop\n\n## Recommended Approach\n1. None observed\n"
         "\n## Anti-Patterns\n- None observed\n",
         {"type": "learning"},
     )
-    plan = mesh.plan("Release version 3 of the shop")
+    plan = mesh.traces.plan("Release version 3 of the shop")
     assert len(plan.failed) == 2
     assert (plan.worked, plan.avoid) == ((), ())
 
@@ -286,11 +288,11 @@ def test_many_learnings_are_searched(mesh: MemoryMesh) -> None:
         for number in range(201)
     )
     learning = mesh.add(LEARNING, {"type": "learning"})
-    plan = mesh.plan("fix the flaky login test")
+    plan = mesh.traces.plan("fix the flaky login test")
     assert [advice.cites for advice in plan.worked] == [(learning.id,)]
 
 
 def test_a_task_that_nobody_did_before_has_an_empty_plan(mesh: MemoryMesh) -> None:
-    plan = mesh.plan("Colonise Mars")
+    plan = mesh.traces.plan("Colonise Mars")
     assert (plan.worked, plan.failed, plan.avoid, plan.matches) == ((), (), (), ())
     assert plan.record()["worked"] == []

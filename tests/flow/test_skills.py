@@ -166,10 +166,10 @@ def test_a_skill_of_low_trust_is_staged_until_it_is_approved(tmp_path):
         assert agent.search_skills("deploy") == []
         assert agent.stats().skills == 0
     with MemoryMesh(db_dir=tmp_path) as user:
-        assert [item.id for item in user.awaiting_review()] == [staged.id]
+        assert [item.id for item in user.review.waiting()] == [staged.id]
         user.review(staged.id, approve=True)
         assert [hit.id for hit in user.search_skills("deploy")] == [staged.id]
-        assert user.verify().ok
+        assert user.care.verify().ok
 
 
 def test_a_staged_skill_does_not_replace_the_one_in_use(tmp_path):
@@ -197,10 +197,10 @@ def test_skill_directories_are_taken_in_at_init_and_again_only_when_changed(tmp_
     for directories in (str(folder), [str(folder)]):
         with MemoryMesh(db_dir=tmp_path / "store", skill_directories=directories) as mesh:
             assert {skill.name for skill in mesh.list_skills()} == {"Deploy service", "BackupSkill"}
-            assert len(mesh.blocks()) == 2
+            assert len(mesh.care.blocks()) == 2
     (folder / "deploy.md").write_text(DEPLOY + "3. Tell the team\n")
     with MemoryMesh(db_dir=tmp_path / "store", skill_directories=str(folder)) as mesh:
-        assert len(mesh.blocks()) == 4
+        assert len(mesh.care.blocks()) == 4
         assert len(mesh.list_skills()) == 2
     with pytest.raises(NotFound, match="nowhere"):
         MemoryMesh(db_dir=tmp_path, skill_directories=str(tmp_path / "nowhere")).init()
@@ -239,7 +239,7 @@ def test_an_approved_skill_takes_the_place_of_its_namesake(tmp_path):
         user.review(staged.id, approve=True)
         (approved,) = user.list_skills()
         assert (approved.id, approved.reliability, approved.uses) == (staged.id, 0.3, 1)
-        assert user.verify().ok
+        assert user.care.verify().ok
 
 
 def test_a_user_s_own_skill_does_not_wait_because_an_agent_staged_it_first(tmp_path):
@@ -248,8 +248,8 @@ def test_a_user_s_own_skill_does_not_wait_because_an_agent_staged_it_first(tmp_p
     with MemoryMesh(db_dir=tmp_path) as user:
         kept = user.ingest_skill(DEPLOY)
         assert (kept.outcome, kept.skill.status) == ("stored", Status.ACTIVE)
-        assert user.awaiting_review() == []
-        assert user.verify().ok
+        assert user.review.waiting() == []
+        assert user.care.verify().ok
 
 
 def test_a_rejected_skill_is_not_staged_again(tmp_path):
@@ -264,7 +264,7 @@ def test_a_rejected_skill_is_not_staged_again(tmp_path):
         assert (again.id, again.outcome) == (staged.id, "merged")
         assert again.reasons == (f"the same text is stored as {staged.id}, which is archived",)
     with MemoryMesh(db_dir=tmp_path) as user:
-        assert user.awaiting_review() == []
+        assert user.review.waiting() == []
         assert user.ingest_skill(DEPLOY).skill.status is Status.ACTIVE
 
 
@@ -294,7 +294,7 @@ def test_two_files_of_one_name_settle_and_a_file_that_goes_back_is_news(tmp_path
     counts = []
     for _ in range(3):
         with MemoryMesh(**options) as mesh:
-            counts.append((len(mesh.blocks()), len(mesh.list_skills())))
+            counts.append((len(mesh.care.blocks()), len(mesh.list_skills())))
     assert counts == [(3, 1)] * 3
     (folder / "a.md").unlink()
     for body in ("three", "two"):

@@ -50,7 +50,7 @@ def test_a_store_of_one_embedder_is_searched_with_another(folder, order, model_f
         mesh.add_many(NOTES)
     with MemoryMesh(db_dir=folder, embedder=second, model_dir=model_folder) as mesh:
         assert mesh.search("dark themes")[0].content == "The user prefers dark themes"
-        mesh.upkeep()
+        mesh.care.upkeep()
         assert spaces(mesh) == {first: (4, 0), second: (4, 0)}
         assert mesh.search("dark mode for my eyes")[0].content == "The user prefers dark themes"
     with MemoryMesh(db_dir=folder, embedder=first, model_dir=model_folder) as mesh:

@@ -23,7 +23,7 @@ def store(tmp_path):
         mesh.update(ids[0], "Fact 0 was changed")
         mesh.delete(ids[1])
         mesh.ingest_skill("---\nname: copy\nintent: keep a copy\n---\n1. Save work")
-        mesh.link(ids[2], ids[3])
+        mesh.graph.link(ids[2], ids[3])
     return tmp_path / "namespaces" / "default.db"
 
 
@@ -35,7 +35,7 @@ def _changed(path: Path, statement: str) -> None:
 
 def _checks(path: Path) -> set[str]:
     with MemoryMesh(db_dir=path.parents[1]) as mesh:
-        return {finding.check for finding in mesh.verify().findings}
+        return {finding.check for finding in mesh.care.verify().findings}
 
 
 _COUNTED = "an audience has one number, and the count of what a default read could return to it"
@@ -133,7 +133,7 @@ def test_a_grown_file_has_every_index(tmp_path):
         assert not _is_indexed(tmp_path)
         mesh.add_many([TEXT.format(number, number) * 9 for number in range(60, 300)])
         assert _is_indexed(tmp_path)
-        assert mesh.verify().findings == ()
+        assert mesh.care.verify().findings == ()
 
 
 def _is_indexed(folder: Path) -> bool:
@@ -165,7 +165,7 @@ def test_a_file_that_outgrew_small_pages_gets_large_ones(outgrown):
         assert _pages(outgrown) == (schema.LARGE_PAGE, "wal")
         mesh.add("The lamp is green")
         assert mesh.search("which lamp", limit=1)[0].content == "The lamp is green"
-        assert mesh.verify().findings == ()
+        assert mesh.care.verify().findings == ()
 
 
 def test_a_file_that_another_program_has_open_keeps_small_pages_until_it_is_alone(outgrown):
@@ -179,7 +179,7 @@ def test_a_file_that_another_program_has_open_keeps_small_pages_until_it_is_alon
     with MemoryMesh(db_dir=outgrown, embedder="none") as mesh:
         mesh.add("The lamp is green")
         assert _pages(outgrown) == (schema.LARGE_PAGE, "wal")
-        assert mesh.verify().findings == ()
+        assert mesh.care.verify().findings == ()
 
 
 @pytest.mark.parametrize("verb", ["add", "search"])
@@ -191,7 +191,7 @@ def test_a_file_that_was_left_without_a_log_gets_one_again(tmp_path, verb):
     with MemoryMesh(db_dir=tmp_path, embedder="none") as mesh:
         getattr(mesh, verb)("The lamp of the hall")
         assert _pages(tmp_path)[1] == "wal"
-        assert mesh.verify().findings == ()
+        assert mesh.care.verify().findings == ()
 
 
 def test_a_small_file_is_asked_by_index_in_each_add_and_search(tmp_path):
@@ -210,7 +210,7 @@ def test_a_small_file_is_asked_by_index_in_each_add_and_search(tmp_path):
 def test_a_migrated_store_is_restored_from_the_copy_made_before(tmp_path, name):
     path = unpacked(name, tmp_path / "old")
     with MemoryMesh(db_dir=tmp_path / "old") as mesh:
-        mesh.upkeep()
+        mesh.care.upkeep()
     with closing(sqlite3.connect(path)) as db:
         assert db.execute("PRAGMA page_size").fetchone()[0] == schema.PAGE
         assert db.execute("PRAGMA journal_mode").fetchone()[0] == "wal"
@@ -220,8 +220,8 @@ def test_a_migrated_store_is_restored_from_the_copy_made_before(tmp_path, name):
     again.parent.mkdir(parents=True)
     again.write_bytes(copy.read_bytes())
     with MemoryMesh(db_dir=tmp_path / "again") as mesh:
-        mesh.upkeep()
-        assert mesh.verify().findings == ()
+        mesh.care.upkeep()
+        assert mesh.care.verify().findings == ()
         assert {word: mesh.search(word, limit=1)[0].content for word in FOUND} == FOUND
 
 
@@ -230,7 +230,7 @@ def test_a_store_that_another_program_has_open_is_migrated_and_keeps_its_pages(t
     with closing(sqlite3.connect(path)) as other:
         other.execute("SELECT count(*) FROM memory").fetchone()
         with MemoryMesh(db_dir=tmp_path / "old") as mesh:
-            assert mesh.verify().findings == ()
+            assert mesh.care.verify().findings == ()
         assert other.execute("PRAGMA page_size").fetchone()[0] == 8192
 
 

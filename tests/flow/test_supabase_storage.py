@@ -114,7 +114,7 @@ def test_a_second_graph_finds_everything_as_the_first_left_it(
         graph.review_quarantine(ids["waiting"], action="activate")
         assert [hit.memory for hit in graph.search("kuro", "owner")] == ["The owner is Bob"]
         (cluster,) = graph.clusters()
-        assert graph._mesh.verify().findings == ()
+        assert graph._mesh.care.verify().findings == ()
     assert project.rows("SELECT id FROM pending_conflicts") == []
     assert project.rows("SELECT label FROM memory_clusters") == [(cluster.label,)]
 

@@ -34,7 +34,7 @@ def log_of(mesh: MemoryMesh) -> Path:
 
 
 def record(mesh: MemoryMesh, **more: object) -> None:
-    mesh.record_trace(
+    mesh.traces.record(
         GOAL,
         status="success",
         duration_ms=12_345,
@@ -49,7 +49,7 @@ def record(mesh: MemoryMesh, **more: object) -> None:
 
 def fill(mesh: MemoryMesh, count: int, *, keep: int = 1_000) -> list[Experience]:
     """Log many experiences at once."""
-    access, files = mesh._system()
+    access, files = mesh.traces._system()
     given = [
         Experience(
             number=0,
@@ -72,9 +72,13 @@ def fill(mesh: MemoryMesh, count: int, *, keep: int = 1_000) -> list[Experience]
 def test_nothing_crosses_projects_unless_it_is_switched_on(tmp_path, clock):
     with MemoryMesh(db_dir=tmp_path / "store", clock=clock, project="a") as mesh:
         record(mesh)
-        assert mesh.namespaces() == ["default"]
+        assert mesh.care.namespaces() == ["default"]
         assert not (mesh.folder / "system").exists()
-        for read in (mesh.experiences, mesh.experience_summary, mesh.write_memory_log):
+        for read in (
+            mesh.traces.experiences,
+            mesh.traces.experience_summary,
+            mesh.traces.write_memory_log,
+        ):
             with pytest.raises(InvalidInput, match="system_memory = true"):
                 read()
 
@@ -245,8 +249,8 @@ def test_a_damaged_archive_is_told_and_not_written_over(shared):
 def test_the_async_face_has_the_same_methods(tmp_path):
     async def act() -> int:
         async with Awaited(db_dir=tmp_path / "store", system_memory=True) as mesh:
-            await mesh.record_trace("Fix it")
-            return len(await mesh.experiences())
+            await mesh.traces.record("Fix it")
+            return len(await mesh.traces.experiences())
 
     assert asyncio.run(act()) == 1
 
@@ -262,4 +266,4 @@ def test_an_entry_is_made_of_closed_lists_and_numbers():
 def test_a_trace_is_recorded_where_the_log_cannot_be_written(shared: MemoryMesh) -> None:
     shared.folder.mkdir(parents=True)
     (shared.folder / "system").write_text("in the way")
-    assert shared.record_trace("Fix the login").id == shared.traces()[0].trace_id
+    assert shared.traces.record("Fix the login").id == shared.traces()[0].trace_id

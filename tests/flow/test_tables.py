@@ -277,7 +277,7 @@ def test_importance_is_a_32_bit_weight_from_0_to_1_in_both_directions(tmp_path, 
 def test_a_block_row_names_the_agent_that_made_it_or_nobody(tmp_path, importing):
     with MemoryMesh(db_dir=tmp_path / "scouts", agent_id="scout") as mesh:
         mesh.add("a fact")
-        assert mesh.blocks()[0].entry.agent == "scout"
+        assert mesh.care.blocks()[0].entry.agent == "scout"
         hand_out(MeshHoldings(mesh), tmp_path / "out")
     table = lancedb.connect(str(tmp_path / "out")).open_table("yamo_blocks")
     assert table.schema.field("agent_id").nullable

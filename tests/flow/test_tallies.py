@@ -35,21 +35,21 @@ def folder(tmp_path: Path, clock: FrozenClock) -> Path:
         guess = mesh.add("port two", claim=CLAIM | {"value": "2"}, source_kind="inference")
         mesh.review(id_of(guess), approve=False, reason="a rumour")  # leaves a tombstone
         mesh.add("port three", claim=CLAIM | {"value": "3"}, source_kind="inference")
-        mesh.register_predicates({"port": {"cardinality": "single"}})
-        asked = mesh.view(channel=Channel.WEB).propose_update(known, "port four")
+        mesh.review.register_predicates({"port": {"cardinality": "single"}})
+        asked = mesh.view(channel=Channel.WEB).review.propose_update(known, "port four")
         mesh.review(asked.id, approve=False, reason="no")
         mesh.ingest_skill("---\nname: copy\nintent: keep a copy\n---\n1. Save work")
         tea = id_of(mesh.add("tea is hot"))
-        mesh.link(known, tea)
+        mesh.graph.link(known, tea)
         mesh.rate(known, helpful=True)
-        mesh.reinforce(known)
-        mesh.dispute(tea, reason="it was cold")
+        mesh.review.reinforce(known)
+        mesh.review.dispute(tea, reason="it was cold")
         mesh.get(known)
         mesh.get(known)
         mesh.view(channel=Channel.FILE).add("tea is hot")
         mesh.context("which port", max_tokens=300)
-        mesh.upkeep()
-        assert mesh.verify().findings == ()
+        mesh.care.upkeep()
+        assert mesh.care.verify().findings == ()
     return tmp_path / "store"
 
 
@@ -105,11 +105,11 @@ def test_a_wrong_counter_stays_wrong_however_often_it_is_counted(
     db.execute("UPDATE memory SET uses = uses - 1 WHERE id = ?", (id_,))
     with MemoryMesh(db_dir=folder, clock=clock, custom_embedder=Topical()) as mesh:
         mesh.get(id_)  # as many uses as before, at the same time as before
-        assert [each.check for each in mesh.verify().findings] == ["counters"]
+        assert [each.check for each in mesh.care.verify().findings] == ["counters"]
         mesh.rate(id_, helpful=True)
         mesh.context("which port", max_tokens=300)
         mesh.view(channel=Channel.FILE).add(_got(mesh, id_).text)
-        assert [each.check for each in mesh.verify().findings] == ["counters"]
+        assert [each.check for each in mesh.care.verify().findings] == ["counters"]
 
 
 def test_a_wrong_row_stays_wrong_when_it_is_changed(
@@ -123,9 +123,9 @@ def test_a_wrong_row_stays_wrong_when_it_is_changed(
     db.execute("UPDATE conflict SET reason = 'another' WHERE resolution IS NULL")
     with MemoryMesh(db_dir=folder, clock=clock, custom_embedder=Topical()) as mesh:
         mesh.update(id_, "tea is cold")
-        (waiting,) = mesh.conflicts()
+        (waiting,) = mesh.review.conflicts()
         mesh.review(waiting.new, approve=True)
-        found = [each.detail for each in mesh.verify().findings]
+        found = [each.detail for each in mesh.care.verify().findings]
     assert f"version {number} of {id_} is not what was stored" in found
     assert any(detail.startswith("conflict ") for detail in found)
 
@@ -138,7 +138,7 @@ def test_uses_that_were_left_in_the_spool_are_counted_with_their_tally(
     assert not spool.append(_path(folder).with_suffix(".spool"), [left], 60.0)
     with MemoryMesh(db_dir=folder, clock=clock, custom_embedder=Topical()) as mesh:
         mesh.add("coffee is hot")
-        assert mesh.verify().findings == ()
+        assert mesh.care.verify().findings == ()
     found = db.execute("SELECT uses FROM memory WHERE id = ?", (id_,)).fetchone()
     assert found == (uses + 2,)
 
@@ -211,7 +211,7 @@ def test_repair_keeps_counters_of_which_nothing_else_tells_and_says_so(
         assert db.execute(asked, (id_,)).fetchone() == (value,)
     with MemoryMesh(db_dir=folder, clock=clock, custom_embedder=Topical()) as mesh:
         assert _got(mesh, id_).text == "port one"
-        assert mesh.verify().findings == ()
+        assert mesh.care.verify().findings == ()
 
 
 def test_repair_does_not_write_off_a_row_that_is_wrong_otherwise(

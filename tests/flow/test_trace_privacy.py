@@ -35,7 +35,7 @@ def alicja(tmp_path, monkeypatch):
 @pytest.mark.req("R-002-067", "R-002-068", "R-002-072")
 def test_credentials_and_personal_data_are_hashed_in_every_field(tmp_path):
     with MemoryMesh(db_dir=tmp_path / "store") as mesh:
-        receipt = mesh.record_trace(
+        receipt = mesh.traces.record(
             f"Use {SECRET} for jane.doe@example.com",
             plan=f"export TOKEN={SECRET}",
             steps=[f"curl with {SECRET}"],
@@ -44,7 +44,7 @@ def test_credentials_and_personal_data_are_hashed_in_every_field(tmp_path):
             results="sent to jane.doe@example.com",
             learnings=[f"the token was {SECRET}"],
         )
-        trace = mesh.get_trace(str(receipt.id))
+        trace = mesh.traces.get(str(receipt.id))
         assert trace is not None
         assert re.search(r"\[GITHUB_TOKEN_[0-9a-f]{12}\]", trace.plan)
         assert re.search(r"\[EMAIL_[0-9a-f]{12}\]", trace.results)
@@ -61,7 +61,7 @@ def test_business_data_that_the_settings_name_is_hashed(tmp_path):
         private_names=["Project Falcon", "Acme Holding"],
         privacy_rules=[{"name": "contract", "pattern": r"CTR-\d{6}"}],
     ) as mesh:
-        receipt = mesh.record_trace("Send CTR-123456 of project falcon to Acme Holding")
+        receipt = mesh.traces.record("Send CTR-123456 of project falcon to Acme Holding")
         assert re.fullmatch(
             r"Send \[CONTRACT_[0-9a-f]{12}\] of \[USER_[0-9a-f]{12}\] to \[USER_[0-9a-f]{12}\]",
             receipt.content,
@@ -77,13 +77,13 @@ def test_business_data_that_the_settings_name_is_hashed(tmp_path):
 @pytest.mark.req("R-002-071")
 def test_the_names_of_the_user_are_one_stable_id_in_traces(alicja, tmp_path):
     with MemoryMesh(db_dir=tmp_path / "store") as mesh:
-        receipt = mesh.record_trace(
+        receipt = mesh.traces.record(
             "Fix the build of Alicja Kowalska",
             files_created=[f"{alicja}/app/build.log"],
             results="akowalska@build is green, Alicja is told",
         )
-        again = mesh.record_trace("Ask Alicja about the build")
-        trace = mesh.get_trace(str(receipt.id))
+        again = mesh.traces.record("Ask Alicja about the build")
+        trace = mesh.traces.get(str(receipt.id))
         assert trace is not None
         said = " ".join([trace.goal, *trace.files_created, trace.results, again.content])
         assert len(USER.findall(said)) == 5
@@ -96,9 +96,9 @@ def test_the_names_of_the_user_are_one_stable_id_in_traces(alicja, tmp_path):
 
 def test_similar_tasks_are_found_by_the_users_name(alicja, tmp_path):
     with MemoryMesh(db_dir=tmp_path / "store") as mesh:
-        receipt = mesh.record_trace("Rotate the keys of Alicja Kowalska")
-        mesh.record_trace("Rotate the logs")
-        found = mesh.similar_tasks("rotate the keys of akowalska")
+        receipt = mesh.traces.record("Rotate the keys of Alicja Kowalska")
+        mesh.traces.record("Rotate the logs")
+        found = mesh.traces.similar("rotate the keys of akowalska")
         assert found[0].trace_id == receipt.id
         assert found[0].similarity > 0.9
     assert b"kowalska" not in everything(tmp_path / "store").lower()
@@ -112,7 +112,7 @@ def test_other_memories_keep_the_users_name_unless_all_is_said(alicja, tmp_path)
         assert USER.match(receipt.content)
         assert [hit.id for hit in mesh.search("what does Alicja prefer")] == [receipt.id]
     with MemoryMesh(db_dir=tmp_path / "off", own_names="off") as mesh:
-        assert mesh.record_trace("Alicja's build").content == "Alicja's build"
+        assert mesh.traces.record("Alicja's build").content == "Alicja's build"
 
 
 def test_a_project_in_the_home_folder_is_still_the_same_project(alicja, tmp_path):
@@ -134,14 +134,14 @@ def test_a_project_in_the_home_folder_is_still_the_same_project(alicja, tmp_path
 )
 def test_raw_input_is_kept_as_a_summary_or_not_at_all(tmp_path, mode, kept):
     with MemoryMesh(db_dir=tmp_path / "store", raw_input=mode) as mesh:
-        receipt = mesh.record_trace(GOAL, plan=f"1. {GOAL}", steps=[GOAL])
+        receipt = mesh.traces.record(GOAL, plan=f"1. {GOAL}", steps=[GOAL])
         assert receipt.outcome is Outcome.STORED
-        trace = mesh.get_trace(str(receipt.id))
+        trace = mesh.traces.get(str(receipt.id))
         assert trace is not None
         assert (trace.goal, trace.plan, trace.steps[0].text) == (kept, f"1. {kept}", kept)
         assert mesh.add(GOAL).content != kept  # a memory that is no trace
     with MemoryMesh(db_dir=tmp_path / "store", namespace="other", raw_input=mode) as mesh:
-        mesh.record_trace(GOAL)
+        mesh.traces.record(GOAL)
         found = (tmp_path / "store" / "namespaces" / "other.db").read_bytes()
         assert b"Acme" not in found
         assert b"/srv" not in found
@@ -149,7 +149,7 @@ def test_raw_input_is_kept_as_a_summary_or_not_at_all(tmp_path, mode, kept):
 
 def test_an_updated_trace_is_held_to_the_same_rules(alicja, tmp_path):
     with MemoryMesh(db_dir=tmp_path / "store", raw_input="drop") as mesh:
-        trace = str(mesh.record_trace("Fix it").id)
+        trace = str(mesh.traces.record("Fix it").id)
         assert mesh.update(trace, "Deploy the app of Alicja").text == "release task"
         note = str(mesh.add("a note").id)
         assert mesh.update(note, "Alicja likes tabs").text == "Alicja likes tabs"
@@ -158,8 +158,8 @@ def test_an_updated_trace_is_held_to_the_same_rules(alicja, tmp_path):
 @pytest.mark.parametrize("mode", ["summarise", "drop"])
 def test_a_goal_is_compared_with_what_traces_keep_of_theirs(tmp_path, mode):
     with MemoryMesh(db_dir=tmp_path / "store", raw_input=mode) as mesh:
-        receipt = mesh.record_trace(GOAL)
-        (found,) = mesh.similar_tasks(GOAL)
+        receipt = mesh.traces.record(GOAL)
+        (found,) = mesh.traces.similar(GOAL)
         assert found.trace_id == receipt.id
         assert found.similarity > 0.99
     assert b"Acme" not in everything(tmp_path / "store")
@@ -167,7 +167,7 @@ def test_a_goal_is_compared_with_what_traces_keep_of_theirs(tmp_path, mode):
 
 def test_the_default_keeps_the_goal_without_personal_data(tmp_path):
     with MemoryMesh(db_dir=tmp_path / "store") as mesh:
-        content = mesh.record_trace(GOAL).content
+        content = mesh.traces.record(GOAL).content
         assert content.startswith('Fix the login of "Acme Holding" for [EMAIL_')
 
 
@@ -191,5 +191,5 @@ def test_the_name_of_the_user_in_a_stated_id_is_refused(alicja, tmp_path):
     with MemoryMesh(db_dir=tmp_path / "store") as mesh:
         for given in (Trace("Fix it", trace_id=stated), Trace("Fix it", follows=(stated,))):
             with pytest.raises(InvalidInput, match="personal data"):
-                mesh.record_trace(given)
+                mesh.traces.record(given)
     assert b"akowalska" not in everything(tmp_path / "store")

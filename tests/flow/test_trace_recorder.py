@@ -33,7 +33,7 @@ def test_three_lines_make_a_run_a_trace(mesh: MemoryMesh) -> None:
 @pytest.mark.req("R-002-078")
 def test_all_that_a_run_says_is_in_its_trace(mesh: MemoryMesh, clock: FrozenClock) -> None:
     began = clock.now()
-    before = str(mesh.record_trace("Prepare").id)
+    before = str(mesh.traces.record("Prepare").id)
     with recording(mesh, "  Deploy ", clock=clock, follows=[before]) as run:
         run.plan("Build, then copy")
         with run.doing("Build"):
@@ -45,7 +45,7 @@ def test_all_that_a_run_says_is_in_its_trace(mesh: MemoryMesh, clock: FrozenCloc
         run.result("3 files")
         run.learned("Build first")
     assert run.trace_id is not None
-    assert mesh.get_trace(run.trace_id) == Trace(
+    assert mesh.traces.get(run.trace_id) == Trace(
         "Deploy",
         TraceStatus.SUCCESS,
         2000,

@@ -50,16 +50,16 @@ TRACE = Trace(
 @pytest.mark.req("R-002-001")
 @pytest.mark.req("R-002-025")
 def test_a_recorded_trace_is_read_back_as_it_was_given(mesh: MemoryMesh) -> None:
-    receipt = mesh.record_trace(TRACE)
+    receipt = mesh.traces.record(TRACE)
     assert (receipt.id, receipt.outcome) == (TRACE.trace_id, Outcome.STORED)
-    assert mesh.get_trace(TRACE.trace_id) == TRACE
+    assert mesh.traces.get(TRACE.trace_id) == TRACE
     assert mesh.traces() == [TRACE]
 
 
 @pytest.mark.req("R-002-006")
 def test_a_trace_is_an_event_of_short_term_memory_for_the_whole_project(tmp_path: Path) -> None:
     with MemoryMesh(db_dir=tmp_path, project="web", session="monday") as mesh:
-        receipt = mesh.record_trace("Fix the login")
+        receipt = mesh.traces.record("Fix the login")
         memory = mesh.get(str(receipt.id))
     assert memory is not None
     assert (memory.text, memory.kind, memory.label) == ("Fix the login", Kind.EVENT, "trace")
@@ -68,7 +68,7 @@ def test_a_trace_is_an_event_of_short_term_memory_for_the_whole_project(tmp_path
 
 @pytest.mark.req("R-002-013")
 def test_a_new_trace_gets_an_id_of_time_and_chance(mesh: MemoryMesh, clock: FrozenClock) -> None:
-    receipt = mesh.record_trace("Fix the login")
+    receipt = mesh.traces.record("Fix the login")
     milliseconds = int(clock.now().timestamp() * 1000)
     assert re.fullmatch(rf"trace-{milliseconds}-[0-9a-f]{{6}}", str(receipt.id))
 
@@ -79,17 +79,17 @@ def test_every_execution_of_one_goal_is_a_trace_of_its_own(
     tmp_path: Path, channel: Channel
 ) -> None:
     with MemoryMesh(db_dir=tmp_path, channel=channel) as mesh:
-        receipts = [mesh.record_trace("Fix the login") for _ in range(5)]
+        receipts = [mesh.traces.record("Fix the login") for _ in range(5)]
         assert {receipt.outcome for receipt in receipts} == {Outcome.STORED}
         assert len({receipt.id for receipt in receipts}) == len(mesh.traces()) == 5
 
 
 def test_the_same_trace_again_is_stored_once(mesh: MemoryMesh) -> None:
-    mesh.record_trace(TRACE)
-    again = mesh.record_trace(TRACE)
+    mesh.traces.record(TRACE)
+    again = mesh.traces.record(TRACE)
     assert (again.outcome, again.again) == (Outcome.MERGED, True)
     assert again.reasons == ("this trace is recorded already",)
-    other = mesh.record_trace(TRACE, results="3 of 3 tests pass")
+    other = mesh.traces.record(TRACE, results="3 of 3 tests pass")
     assert other.outcome is Outcome.REFUSED
     assert "is taken by another trace" in other.reasons[0]
     assert mesh.traces() == [TRACE]
@@ -97,18 +97,18 @@ def test_the_same_trace_again_is_stored_once(mesh: MemoryMesh) -> None:
 
 def test_a_trace_of_another_project_is_neither_shown_nor_overwritten(tmp_path: Path) -> None:
     with MemoryMesh(db_dir=tmp_path, project="web") as mesh:
-        mesh.record_trace(TRACE)
+        mesh.traces.record(TRACE)
         other = mesh.view(scope=Scope("shop"))
-        assert other.get_trace(TRACE.trace_id) is None
+        assert other.traces.get(TRACE.trace_id) is None
         assert other.traces() == []
-        receipt = other.record_trace(TRACE)
+        receipt = other.traces.record(TRACE)
         assert (receipt.outcome, receipt.id) == (Outcome.REFUSED, None)
-        assert mesh.get_trace(TRACE.trace_id) == TRACE
+        assert mesh.traces.get(TRACE.trace_id) == TRACE
 
 
 def test_personal_data_is_redacted_in_every_part_of_a_trace(mesh: MemoryMesh) -> None:
     secret = "anna@example.com"
-    receipt = mesh.record_trace(
+    receipt = mesh.traces.record(
         f"Write to {secret}",
         plan=f"ask {secret}",
         steps=[f"mail {secret}"],
@@ -117,24 +117,24 @@ def test_personal_data_is_redacted_in_every_part_of_a_trace(mesh: MemoryMesh) ->
         tools_used=[secret],
         files_created=[f"{secret}.md"],
     )
-    assert secret not in repr(mesh.get_trace(str(receipt.id)))
+    assert secret not in repr(mesh.traces.get(str(receipt.id)))
     assert receipt.redacted
 
 
 def test_a_trace_id_that_is_personal_data_is_refused(mesh: MemoryMesh) -> None:
     with pytest.raises(InvalidInput, match="personal data"):
-        mesh.record_trace("Pay", trace_id="trace-4111111111111111")
+        mesh.traces.record("Pay", trace_id="trace-4111111111111111")
 
 
 def test_no_claim_is_read_from_a_goal(mesh: MemoryMesh) -> None:
     mesh.add("The database is PostgreSQL")
-    receipt = mesh.record_trace("The database is SQLite")
+    receipt = mesh.traces.record("The database is SQLite")
     assert (receipt.conflicts, receipt.newer_than) == ((), ())
 
 
 def test_what_a_file_states_is_a_document(tmp_path: Path) -> None:
     with MemoryMesh(db_dir=tmp_path, channel=Channel.FILE) as mesh:
-        memory = mesh.get(str(mesh.record_trace("Fix the login").id))
+        memory = mesh.get(str(mesh.traces.record("Fix the login").id))
     assert memory is not None
     assert memory.source.kind is SourceKind.DOCUMENT
 
@@ -144,7 +144,7 @@ def test_traces_are_listed_newest_first_by_page_and_time(
 ) -> None:
     mesh.add("no trace")
     for day in range(5):
-        mesh.record_trace(f"Task {day}", timestamp=AT + timedelta(days=day))
+        mesh.traces.record(f"Task {day}", timestamp=AT + timedelta(days=day))
     first = mesh.traces(limit=3)
     assert [trace.goal for trace in first] == ["Task 4", "Task 3", "Task 2"]
     assert [trace.goal for trace in mesh.traces(cursor=first.cursor)] == ["Task 1", "Task 0"]
@@ -154,28 +154,30 @@ def test_traces_are_listed_newest_first_by_page_and_time(
 
 
 def test_a_deleted_trace_is_gone_and_does_not_come_back(mesh: MemoryMesh) -> None:
-    mesh.record_trace(TRACE)
+    mesh.traces.record(TRACE)
     mesh.delete(TRACE.trace_id)
-    assert mesh.get_trace(TRACE.trace_id) is None
-    mesh.record_trace(TRACE)
+    assert mesh.traces.get(TRACE.trace_id) is None
+    mesh.traces.record(TRACE)
     assert mesh.traces() == []
     assert mesh.traces(include=[Status.DELETED]) == [TRACE]
 
 
 def test_a_memory_that_is_no_trace_is_none(mesh: MemoryMesh) -> None:
     receipt = mesh.add("no trace", kind="trace")
-    assert mesh.get_trace(str(receipt.id)) is None
+    assert mesh.traces.get(str(receipt.id)) is None
 
 
 def test_ties_between_traces_are_links(mesh: MemoryMesh) -> None:
-    whole, first = (str(mesh.record_trace(goal).id) for goal in ("Release", "Build"))
-    last = str(mesh.record_trace("Deploy", follows=[first], part_of=[whole], depends_on=[first]).id)
-    assert set(mesh.links(last)) == {
+    whole, first = (str(mesh.traces.record(goal).id) for goal in ("Release", "Build"))
+    last = str(
+        mesh.traces.record("Deploy", follows=[first], part_of=[whole], depends_on=[first]).id
+    )
+    assert set(mesh.graph.links(last)) == {
         Link(last, first, "follows"),
         Link(last, whole, "part_of"),
         Link(last, first, "depends_on"),
     }
-    found = mesh.get_trace(last)
+    found = mesh.traces.get(last)
     assert found is not None
     assert (found.follows, found.part_of, found.depends_on) == ((first,), (whole,), (first,))
 
@@ -184,19 +186,19 @@ def test_an_importer_links_traces_of_one_batch_and_is_not_linked_to_other_projec
     tmp_path: Path,
 ) -> None:
     with MemoryMesh(db_dir=tmp_path, project="web") as mesh:
-        hidden = str(mesh.view(scope=Scope("shop")).record_trace("Plan").id)
+        hidden = str(mesh.view(scope=Scope("shop")).traces.record("Plan").id)
         ties = (TRACE.trace_id, hidden)
-        receipts = mesh.record_traces([TRACE, Trace("Deploy", follows=ties)])
-        assert mesh.links(str(receipts[1].id)) == [
+        receipts = mesh.traces.record_many([TRACE, Trace("Deploy", follows=ties)])
+        assert mesh.graph.links(str(receipts[1].id)) == [
             Link(str(receipts[1].id), TRACE.trace_id, "follows")
         ]
 
 
 def test_a_trace_may_only_name_known_traces(mesh: MemoryMesh) -> None:
     with pytest.raises(NotFound, match="follows names the trace trace-1-a"):
-        mesh.record_trace("Deploy", follows=["trace-1-a"])
+        mesh.traces.record("Deploy", follows=["trace-1-a"])
     assert mesh.traces() == []
-    assert mesh.record_traces([Trace("Deploy", follows=("trace-1-a",))])[0].id
+    assert mesh.traces.record_many([Trace("Deploy", follows=("trace-1-a",))])[0].id
 
 
 @pytest.mark.parametrize(
@@ -221,7 +223,7 @@ def test_a_wrong_field_is_refused_with_its_name(
     mesh: MemoryMesh, fields: dict[str, object], message: str
 ) -> None:
     with pytest.raises(InvalidInput, match=message):
-        mesh.record_trace(**({"trace": "Deploy"} | fields))  # type: ignore[arg-type]
+        mesh.traces.record(**({"trace": "Deploy"} | fields))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("cursor", [None, "40"])
@@ -229,7 +231,7 @@ def test_a_page_of_traces_is_read_from_the_index_without_sorting(
     mesh: MemoryMesh, cursor: str | None
 ) -> None:
     mesh.add_many([f"note {number}" for number in range(20)])
-    mesh.record_traces(Trace(f"Task {number}") for number in range(30))
+    mesh.traces.record_many(Trace(f"Task {number}") for number in range(30))
     statements: list[str] = []
     with mesh._read() as snapshot:
         assert isinstance(snapshot, SqlSnapshot)
@@ -249,7 +251,7 @@ def test_a_page_of_traces_is_read_from_the_index_without_sorting(
 def test_a_recorded_trace_is_read_back_from_its_file(tmp_path: Path) -> None:
     with MemoryMesh(db_dir=tmp_path / "store") as mesh:  # the system's clock has microseconds
         for number in range(3):
-            trace = mesh.get_trace(str(mesh.record_trace(f"Fix page {number}").id))
+            trace = mesh.traces.get(str(mesh.traces.record(f"Fix page {number}").id))
             assert trace is not None
             assert trace_file.parse(trace_file.render(trace)) == trace
 
@@ -257,7 +259,7 @@ def test_a_recorded_trace_is_read_back_from_its_file(tmp_path: Path) -> None:
 def test_a_huge_goal_is_compared_by_its_beginning(
     mesh: MemoryMesh, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    mesh.record_trace("Fix the login test")
+    mesh.traces.record("Fix the login test")
     asked: list[int] = []
 
     def measured(access: Access, query: Query) -> Hits:
@@ -266,6 +268,6 @@ def test_a_huge_goal_is_compared_by_its_beginning(
 
     monkeypatch.setattr(flows.traces, "recall", measured)
     huge = "Fix the login test " * 50_000  # to embed all of it takes minutes
-    assert mesh.similar_tasks(huge)
-    assert mesh.plan(huge).matches
+    assert mesh.traces.similar(huge)
+    assert mesh.traces.plan(huge).matches
     assert max(asked) <= 10_002

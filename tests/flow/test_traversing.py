@@ -20,19 +20,19 @@ def ids(mesh: MemoryMesh) -> list[str]:
 def joined(mesh: MemoryMesh, ids: list[str], pairs: str, type_: str = "related") -> None:
     """Links stations: "01 12" links 0 with 1 and 1 with 2."""
     for pair in pairs.split():
-        mesh.link(ids[int(pair[0])], ids[int(pair[1])], type=type_)
+        mesh.graph.link(ids[int(pair[0])], ids[int(pair[1])], type=type_)
 
 
 @pytest.mark.req("R-003-013")
 def test_all_links_of_a_memory_are_listed_whoever_made_them(tmp_path, clock):
     with MemoryMesh(db_dir=tmp_path, clock=clock, custom_embedder=Angles()) as mesh:
         first, second, third = (str(mesh.add(f"Point at {angle}").id) for angle in (10, 20, 175))
-        made = mesh.link(third, first, type="follows")
-        assert set(mesh.links(first)) == {
+        made = mesh.graph.link(third, first, type="follows")
+        assert set(mesh.graph.links(first)) == {
             made, Link(second, first, "similar"), Link(first, second, "similar")
         }  # fmt: skip
-        assert mesh.links(first, types=["follows"]) == [made]
-        assert {link.similarity for link in mesh.links(first)} == {0.9848, None}
+        assert mesh.graph.links(first, types=["follows"]) == [made]
+        assert {link.similarity for link in mesh.graph.links(first)} == {0.9848, None}
 
 
 @pytest.mark.req("R-003-014")

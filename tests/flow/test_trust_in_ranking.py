@@ -142,7 +142,7 @@ def test_votes_through_the_graph_face_turn_no_order_round(tmp_path):
             graph.dispute(own)
     with MemoryMesh(db_dir=tmp_path) as mesh:
         assert _ids(mesh, QUESTION) == before
-        assert len(mesh.blocks(after_seq=blocks)) == 12
+        assert len(mesh.care.blocks(after_seq=blocks)) == 12
 
 
 def test_votes_through_the_face_of_memory_lane_turn_no_order_round(mesh):

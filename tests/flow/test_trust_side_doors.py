@@ -369,9 +369,9 @@ def held(mesh: MemoryMesh) -> dict[str, str]:
     """What the user stored: memories, an episode, a skill."""
     first, second = (id_of(mesh.add(text)) for text in (MONDAY, "the tests run on Sunday"))
     mesh.pin(first)
-    episode = mesh.create_episode("the release", ids=[first])
+    episode = mesh.graph.create_episode("the release", ids=[first])
     skill = mesh.ingest_skill("# Deploy\n\n1. Test\n2. Push", {"name": "d", "intent": "deploy"})
-    mesh.link(first, second)
+    mesh.graph.link(first, second)
     return {"first": first, "second": second, "episode": episode.id, "skill": str(skill.id)}
 
 
@@ -421,16 +421,16 @@ def everything(mesh: MemoryMesh, held: dict[str, str]) -> list[object]:
     own = set(held.values())
     return [
         [[getattr(memory, name) for name in fields] for memory in memories],
-        [mesh.trust(memory.id) for memory in memories if memory is not None],
+        [mesh.review.trust(memory.id) for memory in memories if memory is not None],
         [
             each.ends
             for id_ in (held["first"], held["second"])
-            for each in mesh.links(id_)
+            for each in mesh.graph.links(id_)
             if {each.source, each.target} <= own
         ],
-        [memory.id for memory in mesh.episode(held["episode"]).memories],
+        [memory.id for memory in mesh.graph.episode(held["episode"]).memories],
         (skill.id, skill.text, skill.reliability, skill.status),
-        mesh.predicates(),
+        mesh.review.predicates(),
         shown(mesh)[0],
     ]
 

@@ -215,16 +215,16 @@ def test_conflicts_of_other_projects_are_neither_shown_nor_in_the_way(tmp_path):
     with MemoryMesh(db_dir=tmp_path, project="two") as mesh:
         for number in range(3, 60):
             mesh.add(f"port {number}", **port(str(number), **guess()))
-        assert len(mesh.conflicts(limit=50)) == 50
+        assert len(mesh.review.conflicts(limit=50)) == 50
         with pytest.raises(NotFound):
-            mesh.resolve_conflict(ids["one"], "reject")
+            mesh.review.resolve(ids["one"], "reject")
     with MemoryMesh(db_dir=tmp_path, project="one") as mesh:
-        assert [each.id for each in mesh.conflicts(limit=1)] == [ids["one"]]
-        assert [each.id for each in mesh.conflicts(limit=50, decided=True)] == [ids["one"]]
-        assert len(mesh.awaiting_review()) == 1
+        assert [each.id for each in mesh.review.conflicts(limit=1)] == [ids["one"]]
+        assert [each.id for each in mesh.review.conflicts(limit=50, decided=True)] == [ids["one"]]
+        assert len(mesh.review.waiting()) == 1
     with MemoryMesh(db_dir=tmp_path) as mesh:
-        assert mesh.conflicts() == []
-        assert mesh.awaiting_review() == []
+        assert mesh.review.conflicts() == []
+        assert mesh.review.waiting() == []
 
 
 # --- chains ---------------------------------------------------------------------------------------
@@ -427,7 +427,7 @@ def test_a_lesser_channel_changes_nothing_that_is_trusted_more(tmp_path):
             with pytest.raises(InvalidInput):
                 refused()
         for _ in range(5):
-            assert model.dispute(stored).status is Status.ACTIVE
+            assert model.review.dispute(stored).status is Status.ACTIVE
 
 
 def test_what_waits_is_not_kept_twice(tmp_path):
@@ -437,7 +437,7 @@ def test_what_waits_is_not_kept_twice(tmp_path):
         for _ in range(20):
             model.add("port two", **port("2"))
         model.add_many([{"content": "port two", **port("2")}] * 20)
-        assert len(model.awaiting_review()) == 1
+        assert len(model.review.waiting()) == 1
 
 
 def test_age_lets_nobody_less_trusted_in(tmp_path, clock):
@@ -452,7 +452,7 @@ def test_origins_are_not_believed_from_a_page(tmp_path):
     with MemoryMesh(db_dir=tmp_path, channel=Channel.WEB) as web:
         ids = {web.add("the sky is green", {"source": f"site {n}"}).id for n in range(6)}
         (id_,) = ids
-        assert web.trust(id_ or "") == 0.6
+        assert web.review.trust(id_ or "") == 0.6
 
 
 @pytest.mark.parametrize("times", [50])

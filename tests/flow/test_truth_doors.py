@@ -138,15 +138,15 @@ def test_only_the_user_decides(tmp_path, channel):
         user.add("port one", **port("1", role="user"))
     with MemoryMesh(db_dir=tmp_path, channel=channel) as agent:
         newcomer = id_of(agent.add("port two", **port("2")))
-        (conflict,) = agent.conflicts()
+        (conflict,) = agent.review.conflicts()
         for refused in (
-            lambda: agent.resolve_conflict(conflict.id, "supersede"),
-            lambda: agent.resolve_conflict(conflict.id, "reject"),
+            lambda: agent.review.resolve(conflict.id, "supersede"),
+            lambda: agent.review.resolve(conflict.id, "reject"),
             lambda: agent.review(newcomer, approve=True),
             lambda: agent.review(newcomer, approve=False),
-            lambda: agent.review_source("anybody", approve=False),
-            lambda: agent.undo_review(newcomer),
-            lambda: agent.register_predicates({"port": {"cardinality": "multi"}}),
+            lambda: agent.review.decide_source("anybody", approve=False),
+            lambda: agent.review.undo(newcomer),
+            lambda: agent.review.register_predicates({"port": {"cardinality": "multi"}}),
         ):
             with pytest.raises(InvalidInput, match="only the user"):
                 refused()
@@ -159,13 +159,13 @@ def test_no_model_vouches_for_itself(tmp_path):
     with MemoryMesh(db_dir=tmp_path, channel=Channel.MCP) as model:
         own = id_of(model.add("a note of mine", importance=0.3))
         for _ in range(20):
-            model.reinforce(own, 1.0)
+            model.review.reinforce(own, 1.0)
         (memory,) = model.get_many([own])
-        assert (model.trust(own), memory.importance) == (0.5, 0.3)
-        assert model.verify().ok
+        assert (model.review.trust(own), memory.importance) == (0.5, 0.3)
+        assert model.care.verify().ok
     with MemoryMesh(db_dir=tmp_path, channel=Channel.TOOL) as tool:
-        assert tool.reinforce(own, 1.0).importance == 0.5
-        assert tool.trust(own) == pytest.approx(0.575)
+        assert tool.review.reinforce(own, 1.0).importance == 0.5
+        assert tool.review.trust(own) == pytest.approx(0.575)
 
 
 def test_no_model_talks_a_page_down_to_take_its_place(tmp_path):
@@ -173,8 +173,8 @@ def test_no_model_talks_a_page_down_to_take_its_place(tmp_path):
         page = id_of(web.add("port one", **port("1")))
     with MemoryMesh(db_dir=tmp_path, channel=Channel.MCP) as model:
         for _ in range(20):
-            model.dispute(page)
-        assert model.trust(page) == pytest.approx(0.6)
+            model.review.dispute(page)
+        assert model.review.trust(page) == pytest.approx(0.6)
         assert model.add("port two", **port("2")).outcome is Outcome.QUARANTINED
 
 

@@ -138,8 +138,8 @@ def test_views_of_many_threads_lose_nothing(mesh):
 def test_configured_predicates_are_known_in_every_namespace_of_a_store(tmp_path):
     predicates = {"port": {"cardinality": "single"}}
     with MemoryMesh(db_dir=tmp_path, embedder="none", predicates=predicates) as mesh:
-        assert "port" in mesh.predicates()
-        assert "port" in mesh.view(namespace="other").predicates()
+        assert "port" in mesh.review.predicates()
+        assert "port" in mesh.view(namespace="other").review.predicates()
 
 
 def test_the_sinks_hear_of_every_namespace_when_the_store_closes(tmp_path):

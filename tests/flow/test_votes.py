@@ -42,7 +42,7 @@ def test_all_other_channels_together_move_a_rank_one_step_each_way(tmp_path):
         assert after.harmful == len(OTHERS)
         assert after.usefulness == pytest.approx(1.1)  # none of them could have written it
         assert mesh.rate(stored, helpful=False).usefulness == pytest.approx(0.55)
-        assert mesh.verify().ok
+        assert mesh.care.verify().ok
 
 
 def test_all_other_channels_together_lower_what_they_could_have_written_one_step(mesh):

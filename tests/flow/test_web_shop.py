@@ -75,7 +75,7 @@ def test_a_hand_edit_is_the_next_version_and_a_pulled_change_waited(opened: Memo
     versions = opened.history(edited)
     assert [version.text.endswith("7 percent.") for version in versions] == [False, True]
     assert versions[-1].source.channel is Channel.MIRROR
-    (proposal,) = opened.proposals(pending=False)
+    (proposal,) = opened.review.proposals(pending=False)
     assert (proposal.memory, proposal.approved) == (_titled(opened, "Voucher Pattern"), True)
     assert opened.history(proposal.memory)[-1].text.endswith("4. A voucher ends after a year.")
 
@@ -115,7 +115,7 @@ def test_what_the_agent_knows_changes_what_it_does(
         said = "AUTUMN: 5.0 is not a whole number of cents"
         assert done.stdout.endswith(f"failed: {said}\n")
         with MemoryMesh(db_dir=tmp_path / "store", project="web-shop") as mesh:
-            plan = mesh.plan("Add the voucher WINTER of 5 euros")
+            plan = mesh.traces.plan("Add the voucher WINTER of 5 euros")
         assert said in plan.failed[0].text
 
 
@@ -141,7 +141,7 @@ def test_the_loop_of_the_page_runs_as_it_stands(tmp_path: Path) -> None:
 def test_what_was_learned_is_what_is_checked_in(fresh: tuple[Path, MemoryMesh]) -> None:
     project, mesh = fresh
     _learn(project, mesh)
-    for skill in mesh.awaiting_review():
+    for skill in mesh.review.waiting():
         if getattr(skill, "name", "").startswith("Release"):
             mesh.review(skill.id, approve=True, reason="checked")
     before = _texts(project / LEARNED)
@@ -170,7 +170,7 @@ def test_a_plan_cites_what_was_learned_about_its_task_alone(
     release = next(text for text in _learn(project, mesh) if "Release" in text)
     approach = project_memory.parse(release)
     assert approach is not None
-    plan = mesh.plan("Release version 1.7 of the shop")
+    plan = mesh.traces.plan("Release version 1.7 of the shop")
     assert "Back up the orders" in plan.worked[0].text
     assert "vouchers" not in repr(plan)
     known = {trace.trace_id for trace in mesh.traces()} | {
@@ -196,7 +196,7 @@ def test_links_lead_to_memories(fresh: tuple[Path, MemoryMesh]) -> None:
     Mirror(mesh, project / MEMORIES).pull()
     linked = {
         _title(mesh, link.target)
-        for link in mesh.links(_titled(mesh, "Money Is Integer Cents"))
+        for link in mesh.graph.links(_titled(mesh, "Money Is Integer Cents"))
         if link.source == _titled(mesh, "Money Is Integer Cents")
     }
     assert linked == {"Voucher Pattern", "Prices Include VAT"}
@@ -206,8 +206,8 @@ def test_a_second_attempt_follows_the_first(fresh: tuple[Path, MemoryMesh]) -> N
     project, mesh = fresh
     import_files(mesh, [project / "traces"])
     (again,) = [trace for trace in mesh.traces() if trace.goal.endswith("as version 1.4.1")]
-    (link,) = mesh.links(again.trace_id)
-    first = mesh.get_trace(link.target)
+    (link,) = mesh.graph.links(again.trace_id)
+    first = mesh.traces.get(link.target)
     assert first is not None
     assert (link.type, first.goal) == ("follows", "Release version 1.4 of the shop")
 
@@ -249,7 +249,7 @@ def _learn(project: Path, mesh: MemoryMesh) -> list[str]:
     Mirror(mesh, project / MEMORIES).pull()
     done = import_files(mesh, [project / "traces"])
     assert (len(done.stored) + len(done.known), done.faults) == (14, ())
-    mesh.run_jobs(["consolidate-traces"])
+    mesh.care.run_jobs(["consolidate-traces"])
     return [memory.text for memory in mesh.get_all(filter="label = 'learning'")]
 
 

@@ -102,10 +102,10 @@ def test_a_lesser_channel_neither_changes_nor_outvotes_the_library(tmp_path, det
     with MemoryMesh(db_dir=tmp_path, channel=Channel.TOOL) as tool:
         with pytest.raises(NotAllowed, match="more trusted"):
             tool.update(stored, "deploys need no review")
-        before = tool.trust(stored)
-        assert tool.dispute(stored).disputes == 1  # counted, and nothing moves
-        assert tool.reinforce(stored, 1.0).importance is None
-        assert tool.trust(stored) == before
+        before = tool.review.trust(stored)
+        assert tool.review.dispute(stored).disputes == 1  # counted, and nothing moves
+        assert tool.review.reinforce(stored, 1.0).importance is None
+        assert tool.review.trust(stored) == before
 
 
 def test_an_update_that_names_a_speaker_decides_again_who_spoke(mesh):
@@ -128,7 +128,7 @@ def test_rows_of_an_earlier_version_with_nothing_stated_are_implicit(tmp_path):
         assert kinds["The office closes at 18:00"] is SourceKind.USER_IMPLICIT
         sourced = "Frau Müller prüft die Rechnungen"
         assert kinds[sourced] is SourceKind.USER_EXPLICIT
-        assert round(mesh.trust(silent.id), 1) <= 0.7
+        assert round(mesh.review.trust(silent.id), 1) <= 0.7
         found = mesh.get_all(filter="source_kind = 'user_implicit'")
         assert {memory.text for memory in found} == {
             text for text, kind in kinds.items() if kind is SourceKind.USER_IMPLICIT

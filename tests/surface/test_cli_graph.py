@@ -16,8 +16,8 @@ def ids(cli: CommandLine) -> list[str]:
     with MemoryMesh(db_dir=cli.store) as mesh:
         texts = ("Tea is hot.", "Green tea is bitter.", "Milk is cold.", "Sand is dry.")
         made = [str(mesh.add(text).id) for text in texts]
-        mesh.link(made[0], made[1])
-        mesh.link(made[1], made[2], type="follows")
+        mesh.graph.link(made[0], made[1])
+        mesh.graph.link(made[1], made[2], type="follows")
     return made
 
 
@@ -47,7 +47,7 @@ def test_a_way_is_found_that_is_as_long_as_the_command_says(cli: CommandLine) ->
     with MemoryMesh(db_dir=cli.store, embedder="none") as mesh:
         made = [str(mesh.add(f"Stop {number}").id) for number in range(11)]
         for one, other in pairwise(made):
-            mesh.link(one, other)
+            mesh.graph.link(one, other)
     assert made[10] in cli("links", made[0], "--to", made[10]).out
 
 

@@ -15,9 +15,9 @@ def shared(cli, monkeypatch) -> CommandLine:
     """A home where the system memory is on and three executions were logged."""
     monkeypatch.setenv("HOME", str(cli.home))
     with MemoryMesh(db_dir=cli.store, project="acme", system_memory=True) as mesh:
-        mesh.record_trace("Fix the login", tools_used=["git", "pytest"])
-        mesh.record_trace("Deploy to staging", status="failure", tools_used=["docker"])
-        mesh.record_trace("Fix the build", tools_used=["make"])
+        mesh.traces.record("Fix the login", tools_used=["git", "pytest"])
+        mesh.traces.record("Deploy to staging", status="failure", tools_used=["docker"])
+        mesh.traces.record("Fix the build", tools_used=["make"])
     return CommandLine(cli.home, variables={"MEMORY_MESH_SYSTEM_MEMORY": "on"})
 
 
@@ -100,7 +100,7 @@ def test_the_page_shows_an_entry_and_commands_as_they_are(shared):
     commands = [line[2:] for line in page.split("\n") if line.startswith("$ memory-mesh")]
     assert len(commands) == 8
     with MemoryMesh(db_dir=shared.store, project="my-project", system_memory=True) as mesh:
-        mesh.record_trace("Fix the login")
+        mesh.traces.record("Fix the login")
     for command in commands:
         done = shared.shell(command)
         assert done.code == 0, (command, done.err)

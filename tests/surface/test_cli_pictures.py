@@ -32,13 +32,13 @@ def ids(cli: CommandLine) -> dict[str, str]:
                 ("far", "The shelf is from Oslo"),
             )
         }
-        mesh.link(found["tea"], found["cup"], type="related")
-        mesh.link(found["cup"], found["shelf"], type="part_of")
-        mesh.link(found["shelf"], found["far"], type="related")
+        mesh.graph.link(found["tea"], found["cup"], type="related")
+        mesh.graph.link(found["cup"], found["shelf"], type="part_of")
+        mesh.graph.link(found["shelf"], found["far"], type="related")
         for city in ("Paris", "Rome", "Oslo"):
             claim = {"subject": "Ana", "predicate": "city", "value": city}
             found[city] = str(mesh.add(f"Ana lives in {city}", claim=claim).id)
-        mesh.link(found["tea"], found["Oslo"], type="related")
+        mesh.graph.link(found["tea"], found["Oslo"], type="related")
     return found
 
 
@@ -152,7 +152,7 @@ def test_memories_of_others_are_not_drawn_and_not_counted(
     with MemoryMesh(db_dir=cli.store, embedder="none", project="") as mesh:
         secret = str(mesh.add("a secret of apollo", scope=Scope(project="apollo")).id)
         before = cli("graph", ids["tea"], "--project", "")
-        mesh.link(ids["tea"], secret, type="related", scope=Scope(project="apollo"))
+        mesh.graph.link(ids["tea"], secret, type="related", scope=Scope(project="apollo"))
     assert "secret" in cli("graph", ids["tea"], "--project", "apollo").out
     assert cli("graph", ids["tea"], "--project", "").out == before.out
     unseen = cli("graph", secret, "--project", "")

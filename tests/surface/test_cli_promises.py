@@ -82,7 +82,7 @@ def test_votes_from_the_command_line_are_counted_and_recorded(cli: CommandLine) 
     disputed = cli("dispute", id_, "--reason", "it is cold")
     assert disputed.out == f"[MemoryMesh] Disputed record {id_}, trust now 1.00, active\n"
     with MemoryMesh(db_dir=cli.store) as mesh:
-        told = [block.entry.metadata.get("why") for block in mesh.blocks(as_owner=True)]
+        told = [block.entry.metadata.get("why") for block in mesh.care.blocks(as_owner=True)]
     assert told[1:] == ["rated helpful", "rated harmful", "reinforced", "it is cold"]
 
 

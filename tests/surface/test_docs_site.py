@@ -85,7 +85,7 @@ def test_the_block_on_the_page_of_yamo_is_one_that_a_store_writes(tmp_path: Path
     (shown,) = re.findall(r"(?ms)^```text\n(.*?)^```$", text)
     with MemoryMesh(db_dir=tmp_path, embedder="none") as mesh:
         mesh.add("The user prefers dark themes")
-        wire = mesh.blocks()[0].entry.wire
+        wire = mesh.care.blocks()[0].entry.wire
     assert wire is not None
     assert _without_values(shown) == _without_values(wire)
     assert yamo.parse(shown).agent == yamo.parse(wire).agent

@@ -155,7 +155,7 @@ def test_the_line_says_what_waits_for_review(host: Host) -> None:
     with host.mesh() as mesh:
         id_ = mesh.add("The shop closes at eight").id or ""
         mesh.view(channel="mcp").delete(id_)
-        assert len(mesh.awaiting_review()) == 1
+        assert len(mesh.review.waiting()) == 1
     line = host.start().line
     assert line is not None
     assert line.endswith("; 1 waits for review")
@@ -177,7 +177,7 @@ def test_what_is_private_is_neither_looked_for_nor_kept(host: Host) -> None:
     assert PLANTED in host.prompt(f"<private>zebra stripes</private> {PROMPT}").context
     host.lines(2)
     with host.mesh() as mesh:
-        assert all("zebra" not in str(block) for block in mesh.recalls())
+        assert all("zebra" not in str(block) for block in mesh.care.recalls())
     written = b"".join(path.read_bytes() for path in host.store.rglob("*") if path.is_file())
     assert b"zebra" not in written
 
@@ -194,7 +194,7 @@ def test_the_fence_of_a_prompt_explains_it(host: Host, through: str) -> None:
     assert host.lines(1)[0]["through"] == through
     assert [one["memory"]["id"] for one in json.loads(done.stdout)["entered"]] == [id_]
     with host.mesh() as mesh, pytest.raises(NotFound):  # it was the host's session that read
-        mesh.explain_injection(fence)
+        mesh.explain(fence)
 
 
 def explained(host: Host, fence: str) -> "subprocess.CompletedProcess[bytes]":

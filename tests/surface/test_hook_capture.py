@@ -90,7 +90,7 @@ def test_a_failure_and_its_fix_wait_for_review(host: Host) -> None:
     host("SessionEnd", reason="other")
     captures(host, 3)
     with host.mesh() as mesh:
-        (lesson,) = mesh.awaiting_review()
+        (lesson,) = mesh.review.waiting()
         assert isinstance(lesson, Memory)
         assert lesson.kind is Kind.LESSON
         assert list(mesh.get_all(include=[Status.QUARANTINED])) == [lesson]

@@ -66,7 +66,7 @@ def with_pid(pid: int, number: signal.Signals) -> None:
 
 def stored_texts(home: Path) -> list[str]:
     with MemoryMesh(db_dir=CommandLine(home).store, embedder="none") as mesh:
-        assert mesh.verify().ok
+        assert mesh.care.verify().ok
         return sorted(memory.text for memory in mesh.get_all())
 
 

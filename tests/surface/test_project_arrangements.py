@@ -83,7 +83,7 @@ class Desk:
 
 
 def _name(mesh: MemoryMesh, folder: Path) -> str | None:
-    found = mesh.project_at(folder)
+    found = mesh.care.projects.at(folder)
     return None if found is None else found.name
 
 

@@ -229,7 +229,7 @@ def test_methods_raise_not_found_where_the_reference_says_so(tmp_path: Path) -> 
             except NotFound:
                 raised.add(name)
         with pytest.raises(NotFound):
-            mesh.split_project("other", project="shop")
+            mesh.care.projects.split("other", project="shop")
     assert raised | {"split_project"} == notes.RAISES["NotFound"]
 
 
@@ -239,7 +239,7 @@ def test_methods_raise_not_allowed_where_the_reference_says_so(tmp_path: Path) -
         agent = mesh.view(channel="mcp")
         words = ("likes tea", "walks to work", "left the club", "has a cat")
         mine, other, gone, linked = [_stored(mesh, f"The user {each}") for each in words]
-        mesh.link(mine, linked)
+        mesh.graph.link(mine, linked)
         mesh.delete(gone)
         for name in sorted(set(methods()) - {"close", "init", "upkeep"}):
             target = linked if name == "unlink" else other

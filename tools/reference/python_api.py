@@ -57,7 +57,6 @@ VERBS: Mapping[str, tuple[str, Owners]] = {  # page: title, its parts
         {
             "Lessons": lessons.LessonVerbs,
             "Skills": skills.SkillVerbs,
-            "Reflection": lessons.LearnVerbs,
             "Recorded runs": traces.TraceVerbs,
             "Maintenance": upkeep.JobVerbs,
             "System memory": system_memory.SystemMemoryVerbs,
@@ -67,7 +66,7 @@ VERBS: Mapping[str, tuple[str, Owners]] = {  # page: title, its parts
         "Links, graph and episodes",
         {
             "Link memories": graph.LinkVerbs,
-            "Graph": graph.GraphVerbs,
+            "Walk along links": graph.WalkVerbs,
             "Group memories": graph.EpisodeVerbs,
         },
     ),
@@ -75,6 +74,7 @@ VERBS: Mapping[str, tuple[str, Owners]] = {  # page: title, its parts
         "Upkeep, audit and projects",
         {
             "Keep a store in order": upkeep.UpkeepVerbs,
+            "Triggers, models, projects": upkeep.CareVerbs,
             "Change the embedding model": reembedding.ReembedVerbs,
             "Audit": audit.AuditVerbs,
             "Projects": projects.ProjectVerbs,

@@ -20,8 +20,9 @@ from memory_mesh.agents.request import LIBPQ
 from memory_mesh.base.fastdataclass import fields, replace
 from memory_mesh.base.typed import TYPE_CHECKING, Any
 from memory_mesh.config import Config
+from memory_mesh.mesh.operations.projects import ProjectVerbs
 from memory_mesh.mesh.store import Store
-from memory_mesh.mesh.view import View
+from memory_mesh.mesh.view import View, family
 from memory_mesh.model import Channel
 from memory_mesh.model.errors import Closed, InvalidInput, MeshError
 
@@ -76,7 +77,9 @@ class Stores:
             meaning = opened.is_warm()
         mesh = opened.view(config, channel, meaning=meaning)
         cwd = str(request["cwd"])
-        found = mesh.project_at(cwd) if cwd and "project" not in config.origins else None
+        found = (
+            family(ProjectVerbs, mesh).at(cwd) if cwd and "project" not in config.origins else None
+        )
         if found is None:
             return mesh
         return opened.view(replace(config, project=found.name), channel, meaning=meaning)

@@ -267,7 +267,7 @@ def reader_of(mesh: MemoryMesh) -> Scope:
     if "project" in config.origins:
         return Scope(config.project or None, config.agent_id, config.session)
     folder = here()
-    found = None if folder is None else mesh.project_at(folder)
+    found = None if folder is None else mesh.care.projects.at(folder)
     return Scope(None if found is None else found.name, config.agent_id, config.session)
 
 

@@ -89,7 +89,7 @@ def views(mesh: MemoryMesh, after: str | None = None) -> Iterator[tuple[str, Mem
 
     Names are read page by page: what is made or deleted meanwhile is seen from the next page on.
     """
-    while page := mesh.namespaces(after=after, limit=_PAGE):
+    while page := mesh.care.namespaces(after=after, limit=_PAGE):
         for name in page:
             yield name, _view(mesh, name)
         after = page[-1]

@@ -60,7 +60,7 @@ def answer(
     reading = None if embedder is None else QuestionsOnly(embedder)
     rows: Rows = {system: [] for system in systems}
     with opened_mesh(folder, suite.namespace, reading) as mesh:
-        if suite.namespace not in mesh.namespaces():
+        if suite.namespace not in mesh.care.namespaces():
             raise NotFound(f"the store has no namespace {suite.namespace!r}")
         pool = mesh.stats().memories
         if pool <= max(suite.ks):

@@ -13,14 +13,173 @@ from types import TracebackType
 from memory_mesh.base.typed import Self, Unpack
 from memory_mesh.config import Config
 from memory_mesh.mesh import conversation, mesh
-from memory_mesh.mesh.async_threads import AwaitedOnly, Threads, awaited, not_awaited
+from memory_mesh.mesh.async_threads import AsyncFamily, AwaitedOnly, Threads, awaited, not_awaited
 from memory_mesh.mesh.conversation import ContextManagerConfig
+from memory_mesh.mesh.document_names import Front
 from memory_mesh.mesh.operation import constructor
+from memory_mesh.mesh.operations.graph import GraphVerbs
+from memory_mesh.mesh.operations.lessons import LessonVerbs
+from memory_mesh.mesh.operations.projects import ProjectVerbs
+from memory_mesh.mesh.operations.reembedding import ReembedVerbs
+from memory_mesh.mesh.operations.review import ReviewVerbs
+from memory_mesh.mesh.operations.skills import SkillVerbs
+from memory_mesh.mesh.operations.traces import TraceVerbs
+from memory_mesh.mesh.operations.upkeep import CareVerbs
 from memory_mesh.mesh.options import MeshOptions
 from memory_mesh.model import Channel, Scope
 
 
-class AsyncMemoryMesh(AwaitedOnly):
+class AsyncLessons(AsyncFamily):
+    """Rules learned from failures, and what memories agree on: `mesh.lessons`."""
+
+    _sync: LessonVerbs
+
+    record = awaited(LessonVerbs.record)
+    receive = awaited(LessonVerbs.receive)
+    search = awaited(LessonVerbs.search)
+    with_pattern = awaited(LessonVerbs.with_pattern)
+    distill = awaited(LessonVerbs.distill)
+    due = awaited(LessonVerbs.due)
+    reflect = awaited(LessonVerbs.reflect)
+
+
+class AsyncSkills(AsyncFamily):
+    """Named procedures and how reliable they are: `mesh.skills`."""
+
+    _sync: SkillVerbs
+
+    add = awaited(SkillVerbs.add)
+    add_draft = awaited(SkillVerbs.add_draft)
+    search = awaited(SkillVerbs.search)
+    get_all = awaited(SkillVerbs.get_all)
+    vectors = awaited(SkillVerbs.vectors)
+    rate = awaited(SkillVerbs.rate)
+    prune = awaited(SkillVerbs.prune)
+    synthesize = awaited(SkillVerbs.synthesize)
+
+
+class AsyncGraph(AsyncFamily):
+    """Links between memories, walks along them, and episodes: `mesh.graph`."""
+
+    _sync: GraphVerbs
+
+    link = awaited(GraphVerbs.link)
+    unlink = awaited(GraphVerbs.unlink)
+    links = awaited(GraphVerbs.links)
+    traverse = awaited(GraphVerbs.traverse)
+    path = awaited(GraphVerbs.path)
+    neighbourhood = awaited(GraphVerbs.neighbourhood)
+    supersessions = awaited(GraphVerbs.supersessions)
+    clusters = awaited(GraphVerbs.clusters)
+    create_episode = awaited(GraphVerbs.create_episode)
+    add_to_episode = awaited(GraphVerbs.add_to_episode)
+    remove_from_episode = awaited(GraphVerbs.remove_from_episode)
+    episode = awaited(GraphVerbs.episode)
+    episodes = awaited(GraphVerbs.episodes)
+    summarise_episode = awaited(GraphVerbs.summarise_episode)
+
+
+class AsyncTraces(AsyncFamily):
+    """Executions on record, and plans from them: `mesh.traces`."""
+
+    _sync: TraceVerbs
+
+    record = awaited(TraceVerbs.record)
+    record_many = awaited(TraceVerbs.record_many)
+    get = awaited(TraceVerbs.get)
+    get_all = awaited(TraceVerbs.get_all)
+    similar = awaited(TraceVerbs.similar)
+    plan = awaited(TraceVerbs.plan)
+    log_experience = awaited(TraceVerbs.log_experience)
+    experiences = awaited(TraceVerbs.experiences)
+    search_experiences = awaited(TraceVerbs.search_experiences)
+    experience_summary = awaited(TraceVerbs.experience_summary)
+    roll_experiences = awaited(TraceVerbs.roll_experiences)
+    write_memory_log = awaited(TraceVerbs.write_memory_log)
+    erase_experiences = awaited(TraceVerbs.erase_experiences)
+    __call__ = get_all
+
+
+class AsyncReview(AsyncFamily):
+    """What waits for a decision, conflicts, votes on truth, and trust: `mesh.review`."""
+
+    _sync: ReviewVerbs
+
+    decide = awaited(ReviewVerbs.decide)
+    decide_source = awaited(ReviewVerbs.decide_source)
+    undo = awaited(ReviewVerbs.undo)
+    waiting = awaited(ReviewVerbs.waiting)
+    conflicts = awaited(ReviewVerbs.conflicts)
+    resolve = awaited(ReviewVerbs.resolve)
+    proposals = awaited(ReviewVerbs.proposals)
+    propose_update = awaited(ReviewVerbs.propose_update)
+    propose_delete = awaited(ReviewVerbs.propose_delete)
+    register_predicates = awaited(ReviewVerbs.register_predicates)
+    predicates = awaited(ReviewVerbs.predicates)
+    trust = awaited(ReviewVerbs.trust)
+    reinforce = awaited(ReviewVerbs.reinforce)
+    dispute = awaited(ReviewVerbs.dispute)
+    chain = awaited(ReviewVerbs.chain)
+    mark_superseded = awaited(ReviewVerbs.mark_superseded)
+    __call__ = decide
+
+
+class AsyncModels(AsyncFamily):
+    """Change the embedding model, awaited: `mesh.care.models`."""
+
+    _sync: ReembedVerbs
+
+    reembed = awaited(ReembedVerbs.reembed)
+    state = awaited(ReembedVerbs.state)
+    compare = awaited(ReembedVerbs.compare)
+    switch = awaited(ReembedVerbs.switch)
+    roll_back = awaited(ReembedVerbs.roll_back)
+    drop = awaited(ReembedVerbs.drop)
+
+
+class AsyncProjects(AsyncFamily):
+    """The projects of folders, awaited: `mesh.care.projects`."""
+
+    _sync: ProjectVerbs
+
+    at = awaited(ProjectVerbs.at)
+    stated = awaited(ProjectVerbs.stated)
+    merge = awaited(ProjectVerbs.merge)
+    split = awaited(ProjectVerbs.split)
+    name = awaited(ProjectVerbs.name)
+    counts = awaited(ProjectVerbs.counts)
+
+
+class AsyncCare(AsyncFamily):
+    """What keeps the store in order, awaited: `mesh.care`."""
+
+    _sync: CareVerbs
+
+    verify = awaited(CareVerbs.verify)
+    blocks = awaited(CareVerbs.blocks)
+    recalls = awaited(CareVerbs.recalls)
+    upkeep = awaited(CareVerbs.upkeep)
+    jobs = awaited(CareVerbs.jobs)
+    run_jobs = awaited(CareVerbs.run_jobs)
+    archive_project = awaited(CareVerbs.archive_project)
+    rebuild_index = awaited(CareVerbs.rebuild_index)
+    rebuild_terms = awaited(CareVerbs.rebuild_terms)
+    namespaces = awaited(CareVerbs.namespaces)
+    vectors = awaited(CareVerbs.vectors)
+    triggers = awaited(CareVerbs.triggers)
+
+    @property
+    def models(self) -> AsyncModels:
+        """Change the embedding model side by side, compare both, and switch or go back."""
+        return AsyncModels(self._sync.models, self._threads)
+
+    @property
+    def projects(self) -> AsyncProjects:
+        """The projects of folders: look one up, name it, merge and split."""
+        return AsyncProjects(self._sync.projects, self._threads)
+
+
+class AsyncMemoryMesh(AwaitedOnly, metaclass=Front):
     """Long-term memory, awaited: `memory_mesh.MemoryMesh`.
 
     The blocking twin is `memory_mesh.sync.MemoryMesh`.
@@ -74,6 +233,36 @@ class AsyncMemoryMesh(AwaitedOnly):
         """Where the store lies; of a database, the folder for its files on this machine."""
         return self._sync.folder
 
+    @property
+    def lessons(self) -> "AsyncLessons":
+        """Rules learned from failures, and what memories agree on."""
+        return AsyncLessons(self._sync.lessons, self._threads)
+
+    @property
+    def skills(self) -> "AsyncSkills":
+        """Named procedures and how reliable they are."""
+        return AsyncSkills(self._sync.skills, self._threads)
+
+    @property
+    def graph(self) -> "AsyncGraph":
+        """Links between memories, walks along them, and episodes."""
+        return AsyncGraph(self._sync.graph, self._threads)
+
+    @property
+    def traces(self) -> "AsyncTraces":
+        """Executions on record, and plans from them; `await mesh.traces()` lists them."""
+        return AsyncTraces(self._sync.traces, self._threads)
+
+    @property
+    def review(self) -> "AsyncReview":
+        """What waits for a decision, conflicts, votes on truth, and trust."""
+        return AsyncReview(self._sync.review, self._threads)
+
+    @property
+    def care(self) -> "AsyncCare":
+        """What keeps the store in order: upkeep, jobs, audit, indexes, models, projects."""
+        return AsyncCare(self._sync.care, self._threads)
+
     async def __aenter__(self) -> Self:
         """Open the store."""
         await self.init()
@@ -97,9 +286,9 @@ class AsyncMemoryMesh(AwaitedOnly):
     clear_cache = not_awaited(mesh.MemoryMesh.clear_cache)
     get_cache_stats = not_awaited(mesh.MemoryMesh.get_cache_stats)
 
-    # Memories.
     add = awaited(mesh.MemoryMesh.add)
     add_many = awaited(mesh.MemoryMesh.add_many)
+    evolve = awaited(mesh.MemoryMesh.evolve)
     get = awaited(mesh.MemoryMesh.get)
     get_many = awaited(mesh.MemoryMesh.get_many)
     get_all = awaited(mesh.MemoryMesh.get_all)
@@ -109,112 +298,28 @@ class AsyncMemoryMesh(AwaitedOnly):
     pin = awaited(mesh.MemoryMesh.pin)
     delete = awaited(mesh.MemoryMesh.delete)
     restore = awaited(mesh.MemoryMesh.restore)
-    mark_superseded = awaited(mesh.MemoryMesh.mark_superseded)
     rate = awaited(mesh.MemoryMesh.rate)
     insert_heritage = awaited(mesh.MemoryMesh.insert_heritage)
+    stats = awaited(mesh.MemoryMesh.stats)
+    users = awaited(mesh.MemoryMesh.users)
     ingest = add
-
-    # Search and context.
     search = awaited(mesh.MemoryMesh.search)
     explain = awaited(mesh.MemoryMesh.explain)
-    explain_injection = awaited(mesh.MemoryMesh.explain_injection)
     context = awaited(mesh.MemoryMesh.context)
     find_relevant_memories = awaited(mesh.MemoryMesh.find_relevant_memories)
     build_agent_prompt = awaited(mesh.MemoryMesh.build_agent_prompt)
-    triggers = awaited(mesh.MemoryMesh.triggers)
 
-    # Votes, conflicts and review.
-    propose_update = awaited(mesh.MemoryMesh.propose_update)
-    propose_delete = awaited(mesh.MemoryMesh.propose_delete)
-    proposals = awaited(mesh.MemoryMesh.proposals)
-    register_predicates = awaited(mesh.MemoryMesh.register_predicates)
-    predicates = awaited(mesh.MemoryMesh.predicates)
-    trust = awaited(mesh.MemoryMesh.trust)
-    reinforce = awaited(mesh.MemoryMesh.reinforce)
-    dispute = awaited(mesh.MemoryMesh.dispute)
-    review = awaited(mesh.MemoryMesh.review)
-    review_source = awaited(mesh.MemoryMesh.review_source)
-    undo_review = awaited(mesh.MemoryMesh.undo_review)
-    awaiting_review = awaited(mesh.MemoryMesh.awaiting_review)
-    conflicts = awaited(mesh.MemoryMesh.conflicts)
-    resolve_conflict = awaited(mesh.MemoryMesh.resolve_conflict)
-    chain = awaited(mesh.MemoryMesh.chain)
-
-    # Lessons, skills and traces.
-    distill_lesson = awaited(mesh.MemoryMesh.distill_lesson)
-    receive_lesson = awaited(mesh.MemoryMesh.receive_lesson)
-    query_lessons = awaited(mesh.MemoryMesh.query_lessons)
-    get_memories_by_pattern = awaited(mesh.MemoryMesh.get_memories_by_pattern)
-    distill = awaited(mesh.MemoryMesh.distill)
-    distillation_due = awaited(mesh.MemoryMesh.distillation_due)
-    reflect = awaited(mesh.MemoryMesh.reflect)
-    synthesize = awaited(mesh.MemoryMesh.synthesize)
-    ingest_skill = awaited(mesh.MemoryMesh.ingest_skill)
-    add_skill = awaited(mesh.MemoryMesh.add_skill)
-    search_skills = awaited(mesh.MemoryMesh.search_skills)
-    list_skills = awaited(mesh.MemoryMesh.list_skills)
-    skill_vectors = awaited(mesh.MemoryMesh.skill_vectors)
-    update_skill_reliability = awaited(mesh.MemoryMesh.update_skill_reliability)
-    prune_skills = awaited(mesh.MemoryMesh.prune_skills)
-    record_trace = awaited(mesh.MemoryMesh.record_trace)
-    record_traces = awaited(mesh.MemoryMesh.record_traces)
-    get_trace = awaited(mesh.MemoryMesh.get_trace)
-    traces = awaited(mesh.MemoryMesh.traces)
-    similar_tasks = awaited(mesh.MemoryMesh.similar_tasks)
-    plan = awaited(mesh.MemoryMesh.plan)
-
-    # System memory and jobs.
-    log_experience = awaited(mesh.MemoryMesh.log_experience)
-    experiences = awaited(mesh.MemoryMesh.experiences)
-    search_experiences = awaited(mesh.MemoryMesh.search_experiences)
-    experience_summary = awaited(mesh.MemoryMesh.experience_summary)
-    roll_experiences = awaited(mesh.MemoryMesh.roll_experiences)
-    write_memory_log = awaited(mesh.MemoryMesh.write_memory_log)
-    erase_experiences = awaited(mesh.MemoryMesh.erase_experiences)
-    jobs = awaited(mesh.MemoryMesh.jobs)
-    run_jobs = awaited(mesh.MemoryMesh.run_jobs)
-    archive_project = awaited(mesh.MemoryMesh.archive_project)
-
-    # Graph.
-    link = awaited(mesh.MemoryMesh.link)
-    unlink = awaited(mesh.MemoryMesh.unlink)
-    links = awaited(mesh.MemoryMesh.links)
-    evolve = awaited(mesh.MemoryMesh.evolve)
-    traverse = awaited(mesh.MemoryMesh.traverse)
-    path = awaited(mesh.MemoryMesh.path)
-    neighbourhood = awaited(mesh.MemoryMesh.neighbourhood)
-    supersessions = awaited(mesh.MemoryMesh.supersessions)
-    clusters = awaited(mesh.MemoryMesh.clusters)
-    create_episode = awaited(mesh.MemoryMesh.create_episode)
-    add_to_episode = awaited(mesh.MemoryMesh.add_to_episode)
-    remove_from_episode = awaited(mesh.MemoryMesh.remove_from_episode)
-    episode = awaited(mesh.MemoryMesh.episode)
-    episodes = awaited(mesh.MemoryMesh.episodes)
-    summarise_episode = awaited(mesh.MemoryMesh.summarise_episode)
-
-    # Upkeep, audit and projects.
-    upkeep = awaited(mesh.MemoryMesh.upkeep)
-    rebuild_index = awaited(mesh.MemoryMesh.rebuild_index)
-    rebuild_terms = awaited(mesh.MemoryMesh.rebuild_terms)
-    stats = awaited(mesh.MemoryMesh.stats)
-    namespaces = awaited(mesh.MemoryMesh.namespaces)
-    users = awaited(mesh.MemoryMesh.users)
-    vectors = awaited(mesh.MemoryMesh.vectors)
-    blocks = awaited(mesh.MemoryMesh.blocks)
-    recalls = awaited(mesh.MemoryMesh.recalls)
-    verify = awaited(mesh.MemoryMesh.verify)
-    project_at = awaited(mesh.MemoryMesh.project_at)
-    stated_project = awaited(mesh.MemoryMesh.stated_project)
-    merge_project = awaited(mesh.MemoryMesh.merge_project)
-    split_project = awaited(mesh.MemoryMesh.split_project)
-    name_project = awaited(mesh.MemoryMesh.name_project)
-    project_counts = awaited(mesh.MemoryMesh.project_counts)
-    reembed = awaited(mesh.MemoryMesh.reembed)
-    reembed_state = awaited(mesh.MemoryMesh.reembed_state)
-    compare_models = awaited(mesh.MemoryMesh.compare_models)
-    switch_model = awaited(mesh.MemoryMesh.switch_model)
-    roll_back_model = awaited(mesh.MemoryMesh.roll_back_model)
-    drop_model = awaited(mesh.MemoryMesh.drop_model)
+    # Operations of families, under the names of documents.
+    reflect = awaited(LessonVerbs.reflect, "lessons")
+    synthesize = awaited(SkillVerbs.synthesize, "skills")
+    distill_lesson = awaited(LessonVerbs.record, "lessons")
+    query_lessons = awaited(LessonVerbs.search, "lessons")
+    get_memories_by_pattern = awaited(LessonVerbs.with_pattern, "lessons")
+    ingest_skill = awaited(SkillVerbs.add, "skills")
+    search_skills = awaited(SkillVerbs.search, "skills")
+    list_skills = awaited(SkillVerbs.get_all, "skills")
+    update_skill_reliability = awaited(SkillVerbs.rate, "skills")
+    prune_skills = awaited(SkillVerbs.prune, "skills")
 
 
 class AsyncMemoryContextManager(AwaitedOnly):

@@ -92,11 +92,12 @@ class NotAwaited(Generic[_P, _R]):
         raise NotImplementedError
 
 
-def awaited(method: Callable[Concatenate[Any, _P], _R]) -> Awaited[_P, _R]:
-    """The method of a blocking class, for the async one: it runs in a thread."""
+def awaited(method: Callable[Concatenate[Any, _P], _R], family: str = "") -> Awaited[_P, _R]:
+    """The method of a blocking class or of a family of it, for the async one: in a thread."""
 
     async def call(self: "AwaitedOnly", *arguments: object, **options: object) -> object:
-        return await self._threads.run(method, self._sync, *arguments, **options)  # type: ignore[arg-type]  # as it takes them
+        blocking = getattr(self._sync, family) if family else self._sync
+        return await self._threads.run(method, blocking, *arguments, **options)  # type: ignore[arg-type]  # as it takes them
 
     return _named(call, method)  # type: ignore[no-any-return]
 
@@ -139,6 +140,14 @@ class AwaitedOnly:
 
         def __exit__(self, *error: object) -> None:
             """Never called: `__enter__` raises."""
+
+
+class AsyncFamily(AwaitedOnly):
+    """A family of operations, awaited in the threads of its mesh."""
+
+    def __init__(self, blocking: object, threads: Threads) -> None:
+        """Take the blocking family."""
+        self._sync, self._threads = blocking, threads
 
 
 class _Pool:

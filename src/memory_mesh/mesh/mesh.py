@@ -1,6 +1,8 @@
-"""`MemoryMesh`, blocking and thread-safe: made of the families in operations/.
+"""`MemoryMesh`, blocking and thread-safe: what most programs use, and the families beside it.
 
-The async twin `memory_mesh.MemoryMesh` is in async_mesh.py.
+A family, such as `mesh.lessons`, is loaded when it is first used. Names that RFC-0011 and 001 fix
+for operations of a family work on the mesh itself, too; `dir` and `help` leave them out. The async
+twin `memory_mesh.MemoryMesh` is in async_mesh.py.
 """
 
 from os import PathLike
@@ -9,21 +11,11 @@ from types import TracebackType
 
 from memory_mesh import config as configuration
 from memory_mesh.base.typed import Self, Unpack
+from memory_mesh.mesh.document_names import DocumentNames, Front
 from memory_mesh.mesh.operation import constructor
-from memory_mesh.mesh.operations.audit import AuditVerbs
 from memory_mesh.mesh.operations.context import ContextVerbs, InjectionVerbs
 from memory_mesh.mesh.operations.explain import ExplainVerbs
-from memory_mesh.mesh.operations.graph import EpisodeVerbs, GraphVerbs, LinkVerbs
-from memory_mesh.mesh.operations.lessons import LearnVerbs, LessonVerbs
 from memory_mesh.mesh.operations.memories import MemoryVerbs
-from memory_mesh.mesh.operations.projects import ProjectVerbs
-from memory_mesh.mesh.operations.reembedding import ReembedVerbs
-from memory_mesh.mesh.operations.review import ReviewVerbs
-from memory_mesh.mesh.operations.search import SearchVerbs
-from memory_mesh.mesh.operations.skills import SkillVerbs
-from memory_mesh.mesh.operations.system_memory import SystemMemoryVerbs
-from memory_mesh.mesh.operations.traces import TraceVerbs
-from memory_mesh.mesh.operations.upkeep import JobVerbs, UpkeepVerbs
 from memory_mesh.mesh.options import MeshOptions
 from memory_mesh.mesh.store import Store
 from memory_mesh.model import (
@@ -34,25 +26,7 @@ from memory_mesh.rules.users import check_plain_namespace, user_namespace
 
 
 class MemoryMesh(
-    MemoryVerbs,
-    ContextVerbs,
-    ExplainVerbs,
-    SearchVerbs,
-    UpkeepVerbs,
-    LessonVerbs,
-    SkillVerbs,
-    ReviewVerbs,
-    LearnVerbs,
-    LinkVerbs,
-    GraphVerbs,
-    EpisodeVerbs,
-    JobVerbs,
-    InjectionVerbs,
-    AuditVerbs,
-    TraceVerbs,
-    SystemMemoryVerbs,
-    ProjectVerbs,
-    ReembedVerbs,
+    MemoryVerbs, ContextVerbs, ExplainVerbs, InjectionVerbs, DocumentNames, metaclass=Front
 ):
     """Long-term memory in one namespace of one store, shared by any number of processes."""
 
@@ -143,7 +117,7 @@ class MemoryMesh(
         """
         self._opened()
         if self._config.skill_directories and self._owner:
-            self._watch_skills()
+            self.skills._watch_skills()  # noqa: SLF001  # the same view
 
     def close(self) -> None:
         """Write what waits, feed the sinks for at most 0.2 seconds and release every file."""

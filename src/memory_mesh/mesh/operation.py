@@ -187,7 +187,8 @@ class Operations:
         super().__init_subclass__()
         made: dict[object, Operation] = {}
         for name, method in list(vars(cls).items()):
-            if isinstance(method, FunctionType) and not name.startswith("_"):
+            is_public = not name.startswith("_") or name == "__call__"
+            if isinstance(method, FunctionType) and is_public:
                 made[method] = made.get(method) or Operation(method)
                 setattr(cls, name, made[method])
 
@@ -230,10 +231,24 @@ def _described(docstring: str) -> dict[str, str]:
     return {name: about.removesuffix(".") for name, _, about in parts if about}
 
 
+_FAMILY_OF = {
+    "LessonVerbs": "lessons.",
+    "SkillVerbs": "skills.",
+    **dict.fromkeys(("LinkVerbs", "WalkVerbs", "EpisodeVerbs"), "graph."),
+    **dict.fromkeys(("TraceVerbs", "SystemMemoryVerbs"), "traces."),
+    **dict.fromkeys(("ReviewVerbs", "ProposalVerbs"), "review."),
+    **dict.fromkeys(("CareVerbs", "UpkeepVerbs", "JobVerbs", "AuditVerbs"), "care."),
+    "ReembedVerbs": "care.models.",
+    "ProjectVerbs": "care.projects.",
+}
+
+
 def public_name(qualname: str) -> str:
-    """How a method is called in messages: families are parts of one class."""
+    """How a method is called in messages: with its family."""
     owner, _, name = qualname.rpartition(".")
-    return f"MemoryMesh.{name}" if owner.endswith("Verbs") else qualname.removesuffix(".__init__")
+    if not owner.endswith("Verbs"):
+        return qualname.removesuffix(".__init__")
+    return f"MemoryMesh.{_FAMILY_OF.get(owner, '')}{name}"
 
 
 def _check(
@@ -330,3 +345,51 @@ def unknown_option(called: str, name: str, known: Iterable[str]) -> TypeError:
     else:
         hint = f"its arguments are: {', '.join(names) or 'none'}"
     return TypeError(f"{called} has no option {name!r}; {hint}")
+
+
+# The same for a method that a mesh does not have.
+
+_OPERATIONS_MEANT = {  # others' words for ours
+    "all": "get_all",
+    "add_documents": "add_many",
+    "add_memory": "add",
+    "add_texts": "add_many",
+    "clear": "delete_user",
+    "delete_all": "delete_user",
+    "fetch": "get",
+    "forget": "delete",
+    "get_all_memories": "get_all",
+    "get_memories": "get_all",
+    "insert": "add",
+    "list": "get_all",
+    "list_memories": "get_all",
+    "query": "search",
+    "recall": "search",
+    "remember": "add",
+    "remove": "delete",
+    "reset": "delete_user",
+    "retrieve": "search",
+    "save": "add",
+    "similarity_search": "search",
+    "store": "add",
+    "upsert": "update",
+}
+
+
+def meant(mesh: type, name: str, families: Mapping[str, type]) -> str:
+    """What to say of an attribute that a mesh does not have: what was meant, or where it is."""
+    import difflib
+
+    said = f"{mesh.__name__!r} object has no attribute {name!r}"
+    places = {
+        each: f"{family}.{each}"
+        for family, kind in families.items()
+        for each in dir(kind)
+        if not each.startswith("_")
+    }
+    known = {each: each for each in dir(mesh) if not each.startswith("_")}
+    found = _OPERATIONS_MEANT.get(name) or places.get(name)
+    if found is None:
+        near = difflib.get_close_matches(name, [*known, *places], n=1)
+        found = (places | known)[near[0]] if near else None
+    return f"{said}; did you mean {found}?" if found else f"{said}; help({mesh.__name__}) lists all"

@@ -10,7 +10,7 @@ from datetime import datetime
 from operator import is_
 
 from memory_mesh.base.fastdataclass import replace
-from memory_mesh.base.typed import TYPE_CHECKING, Self
+from memory_mesh.base.typed import TYPE_CHECKING, Self, TypeVar
 from memory_mesh.config import Config
 from memory_mesh.mesh import flows
 from memory_mesh.mesh.operation import Operations
@@ -342,3 +342,13 @@ class _Models:
     def use(self, namespace: str, embedder: Embedder) -> None:
         """Let later calls use it for a namespace."""
         self._opened.models().use(namespace, embedder)
+
+
+Family = TypeVar("Family", bound=View)
+
+
+def family(kind: type[Family], view: View) -> Family:
+    """The operations of another class on the same view: the same store, settings and state."""
+    made = object.__new__(kind)
+    made.__dict__ = view.__dict__
+    return made

@@ -47,7 +47,7 @@ def defer(mesh: "MemoryMesh", names: Sequence[str] | None = None) -> list[str]:
 
     Without names it is every job that the settings give a meaning.
     """
-    known = mesh._maintenance_wanted()  # noqa: SLF001
+    known = mesh.care._maintenance_wanted()  # noqa: SLF001
     for name in names or ():
         if name not in JOBS:
             raise InvalidInput(f"there is no job {name!r}; the jobs are: {', '.join(JOBS)}")
@@ -107,8 +107,10 @@ def run(
         pace = worker.Pace(concurrency, every, dead_after)
 
         def begun() -> worker.JobWorker:
-            mesh.namespaces(limit=1)  # a wrong key or role ends it here, not each job of others
-            wanted = mesh._maintenance_wanted()  # noqa: SLF001
+            mesh.care.namespaces(
+                limit=1
+            )  # a wrong key or role ends it here, not each job of others
+            wanted = mesh.care._maintenance_wanted()  # noqa: SLF001
             jobs = {name: partial(_do, mesh, name) for name in wanted}
             made = worker.JobWorker(mesh.config.store or "", queue, jobs, pace, ended)
             ready()
@@ -148,7 +150,7 @@ def _do(mesh: "MemoryMesh", name: str, namespace: str, tell: "Tell") -> None:
     manner = Manner(
         pause=told.again, steps=told.steps, texts=told.steps, waiting=told.waiting, small=False
     )
-    of_jobs(mesh, namespace)._maintained(name, UpkeepReport(0, (), sinks_told=True), manner)  # noqa: SLF001
+    of_jobs(mesh, namespace).care._maintained(name, UpkeepReport(0, (), sinks_told=True), manner)  # noqa: SLF001
 
 
 def of_jobs(mesh: "MemoryMesh", namespace: str) -> "MemoryMesh":

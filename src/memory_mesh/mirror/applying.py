@@ -236,7 +236,7 @@ def delete(run: Run, held: Held, data: bytes | None, delta: Delta) -> None:
         return
     waits = None
     if not run.dry:
-        waits = run.view(channel).propose_delete(held.memory, reason=reason).id
+        waits = run.view(channel).review.propose_delete(held.memory, reason=reason).id
     run.report.proposed.append(replace(line, words=f"to delete it, by {author.value}"))
     delta.entries.append(replace(held, waits=waits, status=GONE))
 
@@ -312,7 +312,7 @@ def _proposed(run: Run, group: Group, held: Held, change: mapping.Change, author
         details = {name: value for name, value in change.details.items() if name != "source_kind"}
         waits = (
             run.view(CHANNELS[author])
-            .propose_update(
+            .review.propose_update(
                 held.memory,
                 change.content,
                 change.metadata,
@@ -412,7 +412,7 @@ def report(run: Run) -> None:
 
 def proposals(run: Run) -> list[Proposal]:
     """The proposals that wait for a decision, the newest first."""
-    return run.mesh.proposals(limit=_MOST)
+    return run.mesh.review.proposals(limit=_MOST)
 
 
 # Which memories describe files that have changed since.

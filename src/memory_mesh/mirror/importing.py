@@ -340,10 +340,10 @@ def _change(run: Run, memory: str, news: Sequence[str], olds: Sequence[str]) -> 
     view = run.view(Channel.MIRROR)
     for id_ in news:
         with suppress(NotFound):  # the other memory was deleted meanwhile
-            view.link(memory, id_, reason=_REASON)
+            view.graph.link(memory, id_, reason=_REASON)
     for id_ in olds:
         with suppress(NotFound):
-            view.unlink(memory, id_, reason=_REASON)
+            view.graph.unlink(memory, id_, reason=_REASON)
 
 
 def _waiting(run: Run, entries: Sequence[Held]) -> list[str]:

@@ -162,7 +162,7 @@ class Mirror:
         if not self.folder.is_dir():
             raise NotFound(self._missing())
         store, config = self.mesh.folder, self.mesh.config
-        own = self.mesh.stated_project(config.project) if config.project else None
+        own = self.mesh.care.projects.stated(config.project) if config.project else None
         former = () if own is None else (own.name, *own.former)
         path = self._state_path(former)
         make_folder(path.parent)

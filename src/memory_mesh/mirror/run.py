@@ -131,7 +131,7 @@ class Run:
             return held.ties
         return tuple(
             link.target
-            for link in self.mesh.links(memory_id, types=["related"])
+            for link in self.mesh.graph.links(memory_id, types=["related"])
             if link.source == memory_id
         )
 
@@ -183,7 +183,7 @@ class Run:
         """Every write after a number: its number, the memories it changed, and its reason."""
         found: list[tuple[int, Sequence[str], str]] = []
         while True:
-            blocks = self.mesh.blocks(after_seq=after, limit=_PAGE, as_owner=True)
+            blocks = self.mesh.care.blocks(after_seq=after, limit=_PAGE, as_owner=True)
             for block in blocks:
                 after = max(after, block.seq or 0)
                 why = block.entry.metadata.get("why")
@@ -193,7 +193,7 @@ class Run:
 
     def block(self, seq: int) -> str | None:
         """The hash of the first block of a write; None if there is no such write."""
-        found = self.mesh.blocks(after_seq=seq - 1, limit=1, as_owner=True) if seq else []
+        found = self.mesh.care.blocks(after_seq=seq - 1, limit=1, as_owner=True) if seq else []
         return found[0].hash.hex() if found and found[0].seq == seq and found[0].hash else None
 
     def refuse(self, path: str, title: str, words: str, memory: str | None = None) -> None:

@@ -71,7 +71,7 @@ def import_traces(
 ) -> Imported:
     """Records traces in the order of time, so that each finds those that it is tied to."""
     ordered = sorted(traces, key=lambda trace: (str(trace.timestamp or ""), trace.trace_id))
-    receipts = _as_document(mesh).record_traces(ordered, scope=scope)
+    receipts = _as_document(mesh).traces.record_many(ordered, scope=scope)
     pairs = list(zip(ordered, receipts, strict=True))
     refused = [
         (trace.trace_id, "; ".join(receipt.reasons))

@@ -44,7 +44,7 @@ def test_questions_to_a_store_of_ones_own_write_nothing(tmp_path: Path, own: lis
     assert files(tmp_path / "store") == before
     assert embedder.texts == []
     with MemoryMesh(db_dir=tmp_path / "store") as mesh:
-        assert mesh.recalls() == []
+        assert mesh.care.recalls() == []
 
 
 def test_a_store_that_is_too_small_or_not_there_is_refused(tmp_path: Path, own: list[str]) -> None:

@@ -205,7 +205,7 @@ class MeshStore(BaseStore):
         if self._base.is_one_file or len(prefix) >= adapters_items.OF_A_FILE:
             yield self._view(self._base.file_of(prefix))
             return
-        for name in self._mesh.namespaces():
+        for name in self._mesh.care.namespaces():
             labels = self._base.labels_of(name)
             if labels is not None and labels[: len(prefix)] == tuple(prefix):
                 yield self._view(name)

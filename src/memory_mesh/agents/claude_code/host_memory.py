@@ -78,7 +78,7 @@ def read_in(mesh: MemoryMesh, found: HostMemory) -> list[Receipt]:
 
 
 def _project(mesh: MemoryMesh, repository: Path) -> str | None:
-    found = mesh.project_at(repository)
+    found = mesh.care.projects.at(repository)
     return None if found is None else found.name
 
 

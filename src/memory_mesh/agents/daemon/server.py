@@ -449,7 +449,7 @@ class Tending:
         """Runs upkeep on one namespace; what fails is tried again after the next request."""
         opened.used.discard(namespace)
         try:
-            opened.kept(namespace).upkeep(between=self._between)
+            opened.kept(namespace).care.upkeep(between=self._between)
         except _GiveWay:
             opened.used.add(namespace)
             raise

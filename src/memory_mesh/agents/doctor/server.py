@@ -50,7 +50,7 @@ def key(case: Case) -> Iterator[Finding]:
 def namespaces(case: Case) -> Iterator[Finding]:
     """How many other namespaces the database has; each is checked by `verify`."""
     own = shown_namespace(case.mesh.config.namespace)
-    others = sum(1 for name in case.mesh.namespaces() if name != own)
+    others = sum(1 for name in case.mesh.care.namespaces() if name != own)
     if not others:
         yield ok("namespaces", "there is no other in the database")
         return

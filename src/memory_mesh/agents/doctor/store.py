@@ -74,7 +74,7 @@ def chain(case: Case) -> Iterator[Finding]:
         else:
             yield ok("chain", said, "to check all of it: memory-mesh doctor --whole-chain")
         return
-    found = case.mesh.verify()
+    found = case.mesh.care.verify()
     if found.ok:
         yield ok("chain", f"all {counted(blocks, 'block')} checked, nothing wrong")
         return
@@ -309,7 +309,7 @@ def project(case: Case) -> Iterator[Finding]:
     if "project" in config.origins:
         yield ok("project", f"{config.project or 'none'}, by an option or a setting")
         return
-    found = case.mesh.project_at(str(case.here))
+    found = case.mesh.care.projects.at(str(case.here))
     if found is None:
         said = f"{case.here} belongs to no project: what is stored here is for every project"
         yield ok("project", said, "to give it a name: memory-mesh project set NAME")

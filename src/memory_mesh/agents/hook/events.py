@@ -81,7 +81,7 @@ def _recalled(stores: "Stores", request: Mapping[str, Any]) -> dict[str, Any]:
     said, notices = None, session.notices()
     if not session.line_shown():
         at_start = given.get("event") == claude_code.START
-        waiting = len(mesh.awaiting_review(limit=MOST_WAITING)) if at_start else 0
+        waiting = len(mesh.review.waiting(limit=MOST_WAITING)) if at_start else 0
         warned = warning(request["store"]) if at_start else None
         said = visible(pack, waiting=waiting, at_start=at_start, warned=warned)
     return {

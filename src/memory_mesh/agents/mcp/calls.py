@@ -143,7 +143,7 @@ def _replaced(
     try:
         mesh.update(id_, content, reason=_CORRECTED, **details)
     except NotAllowed:
-        proposal = mesh.propose_update(id_, content, reason=_CORRECTED, **details)
+        proposal = mesh.review.propose_update(id_, content, reason=_CORRECTED, **details)
     name = prompt.named(id_)
     after = "" if proposal is None else _waits(proposal)
     answer: dict[str, Any] = {

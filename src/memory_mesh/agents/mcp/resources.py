@@ -89,7 +89,7 @@ def _recalled(mesh: MemoryMesh, topic: str | None) -> str:
 
 
 def _waiting(mesh: MemoryMesh) -> str:
-    waiting = mesh.awaiting_review(limit=_MOST_WAITING)
+    waiting = mesh.review.waiting(limit=_MOST_WAITING)
     if not waiting:
         return "Nothing waits for review. Tell the user so."
     entries = [_entry(number, item) for number, item in enumerate(waiting, start=1)]

@@ -60,14 +60,14 @@ def _run_verify(options: argparse.Namespace) -> int:
     with cli_options.mesh_of(options) as mesh:
         name = shown_namespace(mesh.config.namespace)
         named = options.namespace is not None or options.user is not None
-        if named and name not in (there := mesh.namespaces()):
+        if named and name not in (there := mesh.care.namespaces()):
             which = f"its namespaces are: {output.some(there)}" if there else "it has none"
             where = store_folder.shown(mesh.config)
             raise NotFound(
                 f"there is no namespace {name} in {where}; {which}. Check --db-dir or --store"
             )
-        found = mesh.verify(checkpoint=options.checkpoint, against=options.against)
-        if found.ok and not mesh.namespaces(limit=1):
+        found = mesh.care.verify(checkpoint=options.checkpoint, against=options.against)
+        if found.ok and not mesh.care.namespaces(limit=1):
             raise _no_store(mesh)
     if options.json:
         output.say_json(_verify_plain(name, found))
@@ -90,7 +90,7 @@ def _all(options: argparse.Namespace) -> int:
         count = 0
         counting = Counting("namespaces")
         for name, view in store_folder.views(mesh, options.after):
-            found = view.verify()
+            found = view.care.verify()
             count += 1
             wrong += [] if found.ok else [name]
             if options.json:

@@ -36,9 +36,9 @@ def _run_link(options: argparse.Namespace) -> int:
     with cli_options.opened(options) as (mesh, reader):
         try:
             if options.remove:
-                gone = mesh.unlink(*ends, type=options.type, scope=reader, **said)
+                gone = mesh.graph.unlink(*ends, type=options.type, scope=reader, **said)
             else:
-                mesh.link(*ends, type=options.type, scope=reader, **said)
+                mesh.graph.link(*ends, type=options.type, scope=reader, **said)
         except NotFound:
             known = (end for end in ends if mesh.get(end, scope=reader) is None)
             raise cli_options.missing(next(known, ends[0]), reader, mesh) from None
@@ -96,7 +96,7 @@ def _run_links(options: argparse.Namespace) -> int:
         if options.to is not None:
             return _way(mesh, memory_id, reader, options)
         if options.hops is not None:
-            reached = mesh.traverse(
+            reached = mesh.graph.traverse(
                 memory_id, max_hops=options.hops, types=options.types, limit=options.limit,
                 scope=reader,
             )  # fmt: skip
@@ -105,10 +105,10 @@ def _run_links(options: argparse.Namespace) -> int:
 
 
 def _listed(mesh: MemoryMesh, memory_id: str, reader: Scope, options: argparse.Namespace) -> int:
-    near = mesh.traverse(memory_id, max_hops=1, limit=1_000, include=_LISTED, scope=reader)
+    near = mesh.graph.traverse(memory_id, max_hops=1, limit=1_000, include=_LISTED, scope=reader)
     texts = {each.id: each.memory.text for each in near}
     shown = {each.id: _marked(each.memory) for each in near}
-    links = mesh.links(memory_id, types=options.types, scope=reader)
+    links = mesh.graph.links(memory_id, types=options.types, scope=reader)
     waiting = mesh.stats().to_link
     return output.answer(
         [_links_plain(link, texts) for link in links],
@@ -147,9 +147,9 @@ def _walked(reached: Walk, options: argparse.Namespace) -> int:
 
 
 def _way(mesh: MemoryMesh, memory_id: str, reader: Scope, options: argparse.Namespace) -> int:
-    mesh.traverse(memory_id, max_hops=1, limit=1, scope=reader)  # or it is the missing one
+    mesh.graph.traverse(memory_id, max_hops=1, limit=1, scope=reader)  # or it is the missing one
     try:
-        found = mesh.path(
+        found = mesh.graph.path(
             memory_id, options.to, max_hops=MOST_HOPS, types=options.types, scope=reader
         )
     except NotFound:
@@ -222,7 +222,7 @@ def _run_clusters(options: argparse.Namespace) -> int:
     """Prints groups of memories that links hold together, largest first."""
     given = {} if options.min_similarity is None else {"min_similarity": options.min_similarity}
     with cli_options.opened(options) as (mesh, reader):
-        found = mesh.clusters(options.min_size, limit=options.limit, scope=reader, **given)
+        found = mesh.graph.clusters(options.min_size, limit=options.limit, scope=reader, **given)
     none = "[MemoryMesh] no clusters. Links to similar memories are made by: memory-mesh upkeep"
     return output.answer(
         [_clusters_plain(cluster) for cluster in found],
@@ -306,12 +306,14 @@ def _read(mesh: MemoryMesh, reader: Scope, options: argparse.Namespace) -> Neigh
     id_ = cli_options.any_id(options, "graph")
     with cli_options.looked_up(id_, reader, mesh):
         if options.chain:
-            return _shortened(mesh.supersessions(id_, scope=reader))
+            return _shortened(mesh.graph.supersessions(id_, scope=reader))
         hops = 2 if options.hops is None else options.hops
         limit = 60 if options.limit is None else options.limit
         include = options.include or ()
         try:
-            return mesh.neighbourhood(id_, hops=hops, limit=limit, include=include, scope=reader)
+            return mesh.graph.neighbourhood(
+                id_, hops=hops, limit=limit, include=include, scope=reader
+            )
         except NotFound:
             _explain_status(id_, mesh.history(id_, scope=reader))
             raise
@@ -435,7 +437,7 @@ def _run_episode(options: argparse.Namespace) -> int:
     with cli_options.opened(options, meaning=bool(words) and action == "list") as (mesh, reader):
         if action == "list":
             query = " ".join(words) or None
-            found = mesh.episodes(query=query, limit=options.limit, scope=reader)
+            found = mesh.graph.episodes(query=query, limit=options.limit, scope=reader)
             none = "[MemoryMesh] no episodes. Make one: memory-mesh episode create TITLE"
             return output.answer(
                 [_episode_plain(episode) for episode in found],
@@ -461,18 +463,18 @@ def _done(mesh: MemoryMesh, reader: Scope, options: argparse.Namespace) -> Episo
     match options.action:
         case "create":
             own = Scope(reader.project, None, reader.session)
-            return mesh.create_episode(
+            return mesh.graph.create_episode(
                 first, ids=ids, since=options.since, until=options.until,
                 session=options.of_session, scope=own,
             )  # fmt: skip
         case "add":
-            return mesh.add_to_episode(first, ids, scope=reader)
+            return mesh.graph.add_to_episode(first, ids, scope=reader)
         case "remove":
-            return mesh.remove_from_episode(first, ids, scope=reader)
+            return mesh.graph.remove_from_episode(first, ids, scope=reader)
         case "summary":
-            return mesh.summarise_episode(first, sentences=options.sentences, scope=reader)
+            return mesh.graph.summarise_episode(first, sentences=options.sentences, scope=reader)
         case _:
-            return mesh.episode(first, scope=reader)
+            return mesh.graph.episode(first, scope=reader)
 
 
 def _episode_line(episode: Episode) -> str:

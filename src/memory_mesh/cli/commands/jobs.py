@@ -116,10 +116,10 @@ def _tried(
 
 def _upkeep(mesh: MemoryMesh, options: argparse.Namespace, where: str = "") -> dict[str, int]:
     """Works on one namespace; returns what was done, by name."""
-    rebuilt = mesh.rebuild_terms() if options.rebuild_terms else 0
+    rebuilt = mesh.care.rebuild_terms() if options.rebuild_terms else 0
     waiting = sum(state.pending for state in mesh.stats().spaces) if output.at_terminal() else None
-    report = mesh.upkeep(progress=Counting("texts embedded", waiting, before=where))
-    bodies = mesh.rebuild_index() if options.rebuild_index else list(report.bodies)
+    report = mesh.care.upkeep(progress=Counting("texts embedded", waiting, before=where))
+    bodies = mesh.care.rebuild_index() if options.rebuild_index else list(report.bodies)
     return {
         "reindexed": rebuilt + report.reindexed,
         "embedded": report.embedded,
@@ -187,11 +187,13 @@ def _run_jobs(options: argparse.Namespace) -> int:
         if options.action in {"queue", "retry"}:
             return shown(mesh, options)
         if options.action == "list":
-            reports = mesh.jobs()
+            reports = mesh.care.jobs()
         elif options.action == "archive-project":
-            reports = mesh.archive_project(reader.project, dry_run=options.dry_run, as_owner=True)
+            reports = mesh.care.archive_project(
+                reader.project, dry_run=options.dry_run, as_owner=True
+            )
         else:
-            reports = mesh.run_jobs(
+            reports = mesh.care.run_jobs(
                 options.names or None,
                 dry_run=options.dry_run,
                 max_slices=options.max_slices,

@@ -71,13 +71,13 @@ def _add_distill_options(parser: argparse.ArgumentParser) -> None:
 def _run_distill(options: argparse.Namespace) -> int:
     """Turns recent failures into lessons; can be interrupted and run again."""
     with cli_options.opened(options, meaning=True) as (mesh, reader):
-        if options.if_due and not mesh.distillation_due():
+        if options.if_due and not mesh.lessons.due():
             if not options.json:
                 output.hint("Distillation is not due yet.")
                 return 0
             done = Distillation(0)
         else:
-            done = mesh.distill(scope=reader)
+            done = mesh.lessons.distill(scope=reader)
     waiting = sum(1 for block in done.learned if block.status != "active")
     return output.answer(
         {

@@ -179,7 +179,7 @@ def _run_update(options: argparse.Namespace) -> int:
         cli_options.looked_up(options.id, reader, mesh),
     ):
         if options.propose:
-            asked = mesh.propose_update(
+            asked = mesh.review.propose_update(
                 options.id,
                 content,
                 metadata,
@@ -281,7 +281,7 @@ def _run_delete(options: argparse.Namespace) -> int:
         asked: Proposal | None
         if options.propose:
             reason = options.reason or "proposed by the caller"
-            asked = mesh.propose_delete(options.id, reader=reader, reason=reason)
+            asked = mesh.review.propose_delete(options.id, reader=reader, reason=reason)
         else:
             reason = options.reason or "deleted by the caller"
             asked = mesh.delete(options.id, scope=reader, reason=reason)
@@ -329,7 +329,7 @@ def _run_history(options: argparse.Namespace) -> int:
     ):
         ids = [options.id]
         if options.chain:
-            ids = [memory.id for memory in mesh.chain(options.id, scope=reader)]
+            ids = [memory.id for memory in mesh.review.chain(options.id, scope=reader)]
         versions = [version for id_ in ids for version in mesh.history(id_, scope=reader)]
         if not versions:
             raise cli_options.missing(options.id, reader, mesh)

@@ -45,17 +45,21 @@ def _run_memory_log(options: argparse.Namespace) -> int:
 def _act(mesh: MemoryMesh, reader: Scope, options: argparse.Namespace) -> int:
     match options.action:
         case "list":
-            return _show(mesh.experiences(limit=options.limit, before=options.before), options)
+            return _show(
+                mesh.traces.experiences(limit=options.limit, before=options.before), options
+            )
         case "search":
-            return _show(mesh.search_experiences(options.query, limit=options.limit), options)
+            return _show(
+                mesh.traces.search_experiences(options.query, limit=options.limit), options
+            )
         case "summary":
-            return _sum_up(mesh.experience_summary(), options)
+            return _sum_up(mesh.traces.experience_summary(), options)
         case "write":
-            path = mesh.write_memory_log()
+            path = mesh.traces.write_memory_log()
             told = f"[MemoryMesh] Wrote {path}"
             return output.answer({"path": path}, told, as_json=options.json)
         case "roll":
-            moved = mesh.roll_experiences()
+            moved = mesh.traces.roll_experiences()
             told = f"[MemoryMesh] Archived {output.counted(moved, 'entry', 'entries')}."
             return output.answer({"archived": moved}, told, as_json=options.json)
         case _:
@@ -64,7 +68,7 @@ def _act(mesh: MemoryMesh, reader: Scope, options: argparse.Namespace) -> int:
 
 def _erase(mesh: MemoryMesh, options: argparse.Namespace) -> int:
     """Erases the entries of a project or all; a project that has none is an error."""
-    erased = mesh.erase_experiences(
+    erased = mesh.traces.erase_experiences(
         project=options.of_project,
         everything=options.all,
         reason=options.reason or "erased by the caller",

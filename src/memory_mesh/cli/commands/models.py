@@ -179,7 +179,7 @@ def _run_reembed(options: argparse.Namespace) -> int:
         cli_options.refuse_agent("reembed compare", "it shows the queries of every project")
     with cli_options.mesh_of(options, meaning=options.action in _WITH_MODEL) as mesh:
         if options.action == "compare":
-            found = mesh.compare_models(
+            found = mesh.care.models.compare(
                 model, queries=options.queries, depth=options.depth, as_owner=True
             )
             return _tell_comparison(found, options)
@@ -195,18 +195,18 @@ def _step(
 ) -> ReembedState:
     """Does what the action says; returns how things stand then."""
     if options.action == "status":
-        return mesh.reembed_state()
+        return mesh.care.models.state()
     if options.action == "drop":
         _sure(mesh, options)
-        return mesh.drop_model()
-    waiting = mesh.reembed_state()
+        return mesh.care.models.drop()
+    waiting = mesh.care.models.state()
     counting = Counting("texts embedded", waiting.waiting or waiting.texts)
     try:
         if options.action == "start":
-            return mesh.reembed(model, progress=counting)
+            return mesh.care.models.reembed(model, progress=counting)
         if options.action == "switch":
-            return mesh.switch_model(model, progress=counting)
-        return mesh.roll_back_model(model, progress=counting)
+            return mesh.care.models.switch(model, progress=counting)
+        return mesh.care.models.roll_back(model, progress=counting)
     except KeyboardInterrupt:
         output.progress("")
         again = f"memory-mesh reembed {options.action}{_model_words(options)}"
@@ -216,7 +216,7 @@ def _step(
 
 
 def _sure(mesh: MemoryMesh, options: argparse.Namespace) -> None:
-    state = mesh.reembed_state()
+    state = mesh.care.models.state()
     if options.yes or state.beside is None:
         return
     raise UsageError(

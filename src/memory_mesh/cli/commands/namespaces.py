@@ -57,7 +57,7 @@ def _run_namespaces(options: argparse.Namespace) -> int:
     if options.name is not None:
         raise UsageError("list takes no name. See: memory-mesh namespaces --help")
     with cli_options.mesh_of(options) as mesh:
-        names = mesh.namespaces(after=options.after, limit=options.limit)
+        names = mesh.care.namespaces(after=options.after, limit=options.limit)
     lines = [safe_text(name, keep_newlines=False) for name in names]
     return output.answer(names, *lines, as_json=options.json)
 
@@ -269,7 +269,7 @@ def _run_stats(options: argparse.Namespace) -> int:
         with mesh:
             stats = mesh.stats()
             whole = folder_bytes(mesh.folder) if mesh.config.store is None else None
-            there = bool(stats.sizes.database or mesh.namespaces(limit=1))
+            there = bool(stats.sizes.database or mesh.care.namespaces(limit=1))
     except StoreError:
         _say_down(options, path)
         raise

@@ -58,11 +58,11 @@ def _run_project(options: argparse.Namespace) -> int:
             return _shown(mesh, found, options)
         other = _other(mesh, found, options)
         if options.action == "merge":
-            now = mesh.merge_project(other, project=found.name)
+            now = mesh.care.projects.merge(other, project=found.name)
             done = f"[MemoryMesh] {found.name} reads {other} from now on."
             output.hint(f"To undo it: memory-mesh project split {other}")
         else:
-            now = mesh.split_project(other, project=found.name)
+            now = mesh.care.projects.split(other, project=found.name)
             done = f"[MemoryMesh] {found.name} reads {other} no longer."
         return output.answer(_plain(mesh, now), done, as_json=options.json)
 
@@ -70,9 +70,9 @@ def _run_project(options: argparse.Namespace) -> int:
 def _here(mesh: MemoryMesh) -> Project:
     """The project that the options name, or that of the current folder."""
     if "project" in mesh.config.origins and mesh.config.project:
-        return mesh.stated_project(mesh.config.project)
+        return mesh.care.projects.stated(mesh.config.project)
     folder = cli_options.here()
-    found = None if folder is None else mesh.project_at(folder)
+    found = None if folder is None else mesh.care.projects.at(folder)
     if found is None:
         raise NotFound(_NOWHERE)
     return found
@@ -86,7 +86,7 @@ def _named(mesh: MemoryMesh, options: argparse.Namespace) -> int:
         raise UsageError(
             "--project or MEMORY_MESH_PROJECT names the project, whatever is set here; leave it out"
         )
-    now = mesh.name_project(folder, options.name)
+    now = mesh.care.projects.name(folder, options.name)
     if now is None:
         done = "[MemoryMesh] this folder belongs to no project now."
         return output.answer(None, done, as_json=options.json)
@@ -97,7 +97,7 @@ def _named(mesh: MemoryMesh, options: argparse.Namespace) -> int:
 def _shown(mesh: MemoryMesh, found: Project, options: argparse.Namespace) -> int:
     if options.json:
         return output.answer(_plain(mesh, found), as_json=True)
-    counts = mesh.project_counts(
+    counts = mesh.care.projects.counts(
         names=[found.name, *found.former, *found.merged, *found.others], as_owner=True
     )
     how = _NEIGHBOUR if found.is_named_by_a_neighbour else _HOW[found.how]
@@ -135,11 +135,11 @@ def _work_tree() -> str | None:
 def _other(mesh: MemoryMesh, found: Project, options: argparse.Namespace) -> str:
     """The other project: by its name, or by a folder that it is in."""
     name: str = options.name
-    counts = mesh.project_counts(as_owner=True)
+    counts = mesh.care.projects.counts(as_owner=True)
     if name in counts or name in (*found.former, *found.merged):
         return name
     folder = Path(name)
-    there = mesh.project_at(folder) if folder.is_dir() else None
+    there = mesh.care.projects.at(folder) if folder.is_dir() else None
     if there is not None and (there.name in counts or options.action == "split"):
         return there.name
     raise NotFound(
@@ -158,7 +158,9 @@ def _known(counts: dict[str, int], found: Project) -> str:
 
 
 def _plain(mesh: MemoryMesh, found: Project) -> dict[str, Json]:
-    counts = mesh.project_counts(names=[found.name, *found.former, *found.merged], as_owner=True)
+    counts = mesh.care.projects.counts(
+        names=[found.name, *found.former, *found.merged], as_owner=True
+    )
     return {
         "project": found.name,
         "named_by": found.how,

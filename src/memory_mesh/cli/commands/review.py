@@ -77,7 +77,7 @@ def _run_review(options: argparse.Namespace) -> int:
             return _show(mesh, reader, options)
         if options.id:
             return _decide(mesh, reader, options)
-        waiting = mesh.awaiting_review(limit=options.limit, scope=reader, as_owner=options.as_owner)
+        waiting = mesh.review.waiting(limit=options.limit, scope=reader, as_owner=options.as_owner)
     return output.answer(
         [_review_plain(item) for item in waiting],
         f"[MemoryMesh] {len(waiting)} wait{'s' if len(waiting) == 1 else ''} for review.",
@@ -89,7 +89,9 @@ def _run_review(options: argparse.Namespace) -> int:
 def _decide_all(mesh: MemoryMesh, reader: Scope, options: argparse.Namespace) -> int:
     """Approves or rejects everything from one source that waits for review."""
     reason = options.reason or "reviewed by the caller"
-    done = mesh.review_source(options.source, approve=options.approve, reason=reason, scope=reader)
+    done = mesh.review.decide_source(
+        options.source, approve=options.approve, reason=reason, scope=reader
+    )
     return output.answer(
         [_state(memory) for memory in done],
         f"[MemoryMesh] {_verdict(options)} {len(done)} from {output.named(options.source)}.",
@@ -98,7 +100,7 @@ def _decide_all(mesh: MemoryMesh, reader: Scope, options: argparse.Namespace) ->
 
 
 def _undo(mesh: MemoryMesh, reader: Scope, options: argparse.Namespace) -> int:
-    memory = mesh.undo_review(options.id, scope=reader)
+    memory = mesh.review.undo(options.id, scope=reader)
     if isinstance(memory, Proposal):
         done = f"[MemoryMesh] {memory.id} waits for review again; {memory.memory} is as before"
         return output.answer(output.described_proposal(memory), done, as_json=options.json)
@@ -110,7 +112,7 @@ def _undo(mesh: MemoryMesh, reader: Scope, options: argparse.Namespace) -> int:
 
 def _show(mesh: MemoryMesh, reader: Scope, options: argparse.Namespace) -> int:
     """Prints one item in full, because a listing cuts texts off."""
-    waiting = mesh.awaiting_review(limit=_MAX_RESULTS, scope=reader, as_owner=options.as_owner)
+    waiting = mesh.review.waiting(limit=_MAX_RESULTS, scope=reader, as_owner=options.as_owner)
     item = next((item for item in waiting if item.id == options.id), None)
     if item is None:
         raise NotFound(f"{options.id} does not wait for review. List what does: memory-mesh review")
@@ -272,7 +274,7 @@ def _run_conflicts(options: argparse.Namespace) -> int:
     with cli_options.opened(options) as (mesh, reader):
         if options.id:
             return _resolve(mesh, reader, options)
-        found = mesh.conflicts(
+        found = mesh.review.conflicts(
             pending=options.pending,
             decided=options.all,
             limit=options.limit,
@@ -289,7 +291,7 @@ def _run_conflicts(options: argparse.Namespace) -> int:
 
 def _resolve(mesh: MemoryMesh, reader: Scope, options: argparse.Namespace) -> int:
     reason = options.reason or "resolved by the caller"
-    done = mesh.resolve_conflict(options.id, options.resolve, reason=reason, scope=reader)
+    done = mesh.review.resolve(options.id, options.resolve, reason=reason, scope=reader)
     resolved = f"[MemoryMesh] Resolved {done.id}: {done.resolution}"
     return output.answer(_conflicts_plain(done), resolved, as_json=options.json)
 
@@ -345,8 +347,8 @@ def _run_reinforce(options: argparse.Namespace) -> int:
         cli_options.opened(options) as (mesh, reader),
         cli_options.looked_up(options.id, reader, mesh),
     ):
-        memory = mesh.reinforce(options.id, options.boost, scope=reader)
-        trust = mesh.trust(options.id, scope=reader)
+        memory = mesh.review.reinforce(options.id, options.boost, scope=reader)
+        trust = mesh.review.trust(options.id, scope=reader)
     return output.answer(
         cli_options.truth_of(memory, trust),
         f"[MemoryMesh] Reinforced record {memory.id}, trust now {trust:.2f}",
@@ -375,8 +377,8 @@ def _run_dispute(options: argparse.Namespace) -> int:
         cli_options.looked_up(options.id, reader, mesh),
     ):
         reason = options.reason or "disputed by the caller"
-        memory = mesh.dispute(options.id, reason=reason, scope=reader)
-        trust = mesh.trust(options.id, scope=reader)
+        memory = mesh.review.dispute(options.id, reason=reason, scope=reader)
+        trust = mesh.review.trust(options.id, scope=reader)
     return output.answer(
         cli_options.truth_of(memory, trust),
         f"[MemoryMesh] Disputed record {memory.id}, trust now {trust:.2f}, {memory.status.value}",

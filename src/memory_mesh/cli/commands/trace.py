@@ -78,7 +78,7 @@ def _run_trace(options: argparse.Namespace) -> int:
 
 
 def _record(mesh: MemoryMesh, reader: Scope, options: argparse.Namespace) -> int:
-    receipt = mesh.record_trace(
+    receipt = mesh.traces.record(
         _one(options, "a goal"),
         status=options.status,
         duration_ms=options.duration_ms,
@@ -96,7 +96,7 @@ def _record(mesh: MemoryMesh, reader: Scope, options: argparse.Namespace) -> int
     )
     if receipt.outcome is Outcome.REFUSED:
         raise InvalidInput("; ".join(receipt.reasons))
-    found = mesh.get_trace(str(receipt.id), scope=reader)
+    found = mesh.traces.get(str(receipt.id), scope=reader)
     return output.answer(
         None if found is None else trace_record(found),
         f"[MemoryMesh] Recorded trace {receipt.id}",
@@ -142,7 +142,7 @@ def _none(options: argparse.Namespace) -> str:
 
 
 def _similar(mesh: MemoryMesh, reader: Scope, options: argparse.Namespace) -> int:
-    found = mesh.similar_tasks(
+    found = mesh.traces.similar(
         _one(options, "a goal"),
         limit=3 if options.limit is None else options.limit,
         min_similarity=0.3 if options.min_similarity is None else options.min_similarity,
@@ -158,7 +158,7 @@ def _similar(mesh: MemoryMesh, reader: Scope, options: argparse.Namespace) -> in
 
 
 def _plan(mesh: MemoryMesh, reader: Scope, options: argparse.Namespace) -> int:
-    plan = mesh.plan(
+    plan = mesh.traces.plan(
         _one(options, "a goal"),
         limit=5 if options.limit is None else options.limit,
         min_similarity=0.3 if options.min_similarity is None else options.min_similarity,
@@ -257,7 +257,7 @@ def _all(mesh: MemoryMesh, reader: Scope, options: argparse.Namespace) -> Iterat
 
 
 def _found(mesh: MemoryMesh, reader: Scope, trace_id: str) -> Trace:
-    found = mesh.get_trace(trace_id, scope=reader)
+    found = mesh.traces.get(trace_id, scope=reader)
     if found is None:
         raise NotFound(
             f"there is no trace {trace_id} here. List the traces: memory-mesh trace list"

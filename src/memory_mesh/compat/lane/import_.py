@@ -60,7 +60,7 @@ def bring_in_lane(mesh: MemoryMesh, path: Path, *, progress: Progress | None = N
     importer = Importer(progress)
     closed = list[tuple[str, str]]()
     counts = importer.counts(_bring_batches(mesh, path, importer, closed))
-    done = sum(mesh.mark_superseded(old, by=new) for old, new in closed)
+    done = sum(mesh.review.mark_superseded(old, by=new) for old, new in closed)
     return LaneBrought(
         **counts, superseded=done, refusals=tuple(importer.refusals), more=importer.more
     )

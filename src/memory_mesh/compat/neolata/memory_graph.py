@@ -36,14 +36,14 @@ class GraphReviewing(GraphView):
     def reinforce(self, memory_id: str, boost: float = 0.1) -> GraphMemory:
         """Vote for a memory's truth; it gains trust and importance."""
         reader = self._reader(memory_id)
-        memory = self._mesh.reinforce(memory_id, boost, scope=reader)
+        memory = self._mesh.review.reinforce(memory_id, boost, scope=reader)
         self._settle(memory.scope.agent, [])
         return self._one(memory)
 
     def dispute(self, memory_id: str, *, reason: Reason = "disputed by the caller") -> GraphMemory:
         """Vote against a memory's truth; three unsupported votes send it to review."""
         reader, before = self._reader(memory_id), self._statuses(memory_id)
-        memory = self._mesh.dispute(memory_id, reason=reason, scope=reader)
+        memory = self._mesh.review.dispute(memory_id, reason=reason, scope=reader)
         self._changed(memory, before, reason)
         return self._one(memory)
 
@@ -58,7 +58,7 @@ class GraphReviewing(GraphView):
         lens = self._view(agent, None, {Status.QUARANTINED}, as_owner=as_owner)
         across = lens.across | (self._whole().across & {"session"})
         lens = replace(lens, across=across, any_validity=True)
-        return self._shown(self._mesh._waiting(lens, limit))
+        return self._shown(self._mesh.review._waiting(lens, limit))
 
     def review_quarantine(
         self, memory_id: str, *, action: str, reason: Reason = "reviewed by the caller"
@@ -72,19 +72,19 @@ class GraphReviewing(GraphView):
             raise InvalidInput(f"action must be one of: {', '.join(translate.ACTIONS)}")
         reader, before = self._reader(memory_id), self._statuses(memory_id)
         approve = translate.ACTIONS[action]
-        memory = self._mesh._decide_on(memory_id, reader, approve=approve, reason=reason)
+        memory = self._mesh.review._decide_on(memory_id, reader, approve=approve, reason=reason)
         self._changed(memory, before, reason)
         return self._one(memory)
 
     def conflicts(self, *, limit: Limit = 100, as_owner: AsOwner = False) -> list[Conflict]:
         """The contradictions on record, newest first."""
         self._load(None)
-        return self._mesh._conflicts(self._whole(as_owner=as_owner), limit, pending=False)
+        return self._mesh.review._conflicts(self._whole(as_owner=as_owner), limit, pending=False)
 
     def pending_conflicts(self, *, limit: Limit = 100, as_owner: AsOwner = False) -> list[Conflict]:
         """Contradictions that wait for a decision, newest first."""
         self._load(None)
-        return self._mesh._conflicts(self._whole(as_owner=as_owner), limit, pending=True)
+        return self._mesh.review._conflicts(self._whole(as_owner=as_owner), limit, pending=True)
 
     def resolve_conflict(
         self,
@@ -95,12 +95,12 @@ class GraphReviewing(GraphView):
     ) -> Conflict:
         """End a conflict: `supersede` (the new one wins), `reject` it, or `keep_both`."""
         self._load(None)
-        now = self._mesh._conflict(conflict_id, self._whole())
+        now = self._mesh.review._conflict(conflict_id, self._whole())
         newcomer = self._held(now.new)
         if not now.pending and not now.by_rule:
             raise InvalidInput(f"{conflict_id} is already resolved: {now.resolution}")
         before = self._statuses(newcomer.id)
-        done = self._mesh._resolve(conflict_id, newcomer.scope, resolution, reason)
+        done = self._mesh.review._resolve(conflict_id, newcomer.scope, resolution, reason)
         self._changed(newcomer, before, reason)
         return done
 
@@ -131,7 +131,7 @@ class GraphEpisodes(GraphView):
         """
         name = translate.agent_name(agent)
         self._load(name)
-        made = self._mesh.create_episode(
+        made = self._mesh.graph.create_episode(
             title,
             ids=ids,
             since=since,
@@ -145,21 +145,21 @@ class GraphEpisodes(GraphView):
     def add_to_episode(self, episode_id: str, ids: Iterable[str]) -> GraphEpisode:
         """Add memories to an episode."""
         reader = self._reader(episode_id)
-        made = self._mesh.add_to_episode(episode_id, ids, scope=reader)
+        made = self._mesh.graph.add_to_episode(episode_id, ids, scope=reader)
         self._settle(reader.agent, [])
         return self._episode(made)
 
     def remove_from_episode(self, episode_id: str, ids: Iterable[str]) -> GraphEpisode:
         """Take memories out of an episode; the memories themselves stay."""
         reader = self._reader(episode_id)
-        made = self._mesh.remove_from_episode(episode_id, ids, scope=reader)
+        made = self._mesh.graph.remove_from_episode(episode_id, ids, scope=reader)
         self._settle(reader.agent, [])
         return self._episode(made)
 
     def episode(self, episode_id: str, *, as_owner: AsOwner = False) -> GraphEpisode:
         """An episode with its memories, oldest first."""
         reader = self._reader(episode_id, as_owner=as_owner)
-        return self._episode(self._mesh.episode(episode_id, scope=reader))
+        return self._episode(self._mesh.graph.episode(episode_id, scope=reader))
 
     def episodes(
         self, agent: str, *, query: str | None = None, limit: Limit = 20
@@ -171,13 +171,13 @@ class GraphEpisodes(GraphView):
         """
         name = translate.agent_name(agent)
         self._load(name)
-        found = self._mesh.episodes(query=query, limit=limit, scope=Scope(agent=name))
+        found = self._mesh.graph.episodes(query=query, limit=limit, scope=Scope(agent=name))
         return [self._episode(each) for each in found]
 
     def summarize_episode(self, episode_id: str, *, as_owner: AsOwner = False) -> GraphEpisode:
         """An episode with a summary: the sentences of its memories that say most."""
         reader = self._reader(episode_id, as_owner=as_owner)
-        return self._episode(self._mesh.summarise_episode(episode_id, scope=reader))
+        return self._episode(self._mesh.graph.summarise_episode(episode_id, scope=reader))
 
     def _episode(self, made: Episode) -> GraphEpisode:
         return GraphEpisode(

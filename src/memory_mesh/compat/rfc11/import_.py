@@ -142,7 +142,7 @@ class _Own:
 
     def __init__(self, mesh: MemoryMesh, *, trusted: bool) -> None:
         if trusted:
-            mesh._may_decide()  # the user's word, not an agent's
+            mesh.review._may_decide()  # the user's word, not an agent's
         self.mesh, self.documents = mesh, mesh.view(channel=Channel.IMPORT)
         self._fits = (lambda _text, _seal: True) if trusted else _seals(mesh).fits
         self.rows = self.strange = 0
@@ -229,7 +229,7 @@ def _skill(mesh: MemoryMesh, row: dict[str, object], importer: Importer, place: 
         draft = SkillDraft(
             text=text, metadata=metadata, scope=Scope(), source=_SOURCE, origin=origin
         )
-        receipt = mesh.add_skill(draft)
+        receipt = mesh.skills.add_draft(draft)
     except InvalidInput as error:
         return importer.refuse(row.get("id"), str(error), place)
     return "quarantined" if receipt.outcome == "staged" else receipt.outcome

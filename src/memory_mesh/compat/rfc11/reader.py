@@ -68,16 +68,16 @@ class MeshHoldings:
     def blocks(self) -> Iterator[Block]:
         """The chain, oldest first."""
         after = 0
-        while found := self._mesh.blocks(after_seq=after, limit=_PAGE, as_owner=True):
+        while found := self._mesh.care.blocks(after_seq=after, limit=_PAGE, as_owner=True):
             yield from found
             after = found[-1].seq or after
 
     def _vectors(self, ids: Sequence[str]) -> Mapping[str, Sequence[Part]]:
         if self._space is None:
             return {}
-        return self._mesh.vectors(ids, self._space, as_owner=True)
+        return self._mesh.care.vectors(ids, self._space, as_owner=True)
 
     def _skill_vectors(self, skills: Sequence[Skill]) -> Mapping[str, bytes]:
         if self._space is None:
             return {}
-        return self._mesh.skill_vectors(skills, self._space, as_owner=True)
+        return self._mesh.skills.vectors(skills, self._space, as_owner=True)

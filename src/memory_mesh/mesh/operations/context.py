@@ -7,7 +7,7 @@ from memory_mesh.base.fastdataclass import replace
 from memory_mesh.base.typed import TYPE_CHECKING
 from memory_mesh.mesh import flows
 from memory_mesh.mesh.operations.search import SearchVerbs
-from memory_mesh.mesh.options import Across, AsOf, Condition, Limit, Reader
+from memory_mesh.mesh.options import Across, AsOf, Condition, Reader
 from memory_mesh.mesh.view import View
 from memory_mesh.model import Lens, Scope
 from memory_mesh.platform import telemetry
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from memory_mesh.context.pack import Asked
     from memory_mesh.context.packing.fit import PackRules
     from memory_mesh.model.pack import Pack
-    from memory_mesh.model.trigger import MemoryMetadata, RelevantMemory
+    from memory_mesh.model.trigger import RelevantMemory
     from memory_mesh.search.triggered import Asked as TriggerAsked
 
 
@@ -151,10 +151,6 @@ class InjectionVerbs(View):
         own = check_text(prompt, "prompt")
         known = flows.injection.prompt(self._access(), asked, self._config.injection_max_tokens)
         return f"{own.rstrip()}\n\n{known}" if own.strip() and known else own + known
-
-    def triggers(self, *, limit: Limit = 100, scope: Reader = None) -> "list[MemoryMetadata]":
-        """Lists the memories that have triggers, the newest first, without their texts."""
-        return flows.injection.triggers(self._access(), self._lens(scope), check_limit(limit))
 
     def _asked(
         self, task: str, agent: str, plan: str | None, scope: Scope | None

@@ -43,9 +43,12 @@ class ExplainVerbs(SearchVerbs):
         """Says why a memory or block is as it is, or why a search found a memory where it did.
 
         Without a query: how it came in, what became of it and why, with its versions, trust, votes,
-        links, conflicts and blocks. With one: its place and each feature's share of it, or the
-        first gate that kept it out. A memory that this mesh does not see is as one that does not
-        exist: NotFound, with a query the gate `namespace`. Nothing is recorded.
+        links, conflicts and blocks. Of a prompt, named by the id of its record
+        (`Pack.injection_id`) or by the fence word around its memories, such as
+        memories-5f0c1b9a77d2: what entered it, when, at how many tokens, and what became of it
+        since; only for its own reader. With a query: the memory's place and each feature's share
+        of it, or the first gate that kept it out. A memory that this mesh does not see is as one
+        that does not exist: NotFound, with a query the gate `namespace`. Nothing is recorded.
 
         Options:
             query: the question of a search, whose other options are those of `search`.
@@ -85,19 +88,6 @@ class ExplainVerbs(SearchVerbs):
             return flows.explain_rank.why_found(self._access(), asked)
         floor = profiles.MIN_RELEVANCE if min_relevance is None else question.min_relevance
         return self._why_packed(asked, max_tokens, floor)
-
-    def explain_injection(self, id: str, *, see_across: Iterable[str] = ()) -> "Why":
-        """Says what entered a prompt, when, at how many tokens, and what became of it since.
-
-        The id is that of the record (`Pack.injection_id`), or the fence word that opens and closes
-        the memories in the prompt, such as memories-5f0c1b9a77d2.
-        Only for the reader that the prompt was for: the same project, agent and session.
-
-        Options:
-            see_across: parts of its own scope that the one who asks why may ignore.
-        """
-        sight = self._sight(None, see_across)
-        return flows.explain.explain_injection(self._access(), check_text(id, "id"), sight)
 
     def _why_kept(self, named: str, sight: Lens) -> "Why":
         """Explains a memory, a block or a prompt; an id that looks like a fence word goes first."""

@@ -1,18 +1,17 @@
 """Follow the links between memories: walks, paths, clusters, what stands around a memory."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from datetime import datetime
 
 from memory_mesh.base.fastdataclass import replace
-from memory_mesh.base.typed import TYPE_CHECKING, Unpack
+from memory_mesh.base.typed import TYPE_CHECKING
 from memory_mesh.mesh import flows
 from memory_mesh.mesh.options import Limit, LinkTypes, Reader, Reason, Statuses
 from memory_mesh.mesh.view import View
-from memory_mesh.model import Kind, Link, Receipt, Scope
+from memory_mesh.model import Kind, Link, Scope
 from memory_mesh.model.commit import SIMILAR
 from memory_mesh.model.errors import InvalidInput
-from memory_mesh.rules.arguments import check_limit, check_share, check_text, given, moment
-from memory_mesh.write.rules.drafts import NewMemoryDetails
+from memory_mesh.rules.arguments import check_limit, check_share, check_text, moment
 
 if TYPE_CHECKING:
     from memory_mesh.model.graph import Clusters, Episode, Neighbourhood, Walk
@@ -25,24 +24,8 @@ _OWN_TYPES = (SIMILAR, "derived_from")  # those that are made by themselves
 MOST_HOPS = 10
 
 
-class GraphVerbs(View):
+class WalkVerbs(View):
     """Methods that follow links; each sees what the reader sees, and nothing through it."""
-
-    def evolve(
-        self,
-        content: str,
-        metadata: Mapping[str, object] | None = None,
-        **details: Unpack[NewMemoryDetails],
-    ) -> Receipt:
-        """Stores a memory as the newer statement of what is known, and supersedes the older one.
-
-        The older one is of the same audience and claims, stated or in its text, what cannot be true
-        beside the new one. What is only similar, or trusted more, stays and is linked as related.
-        The receipt says which; `undo_review` brings the older one back.
-        """
-        return flows.evolve.evolve(
-            self._access(), self._fit(self._draft(content, metadata, given(details)))
-        )
 
     def traverse(
         self,
@@ -339,6 +322,10 @@ class EpisodeVerbs(View):
         if not members:
             raise InvalidInput("name at least one memory")
         return flows.episodes.change(self._access(), checked, members, self._lens(scope), add=add)
+
+
+class GraphVerbs(LinkVerbs, WalkVerbs, EpisodeVerbs):
+    """Links between memories, walks along them, and episodes: `mesh.graph`."""
 
 
 def _ids(ids: Iterable[str]) -> list[str]:

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
         LessonBlock,
         LessonContext,
         Reflection,
-        Synthesis,
     )
 from memory_mesh.base.typed import TYPE_CHECKING
 
@@ -30,9 +29,9 @@ _WORST_FIRST = "severity desc"
 
 
 class LessonVerbs(View):
-    """Methods for lessons (RFC-0011, sections 4.1 and 8)."""
+    """Rules learned from failures, and what memories agree on: `mesh.lessons`."""
 
-    def distill_lesson(
+    def record(
         self, context: "LessonContext | Mapping[str, object]", *, scope: Audience = None
     ) -> "LessonBlock":
         """Stores one lesson from a failure, or returns the stored one if it is as certain.
@@ -46,13 +45,13 @@ class LessonVerbs(View):
             self._access(), given, self._own_scope(scope), self._source()
         )
 
-    def receive_lesson(self, wire_format: str, *, scope: Audience = None) -> "LessonBlock":
+    def receive(self, wire_format: str, *, scope: Audience = None) -> "LessonBlock":
         """Stores a lesson from another agent's LessonLearned block; it is used after review."""
         source = replace(self._source(), channel=Channel.IMPORT, kind=SourceKind.DOCUMENT)
         context = flows.lessons.read_wire(check_text(wire_format, "wire_format"))
         return flows.lessons.distill_lesson(self._access(), context, self._own_scope(scope), source)
 
-    def query_lessons(
+    def search(
         self,
         query: str = "",
         *,
@@ -82,7 +81,7 @@ class LessonVerbs(View):
             worst_first=order_by is not None,
         )
 
-    def get_memories_by_pattern(
+    def with_pattern(
         self, pattern_id: str, *, scope: Reader = None, limit: Limit = 100
     ) -> list[Memory]:
         """Returns the visible lessons with this pattern id, newest first."""
@@ -102,21 +101,12 @@ class LessonVerbs(View):
         """
         reader, now = self._reader(scope), self._now()
         done = flows.lessons.cycle(self._access(), now, reader, self._channel)
-        worst = self.query_lessons(
-            "", limit=flows.pack.INJECTED, order_by="severity DESC", scope=scope
-        )
+        worst = self.search("", limit=flows.pack.INJECTED, order_by="severity DESC", scope=scope)
         return replace(done, constraints=tuple(block.preventative_rule for block in worst))
 
-    def distillation_due(self) -> bool:
+    def due(self) -> bool:
         """True if `distill` should run: after six hours, if something was stored since."""
         return flows.lessons.due(self._access(), self._now())
-
-
-# Reflect on memories and make skills of them.
-
-
-class LearnVerbs(View):
-    """Methods that derive reflections and skills from memories."""
 
     def reflect(
         self,
@@ -146,22 +136,4 @@ class LearnVerbs(View):
             store=store,
             llm=self._opened().llm(),
             max_tokens=self._config.llm_max_tokens,
-        )
-
-    def synthesize(
-        self, *, topic: str | None = None, lookback: int = 20, scope: Reader = None
-    ) -> "Synthesis":
-        """Makes a skill from steps that recur in memories; it is used after `review` approves it.
-
-        Two memories with the same steps are enough, or three that tell them in different words.
-
-        Options:
-            topic: what the memories are about; by default the newest are taken.
-            lookback: the number of memories to look at.
-        """
-        return flows.reflection.synthesize(
-            self._access(),
-            self._lens(scope),
-            topic=None if topic is None else check_text(topic, "topic"),
-            lookback=lookback,
         )

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
+from memory_mesh.base.fastdataclass import replace
 from memory_mesh.base.typed import Unpack
 from memory_mesh.mesh import flows
 from memory_mesh.mesh.options import (
@@ -25,6 +26,7 @@ from memory_mesh.model import (
     Proposal,
     ProposedVerb,
     Receipt,
+    Stats,
 )
 from memory_mesh.model.errors import InvalidInput, NotAllowed
 from memory_mesh.model.memory import heritage_json, read_heritage
@@ -37,6 +39,7 @@ from memory_mesh.rules.arguments import (
 from memory_mesh.rules.audience import sees
 from memory_mesh.rules.metadata import check_metadata
 from memory_mesh.rules.trust import is_authoritative
+from memory_mesh.rules.users import user_of
 from memory_mesh.write.rules.drafts import MemoryDetails, NewMemoryDetails, alteration
 
 _OF_UPDATE = {"id", "content", "metadata", "merge", "reason"}
@@ -114,6 +117,22 @@ class MemoryVerbs(View):
         if self._channel is not Channel.IMPORT and not is_authoritative(self._kind):
             return self.add_many(drafts)
         return flows.add.remember_each(self._access(), drafts)
+
+    def evolve(
+        self,
+        content: str,
+        metadata: Mapping[str, object] | None = None,
+        **details: Unpack[NewMemoryDetails],
+    ) -> Receipt:
+        """Stores a memory as the newer statement of what is known, and supersedes the older one.
+
+        The older one is of the same audience and claims, stated or in its text, what cannot be true
+        beside the new one. What is only similar, or trusted more, stays and is linked as related.
+        The receipt says which; `undo_review` brings the older one back.
+        """
+        return flows.evolve.evolve(
+            self._access(), self._fit(self._draft(content, metadata, given(details)))
+        )
 
     def get(
         self,
@@ -269,16 +288,6 @@ class MemoryVerbs(View):
         with self._span(telemetry.UPDATE, memory_id):
             return flows.restore.restore(self._access(), memory_id, self._reader(scope))
 
-    def mark_superseded(self, memory_id: str, *, by: str) -> bool:
-        """Marks an imported memory that waits for review as superseded by another one.
-
-        Returns False and changes nothing if the memory was approved in the meantime.
-
-        Options:
-            by: the id of the newer memory.
-        """
-        return flows.change.mark_superseded(self._access(), memory_id, by)
-
     def rate(self, memory_id: str, *, helpful: bool, scope: Reader = None) -> Memory:
         """Votes whether a recalled memory was helpful; votes change its rank and nothing else.
 
@@ -289,6 +298,18 @@ class MemoryVerbs(View):
             helpful: whether it was of use.
         """
         return flows.change.rate(self._access(), memory_id, self._lens(scope), helpful=helpful)
+
+    def stats(self) -> Stats:
+        """Returns the figures of the namespace, with what it takes on disk."""
+        config, opened = self._config, self._opened()
+        found = opened.ledger.stats(config.namespace, config.session_days)
+        indexed = opened.index_bytes(config.namespace)
+        return replace(found, sizes=replace(found.sizes, index=indexed))
+
+    def users(self) -> list[str]:
+        """Lists the ids of the users who have memories in the store; `for_user` opens them."""
+        found = map(user_of, self._opened().ledger.namespaces())
+        return sorted(user_id for user_id in found if user_id is not None)
 
     def insert_heritage(
         self,

@@ -25,7 +25,7 @@ _NOTED = 1_000  # repositories that a process remembers
 class ProjectVerbs(View):
     """Methods for the identity of projects."""
 
-    def project_at(self, folder: str | PathLike[str]) -> Project | None:
+    def at(self, folder: str | PathLike[str]) -> Project | None:
         """Returns the project that a folder belongs to; None outside of any.
 
         It is named by its repository's remote, else its root commit, else its path, or as the user
@@ -44,12 +44,12 @@ class ProjectVerbs(View):
         name, place = named
         return _project(name, "folder", place, self._names(access, name))
 
-    def stated_project(self, name: str) -> Project:
+    def stated(self, name: str) -> Project:
         """Returns a project by its name, with the other names that it reads."""
         stored = self._stored_name(check_text(name, "name"))
         return _project(stored, "stated", "", self._names(self._access(), stored))
 
-    def merge_project(self, other: str, *, project: str | None = None) -> Project:
+    def merge(self, other: str, *, project: str | None = None) -> Project:
         """Lets a project read the memories of another one; `split_project` undoes it.
 
         Both keep their own memories, and nothing of one replaces anything of the other.
@@ -61,7 +61,7 @@ class ProjectVerbs(View):
         own, named = self._own_project(project), self._stored_name(check_text(other, "other"))
         return _project(own, "stated", "", flows.projects.merge(self._access(), own, named))
 
-    def split_project(self, other: str, *, project: str | None = None) -> Project:
+    def split(self, other: str, *, project: str | None = None) -> Project:
         """Lets a project read the memories of another one no longer; NotFound if it does not.
 
         Options:
@@ -71,7 +71,7 @@ class ProjectVerbs(View):
         own, named = self._own_project(project), self._stored_name(check_text(other, "other"))
         return _project(own, "stated", "", flows.projects.split(self._access(), own, named))
 
-    def name_project(self, folder: str | PathLike[str], name: str | None) -> Project | None:
+    def name(self, folder: str | PathLike[str], name: str | None) -> Project | None:
         """Sets what the project of a folder is called; None removes the name. Returns the project.
 
         In a repository the name is kept in git's configuration, where every work tree finds it and
@@ -90,8 +90,8 @@ class ProjectVerbs(View):
         if repository is None:
             place = self._stored_name(folder_name(fspath(folder)))
             self._name_folder(place, name)
-            return self.project_at(folder)
-        self.project_at(folder)  # what it is called now stays readable
+            return self.at(folder)
+        self.at(folder)  # what it is called now stays readable
         try:
             state_name(repository, name)
         except FileExistsError:
@@ -103,9 +103,9 @@ class ProjectVerbs(View):
             raise InvalidInput(
                 f"the name cannot be written to {repository.files}/config: {error.strerror}"
             ) from None
-        return self.project_at(folder)
+        return self.at(folder)
 
-    def project_counts(
+    def counts(
         self, *, names: Sequence[str] | None = None, as_owner: AsOwner = False
     ) -> dict[str, int]:
         """Returns how many active memories the reader sees of each project.

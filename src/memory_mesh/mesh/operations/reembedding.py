@@ -44,11 +44,11 @@ class ReembedVerbs(View):
         done = flows.reembedding.fill(access, embedder, progress, between)
         return flows.reembedding.state(access, done)
 
-    def reembed_state(self) -> ReembedState:
+    def state(self) -> ReembedState:
         """Returns which model searches use, which is kept beside it, and how far that one is."""
         return flows.reembedding.state(self._access())
 
-    def compare_models(
+    def compare(
         self,
         model: "Embedder | Mapping[str, object] | None" = None,
         *,
@@ -73,7 +73,7 @@ class ReembedVerbs(View):
         lens = self._owned(None, as_owner=as_owner)
         return flows.reembedding.compare(access, lens, records, (most, deep))
 
-    def switch_model(
+    def switch(
         self,
         model: "Embedder | Mapping[str, object] | None" = None,
         *,
@@ -84,7 +84,7 @@ class ReembedVerbs(View):
         done = flows.reembedding.swap(access, back=False, progress=progress)
         return flows.reembedding.state(access, done)
 
-    def roll_back_model(
+    def roll_back(
         self,
         model: "Embedder | Mapping[str, object] | None" = None,
         *,
@@ -95,7 +95,7 @@ class ReembedVerbs(View):
         done = flows.reembedding.swap(access, back=True, progress=progress)
         return flows.reembedding.state(access, done)
 
-    def drop_model(self) -> ReembedState:
+    def drop(self) -> ReembedState:
         """Deletes the vectors beside those in use; after that there is no way back to them."""
         access = self._access()
         flows.reembedding.drop(access)

@@ -130,7 +130,7 @@ class ProposalVerbs(View):
 
 
 class ReviewVerbs(ProposalVerbs):
-    """Methods for claims, trust, conflicts and review."""
+    """What waits for a decision, conflicts, votes on truth, and trust: `mesh.review`."""
 
     def register_predicates(
         self, schemas: Mapping[str, PredicateSchema | Mapping[str, str]]
@@ -168,7 +168,7 @@ class ReviewVerbs(ProposalVerbs):
         said = check_text(reason, "reason")
         return flows.review.dispute(self._access(), memory_id, self._reader(scope), said)
 
-    def review(
+    def decide(
         self,
         id: str,
         *,
@@ -192,7 +192,7 @@ class ReviewVerbs(ProposalVerbs):
             return self._review_proposal(id, reader, approve=approve, reason=reason)
         return self._decide_on(id, reader, approve=approve, reason=reason)
 
-    def review_source(
+    def decide_source(
         self,
         source: str,
         *,
@@ -214,7 +214,7 @@ class ReviewVerbs(ProposalVerbs):
             for memory in flows.review.waiting(access, lens, check_limit(1_000))
         ]
 
-    def undo_review(self, memory_id: str, *, scope: Reader = None) -> Memory | Proposal:
+    def undo(self, memory_id: str, *, scope: Reader = None) -> Memory | Proposal:
         """Undoes a review, or what a rule or a person decided of a memory's conflicts.
 
         After a review the memory waits again, and what it superseded is active again. Another
@@ -226,7 +226,7 @@ class ReviewVerbs(ProposalVerbs):
             return self._undo_proposal(memory_id, self._reader(scope))
         return flows.undo.undo(self._access(), memory_id, self._reader(scope))
 
-    def awaiting_review(
+    def waiting(
         self, *, limit: Limit = 100, scope: Reader = None, as_owner: AsOwner = False
     ) -> list[Memory | Skill | Proposal]:
         """Lists what waits for review: memories, then skills and proposals, each newest first."""
@@ -261,7 +261,7 @@ class ReviewVerbs(ProposalVerbs):
         lens = self._owned(scope, as_owner=as_owner)
         return self._conflicts(lens, limit, pending=pending, decided=decided)
 
-    def resolve_conflict(
+    def resolve(
         self,
         conflict_id: str,
         resolution: Resolution | str,
@@ -279,6 +279,18 @@ class ReviewVerbs(ProposalVerbs):
     def chain(self, memory_id: str, *, scope: Reader = None) -> list[Memory]:
         """Returns the memories that superseded each other, oldest first."""
         return flows.review.chain(self._access(), self._lens(scope), memory_id)
+
+    def mark_superseded(self, memory_id: str, *, by: str) -> bool:
+        """Marks an imported memory that waits for review as superseded by another one.
+
+        Returns False and changes nothing if the memory was approved in the meantime.
+
+        Options:
+            by: the id of the newer memory.
+        """
+        return flows.change.mark_superseded(self._access(), memory_id, by)
+
+    __call__ = decide
 
     def _may_decide(self) -> None:
         """Raises NotAllowed unless this channel speaks for the user."""

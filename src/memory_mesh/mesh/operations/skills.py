@@ -25,13 +25,14 @@ from memory_mesh.rules.arguments import check_limit, check_share, check_text, ch
 from memory_mesh.rules.metadata import check_metadata
 
 if TYPE_CHECKING:
+    from memory_mesh.model.learning import Synthesis
     from memory_mesh.model.skill import SkillDraft
 
 
 class SkillVerbs(View):
-    """Methods for skills (RFC-0011)."""
+    """Named procedures and how reliable they are: `mesh.skills`."""
 
-    def ingest_skill(
+    def add(
         self,
         yamo_text: str,
         metadata: Mapping[str, object] | None = None,
@@ -44,9 +45,9 @@ class SkillVerbs(View):
         The same text again changes nothing; another text under the same name replaces it.
         """
         ref = None if source_file_path is None else str(source_file_path)
-        return self.add_skill(self._skill_draft(yamo_text, metadata, ref, scope))
+        return self.add_draft(self._skill_draft(yamo_text, metadata, ref, scope))
 
-    def add_skill(self, draft: "SkillDraft") -> SkillReceipt:
+    def add_draft(self, draft: "SkillDraft") -> SkillReceipt:
         """Stores a skill from a ready draft, as importers make them; never above the ceiling."""
         from memory_mesh.model import skill as model_skill
         from memory_mesh.rules.trust import bounded_source
@@ -59,14 +60,12 @@ class SkillVerbs(View):
         scope = self._stored_scope(draft.scope)
         return flows.skills.ingest(self._access(), replace(draft, scope=scope, source=source))
 
-    def search_skills(
-        self, query: str, *, limit: Limit = 10, scope: Reader = None
-    ) -> list[SkillHit]:
+    def search(self, query: str, *, limit: Limit = 10, scope: Reader = None) -> list[SkillHit]:
         """Searches skills, best first; `Name: …` finds one skill by its name."""
         reader, text = self._access(), check_text(query, "query")
         return flows.skills.search(reader, text, self._reader(scope), check_limit(limit))
 
-    def list_skills(
+    def get_all(
         self,
         *,
         limit: Limit = 100,
@@ -90,7 +89,7 @@ class SkillVerbs(View):
         )
         return flows.skills.listed(self._access(), query)
 
-    def skill_vectors(
+    def vectors(
         self,
         skills: Sequence[Skill],
         space: Space,
@@ -107,9 +106,7 @@ class SkillVerbs(View):
             found = snapshot.skills(replace(query, across=lens.across))
         return {each.skill.id: each.vector for each in found if each.vector is not None}
 
-    def update_skill_reliability(
-        self, id: str, success: bool, *, scope: Reader = None
-    ) -> Reliability:
+    def rate(self, id: str, success: bool, *, scope: Reader = None) -> Reliability:
         """Reports whether a skill worked; its reliability changes by +0.10 or -0.20, within 0 to 1.
 
         A channel moves no skill of a more trusted source; the use is counted.
@@ -118,13 +115,31 @@ class SkillVerbs(View):
             raise InvalidInput("success must be true or false")
         return flows.skills.feedback(self._access(), id, self._reader(scope), success=success)
 
-    def prune_skills(self, threshold: float = 0.3, *, scope: Reader = None) -> Pruned:
+    def prune(self, threshold: float = 0.3, *, scope: Reader = None) -> Pruned:
         """Archives active skills whose reliability is below the threshold.
 
         A channel leaves those of more trusted sources.
         """
         share = check_share(threshold, "threshold")
         return flows.skills.prune(self._access(), self._reader(scope), share)
+
+    def synthesize(
+        self, *, topic: str | None = None, lookback: int = 20, scope: Reader = None
+    ) -> "Synthesis":
+        """Makes a skill from steps that recur in memories; it is used after `review` approves it.
+
+        Two memories with the same steps are enough, or three that tell them in different words.
+
+        Options:
+            topic: what the memories are about; by default the newest are taken.
+            lookback: the number of memories to look at.
+        """
+        return flows.reflection.synthesize(
+            self._access(),
+            self._lens(scope),
+            topic=None if topic is None else check_text(topic, "topic"),
+            lookback=lookback,
+        )
 
     def _watch_skills(self) -> None:
         """Stores new and changed skill files of the configured directories."""
@@ -148,7 +163,7 @@ class SkillVerbs(View):
     def _watch_skill(self, file: str, text: str) -> None:
         """Stores one skill file; logs a warning and goes on if the file is not a skill."""
         try:
-            self.add_skill(replace(self._skill_draft(text, None, file, None), watched=True))
+            self.add_draft(replace(self._skill_draft(text, None, file, None), watched=True))
         except InvalidInput as error:
             _warn(f"{file} was skipped: {error}")
 

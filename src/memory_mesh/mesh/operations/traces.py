@@ -57,9 +57,9 @@ class TraceDetails(TypedDict, total=False):
 
 
 class TraceVerbs(SystemMemoryVerbs):
-    """Methods for the traces of executions."""
+    """Executions on record, plans from them, and the log of all projects: `mesh.traces`."""
 
-    def record_trace(
+    def record(
         self,
         trace: Trace | str,
         *,
@@ -73,7 +73,7 @@ class TraceVerbs(SystemMemoryVerbs):
             self._log_if_on(whole, self._config.project if scope is None else scope.project)
         return receipt
 
-    def record_traces(self, traces: Iterable[Trace], *, scope: Audience = None) -> list[Receipt]:
+    def record_many(self, traces: Iterable[Trace], *, scope: Audience = None) -> list[Receipt]:
         """Records many traces, as importers have them; a tie to an unknown trace makes no link.
 
         One that is not valid is refused, its receipt says why, and the others are recorded. If no
@@ -89,15 +89,13 @@ class TraceVerbs(SystemMemoryVerbs):
             for at, one in enumerate(read)
         ]
 
-    def get_trace(
-        self, trace_id: str, *, scope: Reader = None, include: Statuses = ()
-    ) -> Trace | None:
+    def get(self, trace_id: str, *, scope: Reader = None, include: Statuses = ()) -> Trace | None:
         """Returns one trace, or None if there is none or it is not visible; counts as a use."""
         lens = self._lens(scope, include=include)
         found = flows.recall.open_memories(self._access(), [trace_id], lens)
         return trace_of(found[0]) if found and is_trace(found[0]) else None
 
-    def traces(
+    def get_all(
         self,
         *,
         limit: Limit = 100,
@@ -119,7 +117,7 @@ class TraceVerbs(SystemMemoryVerbs):
             page = snapshot.page(_lens_on_traces(lens, time_window), check_limit(limit), cursor)
         return TracePage(map(trace_of, page), page.cursor)
 
-    def similar_tasks(
+    def similar(
         self,
         goal: str,
         *,
@@ -170,6 +168,8 @@ class TraceVerbs(SystemMemoryVerbs):
         from memory_mesh.learn.rules.planning import plan_of  # most calls plan nothing
 
         return plan_of(self._redacted(goal), traces, learned, many)
+
+    __call__ = get_all
 
     def _similar(
         self,

@@ -6,31 +6,37 @@ from datetime import timedelta
 from memory_mesh.base.fastdataclass import dataclass, replace
 from memory_mesh.base.typed import TYPE_CHECKING, Any
 from memory_mesh.mesh import flows
+from memory_mesh.mesh.operations.audit import AuditVerbs
 from memory_mesh.mesh.operations.lessons import LessonVerbs
+from memory_mesh.mesh.operations.projects import ProjectVerbs
+from memory_mesh.mesh.operations.reembedding import ReembedVerbs
 from memory_mesh.mesh.operations.system_memory import SystemMemoryVerbs
-from memory_mesh.mesh.options import Across, AsOwner, Progress, Reader
+from memory_mesh.mesh.options import Across, AsOwner, Limit, Progress, Reader
+from memory_mesh.mesh.view import View, family
 from memory_mesh.model import (
     Body,
     Part,
     Scope,
     Space,
-    Stats,
     UpkeepReport,
 )
 from memory_mesh.model.errors import InvalidInput, MissingExtra, NotAllowed, NotFound
 from memory_mesh.model.job import DISTILL, WEBHOOKS, Due, JobReport
 from memory_mesh.rules import audience
-from memory_mesh.rules.arguments import check_text, check_whole
+from memory_mesh.rules.arguments import check_limit, check_text, check_whole
 from memory_mesh.rules.trust import is_authoritative
-from memory_mesh.rules.users import shown_namespace, user_of
+from memory_mesh.rules.users import shown_namespace
 
 if TYPE_CHECKING:
     from memory_mesh.learn.jobs import Site
+    from memory_mesh.learn.system_memory import ExperienceFiles
+    from memory_mesh.model.trigger import MemoryMetadata
+    from memory_mesh.write.access import Access
 
 # Maintenance in short slices: which jobs are due, and running them.
 
 
-class JobVerbs(SystemMemoryVerbs):
+class JobVerbs(View):
     """Methods that run maintenance jobs."""
 
     def jobs(self) -> list[JobReport]:
@@ -138,8 +144,13 @@ class JobVerbs(SystemMemoryVerbs):
                 ),
             ),
             dry_run=dry_run,
-            system=self._system() if config.system_memory else None,
+            system=self._experience_files(),
         )
+
+    def _experience_files(self) -> "tuple[Access, ExperienceFiles] | None":
+        """Where executions of all projects are logged, if the settings say so."""
+        log = family(SystemMemoryVerbs, self)
+        return log._system() if self._config.system_memory else None  # noqa: SLF001  # the same view
 
     def _shows(self, scope: Scope | None, across: Iterable[str]) -> Callable[[Scope], bool]:
         """Who is told about what: a job works for all audiences, and tells each of its own."""
@@ -172,7 +183,7 @@ class Manner:
     small: bool = False  # embed few texts at a time
 
 
-class MaintenanceVerbs(LessonVerbs, JobVerbs):
+class MaintenanceVerbs(JobVerbs):
     """Methods for the jobs of a namespace; none of them is public."""
 
     def _maintained(self, name: str, report: UpkeepReport, manner: Manner) -> UpkeepReport:
@@ -216,9 +227,10 @@ class MaintenanceVerbs(LessonVerbs, JobVerbs):
 
     def _distill_if_due(self, report: UpkeepReport, _: Manner) -> UpkeepReport:
         """Learns from failures, where the settings say so and something was stored since."""
-        if not self._config.enable_wisdom_distillation or not self.distillation_due():
+        lessons = family(LessonVerbs, self)
+        if not self._config.enable_wisdom_distillation or not lessons.due():
             return report
-        return replace(report, lessons=len(self.distill().learned))
+        return replace(report, lessons=len(lessons.distill().learned))
 
     def _consolidate(self, report: UpkeepReport, manner: Manner) -> UpkeepReport:
         """Makes learnings of new traces, if it is due."""
@@ -297,13 +309,6 @@ class UpkeepVerbs(MaintenanceVerbs):
         """Rewrites the keyword terms of every text and skill; returns how many there are."""
         return flows.upkeep.reindex(self._opened().ledger, self._config.namespace, everything=True)
 
-    def stats(self) -> Stats:
-        """Returns the figures of the namespace, with what it takes on disk."""
-        config, opened = self._config, self._opened()
-        found = opened.ledger.stats(config.namespace, config.session_days)
-        indexed = opened.index_bytes(config.namespace)
-        return replace(found, sizes=replace(found.sizes, index=indexed))
-
     def namespaces(self, *, after: str | None = None, limit: int | None = None) -> list[str]:
         """Lists the namespaces in the store, sorted; that of a user is `user.` and the id.
 
@@ -314,11 +319,6 @@ class UpkeepVerbs(MaintenanceVerbs):
         start = "" if after is None else check_text(after, "after")
         most = None if limit is None else check_whole(limit, "limit", least=1)
         return [shown_namespace(name) for name in self._opened().ledger.namespaces(start, most)]
-
-    def users(self) -> list[str]:
-        """Lists the ids of the users who have memories in the store; `for_user` opens them."""
-        found = map(user_of, self._opened().ledger.namespaces())
-        return sorted(user_id for user_id in found if user_id is not None)
 
     def vectors(
         self,
@@ -334,6 +334,24 @@ class UpkeepVerbs(MaintenanceVerbs):
         with self._read() as snapshot:
             seen = snapshot.numbers(list(ids), sight)
             return snapshot.vectors(space, [id_ for id_ in ids if id_ in seen])
+
+
+class CareVerbs(UpkeepVerbs, AuditVerbs):
+    """What keeps a store in order: `mesh.care`."""
+
+    def triggers(self, *, limit: Limit = 100, scope: Reader = None) -> "list[MemoryMetadata]":
+        """Lists the memories that have triggers, the newest first, without their texts."""
+        return flows.injection.triggers(self._access(), self._lens(scope), check_limit(limit))
+
+    @property
+    def models(self) -> ReembedVerbs:
+        """Change the embedding model side by side, compare both, and switch or go back."""
+        return family(ReembedVerbs, self)
+
+    @property
+    def projects(self) -> ProjectVerbs:
+        """The projects of folders: look one up, name it, merge and split."""
+        return family(ProjectVerbs, self)
 
 
 def _go_on() -> None:

@@ -138,7 +138,7 @@ class GraphLinking(GraphStoring):
     def links(self, memory_id: str, *, as_owner: AsOwner = False) -> list[GraphLink]:
         """All links of a memory, oldest first, each with the memory at its other end."""
         reader = self._reader(memory_id, as_owner=as_owner)
-        return self._linked(self._mesh.links(memory_id, scope=reader), {memory_id})
+        return self._linked(self._mesh.graph.links(memory_id, scope=reader), {memory_id})
 
     def traverse(
         self,
@@ -156,7 +156,7 @@ class GraphLinking(GraphStoring):
             types: only links of these types, such as similar or related.
         """
         start = self._held(start_id, as_owner=as_owner)
-        walk = self._mesh.traverse(
+        walk = self._mesh.graph.traverse(
             start_id, max_hops=max_hops, types=types, include={start.status}, scope=start.scope
         )
         shown = self._shown([step.memory for step in walk])
@@ -180,7 +180,7 @@ class GraphLinking(GraphStoring):
         """
         source = self._held(source_id, as_owner=as_owner)
         target = self._held(target_id, as_owner=as_owner)
-        found = self._mesh.path(
+        found = self._mesh.graph.path(
             source_id,
             target_id,
             types=types,
