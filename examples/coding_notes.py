@@ -54,7 +54,7 @@ def main() -> int:
         print("usage: coding_notes.py add TEXT | find WORDS | correct ID TEXT | files")
         return 2
     with MemoryMesh() as mesh:
-        project = mesh.project_at(Path.cwd())
+        project = mesh.care.projects.at(Path.cwd())
         try:
             run(mesh.view(scope=Scope(project=project.name if project else None)), *words)
         except MeshError as error:

@@ -43,7 +43,7 @@ def main() -> int:
         except ValueError as error:
             print(f"failed: {error}")  # the trace says so, too, and later plans warn of it
             code = 1
-        mesh.run_jobs()  # learns from the traces when enough of them are new
+        mesh.care.run_jobs()  # learns from the traces when enough of them are new
         mirror.push()  # what the agent knows now, as files for the next commit
         export_files(mesh.traces(), TRACES)
         write_layout(mesh, HERE, PROJECT)

@@ -5,7 +5,6 @@ writes is reported, and a test fails.
 """
 
 import asyncio
-import inspect
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
@@ -22,6 +21,7 @@ from memory_mesh.sync import MemoryContextManager, MemoryMesh
 from tests.faults import graph_leaking, graph_world
 from tests.faults.graph_leaking import Call
 from tests.faults.graph_world import HERE, NOW, Planted, Topical
+from tests.operations import operations
 
 BARE, FILLED, WORDS = "bare", "filled", "words"  # what an answer is held against
 _STATUSES = ("quarantined", "superseded", "archived", "deleted")
@@ -84,8 +84,8 @@ def uncovered() -> list[str]:
     return [
         f"{face}.{name}"
         for face, kind in FACES.items()
-        for name, _ in inspect.getmembers(kind)
-        if not name.startswith("_") and f"{face}.{name}" not in listed
+        for name in operations(kind)
+        if f"{face}.{name}" not in listed
     ]
 
 
@@ -208,11 +208,11 @@ def _of_face(face: str, verbs: Mapping[str, tuple[Ask, str]]) -> dict[str, tuple
 
 
 _OF_GRAPH_SUITE = {  # methods that graph_leaking.py has calls for
-    "links": "links", "traverse": "traverse", "path": "path", "clusters": "clusters",
-    "neighbourhood": "neighbourhood", "chain": "chain", "episodes": "episodes",
-    "episodes (about)": "episodes about", "episode": "episode", "context (start)": "start",
+    "graph.links": "links", "graph.traverse": "traverse", "graph.path": "path", "graph.clusters": "clusters",
+    "graph.neighbourhood": "neighbourhood", "review.chain": "chain", "graph.episodes": "episodes",
+    "graph.episodes (about)": "episodes about", "graph.episode": "episode", "context (start)": "start",
     "context": "context", "search": "search", "explain": "explain", "explain (block)": "block",
-    "explain (why not)": "why not", "explain_injection": "injection",
+    "explain (why not)": "why not", "explain (prompt)": "injection",
 }  # fmt: skip
 
 FACES: Mapping[str, type] = {
@@ -231,67 +231,67 @@ READS: Mapping[str, tuple[Ask, str]] = {
         for ask, ranked in [graph_leaking.VERBS[verb]]
     },
     **_of_face("mesh", {
-        "blocks": (_blocks, BARE),
-        "recalls": (lambda call: call.mesh.care.recalls(limit=call.limit()), FILLED),
-        "vectors": (_vectors, BARE),
-        "skill_vectors": (_skill_vectors, BARE),
-        "conflicts": (_conflicts, BARE),
-        "resolve_conflict (another's)": (_resolve, BARE),
-        "awaiting_review": (lambda call: call.mesh.review.waiting(limit=call.limit()), BARE),
-        "proposals": (
+        "care.blocks": (_blocks, BARE),
+        "care.recalls": (lambda call: call.mesh.care.recalls(limit=call.limit()), FILLED),
+        "care.vectors": (_vectors, BARE),
+        "skills.vectors": (_skill_vectors, BARE),
+        "review.conflicts": (_conflicts, BARE),
+        "review.resolve (another's)": (_resolve, BARE),
+        "review.waiting": (lambda call: call.mesh.review.waiting(limit=call.limit()), BARE),
+        "review.proposals": (
             lambda call: call.mesh.review.proposals(
                 limit=call.limit(), pending=call.chance.random() < 0.5
             ),
             BARE,
         ),
-        "project_counts": (lambda call: call.mesh.care.projects.counts(), BARE),
-        "stated_project": (lambda call: call.mesh.care.projects.stated("harbour").name, BARE),
+        "care.projects.counts": (lambda call: call.mesh.care.projects.counts(), BARE),
+        "care.projects.stated": (lambda call: call.mesh.care.projects.stated("harbour").name, BARE),
         "get": (lambda call: call.mesh.get(_some_held(call), as_of=NOW, include=_STATUSES), BARE),
         "get_many": (_get_many, BARE),
         "get_all": (_get_all, BARE),
         "history": (lambda call: call.mesh.history(_some_held(call)), BARE),
-        "trust": (lambda call: call.mesh.review.trust(_some_held(call)), BARE),
-        "predicates": (lambda call: call.mesh.review.predicates(), BARE),
-        "supersessions": (lambda call: call.mesh.graph.supersessions(call.some("claim")), BARE),
-        "summarise_episode": (_summary, BARE),
+        "review.trust": (lambda call: call.mesh.review.trust(_some_held(call)), BARE),
+        "review.predicates": (lambda call: call.mesh.review.predicates(), BARE),
+        "graph.supersessions": (lambda call: call.mesh.graph.supersessions(call.some("claim")), BARE),
+        "graph.summarise_episode": (_summary, BARE),
         "search (misspelt)": (_misspelt, BARE),
-        "search_skills": (lambda call: call.mesh.search_skills(call.question()), WORDS),
-        "list_skills": (_list_skills, BARE),
-        "query_lessons": (
+        "skills.search": (lambda call: call.mesh.search_skills(call.question()), WORDS),
+        "skills.get_all": (_list_skills, BARE),
+        "lessons.search": (
             lambda call: call.mesh.query_lessons(call.question(), limit=call.limit()), FILLED,
         ),
-        "query_lessons (all)": (lambda call: call.mesh.query_lessons(limit=call.limit()), BARE),
-        "get_memories_by_pattern": (
+        "lessons.search (all)": (lambda call: call.mesh.query_lessons(limit=call.limit()), BARE),
+        "lessons.with_pattern": (
             lambda call: call.mesh.get_memories_by_pattern(f"pattern {call._label('lesson')}"),
             BARE,
         ),
         "find_relevant_memories": (
             lambda call: call.mesh.find_relevant_memories(call.question()), BARE,
         ),
-        "triggers": (lambda call: call.mesh.care.triggers(limit=call.limit()), BARE),
-        "traces": (
+        "care.triggers": (lambda call: call.mesh.care.triggers(limit=call.limit()), BARE),
+        "traces.get_all": (
             lambda call: _paged(lambda at: call.mesh.traces(limit=2, cursor=at)), BARE,
         ),
-        "similar_tasks": (lambda call: call.mesh.traces.similar(call.question()), FILLED),
-        "plan": (lambda call: call.mesh.traces.plan(call.question()), FILLED),
-        "reflect": (
+        "traces.similar": (lambda call: call.mesh.traces.similar(call.question()), FILLED),
+        "traces.plan": (lambda call: call.mesh.traces.plan(call.question()), FILLED),
+        "lessons.reflect": (
             lambda call: call.mesh.reflect(topic=call.question(), store=False, lookback=5), FILLED,
         ),
         "format_results": (
             lambda call: call.mesh.format_results(call.mesh.search(call.question())), FILLED,
         ),
         "stats": (lambda call: call.mesh.stats(), WORDS),
-        "jobs": (lambda call: call.mesh.care.jobs(), WORDS),
-        "verify": (lambda call: call.mesh.care.verify(), WORDS),
-        "namespaces": (lambda call: call.mesh.care.namespaces(), WORDS),
+        "care.jobs": (lambda call: call.mesh.care.jobs(), WORDS),
+        "care.verify": (lambda call: call.mesh.care.verify(), WORDS),
+        "care.namespaces": (lambda call: call.mesh.care.namespaces(), WORDS),
         "users": (lambda call: call.mesh.users(), WORDS),
         "get_cache_stats": (lambda call: call.mesh.get_cache_stats(), WORDS),
-        "distillation_due": (lambda call: call.mesh.lessons.due(), WORDS),
-        "experiences": (lambda call: call.mesh.traces.experiences(), WORDS),
-        "search_experiences": (lambda call: call.mesh.traces.search_experiences("ferry"), WORDS),
-        "experience_summary": (lambda call: call.mesh.traces.experience_summary(), WORDS),
+        "lessons.due": (lambda call: call.mesh.lessons.due(), WORDS),
+        "traces.experiences": (lambda call: call.mesh.traces.experiences(), WORDS),
+        "traces.search_experiences": (lambda call: call.mesh.traces.search_experiences("ferry"), WORDS),
+        "traces.experience_summary": (lambda call: call.mesh.traces.experience_summary(), WORDS),
     }),
-    **_of_face("async", {"blocks": (_async, BARE)}),
+    **_of_face("async", {"care.blocks": (_async, BARE)}),
     **_of_face("graph", {
         "links": (lambda call: call.desk.graph().links(_some_held(call)), BARE),
         "traverse": (lambda call: call.desk.graph().traverse(_some_held(call), 3), BARE),
@@ -334,7 +334,7 @@ READS: Mapping[str, tuple[Ask, str]] = {
 }  # fmt: skip
 
 USES: Mapping[str, tuple[Ask, str]] = {  # reading that counts as a use of what it shows
-    "mesh.get_trace": (lambda call: call.mesh.traces.get(call.some("trace")), BARE),
+    "mesh.traces.get": (lambda call: call.mesh.traces.get(call.some("trace")), BARE),
     "mesh.build_agent_prompt": (
         lambda call: call.mesh.build_agent_prompt("rower", task=call.question()), WORDS,
     ),
@@ -354,22 +354,22 @@ COMMANDS: Sequence[Sequence[str]] = (
 )  # fmt: skip
 
 _WRITES = """
-    add add_many add_skill add_to_episode archive_project create_episode delete dispute distill
-    distill_lesson erase_experiences evolve ingest ingest_skill insert_heritage link log_experience
-    mark_superseded pin propose_delete propose_update prune_skills rate rebuild_index rebuild_terms
-    receive_lesson record_trace record_traces register_predicates reinforce remove_from_episode
-    resolve_conflict restore review review_source roll_experiences run_jobs synthesize undo_review
-    unlink update update_many update_skill_reliability upkeep write_memory_log
+    add add_many skills.add_draft graph.add_to_episode care.archive_project graph.create_episode delete review.dispute lessons.distill
+    lessons.record traces.erase_experiences evolve ingest skills.add insert_heritage graph.link traces.log_experience
+    review.mark_superseded pin review.propose_delete review.propose_update skills.prune rate care.rebuild_index care.rebuild_terms
+    lessons.receive traces.record traces.record_many review.register_predicates review.reinforce graph.remove_from_episode
+    review.resolve restore review.decide review.decide_source traces.roll_experiences care.run_jobs skills.synthesize review.undo
+    graph.unlink update update_many skills.rate care.upkeep traces.write_memory_log
     clear_cache close config folder for_user init view
-    merge_project name_project project_at split_project
-    compare_models drop_model reembed reembed_state roll_back_model switch_model
+    care.projects.merge care.projects.name care.projects.at care.projects.split
+    care.models.compare care.models.drop care.models.reembed care.models.state care.models.roll_back care.models.switch
 """.split()  # noqa: SIM905
 _GRAPH_WRITES = """
     add_to_episode close create_episode dispute evolve off on reinforce remove_from_episode
     resolve_conflict review_quarantine save store store_many wait_for_hooks
 """.split()  # noqa: SIM905
 _MIRROR = ("init", "path_of", "pull", "push", "resolve", "run", "stale", "status")  # writes files
-_ASYNC = [name for name, _ in inspect.getmembers(MemoryMesh) if not name.startswith("_")]
+_ASYNC = list(operations(memory_mesh.MemoryMesh))
 
 # What writes, opens or closes; the async mesh has the methods of the blocking one and no other.
 OTHERS: Sequence[str] = (

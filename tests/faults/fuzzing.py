@@ -45,6 +45,7 @@ from memory_mesh.traces import files as trace_files
 from tests.faults.fuzzing_values import NOW, WORDS, Known, Values
 from tests.faults.report import Progress, Report, Ticker, silent
 from tests.faults.sample import dealt
+from tests.operations import operations, reach
 
 STEPS = 400  # calls of one round
 _CHECKED = 100  # calls between two looks at every namespace
@@ -191,16 +192,16 @@ class _World:
             lambda: first,
             lambda: web.add("Ann lives in Oslo", claim=claim | {"value": "Oslo"}),
             lambda: mesh.add_many(WORDS),
-            mesh.conflicts,
-            lambda: mesh.create_episode("The printer", ids=[str(first.id)]),
-            lambda: web.propose_update(str(first.id), "Ann lives in Paris"),
+            mesh.review.conflicts,
+            lambda: mesh.graph.create_episode("The printer", ids=[str(first.id)]),
+            lambda: web.review.propose_update(str(first.id), "Ann lives in Paris"),
             lambda: mesh.ingest_skill("name: deploy\nintent: to deploy\n"),
             lambda: web.ingest_skill("name: release\nintent: to release\n").skill,
             mesh.list_skills,
             lambda: mesh.distill_lesson(lesson),
-            lambda: mesh.record_trace("Ship the release", plan="Tag it, then push it."),
+            lambda: mesh.traces.record("Ship the release", plan="Tag it, then push it."),
             lambda: mesh.context("Where is the printer?", max_tokens=500),
-            mesh.awaiting_review,
+            mesh.review.waiting,
         )
         for act in planted:
             with suppress(MeshError):
@@ -226,7 +227,7 @@ class _World:
     def _method(self, kind: str, root: object, finish: Callable[[object], object]) -> Call:
         """A call of a public method or function."""
         name = self._dice.choice(_methods(root))
-        method = getattr(root, name)
+        method = reach(root, name)
         places, named = self._values.arguments(method)
         words = ", ".join([*map(_shown, places), *(f"{k}={_shown(v)}" for k, v in named.items())])
         return Call(f"{kind}.{name}", words, lambda: finish(method(*places, **named)))
@@ -354,11 +355,7 @@ def _methods(root: object) -> list[str]:
     if inspect.ismodule(root):
         own = vars(root).items()
         return [n for n, one in own if inspect.isfunction(one) and n[0] != "_" and _of(one, root)]
-    return sorted(
-        name
-        for name, _ in inspect.getmembers(type(root), inspect.isroutine)
-        if name[0] != "_" and name not in _LEFT
-    )
+    return [name for name in operations(type(root)) if name not in _LEFT]
 
 
 def _of(function: Callable[..., object], module: object) -> bool:

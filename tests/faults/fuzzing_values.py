@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from memory_mesh import model
+from memory_mesh.mesh.operation import public_name
 from memory_mesh.rules.arguments import NOT_GIVEN, NotGiven
 from memory_mesh.write.rules.drafts import DETAILS
 
@@ -100,7 +101,9 @@ class Values:
 
     def _meant(self, function: Callable[..., object], name: str) -> str:
         """The name of an argument, where the method says more than the name."""
-        return _MEANT.get(function.__name__, name) if name in {"id", "memory_id"} else name
+        if name not in {"id", "memory_id"}:
+            return name
+        return _MEANT.get(public_name(function.__qualname__), name)
 
     def _wanted(self, name: str) -> float:
         return 0.1 if name in {"scope", "reader", "as_of", "valid_at", "filter", "cursor"} else 0.15
@@ -280,8 +283,8 @@ _KINDS = {  # the value with such an id, and how the id begins
     "experience": ("", "exp"), "waiting": ("Proposal", "mem"), "injection": ("", "inj"),
 }  # fmt: skip
 _MEANT = {
-    "review": "waiting_id", "undo_review": "waiting_id", "update_skill_reliability": "skill_id",
-    "explain_injection": "injection_id",
+    "MemoryMesh.review.decide": "waiting_id", "MemoryMesh.review.undo": "waiting_id",
+    "MemoryMesh.skills.rate": "skill_id",
 }  # fmt: skip
 _NAMING = {"by", "target", "source", "derived_from", "supersedes", "ids", "before"}
 _SAID = {

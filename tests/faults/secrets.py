@@ -28,6 +28,7 @@ from tests.faults.planted import KINDS, Planted, Secret, everything_in
 from tests.faults.report import Report
 from tests.faults.sample import points
 from tests.faults.secret_shapes import Say, Targets, is_text, shapes
+from tests.operations import operations
 
 Method = Callable[..., object]
 T = TypeVar("T")
@@ -156,8 +157,7 @@ def parameters(method: Method) -> list[Parameter]:
 
 def public(face: type) -> dict[str, Method]:
     """The public methods of a class."""
-    members = inspect.getmembers(face, inspect.isroutine)
-    return {name: method for name, method in members if not name.startswith("_")}
+    return operations(face)
 
 
 def reason_for(face: Face, method: str, parameter: Parameter) -> str | None:

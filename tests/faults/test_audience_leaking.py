@@ -33,7 +33,7 @@ def test_random_calls_over_every_face_are_answered_as_if_the_unseen_had_never_be
 @pytest.mark.slow
 def test_the_suite_notices_answers_that_know_too_much(tmp_path, monkeypatch):
     """Twins for a reader who may see less: every honest answer tells of more."""
-    wanted = {name: audience_calls.READS[f"mesh.{name}"] for name in ("blocks", "recalls")}
+    wanted = {name: audience_calls.READS[f"mesh.care.{name}"] for name in ("blocks", "recalls")}
     monkeypatch.setattr(audience_calls, "READS", wanted)
     monkeypatch.setattr(audience_calls, "USES", wanted)
     monkeypatch.setattr(graph_world, "sees", lambda _reader, audience: audience == Scope())

@@ -35,7 +35,7 @@ def test_a_disguised_claim_meets_the_claim_it_imitates(mesh, subject, predicate,
     web = mesh.view(channel=Channel.WEB)
     poison = web.add("The city is Oslo", claim=Claim(**claim) if ready else claim)
     assert poison.outcome is Outcome.QUARANTINED
-    assert [each.existing for each in mesh.conflicts()] == [kept.id]
+    assert [each.existing for each in mesh.review.conflicts()] == [kept.id]
 
 
 def test_a_claim_of_the_users_own_is_updated_however_it_is_written(mesh):
@@ -65,15 +65,15 @@ def test_a_disguised_sentence_is_read_as_it_looks(mesh):
     web = mesh.view(channel=Channel.WEB)
     poison = web.add("The d\u0435ploy day i\u200bs Monday")
     assert mesh.get(poison.id).claim.subject == "deploy day"
-    assert [each.new for each in mesh.conflicts()] == [poison.id]
+    assert [each.new for each in mesh.review.conflicts()] == [poison.id]
 
 
 def test_a_registered_predicate_is_known_in_disguise(mesh):
-    mesh.register_predicates({"c\u0456ty": {"cardinality": "multi"}})
+    mesh.review.register_predicates({"c\u0456ty": {"cardinality": "multi"}})
     for value in ("Porto", "Oslo"):
         mesh.add(value, claim=_claim("user", "city", value))
-    assert mesh.conflicts() == []
-    assert list(mesh.predicates()) == ["city"]
+    assert mesh.review.conflicts() == []
+    assert list(mesh.review.predicates()) == ["city"]
 
 
 def test_a_rejected_value_does_not_come_back_in_disguise(mesh):
@@ -134,7 +134,7 @@ def test_the_first_person_of_a_document_is_not_the_user(mesh, channel, text):
     mesh.add("I live in Porto")
     found = mesh.get(mesh.view(channel=channel).add(text).id)
     assert found.claim is None
-    assert mesh.conflicts() == []
+    assert mesh.review.conflicts() == []
 
 
 def test_the_first_person_of_a_document_is_its_source(mesh):

@@ -38,61 +38,61 @@ def about(blocks):
 
 def test_blocks_are_shown_to_those_who_see_what_they_are_about(mesh, shop, blog):
     ours, theirs, all_see = (id_of(view.add("the door is red")) for view in (shop, blog, mesh))
-    assert about(shop.blocks()) == [ours, all_see]
-    assert about(blog.blocks()) == [theirs, all_see]
-    assert about(mesh.blocks(scope=SHOP)) == [ours, all_see]
-    assert about(mesh.blocks(as_owner=True)) == [ours, theirs, all_see]
+    assert about(shop.care.blocks()) == [ours, all_see]
+    assert about(blog.care.blocks()) == [theirs, all_see]
+    assert about(mesh.care.blocks(scope=SHOP)) == [ours, all_see]
+    assert about(mesh.care.blocks(as_owner=True)) == [ours, theirs, all_see]
 
 
 def test_a_page_of_blocks_is_filled_with_what_the_reader_sees(shop, blog):
     shop.add("first")
     blog.add_many([f"theirs {number}" for number in range(300)])
     shop.add("second")
-    first = shop.blocks(limit=1)
-    second = shop.blocks(limit=1, after_seq=first[-1].seq)
+    first = shop.care.blocks(limit=1)
+    second = shop.care.blocks(limit=1, after_seq=first[-1].seq)
     assert [len(first), len(second)] == [1, 1]
-    assert shop.blocks(limit=1, after_seq=second[-1].seq) == []
+    assert shop.care.blocks(limit=1, after_seq=second[-1].seq) == []
 
 
 def test_the_blocks_of_one_write_that_a_reader_sees_stay_together(mesh):
     drafts = [{"content": f"tea {n}", "scope": SHOP if n % 2 else BLOG} for n in range(10)]
     mesh.add_many(drafts)
     mesh.add("milk", scope=SHOP)
-    assert len(mesh.blocks(scope=SHOP, limit=1)) == 5
-    assert len(mesh.blocks(scope=SHOP, limit=6)) == 6
+    assert len(mesh.care.blocks(scope=SHOP, limit=1)) == 5
+    assert len(mesh.care.blocks(scope=SHOP, limit=6)) == 6
 
 
 def test_a_block_from_when_a_memory_was_another_audiences_is_not_shown(mesh, shop):
     """Its wire text has the words of that time."""
     moved = id_of(shop.add("the key is under the mat"))
     shop.update(moved, "the door is locked", scope=Scope())
-    (left,) = mesh.blocks()
+    (left,) = mesh.care.blocks()
     assert left.entry.memories == (moved,)
     assert "mat" not in str(left)
     shop.update(moved, "the door is open", scope=SHOP)
-    assert mesh.blocks() == []
-    assert len(shop.blocks()) == 3
+    assert mesh.care.blocks() == []
+    assert len(shop.care.blocks()) == 3
 
 
 def test_a_block_that_names_what_the_reader_does_not_see_is_left_out(mesh, shop):
     known, hidden = id_of(mesh.add("the door is red")), id_of(shop.add("doors need paint"))
-    shop.link(known, hidden)
-    assert about(mesh.blocks()) == [known]
-    assert about(shop.blocks()) == [known, hidden, known]
+    shop.graph.link(known, hidden)
+    assert about(mesh.care.blocks()) == [known]
+    assert about(shop.care.blocks()) == [known, hidden, known]
 
 
 def test_blocks_of_skills_predicates_and_refusals_follow_their_audience(mesh, shop):
     shop.ingest_skill(SKILL.format("paint"))
     shop.add_many(["  "])
-    mesh.register_predicates({"colour": {"cardinality": "single"}})
-    assert about(mesh.blocks()) == ["predicate:colour"]
-    assert len(shop.blocks()) == 3
+    mesh.review.register_predicates({"colour": {"cardinality": "single"}})
+    assert about(mesh.care.blocks()) == ["predicate:colour"]
+    assert len(shop.care.blocks()) == 3
 
 
 def test_the_block_of_a_refused_write_is_shown_to_its_audience(mesh, shop, blog):
     shop.add_many(["  "])
-    assert [len(view.blocks()) for view in (shop, blog, mesh)] == [1, 0, 0]
-    assert len(mesh.blocks(as_owner=True)) == 1
+    assert [len(view.care.blocks()) for view in (shop, blog, mesh)] == [1, 0, 0]
+    assert len(mesh.care.blocks(as_owner=True)) == 1
 
 
 def test_the_record_of_a_search_belongs_to_its_reader(mesh, shop, blog):
@@ -101,12 +101,12 @@ def test_the_record_of_a_search_belongs_to_its_reader(mesh, shop, blog):
         view.search(question)
     shop.search("everybody's door", across=["project"])
     mesh.add("flush")
-    told = {name: str(view.recalls()) for name, view in (("shop", shop), ("blog", blog))}
+    told = {name: str(view.care.recalls()) for name, view in (("shop", shop), ("blog", blog))}
     assert "shop's" in told["shop"]
     assert "a door" in told["shop"]  # who asked it sees no more than the shop
     assert "shop's" not in told["blog"]
     assert not any("everybody's" in said for said in told.values())
-    assert [len(mesh.recalls()), len(mesh.recalls(as_owner=True))] == [1, 4]
+    assert [len(mesh.care.recalls()), len(mesh.care.recalls(as_owner=True))] == [1, 4]
 
 
 def test_a_reader_of_another_agent_or_session_sees_no_record(mesh):
@@ -115,10 +115,10 @@ def test_a_reader_of_another_agent_or_session_sees_no_record(mesh):
     one.search("tea")
     mesh.search("tea", scope=Scope(agent="one", session="monday"))
     mesh.add("flush")
-    assert len(one.recalls()) == 2
-    assert mesh.recalls() == []
-    assert mesh.view(scope=Scope(agent="one")).recalls() == []
-    assert mesh.view(scope=Scope(agent="one", session="tuesday")).recalls() == []
+    assert len(one.care.recalls()) == 2
+    assert mesh.care.recalls() == []
+    assert mesh.view(scope=Scope(agent="one")).care.recalls() == []
+    assert mesh.view(scope=Scope(agent="one", session="tuesday")).care.recalls() == []
 
 
 def test_vectors_of_what_is_not_visible_are_not_given(tmp_path):
@@ -142,12 +142,12 @@ def test_lists_of_review_show_the_reader_s_own_and_the_owner_everything(mesh, sh
     web = mesh.view(scope=SHOP, channel=Channel.WEB)
     web.ingest_skill(SKILL.format("paint"))
     plain = id_of(shop.add("doors need paint"))
-    web.propose_update(plain, "doors need oil")
-    assert (mesh.conflicts(), mesh.awaiting_review(), mesh.proposals()) == ([], [], [])
-    assert [each.id for each in mesh.conflicts(as_owner=True)] == list(waits.conflicts)
-    assert mesh.awaiting_review(as_owner=True) == shop.awaiting_review()
-    assert len(shop.awaiting_review()) == 3
-    assert mesh.proposals(as_owner=True) == shop.proposals() != []
+    web.review.propose_update(plain, "doors need oil")
+    assert (mesh.review.conflicts(), mesh.review.waiting(), mesh.review.proposals()) == ([], [], [])
+    assert [each.id for each in mesh.review.conflicts(as_owner=True)] == list(waits.conflicts)
+    assert mesh.review.waiting(as_owner=True) == shop.review.waiting()
+    assert len(shop.review.waiting()) == 3
+    assert mesh.review.proposals(as_owner=True) == shop.review.proposals() != []
 
 
 def test_deciding_on_what_is_not_visible_fails_as_on_what_does_not_exist(mesh, shop):
@@ -156,7 +156,7 @@ def test_deciding_on_what_is_not_visible_fails_as_on_what_does_not_exist(mesh, s
     told = set()
     for id_ in (waits.conflicts[0], "conflict_1600000000000_000000"):
         with pytest.raises(NotFound) as caught:
-            mesh.resolve_conflict(id_, "keep_both")
+            mesh.review.resolve(id_, "keep_both")
         told.add(str(caught.value).replace(id_, "ID"))
     assert len(told) == 1
 
@@ -183,9 +183,9 @@ def test_to_be_derived_from_the_unseen_is_to_be_derived_from_nothing(mesh, shop)
     }
     assert len(told) == 1
     assert "there is no such memory here" in told.pop()
-    assert shop.links(hidden) == []
+    assert shop.graph.links(hidden) == []
     seen = shop.add("seen", derived_from=[hidden])
-    assert [link.source for link in shop.links(hidden)] == [seen.id]
+    assert [link.source for link in shop.graph.links(hidden)] == [seen.id]
 
 
 def test_an_imported_id_of_others_tells_nothing_of_their_text(mesh, shop):
@@ -280,10 +280,10 @@ def test_skills_of_others_give_no_cursor_and_are_not_counted(mesh, shop):
 
 
 def test_projects_of_others_are_named_to_the_owner_alone(mesh):
-    mesh.record_trace("paint the door", scope=SHOP)
+    mesh.traces.record("paint the door", scope=SHOP)
     for as_owner in (False, True):
         with pytest.raises(NotFound) as caught:
-            mesh.archive_project("shoop", as_owner=as_owner)
+            mesh.care.archive_project("shoop", as_owner=as_owner)
         assert ("projects with traces: shop" in str(caught.value)) is as_owner
 
 
@@ -334,5 +334,5 @@ def test_an_owner_sees_one_namespace_and_no_other(mesh):
     other = mesh.for_user("ann")
     other.add("the door is red", claim=colour("red"))
     assert other.config.namespace == user_namespace("ann")
-    assert mesh.blocks(as_owner=True) == []
-    assert mesh.awaiting_review(as_owner=True) == []
+    assert mesh.care.blocks(as_owner=True) == []
+    assert mesh.review.waiting(as_owner=True) == []

@@ -40,9 +40,11 @@ def test_one_clash_of_a_key_refuses_one_of_a_thousand(mesh):
     assert "idempotency key was used for another content" in receipts[500].reasons[0]
     assert (receipts[500].id, receipts[499].content) == (None, "fact 499")
     assert mesh.stats().memories == 1_000
-    (block,) = [one for one in mesh.blocks(limit=1_000) if one.entry.id == receipts[500].block_id]
+    (block,) = [
+        one for one in mesh.care.blocks(limit=1_000) if one.entry.id == receipts[500].block_id
+    ]
     assert "fact 500" not in str(block)
-    assert mesh.verify().ok
+    assert mesh.care.verify().ok
     with pytest.raises(IdempotencyConflict):
         mesh.add("fact 500", key="key-500")
 
@@ -312,11 +314,11 @@ def test_a_trace_file_with_any_bytes_in_its_name_or_brackets_stops_only_itself(t
 
 def test_a_trace_that_is_not_valid_is_refused_with_its_place(mesh):
     bad = Trace("Ship it", duration_ms=-1)
-    receipts = mesh.record_traces([Trace("Ship the release"), bad, Trace("Fix the printer")])
+    receipts = mesh.traces.record_many([Trace("Ship the release"), bad, Trace("Fix the printer")])
     assert [one.outcome for one in receipts] == [Outcome.STORED, Outcome.REFUSED, Outcome.STORED]
     assert receipts[1].reasons[0].startswith("traces[1]: duration_ms")
     with pytest.raises(InvalidInput, match="duration_ms"):
-        mesh.record_traces([bad])
+        mesh.traces.record_many([bad])
 
 
 def test_an_option_without_a_value_is_a_misuse(tmp_path, capsys):
@@ -328,17 +330,17 @@ def test_an_option_without_a_value_is_a_misuse(tmp_path, capsys):
     "call",
     [
         lambda mesh: mesh.get("\udc80"),
-        lambda mesh: mesh.get_trace("x\ud800y"),
+        lambda mesh: mesh.traces.get("x\ud800y"),
         lambda mesh: mesh.list_skills(before="\ud800"),
-        lambda mesh: mesh.blocks(after_seq=2**70),
-        lambda mesh: mesh.blocks(limit=2**70),
+        lambda mesh: mesh.care.blocks(after_seq=2**70),
+        lambda mesh: mesh.care.blocks(limit=2**70),
         lambda mesh: mesh.get_all(limit=10**5_000),
         lambda mesh: mesh.add("tea", {"n": 10**5_000}),
         lambda mesh: mesh.add("tea", importance=10**5_000),
-        lambda mesh: mesh.add_skill(replace(SKILL, scope=Scope(project="\ud800"))),
-        lambda mesh: mesh.verify(against="/"),
-        lambda mesh: mesh.vectors([], Space("p", "m", "r", 10**5_000, 1)),
-        lambda mesh: mesh.log_experience(Trace("x", duration_ms=10**5_000)),
+        lambda mesh: mesh.skills.add_draft(replace(SKILL, scope=Scope(project="\ud800"))),
+        lambda mesh: mesh.care.verify(against="/"),
+        lambda mesh: mesh.care.vectors([], Space("p", "m", "r", 10**5_000, 1)),
+        lambda mesh: mesh.traces.log_experience(Trace("x", duration_ms=10**5_000)),
     ],
 )
 def test_what_no_ledger_can_hold_is_invalid_input(tmp_path, clock, call):
@@ -359,7 +361,7 @@ def test_a_memory_file_with_brackets_or_any_bytes_in_its_name_stops_only_itself(
     texts = {memory.text for memory in mesh.get_all(across=("project", "agent", "session"))}
     assert texts == {"The kitchen is on the second floor."}
     assert [line.path for line in report.refused] == ["a.md", "b\\udcff.md"]
-    assert mesh.verify().ok
+    assert mesh.care.verify().ok
 
 
 def test_a_draft_is_checked_only_where_a_caller_made_it(mesh):

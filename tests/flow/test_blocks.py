@@ -17,7 +17,7 @@ from memory_mesh.sync import MemoryMesh
 def test_every_write_leaves_a_chained_block(mesh, clock):
     first = mesh.add("tea is hot")
     mesh.add("tea is green")
-    one, two = mesh.blocks()
+    one, two = mesh.care.blocks()
     assert one.entry.id.startswith("yamo_retain_")
     assert (one.entry.agent, one.entry.operation) == ("YAMO_AGENT", "retain")
     assert one.entry.at == clock.now()
@@ -43,15 +43,15 @@ def test_blocks_are_emitted_unless_switched_off_and_the_chain_stays(tmp_path, se
 @pytest.mark.req("R-000-043")
 def test_no_public_verb_changes_a_written_block(mesh):
     stored = mesh.add("tea is hot")
-    (before,) = mesh.blocks()
+    (before,) = mesh.care.blocks()
     mesh.update(stored.id, "tea is cold")
     mesh.pin(stored.id)
     mesh.rate(stored.id, helpful=True)
     mesh.get(stored.id)
     mesh.delete(stored.id)
     mesh.restore(stored.id)
-    assert mesh.blocks()[0] == before
-    assert [block.entry.metadata.get("type") for block in mesh.blocks()] == [
+    assert mesh.care.blocks()[0] == before
+    assert [block.entry.metadata.get("type") for block in mesh.care.blocks()] == [
         None, "update", "pin", "vote", "delete", "restore",
     ]  # fmt: skip
 
@@ -70,7 +70,7 @@ def test_searches_are_recorded_at_close_and_not_chained(tmp_path):
 
 def test_verify_says_what_it_checked(mesh):
     mesh.add_many([f"tea {n}" for n in range(5)])
-    verification = mesh.verify()
+    verification = mesh.care.verify()
     assert verification.ok
     assert verification.checked["chained blocks"] == 5
     assert verification.checked["text hashes"] == 5
@@ -103,33 +103,33 @@ def test_verify_finds_what_a_foreign_hand_broke(mesh, harm, check):
     with sqlite3.connect(mesh.folder / "namespaces" / "default.db") as db:
         db.execute(harm)
     db.close()
-    findings = mesh.verify().findings
+    findings = mesh.care.verify().findings
     assert any(check in finding.check for finding in findings), findings
 
 
 def test_a_checkpoint_holds_the_chain_to_its_word(mesh, tmp_path):
     mesh.add("tea is hot")
     mark = tmp_path / "mark.json"
-    mesh.verify(checkpoint=mark)
+    mesh.care.verify(checkpoint=mark)
     mesh.add("tea is green")
-    held = mesh.verify(against=mark)
+    held = mesh.care.verify(against=mark)
     assert held.ok
     assert held.checked["checkpoint position"] == 1
     plain = json.loads(mark.read_text())
     mark.write_text(json.dumps(plain | {"position": 9}))
-    assert [finding.check for finding in mesh.verify(against=mark).findings] == ["checkpoint"]
+    assert [finding.check for finding in mesh.care.verify(against=mark).findings] == ["checkpoint"]
     mark.write_text(json.dumps(plain | {"hash": "00" * 32}))
-    assert [finding.check for finding in mesh.verify(against=mark).findings] == ["checkpoint"]
+    assert [finding.check for finding in mesh.care.verify(against=mark).findings] == ["checkpoint"]
     mark.write_text(json.dumps(plain | {"namespace": "other"}))
     with pytest.raises(InvalidInput, match="other"):
-        mesh.verify(against=mark)
+        mesh.care.verify(against=mark)
     with pytest.raises(NotFound):
-        mesh.verify(against=tmp_path / "nothing")
+        mesh.care.verify(against=tmp_path / "nothing")
 
 
 def test_a_checkpoint_of_nothing_is_refused(mesh, tmp_path):
     with pytest.raises(NotFound, match="empty"):
-        mesh.verify(checkpoint=tmp_path / "mark.json")
+        mesh.care.verify(checkpoint=tmp_path / "mark.json")
 
 
 def test_a_sink_hears_of_every_write_once_it_is_there(tmp_path):

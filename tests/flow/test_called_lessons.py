@@ -35,6 +35,6 @@ def test_a_memory_of_a_page_becomes_a_lesson_by_the_user_only(mesh, change):
     assert id_ is not None
     with pytest.raises(NotAllowed, match="makes a memory a lesson"):
         web.update(id_, **change)
-    proposal = web.propose_update(id_, kind="lesson")
+    proposal = web.review.propose_update(id_, kind="lesson")
     mesh.review(proposal.id, approve=True)
     assert mesh.history(id_)[-1].kind is Kind.LESSON

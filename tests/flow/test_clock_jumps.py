@@ -31,8 +31,8 @@ def test_later_writes_have_the_clocks_time(mesh, clock, jumped):
     assert int(str(receipt.id).split("_")[1]) == int(now.timestamp() * 1000)
     clock.advance(SECOND)
     assert mesh.add("The cellar is below the house").created == now + SECOND
-    assert mesh.blocks(limit=100)[-1].entry.at == now + SECOND
-    assert mesh.verify().findings == ()
+    assert mesh.care.blocks(limit=100)[-1].entry.at == now + SECOND
+    assert mesh.care.verify().findings == ()
 
 
 def test_a_memory_of_the_jump_goes_on_just_after_it(mesh, clock, jumped):
@@ -53,7 +53,7 @@ def test_a_memory_of_the_jump_goes_on_just_after_it(mesh, clock, jumped):
         "The kitchen is on the second floor",
         "The printer is on the fifth floor",
     ]
-    assert mesh.verify().findings == ()
+    assert mesh.care.verify().findings == ()
 
 
 def test_a_read_of_the_past_shows_each_memory_as_its_times_say(mesh, clock, jumped):
@@ -81,7 +81,7 @@ def test_one_write_in_the_past_changes_no_stored_time(mesh, clock):
     assert (behind.created, after.created) == (begun - YEARS, begun + SECOND)
     assert mesh.history(str(first.id))[0].recorded_from == begun
     assert changed.recorded_from == begun + timedelta(microseconds=1)
-    assert mesh.verify().findings == ()
+    assert mesh.care.verify().findings == ()
 
 
 def test_a_claim_of_the_jump_is_superseded_at_the_clocks_time(mesh, clock):
@@ -94,17 +94,17 @@ def test_a_claim_of_the_jump_is_superseded_at_the_clocks_time(mesh, clock):
     assert right.superseded == (wrong.id,)
     assert right.created == now + SECOND
     assert [memory.text for memory in mesh.get_all()] == ["Ann lives in Oslo"]
-    assert mesh.verify().findings == ()
+    assert mesh.care.verify().findings == ()
 
 
 def test_a_proposal_for_a_memory_of_the_jump_can_be_decided_and_undone(mesh, jumped):
     old, _, _ = jumped
-    asked = mesh.propose_update(old, "The printer is on the sixth floor")
+    asked = mesh.review.propose_update(old, "The printer is on the sixth floor")
     mesh.review(asked.id, approve=True)
     assert mesh.get(old).text == "The printer is on the sixth floor"
-    mesh.undo_review(asked.id)
+    mesh.review.undo(asked.id)
     assert mesh.get(old).text == "The printer is on the fourth floor"
-    assert mesh.verify().findings == ()
+    assert mesh.care.verify().findings == ()
 
 
 def test_maintenance_whose_last_run_lies_in_the_future_is_due(clock):

@@ -48,7 +48,7 @@ def test_what_is_below_the_floor_is_told_with_the_floor_that_it_missed(noted):
 
 
 def test_an_episode_is_no_fact_for_a_prompt(noted):
-    noted.create_episode("Deploying the shop", ids=[memory.id for memory in noted.get_all()])
+    noted.graph.create_episode("Deploying the shop", ids=[memory.id for memory in noted.get_all()])
     asked = noted.context("How is the shop deployed?", max_tokens=2_000)
     start = noted.context(max_tokens=2_000)
     texts = [item.memory.text for item in (*asked, *start)]

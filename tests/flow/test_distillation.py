@@ -21,7 +21,7 @@ FAILURE = {
 @pytest.mark.req("R-000-200", "R-000-205")
 def test_a_failure_of_the_last_day_becomes_a_lesson(mesh):
     source = mesh.add("The nightly report hung on a lock for an hour", FAILURE)
-    done = mesh.distill()
+    done = mesh.lessons.distill()
     (block,) = done.learned
     assert (block.preventative_rule, block.severity) == ("Always set a statement timeout", "high")
     assert done.constraints == ("Always set a statement timeout",)
@@ -29,7 +29,7 @@ def test_a_failure_of_the_last_day_becomes_a_lesson(mesh):
     assert memory.tags == ("#lesson_learned",)
     assert memory.lesson.situation == "The nightly report hung on a lock for an hour"
     assert done.scanned == 1
-    assert source.id in str(mesh.blocks()[0].entry.memories)
+    assert source.id in str(mesh.care.blocks()[0].entry.memories)
 
 
 @pytest.mark.req("R-000-206")
@@ -55,7 +55,7 @@ def test_what_is_marked_as_a_candidate_becomes_a_lesson(mesh):
         "TimeoutError while uploading. Always retry uploads with backoff.",
         {"tags": ["#lesson_learned_candidate"]},
     )
-    (block,) = mesh.distill().learned
+    (block,) = mesh.lessons.distill().learned
     assert block.preventative_rule == "Always retry uploads with backoff."
     assert mesh.get_memories_by_pattern(block.pattern_id)[0].lesson.error_pattern == "timeout_error"
 
@@ -64,35 +64,35 @@ def test_what_is_marked_as_a_candidate_becomes_a_lesson(mesh):
 def test_a_pattern_that_came_twice_in_a_week_becomes_a_lesson(mesh, clock):
     plain = {"error_pattern": "flaky_test", "fix": "Seed the random generator"}
     mesh.add("the suite failed on the first run", plain)
-    assert mesh.distill().learned == ()
+    assert mesh.lessons.distill().learned == ()
     clock.advance(timedelta(days=3))
     mesh.add("the suite failed on another run", plain)
-    (block,) = mesh.distill().learned
+    (block,) = mesh.lessons.distill().learned
     assert (block.preventative_rule, block.rule_confidence) == ("Seed the random generator", 0.5)
     assert mesh.query_lessons("") == []  # a mere fix is not certain enough to be a constraint
 
 
 def test_a_lesson_that_was_deleted_does_not_come_back_by_itself(mesh):
     mesh.add("hung on a lock", FAILURE)
-    mesh.distill()
+    mesh.lessons.distill()
     mesh.delete(mesh.query_lessons("")[0].memory_id)
-    assert mesh.distill().learned == ()
+    assert mesh.lessons.distill().learned == ()
     assert mesh.query_lessons("") == []
 
 
 def test_a_single_old_failure_is_left_but_not_one_since_the_last_run(mesh, clock):
     mesh.add("hung on a lock", FAILURE)
     clock.advance(timedelta(days=2))
-    assert mesh.distill().learned == ()
+    assert mesh.lessons.distill().learned == ()
     mesh.add("hung on another lock", FAILURE | {"error_pattern": "lock"})
     clock.advance(timedelta(days=3))
-    assert len(mesh.distill().learned) == 1
+    assert len(mesh.lessons.distill().learned) == 1
 
 
 def test_a_failure_nobody_stated_a_rule_for_is_named_and_not_invented(mesh):
     stored = mesh.add("it broke again", {"status": "error", "error_pattern": "mystery"})
     vague = mesh.add("something is off", {"status": "error"})
-    done = mesh.distill()
+    done = mesh.lessons.distill()
     assert done.learned == ()
     assert set(done.unclear) == {stored.id, vague.id}
 
@@ -102,7 +102,7 @@ def test_a_failure_nobody_stated_a_rule_for_is_named_and_not_invented(mesh):
 def test_a_rule_that_the_text_of_a_failure_states_is_a_constraint(mesh, status):
     text = "TypeError: Cannot read properties of undefined. Always default list props to []."
     mesh.add(text, {"status": status})
-    done = mesh.distill()
+    done = mesh.lessons.distill()
     assert done.constraints == ("Always default list props to [].",)
     assert done.learned[0].status is Status.ACTIVE
 
@@ -112,7 +112,7 @@ def test_a_fix_that_helped_becomes_a_rule(mesh):
         "The upgrade timed out. The probe was hitting port 8080. Pointed it at port 3000, green.",
         {"status": "error"},
     )
-    assert mesh.distill().constraints == (
+    assert mesh.lessons.distill().constraints == (
         "Point it at port 3000. Why: The probe was hitting port 8080.",
     )
 
@@ -125,14 +125,14 @@ def test_comfort_praise_questions_and_rejected_rules_are_no_lessons(mesh):
         "Petra proposed that we always squash. The team voted it down.",
     ):
         mesh.add(text, {"status": "error"})
-    done = mesh.distill()
+    done = mesh.lessons.distill()
     assert (done.learned, len(done.unclear)) == ((), 4)
 
 
 def test_a_failure_and_its_rule_in_the_user_s_words_need_no_mark(mesh):
     mesh.add("Never trust curl without --fail. The 404 page was saved as our binary.")
     mesh.add("Never deploy on Fridays.")  # no failure
-    done = mesh.distill()
+    done = mesh.lessons.distill()
     assert done.constraints == ("Never trust curl without --fail.",)
     assert done.scanned == 1
 
@@ -153,15 +153,15 @@ def test_what_the_user_said_without_stating_it_teaches_at_once(tmp_path, clock):
 def test_the_same_failure_with_other_names_is_one_lesson(mesh):
     mesh.add("KeyError: 'customer' in a.py. Always read keys with get.", {"status": "error"})
     mesh.add("KeyError: 'zip' in /b.py:9. Always read optional keys with get.", {"status": "error"})
-    assert len(mesh.distill().learned) == 1
+    assert len(mesh.lessons.distill().learned) == 1
 
 
 def test_two_rules_of_one_read_pattern_are_both_kept(mesh):
     mesh.add("KeyError: 'a'. Always read optional keys with get.", {"status": "error"})
-    assert len(mesh.distill().learned) == 1
+    assert len(mesh.lessons.distill().learned) == 1
     mesh.add("KeyError: 'b'. Never rename a column without a view.", {"status": "error"})
-    assert len(mesh.distill().learned) == 1
-    done = mesh.distill()
+    assert len(mesh.lessons.distill().learned) == 1
+    done = mesh.lessons.distill()
     assert (len(done.learned), len(done.known), len(done.constraints)) == (0, 2, 2)
 
 
@@ -169,11 +169,11 @@ def test_two_rules_of_one_read_pattern_are_both_kept(mesh):
 def test_run_twice_it_changes_nothing(mesh):
     mesh.add("hung on a lock", FAILURE)
     mesh.add("hung on another lock", FAILURE | {"error_pattern": "lock"})
-    assert len(mesh.distill().learned) == 2
-    before = mesh.verify().head
-    done = mesh.distill()
+    assert len(mesh.lessons.distill().learned) == 2
+    before = mesh.care.verify().head
+    done = mesh.lessons.distill()
     assert (len(done.learned), len(done.known)) == (0, 2)
-    assert mesh.verify().head == before
+    assert mesh.care.verify().head == before
 
 
 def test_what_was_learned_from_low_trust_waits_for_review(tmp_path):
@@ -204,8 +204,8 @@ def test_a_heartbeat_asks_whether_it_is_time(tmp_path, clock):
 @pytest.mark.req("R-000-136")
 def test_without_the_option_upkeep_distills_nothing(mesh):
     mesh.add("hung on a lock", FAILURE)
-    assert mesh.upkeep().lessons == 0
-    assert mesh.distillation_due()
+    assert mesh.care.upkeep().lessons == 0
+    assert mesh.lessons.due()
 
 
 def test_blocks_are_scanned_from_a_time_on(mesh, clock):
@@ -221,15 +221,15 @@ def test_blocks_are_scanned_from_a_time_on(mesh, clock):
 
 def test_the_constraints_are_those_of_the_reader(mesh):
     mesh.add("hung on a lock", FAILURE, scope=Scope(project="one"))
-    done = mesh.distill(scope=Scope(project="one"))
+    done = mesh.lessons.distill(scope=Scope(project="one"))
     assert done.constraints == ("Always set a statement timeout",)
-    assert mesh.distill().constraints == ()
+    assert mesh.lessons.distill().constraints == ()
 
 
 def test_one_reader_s_cycle_serves_the_others_and_tells_nothing_of_them(mesh, clock):
     mesh.add("hung on a lock", FAILURE, scope=Scope(project="one"))
     mesh.add("it broke again", {"status": "error"}, scope=Scope(project="one"))
-    done = mesh.distill(scope=Scope(project="two"))
+    done = mesh.lessons.distill(scope=Scope(project="two"))
     assert (done.scanned, done.learned, done.known, done.unclear) == (0, (), (), ())
     clock.advance(timedelta(days=30))
     seen = mesh.query_lessons("", scope=Scope(project="one"))
@@ -239,9 +239,9 @@ def test_one_reader_s_cycle_serves_the_others_and_tells_nothing_of_them(mesh, cl
 
 def test_patterns_that_only_hash_alike_are_both_learned(mesh):
     mesh.add("first", FAILURE | {"error_pattern": "ab", "applicable_scope": "c"})
-    mesh.distill()
+    mesh.lessons.distill()
     mesh.add("second", FAILURE | {"error_pattern": "a", "applicable_scope": "bc"})
-    done = mesh.distill()
+    done = mesh.lessons.distill()
     assert (len(done.learned), len(done.known)) == (1, 1)
 
 
@@ -249,34 +249,34 @@ def test_patterns_that_only_hash_alike_are_both_learned(mesh):
 def test_a_repeated_pattern_is_seen_in_every_spelling(mesh, key):
     for number in range(2):
         mesh.add(f"the suite failed on run {number}", {key: "flaky", "rule": "Always seed it"})
-    assert len(mesh.distill().learned) == 1
+    assert len(mesh.lessons.distill().learned) == 1
 
 
 def test_a_pattern_that_came_twice_in_a_month_is_left(mesh, clock):
     plain = {"error_pattern": "flaky_test", "fix": "Seed the random generator"}
     mesh.add("a first note")
-    mesh.distill()
+    mesh.lessons.distill()
     for _ in range(2):
         clock.advance(timedelta(days=8))
         mesh.add(f"the suite failed on {clock.now()}", plain)
-    assert mesh.distill().learned == ()
+    assert mesh.lessons.distill().learned == ()
 
 
 def test_a_heartbeat_is_not_kept_off_by_a_clock_that_went_back(mesh, clock):
     mesh.add("hung on a lock", FAILURE)
-    mesh.distill()
+    mesh.lessons.distill()
     mesh.add("hung on another lock", FAILURE | {"error_pattern": "lock"})
-    assert not mesh.distillation_due()
+    assert not mesh.lessons.due()
     clock.advance(timedelta(days=-400))
-    assert mesh.distillation_due()
+    assert mesh.lessons.due()
 
 
 def test_a_heartbeat_does_not_read_the_blocks_it_asks_about(mesh, clock):
     mesh.add_many([f"note {number}" for number in range(600)])
-    assert mesh.distillation_due()
-    mesh.distill()
+    assert mesh.lessons.due()
+    mesh.lessons.distill()
     clock.advance(timedelta(hours=6))
-    assert not mesh.distillation_due()  # nothing was written since
+    assert not mesh.lessons.due()  # nothing was written since
 
 
 def test_blank_lines_without_end_cost_no_more_than_words(mesh):
@@ -285,7 +285,7 @@ def test_blank_lines_without_end_cost_no_more_than_words(mesh):
         f"TimeoutError in this log:\n```\n{blank}\n```\n. Always rotate logs.", {"status": "error"}
     )
     learned: list[LessonBlock] = []
-    spent = effort(lambda: learned.extend(mesh.distill().learned))
+    spent = effort(lambda: learned.extend(mesh.lessons.distill().learned))
     (block,) = learned
     assert block.preventative_rule == "Always rotate logs."
     assert spent < 1_500  # it was a minute

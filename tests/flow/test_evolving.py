@@ -31,7 +31,7 @@ def test_a_related_memory_is_found_and_superseded_in_the_same_write(meaning):
     gone = meaning.get(old, include=["superseded"])
     assert (gone.status, gone.successor) == (Status.SUPERSEDED, receipt.id)
     assert meaning.get(other).status is Status.ACTIVE
-    assert meaning.verify().ok
+    assert meaning.care.verify().ok
 
 
 @pytest.mark.parametrize(
@@ -49,14 +49,14 @@ def test_what_is_only_similar_is_linked_and_never_hidden(meaning, known, said):
     assert receipt.superseded == ()
     assert meaning.get(old).status is Status.ACTIVE
     assert any("both may be true" in why or "can be true" in why for why in receipt.reasons)
-    assert old in {link.target for link in meaning.links(receipt.id)}
+    assert old in {link.target for link in meaning.graph.links(receipt.id)}
 
 
 def test_it_can_be_undone_from_either_side(meaning):
     for asked in (0, 1):
         old = meaning.add(OLD).id
         new = meaning.evolve(NEW).id
-        meaning.undo_review((old, new)[asked])
+        meaning.review.undo((old, new)[asked])
         assert meaning.get(old).status is Status.ACTIVE
         assert meaning.get(new).status is Status.ACTIVE
         for id_ in (old, new):
@@ -90,7 +90,7 @@ def test_a_more_trusted_memory_stays_and_is_linked(mesh):
     assert receipt.outcome is Outcome.STORED
     assert receipt.superseded == ()
     assert any(f"linked to {old}, which stays" in reason for reason in receipt.reasons)
-    assert mesh.links(old) == [Link(str(receipt.id), old, "related")]
+    assert mesh.graph.links(old) == [Link(str(receipt.id), old, "related")]
     assert mesh.get(old).status is Status.ACTIVE
 
 
@@ -160,16 +160,16 @@ def test_a_text_that_waits_is_neither_linked_nor_told_as_linked(mesh):
     receipt = agent.evolve("The backup job of the server runs at noon.", quarantine="look at it")
     assert receipt.outcome is Outcome.QUARANTINED
     assert not any("linked to" in reason for reason in receipt.reasons)
-    assert mesh.links(old) == []
+    assert mesh.graph.links(old) == []
 
 
 def test_a_memory_that_others_confirmed_is_trusted_more_and_stays(mesh):
     text = "The backup job of the server runs at {}."
     old = str(mesh.add(text.format("night"), source_kind="inference").id)
-    mesh.reinforce(old)
+    mesh.review.reinforce(old)
     receipt = mesh.evolve(text.format("noon"), source_kind="inference")
     assert receipt.superseded == ()
-    assert mesh.links(old) == [Link(str(receipt.id), old, "related")]
+    assert mesh.graph.links(old) == [Link(str(receipt.id), old, "related")]
 
 
 def test_what_was_true_before_the_new_text_holds_stays(mesh, clock):
@@ -182,7 +182,7 @@ def test_what_was_true_before_the_new_text_holds_stays(mesh, clock):
 
 @pytest.mark.parametrize("rule", [{"cardinality": "multi"}, {"conflict_policy": "keep_both"}])
 def test_values_that_stand_side_by_side_by_the_users_rule_stay(mesh, rule):
-    mesh.register_predicates({"port": rule})
+    mesh.review.register_predicates({"port": rule})
     old = mesh.add("The server listens on 3000.", claim={**PORT, "value": "3000"}).id
     receipt = mesh.evolve("The server listens on 8080.", claim={**PORT, "value": "8080"})
     assert receipt.superseded == ()
@@ -218,4 +218,4 @@ def test_two_that_evolve_the_same_at_once_replace_one_after_the_other(mesh, monk
 
     monkeypatch.setattr(evolve, "_candidates", meanwhile)
     assert mesh.evolve(text.format("Sunday")).superseded == tuple(other)
-    assert mesh.verify().ok
+    assert mesh.care.verify().ok

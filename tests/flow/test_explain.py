@@ -31,13 +31,13 @@ def test_a_memory_is_explained_by_trust_links_conflicts_and_provenance(mesh, clo
     )
     other = mesh.add("doors need paint")
     rival = mesh.add("the door is blue", claim=colour("blue"), source_kind="inference")
-    mesh.link(memory.id, other.id)
-    mesh.reinforce(memory.id)
+    mesh.graph.link(memory.id, other.id)
+    mesh.review.reinforce(memory.id)
     clock.advance(timedelta(days=73))
     why = mesh.explain(memory.id)
     assert why.subject == "memory"
     assert set(why.trust) == {"source", "origins", "votes", "age", "limits", "trust"}
-    assert why.trust["trust"] == mesh.trust(memory.id)
+    assert why.trust["trust"] == mesh.review.trust(memory.id)
     parts = [part for name, part in why.trust.items() if name != "trust"]
     assert sum(parts) == pytest.approx(why.trust["trust"])
     assert why.trust["age"] == pytest.approx(-0.02)
@@ -125,9 +125,9 @@ def test_a_search_on_record_is_shown_to_those_who_see_all_that_its_reader_sees(m
     theirs = view.add("the door is blue")
     view.search("door")
     mesh.add("flush")
-    assert mesh.recalls() == []
-    (record,) = view.recalls()
-    assert [record] == mesh.recalls(as_owner=True)
+    assert mesh.care.recalls() == []
+    (record,) = view.care.recalls()
+    assert [record] == mesh.care.recalls(as_owner=True)
     assert set(view.explain(record.entry.id).blocks[0].memories) == {ours.id, theirs.id}
     with pytest.raises(NotFound):
         mesh.explain(record.entry.id)
@@ -153,7 +153,7 @@ def test_what_was_of_another_audience_leaves_no_trace(mesh, clock):
     clock.advance(timedelta(days=1))
     new = shop.add("the door is blue", claim=colour("blue"))
     friend = shop.add("doors need paint")
-    shop.link(old.id, friend.id)
+    shop.graph.link(old.id, friend.id)
     clock.advance(timedelta(days=1))
     shop.update(old.id, scope=Scope())  # from now on for all
     why = mesh.explain(old.id)
@@ -170,9 +170,9 @@ def test_a_block_about_a_memory_out_of_sight_is_left_out_and_not_found(mesh):
     shop = mesh.view(scope=Scope(project="shop"))
     ours, theirs = mesh.add("the door is red"), shop.add("doors need paint")
     before = mesh.explain(ours.id)
-    shop.link(ours.id, theirs.id)
-    shop.unlink(ours.id, theirs.id)
-    hidden = [block.entry.id for block in shop.blocks()[-2:]]
+    shop.graph.link(ours.id, theirs.id)
+    shop.graph.unlink(ours.id, theirs.id)
+    hidden = [block.entry.id for block in shop.care.blocks()[-2:]]
     assert [block.id for block in shop.explain(ours.id).blocks[-2:]] == hidden
     assert mesh.explain(ours.id) == before
     for block_id in hidden:
@@ -187,9 +187,9 @@ def test_an_episode_with_a_part_out_of_sight_tells_nothing_of_it(mesh):
         mesh.add(text, scope=planner)
     hidden = mesh.reflect(topic="tea", scope=planner).id
     assert not hidden.startswith("mem_")
-    seen = mesh.create_episode("Tea time", ids=[str(mesh.add("Milk is cold.").id)])
+    seen = mesh.graph.create_episode("Tea time", ids=[str(mesh.add("Milk is cold.").id)])
     before = mesh.explain(seen.id)
-    mesh.add_to_episode(seen.id, [hidden], scope=planner)
+    mesh.graph.add_to_episode(seen.id, [hidden], scope=planner)
     after = mesh.explain(seen.id)
     assert (after.blocks, after.sentences) == (before.blocks, before.sentences)
 
@@ -197,9 +197,9 @@ def test_an_episode_with_a_part_out_of_sight_tells_nothing_of_it(mesh):
 def test_a_conflict_that_waits_and_one_that_was_decided_are_told(mesh):
     old = mesh.add("the door is red", claim=colour("red"))
     new = mesh.add("the door is blue", claim=colour("blue"), source_kind="inference")
-    (conflict,) = mesh.conflicts(pending=True)
+    (conflict,) = mesh.review.conflicts(pending=True)
     assert said(mesh.explain(old.id), "waits for a decision", conflict.id)
-    mesh.resolve_conflict(conflict.id, Resolution.KEEP_BOTH, reason="two doors")
+    mesh.review.resolve(conflict.id, Resolution.KEEP_BOTH, reason="two doors")
     assert said(mesh.explain(new.id), "both were kept")
 
 
@@ -221,7 +221,7 @@ def test_an_injection_is_explained_by_what_became_of_its_memories(mesh, clock):
     clock.advance(timedelta(days=1))
     mesh.update(ids[2], "doors need paint")
     mesh.delete(gone)
-    why = mesh.explain_injection(inj)
+    why = mesh.explain(inj)
     assert (why.subject, why.question) == ("injection", "which door?")
     assert said(why, "4 memories", "which door?", "14 of 100 tokens")
     assert [each.injected.memory for each in why.entered] == [*ids, gone]
@@ -239,15 +239,15 @@ def test_an_injection_is_told_to_its_reader_and_without_what_is_hidden_since(mes
     shop = mesh.view(scope=Scope(project="shop"))
     ours, theirs = id_of(mesh.add("doors")), id_of(shop.add("windows"))
     inj = injected(shop, [ours, theirs], shop._reader(None))
-    assert len(shop.explain_injection(inj).entered) == 2
+    assert len(shop.explain(inj).entered) == 2
     for who in (mesh, mesh.view(scope=Scope("other")), mesh.view(scope=Scope("shop", "bob"))):
         with pytest.raises(NotFound):
-            who.explain_injection(inj)
+            who.explain(inj)
         assert who.explain(ours).injections == ()
     with pytest.raises(NotFound):
-        mesh.explain_injection("inj_1_000000")
+        mesh.explain("inj_1_000000")
     shop.update(theirs, reader=Scope("shop"), scope=Scope("other"))
-    assert [each.memory.id for each in shop.explain_injection(inj).entered] == [ours]
+    assert [each.memory.id for each in shop.explain(inj).entered] == [ours]
 
 
 def test_an_explanation_is_plain_json(mesh):

@@ -87,13 +87,13 @@ def test_nothing_is_recorded_and_nothing_cached(mesh, teas):
     before = mesh.get_cache_stats()
     mesh.explain(teas[1], query=QUESTION, max_tokens=400)
     mesh.add("flush")
-    assert (mesh.recalls(), mesh.get_cache_stats()) == ([], before)
+    assert (mesh.care.recalls(), mesh.get_cache_stats()) == ([], before)
     assert mesh.explain(teas[1]).injections == ()
 
 
 def test_a_real_pack_is_explained_by_its_injection(mesh, teas):
     pack = mesh.context(QUESTION, max_tokens=400)
-    why = mesh.explain_injection(pack.injection_id)
+    why = mesh.explain(pack.injection_id)
     assert [each.memory.id for each in why.entered] == [item.id for item in pack]
     assert [each.injected.tokens for each in why.entered] == [item.tokens for item in pack]
     assert [each.id for each in mesh.explain(teas[1]).injections] == [pack.injection_id]

@@ -234,10 +234,10 @@ def test_a_newer_statement_that_takes_the_place_is_the_gate_older(mesh, clock):
 
 def test_explaining_leaves_no_record_no_use_and_no_cached_answer(mesh):
     memory = mesh.add("the door is red")
-    before, cached = mesh.recalls(), mesh.get_cache_stats()
+    before, cached = mesh.care.recalls(), mesh.get_cache_stats()
     mesh.explain(memory.id, query="door")
     mesh.explain(memory.id)
-    assert (mesh.recalls(), mesh.get_cache_stats()) == (before, cached)
+    assert (mesh.care.recalls(), mesh.get_cache_stats()) == (before, cached)
     assert mesh.get(memory.id).uses == 0
 
 

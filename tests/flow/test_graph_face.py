@@ -260,7 +260,7 @@ def test_links_episodes_and_clusters_are_kept_by_a_storage(tmp_path, real_embedd
         assert {each.id for each in graph.episodes("kuro")} == {made.id, "ep-2"}
         (labelled,) = graph.clusters(2, agent="kuro")
         assert labelled.label == "Rex and the postman"
-        assert graph._mesh.verify().findings == ()
+        assert graph._mesh.care.verify().findings == ()
 
 
 def test_the_face_has_every_method_of_003_but_those_that_wait():

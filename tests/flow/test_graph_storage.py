@@ -142,7 +142,7 @@ def test_a_second_graph_finds_everything_as_the_first_left_it(opened, clock):
         done = graph.review_quarantine(id_of(waiting), action="activate")
         assert done.status is Status.ACTIVE
         assert [hit.memory for hit in graph.search("kuro", "owner")] == ["The owner is Bob"]
-        assert graph._mesh.verify().findings == ()
+        assert graph._mesh.care.verify().findings == ()
 
 
 @pytest.mark.req("R-003-086")

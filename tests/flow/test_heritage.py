@@ -19,9 +19,9 @@ def test_a_chain_is_given_to_a_memory_and_returned_with_it(mesh):
     memory = mesh.get(stored.id)
     assert memory.heritage == Heritage(("find a store",), ("one file is enough",), ("no server",))
     assert memory.metadata["heritage_chain"] == chain
-    (_, block) = mesh.blocks()
+    (_, block) = mesh.care.blocks()
     assert (block.entry.operation, block.entry.metadata["type"]) == ("change", "heritage")
-    assert mesh.verify().ok
+    assert mesh.care.verify().ok
     with pytest.raises(NotFound):
         mesh.insert_heritage("mem_1_abcdef", chain)
     for wrong in ('{"intents": "one"}', '{"mood": []}', '{"rationales": [1]}'):

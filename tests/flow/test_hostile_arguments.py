@@ -7,6 +7,7 @@ import pytest
 from memory_mesh.formats import json_text
 from memory_mesh.model.errors import InvalidInput, MeshError
 from memory_mesh.sync import MemoryMesh
+from tests.operations import operations, reach
 
 HUGE = 10**5000
 ENDS = {"close"}
@@ -19,8 +20,8 @@ FREE = ("bool", "Callable", "object")  # anything is true, and a caller's own ob
 
 
 def _methods():
-    for name, method in inspect.getmembers(MemoryMesh, inspect.isroutine):
-        if not name.startswith("_") and name not in ENDS:
+    for name, method in operations(MemoryMesh).items():
+        if name not in ENDS:
             yield name, list(inspect.signature(method).parameters.values())[1:]
 
 
@@ -51,7 +52,7 @@ def test_no_argument_takes_what_cannot_be_stored(mesh, kind):
             if each.kind in {each.VAR_KEYWORD, each.VAR_POSITIONAL} or _is_free(each):
                 continue
             try:
-                getattr(mesh, name)(**(needed | {each.name: BAD[kind]}))
+                reach(mesh, name)(**(needed | {each.name: BAD[kind]}))
             except MeshError:
                 continue
             except Exception as error:  # noqa: BLE001  # the test lists them all
@@ -74,7 +75,7 @@ def test_a_value_of_another_type_is_invalid_input(mesh, wrong, tmp_path, monkeyp
         needed = {each.name: _plain(each) for each in known if each.default is each.empty}
         for each in known:
             try:
-                getattr(mesh, name)(**(needed | {each.name: wrong}))
+                reach(mesh, name)(**(needed | {each.name: wrong}))
             except MeshError:
                 continue
             except Exception as error:  # noqa: BLE001  # the test lists them all

@@ -220,7 +220,7 @@ def test_what_is_injected_is_on_record(mesh, auth):
     assert (kept.format, kept.question) == ("background", "fix the login")
     assert kept.tokens == tokens.count(prompt) <= kept.max_tokens
     assert [one.memory for one in kept.memories] == [auth]
-    assert mesh.verify().ok
+    assert mesh.care.verify().ok
 
 
 def test_finding_alone_counts_nothing(mesh, auth):
@@ -232,7 +232,7 @@ def test_finding_alone_counts_nothing(mesh, auth):
 def test_names_are_compared_as_they_are_stored(mesh):
     """A trigger with an address holds a placeholder, and so does the task that names it."""
     mesh.add("Ask before writing to Bob.", triggers="bob@example.com|smtp")
-    (stored,) = mesh.triggers()
+    (stored,) = mesh.care.triggers()
     assert "bob@example.com" not in stored.triggers[0]
     assert mesh.find_relevant_memories("write to bob@example.com")
 
@@ -241,7 +241,7 @@ def test_a_reader_is_shown_only_what_is_for_it(mesh):
     mesh.add("Secret login.", triggers="login", scope=Scope(project="other"))
     mesh.delete(mesh.add("Deleted login.", triggers="login").id)
     assert mesh.find_relevant_memories("login") == []
-    assert mesh.triggers() == []
+    assert mesh.care.triggers() == []
     assert titles(mesh.find_relevant_memories("login", scope=Scope(project="other")))
 
 
@@ -254,8 +254,8 @@ def test_an_update_replaces_the_triggers(mesh, auth):
 def test_the_newest_are_listed_first(mesh, auth):
     mesh.add("Cats sleep.", triggers="cat")
     mesh.add("No triggers.")
-    assert titles(mesh.triggers()) == ["Cats sleep.", "Authentication Module"]
-    assert titles(mesh.triggers(limit=1)) == ["Cats sleep."]
+    assert titles(mesh.care.triggers()) == ["Cats sleep.", "Authentication Module"]
+    assert titles(mesh.care.triggers(limit=1)) == ["Cats sleep."]
 
 
 class _Meaning:

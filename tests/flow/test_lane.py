@@ -200,7 +200,7 @@ def test_what_was_superseded_is_not_found_and_its_chain_is_followed(lane, meanin
     assert [each.id for each in lane.find("which port")] == [new]
     assert lane.metadata(old)["superseded_by"] == new
     assert lane.metadata(new)["supersedes"] == [old]
-    assert [each.id for each in meaning.chain(old)] == [old, new]
+    assert [each.id for each in meaning.review.chain(old)] == [old, new]
 
 
 @pytest.mark.req("R-004-003", "R-004-041", "R-004-062", "R-004-063", "R-004-064", "R-004-065")
@@ -276,7 +276,7 @@ def test_a_row_is_brought_in_with_id_times_and_metadata(tmp_path, importing):
     assert (view["entities"], view["source_chunk"]) == ([{"name": "Ada"}], "ada: tabs please")
     assert lane.find("nothing else")[0].collection == "other"
     assert lane.find("tabs")[0].collection == "memory-lane"
-    assert importing.verify().ok
+    assert importing.care.verify().ok
 
 
 @pytest.mark.req("R-004-012", "R-004-034")
@@ -300,9 +300,9 @@ def test_superseded_rows_are_never_found_and_lead_to_their_successor(tmp_path, i
         "a": Status.SUPERSEDED, "b": Status.SUPERSEDED, "c": Status.ACTIVE,
         "d": Status.QUARANTINED,
     }  # fmt: skip
-    assert {memory.id for memory in importing.chain("a")} == {"a", "b", "c"}
+    assert {memory.id for memory in importing.review.chain("a")} == {"a", "b", "c"}
     assert MemoryLane(importing).metadata("c")["supersedes"] == ["b"]
-    assert importing.verify().ok
+    assert importing.care.verify().ok
 
 
 @pytest.mark.req("R-004-014")

@@ -87,10 +87,10 @@ def test_a_lesson_is_a_memory_and_a_block_of_its_own_kind(mesh):
     assert [hit.id for hit in mesh.search("guest access", filter="memory_type = 'lesson'")] == [
         block.memory_id
     ]
-    (chained,) = mesh.blocks()
+    (chained,) = mesh.care.blocks()
     assert chained.entry.operation == "lesson"
     assert chained.entry.wire == block.wire_format
-    assert mesh.verify().ok
+    assert mesh.care.verify().ok
 
 
 @pytest.mark.req("R-000-146", "R-000-147", "R-000-148")
@@ -118,12 +118,12 @@ def test_a_context_is_complete_or_refused(mesh):
 @pytest.mark.req("R-000-212")
 def test_teaching_it_again_changes_nothing(mesh):
     first = taught(mesh)
-    before = mesh.verify().head
+    before = mesh.care.verify().head
     again = taught(mesh, situation="seen once more", confidence=0.9)
     lesser = taught(mesh, confidence=0.4)
     assert (again.lesson_id, lesser.lesson_id) == (first.lesson_id, first.lesson_id)
     assert (first.is_new, again.is_new) == (True, False)
-    assert mesh.verify().head == before
+    assert mesh.care.verify().head == before
 
 
 def test_a_more_certain_lesson_takes_the_place_of_the_old_one(mesh):
@@ -132,7 +132,7 @@ def test_a_more_certain_lesson_takes_the_place_of_the_old_one(mesh):
     assert [block.lesson_id for block in mesh.query_lessons("")] == [new.lesson_id]
     superseded = mesh.history(old.memory_id)[-1]
     assert (superseded.status, superseded.successor) == (Status.SUPERSEDED, new.memory_id)
-    assert mesh.verify().ok
+    assert mesh.care.verify().ok
 
 
 def test_patterns_that_only_hash_alike_are_two_lessons(mesh):

@@ -27,7 +27,7 @@ def test_a_new_memory_is_linked_to_those_above_a_cosine_of_one_half(own):
     near, far = (own.add(f"Point at {angle}").id for angle in (59, 61))
     new = own.add("Point at 0").id
     assert similar(own, new) == {near: 0.515}
-    assert own.links(new)[0].at > own.get(new).created
+    assert own.graph.links(new)[0].at > own.get(new).created
     assert similar(own, far) == {near: 0.9994}
 
 
@@ -41,7 +41,7 @@ def test_no_write_waits_for_its_links_and_who_reads_links_makes_a_few(own, monke
     monkeypatch.setattr(similar_links, "_changes", compared)
     assert similar(own, ids[1])
     assert own.stats().to_link == 11 - 2 * similar_links.FEW_SLICES
-    own.upkeep()
+    own.care.upkeep()
     assert own.stats().to_link == 0
     assert all(similar(own, id_) for id_ in ids)
 
@@ -50,7 +50,7 @@ def test_a_memory_is_linked_to_at_most_five_and_those_are_the_nearest(own):
     ids = [own.add(f"Point at {angle}").id for angle in (70, 10, 20, 30, 40, 50)]
     new = own.add("Point at 15").id
     assert set(similar(own, new)) == set(ids[1:])
-    assert own.verify().ok
+    assert own.care.verify().ok
 
 
 def test_a_batch_links_as_if_its_texts_had_come_one_after_another(own, tmp_path, clock):
@@ -66,7 +66,7 @@ def test_a_batch_links_as_if_its_texts_had_come_one_after_another(own, tmp_path,
 def test_a_repeated_text_makes_no_link_to_itself(own):
     first, second = (receipt.id for receipt in own.add_many(["Point at 3", "Point at 3"]))
     assert first == second
-    assert own.links(first) == []
+    assert own.graph.links(first) == []
 
 
 def test_a_memory_is_only_linked_to_what_every_reader_of_it_sees(own):
@@ -75,9 +75,9 @@ def test_a_memory_is_only_linked_to_what_every_reader_of_it_sees(own):
     open_ = own.add("Point at 20").id
     assert similar(own, open_) == {}
     narrow = own.add("Point at 30", scope=planner).id
-    seen = {link.target for link in own.links(narrow, scope=planner)}
+    seen = {link.target for link in own.graph.links(narrow, scope=planner)}
     assert seen == {hidden, open_}
-    assert own.links(open_) == []  # the reader does not see the memory that is linked to it
+    assert own.graph.links(open_) == []  # the reader does not see the memory that is linked to it
 
 
 def test_memories_that_are_not_seen_do_not_crowd_out_those_that_are(own):
@@ -89,12 +89,12 @@ def test_memories_that_are_not_seen_do_not_crowd_out_those_that_are(own):
 
 def test_a_new_text_is_linked_anew_at_both_ends(own):
     first, second, third = (own.add(f"Point at {angle}").id for angle in (0, 10, 170))
-    made = own.link(first, second)
+    made = own.graph.link(first, second)
     assert second in similar(own, first)
     own.update(first, content="Point at 175")
-    assert set(own.links(first)) == {made, Link(first, third, "similar")}
-    assert own.links(second) == [made]
-    assert own.verify().ok
+    assert set(own.graph.links(first)) == {made, Link(first, third, "similar")}
+    assert own.graph.links(second) == [made]
+    assert own.care.verify().ok
 
 
 def test_an_update_of_several_links_each_anew(own):
@@ -102,7 +102,7 @@ def test_an_update_of_several_links_each_anew(own):
     changes = [{"id": first, "content": "Point at 175"}, {"id": second, "content": "Point at 90"}]
     own.update_many(changes)
     assert similar(own, first) == {third: 0.9962}
-    assert own.links(second) == []
+    assert own.graph.links(second) == []
 
 
 def test_links_can_be_switched_off(tmp_path, clock):
@@ -156,9 +156,9 @@ def test_upkeep_leaves_a_memory_alone_that_was_changed_while_it_compared(own, mo
         return iter(changes)
 
     monkeypatch.setattr(similar_links, "_changes", meanwhile)
-    own.upkeep()
+    own.care.upkeep()
     assert similar(own, ids[0]) == {ids[6]: 0.9962}
-    assert own.verify().ok
+    assert own.care.verify().ok
 
 
 def test_two_runs_of_upkeep_at_once_write_each_slice_once(own, monkeypatch):
@@ -169,13 +169,13 @@ def test_two_runs_of_upkeep_at_once_write_each_slice_once(own, monkeypatch):
     def meanwhile(snapshot, space, found):
         changes = list(compared(snapshot, space, found))
         monkeypatch.setattr(similar_links, "_changes", compared)
-        assert other.upkeep().linked > 0
+        assert other.care.upkeep().linked > 0
         return iter(changes)
 
     monkeypatch.setattr(similar_links, "_changes", meanwhile)
     before = own.stats().blocks
-    own.upkeep()
-    assert own.verify().ok
+    own.care.upkeep()
+    assert own.care.verify().ok
     assert own.stats().blocks == before  # upkeep's links leave no block
 
 
@@ -213,7 +213,7 @@ def test_an_update_of_several_makes_no_link_to_a_text_that_it_replaces(own):
     changes = [{"id": first, "content": "Point at 12"}, {"id": second, "content": "Point at 170"}]
     own.update_many(changes)
     assert similar(own, first) == {third: 0.9903}
-    assert own.links(second) == []
+    assert own.graph.links(second) == []
 
 
 def test_a_large_write_before_links_leaves_the_chain_healthy(tmp_path, clock):

@@ -19,44 +19,44 @@ def pair(mesh: MemoryMesh) -> tuple[str, str]:
 
 
 def test_a_link_is_listed_from_both_ends(mesh, pair):
-    link = mesh.link(*pair, type="depends_on")
+    link = mesh.graph.link(*pair, type="depends_on")
     assert link == Link(pair[0], pair[1], "depends_on")
-    assert mesh.links(pair[0]) == mesh.links(pair[1]) == [link]
+    assert mesh.graph.links(pair[0]) == mesh.graph.links(pair[1]) == [link]
 
 
 def test_the_same_link_is_stored_once_and_leaves_one_block(mesh, pair):
     for _ in range(3):
-        mesh.link(*pair)
-    changes = [block for block in mesh.blocks() if block.entry.metadata.get("link")]
-    assert mesh.links(pair[0]) == [Link(pair[0], pair[1], "related")]
+        mesh.graph.link(*pair)
+    changes = [block for block in mesh.care.blocks() if block.entry.metadata.get("link")]
+    assert mesh.graph.links(pair[0]) == [Link(pair[0], pair[1], "related")]
     assert len(changes) == 1
 
 
 def test_a_link_can_be_taken_away(mesh, pair):
-    mesh.link(*pair)
-    assert mesh.unlink(*pair)
-    assert not mesh.unlink(*pair)
-    assert mesh.links(pair[0]) == []
+    mesh.graph.link(*pair)
+    assert mesh.graph.unlink(*pair)
+    assert not mesh.graph.unlink(*pair)
+    assert mesh.graph.links(pair[0]) == []
 
 
 def test_a_link_needs_two_visible_memories_and_a_known_type(mesh, pair):
     with pytest.raises(InvalidInput, match="related, follows, part_of, depends_on"):
-        mesh.link(*pair, type="likes")
+        mesh.graph.link(*pair, type="likes")
     with pytest.raises(InvalidInput, match="itself"):
-        mesh.link(pair[0], pair[0])
+        mesh.graph.link(pair[0], pair[0])
     with pytest.raises(NotFound):
-        mesh.link(pair[0], "mem_1_000000")
+        mesh.graph.link(pair[0], "mem_1_000000")
     hidden = mesh.add("Only for the planner.", scope=Scope(agent="planner")).id
     with pytest.raises(NotFound):
-        mesh.link(pair[0], hidden)
+        mesh.graph.link(pair[0], hidden)
 
 
 def test_a_link_to_what_was_deleted_is_not_listed(mesh, pair):
-    mesh.link(*pair)
+    mesh.graph.link(*pair)
     mesh.delete(pair[1])
-    assert mesh.links(pair[0]) == []
+    assert mesh.graph.links(pair[0]) == []
     mesh.restore(pair[1])
-    assert len(mesh.links(pair[0])) == 1
+    assert len(mesh.graph.links(pair[0])) == 1
 
 
 def test_triggers_are_kept_and_changed_like_any_detail(mesh):
@@ -84,22 +84,22 @@ def test_too_many_or_too_long_triggers_are_refused(mesh):
 def test_a_reader_learns_nothing_of_a_link_to_what_it_does_not_see(mesh, pair):
     planner = Scope(agent="planner")
     hidden = mesh.add("Only for the planner.", scope=planner).id
-    mesh.link(pair[0], hidden, scope=planner)
-    for change in (mesh.link, mesh.unlink):
+    mesh.graph.link(pair[0], hidden, scope=planner)
+    for change in (mesh.graph.link, mesh.graph.unlink):
         for target in (hidden, "mem_1_000000"):
             with pytest.raises(NotFound):
                 change(pair[0], target)
             with pytest.raises(NotFound):
                 change(target, pair[0])
-    assert mesh.links(hidden) == mesh.links(pair[0]) == []
-    assert len(mesh.links(hidden, scope=planner)) == 1
+    assert mesh.graph.links(hidden) == mesh.graph.links(pair[0]) == []
+    assert len(mesh.graph.links(hidden, scope=planner)) == 1
 
 
 def test_an_id_that_is_no_text_is_refused(mesh):
     with pytest.raises(InvalidInput, match="memory_id"):
-        mesh.links(5)
+        mesh.graph.links(5)
     with pytest.raises(InvalidInput, match="memory_id"):
-        mesh.undo_review(5)
+        mesh.review.undo(5)
 
 
 def test_a_repeated_text_adds_no_more_triggers_than_a_memory_may_have(mesh):
@@ -107,13 +107,13 @@ def test_a_repeated_text_adds_no_more_triggers_than_a_memory_may_have(mesh):
     again = mesh.add("Use JWT.", triggers=["auth", "token"])
     assert again.added == ("trigger auth",)
     assert mesh.get(id_).triggers[30:] == ("t30", "auth")
-    assert mesh.blocks()[-1].entry.metadata["not_taken"] == {"triggers": ["token"]}
+    assert mesh.care.blocks()[-1].entry.metadata["not_taken"] == {"triggers": ["token"]}
 
 
 def test_one_of_more_links_than_a_read_returns_can_be_taken_away(mesh, pair, monkeypatch):
     monkeypatch.setattr(flows_links, "MOST_LINKS", 1)
     third = mesh.add("Tokens are rotated every night.").id
-    mesh.link(pair[0], pair[1])
-    mesh.link(pair[0], third)
-    assert mesh.unlink(pair[0], third)
-    assert mesh.links(third) == []
+    mesh.graph.link(pair[0], pair[1])
+    mesh.graph.link(pair[0], third)
+    assert mesh.graph.unlink(pair[0], third)
+    assert mesh.graph.links(third) == []

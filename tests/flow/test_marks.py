@@ -46,7 +46,7 @@ def test_marks_follow_the_open_version(mesh, tmp_path):
     before = _marks(store)
     mesh.pin(stored.id)
     assert _marks(store) == before
-    assert not mesh.verify().findings
+    assert not mesh.care.verify().findings
 
 
 def test_whole_numbers_have_the_mark_of_the_same_number_with_a_point():
@@ -109,7 +109,7 @@ def test_a_memory_with_very_many_values_is_still_found(mesh):
     assert {each.text for each in mesh.get_all(filter={"key1": 1})} == {"one", "two", "three"}
     assert [each.text for each in mesh.get_all(filter={"levels": 150})] == ["two"]
     assert [each.text for each in mesh.get_all(filter={"note": "x" * 300})] == ["long"]
-    assert not mesh.verify().findings
+    assert not mesh.care.verify().findings
 
 
 def test_different_values_that_share_a_mark_are_told_apart(mesh):

@@ -213,7 +213,7 @@ def test_threads_share_one_mesh(mesh):
         thread.join()
     assert not failures
     assert mesh.stats().memories == 120
-    assert mesh.verify().ok
+    assert mesh.care.verify().ok
 
 
 def test_a_store_of_the_future_is_not_touched(mesh):
@@ -244,4 +244,4 @@ def test_a_forked_child_uses_the_mesh_it_was_born_with(mesh):
     assert os.waitpid(child, 0)[1] == 0
     mesh.add("tea again")
     assert len(mesh.search("tea")) == 3
-    assert mesh.verify().ok
+    assert mesh.care.verify().ok

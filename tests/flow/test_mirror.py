@@ -85,7 +85,7 @@ def test_a_file_becomes_a_memory_with_all_its_fields(own, folder, mirror):
     assert memory.created.isoformat() == "2026-01-23T10:30:00+00:00"
     assert memory.extra["reviewed"] is True
     assert memory.extra["owner"] == {"team": "platform", "size": 3}
-    assert [link.target for link in own.links(memory.id)] == [titled(own, "JWT").id]
+    assert [link.target for link in own.graph.links(memory.id)] == [titled(own, "JWT").id]
 
 
 def test_what_is_not_changed_keeps_its_bytes(own, folder, mirror):
@@ -282,15 +282,15 @@ def test_links_follow_the_names_in_the_text(own, folder, mirror):
     (folder / "note.md").write_text("# Overview\n\nSee [[JWT]] and [[auth|the module]].\n")
     mirror.run()
     overview = titled(own, "Overview").id
-    assert own.links(overview) == []
+    assert own.graph.links(overview) == []
     (folder / "jwt.md").write_text(JWT)
     (folder / "auth.md").write_text(AUTH.replace("relatedMemories: [jwt.md]\n", ""))
     mirror.run()
-    targets = {link.target for link in own.links(overview)}
+    targets = {link.target for link in own.graph.links(overview)}
     assert targets == {titled(own, "JWT").id, titled(own, "Authentication Module Structure").id}
     (folder / "note.md").write_text("# Overview\n\nSee [[JWT]].\n")
     mirror.run()
-    assert {link.target for link in own.links(overview)} == {titled(own, "JWT").id}
+    assert {link.target for link in own.graph.links(overview)} == {titled(own, "JWT").id}
 
 
 def test_notes_of_obsidian_are_read_and_keep_their_keys(own, folder, mirror):

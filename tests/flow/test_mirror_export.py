@@ -48,7 +48,7 @@ def test_a_memory_becomes_a_file_named_after_its_title(own, folder, mirror):
         importance="high",
         source_agent="developer",
     )
-    own.link(receipt.id, own.add("Handlers are async.", {"title": "Async handlers"}).id)
+    own.graph.link(receipt.id, own.add("Handlers are async.", {"title": "Async handlers"}).id)
     assert len(mirror.run().written) == 2
     (document,) = parse((folder / "express-middleware-a-pattern.md").read_text()).documents
     assert document == MemoryFile(
@@ -134,8 +134,8 @@ def test_only_the_long_term_memories_of_the_project_are_written(own, folder, mir
 
 def test_what_was_learned_from_traces_is_not_written(own, folder, mirror):
     for number in (1, 2):
-        own.record_trace(f"Release version {number} of the shop", steps=["Check", "Tag"])
-    own.run_jobs(["consolidate-traces"])
+        own.traces.record(f"Release version {number} of the shop", steps=["Check", "Tag"])
+    own.care.run_jobs(["consolidate-traces"])
     (learning,) = own.get_all(filter="label = 'learning'")
     assert (learning.tier, learning.scope.project) == ("long_term", "p")
     assert (mirror.run().counts, [*folder.iterdir()]) == ({}, [])

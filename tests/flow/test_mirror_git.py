@@ -45,7 +45,7 @@ def test_my_commit_is_the_next_version_and_their_merge_is_a_proposal(own, clones
     pull(mine)
     report = mirror.run()
     assert report.counts == {"proposed": 1}
-    (asked,) = own.proposals()
+    (asked,) = own.review.proposals()
     assert asked.verb is ProposedVerb.UPDATE
     (memory,) = [m for m in own.get_all() if m.extra.get("title") == "Port"]
     assert memory.text == "The port is 2."
@@ -68,7 +68,7 @@ def test_a_document_that_came_by_clone_changes_with_its_file(own, clones):
     push(theirs)
     pull(mine)
     assert mirror.run().counts == {"changed": 1}
-    assert own.proposals() == []
+    assert own.review.proposals() == []
 
 
 def test_my_edit_of_their_document_makes_it_my_word(own, clones):
@@ -96,7 +96,7 @@ def test_a_delete_that_came_by_git_is_a_proposal_for_my_memory(own, clones):
     report = mirror.run()
     assert [line.path for line in report.proposed] == ["port.md"]
     assert [line.path for line in report.deleted] == ["theirs.md"]
-    (asked,) = own.proposals()
+    (asked,) = own.review.proposals()
     assert asked.verb is ProposedVerb.DELETE
     assert mirror.run().quiet
     own.review(asked.id, approve=False)
@@ -111,7 +111,7 @@ def test_my_own_delete_is_a_delete(own, clones):
     mirror.run()
     (mine.notes / "port.md").unlink()
     assert len(mirror.run().deleted) == 1
-    assert own.proposals() == []
+    assert own.review.proposals() == []
 
 
 def test_what_an_agent_marked_is_inference_and_a_proposal_for_my_memory(own, clones):
@@ -173,7 +173,7 @@ def test_a_document_that_they_removed_is_a_proposal_though_i_edited_its_file(own
     pull(mine)
     (mine.notes / "net.md").write_text(other.format("b"))
     assert mirror.run().counts == {"changed": 1, "proposed": 1}
-    (asked,) = own.proposals()
+    (asked,) = own.review.proposals()
     assert asked.verb is ProposedVerb.DELETE
     assert {memory.text for memory in own.get_all()} >= {"The port is b.", "The port is 1."}
 
@@ -201,7 +201,7 @@ def rejected(own, clones):
     push(theirs)
     pull(mine)
     assert mirror.run().counts == {"proposed": 1}
-    (asked,) = own.proposals()
+    (asked,) = own.review.proposals()
     own.review(asked.id, approve=False)
     return mirror, mine, asked
 
@@ -269,23 +269,23 @@ def test_a_proposal_whose_rejection_is_undone_is_listed_again(own, rejected, ran
     mirror, _, asked = rejected
     if ran:
         mirror.run()
-    own.undo_review(asked.id)
+    own.review.undo(asked.id)
     (line,) = mirror.status().proposed
     assert asked.id in line.words
 
 
 def test_a_proposal_whose_approval_is_undone_is_listed_again(own, rejected):
     mirror, _, asked = rejected
-    own.undo_review(asked.id)
+    own.review.undo(asked.id)
     own.review(asked.id, approve=True)
     mirror.run()
-    own.undo_review(asked.id)
+    own.review.undo(asked.id)
     assert mirror.status().counts == {"proposed": 1, "written": 1}
 
 
 def test_an_edit_after_an_approved_change_is_the_next_version(own, rejected):
     mirror, mine, asked = rejected
-    own.undo_review(asked.id)
+    own.review.undo(asked.id)
     own.review(asked.id, approve=True)
     assert mirror.run().quiet
     mine.write("port.md", NOTE.format("EVIL no more"))

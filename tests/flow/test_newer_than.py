@@ -29,9 +29,9 @@ def test_both_stay_and_the_newer_stands_above(mesh):
     assert found(mesh) == [NEW, OLD]
     older = mesh.search(QUESTION)[1]
     assert (older.newer, mesh.get(old.id).status) == (receipt.id, Status.ACTIVE)
-    (conflict,) = mesh.conflicts()
+    (conflict,) = mesh.review.conflicts()
     assert (conflict.resolution, conflict.by_rule) == (Resolution.NEWER_THAN, True)
-    assert mesh.verify().ok
+    assert mesh.care.verify().ok
 
 
 def test_a_newer_statement_comes_along_though_it_was_not_found(mesh):
@@ -62,19 +62,19 @@ def test_a_less_trusted_newer_one_stands_below_and_waits_for_a_decision(mesh):
     receipt = agent.add(NEW)
     assert receipt.newer_than == ()
     assert found(mesh) == [OLD, NEW]
-    (conflict,) = mesh.conflicts(pending=True)
+    (conflict,) = mesh.review.conflicts(pending=True)
     assert (conflict.new, conflict.existing) == (receipt.id, old.id)
-    mesh.resolve_conflict(conflict.id, "supersede")
+    mesh.review.resolve(conflict.id, "supersede")
     assert found(mesh) == [NEW]
 
 
 @pytest.mark.parametrize("side", [0, 1])
 def test_undoing_keeps_both_as_they_are_found(mesh, pair, side):
-    mesh.undo_review(pair[side])
-    assert mesh.conflicts() == []
+    mesh.review.undo(pair[side])
+    assert mesh.review.conflicts() == []
     assert [hit.newer for hit in mesh.search(QUESTION)] == [None, None]
     with pytest.raises(InvalidInput, match="no decision"):
-        mesh.undo_review(pair[side])
+        mesh.review.undo(pair[side])
 
 
 @pytest.mark.parametrize(
@@ -82,10 +82,10 @@ def test_undoing_keeps_both_as_they_are_found(mesh, pair, side):
     [("keep_both", {OLD, NEW}), ("supersede", {NEW}), ("reject", {OLD})],
 )
 def test_a_person_decides_a_guess_anew(mesh, pair, resolution, left):
-    mesh.resolve_conflict(mesh.conflicts()[0].id, resolution)
+    mesh.review.resolve(mesh.review.conflicts()[0].id, resolution)
     assert set(found(mesh)) == left
-    assert mesh.conflicts() == []
-    assert mesh.verify().ok
+    assert mesh.review.conflicts() == []
+    assert mesh.care.verify().ok
 
 
 @pytest.mark.parametrize("side", [0, 1])
@@ -95,10 +95,10 @@ def test_a_stated_claim_that_superseded_is_undone_from_either_side(mesh, side):
 
     ids = [id_of(mesh.add(f"port {value}", **port(value))) for value in ("one", "two")]
     assert [memory.text for memory in mesh.get_all()] == ["port two"]
-    mesh.undo_review(ids[side])
+    mesh.review.undo(ids[side])
     assert {memory.text for memory in mesh.get_all()} == {"port one", "port two"}
     assert mesh.get(ids[0]).successor is None
-    assert mesh.conflicts() == []
+    assert mesh.review.conflicts() == []
 
 
 @pytest.mark.parametrize(
@@ -113,13 +113,13 @@ def test_a_person_overrules_what_a_rule_superseded(mesh, resolution, left):
     for value in ("one", "two"):
         claim = {"subject": "service", "predicate": "port", "value": value}
         mesh.add(f"port {value}", claim=claim)
-    mesh.resolve_conflict(mesh.conflicts()[0].id, resolution)
+    mesh.review.resolve(mesh.review.conflicts()[0].id, resolution)
     assert {memory.text for memory in mesh.get_all()} == left
-    assert mesh.conflicts() == []
+    assert mesh.review.conflicts() == []
 
 
 def test_a_registered_predicate_supersedes_though_it_was_read(mesh):
-    mesh.register_predicates({"is": {"cardinality": "single"}})
+    mesh.review.register_predicates({"is": {"cardinality": "single"}})
     old = mesh.add(OLD)
     assert mesh.add("The API timeout is 60 seconds").superseded == (old.id,)
 
@@ -127,9 +127,9 @@ def test_a_registered_predicate_supersedes_though_it_was_read(mesh):
 def test_a_changed_text_is_read_again(mesh, pair):
     old, _ = pair
     mesh.update(old, "The cache timeout is 30 seconds")
-    assert mesh.conflicts() == []
+    assert mesh.review.conflicts() == []
     mesh.update(old, "The API timeout is 90 seconds")
-    (conflict,) = mesh.conflicts()
+    (conflict,) = mesh.review.conflicts()
     assert (conflict.new, conflict.resolution) == (old, Resolution.NEWER_THAN)
     assert found(mesh)[0] == "The API timeout is 90 seconds"
 
@@ -158,7 +158,7 @@ def test_the_narrower_audience_stands_above(mesh):
     assert wide.newer_than == ()
     assert found(mesh, scope=project) == ["The API timeout is 60 seconds", OLD]
     assert found(mesh) == [OLD]
-    assert mesh.conflicts(scope=project) == []
+    assert mesh.review.conflicts(scope=project) == []
 
 
 def test_a_newer_one_that_the_reader_may_not_see_is_not_brought(mesh):
@@ -179,11 +179,11 @@ def test_what_is_said_again_stands_above_again(mesh):
     assert any("said again" in reason for reason in again.reasons)
     assert [hit.content for hit in mesh.search("feature flag checkout")] == [on, off]
     mesh.add(on)
-    (conflict,) = mesh.conflicts()
+    (conflict,) = mesh.review.conflicts()
     assert (conflict.new, conflict.existing) == (first, second)
     mesh.add(off)
     assert [hit.content for hit in mesh.search("feature flag checkout")] == [off, on]
-    assert mesh.verify().ok
+    assert mesh.care.verify().ok
 
 
 def test_an_agent_may_repeat_its_own_words(mesh):
@@ -226,29 +226,29 @@ def test_only_the_newest_of_many_values_is_brought(mesh):
 
 def test_a_decision_on_a_deleted_memory_hides_nothing(mesh, pair):
     old, new = pair
-    (conflict,) = mesh.conflicts()
-    mesh.resolve_conflict(conflict.id, "keep_both")
+    (conflict,) = mesh.review.conflicts()
+    mesh.review.resolve(conflict.id, "keep_both")
     mesh.delete(new)
     with pytest.raises(InvalidInput, match="deleted"):
-        mesh.resolve_conflict(conflict.id, "supersede")
+        mesh.review.resolve(conflict.id, "supersede")
     assert found(mesh) == [OLD]
     mesh.restore(new)
     mesh.delete(old)
-    mesh.resolve_conflict(conflict.id, "supersede")
+    mesh.review.resolve(conflict.id, "supersede")
     assert mesh.restore(old).status is Status.ACTIVE
 
 
 def test_a_full_stop_changes_no_order(mesh, pair):
     old, _ = pair
     mesh.update(old, OLD + ".")
-    (conflict,) = mesh.conflicts()
+    (conflict,) = mesh.review.conflicts()
     assert conflict.existing == old
 
 
 def test_approving_a_memory_does_not_hide_what_it_seems_to_update(mesh, pair):
     _, new = pair
     for _ in range(3):
-        mesh.dispute(new, reason="no")
+        mesh.review.dispute(new, reason="no")
     mesh.review(new, approve=True)
     assert set(found(mesh)) == {OLD, NEW}
 

@@ -44,7 +44,7 @@ def test_a_claim_s_subject_and_predicate_are_redacted_before_they_are_folded(mes
 def test_a_value_is_a_secret_where_its_claim_is_about_one(mesh):
     claim = {"subject": "the shop", "predicate": "password", "value": SECRET}
     memory = mesh.add("the shop has a new one", claim=claim).id
-    mesh.propose_update(
+    mesh.review.propose_update(
         memory, claim={"subject": "db password", "predicate": "is", "value": SECRET}
     )
     folder = mesh.folder
@@ -61,9 +61,9 @@ def test_equal_subjects_still_meet_after_redaction(mesh):
 
 def test_a_registered_predicate_s_name_is_redacted(mesh):
     for name in (SAID, KEY):
-        mesh.register_predicates({name: {"cardinality": "multi"}})
+        mesh.review.register_predicates({name: {"cardinality": "multi"}})
         mesh.add(f"a door of {len(name)}", claim={"subject": "a", "predicate": name, "value": "b"})
-    assert not any(SECRET.lower() in name for name in mesh.predicates())
+    assert not any(SECRET.lower() in name for name in mesh.review.predicates())
     folder = mesh.folder
     mesh.close()
     assert_gone(folder, KEY[3:], "proj4abcd")
@@ -129,10 +129,10 @@ def test_reasons_reach_hooks_redacted(tmp_path, clock):
         lambda mesh: mesh.get_all(filter=f"{KEY} = 'x'"),
         lambda mesh: mesh.add("a", importance=SAID),
         lambda mesh: mesh.add("a", occurred_at=f"{'x' * 10} {SAID}"),
-        lambda mesh: mesh.register_predicates({"a": {SAID: "x"}}),
-        lambda mesh: mesh.link(SAID, SAID, type=SAID),
-        lambda mesh: mesh.resolve_conflict(SAID, "keep_both"),
-        lambda mesh: mesh.run_jobs([SAID]),
+        lambda mesh: mesh.review.register_predicates({"a": {SAID: "x"}}),
+        lambda mesh: mesh.graph.link(SAID, SAID, type=SAID),
+        lambda mesh: mesh.review.resolve(SAID, "keep_both"),
+        lambda mesh: mesh.care.run_jobs([SAID]),
     ],
 )
 @pytest.mark.req("R-003-081")
@@ -180,4 +180,4 @@ def test_settings_and_paths_are_shown_without_secrets(tmp_path, monkeypatch, cap
 
 
 def test_the_goal_of_a_plan_is_redacted(mesh):
-    assert SECRET not in repr(mesh.plan(f"rotate it; {SAID}"))
+    assert SECRET not in repr(mesh.traces.plan(f"rotate it; {SAID}"))

@@ -46,7 +46,7 @@ def test_reflect_and_synthesize_take_a_topic_and_a_lookback_and_say_what_they_us
     synthesis = mesh.synthesize(topic="release", lookback=5)
     assert (synthesis.status, synthesis.sources) == ("staged", (procedure,))
     assert synthesis.analysis
-    (staged,) = mesh.awaiting_review()
+    (staged,) = mesh.review.waiting()
     assert (synthesis.skill_id, synthesis.skill_name) == (staged.id, staged.name)
     assert synthesis.yamo_text == staged.text
 

@@ -130,7 +130,7 @@ def test_new_tags_find_it_at_once_and_the_old_ones_as_of_before(ask, mesh, clock
     assert ask("Goldie")[0] == []
     assert ask("Goldie", as_of=before)[0] == ["The engine Marigold is rewritten"]
     assert ask("Mary", as_of=before)[0] == []
-    assert mesh.verify().ok
+    assert mesh.care.verify().ok
 
 
 def test_a_new_text_keeps_being_found_by_its_tags(ask, mesh):
@@ -140,19 +140,19 @@ def test_a_new_text_keeps_being_found_by_its_tags(ask, mesh):
     mesh.update(id_, "The engine Marigold is gone", tags=["Mary"])
     assert ask("Mary")[0] == ["The engine Marigold is gone"]
     assert ask("Goldie")[0] == []
-    assert mesh.verify().ok
+    assert mesh.care.verify().ok
 
 
 def test_tags_that_say_nothing_new_store_no_second_text(mesh):
     id_ = mesh.add("The engine Marigold is rewritten").id
     mesh.update(id_, tags=["engine"])
-    assert mesh.verify().checked["text hashes"] == 1
+    assert mesh.care.verify().checked["text hashes"] == 1
     mesh.update(id_, tags=["Goldie"])
-    assert mesh.verify().checked["text hashes"] == 2
+    assert mesh.care.verify().checked["text hashes"] == 2
     mesh.delete(id_)
     mesh.restore(id_)
     assert mesh.search("goldie")[0].id == id_
-    assert mesh.verify().ok
+    assert mesh.care.verify().ok
 
 
 def test_a_deleted_memory_is_not_found_by_its_tags(ask, mesh):
@@ -160,7 +160,7 @@ def test_a_deleted_memory_is_not_found_by_its_tags(ask, mesh):
     mesh.update(id_, tags=["Goldie", "Mary"])
     mesh.delete(id_)
     assert ask("Goldie Mary")[0] == []
-    assert mesh.verify().ok
+    assert mesh.care.verify().ok
 
 
 def test_a_memory_with_new_tags_is_still_found_by_meaning(tmp_path, real_embedder):

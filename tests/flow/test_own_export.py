@@ -86,11 +86,11 @@ def test_the_same_user_gets_back_what_an_export_held(mesh, out, other):
             assert getattr(after[id_], name) == getattr(old, name), (name, old.text)
         said = {key for key in after[id_].extra if key != "origin_updated_at"}
         assert said == set(old.extra)
-        assert other.trust(id_, scope=old.scope) == mesh.trust(id_, scope=old.scope)
+        assert other.review.trust(id_, scope=old.scope) == mesh.review.trust(id_, scope=old.scope)
     statuses = {memory.text: memory.status for memory in after.values()}
     assert statuses["waits"] is Status.QUARANTINED
     assert statuses["is deleted"] is Status.DELETED
-    assert other.verify().ok
+    assert other.care.verify().ok
 
 
 def test_importing_it_twice_changes_nothing(out, other):
@@ -163,7 +163,7 @@ def test_a_contradiction_with_the_store_is_shown_and_nothing_is_replaced(tmp_pat
     here = other.add("the port is 81", claim=claim | {"value": "81"})
     bring_in(other, tmp_path / "out")
     assert sorted(memory.text for memory in other.get_all()) == ["the port is 80", "the port is 81"]
-    (conflict,) = other.conflicts()
+    (conflict,) = other.review.conflicts()
     assert (conflict.existing, conflict.pending) == (here.id, True)
 
 

@@ -35,10 +35,10 @@ def test_the_same_text_of_two_is_stored_twice_and_of_one_once(mesh, by):
 def test_stated_claims_of_two_do_not_contradict_each_other(mesh, by):
     mesh.add("port 8080", claim=on("8080"), **by("ann"))
     bob = mesh.add("port 9090", claim=on("9090"), **by("bob"))
-    assert (bob.outcome, bob.superseded, bob.conflicts) == (Outcome.STORED, (), ())
+    assert (bob.outcome, bob.superseded, bob.review.conflicts) == (Outcome.STORED, (), ())
     weak = mesh.add("port 1", claim=on("1"), source_kind="inference", **by("carl"))
     assert weak.outcome is Outcome.STORED
-    assert mesh.conflicts(pending=False) == []
+    assert mesh.review.conflicts(pending=False) == []
     same = mesh.add("the port: 9090", claim=on("9090"), **by("dora"))
     assert same.outcome is Outcome.STORED
     assert mesh.add("port 7", claim=on("7"), **by("bob")).superseded == (bob.id,)
@@ -75,25 +75,27 @@ def test_a_review_lets_in_a_memory_beside_those_of_others(mesh, by):
     waits = mesh.add("port 9090", claim=on("9090"), quarantine="look at it", **by("bob")).id
     mesh.review(waits, approve=True)
     assert mesh.get(ann).status is Status.ACTIVE
-    assert mesh.conflicts(pending=False) == []
+    assert mesh.review.conflicts(pending=False) == []
 
 
 def test_a_review_leaves_what_turned_out_to_be_of_somebody_else(mesh):
     ann = mesh.add("port 8080", claim=on("8080")).id
     waits = mesh.add("port 9090", claim=on("9090"), source_kind="inference").id
     mesh.update(ann, speaker="ann")
-    assert len(mesh.conflicts()) == 1
+    assert len(mesh.review.conflicts()) == 1
     mesh.update(waits, speaker="bob")
     mesh.review(waits, approve=True)
     assert mesh.get(ann).status is Status.ACTIVE
-    assert [each.resolution for each in mesh.conflicts(decided=True)] == [Resolution.KEEP_BOTH]
+    assert [each.resolution for each in mesh.review.conflicts(decided=True)] == [
+        Resolution.KEEP_BOTH
+    ]
 
 
 @every_way
 def test_what_was_rejected_of_one_is_kept_out_for_that_one_only(mesh, by):
     for name in ("ann", "carl"):
         mesh.add("the plan is off", quarantine="is it?", **by(name))
-    for memory in mesh.awaiting_review():
+    for memory in mesh.review.waiting():
         mesh.review(memory.id, approve=False)
     assert mesh.add("the plan is off", **by("bob")).outcome is Outcome.STORED
     assert mesh.add("the plan is off", **by("ann")).outcome is Outcome.REFUSED

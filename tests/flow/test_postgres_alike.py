@@ -126,18 +126,18 @@ def _write(both, clocks):
     both(lambda mesh: mesh.update(_ids(mesh)[-1], "The deploy day was Friday."))
     both(lambda mesh: mesh.delete(_ids(mesh)[-2]))
     both(lambda mesh: mesh.rate(_ids(mesh)[-3], helpful=True))
-    both(lambda mesh: mesh.reinforce(_ids(mesh)[-4]))
-    both(lambda mesh: mesh.dispute(_ids(mesh)[-5]))
-    both(lambda mesh: mesh.link(_ids(mesh)[-3], _ids(mesh)[-4]))
+    both(lambda mesh: mesh.review.reinforce(_ids(mesh)[-4]))
+    both(lambda mesh: mesh.review.dispute(_ids(mesh)[-5]))
+    both(lambda mesh: mesh.graph.link(_ids(mesh)[-3], _ids(mesh)[-4]))
     both(lambda mesh: mesh.ingest_skill("---\nname: ship\nintent: release the shop\n---\nShip."))
-    both(lambda mesh: mesh.record_traces(Trace(f"Release the shop {n}") for n in range(12)))
+    both(lambda mesh: mesh.traces.record_many(Trace(f"Release the shop {n}") for n in range(12)))
 
 
 def test_every_call_has_the_same_answer(pair):
     one, other, clocks = pair
     both = _Both(one, other)
     _write(both, clocks)
-    both(lambda mesh: mesh.upkeep().reindexed)
+    both(lambda mesh: mesh.care.upkeep().reindexed)
     for question in QUESTIONS:
         both(lambda mesh, q=question: mesh.search(q, limit=5))
         both(lambda mesh, q=question: mesh.search(q, scope=HERE, limit=5))
@@ -150,18 +150,18 @@ def test_every_call_has_the_same_answer(pair):
     both(lambda mesh: mesh.search("deploy day", as_of=before))
     both(lambda mesh: mesh.get_all(as_of=before))
     both(lambda mesh: mesh.get_all(include=["superseded", "deleted", "quarantined"]))
-    both(lambda mesh: mesh.conflicts())
+    both(lambda mesh: mesh.review.conflicts())
     both(lambda mesh: mesh.history(_ids(mesh)[-1]))
-    both(lambda mesh: mesh.links(_ids(mesh)[-3]))
-    both(lambda mesh: [(b.entry.operation, b.entry.memories) for b in mesh.blocks(limit=50)])
+    both(lambda mesh: mesh.graph.links(_ids(mesh)[-3]))
+    both(lambda mesh: [(b.entry.operation, b.entry.memories) for b in mesh.care.blocks(limit=50)])
     both(lambda mesh: mesh.stats().by_status)
     both(lambda mesh: list(mesh.traces()))
-    both(lambda mesh: mesh.similar_tasks("Release the shop"))
-    both(lambda mesh: mesh.clusters())
+    both(lambda mesh: mesh.traces.similar("Release the shop"))
+    both(lambda mesh: mesh.graph.clusters())
     both(lambda mesh: mesh.explain(_ids(mesh)[-1], query="deploy day"))
-    both(lambda mesh: mesh.run_jobs())
+    both(lambda mesh: mesh.care.run_jobs())
     both(lambda mesh: mesh.query_lessons())
-    both(lambda mesh: mesh.verify().ok)
+    both(lambda mesh: mesh.care.verify().ok)
     assert both.calls > 80
 
 
@@ -175,4 +175,4 @@ def test_more_claims_than_are_compared_at_once_are_decided_alike(pair):
     both(lambda mesh: [mesh.add(**each).outcome for each in claims])
     last = {"subject": "ada", "predicate": "likes", "value": "fruit 3", "exclusive": True}
     both(lambda mesh: mesh.add("Ada likes one fruit alone", claim=last).superseded)
-    both(lambda mesh: len(mesh.conflicts()))
+    both(lambda mesh: len(mesh.review.conflicts()))

@@ -34,10 +34,10 @@ def _fill(mesh, clock):
     mesh.update(first.id, content="The deploy day was Friday.")
     here = Scope(session="s1")
     turns = [mesh.add(f"turn {number}", scope=here, order=number) for number in range(5)]
-    mesh.link(turns[0].id, turns[3].id, scope=here)
+    mesh.graph.link(turns[0].id, turns[3].id, scope=here)
     mesh.rate(turns[1].id, helpful=True, scope=here)
     mesh.ingest_skill("---\nname: ship\nintent: release\n---\nShip on Monday.")
-    mesh.record_trace(Trace("Release the shop"))
+    mesh.traces.record(Trace("Release the shop"))
     mesh.search("deploy day")
     mesh.context("deploy day")
 

@@ -82,7 +82,7 @@ def test_an_index_finds_what_an_exact_scan_finds(mesh):
     whole = [found(mesh, each) for each in QUESTIONS]
     own = [found(mesh, each, *one) for each in QUESTIONS]
     assert from_index(mesh) == 0
-    (body,) = mesh.rebuild_index()
+    (body,) = mesh.care.rebuild_index()
     assert (body, body.rows) == state(mesh)
     assert from_index(mesh) == body.rows
     assert [state.indexed for state in mesh.stats().spaces] == [body.rows]
@@ -96,7 +96,7 @@ def test_an_index_finds_what_an_exact_scan_finds(mesh):
 
 def test_a_memory_that_is_not_in_the_index_yet_is_found(mesh):
     """The vectors above the index are compared one by one."""
-    (body,) = mesh.rebuild_index()
+    (body,) = mesh.care.rebuild_index()
     stored = mesh.add("Zebras graze beside the northern reservoir.")
     assert found(mesh, "Zebras graze beside the northern reservoir.")[0] == stored.id
     assert state(mesh) == (body, body.rows + 1)
@@ -118,7 +118,7 @@ def test_an_index_that_is_half_made_hides_nothing(mesh):
 
 def test_what_is_deleted_leaves_the_index_in_the_same_transaction(mesh, owner):
     """And is counted no longer."""
-    (body,) = mesh.rebuild_index()
+    (body,) = mesh.care.rebuild_index()
     with transactions(mesh).writing("default") as db:
         db.execute("DELETE FROM vector WHERE number = (SELECT min(number) FROM vector)")
     now, vectors = state(mesh)
@@ -128,7 +128,7 @@ def test_what_is_deleted_leaves_the_index_in_the_same_transaction(mesh, owner):
 
 def test_an_index_goes_with_its_namespace(mesh, owner):
     """No table is left behind."""
-    mesh.rebuild_index()
+    mesh.care.rebuild_index()
     assert len(tables(owner)) == 1
     with transactions(mesh).writing("default") as db:
         copies.erase(db)
@@ -138,20 +138,20 @@ def test_an_index_goes_with_its_namespace(mesh, owner):
 def test_an_index_that_is_gone_hides_nothing_and_is_made_anew(mesh, owner):
     """An operator may drop it."""
     before = [found(mesh, each) for each in QUESTIONS]
-    (body,) = mesh.rebuild_index()
+    (body,) = mesh.care.rebuild_index()
     (name,) = tables(owner)
     owner.execute(f"DROP TABLE memory_mesh.{name}")
     assert [found(mesh, each) for each in QUESTIONS] == before
-    (finding,) = mesh.verify().findings
+    (finding,) = mesh.care.verify().findings
     assert f"differs from {body.rows} vectors" in finding.detail
-    mesh.rebuild_index()
+    mesh.care.rebuild_index()
     assert tables(owner) == {name: body.rows}
-    assert mesh.verify().findings == ()
+    assert mesh.care.verify().findings == ()
 
 
 def test_verify_finds_an_index_that_is_not_what_it_was(mesh, owner):
     """It lacks a vector, has one that is no more, or one with other values."""
-    mesh.rebuild_index()
+    mesh.care.rebuild_index()
     (name,) = tables(owner)
     first = f"number = (SELECT min(number) FROM {name})"
     owner.execute("SET search_path = memory_mesh, public")
@@ -164,13 +164,13 @@ def test_verify_finds_an_index_that_is_not_what_it_was(mesh, owner):
         start=1,
     ):
         owner.execute(change)
-        (finding,) = mesh.verify().findings
+        (finding,) = mesh.care.verify().findings
         assert f"differs from {wrong} vectors" in finding.detail
 
 
 def test_nobody_reads_the_index_of_another_namespace(mesh, owner, database):
     """Neither the table, nor by the function, which knows the namespace that was entered."""
-    mesh.rebuild_index()
+    mesh.care.rebuild_index()
     (name,) = tables(owner)
     asked = NEAR.format(name.rpartition("_")[2])
     mesh.view(namespace="other").add("Another namespace.")

@@ -32,8 +32,8 @@ with MemoryMesh(db_dir=folder, embedder="none") as mesh:
         "found": [hit.id for hit in mesh.search("apples")],
         "got": [mesh.get(memory.id).text for memory in listed[:2]],
         "stats": mesh.stats().memories,
-        "ok": mesh.verify().ok,
-        "findings": [finding.detail for finding in mesh.verify().findings],
+        "ok": mesh.care.verify().ok,
+        "findings": [finding.detail for finding in mesh.care.verify().findings],
     }
     try:
         mesh.add("more")

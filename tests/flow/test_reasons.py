@@ -65,7 +65,7 @@ def test_a_refusal_leaves_a_block_with_its_reason_and_without_its_text(mesh):
     assert block.entry.memories == ()
     assert block.entry.metadata["type"] == "refuse"
     assert "secret" not in (block.entry.wire or "") + str(block.entry.metadata)
-    assert mesh.verify().ok
+    assert mesh.care.verify().ok
 
 
 def test_a_superseded_memory_says_by_which(mesh):
@@ -149,7 +149,7 @@ def test_a_recall_record_holds_profile_and_scores_in_the_order_of_ranks(tmp_path
 
 def test_verify_finds_a_broken_link_and_an_injection_above_its_budget(mesh):
     first, second = mesh.add("tea is hot").id, mesh.add("tea is green").id
-    mesh.link(first, second)
+    mesh.graph.link(first, second)
     with sqlite3.connect(mesh.folder / "namespaces" / "default.db") as db:
         db.execute("UPDATE link SET similarity = 0.7")
         db.execute("PRAGMA ignore_check_constraints = ON")
@@ -157,7 +157,7 @@ def test_verify_finds_a_broken_link_and_an_injection_above_its_budget(mesh):
             "INSERT INTO injection (id, at, question, format, fence, tokens, max_tokens) "
             "VALUES ('inj_1', 1, '', 'markdown', 'f', 11, 10)"
         )
-    checks = {finding.check.split(" ")[-1] for finding in mesh.verify().findings}
+    checks = {finding.check.split(" ")[-1] for finding in mesh.care.verify().findings}
     assert {"pages", "checksums"} < checks  # pages: the check constraint
     assert len(checks) == 4  # and the link, and the injection
 

@@ -72,8 +72,8 @@ def test_a_namespace_that_does_not_exist_is_empty_and_is_not_made(mesh):
     assert mesh.get_all() == []
     assert mesh.get("mem_1_000000") is None
     assert mesh.stats().memories == 0
-    assert mesh.verify().ok
-    assert mesh.namespaces() == []
+    assert mesh.care.verify().ok
+    assert mesh.care.namespaces() == []
 
 
 @pytest.mark.parametrize(
@@ -151,7 +151,7 @@ def test_get_returns_the_record_or_none_and_counts_as_use(mesh, clock):
     assert mesh.get("mem_1_ffffff") is None
     memory = mesh.get(stored.id)
     assert (memory.uses, memory.last_used) == (1, clock.now())
-    assert mesh.recalls()[0].entry.memories == (stored.id,)
+    assert mesh.care.recalls()[0].entry.memories == (stored.id,)
 
 
 def test_an_answer_about_use_is_never_an_old_one(mesh):

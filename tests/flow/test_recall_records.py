@@ -75,11 +75,11 @@ def test_upkeep_deletes_records_older_than_90_days(mesh, clock):
         mesh.search("tea", use_cache=False)
     mesh.get(stored.id)
     clock.advance(timedelta(days=89))
-    assert mesh.upkeep().recalls_pruned == 0
+    assert mesh.care.upkeep().recalls_pruned == 0
     clock.advance(timedelta(days=2))
-    assert mesh.upkeep().recalls_pruned == 301
-    assert mesh.recalls() == []
-    assert mesh.verify().ok
+    assert mesh.care.upkeep().recalls_pruned == 301
+    assert mesh.care.recalls() == []
+    assert mesh.care.verify().ok
 
 
 def test_the_writer_of_new_records_deletes_old_ones_in_small_slices(mesh, clock):

@@ -162,8 +162,8 @@ def test_a_repeated_text_adds_new_tags_and_keys(mesh):
     assert (memory.extra["color"], memory.extra["cup"]) == ("red", "blue")
     assert [hit.id for hit in mesh.search("kitchen")] == [first.id]
     assert len(mesh.history(id_of(first))) == 2
-    assert mesh.blocks()[-1].entry.metadata["changed"] == ["tags", "extra"]
-    assert mesh.verify().ok
+    assert mesh.care.blocks()[-1].entry.metadata["changed"] == ["tags", "extra"]
+    assert mesh.care.verify().ok
 
 
 def test_a_stored_value_is_kept_and_the_given_one_is_said(mesh):
@@ -171,7 +171,7 @@ def test_a_stored_value_is_kept_and_the_given_one_is_said(mesh):
     again = mesh.add("tea is hot", {"color": "blue"})
     assert memory_of(mesh, first).extra["color"] == "red"
     assert said(again, "kept color=red; given blue; use update")
-    assert mesh.blocks()[-1].entry.metadata["not_taken"] == {"metadata": {"color": "blue"}}
+    assert mesh.care.blocks()[-1].entry.metadata["not_taken"] == {"metadata": {"color": "blue"}}
 
 
 def test_a_less_trusted_source_adds_nothing_and_nothing_is_lost(mesh):
@@ -180,7 +180,7 @@ def test_a_less_trusted_source_adds_nothing_and_nothing_is_lost(mesh):
     assert again.outcome is Outcome.MERGED
     assert memory_of(mesh, first).tags == ("drinks",)
     assert said(again, "not added: tag spam, metadata cup", "more trusted user_explicit")
-    kept = mesh.blocks()[-1].entry.metadata["not_taken"]
+    kept = mesh.care.blocks()[-1].entry.metadata["not_taken"]
     assert kept == {"tags": ["spam"], "metadata": {"cup": "blue"}}
 
 
@@ -198,7 +198,9 @@ def test_another_wording_of_the_same_claim_is_kept_in_the_block(mesh):
     again = mesh.add("At 18:00 the office shuts", claim=claim)
     assert again.merged_into == first.id
     assert said(again, "its wording stays 'The office closes at 18:00'")
-    assert mesh.blocks()[-1].entry.metadata["not_taken"] == {"content": "At 18:00 the office shuts"}
+    assert mesh.care.blocks()[-1].entry.metadata["not_taken"] == {
+        "content": "At 18:00 the office shuts"
+    }
 
 
 def test_a_merge_with_new_tags_keeps_its_vector(tmp_path, real_embedder):
@@ -213,7 +215,7 @@ def test_twins_of_one_batch_join_their_tags(mesh):
     first = mesh.add_many(items)[0]
     assert memory_of(mesh, first).tags == ("a", "b", "c")
     assert len(mesh.history(id_of(first))) == 1
-    assert mesh.verify().ok
+    assert mesh.care.verify().ok
 
 
 @pytest.mark.parametrize("again", [{"tags": ["b"]}, {"metadata": {"x": 2}}])
@@ -230,5 +232,5 @@ def test_a_repeated_text_that_waits_says_so(mesh):
     again = view.add("tea is hot", quarantine="not sure", tags=["a"])
     assert (again.merged_into, again.for_review) == (first.id, (first.id,))
     assert said(again, "not changed: tags")
-    (memory,) = mesh.awaiting_review()
+    (memory,) = mesh.review.waiting()
     assert memory.status is Status.QUARANTINED

@@ -301,13 +301,13 @@ def test_a_text_that_the_new_model_refuses_does_not_stop_the_switch(opened: Open
 @pytest.mark.parametrize(
     ("call", "said"),
     [
-        (lambda mesh: mesh.switch_model(), "no other model is being made"),
-        (lambda mesh: mesh.roll_back_model(), "no other model is being made"),
-        (lambda mesh: mesh.compare_models(), "no other model is being made"),
-        (lambda mesh: mesh.drop_model(), "there is nothing to drop"),
-        (lambda mesh: mesh.reembed(old()), "searches use the model .* already"),
-        (lambda mesh: mesh.reembed({"embedder_model": "nowhere"}), "is not installed"),
-        (lambda mesh: mesh.reembed({"colour": "red"}), "has no setting 'colour'"),
+        (lambda mesh: mesh.care.models.switch(), "no other model is being made"),
+        (lambda mesh: mesh.care.models.roll_back(), "no other model is being made"),
+        (lambda mesh: mesh.care.models.compare(), "no other model is being made"),
+        (lambda mesh: mesh.care.models.drop(), "there is nothing to drop"),
+        (lambda mesh: mesh.care.models.reembed(old()), "searches use the model .* already"),
+        (lambda mesh: mesh.care.models.reembed({"embedder_model": "nowhere"}), "is not installed"),
+        (lambda mesh: mesh.care.models.reembed({"colour": "red"}), "has no setting 'colour'"),
     ],
 )
 def test_what_cannot_be_done_is_refused_and_changes_nothing(

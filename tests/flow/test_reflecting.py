@@ -30,7 +30,7 @@ def test_a_reflection_is_a_memory_of_what_others_agree_on(mesh):
     kept = mesh.get(found.id)
     assert (kept.kind, kept.status) == (Kind.REFLECTION, Status.ACTIVE)
     assert mesh.search("staging", filter="memory_type = 'reflection'")[0].id == found.id
-    assert mesh.blocks()[-1].entry.operation is Operation.REFLECT
+    assert mesh.care.blocks()[-1].entry.operation is Operation.REFLECT
     assert mesh.reflect(topic="API deploys", store=False).id is None
 
 
@@ -73,7 +73,7 @@ def test_two_colours_are_no_agreement(mesh):
 def test_nothing_to_reflect_on_stores_nothing(mesh):
     found = mesh.reflect(topic="anything")
     assert (found.count, found.text, found.id) == (0, "", None)
-    assert mesh.blocks() == []
+    assert mesh.care.blocks() == []
 
 
 @pytest.mark.req("R-000-114", "R-000-269")
@@ -83,7 +83,7 @@ def test_a_synthesized_skill_is_staged_with_its_own_block(mesh):
     assert isinstance(made, Synthesis)
     assert made.status == "staged"
     assert mesh.search_skills("release") == []
-    block = yamo.parse(mesh.blocks()[-1].entry.wire)
+    block = yamo.parse(mesh.care.blocks()[-1].entry.wire)
     assert block.intent == "synthesize_skill_from_memories"
     assert dict(block.output)["skill_id"] == made.skill_id
     mesh.review(made.skill_id, approve=True)

@@ -390,7 +390,7 @@ def test_times_are_kept_to_the_microsecond_and_in_utc(mesh):
 def test_a_memory_says_what_it_was_and_why_in_its_blocks(mesh):
     stored = mesh.add("tea is hot")
     mesh.update(stored.id, "tea is cold", reason="the user corrected it")
-    _, block = mesh.blocks()
+    _, block = mesh.care.blocks()
     assert block.entry.metadata["changed"] == ["text"]
     assert block.entry.metadata["why"] == "the user corrected it"
 

@@ -37,7 +37,7 @@ def test_a_session_memory_is_hidden_30_days_after_the_last_write(mesh, clock):
     assert texts(mesh.search("tea cake", scope=CHAT)) == ["cake is sweet"]
     assert texts(mesh.get_all(scope=CHAT)) == ["cake is sweet"]
     assert mesh.get(stored.id, scope=CHAT) is None
-    assert mesh.verify().ok
+    assert mesh.care.verify().ok
 
 
 def test_another_session_or_none_never_sees_it(mesh):
@@ -60,7 +60,7 @@ def test_any_write_of_the_same_audience_keeps_the_whole_session(mesh, clock):
     assert mesh.get_all(scope=CHAT) == []
     mesh.add("tea is back", scope=CHAT)  # the session goes on
     assert texts(mesh.get_all(scope=CHAT)) == ["tea is back", "tea is hot"]
-    assert mesh.verify().ok
+    assert mesh.care.verify().ok
 
 
 def test_reading_and_what_happened_long_ago_count_for_nothing(mesh, clock):

@@ -83,9 +83,9 @@ def test_a_memory_that_two_views_see_appears_once(mesh, tmp_path):
     by_text = {hit.content: hit.view.project for hit in hits if hit.view}
     assert by_text["The editor is vim"] == "shop"
     assert by_text["The editor of the blog is nano"] == "blog"
-    assert len(shop.recalls()) == 0  # buffered; shop was asked once, and so was blog
+    assert len(shop.care.recalls()) == 0  # buffered; shop was asked once, and so was blog
     mesh.add("flush")
-    assert (len(shop.recalls()), len(mesh.recalls(as_owner=True))) == (1, 2)
+    assert (len(shop.care.recalls()), len(mesh.care.recalls(as_owner=True))) == (1, 2)
     with MemoryMesh(db_dir=tmp_path / "store") as again:  # the same folder, opened twice
         assert contents(mesh.search("vim", also=[again])) == ["The editor is vim"]
 
@@ -143,10 +143,10 @@ def test_each_view_records_what_was_shown_of_it(alice, team):
     hits = alice.search("office jo@example.com", also=[team], limit=2)
     for view in (alice, team):
         view.add("something else")  # writes what is buffered
-        (block,) = view.recalls()
+        (block,) = view.care.recalls()
         own = [hit.id for hit in hits if hit.view and hit.view.namespace == view.config.namespace]
         assert block.entry.memories == tuple(own)
-    asked = [asked_in(view.recalls()[0]) for view in (alice, team)]
+    asked = [asked_in(view.care.recalls()[0]) for view in (alice, team)]
     assert "jo@example.com" not in "".join(asked)
     assert asked[0] != asked[1]  # the placeholders of a namespace are its own
 
@@ -270,7 +270,7 @@ def test_a_closed_view_ends_the_search_before_anything_is_recorded(alice, team):
     with pytest.raises(Closed):
         alice.search(OFFICE, also=[team])
     alice.add("something else")
-    assert alice.recalls() == []
+    assert alice.care.recalls() == []
 
 
 def refused(view) -> list[tuple[Any, str]]:

@@ -46,9 +46,9 @@ def test_a_skill_is_kept_with_what_its_text_says(mesh):
     assert skill.metadata["source_file"] == "skills/deploy.md"
     assert "created_at" in skill.metadata
     assert mesh.stats().skills == 1
-    (block,) = mesh.blocks()
+    (block,) = mesh.care.blocks()
     assert (block.entry.operation, block.entry.memories) == ("retain", (skill.id,))
-    assert mesh.verify().ok
+    assert mesh.care.verify().ok
 
 
 def test_a_yamo_text_says_it_in_root_lines_and_a_bare_text_gets_a_name(mesh):
@@ -70,15 +70,15 @@ def test_a_yamo_text_says_it_in_root_lines_and_a_bare_text_gets_a_name(mesh):
 def test_the_same_text_again_changes_nothing_and_another_takes_its_place(mesh):
     first = mesh.ingest_skill(DEPLOY)
     mesh.update_skill_reliability(first.id, success=True)
-    before = mesh.verify().head
+    before = mesh.care.verify().head
     again = mesh.ingest_skill(DEPLOY)
     assert (again.id, again.outcome) == (first.id, "merged")
-    assert mesh.verify().head == before
+    assert mesh.care.verify().head == before
     changed = mesh.ingest_skill(DEPLOY + "3. Tell the team\n")
     assert changed.id != first.id
     assert (changed.skill.reliability, changed.skill.uses) == (0.6, 1)
     assert [skill.id for skill in mesh.list_skills()] == [changed.id]
-    assert mesh.verify().ok
+    assert mesh.care.verify().ok
 
 
 @pytest.mark.req("R-000-120", "R-000-121")
@@ -154,7 +154,7 @@ def test_pruning_archives_what_is_below_the_threshold(mesh):
     assert (done.archived, done.kept) == ((bad,), 1)
     assert [skill.id for skill in mesh.list_skills()] == [good]
     assert mesh.search_skills("deploy") == []
-    assert mesh.verify().ok
+    assert mesh.care.verify().ok
     with pytest.raises(InvalidInput):
         mesh.prune_skills(1.5)
 

@@ -88,7 +88,7 @@ def test_nothing_crosses_projects_unless_it_is_switched_on(tmp_path, clock):
 def test_a_trace_leaves_an_entry_in_the_log(shared):
     record(shared)
     (entry,) = memory_log.parse(log_of(shared).read_text()).entries
-    assert entry == shared.experiences()[0]
+    assert entry == shared.traces.experiences()[0]
     assert entry.experience_id == "exp_1"
     assert entry.primary_goal == "fix task"
     assert entry.final_outcome is FinalOutcome.RECOVERED
@@ -103,8 +103,8 @@ def test_projects_and_users_share_figures_and_no_text(shared):
     record(shared)
     record(shared.view(scope=Scope(project="/srv/other")), timestamp="2026-01-01T10:20:30Z")
     record(shared.for_user("alice"))
-    shared.record_trace("Deploy it", status="failure", tools_used=["docker"])
-    summary = shared.experience_summary()
+    shared.traces.record("Deploy it", status="failure", tools_used=["docker"])
+    summary = shared.traces.experience_summary()
     assert (summary.entries, summary.projects) == (4, 2)
     assert summary.outcomes == {
         "fix task": {"success_with_recovery": 3},
@@ -145,19 +145,19 @@ def test_the_last_thousand_stay_active_and_older_ones_are_archived_and_found(sha
     assert archive.name == "memory_log.0001.md.gz"
     archived = memory_log.parse(gzip.decompress(archive.read_bytes()).decode()).entries
     assert [one.number for one in (*archived, *active)] == list(range(1, 1_251))
-    assert [one.number for one in shared.search_experiences("kubectl")] == [3]
-    assert shared.experience_summary().entries == 1_250
+    assert [one.number for one in shared.traces.search_experiences("kubectl")] == [3]
+    assert shared.traces.experience_summary().entries == 1_250
 
 
 @pytest.mark.req("R-002-009")
 def test_the_log_is_listed_newest_first_over_archives_too(shared):
     fill(shared, 430, keep=100)
-    ids = [one.number for one in shared.experiences(limit=1_000)]
+    ids = [one.number for one in shared.traces.experiences(limit=1_000)]
     assert ids == list(range(430, 0, -1))
-    page = shared.experiences(limit=10, before="exp_105")
+    page = shared.traces.experiences(limit=10, before="exp_105")
     assert [one.experience_id for one in page] == [f"exp_{n}" for n in range(104, 94, -1)]
     with pytest.raises(InvalidInput, match="such as exp_42"):
-        shared.experiences(before="last")
+        shared.traces.experiences(before="last")
 
 
 def test_an_append_costs_no_more_in_a_long_log(shared, monkeypatch):
@@ -205,7 +205,7 @@ def test_a_log_that_was_lost_or_torn_is_written_anew(shared):
         1, 2, 3, 4, 5, 6,
     ]  # fmt: skip
     log_of(shared).unlink()
-    assert shared.write_memory_log() == str(log_of(shared))
+    assert shared.traces.write_memory_log() == str(log_of(shared))
     assert len(memory_log.parse(log_of(shared).read_text()).entries) == 6
 
 
@@ -213,25 +213,25 @@ def test_a_log_that_was_lost_or_torn_is_written_anew(shared):
 def test_a_project_or_everything_can_be_erased_for_good(shared):
     record(shared)
     fill(shared, 250, keep=100)
-    mine = {one.project_name for one in shared.experiences(limit=1_000)}
+    mine = {one.project_name for one in shared.traces.experiences(limit=1_000)}
     other = shared.view(scope=Scope(project="other"))
     record(other)
-    (name,) = {one.project_name for one in other.experiences(limit=1)}
-    assert other.erase_experiences(project="other", reason="asked by the owner") == 1
+    (name,) = {one.project_name for one in other.traces.experiences(limit=1)}
+    assert other.traces.erase_experiences(project="other", reason="asked by the owner") == 1
     assert name not in mine
-    assert name not in {one.project_name for one in shared.experiences(limit=1_000)}
-    assert shared.erase_experiences(project="/srv/acme") == 1  # from an archive
+    assert name not in {one.project_name for one in shared.traces.experiences(limit=1_000)}
+    assert shared.traces.erase_experiences(project="/srv/acme") == 1  # from an archive
     assert shared._of_same_store("system", None, None).verify().findings == ()
     record(shared)
-    assert shared.experiences(limit=1)[0].number == 253  # no number is given twice
-    assert shared.erase_experiences(everything=True) == 251
-    assert shared.experiences() == []
+    assert shared.traces.experiences(limit=1)[0].number == 253  # no number is given twice
+    assert shared.traces.erase_experiences(everything=True) == 251
+    assert shared.traces.experiences() == []
     folder = shared.folder
     shared.close()
     left = b"".join(path.read_bytes() for path in folder.rglob("*") if path.is_file())
     assert name.encode() not in left
     with pytest.raises(InvalidInput, match="either project"):
-        shared.erase_experiences()
+        shared.traces.erase_experiences()
 
 
 def test_a_damaged_archive_is_told_and_not_written_over(shared):
@@ -240,7 +240,7 @@ def test_a_damaged_archive_is_told_and_not_written_over(shared):
     damaged = archive.read_bytes()[:-20]
     archive.write_bytes(damaged)
     with pytest.raises(StoreError, match="restore it from a backup"):
-        shared.search_experiences("git")
+        shared.traces.search_experiences("git")
     with pytest.raises(StoreError, match="restore it from a backup"):
         fill(shared, 100, keep=100)
     assert archive.read_bytes() == damaged

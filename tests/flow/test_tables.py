@@ -192,7 +192,7 @@ def test_skills_are_brought_in_once_staged_and_the_newest_of_a_name(tmp_path, im
             1,
             1,
         )
-    (waiting,) = importing.awaiting_review()
+    (waiting,) = importing.review.waiting()
     assert waiting.text.endswith("new")
     assert (waiting.id, waiting.reliability, waiting.uses) == (rows[1]["id"], 0.8, 3)
 

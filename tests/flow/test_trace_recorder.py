@@ -314,8 +314,8 @@ def test_any_fault_of_the_memory_leaves_the_run_alone(
     def full(*_: object, **__: object) -> None:
         raise OSError("No space left on device")
 
-    monkeypatch.setattr(mesh, "plan", full)
-    monkeypatch.setattr(mesh, "record_trace", full)
+    monkeypatch.setattr(type(mesh.traces), "plan", full)
+    monkeypatch.setattr(type(mesh.traces), "record", full)
     with recording(mesh, "Deploy") as run:
         run.step("Build")
     assert run.trace_id is None
@@ -327,7 +327,7 @@ def test_a_run_that_is_interrupted_while_memory_is_asked_is_not_current(
     def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(mesh, "plan", interrupted)
+    monkeypatch.setattr(type(mesh.traces), "plan", interrupted)
     with pytest.raises(KeyboardInterrupt), recording(mesh, "Deploy"):
         pass
     assert current() is None

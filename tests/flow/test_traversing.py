@@ -39,12 +39,12 @@ def test_all_links_of_a_memory_are_listed_whoever_made_them(tmp_path, clock):
 def test_a_walk_goes_so_many_steps_along_links_of_the_wanted_types(mesh, ids):
     joined(mesh, ids, "01 12 23")
     joined(mesh, ids, "04 45", "follows")
-    reached = mesh.traverse(ids[0], max_hops=2)
+    reached = mesh.graph.traverse(ids[0], max_hops=2)
     assert {(each.id, each.hops) for each in reached} == {
         (ids[1], 1), (ids[4], 1), (ids[2], 2), (ids[5], 2),
     }  # fmt: skip
     assert [each.hops for each in reached] == [1, 1, 2, 2]
-    only = mesh.traverse(ids[0], max_hops=3, types=["follows"])
+    only = mesh.graph.traverse(ids[0], max_hops=3, types=["follows"])
     assert [each.id for each in only] == [ids[4], ids[5]]
     assert only[1].link == Link(ids[4], ids[5], "follows")
 
@@ -54,67 +54,67 @@ def test_the_wanted_types_hold_for_every_step_of_a_walk(mesh, ids):
     joined(mesh, ids, "01 23")
     joined(mesh, ids, "12 04", "follows")
     for types, reached in ((["related"], [1]), (["follows"], [4]), ([], [1, 2, 3, 4])):
-        walk = mesh.traverse(ids[0], max_hops=5, types=types)
+        walk = mesh.graph.traverse(ids[0], max_hops=5, types=types)
         assert {each.id for each in walk} == {ids[at] for at in reached}
-    both = mesh.traverse(ids[0], max_hops=2, types=["related", "follows"])
+    both = mesh.graph.traverse(ids[0], max_hops=2, types=["related", "follows"])
     assert {each.id for each in both} == {ids[1], ids[2], ids[4]}
 
 
 def test_a_walk_goes_against_the_direction_of_links_too_and_reaches_nothing_twice(mesh, ids):
     joined(mesh, ids, "01 12 20")
-    reached = mesh.traverse(ids[1], max_hops=5)
+    reached = mesh.graph.traverse(ids[1], max_hops=5)
     assert sorted(each.id for each in reached) == sorted([ids[0], ids[2]])
 
 
 def test_a_walk_says_when_it_was_cut(mesh, ids):
     joined(mesh, ids, "01 02 03")
-    assert mesh.traverse(ids[0], limit=2).cut
-    assert len(mesh.traverse(ids[0], limit=2)) == 2
-    assert not mesh.traverse(ids[0], limit=3).cut
+    assert mesh.graph.traverse(ids[0], limit=2).cut
+    assert len(mesh.graph.traverse(ids[0], limit=2)) == 2
+    assert not mesh.graph.traverse(ids[0], limit=3).cut
 
 
 def test_a_walk_does_not_pass_through_what_the_reader_does_not_see(mesh, ids):
     hidden = str(mesh.add("Only for the planner.", scope=PLANNER).id)
-    mesh.link(ids[0], hidden, scope=PLANNER)
-    mesh.link(hidden, ids[1], scope=PLANNER)
-    assert mesh.traverse(ids[0], max_hops=9) == []
-    assert mesh.path(ids[0], ids[1]) is None
-    assert {each.id for each in mesh.traverse(ids[0], scope=PLANNER)} == {hidden, ids[1]}
-    mesh.link(ids[0], ids[2])
+    mesh.graph.link(ids[0], hidden, scope=PLANNER)
+    mesh.graph.link(hidden, ids[1], scope=PLANNER)
+    assert mesh.graph.traverse(ids[0], max_hops=9) == []
+    assert mesh.graph.path(ids[0], ids[1]) is None
+    assert {each.id for each in mesh.graph.traverse(ids[0], scope=PLANNER)} == {hidden, ids[1]}
+    mesh.graph.link(ids[0], ids[2])
     mesh.delete(ids[2])
-    assert mesh.traverse(ids[0]) == []
+    assert mesh.graph.traverse(ids[0]) == []
 
 
 def test_an_unseen_memory_is_as_unknown_as_one_that_does_not_exist(mesh, ids):
     hidden = str(mesh.add("Only for the planner.", scope=PLANNER).id)
     told = set()
     for unknown in (hidden, "mem_1_000000"):
-        for ask in (mesh.traverse, mesh.neighbourhood, mesh.supersessions):
+        for ask in (mesh.graph.traverse, mesh.graph.neighbourhood, mesh.graph.supersessions):
             with pytest.raises(NotFound) as caught:
                 ask(unknown)
             told.add(str(caught.value).replace(repr(unknown), "ID"))
         for pair in ((ids[0], unknown), (unknown, ids[0])):
             with pytest.raises(NotFound) as caught:
-                mesh.path(*pair)
+                mesh.graph.path(*pair)
             told.add(str(caught.value).replace(repr(unknown), "ID"))
     assert len(told) == 1
 
 
 def test_a_path_is_a_shortest_way_and_keeps_within_its_steps(mesh, ids):
     joined(mesh, ids, "01 12 23 34 05 54")
-    found = mesh.path(ids[0], ids[4])
+    found = mesh.graph.path(ids[0], ids[4])
     assert found == (Link(ids[0], ids[5], "related"), Link(ids[5], ids[4], "related"))
-    assert mesh.path(ids[4], ids[0]) == tuple(reversed(found))
-    assert mesh.path(ids[0], ids[3], max_hops=2) is None
-    assert mesh.path(ids[0], ids[3], max_hops=3) is not None
-    assert mesh.path(ids[0], ids[7]) is None
-    assert mesh.path(ids[0], ids[0]) == ()
-    assert mesh.path(ids[0], ids[4], types=["follows"]) is None
+    assert mesh.graph.path(ids[4], ids[0]) == tuple(reversed(found))
+    assert mesh.graph.path(ids[0], ids[3], max_hops=2) is None
+    assert mesh.graph.path(ids[0], ids[3], max_hops=3) is not None
+    assert mesh.graph.path(ids[0], ids[7]) is None
+    assert mesh.graph.path(ids[0], ids[0]) == ()
+    assert mesh.graph.path(ids[0], ids[4], types=["follows"]) is None
 
 
 def test_a_neighbourhood_has_the_links_between_its_memories_and_counts_the_rest(mesh, ids):
     joined(mesh, ids, "01 02 12 23 34")
-    found = mesh.neighbourhood(ids[0], hops=2, limit=3)
+    found = mesh.graph.neighbourhood(ids[0], hops=2, limit=3)
     assert found.center == found.memories[0].id == ids[0]
     assert {memory.id for memory in found.memories} == {ids[0], ids[1], ids[2]}
     assert found.more == 1
@@ -126,26 +126,26 @@ def test_supersessions_link_the_newer_to_the_older(mesh):
     claim = {"subject": "server", "predicate": "port"}
     old = str(mesh.add("The port is 3000.", claim={**claim, "value": "3000"}).id)
     new = str(mesh.add("The port is 8080.", claim={**claim, "value": "8080"}).id)
-    found = mesh.supersessions(old)
+    found = mesh.graph.supersessions(old)
     assert [memory.id for memory in found.memories] == [old, new]
     assert found.links == (Link(new, old, "supersedes"),)
-    assert mesh.supersessions(new).links == found.links
+    assert mesh.graph.supersessions(new).links == found.links
 
 
 def test_supersessions_show_what_only_seems_to_update(mesh):
     old = str(mesh.add("The port of the server is 3000.").id)
     receipt = mesh.add("The port of the server is 8080.")
     assert receipt.newer_than == (old,)
-    assert mesh.supersessions(old).links == (Link(str(receipt.id), old, "newer_than"),)
+    assert mesh.graph.supersessions(old).links == (Link(str(receipt.id), old, "newer_than"),)
 
 
 def test_wrong_arguments_are_told(mesh, ids):
     with pytest.raises(InvalidInput, match="max_hops is a whole number from 1 to 10"):
-        mesh.traverse(ids[0], max_hops=0)
+        mesh.graph.traverse(ids[0], max_hops=0)
     with pytest.raises(InvalidInput, match="similar, derived_from"):
-        mesh.traverse(ids[0], types=["likes"])
+        mesh.graph.traverse(ids[0], types=["likes"])
     with pytest.raises(InvalidInput, match="limit"):
-        mesh.neighbourhood(ids[0], limit=0)
+        mesh.graph.neighbourhood(ids[0], limit=0)
 
 
 def test_a_large_neighbourhood_has_every_link_between_its_memories(mesh):
@@ -153,4 +153,4 @@ def test_a_large_neighbourhood_has_every_link_between_its_memories(mesh):
     links = tuple(Link(one, other, "related") for one, other in combinations(ids, 2))
     access = mesh._access()
     access.ledger.commit(access.namespace, Wanted(), lambda _: Commit(links=links))
-    assert len(mesh.neighbourhood(ids[0], hops=1, limit=50).links) == len(links) == 1_225
+    assert len(mesh.graph.neighbourhood(ids[0], hops=1, limit=50).links) == len(links) == 1_225

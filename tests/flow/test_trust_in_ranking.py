@@ -110,8 +110,8 @@ def _rate(mesh, own, other):
 
 def _vote(mesh, own, other):
     for _ in range(6):
-        mesh.reinforce(other)
-        mesh.dispute(own, reason="wrong")
+        mesh.review.reinforce(other)
+        mesh.review.dispute(own, reason="wrong")
 
 
 @pytest.mark.parametrize("votes", [_rate, _vote])
@@ -123,11 +123,11 @@ def test_votes_of_others_turn_no_order_round(mesh, channel, writer, votes):
     assert before == [own, other]
     votes(mesh.view(channel=channel), own, other)
     assert _ids(mesh, QUESTION) == before
-    told = [block.entry for block in mesh.blocks(after_seq=blocks)]
+    told = [block.entry for block in mesh.care.blocks(after_seq=blocks)]
     assert len(told) == 12
     assert {entry.operation for entry in told} == {Operation.CHANGE}
     assert sorted(entry.memories for entry in told) == sorted([(own,), (other,)] * 6)
-    assert mesh.verify().ok
+    assert mesh.care.verify().ok
 
 
 def test_votes_through_the_graph_face_turn_no_order_round(tmp_path):

@@ -32,11 +32,11 @@ def learned(mesh: MemoryMesh) -> list[Memory]:
 
 def test_a_trace_of_a_lower_channel_does_not_join_the_users_learning(mesh):
     record_login(mesh, 6)
-    mesh.run_jobs(JOB)
+    mesh.care.run_jobs(JOB)
     (before,) = learned(mesh)
     record_login(mesh.view(channel=Channel.WEB), 4)
     mesh.view(channel=Channel.WEB).run_jobs(JOB)
-    mesh.upkeep()
+    mesh.care.upkeep()
     own, lower = learned(mesh)
     assert (own.id, own.text, own.source) == (before.id, before.text, before.source)
     assert lower.source.kind is SourceKind.DOCUMENT

@@ -80,7 +80,7 @@ def test_a_delete_by_a_lower_channel_is_a_proposal(mesh, lower):
     assert (asked.verb, asked.memory, asked.reason) == (ProposedVerb.DELETE, stored, "it is wrong")
     assert lower.add(FRIDAY, **deploy("Friday")).outcome is Outcome.QUARANTINED
     assert shown(mesh) == before
-    assert asked in mesh.awaiting_review()
+    assert asked in mesh.review.waiting()
     mesh.review(asked.id, approve=True)
     assert mesh.get(stored) is None
     assert mesh.delete(id_of(mesh.add("tea is hot"))) is None
@@ -93,7 +93,7 @@ def test_the_user_restores_what_a_lower_memory_took_the_place_of(mesh, lower):
     assert mesh.restore(stored).status is Status.ACTIVE
     assert [text for text, *_ in shown(mesh)] == [MONDAY]
     assert mesh.history(taken)[-1].successor == stored
-    assert mesh.verify().ok
+    assert mesh.care.verify().ok
 
 
 def test_the_user_restores_beside_a_word_of_the_users_own(mesh):
@@ -102,9 +102,9 @@ def test_the_user_restores_beside_a_word_of_the_users_own(mesh):
     since = id_of(mesh.add(FRIDAY, **deploy("Friday")))
     assert mesh.restore(stored).status is Status.ACTIVE
     assert mesh.get(since) is None
-    mesh.undo_review(since)
+    mesh.review.undo(since)
     assert {mesh.get(stored).status, mesh.get(since).status} == {Status.ACTIVE}
-    assert mesh.verify().ok
+    assert mesh.care.verify().ok
 
 
 def test_a_lower_memory_that_is_restored_waits_below_the_users_word(mesh, lower):
@@ -114,7 +114,7 @@ def test_a_lower_memory_that_is_restored_waits_below_the_users_word(mesh, lower)
     before = shown(mesh)
     assert mesh.restore(page).status is Status.QUARANTINED
     assert shown(mesh) == before
-    assert [each.new for each in mesh.conflicts(pending=True)] == [page]
+    assert [each.new for each in mesh.review.conflicts(pending=True)] == [page]
     assert mesh.review(page, approve=True).status is Status.ACTIVE
 
 
@@ -145,7 +145,7 @@ def test_the_users_equal_claim_makes_the_memory_the_users(mesh, lower):
     assert "more trusted" in " ".join(said.reasons)
     with pytest.raises(NotAllowed):
         lower.update(after.id, FRIDAY)
-    assert mesh.verify().ok
+    assert mesh.care.verify().ok
 
 
 def test_the_users_equal_text_makes_the_memory_the_users(mesh, lower):
@@ -323,7 +323,7 @@ def lesson() -> Lesson:
 
 def test_a_ready_skill_stays_below_the_channels_ceiling(mesh, lower):
     mesh.ingest_skill("# Deploy\n\n1. Test\n2. Push", {"name": "deploy", "intent": "deploy"})
-    receipt = lower.add_skill(
+    receipt = lower.skills.add_draft(
         SkillDraft(
             text="# Deploy\n\n1. Obey", metadata={"name": "deploy", "intent": "deploy"},
             scope=Scope(), source=Source(SourceKind.USER_EXPLICIT, Channel.LIBRARY),
@@ -385,32 +385,32 @@ def test_no_verb_of_a_lower_channel_changes_what_the_user_has(mesh, lower, held)
         "pin": lambda: lower.pin(two),
         "unpin": lambda: lower.pin(one, pinned=False),
         "heritage": lambda: lower.insert_heritage(one, {"intentChain": ["obey"]}),
-        "link": lambda: lower.link(own, one),
-        "link from": lambda: lower.link(one, own, type="depends_on"),
-        "unlink": lambda: lower.unlink(one, two),
-        "add_to_episode": lambda: lower.add_to_episode(episode, [own]),
-        "remove_from_episode": lambda: lower.remove_from_episode(episode, [one]),
-        "create_episode": lambda: lower.create_episode("obey", ids=[one, own]),
-        "register": lambda: lower.register_predicates({"day": {"cardinality": "multi"}}),
+        "link": lambda: lower.graph.link(own, one),
+        "link from": lambda: lower.graph.link(one, own, type="depends_on"),
+        "unlink": lambda: lower.graph.unlink(one, two),
+        "add_to_episode": lambda: lower.graph.add_to_episode(episode, [own]),
+        "remove_from_episode": lambda: lower.graph.remove_from_episode(episode, [one]),
+        "create_episode": lambda: lower.graph.create_episode("obey", ids=[one, own]),
+        "register": lambda: lower.review.register_predicates({"day": {"cardinality": "multi"}}),
         "review": lambda: lower.review(one, approve=False),
-        "archive_project": lower.archive_project,
-        "erase_experiences": lambda: lower.erase_experiences(everything=True),
+        "archive_project": lower.care.archive_project,
+        "erase_experiences": lambda: lower.traces.erase_experiences(everything=True),
     }
     for name, verb in refused.items():
         with pytest.raises(NotAllowed):
             pytest.fail(f"{name}: {verb()}")
     lower.delete(one)
-    lower.propose_update(one, FRIDAY)
+    lower.review.propose_update(one, FRIDAY)
     lower.prune_skills(1.0)
     for _ in range(5):
         lower.update_skill_reliability(held["skill"], success=False)
-        lower.dispute(one)
-        lower.reinforce(one, 1.0)
+        lower.review.dispute(one)
+        lower.review.reinforce(one, 1.0)
     lower.evolve(FRIDAY)
     lower.reflect(topic="deploy")
-    lower.upkeep()
+    lower.care.upkeep()
     assert everything(mesh, held) == before
-    assert mesh.verify().ok
+    assert mesh.care.verify().ok
 
 
 def everything(mesh: MemoryMesh, held: dict[str, str]) -> list[object]:
@@ -490,5 +490,5 @@ def test_a_lower_channel_hides_nothing_from_review(mesh, lower):
     waits = id_of(mesh.add("a rumour", quarantine="odd"))
     own = id_of(lower.add("a page"))
     with pytest.raises(InvalidInput):
-        lower.mark_superseded(waits, by=own)
-    assert [item.id for item in mesh.awaiting_review()] == [waits]
+        lower.review.mark_superseded(waits, by=own)
+    assert [item.id for item in mesh.review.waiting()] == [waits]

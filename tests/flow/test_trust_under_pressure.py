@@ -92,7 +92,7 @@ def test_a_trigger_of_the_user_raises_the_users_memory(mesh):
 
 def test_an_episode_that_is_said_again_is_no_part_of_itself(mesh):
     page = mesh.view(channel=Channel.ASSISTANT)
-    first = page.create_episode("a stretch", ids=[id_of(page.add("The page has a date."))])
+    first = page.graph.create_episode("a stretch", ids=[id_of(page.add("The page has a date."))])
     with pytest.raises(InvalidInput, match="part of itself"):
-        page.create_episode("a stretch", ids=[first.id])
-    assert mesh.verify().ok
+        page.graph.create_episode("a stretch", ids=[first.id])
+    assert mesh.care.verify().ok

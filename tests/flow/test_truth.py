@@ -51,10 +51,10 @@ def test_what_is_let_in_takes_the_place_of_what_it_contradicts(mesh, waiting):
     assert let_in.status is Status.ACTIVE
     assert active(mesh) == ["port two"]
     assert mesh.get(known, include=["superseded"]).successor == newcomer
-    (conflict,) = mesh.conflicts(decided=True)
+    (conflict,) = mesh.review.conflicts(decided=True)
     assert (conflict.resolution, conflict.why) == (Resolution.SUPERSEDE, "measured")
-    assert mesh.conflicts() == []
-    assert mesh.verify().ok
+    assert mesh.review.conflicts() == []
+    assert mesh.care.verify().ok
 
 
 def test_a_late_review_also_replaces_who_came_since(mesh, waiting):
@@ -65,9 +65,9 @@ def test_a_late_review_also_replaces_who_came_since(mesh, waiting):
     mesh.review(newcomer, approve=True)
     assert active(mesh) == ["port two"]
     assert memory_of_any(mesh, id_of(third)).successor == newcomer
-    mesh.undo_review(newcomer)
+    mesh.review.undo(newcomer)
     assert active(mesh) == ["port three"]
-    assert mesh.verify().ok
+    assert mesh.care.verify().ok
 
 
 def memory_of_any(mesh, id_):
@@ -77,7 +77,7 @@ def memory_of_any(mesh, id_):
 def test_a_disputed_memory_that_is_let_in_again_replaces_its_successor(mesh):
     old = id_of(mesh.add("port one", **port("1")))
     for _ in range(3):
-        mesh.dispute(old, reason="no")
+        mesh.review.dispute(old, reason="no")
     mesh.add("port two", **port("2"))
     assert active(mesh) == ["port two"]
     mesh.review(old, approve=True)
@@ -88,16 +88,16 @@ def test_a_rejected_memory_is_archived_and_its_rival_stays(mesh, waiting):
     _, newcomer = waiting
     assert mesh.review(newcomer, approve=False, reason="a rumour").status is Status.ARCHIVED
     assert active(mesh) == ["port one"]
-    (conflict,) = mesh.conflicts(decided=True)
+    (conflict,) = mesh.review.conflicts(decided=True)
     assert (conflict.resolution, conflict.why) == (Resolution.REJECT, "a rumour")
 
 
 def test_a_review_leaves_conflicts_alone_that_others_wait_in(mesh, waiting):
     known, newcomer = waiting
     for _ in range(3):
-        mesh.dispute(known, reason="no")
+        mesh.review.dispute(known, reason="no")
     mesh.review(known, approve=True)
-    (conflict,) = mesh.conflicts()
+    (conflict,) = mesh.review.conflicts()
     assert (conflict.new, conflict.pending) == (newcomer, True)
     assert active(mesh) == ["port one"]
 
@@ -108,7 +108,7 @@ def test_only_what_waits_can_be_reviewed_and_only_a_review_undone(mesh, waiting)
         mesh.review(known, approve=True)
     for id_ in (known, newcomer):
         with pytest.raises(InvalidInput, match="no review"):
-            mesh.undo_review(id_)
+            mesh.review.undo(id_)
     with pytest.raises(NotFound):
         mesh.review("mem_1_abcdef", approve=True)
 
@@ -118,13 +118,13 @@ def test_a_review_can_be_undone_and_done_again(mesh, waiting, approve):
     known, newcomer = waiting
     for _ in range(2):
         mesh.review(newcomer, approve=approve)
-        mesh.undo_review(newcomer)
+        mesh.review.undo(newcomer)
         assert active(mesh) == ["port one"]
         assert memory_of_any(mesh, known).successor is None
-        (conflict,) = mesh.conflicts()
+        (conflict,) = mesh.review.conflicts()
         assert conflict.pending
-        assert [memory.id for memory in mesh.awaiting_review()] == [newcomer]
-    assert mesh.verify().ok
+        assert [memory.id for memory in mesh.review.waiting()] == [newcomer]
+    assert mesh.care.verify().ok
 
 
 def test_a_source_is_reviewed_as_a_whole(mesh):
@@ -132,11 +132,11 @@ def test_a_source_is_reviewed_as_a_whole(mesh):
         mesh.add(f"claim {number}", quarantine="odd", source_ref="mail 7")
     mesh.add("claim 9", quarantine="odd", source_ref="mail 8")
     mesh.add("claim 10", quarantine="odd", source_agent="it's odd")
-    assert len(mesh.review_source("mail 7", approve=False, reason="spam")) == 5
-    assert len(mesh.review_source("it's odd", approve=True)) == 1
+    assert len(mesh.review.decide_source("mail 7", approve=False, reason="spam")) == 5
+    assert len(mesh.review.decide_source("it's odd", approve=True)) == 1
     assert active(mesh) == ["claim 10"]
-    assert [memory.text for memory in mesh.awaiting_review()] == ["claim 9"]
-    assert mesh.review_source("nobody", approve=True) == []
+    assert [memory.text for memory in mesh.review.waiting()] == ["claim 9"]
+    assert mesh.review.decide_source("nobody", approve=True) == []
 
 
 # --- conflicts ------------------------------------------------------------------------------------
@@ -151,25 +151,25 @@ def test_a_source_is_reviewed_as_a_whole(mesh):
     ],
 )
 def test_a_pending_conflict_ends_in_one_of_three_ways(mesh, waiting, resolution, left):
-    (pending,) = mesh.conflicts()
-    done = mesh.resolve_conflict(pending.id, resolution, reason="asked")
+    (pending,) = mesh.review.conflicts()
+    done = mesh.review.resolve(pending.id, resolution, reason="asked")
     assert (done.id, done.resolution, done.why) == (pending.id, resolution, "asked")
     assert active(mesh) == left
-    assert mesh.conflicts() == []
+    assert mesh.review.conflicts() == []
     for anew, now in (("reject", {"port one"}), ("keep_both", {"port one", "port two"}),
                       ("supersede", {"port two"}), ("reject", {"port one"})):  # fmt: skip
-        mesh.resolve_conflict(pending.id, anew)
+        mesh.review.resolve(pending.id, anew)
         assert set(active(mesh)) == now
-    mesh.undo_review(pending.new)
+    mesh.review.undo(pending.new)
     assert set(active(mesh)) == {"port one", "port two"}
-    assert mesh.verify().ok
+    assert mesh.care.verify().ok
 
 
 def test_a_newcomer_beside_its_rival_is_decided_on_too(mesh):
     known = id_of(mesh.add("port one", **port("1")))
     beside = mesh.add("port two", **port("2", **guess(keep_active=True)))
-    (pending,) = mesh.conflicts()
-    mesh.resolve_conflict(pending.id, "supersede")
+    (pending,) = mesh.review.conflicts()
+    mesh.review.resolve(pending.id, "supersede")
     assert active(mesh) == ["port two"]
     assert memory_of_any(mesh, known).successor == beside.id
 
@@ -179,10 +179,10 @@ def test_what_is_gone_since_does_not_come_back_by_a_resolution(mesh):
     mesh.add("port two", **port("2", **guess(keep_active=True)))
     mesh.add("port three", **port("3"))
     assert active(mesh) == ["port three"]
-    (pending,) = mesh.conflicts(pending=True)
+    (pending,) = mesh.review.conflicts(pending=True)
     with pytest.raises(InvalidInput, match="superseded"):
-        mesh.resolve_conflict(pending.id, "supersede")
-    mesh.resolve_conflict(pending.id, "keep_both")
+        mesh.review.resolve(pending.id, "supersede")
+    mesh.review.resolve(pending.id, "keep_both")
     assert active(mesh) == ["port three"]
 
 
@@ -191,18 +191,18 @@ def test_one_decision_lets_a_newcomer_in_against_all_its_rivals(mesh):
     mesh.add("port two", **port("2", **guess(keep_active=True)))
     newcomer = mesh.add("port three", **port("3", **guess()))
     assert len(newcomer.conflicts) == 2
-    mesh.resolve_conflict(newcomer.conflicts[0], "supersede")
+    mesh.review.resolve(newcomer.conflicts[0], "supersede")
     assert active(mesh) == ["port three"]
-    assert not [each for each in mesh.conflicts() if each.new == newcomer.id]
+    assert not [each for each in mesh.review.conflicts() if each.new == newcomer.id]
 
 
 def test_keeping_both_waits_for_the_decision_on_every_rival(mesh):
     mesh.add("port one", **port("1"))
     mesh.add("port two", **port("2", **guess(keep_active=True)))
     newcomer = mesh.add("port three", **port("3", **guess()))
-    mesh.resolve_conflict(newcomer.conflicts[0], "keep_both")
+    mesh.review.resolve(newcomer.conflicts[0], "keep_both")
     assert active(mesh) == ["port one", "port two"]
-    mesh.resolve_conflict(newcomer.conflicts[1], "keep_both")
+    mesh.review.resolve(newcomer.conflicts[1], "keep_both")
     assert active(mesh) == ["port one", "port three", "port two"]
 
 
@@ -236,13 +236,13 @@ def test_a_chain_goes_from_the_oldest_to_the_newest_from_wherever_it_is_asked(me
         clock.advance(timedelta(hours=1))
         ids.append(id_of(mesh.add(f"port {value}", **port(value))))
     for asked in ids:
-        found = [memory.id for memory in mesh.chain(asked)]
+        found = [memory.id for memory in mesh.review.chain(asked)]
         assert found == ids
-    assert [memory.successor for memory in mesh.chain(ids[-1])] == [*ids[1:], None]
+    assert [memory.successor for memory in mesh.review.chain(ids[-1])] == [*ids[1:], None]
     with pytest.raises(NotFound):
-        mesh.chain("mem_1_abcdef")
+        mesh.review.chain("mem_1_abcdef")
     with pytest.raises(NotFound):
-        mesh.chain("mem_1_abcdef", scope=Scope(project="other"))
+        mesh.review.chain("mem_1_abcdef", scope=Scope(project="other"))
 
 
 def test_as_of_a_day_the_value_of_that_day_is_read(mesh, clock):
@@ -295,7 +295,7 @@ def test_a_rejected_value_does_not_come_back_by_any_door(mesh, rejected, door):
     assert (receipt.outcome, receipt.id) == (Outcome.REFUSED, None)
     assert "rejected" in receipt.reasons[0]
     assert active(mesh) == ["port one"]
-    mesh.undo_review(rejected)
+    mesh.review.undo(rejected)
     mesh.review(rejected, approve=True)
     assert active(mesh) == ["port two"]
     assert door(mesh).outcome is not Outcome.REFUSED
@@ -315,7 +315,7 @@ def test_a_rejected_value_does_not_come_back_by_an_update(mesh, rejected, change
     assert active(mesh) == ["port one", "something else"]
     mesh.pin(other)
     mesh.update(other, "something new")
-    mesh.undo_review(rejected)
+    mesh.review.undo(rejected)
     assert mesh.update(other, "Port TWO").text == "Port TWO"
 
 
@@ -353,8 +353,8 @@ def test_a_rejection_binds_its_own_audience_alone(mesh, rejected):
 
 
 def test_a_rejection_by_resolution_binds_as_one_by_review(mesh, waiting):
-    (pending,) = mesh.conflicts()
-    mesh.resolve_conflict(pending.id, "reject")
+    (pending,) = mesh.review.conflicts()
+    mesh.review.resolve(pending.id, "reject")
     assert mesh.add("port two").outcome is Outcome.REFUSED
 
 
@@ -461,4 +461,4 @@ def test_repetition_by_one_origin_adds_nothing(mesh, times):
     for number in range(times):
         mesh.add(f"port one, take {number}", **port("1", **guess(source_ref="bot")))
     assert memory_of(mesh, first).origins == 1
-    assert mesh.trust(id_of(first)) == pytest.approx(0.5)
+    assert mesh.review.trust(id_of(first)) == pytest.approx(0.5)

@@ -29,8 +29,8 @@ def active(mesh):
 def test_the_last_of_one_slice_stands_alone(mesh):
     receipts = mesh.add_many({"content": f"port {value}", **port(value)} for value in "ABABA")
     assert active(mesh) == ["port A"]
-    assert len(mesh.chain(id_of(receipts[0]))) == 5
-    assert mesh.verify().ok
+    assert len(mesh.review.chain(id_of(receipts[0]))) == 5
+    assert mesh.care.verify().ok
 
 
 def test_an_update_of_when_or_for_whom_it_holds_is_no_way_around_the_rules(mesh, clock):
@@ -57,13 +57,13 @@ def test_keeping_both_does_not_answer_for_who_came_since(mesh):
     mesh.add("port one", **port("1"))
     newcomer = id_of(mesh.add("port two", **guess("2")))
     third = id_of(mesh.add("port three", **port("3")))
-    mesh.resolve_conflict(mesh.conflicts(pending=True)[0].id, "keep_both")
+    mesh.review.resolve(mesh.review.conflicts(pending=True)[0].id, "keep_both")
     assert active(mesh) == ["port three"]
-    (asked,) = mesh.conflicts(pending=True)
+    (asked,) = mesh.review.conflicts(pending=True)
     assert (asked.new, asked.existing) == (newcomer, third)
-    mesh.resolve_conflict(asked.id, "keep_both")
+    mesh.review.resolve(asked.id, "keep_both")
     assert active(mesh) == ["port three", "port two"]
-    assert mesh.verify().ok
+    assert mesh.care.verify().ok
 
 
 def test_undoing_a_review_brings_nothing_back_that_was_deleted_since(mesh):
@@ -71,9 +71,9 @@ def test_undoing_a_review_brings_nothing_back_that_was_deleted_since(mesh):
     newcomer = id_of(mesh.add("port two", **guess("2")))
     mesh.review(newcomer, approve=True)
     mesh.delete(known)
-    mesh.undo_review(newcomer)
+    mesh.review.undo(newcomer)
     assert active(mesh) == []
-    assert mesh.verify().ok
+    assert mesh.care.verify().ok
 
 
 def test_a_review_is_not_undone_over_who_holds_the_place_by_now(mesh, clock):
@@ -83,16 +83,16 @@ def test_a_review_is_not_undone_over_who_holds_the_place_by_now(mesh, clock):
     mesh.review(newcomer, approve=True)
     third = id_of(mesh.add("port three", **port("3", valid_until=then)))
     with pytest.raises(InvalidInput, match=f"{third} contradicts"):
-        mesh.undo_review(newcomer)
+        mesh.review.undo(newcomer)
     assert active(mesh) == ["port three"]
 
 
 def test_what_waits_and_is_disputed_has_no_review_to_undo(mesh):
     mesh.add("port one", **port("1"))
     newcomer = id_of(mesh.add("port two", **guess("2")))
-    mesh.dispute(newcomer)
+    mesh.review.dispute(newcomer)
     with pytest.raises(InvalidInput, match="no review"):
-        mesh.undo_review(newcomer)
+        mesh.review.undo(newcomer)
 
 
 def test_undoing_an_approval_forgives_no_rejection(mesh):
@@ -101,7 +101,7 @@ def test_undoing_an_approval_forgives_no_rejection(mesh):
     second = id_of(mesh.add("the port is two", **guess("2")))
     mesh.review(first, approve=False)
     mesh.review(second, approve=True)
-    mesh.undo_review(second)
+    mesh.review.undo(second)
     assert mesh.add("two it is", **port("2")).outcome is Outcome.REFUSED
 
 
@@ -110,17 +110,17 @@ def test_undoing_an_approval_forgives_no_rejection(mesh):
 def test_a_conflict_ends_though_one_side_was_deleted(mesh, resolution, gone):
     known = id_of(mesh.add("port one", **port("1")))
     newcomer = id_of(mesh.add("port two", **guess("2")))
-    (conflict,) = mesh.conflicts()
+    (conflict,) = mesh.review.conflicts()
     mesh.delete(newcomer if gone == "new" else known)
     if (resolution, gone) == ("supersede", "new"):
         with pytest.raises(InvalidInput, match="deleted"):
-            mesh.resolve_conflict(conflict.id, resolution)
+            mesh.review.resolve(conflict.id, resolution)
         return
-    mesh.resolve_conflict(conflict.id, resolution)
-    assert mesh.conflicts() == []
+    mesh.review.resolve(conflict.id, resolution)
+    assert mesh.review.conflicts() == []
     left = {"new": ["port one"], "existing": [] if resolution == "reject" else ["port two"]}
     assert active(mesh) == left[gone]
-    assert mesh.verify().ok
+    assert mesh.care.verify().ok
 
 
 def test_what_was_replaced_within_a_slice_is_no_echo_of_it(tmp_path):
@@ -182,7 +182,7 @@ def test_a_review_is_undone_however_many_wait_behind_it(mesh):
     mesh.add("port one", **port("1"))
     newcomer = id_of(mesh.add("port two", **guess("2")))
     mesh.review(newcomer, approve=True)
-    mesh.register_predicates({"port": {"conflict_policy": "require_review"}})
+    mesh.review.register_predicates({"port": {"conflict_policy": "require_review"}})
     mesh.add_many({"content": f"port 9{n}", **guess(f"9{n}")} for n in range(120))
-    mesh.undo_review(newcomer)
+    mesh.review.undo(newcomer)
     assert active(mesh) == ["port one"]

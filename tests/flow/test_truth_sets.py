@@ -21,7 +21,7 @@ def test_what_is_true_together_stays_and_is_not_linked(mesh, half):
         every = view.get_all(include=list(Status))
         hidden += [row["id"] for memory in every if memory.status is not Status.ACTIVE]
         linked += [row["id"] for receipt in receipts if receipt.newer_than]
-        linked += [row["id"] for conflict in view.conflicts() if conflict.is_guess]
+        linked += [row["id"] for conflict in view.review.conflicts() if conflict.is_guess]
         assert len(every) == 2
     assert hidden == []
     assert len(set(linked)) <= LINKED_AT_MOST * len(pairs)
@@ -33,7 +33,7 @@ def test_no_other_language_is_read(mesh, half):
         view = mesh.view(namespace=row["id"])
         receipts = [view.add(text) for text in truth.statements(row)]
         assert [receipt.newer_than for receipt in receipts] == [(), ()]
-        assert view.conflicts() == []
+        assert view.review.conflicts() == []
 
 
 def test_the_sets_are_those_that_were_committed_before_the_rules():

@@ -24,10 +24,12 @@ def test_each_memory_gets_its_next_version_and_its_own_block(mesh, ids):
     assert [memory.id for memory in after] == ids
     assert texts(mesh, ids) == [f"Task {number} sleeps." for number in range(3)]
     assert all(memory.tags == ("new",) for memory in after)
-    changes = [block for block in mesh.blocks() if block.entry.metadata.get("type") == "update"]
+    changes = [
+        block for block in mesh.care.blocks() if block.entry.metadata.get("type") == "update"
+    ]
     assert [block.entry.metadata["why"] for block in changes] == ["why 0", "why 1", "why 2"]
     assert len({block.seq for block in changes}) == 1
-    assert mesh.verify().ok
+    assert mesh.care.verify().ok
 
 
 def test_one_that_fails_lets_nothing_happen(mesh, ids):
@@ -50,7 +52,7 @@ def test_two_changes_about_the_same_must_follow_each_other(mesh, ids):
 
 
 def test_what_changes_nothing_leaves_no_block(mesh, ids):
-    before = len(mesh.blocks())
+    before = len(mesh.care.blocks())
     (after,) = mesh.update_many([{"id": ids[0], "content": "Service 0 runs at night."}])
     assert after.id == ids[0]
-    assert len(mesh.blocks()) == before
+    assert len(mesh.care.blocks()) == before

@@ -33,7 +33,7 @@ def test_users_are_listed_readably_and_opened_again(mesh):
         mesh.for_user(user_id).add(f"I am {len(user_id)}")
     mesh.add("tea")
     assert mesh.users() == sorted(ids)
-    assert mesh.namespaces() == sorted(["default", *(f"user.{user_id}" for user_id in ids)])
+    assert mesh.care.namespaces() == sorted(["default", *(f"user.{user_id}" for user_id in ids)])
     for user_id in mesh.users():
         assert contents(mesh.for_user(user_id).get_all()) == [f"I am {len(user_id)}"]
 

@@ -106,7 +106,7 @@ def test_views_of_100_namespaces_keep_at_most_64_open(mesh, tmp_path):
     assert 0 < len(mine) <= 64
     for number in range(100):
         assert len(mesh.view(namespace=f"user-{number}").search("number")) == 1
-    assert len(mesh.namespaces()) == 100
+    assert len(mesh.care.namespaces()) == 100
 
 
 def test_1_000_views_of_one_namespace_cost_no_more_than_5_megabytes(tmp_path):
@@ -195,7 +195,7 @@ def test_a_forked_child_does_not_remove_the_folder_of_a_temporary_store():
 def test_predicates_named_after_the_first_use_are_registered_too(mesh):
     mesh.add("tea")
     mesh._add_predicates({"port": {"cardinality": "single"}})
-    assert "port" in mesh.predicates()
+    assert "port" in mesh.review.predicates()
 
 
 def test_an_async_view_shares_the_threads_of_its_mesh(tmp_path):

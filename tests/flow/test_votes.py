@@ -61,7 +61,7 @@ def test_a_vote_leaves_a_block_that_says_what_it_was(mesh, helpful):
     mesh.rate(stored, helpful=helpful)
     mesh.view(channel=Channel.MCP).rate(stored, helpful=helpful)
     mesh.view(channel=Channel.MCP).rate(stored, helpful=helpful)
-    blocks = [block.entry for block in mesh.blocks(after_seq=before)]
+    blocks = [block.entry for block in mesh.care.blocks(after_seq=before)]
     assert [entry.operation for entry in blocks] == [Operation.CHANGE] * 3
     assert [entry.memories for entry in blocks] == [(stored,)] * 3
     said = "helpful" if helpful else "harmful"
@@ -70,16 +70,16 @@ def test_a_vote_leaves_a_block_that_says_what_it_was(mesh, helpful):
     ]  # fmt: skip
     assert all("change;vote;" in (entry.wire or "") for entry in blocks)
     assert len(mesh.history(stored)) == 1  # a vote is no new version
-    assert mesh.verify().ok
+    assert mesh.care.verify().ok
 
 
 def test_a_vote_on_what_is_not_there_leaves_nothing(mesh):
     stored = str(mesh.add("tea is hot", scope=Scope(session="s")).id)
-    blocks = len(mesh.blocks())
+    blocks = len(mesh.care.blocks())
     for id_ in (stored, "mem_1_ffffff"):
         with pytest.raises(NotFound):
             mesh.rate(id_, helpful=True)
-    assert len(mesh.blocks()) == blocks
+    assert len(mesh.care.blocks()) == blocks
 
 
 @pytest.mark.req("R-003-017")
@@ -87,16 +87,16 @@ def test_every_vote_on_truth_is_counted_and_others_move_trust_once(mesh):
     guess = str(mesh.view(channel=Channel.MCP).add("tea is hot").id)
     tool = mesh.view(channel=Channel.TOOL)
     for count in range(1, 5):
-        after = tool.reinforce(guess)
-        assert (after.reinforcements, mesh.trust(guess)) == (count, pytest.approx(0.575))
+        after = tool.review.reinforce(guess)
+        assert (after.reinforcements, mesh.review.trust(guess)) == (count, pytest.approx(0.575))
     assert after.importance == pytest.approx(0.5)
     for count in range(1, 5):
-        after = tool.dispute(guess)
+        after = tool.review.dispute(guess)
         assert (after.disputes, after.status) == (count, Status.ACTIVE)
-    assert mesh.trust(guess) == pytest.approx(0.5)  # one step up and one down
-    assert mesh.reinforce(guess).reinforcements == 5
-    assert mesh.trust(guess) == pytest.approx(0.5 + 0.15 * (1 / 3) * 3 / 4)
-    assert mesh.verify().ok
+    assert mesh.review.trust(guess) == pytest.approx(0.5)  # one step up and one down
+    assert mesh.review.reinforce(guess).reinforcements == 5
+    assert mesh.review.trust(guess) == pytest.approx(0.5 + 0.15 * (1 / 3) * 3 / 4)
+    assert mesh.care.verify().ok
 
 
 def test_votes_of_others_never_send_a_memory_to_review(mesh):
@@ -106,7 +106,7 @@ def test_votes_of_others_never_send_a_memory_to_review(mesh):
             mesh.view(channel=channel).dispute(guess)
     after = memory_of(mesh, guess)
     assert (after.disputes, after.status) == (3 * len(OTHERS), Status.ACTIVE)
-    mesh.dispute(guess)
+    mesh.review.dispute(guess)
     assert memory_of(mesh, guess).status is Status.ACTIVE  # the user's first, others' one
-    mesh.dispute(guess)
+    mesh.review.dispute(guess)
     assert memory_of(mesh, guess).status is Status.QUARANTINED

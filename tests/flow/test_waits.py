@@ -94,7 +94,7 @@ def test_no_read_waits_for_a_writer_and_all_of_them_are_recorded_later(folder):
             assert mesh.get(id_) is not None
             assert mesh.context("tea")
             assert mesh.explain(id_)
-            assert mesh.verify().ok
+            assert mesh.care.verify().ok
             assert mesh.stats().memories == 1
         assert only(mesh).uses == 0
         mesh.add("coffee is hot")
@@ -161,7 +161,7 @@ def test_close_leaves_what_it_cannot_write_in_a_private_spool_that_the_next_writ
     assert len(left.read_bytes().splitlines()) == 3
     assert recorded(folder) == 0
     with opened(folder) as mesh:
-        assert mesh.verify().checked["records in the spool"] == 3
+        assert mesh.care.verify().checked["records in the spool"] == 3
         mesh.add("coffee is hot")
         assert not left.exists()
         assert mesh.history(id_)[-1].uses == 2
@@ -287,10 +287,10 @@ def test_a_damaged_line_of_the_spool_is_left_out_and_counted(folder):
     ]
     left.write_bytes(b"\n".join([good, *broken]))
     with opened(folder) as mesh:
-        checked = mesh.verify().checked
+        checked = mesh.care.verify().checked
         assert checked["records in the spool"] == 1
         assert checked["damaged lines in the spool"] == len(broken)
-        assert mesh.verify().ok
+        assert mesh.care.verify().ok
         mesh.add("coffee is hot")
     assert recorded(folder) == 1
     assert not left.exists()

@@ -27,7 +27,7 @@ def port(value, **details):
 def test_a_call_that_states_nothing_is_implicit_and_keeps_its_rights(mesh):
     stored = mesh.add("deploys need two reviews", importance="critical", pinned=True)
     memory = memory_of(mesh, stored)
-    assert (memory.source.kind, mesh.trust(memory.id)) == (SourceKind.USER_IMPLICIT, 0.7)
+    assert (memory.source.kind, mesh.review.trust(memory.id)) == (SourceKind.USER_IMPLICIT, 0.7)
     assert (memory.importance, memory.pinned) == (1.0, True)
     assert mesh.pin(memory.id, pinned=False).importance == 1.0
     assert mesh.update(memory.id, importance=0.9, pinned=True).importance == 0.9
@@ -71,7 +71,7 @@ def test_the_loop_of_section_10_stores_inference_and_an_active_lesson(tmp_path):
 
 def test_an_agents_failure_in_the_library_teaches_an_active_lesson(mesh):
     mesh.add("the job failed", {"source": "MyAgent", **RULE})
-    (block,) = mesh.distill().learned
+    (block,) = mesh.lessons.distill().learned
     assert block.status is Status.ACTIVE
     lesson = mesh.get(block.memory_id)
     assert lesson.source.kind is SourceKind.INFERENCE
@@ -80,7 +80,7 @@ def test_an_agents_failure_in_the_library_teaches_an_active_lesson(mesh):
 
 def test_a_stated_document_teaches_nothing_before_review(mesh):
     mesh.add("the job failed", RULE, source_kind="document")
-    (block,) = mesh.distill().learned
+    (block,) = mesh.lessons.distill().learned
     assert block.status is Status.QUARANTINED
 
 

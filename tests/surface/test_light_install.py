@@ -20,8 +20,8 @@ with MemoryMesh(db_dir={folder!r}) as mesh:
     assert mesh.context("Which themes does the user prefer?", max_tokens=200).items
     assert mesh.explain(first, query="themes").sentences
     mesh.reflect(topic="deploys")
-    mesh.upkeep()
-    assert mesh.verify().ok
+    mesh.care.upkeep()
+    assert mesh.care.verify().ok
 """
 
 
@@ -84,8 +84,8 @@ def test_a_store_with_vectors_is_kept_up_without_numpy(tmp_path: Path) -> None:
     code = f"""
 from memory_mesh.sync import MemoryMesh
 with MemoryMesh(db_dir={str(tmp_path / "store")!r}, link_similar=True) as mesh:
-    mesh.upkeep()
-    assert mesh.verify().ok
+    mesh.care.upkeep()
+    assert mesh.care.verify().ok
     assert len(mesh.search("dark themes")) == 2
 """
     done = run(code, tmp_path)

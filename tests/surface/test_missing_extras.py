@@ -30,7 +30,7 @@ DISTRIBUTIONS = {  # module -> distribution, where the names differ
 }
 OPEN = "from memory_mesh.sync import MemoryMesh\nmesh = MemoryMesh(db_dir='store', {0})\n"
 RUN = "from memory_mesh.cli.main import main\nsys.argv[1:] = {0!r}\nmain()\n"
-EMBED = "mesh.add('tea'); mesh.upkeep()"
+EMBED = "mesh.add('tea'); mesh.care.upkeep()"
 CHART = """
 from memory_mesh.evaluation import charts
 charts.bars_to_files([], "a title", [], [], most=1.0)
@@ -48,7 +48,7 @@ CASES = [  # what is missing, what asks for it, the extra
     ("tokenizers", OPEN.format("embedder='static'") + EMBED, "local"),
     ("fastembed", OPEN.format("embedder='fastembed', embedder_model='m'") + EMBED, "fastembed"),
     ("fastembed", RERANK, "fastembed"),
-    ("lance", OPEN.format("") + "mesh.rebuild_index()", "lance"),
+    ("lance", OPEN.format("") + "mesh.care.rebuild_index()", "lance"),
     ("lance", RUN.format(["import-tables", "tables"]), "lance"),
     ("mcp", RUN.format(["mcp", "--http"]), "mcp"),
     ("uvicorn", RUN.format(["mcp", "--http"]), "mcp"),

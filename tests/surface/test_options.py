@@ -10,6 +10,7 @@ from memory_mesh import InvalidInput
 from memory_mesh.compat import neolata
 from memory_mesh.compat.neolata import memory_graph
 from memory_mesh.mesh import conversation, mesh as sync
+from tests.operations import operations
 
 CLASSES = (
     sync.MemoryMesh,
@@ -22,8 +23,7 @@ CLASSES = (
 METHODS = [
     (f"{owner.__module__}.{name}", method)
     for owner in CLASSES
-    for name, method in inspect.getmembers(owner, inspect.isroutine)
-    if not name.startswith("_") or name == "__init__"
+    for name, method in (operations(owner) | {"__init__": owner.__init__}).items()
 ]
 DETAILS = {"scope", "kind", "speaker", "valid_until", "importance", "tags", "source_kind", "claim"}
 SETTINGS = {"db_dir", "namespace", "agent_id", "embedder", "llm_provider", "redact"}

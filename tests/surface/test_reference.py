@@ -20,6 +20,7 @@ from memory_mesh.mesh import conversation, mesh as sync
 from memory_mesh.model import errors
 from memory_mesh.model.errors import NotAllowed, NotFound
 from memory_mesh.sync import MemoryMesh
+from tests.operations import operations, reach
 from tests.surface.test_cli_operating import FOR_TESTS
 from tools.reference import notes
 
@@ -71,12 +72,9 @@ def documented() -> Iterator[tuple[str, inspect.Signature, str]]:
     }
     for owner, page in CLASSES.items():
         found = of_mesh if page is None else sections(f"python/{page}")
-        for name, method in inspect.getmembers(owner):
-            if name.startswith("_"):
-                continue
+        for name, method in operations(owner).items():
             assert name in found, f"{owner.__name__}.{name} is not in docs/reference/python"
-            if inspect.isroutine(method):
-                yield name, inspect.signature(method), found[name]
+            yield name, inspect.signature(method), found[name]
 
 
 def test_every_public_method_is_described_with_every_argument() -> None:
@@ -195,11 +193,7 @@ def test_every_table_of_the_database_is_there(tmp_path: Path) -> None:
 
 def methods(owner: type = MemoryMesh) -> dict[str, inspect.Signature]:
     """The methods whose first argument names something that is stored."""
-    return {
-        name: inspect.signature(method)
-        for name, method in inspect.getmembers(owner, inspect.isroutine)
-        if not name.startswith("_")
-    }
+    return {name: inspect.signature(method) for name, method in operations(owner).items()}
 
 
 def called(mesh: MemoryMesh, name: str, memory_id: str, other: str = NOWHERE) -> object:
@@ -209,9 +203,9 @@ def called(mesh: MemoryMesh, name: str, memory_id: str, other: str = NOWHERE) ->
     signature = methods()[name]
     needed = [each for each in signature.parameters.values() if each.default is each.empty]
     arguments = {each.name: given.get(each.name, memory_id) for each in needed[1:]}
-    if name in {"propose_update", "update"}:
+    if name in {"review.propose_update", "update"}:
         arguments["content"] = "other words"
-    return getattr(mesh, name)(**arguments)
+    return reach(mesh, name)(**arguments)
 
 
 def test_methods_raise_not_found_where_the_reference_says_so(tmp_path: Path) -> None:
@@ -219,7 +213,7 @@ def test_methods_raise_not_found_where_the_reference_says_so(tmp_path: Path) -> 
     named = {
         name
         for name, signature in methods().items()
-        if [*signature.parameters, "", ""][1] in BY_ID and name != "vectors"
+        if [*signature.parameters, "", ""][1] in BY_ID and name != "care.vectors"
     }
     with MemoryMesh(db_dir=tmp_path, embedder="none") as mesh:
         there = mesh.add("The user prefers dark themes").id
@@ -230,7 +224,7 @@ def test_methods_raise_not_found_where_the_reference_says_so(tmp_path: Path) -> 
                 raised.add(name)
         with pytest.raises(NotFound):
             mesh.care.projects.split("other", project="shop")
-    assert raised | {"split_project"} == notes.RAISES["NotFound"]
+    assert raised | {"care.projects.split"} == notes.RAISES["NotFound"]
 
 
 def test_methods_raise_not_allowed_where_the_reference_says_so(tmp_path: Path) -> None:
@@ -241,8 +235,8 @@ def test_methods_raise_not_allowed_where_the_reference_says_so(tmp_path: Path) -
         mine, other, gone, linked = [_stored(mesh, f"The user {each}") for each in words]
         mesh.graph.link(mine, linked)
         mesh.delete(gone)
-        for name in sorted(set(methods()) - {"close", "init", "upkeep"}):
-            target = linked if name == "unlink" else other
+        for name in sorted(set(methods()) - {"close", "init", "care.upkeep"}):
+            target = linked if name == "graph.unlink" else other
             try:
                 called(agent, name, gone if name == "restore" else mine, target)
             except NotAllowed:

@@ -67,22 +67,22 @@ ARGUMENTS = {  # positional arguments: what one of this name is, wherever it sta
     "yamo_text": "the skill as YAMO or as Markdown with frontmatter",
 }
 _BY_ID = """
-    add_to_episode chain delete dispute episode explain explain_injection insert_heritage
-    link neighbourhood path pin propose_delete propose_update rate reinforce remove_from_episode
-    resolve_conflict restore review split_project summarise_episode supersessions traverse trust
-    undo_review unlink update update_many update_skill_reliability
+    graph.add_to_episode review.chain delete review.dispute graph.episode explain insert_heritage
+    graph.link graph.neighbourhood graph.path pin review.propose_delete review.propose_update rate review.reinforce graph.remove_from_episode
+    review.resolve restore review.decide care.projects.split graph.summarise_episode graph.supersessions graph.traverse review.trust
+    review.undo graph.unlink update update_many skills.rate
 """
 _OF_THE_USER = """
-    archive_project erase_experiences insert_heritage link merge_project name_project pin
-    register_predicates resolve_conflict restore review review_source split_project undo_review
-    unlink update update_many
+    care.archive_project traces.erase_experiences insert_heritage graph.link care.projects.merge care.projects.name pin
+    review.register_predicates review.resolve restore review.decide review.decide_source care.projects.split review.undo
+    graph.unlink update update_many
 """
 RAISES = {  # of MemoryMesh, beside what every method can raise and FilterError for a filter
     "NotFound": frozenset(_BY_ID.split()),
     "NotAllowed": frozenset(_OF_THE_USER.split()),
     "NotRestorable": frozenset({"restore"}),
     "IdempotencyConflict": frozenset({"add", "ingest", "evolve"}),
-    "MissingExtra": frozenset({"rebuild_index"}),
+    "MissingExtra": frozenset({"care.rebuild_index"}),
 }
 EXAMPLES = {  # one line each; a test runs them in this order on one store
     "add": 'receipt = mesh.add("The user prefers dark themes", {"team": "web"}, tags=["ui"])',
@@ -96,20 +96,20 @@ EXAMPLES = {  # one line each; a test runs them in this order on one store
     "history": "versions = mesh.history(receipt.id)",
     "pin": "mesh.pin(receipt.id)",
     "rate": "mesh.rate(receipt.id, helpful=True)",
-    "reinforce": "mesh.reinforce(receipt.id)",
-    "dispute": 'mesh.dispute(receipt.id, reason="the user changed it")',
-    "trust": "mesh.trust(receipt.id)",
+    "review.reinforce": "mesh.review.reinforce(receipt.id)",
+    "review.dispute": 'mesh.review.dispute(receipt.id, reason="the user changed it")',
+    "review.trust": "mesh.review.trust(receipt.id)",
     "delete": "mesh.delete(receipt.id)",
     "restore": "mesh.restore(receipt.id)",
     "view": 'team = mesh.view(namespace="team")',
     "for_user": 'alice = mesh.for_user("alice")',
-    "awaiting_review": "waiting = mesh.awaiting_review()",
-    "conflicts": "mesh.conflicts(pending=True)",
-    "links": "mesh.links(receipt.id)",
+    "review.waiting": "waiting = mesh.review.waiting()",
+    "review.conflicts": "mesh.review.conflicts(pending=True)",
+    "graph.links": "mesh.graph.links(receipt.id)",
     "stats": "print(mesh.stats().memories)",
-    "verify": "assert mesh.verify().ok",
-    "upkeep": "report = mesh.upkeep()",
-    "namespaces": "mesh.namespaces()",
+    "care.verify": "assert mesh.care.verify().ok",
+    "care.upkeep": "report = mesh.care.upkeep()",
+    "care.namespaces": "mesh.care.namespaces()",
     "users": "mesh.users()",
 }
 ERRORS = {  # when it comes, what to do

@@ -6,12 +6,15 @@ import inspect
 import pkgutil
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from functools import cache
 
 import memory_mesh
 import memory_mesh.model
 from memory_mesh.compat.neolata import memory_graph
 from memory_mesh.mesh import conversation, mesh
+from memory_mesh.mesh.document_names import Families
+from memory_mesh.mesh.operation import public_name
 from memory_mesh.mesh.operations import (
     audit,
     context,
@@ -135,7 +138,7 @@ def method_pages() -> dict[str, str]:
         call.name: f"{page}.md"
         for page, (_, parts) in VERBS.items()
         for owner in parts.values()
-        for call in calls_of(owner)
+        for call in _operations_of(owner)
     } | {call.name: "mesh.md" for call in calls_of(mesh.MemoryMesh)}
 
 
@@ -157,9 +160,10 @@ def values() -> dict[str, type]:
 
 def _mesh_page() -> str:
     methods = method_pages()
-    told = {call.name: call.about for owner in _owners() for call in calls_of(owner)}
+    told = {call.name: call.about for owner in _owners() for call in _operations_of(owner)}
     index = [
-        f"| [`{name}`]({page}#{name}) | {_first(told[name])} |" for name, page in methods.items()
+        f"| [`{name}`]({page}#{name.replace('.', '')}) | {_first(told[name])} |"
+        for name, page in methods.items()
     ]
     parts = [
         (
@@ -181,6 +185,11 @@ def _mesh_page() -> str:
         ),
         "## MemoryMesh\n\n" + _constructor(mesh.MemoryMesh),
         *(_method(call, "mesh") for call in calls_of(mesh.MemoryMesh)),
+        (
+            "## Families\n\nOperations on one subject. A family is loaded when it is first used; the "
+            "async class has the same ones.\n\n"
+            + "\n".join(f"- {_property(call)}" for call in calls_of(Families))
+        ),
     ]
     return _page("MemoryMesh", parts)
 
@@ -188,7 +197,15 @@ def _mesh_page() -> str:
 def _of_parts(parts: Owners) -> Iterator[str]:
     for heading, owner in parts.items():
         yield f"## {heading}"
-        yield from (_method(call, "mesh") for call in calls_of(owner))
+        yield from (_method(call, "mesh") for call in _operations_of(owner))
+
+
+def _operations_of(owner: type) -> list[Call]:
+    """The methods of a class under the words by which they are called: `review.waiting`."""
+    return [
+        replace(call, name=public_name(f"{owner.__name__}.{call.name}").removeprefix("MemoryMesh."))
+        for call in calls_of(owner)
+    ]
 
 
 def _conversation_page() -> str:
@@ -324,7 +341,7 @@ def _raised(call: Call, owner: str) -> str:
 
 
 def _is_awaited(name: str) -> bool:
-    return inspect.iscoroutinefunction(getattr(_AWAITED, name))
+    return "." in name or inspect.iscoroutinefunction(getattr(_AWAITED, name))
 
 
 def _signature(call: Call) -> str:

@@ -154,7 +154,7 @@ class recording:  # noqa: N801  # used like a function
         run = Run(self._goal, self._clock)
         if self._advise:
             with _memory_may_fail("asked"):
-                run.advice = self._mesh.plan(run.goal, scope=self._scope)
+                run.advice = self._mesh.traces.plan(run.goal, scope=self._scope)
         return self._begun(run)
 
     def __exit__(
@@ -166,7 +166,7 @@ class recording:  # noqa: N801  # used like a function
         """Records the run; an exception goes on."""
         run = self._ended(error)
         with _memory_may_fail("written"):
-            run.receipt = self._mesh.record_trace(run.trace(), scope=self._scope, **self._ties)
+            run.receipt = self._mesh.traces.record(run.trace(), scope=self._scope, **self._ties)
 
     async def __aenter__(self) -> Run:
         """Begins the run."""
@@ -174,7 +174,7 @@ class recording:  # noqa: N801  # used like a function
         run = Run(self._goal, self._clock)
         if self._advise:
             with _memory_may_fail("asked"):
-                run.advice = await self._mesh.plan(run.goal, scope=self._scope)
+                run.advice = await self._mesh.traces.plan(run.goal, scope=self._scope)
         return self._begun(run)
 
     async def __aexit__(
@@ -186,7 +186,7 @@ class recording:  # noqa: N801  # used like a function
         """Records the run; an exception goes on."""
         run = self._ended(error)
         with _memory_may_fail("written"):
-            run.receipt = await self._mesh.record_trace(
+            run.receipt = await self._mesh.traces.record(
                 run.trace(), scope=self._scope, **self._ties
             )
 
@@ -279,7 +279,7 @@ def _memory_may_fail(what: str) -> Iterator[None]:
 
 
 def _check_face(mesh: object, *, awaited: bool, hint: str) -> None:
-    record = getattr(mesh, "record_trace", None)
+    record = getattr(getattr(mesh, "traces", None), "record", None)
     if record is None:
         raise InvalidInput("a recording needs a MemoryMesh")
     if inspect.iscoroutinefunction(record) is not awaited:

@@ -117,7 +117,7 @@ def test_a_changed_value_keeps_its_history_and_its_creation(store, mesh, clock):
     versions = [each.extra["value"]["city"] for each in view.history(memory.id)]
     assert versions == ["Oslo", "Rome"]
     assert view.get_all(as_of=born.updated_at)[0].extra["value"] == {"city": "Oslo"}
-    assert view.verify().ok
+    assert view.care.verify().ok
 
 
 def test_a_key_that_is_put_after_a_delete_is_a_new_item(store, clock):
@@ -140,7 +140,7 @@ def test_equal_and_contradicting_values_stay_items_of_their_own(store, mesh):
     store.put(ALICE, "five", {"text": "Alice does not live in Oslo"})
     assert len(store.search(ALICE)) == len(store.search(ALICE, query="Where does Alice live?")) == 5
     view = mesh.view(namespace="default.langgraph.memories.alice")
-    assert list(view.awaiting_review()) == []
+    assert list(view.review.waiting()) == []
     assert {memory.claim for memory in view.get_all()} == {None}
 
 
@@ -177,7 +177,7 @@ def test_users_of_the_mesh_have_stores_of_their_own(mesh):
     assert alice.list_namespaces() == bob.list_namespaces() == [("memories",)]
     assert len(mesh.for_user("alice").search("pizza")) == 1
     assert MeshStore(mesh).search(()) == []
-    assert sorted(mesh.namespaces()) == ["user.alice", "user.bob"]
+    assert sorted(mesh.care.namespaces()) == ["user.alice", "user.bob"]
 
 
 ITEMS = {
@@ -374,7 +374,7 @@ def test_reads_write_no_memory(store, mesh):
     assert view.stats() == before
     store.search(("nobody", "here"), query="x")
     assert store.get(("nobody", "here"), "k") is None
-    assert mesh.namespaces() == ["default.langgraph.memories.alice"]
+    assert mesh.care.namespaces() == ["default.langgraph.memories.alice"]
 
 
 def test_threads_that_put_one_new_key_leave_one_item(store, mesh):
