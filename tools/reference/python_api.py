@@ -29,6 +29,7 @@ from memory_mesh.mesh.operations import (
     skills,
     system_memory,
     traces,
+    transfer,
     upkeep,
 )
 from memory_mesh.model import ports
@@ -40,7 +41,7 @@ Owners = Mapping[str, type]  # heading, and the class whose methods stand under 
 VERBS: Mapping[str, tuple[str, Owners]] = {  # page: title, its parts
     "memories": (
         "Add, read and change memories",
-        {"Memories": memories.MemoryVerbs},
+        {"Memories": memories.MemoryVerbs, "Files of memories": transfer.TransferVerbs},
     ),
     "search": (
         "Search, context and explanations",

@@ -15,7 +15,7 @@ from memory_mesh.mesh.document_names import DocumentNames, Front
 from memory_mesh.mesh.operation import constructor
 from memory_mesh.mesh.operations.context import ContextVerbs, InjectionVerbs
 from memory_mesh.mesh.operations.explain import ExplainVerbs
-from memory_mesh.mesh.operations.memories import MemoryVerbs
+from memory_mesh.mesh.operations.transfer import TransferVerbs
 from memory_mesh.mesh.options import MeshOptions
 from memory_mesh.mesh.store import Store
 from memory_mesh.model import (
@@ -26,7 +26,7 @@ from memory_mesh.rules.users import check_plain_namespace, user_namespace
 
 
 class MemoryMesh(
-    MemoryVerbs, ContextVerbs, ExplainVerbs, InjectionVerbs, DocumentNames, metaclass=Front
+    TransferVerbs, ContextVerbs, ExplainVerbs, InjectionVerbs, DocumentNames, metaclass=Front
 ):
     """Long-term memory in one namespace of one store, shared by any number of processes."""
 

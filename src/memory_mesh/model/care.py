@@ -226,3 +226,11 @@ class Moved:
     namespaces: tuple[str, ...]
     kept: str  # the old folder or file under its new name
     remarks: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ImportedFile:
+    """What became of the rows of a file: how many by outcome, and why the first were refused."""
+
+    outcomes: Mapping[str, int]
+    reasons: tuple[str, ...] = ()

@@ -1,0 +1,109 @@
+"""Memories as rows of a file that people and other programs read: JSON lines, CSV, Markdown.
+
+A row is a mapping with `content` and, if there is more, `metadata`. A further format is one more
+entry in WRITERS and READERS. Nothing here opens a file.
+"""
+
+import csv
+import io
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+
+from memory_mesh.model import Json
+from memory_mesh.model.errors import InvalidInput
+
+Row = Mapping[str, Json]
+TEXT_KEYS = ("content", "text", "memory")  # under which others write the text
+_COLUMNS = ("id", "content", "created_at", "metadata")
+
+
+def format_of(name: str) -> str:
+    """The format of a file by its ending."""
+    ending = name[name.rfind(".") :].lower()
+    if ending not in READERS:
+        raise InvalidInput(f"a file of memories ends in {', '.join(READERS)}, not in {name!r}")
+    return ending
+
+
+def _json_lines(rows: Iterable[Row]) -> Iterator[str]:
+    for row in rows:
+        yield json.dumps(dict(row), ensure_ascii=False) + "\n"
+
+
+def _csv(rows: Iterable[Row]) -> Iterator[str]:
+    yield from _csv_line(_COLUMNS)
+    for row in rows:
+        more = json.dumps(row.get("metadata") or {}, ensure_ascii=False)
+        yield from _csv_line([*(row.get(name, "") for name in _COLUMNS[:-1]), more])
+
+
+def _csv_line(cells: Iterable[object]) -> Iterator[str]:
+    line = io.StringIO()
+    csv.writer(line).writerow(cells)
+    yield line.getvalue()
+
+
+def _markdown(rows: Iterable[Row]) -> Iterator[str]:
+    for row in rows:
+        yield "- " + str(row["content"]).strip().replace("\n", "\n  ") + "\n"
+
+
+def _from_json_lines(lines: Iterable[str]) -> Iterator[object]:
+    for number, line in enumerate(lines, 1):
+        if line.strip():
+            try:
+                yield json.loads(line)
+            except ValueError as error:
+                yield InvalidInput(f"line {number} is no JSON: {error}")
+
+
+def _from_csv(lines: Iterable[str]) -> Iterator[object]:
+    for row in csv.DictReader(lines):
+        more = row.pop("metadata", None)
+        try:
+            yield {**row, "metadata": json.loads(more) if more else None}
+        except ValueError as error:
+            yield InvalidInput(f"the metadata of {row.get('content')!r} is no JSON: {error}")
+
+
+def _from_markdown(lines: Iterable[str]) -> Iterator[object]:
+    item: list[str] = []
+    for line in [*lines, "- "]:
+        if line.startswith(("- ", "* ")):
+            if text := "\n".join(item).strip():
+                yield text
+            item = [line[2:].rstrip()]
+        elif item and (line.startswith("  ") or not line.strip()):
+            item.append(line.strip())
+
+
+WRITERS: Mapping[str, Callable[[Iterable[Row]], Iterator[str]]] = {
+    ".jsonl": _json_lines,
+    ".csv": _csv,
+    ".md": _markdown,
+}
+READERS: Mapping[str, Callable[[Iterable[str]], Iterator[object]]] = {
+    ".jsonl": _from_json_lines,
+    ".csv": _from_csv,
+    ".md": _from_markdown,
+}
+
+
+def draft_of(row: object) -> dict[str, object] | InvalidInput:
+    """What `add_many` takes for a row, or why it takes none; other keys become metadata."""
+    if isinstance(row, InvalidInput):
+        return row
+    if isinstance(row, str):
+        return {"content": row}
+    if not isinstance(row, Mapping):
+        return InvalidInput(f"a row must be a text or an object, not {type(row).__name__}")
+    text = next((row[key] for key in TEXT_KEYS if isinstance(row.get(key), str)), None)
+    if text is None:
+        return InvalidInput(f"a row has no {', '.join(TEXT_KEYS)}: {list(row)}")
+    known = row.get("metadata")
+    others = {
+        key: value
+        for key, value in row.items()
+        if key not in {*TEXT_KEYS, "metadata", "id", "created_at"} and value not in {None, ""}
+    }
+    return {"content": text, "metadata": {**others, **(known if isinstance(known, dict) else {})}}

@@ -1,0 +1,116 @@
+"""Write memories to a file, take such a file in, and delete a user."""
+
+from collections import Counter
+from collections.abc import Iterator
+from itertools import islice
+from os import PathLike
+from pathlib import Path
+
+from memory_mesh.base.typed import TYPE_CHECKING
+from memory_mesh.mesh.operations.memories import MemoryVerbs
+from memory_mesh.mesh.options import Across, Condition, Progress, Reader
+from memory_mesh.model import Outcome
+from memory_mesh.model.care import ImportedFile
+from memory_mesh.model.errors import InvalidInput, NotAllowed
+from memory_mesh.model.record import record
+from memory_mesh.rules.trust import is_authoritative
+
+if TYPE_CHECKING:
+    from memory_mesh.formats.exchange import Row
+    from memory_mesh.model.care import DeletedNamespace
+
+_SLICE = 256  # memories stored at once
+_PAGE = 1_000  # memories read at once
+_REASONS = 20  # refused rows that a report names
+
+
+class TransferVerbs(MemoryVerbs):
+    """Methods that move memories in and out of files that other programs read."""
+
+    def export(
+        self,
+        path: str | PathLike[str],
+        *,
+        filter: Condition = None,
+        scope: Reader = None,
+        across: Across = (),
+        progress: Progress = None,
+    ) -> int:
+        """Writes the visible memories to a file and returns how many; its ending says the format.
+
+        `.jsonl` has one memory per line with everything that is known of it, `.csv` the same as a
+        table, `.md` the texts as a list. A file that is there is replaced at the end, at once. For a
+        copy of the whole store with versions and audit use `memory_mesh.care.backup`.
+
+        Options:
+            progress: called with the number of memories written so far.
+        """
+        from memory_mesh.formats import exchange
+
+        target, done = Path(path), 0
+        write = exchange.WRITERS[exchange.format_of(target.name)]
+
+        def rows() -> "Iterator[Row]":
+            nonlocal done
+            cursor = None
+            while True:
+                page = self.get_all(
+                    limit=_PAGE, cursor=cursor, filter=filter, scope=scope, across=across
+                )
+                for memory in page:
+                    yield record(memory)
+                done, cursor = done + len(page), page.cursor
+                if progress is not None:
+                    progress(done)
+                if cursor is None:
+                    return
+
+        part = target.with_name(f".{target.name}.part")
+        try:
+            with part.open("w", encoding="utf-8", newline="") as file:
+                file.writelines(write(rows()))
+            part.replace(target)
+        finally:
+            part.unlink(missing_ok=True)
+        return done
+
+    def import_(self, path: str | PathLike[str], *, progress: Progress = None) -> ImportedFile:
+        """Stores the memories of a file and reports what became of each; again changes nothing.
+
+        `.jsonl` has an object or a text per line, `.csv` a column `content`, `.md` a list. What is
+        not a memory is refused with its reason, and the rest is stored.
+
+        Options:
+            progress: called with the number of rows so far.
+        """
+        from memory_mesh.formats import exchange
+
+        source = Path(path)
+        read = exchange.READERS[exchange.format_of(source.name)]
+        outcomes, reasons = Counter[str](), list[str]()
+        with source.open(encoding="utf-8", newline="") as file:
+            drafts = map(exchange.draft_of, read(file))
+            while part := list(islice(drafts, _SLICE)):
+                wrong = [one for one in part if isinstance(one, InvalidInput)]
+                found = self.add_many([one for one in part if not isinstance(one, InvalidInput)])
+                outcomes.update(str(receipt.outcome) for receipt in found)
+                outcomes[str(Outcome.REFUSED)] += len(wrong)
+                refused = (one for one in found if one.outcome is Outcome.REFUSED)
+                reasons += [str(one) for one in wrong]
+                reasons += [f"{one.content[:60]}: {'; '.join(one.reasons)}" for one in refused]
+                if progress is not None:
+                    progress(outcomes.total())
+        return ImportedFile(dict(outcomes), tuple(reasons[:_REASONS]))
+
+    def delete_user(self, user_id: str) -> "DeletedNamespace":
+        """Deletes all memories of a user for good: no restore, no import brings them back.
+
+        Only where the user speaks. Older backups still hold them; `left` names what is out of reach.
+        """
+        from memory_mesh.care.namespaces import delete_namespace
+
+        if not is_authoritative(self._kind):
+            raise NotAllowed("only the user can delete a user's memories for good")
+        if not (store := self._config.store):
+            store = str(self._opened().folder)
+        return delete_namespace(store, user=user_id)

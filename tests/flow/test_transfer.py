@@ -1,0 +1,106 @@
+"""Memories leave for a file that other programs read, and come back from one."""
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+
+from memory_mesh.model import Channel
+from memory_mesh.model.errors import InvalidInput, NotAllowed
+from memory_mesh.sync import MemoryMesh
+
+TEXTS = ["Ann leads the web team.", "Deploys run on Mondays,\nnever on Fridays.", 'He said "no".']
+
+
+@pytest.fixture
+def mesh(tmp_path: Path) -> MemoryMesh:
+    return MemoryMesh(db_dir=tmp_path / "store", embedder="none")
+
+
+def texts(mesh: MemoryMesh) -> list[str]:
+    return sorted(memory.text for memory in mesh.get_all())
+
+
+@pytest.mark.parametrize("ending", ["jsonl", "csv", "md"])
+def test_what_is_exported_comes_back_in_another_store(
+    mesh: MemoryMesh, tmp_path: Path, ending: str
+) -> None:
+    for text in TEXTS:
+        mesh.add(text, tags=["team"])
+    file, counted = tmp_path / f"notes.{ending}", list[int]()
+    assert mesh.export(file, progress=counted.append) == 3
+    assert counted == [3]
+    with MemoryMesh(db_dir=tmp_path / "other", embedder="none") as other:
+        assert other.import_(file).outcomes == {"stored": 3, "refused": 0}
+        assert texts(other) == sorted(TEXTS)
+        if ending != "md":
+            assert all(memory.tags == ("team",) for memory in other.get_all())
+        assert other.import_(file).outcomes == {"merged": 3, "refused": 0}
+        assert texts(other) == sorted(TEXTS)
+
+
+def test_other_programs_can_read_the_files(mesh: MemoryMesh, tmp_path: Path) -> None:
+    mesh.add(TEXTS[1], {"team": "web"})
+    mesh.export(tmp_path / "a.jsonl")
+    mesh.export(tmp_path / "a.csv")
+    (line,) = (tmp_path / "a.jsonl").read_text(encoding="utf-8").splitlines()
+    with (tmp_path / "a.csv").open(encoding="utf-8", newline="") as file:
+        (row,) = csv.DictReader(file)
+    assert json.loads(line)["content"] == row["content"] == TEXTS[1]
+    assert json.loads(line)["metadata"]["team"] == json.loads(row["metadata"])["team"] == "web"
+
+
+def test_rows_of_others_are_read_and_what_is_none_is_refused_with_its_reason(
+    mesh: MemoryMesh, tmp_path: Path
+) -> None:
+    file = tmp_path / "theirs.jsonl"
+    rows = [
+        '"Ann likes tea."',
+        '{"memory": "Bob likes rum.", "user": "bob"}',
+        "{",
+        "[]",
+        '{"a": 1}',
+    ]
+    file.write_text("\n".join(rows), encoding="utf-8")
+    done = mesh.import_(file)
+    assert done.outcomes == {"stored": 2, "refused": 3}
+    assert texts(mesh) == ["Ann likes tea.", "Bob likes rum."]
+    assert [reason.split(":")[0] for reason in done.reasons] == [
+        "line 3 is no JSON",
+        "a row must be a text or an object, not list",
+        "a row has no content, text, memory",
+    ]
+
+
+def test_a_file_of_another_ending_says_which_there_are(mesh: MemoryMesh, tmp_path: Path) -> None:
+    for call in (mesh.export, mesh.import_):
+        with pytest.raises(InvalidInput, match=r"\.jsonl, \.csv, \.md"):
+            call(tmp_path / "notes.xls")
+
+
+def test_an_export_that_fails_leaves_the_old_file(
+    mesh: MemoryMesh, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "notes.jsonl"
+    file.write_text("old", encoding="utf-8")
+    mesh.add(TEXTS[0])
+
+    def stop(_: int) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        mesh.export(file, progress=stop)
+    assert file.read_text(encoding="utf-8") == "old"
+    assert [each.name for each in tmp_path.glob("*notes*")] == ["notes.jsonl"]
+
+
+def test_a_user_is_deleted_by_the_user_only(mesh: MemoryMesh) -> None:
+    for name in ("ann", "bob"):
+        mesh.for_user(name).add("likes tea")
+    with pytest.raises(NotAllowed, match="only the user"):
+        mesh.view(channel=Channel.MCP).delete_user("ann")
+    mesh.delete_user("ann")
+    assert mesh.users() == ["bob"]
+    assert [*mesh.for_user("ann").get_all()] == []
+    assert len(mesh.for_user("bob").get_all()) == 1
