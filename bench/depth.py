@@ -59,7 +59,9 @@ def main() -> int:
     code, kept = report_of.code(), KeptVectors(model(), options.vectors)
     with tempfile.TemporaryDirectory() as folder:
         mixed = Mixed(kept)
-        with MemoryMesh(db_dir=folder, custom_embedder=mixed, read_claims=False) as mesh:
+        with MemoryMesh(
+            db_dir=folder, custom_embedder=mixed, settings={"read_claims": False}
+        ) as mesh:
             questions, names = _filled(mesh, mixed, options.data, options.rows)
             found = [_asked(mesh, questions, names, depth) for depth in DEPTHS]
             rows = mesh.stats().memories

@@ -82,7 +82,9 @@ def main() -> None:
     questions = corpus.QUERIES.read_text("utf-8").splitlines()[:30]
     with tempfile.TemporaryDirectory() as folder:
         store = options.store or Path(folder)
-        with MemoryMesh(db_dir=store, custom_embedder=Synthetic(SPACE), read_claims=False) as mesh:
+        with MemoryMesh(
+            db_dir=store, custom_embedder=Synthetic(SPACE), settings={"read_claims": False}
+        ) as mesh:
             if not mesh.get_all(limit=1):
                 fill(mesh, options.memories)
             for keyword_only in (True, False):

@@ -80,7 +80,9 @@ def measured(work: Path, memories: int, rounds: int) -> Figures:
     texts = list(corpus.texts(memories, memories + rounds + 1))
     with (
         MemoryMesh(db_dir=work / "with", custom_embedder=real) as linked,
-        MemoryMesh(db_dir=work / "without", custom_embedder=real, link_similar=False) as plain,
+        MemoryMesh(
+            db_dir=work / "without", custom_embedder=real, settings={"link_similar": False}
+        ) as plain,
     ):
         first = measure.seconds(lambda: linked.add(texts[0]))
         first_plain = measure.seconds(lambda: plain.add(texts[0]))
@@ -111,7 +113,9 @@ def measured(work: Path, memories: int, rounds: int) -> Figures:
 
 
 def _load(folder: Path, memories: int, embedder: Planted) -> None:
-    with MemoryMesh(db_dir=folder, custom_embedder=embedder, link_similar=False) as mesh:
+    with MemoryMesh(
+        db_dir=folder, custom_embedder=embedder, settings={"link_similar": False}
+    ) as mesh:
         for start in range(0, memories, _STEP):
             mesh.add_many(list(corpus.texts(start, min(memories, start + _STEP))))
             say(f"  {min(memories, start + _STEP):,} of {memories:,} memories")

@@ -106,7 +106,7 @@ def _meant(rows: Rows) -> Figures:
     """The same through the store, with the setting trigger_min_similarity."""
     with (
         tempfile.TemporaryDirectory() as folder,
-        MemoryMesh(db_dir=folder, trigger_min_similarity=SIMILARITY) as mesh,
+        MemoryMesh(db_dir=folder, settings={"trigger_min_similarity": SIMILARITY}) as mesh,
     ):
         ids = dict(zip(_stored(mesh, rows), rows, strict=True))
         titles = {row["memory"]["title"]: id_ for id_, row in ids.items()}

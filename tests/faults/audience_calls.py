@@ -48,7 +48,7 @@ class Desk:
             config = self.store.mesh.config
             made = MemoryGraph(
                 db_dir=config.db_dir, namespace=HERE, project=self.reader.project,
-                agent_id=self.reader.agent, session=self.reader.session, session_days=0,
+                agent_id=self.reader.agent, session=self.reader.session, settings={"session_days": 0},
                 clock=self.store.mesh._opened().clock, custom_embedder=Topical(),
                 enable_yamo=False,
             )  # fmt: skip
@@ -179,7 +179,7 @@ def _async(call: Asking) -> object:
         config = call.store.mesh.config
         async with memory_mesh.MemoryMesh(
             db_dir=config.db_dir, namespace=HERE, project=call.desk.reader.project,
-            agent_id=call.desk.reader.agent, session=call.desk.reader.session, session_days=0,
+            agent_id=call.desk.reader.agent, session=call.desk.reader.session, settings={"session_days": 0},
             clock=call.store.mesh._opened().clock, embedder="none", enable_yamo=False,
         ) as mesh:  # fmt: skip
             return [

@@ -136,7 +136,10 @@ class _World:
             roots = self._roots(stack, mesh)
             runner = stack.enter_context(asyncio.Runner())
             fellow = memory_mesh.MemoryMesh(
-                db_dir=self._home / "store", clock=self._clock, project="p", system_memory=True
+                db_dir=self._home / "store",
+                clock=self._clock,
+                project="p",
+                settings={"system_memory": True},
             )
             stack.callback(lambda: runner.run(fellow.close()))
             self._plant(roots["mesh"])
@@ -153,7 +156,7 @@ class _World:
             db_dir=self._home / "store",
             clock=self._clock,
             project="p",
-            system_memory=self._dice.random() < 0.5,
+            settings={"system_memory": self._dice.random() < 0.5},
             custom_embedder=_Hashing() if self._dice.random() < 0.5 else None,
         )
 

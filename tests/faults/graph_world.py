@@ -144,7 +144,11 @@ def planted(
     """
     clock = FrozenClock(_BEGUN)
     mesh = MemoryMesh(
-        db_dir=folder, clock=clock, agent_id="none", session_days=0, custom_embedder=Topical()
+        db_dir=folder,
+        clock=clock,
+        agent_id="none",
+        settings={"session_days": 0},
+        custom_embedder=Topical(),
     )
     made = Planted(mesh, more=more or {})
     for number, step in enumerate(steps):
@@ -171,7 +175,11 @@ def link_late(made: Planted, steps: Sequence[Step], reader: Scope | None = None)
     """Stores memories without an embedder; upkeep gives them their vectors and their links."""
     config, clock = made.mesh.config, made.mesh._opened().clock
     with MemoryMesh(
-        db_dir=config.db_dir, clock=clock, agent_id="none", session_days=0, embedder="none"
+        db_dir=config.db_dir,
+        clock=clock,
+        agent_id="none",
+        settings={"session_days": 0},
+        embedder="none",
     ) as mesh:
         for step in steps:
             if reader is None or sees(reader, step.scope):

@@ -87,7 +87,7 @@ def while_rolling(folder: Path, *, writers: int, each: int) -> Report:
 
 
 def _mesh(folder: Path) -> MemoryMesh:
-    return MemoryMesh(db_dir=folder, system_memory=True)
+    return MemoryMesh(db_dir=folder, settings={"system_memory": True})
 
 
 def _log(folder: Path, each: int) -> list[int]:

@@ -160,8 +160,7 @@ def open_mesh(folder: Path, opened: ExitStack, **more: object) -> MemoryMesh:
     """A mesh with everything switched on that keeps texts, and a sink."""
     sink = JsonLinesSink(folder.with_suffix(".jsonl"))
     return opened.enter_context(
-        MemoryMesh(db_dir=folder, clock=FrozenClock(), sinks=[sink], enable_heritage_tracking=True,
-                   system_memory=True, **more)  # type: ignore[arg-type]  # settings
+        MemoryMesh(db_dir=folder, clock=FrozenClock(), sinks=[sink], settings={"enable_heritage_tracking": True, "system_memory": True}, **more)  # type: ignore[arg-type]  # settings
     )  # fmt: skip
 
 

@@ -268,7 +268,7 @@ def _hold(here: Path, case: Case, point: int | str, how: str) -> str | None:
 
 
 def _holding(here: Path, case: Case) -> str | None:
-    with MemoryMesh(db_dir=here, lock_wait_seconds=60) as mesh:
+    with MemoryMesh(db_dir=here, settings={"lock_wait_seconds": 60}) as mesh:
         case.act(mesh)
         return mesh.add("the holder adds zqholderx").id
 
@@ -276,7 +276,7 @@ def _holding(here: Path, case: Case) -> str | None:
 def _beside(here: Path, lock_wait: float) -> Seen:
     """Reads, one write and the end of a process while another holds the lock, or not."""
     seen = Seen(unborn=not (here / "namespaces" / "default.db").exists())
-    mesh = MemoryMesh(db_dir=here, lock_wait_seconds=lock_wait)
+    mesh = MemoryMesh(db_dir=here, settings={"lock_wait_seconds": lock_wait})
     memories: list[Memory] = _timed(seen, "get_all", mesh.get_all) or []
     seen.used = next((memory.id for memory in memories if memory.text.startswith("second")), None)
     while seen.searches < SEARCHES and seen.busy_reads < BUSY_READS:
@@ -378,7 +378,7 @@ def _check_once(here: Path, used: str) -> list[tuple[str, str]]:
 
 def _write(folder: Path, who: int, each: int, start: float) -> list[float]:
     waits: list[float] = []
-    with MemoryMesh(db_dir=folder, lock_wait_seconds=60) as mesh:
+    with MemoryMesh(db_dir=folder, settings={"lock_wait_seconds": 60}) as mesh:
         time.sleep(max(0.0, start - time.time()))
         for number in range(each):
             begun = time.monotonic()

@@ -344,7 +344,7 @@ def test_an_option_without_a_value_is_a_misuse(tmp_path, capsys):
     ],
 )
 def test_what_no_ledger_can_hold_is_invalid_input(tmp_path, clock, call):
-    with MemoryMesh(db_dir=tmp_path / "s", clock=clock, system_memory=True) as mesh:
+    with MemoryMesh(db_dir=tmp_path / "s", clock=clock, settings={"system_memory": True}) as mesh:
         mesh.add("milk is white")
         with pytest.raises(InvalidInput):
             call(mesh)

@@ -10,7 +10,9 @@ from tests.corpora.filters import MEMORIES, RIGHT, Right
 @pytest.fixture(scope="module")
 def stored(tmp_path_factory):
     folder = tmp_path_factory.mktemp("filters")
-    with MemoryMesh(db_dir=folder / "store", embedder="none", read_claims=False) as mesh:
+    with MemoryMesh(
+        db_dir=folder / "store", embedder="none", settings={"read_claims": False}
+    ) as mesh:
         for name, metadata in MEMORIES.items():
             mesh.add(f"memory {name}", metadata)
         hidden = Scope(session="hidden")

@@ -36,7 +36,7 @@ def test_the_newest_links_are_kept_and_the_cut_ones_counted(mesh, tmp_path):
     memory = mesh.insert_heritage(stored.id, {"intentChain": intents, "rationales": ["one"]})
     assert memory.heritage.intents == tuple(intents[3:])
     assert (memory.heritage.rationales, memory.heritage.cut) == (("one",), 3)
-    with MemoryMesh(db_dir=tmp_path / "deep", max_heritage_depth=2) as shallow:
+    with MemoryMesh(db_dir=tmp_path / "deep", settings={"max_heritage_depth": 2}) as shallow:
         again = shallow.insert_heritage(id_of(shallow.add("same")), {"intentChain": intents})
         assert again.heritage == Heritage(tuple(intents[6:]), cut=6)
 
@@ -46,7 +46,7 @@ def test_heritage_is_tracked_on_add_when_enabled(tmp_path):
     own = {"intent": "measure", "hypothesis": "it is faster", "rationale": "users wait"}
     with MemoryMesh(db_dir=tmp_path / "off") as mesh:
         assert memory_of(mesh, mesh.add("a figure", own)).heritage is None
-    with MemoryMesh(db_dir=tmp_path / "on", enable_heritage_tracking=True) as mesh:
+    with MemoryMesh(db_dir=tmp_path / "on", settings={"enable_heritage_tracking": True}) as mesh:
         first = id_of(mesh.add("a figure", own))
         second = mesh.add("a decision", {"rationale": "it is"}, derived_from=[first])
         heritage = memory_of(mesh, second).heritage
@@ -69,7 +69,7 @@ def test_a_chain_that_holds_no_texts_is_refused(mesh):
 
 
 def test_the_heritage_of_what_a_writer_cannot_see_is_not_copied(tmp_path):
-    with MemoryMesh(db_dir=tmp_path, enable_heritage_tracking=True) as mesh:
+    with MemoryMesh(db_dir=tmp_path, settings={"enable_heritage_tracking": True}) as mesh:
         secret = id_of(mesh.add("theirs", {"intent": "secret plan"}, scope=Scope(project="other")))
         mine = mesh.add("mine", {"intent": "own plan"}, derived_from=[secret])
         assert memory_of(mesh, mine).heritage == Heritage(("own plan",))

@@ -150,7 +150,7 @@ def test_recency_is_counted_from_the_discovery(mesh, auth, clock):
 @pytest.mark.req("R-001-051", "R-001-053", "R-001-054", "R-001-078")
 def test_limits_of_the_call_go_before_those_of_the_agent(tmp_path, clock):
     setting = {"developer": {"max_injected": 2, "min_importance": "medium"}}
-    with MemoryMesh(db_dir=tmp_path, clock=clock, injection=setting) as mesh:
+    with MemoryMesh(db_dir=tmp_path, clock=clock, settings={"injection": setting}) as mesh:
         for number in range(8):
             mesh.add(f"Login {number}.", triggers="login", importance="low" if number else "high")
         assert len(mesh.find_relevant_memories("login")) == 5
@@ -189,12 +189,12 @@ def test_what_an_agent_made_up_cannot_force_itself_into_every_prompt(mesh):
 
 @pytest.mark.req("R-001-087", "R-001-092")
 def test_the_block_keeps_to_the_budget_of_tokens(tmp_path, clock):
-    with MemoryMesh(db_dir=tmp_path, clock=clock, injection_max_tokens=300) as mesh:
+    with MemoryMesh(db_dir=tmp_path, clock=clock, settings={"injection_max_tokens": 300}) as mesh:
         for number in range(5):
             mesh.add(f"Login {number}. " + "word " * 90, triggers="login")
         prompt = mesh.build_agent_prompt("developer", task="login")
         assert 0 < prompt.count("*Importance:") < 5
-    with MemoryMesh(db_dir=tmp_path, clock=clock, injection_max_tokens=0) as mesh:
+    with MemoryMesh(db_dir=tmp_path, clock=clock, settings={"injection_max_tokens": 0}) as mesh:
         used = [memory for memory in mesh.get_all() if memory.uses]
         assert len(used) == prompt.count("*Importance:")
         assert mesh.build_agent_prompt("developer", task="login") == ""
@@ -281,7 +281,10 @@ class _Meaning:
 def test_natural_language_may_be_met_by_meaning(tmp_path, clock):
     model = _Meaning()
     with MemoryMesh(
-        db_dir=tmp_path, clock=clock, custom_embedder=model, trigger_min_similarity=0.4
+        db_dir=tmp_path,
+        clock=clock,
+        custom_embedder=model,
+        settings={"trigger_min_similarity": 0.4},
     ) as mesh:
         mesh.add("Profile first.", triggers="When something is too slow", importance="high")
         mesh.add("Not important.", triggers="When all is too slow", importance="medium")
@@ -301,7 +304,10 @@ def test_meaning_is_off_by_default_and_its_failure_is_no_error(tmp_path, clock):
             raise EmbeddingError
 
     with MemoryMesh(
-        db_dir=tmp_path, clock=clock, custom_embedder=Broken(), trigger_min_similarity=0.4
+        db_dir=tmp_path,
+        clock=clock,
+        custom_embedder=Broken(),
+        settings={"trigger_min_similarity": 0.4},
     ) as mesh:
         mesh.add("Profile first.", triggers=["too slow", "When it is too slow"], importance="high")
         assert mesh.find_relevant_memories("eight seconds") == []

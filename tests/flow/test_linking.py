@@ -107,7 +107,10 @@ def test_an_update_of_several_links_each_anew(own):
 
 def test_links_can_be_switched_off(tmp_path, clock):
     with MemoryMesh(
-        db_dir=tmp_path / "off", clock=clock, custom_embedder=Angles(), link_similar=False
+        db_dir=tmp_path / "off",
+        clock=clock,
+        custom_embedder=Angles(),
+        settings={"link_similar": False},
     ) as off:
         ids = [off.add(f"Point at {angle}").id for angle in (0, 10)]
         assert off.care.upkeep().linked == 0

@@ -18,7 +18,9 @@ CHECK = "marks of metadata"
 
 @pytest.fixture
 def mesh(tmp_path):
-    with MemoryMesh(db_dir=tmp_path / "store", embedder="none", read_claims=False) as opened:
+    with MemoryMesh(
+        db_dir=tmp_path / "store", embedder="none", settings={"read_claims": False}
+    ) as opened:
         yield opened
 
 
@@ -148,7 +150,7 @@ def _equal(stored: object, value: object) -> bool:
 @given(st.lists(METADATA, min_size=1, max_size=5), KEYS, st.lists(LITERALS, min_size=1, max_size=3))
 def test_by_marks_a_filter_finds_what_a_look_at_all_finds(tmp_path_factory, rows, key, values):
     folder = tmp_path_factory.mktemp("marks")
-    with MemoryMesh(db_dir=folder, embedder="none", read_claims=False) as opened:
+    with MemoryMesh(db_dir=folder, embedder="none", settings={"read_claims": False}) as opened:
         for number, metadata in enumerate(rows):
             hidden = Scope(session="hidden") if number % 3 == 2 else Scope()
             opened.add(f"memory {number}", metadata, scope=hidden)

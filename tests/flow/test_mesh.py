@@ -130,7 +130,9 @@ def test_a_bad_option_or_variable_is_named(tmp_path):
     with pytest.raises(InvalidInput, match="environment MEMORY_MESH_REDACT, redact: must be true"):
         config.load({}, {"MEMORY_MESH_REDACT": "maybe", "HOME": str(tmp_path)})
     with pytest.raises(InvalidInput, match="option, privacy_rules: privacy rule 2 needs a name"):
-        sync.MemoryMesh(privacy_rules=[{"name": "a", "pattern": "b"}, {"pattern": "c"}])
+        sync.MemoryMesh(
+            settings={"privacy_rules": [{"name": "a", "pattern": "b"}, {"pattern": "c"}]}
+        )
 
 
 @pytest.mark.parametrize(

@@ -57,7 +57,7 @@ def test_what_a_store_makes_is_for_its_owner_only(tmp_path, clock, monkeypatch):
     private_files.make_folder(home)
     sink = JsonLinesSink(home / "blocks.jsonl")
     with MemoryMesh(
-        db_dir=store, clock=clock, sinks=[sink], project="p", system_memory=True
+        db_dir=store, clock=clock, sinks=[sink], project="p", settings={"system_memory": True}
     ) as mesh:
         mesh.add("Write to bob@example.com about the printer", scope=None)
         mesh.traces.record_many([Trace("Ship the release", plan="Tag, build, push.")])

@@ -44,11 +44,15 @@ def test_a_job_for_sinks_keeps_no_other_job_waiting(
 def test_a_job_that_no_worker_does_keeps_no_other_job_waiting(
     database: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with MemoryMesh(database, namespace="shop", enable_wisdom_distillation=True) as mesh:
+    with MemoryMesh(
+        database, namespace="shop", settings={"enable_wisdom_distillation": True}
+    ) as mesh:
         assert worker.defer(mesh, ["distill"]) == ["distill"]
         mesh.add("The shop opens at nine")
     assert run(["--store", database, "worker", "--once", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["done"] == 3
-    with MemoryMesh(database, namespace="shop", enable_wisdom_distillation=True) as mesh:
+    with MemoryMesh(
+        database, namespace="shop", settings={"enable_wisdom_distillation": True}
+    ) as mesh:
         worker.run(mesh, once=True)
         assert worker.queued(mesh, every_namespace=True) == []

@@ -123,7 +123,7 @@ def test_redaction_can_be_switched_off_and_users_add_rules(tmp_path):
     with MemoryMesh(db_dir=tmp_path / "off", redact=False) as mesh:
         assert MAIL in mesh.add(f"write to {MAIL}").content
     rule = {"name": "badge", "label": "BADGE", "pattern": r"B-\d{4}"}
-    with MemoryMesh(db_dir=tmp_path / "own", privacy_rules=[rule]) as mesh:
+    with MemoryMesh(db_dir=tmp_path / "own", settings={"privacy_rules": [rule]}) as mesh:
         assert "[BADGE_" in mesh.add("the badge B-1234 was lost").content
 
 

@@ -100,7 +100,7 @@ def test_the_writer_of_new_records_deletes_old_ones_in_small_slices(mesh, clock)
 
 @pytest.mark.parametrize(("days", "left"), [(0, 2), (7, 1)])
 def test_how_long_records_are_kept_is_a_setting(tmp_path, clock, days, left):
-    with MemoryMesh(db_dir=tmp_path, clock=clock, recall_days=days) as mesh:
+    with MemoryMesh(db_dir=tmp_path, clock=clock, settings={"recall_days": days}) as mesh:
         stored = str(mesh.add("tea is hot").id)
         mesh.get(stored)
         clock.advance(timedelta(days=8))

@@ -214,7 +214,7 @@ def test_a_dropped_model_can_be_made_again(opened: Open) -> None:
 
 def test_a_drop_removes_the_file_of_the_exact_scan(tmp_path: Path) -> None:
     """Only SQLite has one; it is made for stores of this size."""
-    with MemoryMesh(tmp_path, custom_embedder=old(), link_similar=False) as mesh:
+    with MemoryMesh(tmp_path, custom_embedder=old(), settings={"link_similar": False}) as mesh:
         mesh.add_many([f"note {number}" for number in range(FILE_FROM + 1)])
         mesh.search("note 7")
         before = [*tmp_path.rglob("*.vectors-*")]

@@ -120,7 +120,7 @@ def test_each_provider_is_asked_in_its_own_way(tmp_path, provider):
         serve(lambda _: Reply(json.dumps(ANSWERS[provider]).encode())) as server,
         MemoryMesh(
             db_dir=tmp_path, llm_provider=provider, llm_model="the-model", llm_api_key="the-key",
-            llm_max_tokens=123, llm_base_url=server.url,
+            settings={"llm_max_tokens": 123}, llm_base_url=server.url,
         ) as mesh,
     ):  # fmt: skip
         mesh.add(f"{FACTS[0]} Ask bob@example.com.")

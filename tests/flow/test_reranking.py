@@ -39,7 +39,7 @@ def reranked(folder, answer, **settings: Any):
     stated: dict[str, Any] = {"reranker": "http", "reranker_timeout": 30} | settings
     with (
         serve(answer) as server,
-        MemoryMesh(db_dir=folder, reranker_base_url=server.url, **stated) as mesh,
+        MemoryMesh(db_dir=folder, settings={"reranker_base_url": server.url}, **stated) as mesh,
     ):
         yield mesh, server
 
@@ -93,7 +93,9 @@ def test_the_budget_is_kept_to_the_text_and_the_character(tmp_path, profile):
 
 def test_hits_beyond_the_budget_stay_below_in_their_own_order(tmp_path):
     reranker = ByNumber()
-    with MemoryMesh(db_dir=tmp_path, custom_reranker=reranker, reranker_candidates=3) as mesh:
+    with MemoryMesh(
+        db_dir=tmp_path, custom_reranker=reranker, settings={"reranker_candidates": 3}
+    ) as mesh:
         mesh.add_many([f"tea {number}" for number in range(8)])
         before, after = usual(mesh, "tea"), contents(mesh.search("tea"))
     assert after[:3] == sorted(before[:3], reverse=True)
@@ -363,7 +365,9 @@ def test_a_view_and_a_mesh_with_vectors_rerank_too(tmp_path, real_embedder):
 def test_the_async_class_takes_the_same_options(tmp_path):
     async def story(url: str) -> None:
         async with memory_mesh.MemoryMesh(
-            db_dir=tmp_path, reranker="http", reranker_base_url=url, reranker_timeout=30
+            db_dir=tmp_path,
+            reranker="http",
+            settings={"reranker_base_url": url, "reranker_timeout": 30},
         ) as mesh:
             await mesh.add_many(TEAS)
             assert contents(await mesh.search(QUESTION)) == sorted(TEAS, key=len, reverse=True)

@@ -168,9 +168,11 @@ def test_a_policy_of_noughts_keeps_everything(mesh: MemoryMesh, clock: FrozenClo
     with MemoryMesh(
         db_dir=mesh.folder,
         clock=clock,
-        retention_hours=0,
-        retention_consolidate_days=0,
-        retention_compress_days=0,
+        settings={
+            "retention_hours": 0,
+            "retention_consolidate_days": 0,
+            "retention_compress_days": 0,
+        },
     ) as other:
         clock.advance(10 * YEAR)
         assert other.care.run_jobs(["retention"])[0].steps == ()
@@ -197,7 +199,7 @@ def test_a_trace_that_its_user_deleted_is_none_of_retention_s_business(
 def test_system_entries_beyond_a_thousand_go_to_a_compressed_archive_that_is_still_searched(
     tmp_path: Path,
 ) -> None:
-    with MemoryMesh(db_dir=tmp_path, system_memory=True) as mesh:
+    with MemoryMesh(db_dir=tmp_path, settings={"system_memory": True}) as mesh:
         access, files = mesh.traces._system()  # as many at once, without rolling
         entry = mesh.traces._experience(access, Trace("Fix a test"), "shop")
         first = mesh.traces._experience(access, Trace("Deploy", tools_used=("kubectl",)), "shop")

@@ -127,7 +127,7 @@ def test_stats_count_expired_memories(mesh, clock):
 
 @pytest.mark.parametrize(("days", "kept"), [(0, True), (400, True), (7, False)])
 def test_the_number_of_days_is_a_setting(tmp_path, clock, days, kept):
-    with MemoryMesh(db_dir=tmp_path, clock=clock, session_days=days) as mesh:
+    with MemoryMesh(db_dir=tmp_path, clock=clock, settings={"session_days": days}) as mesh:
         mesh.add("tea is hot", scope=CHAT)
         clock.advance(8 * DAY)
         assert bool(mesh.search("tea", scope=CHAT)) is kept

@@ -122,7 +122,7 @@ def test_no_content_appears_in_the_spans_of_a_session_that_does_everything(
 
 
 def test_content_that_is_asked_for_is_redacted(tmp_path, spans: InMemorySpanExporter) -> None:
-    with MemoryMesh(db_dir=tmp_path, embedder="none", span_content=True) as mesh:
+    with MemoryMesh(db_dir=tmp_path, embedder="none", settings={"span_content": True}) as mesh:
         mesh.add("Ada's mail is ada@example.org")
         mesh.search("mail of ada@example.org")
     (_, stored), (_, searched) = told(spans)

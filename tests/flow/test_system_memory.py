@@ -24,7 +24,10 @@ GOAL = "Fix the login of Acme Holding for jane.doe@example.com in /srv/acme/app.
 @pytest.fixture
 def shared(tmp_path, clock):
     with MemoryMesh(
-        db_dir=tmp_path / "store", clock=clock, project="/srv/acme", system_memory=True
+        db_dir=tmp_path / "store",
+        clock=clock,
+        project="/srv/acme",
+        settings={"system_memory": True},
     ) as mesh:
         yield mesh
 
@@ -248,7 +251,7 @@ def test_a_damaged_archive_is_told_and_not_written_over(shared):
 
 def test_the_async_face_has_the_same_methods(tmp_path):
     async def act() -> int:
-        async with Awaited(db_dir=tmp_path / "store", system_memory=True) as mesh:
+        async with Awaited(db_dir=tmp_path / "store", settings={"system_memory": True}) as mesh:
             await mesh.traces.record("Fix it")
             return len(await mesh.traces.experiences())
 

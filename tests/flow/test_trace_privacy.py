@@ -58,8 +58,10 @@ def test_credentials_and_personal_data_are_hashed_in_every_field(tmp_path):
 def test_business_data_that_the_settings_name_is_hashed(tmp_path):
     with MemoryMesh(
         db_dir=tmp_path / "store",
-        private_names=["Project Falcon", "Acme Holding"],
-        privacy_rules=[{"name": "contract", "pattern": r"CTR-\d{6}"}],
+        settings={
+            "private_names": ["Project Falcon", "Acme Holding"],
+            "privacy_rules": [{"name": "contract", "pattern": r"CTR-\d{6}"}],
+        },
     ) as mesh:
         receipt = mesh.traces.record("Send CTR-123456 of project falcon to Acme Holding")
         assert re.fullmatch(
@@ -107,22 +109,26 @@ def test_similar_tasks_are_found_by_the_users_name(alicja, tmp_path):
 def test_other_memories_keep_the_users_name_unless_all_is_said(alicja, tmp_path):
     with MemoryMesh(db_dir=tmp_path / "store") as mesh:
         assert mesh.add("Alicja prefers tabs").content == "Alicja prefers tabs"
-    with MemoryMesh(db_dir=tmp_path / "all", own_names="all") as mesh:
+    with MemoryMesh(db_dir=tmp_path / "all", settings={"own_names": "all"}) as mesh:
         receipt = mesh.add("Alicja prefers tabs")
         assert USER.match(receipt.content)
         assert [hit.id for hit in mesh.search("what does Alicja prefer")] == [receipt.id]
-    with MemoryMesh(db_dir=tmp_path / "off", own_names="off") as mesh:
+    with MemoryMesh(db_dir=tmp_path / "off", settings={"own_names": "off"}) as mesh:
         assert mesh.traces.record("Alicja's build").content == "Alicja's build"
 
 
 def test_a_project_in_the_home_folder_is_still_the_same_project(alicja, tmp_path):
     project = str(alicja / "app")
-    with MemoryMesh(db_dir=tmp_path / "store", project=project, own_names="off") as mesh:
+    with MemoryMesh(
+        db_dir=tmp_path / "store", project=project, settings={"own_names": "off"}
+    ) as mesh:
         before = mesh.add("The port is 8080").id
-    with MemoryMesh(db_dir=tmp_path / "store", project=project, own_names="all") as mesh:
+    with MemoryMesh(
+        db_dir=tmp_path / "store", project=project, settings={"own_names": "all"}
+    ) as mesh:
         assert [hit.id for hit in mesh.search("port")] == [before]
     with MemoryMesh(
-        db_dir=tmp_path / "store", project=project, private_names=["akowalska"]
+        db_dir=tmp_path / "store", project=project, settings={"private_names": ["akowalska"]}
     ) as mesh:
         assert [hit.id for hit in mesh.search("port")] == [before]
 
@@ -133,14 +139,16 @@ def test_a_project_in_the_home_folder_is_still_the_same_project(alicja, tmp_path
     [("summarise", r"Fix the login of … for … in …"), ("drop", "fix task")],
 )
 def test_raw_input_is_kept_as_a_summary_or_not_at_all(tmp_path, mode, kept):
-    with MemoryMesh(db_dir=tmp_path / "store", raw_input=mode) as mesh:
+    with MemoryMesh(db_dir=tmp_path / "store", settings={"raw_input": mode}) as mesh:
         receipt = mesh.traces.record(GOAL, plan=f"1. {GOAL}", steps=[GOAL])
         assert receipt.outcome is Outcome.STORED
         trace = mesh.traces.get(str(receipt.id))
         assert trace is not None
         assert (trace.goal, trace.plan, trace.steps[0].text) == (kept, f"1. {kept}", kept)
         assert mesh.add(GOAL).content != kept  # a memory that is no trace
-    with MemoryMesh(db_dir=tmp_path / "store", namespace="other", raw_input=mode) as mesh:
+    with MemoryMesh(
+        db_dir=tmp_path / "store", namespace="other", settings={"raw_input": mode}
+    ) as mesh:
         mesh.traces.record(GOAL)
         found = (tmp_path / "store" / "namespaces" / "other.db").read_bytes()
         assert b"Acme" not in found
@@ -148,7 +156,7 @@ def test_raw_input_is_kept_as_a_summary_or_not_at_all(tmp_path, mode, kept):
 
 
 def test_an_updated_trace_is_held_to_the_same_rules(alicja, tmp_path):
-    with MemoryMesh(db_dir=tmp_path / "store", raw_input="drop") as mesh:
+    with MemoryMesh(db_dir=tmp_path / "store", settings={"raw_input": "drop"}) as mesh:
         trace = str(mesh.traces.record("Fix it").id)
         assert mesh.update(trace, "Deploy the app of Alicja").text == "release task"
         note = str(mesh.add("a note").id)
@@ -157,7 +165,7 @@ def test_an_updated_trace_is_held_to_the_same_rules(alicja, tmp_path):
 
 @pytest.mark.parametrize("mode", ["summarise", "drop"])
 def test_a_goal_is_compared_with_what_traces_keep_of_theirs(tmp_path, mode):
-    with MemoryMesh(db_dir=tmp_path / "store", raw_input=mode) as mesh:
+    with MemoryMesh(db_dir=tmp_path / "store", settings={"raw_input": mode}) as mesh:
         receipt = mesh.traces.record(GOAL)
         (found,) = mesh.traces.similar(GOAL)
         assert found.trace_id == receipt.id

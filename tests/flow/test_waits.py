@@ -46,7 +46,9 @@ def folder(tmp_path):
 
 
 def opened(folder, **settings):
-    return MemoryMesh(db_dir=folder, lock_wait_seconds=SHORT, embedder="none", **settings)
+    return MemoryMesh(
+        db_dir=folder, settings={"lock_wait_seconds": SHORT}, embedder="none", **settings
+    )
 
 
 def only(mesh):
@@ -69,13 +71,13 @@ def test_a_write_that_waited_long_enough_names_the_holder_and_stores_nothing(fol
             mesh.add("coffee is hot")
         assert busy.value.pid == os.getpid()
         assert len(mesh.get_all()) == 1
-    with MemoryMesh(db_dir=folder, lock_wait_seconds=PATIENT) as mesh:
+    with MemoryMesh(db_dir=folder, settings={"lock_wait_seconds": PATIENT}) as mesh:
         mesh.add("coffee is hot")
         assert len(mesh.get_all()) == 2
 
 
 def test_a_writer_gets_the_lock_that_is_let_go_in_time(folder):
-    with MemoryMesh(db_dir=folder, lock_wait_seconds=PATIENT) as mesh:
+    with MemoryMesh(db_dir=folder, settings={"lock_wait_seconds": PATIENT}) as mesh:
         thread = threading.Thread(target=mesh.add, args=("coffee is hot",))
         with held_lock(folder):
             thread.start()
@@ -104,7 +106,7 @@ def test_no_read_waits_for_a_writer_and_all_of_them_are_recorded_later(folder):
 
 def test_no_read_waits_where_writers_are_patient(folder, monkeypatch):
     waited = []
-    mesh = MemoryMesh(db_dir=folder, lock_wait_seconds=PATIENT, embedder="none")
+    mesh = MemoryMesh(db_dir=folder, settings={"lock_wait_seconds": PATIENT}, embedder="none")
     id_ = only(mesh).id
     with held_lock(folder):
         with monkeypatch.context() as patched:
@@ -171,7 +173,7 @@ def test_close_leaves_what_it_cannot_write_in_a_private_spool_that_the_next_writ
 
 def test_close_waits_no_longer_than_its_bound_where_writers_are_patient(folder, monkeypatch):
     waited = []
-    mesh = MemoryMesh(db_dir=folder, lock_wait_seconds=PATIENT, embedder="none")
+    mesh = MemoryMesh(db_dir=folder, settings={"lock_wait_seconds": PATIENT}, embedder="none")
     with held_lock(folder), monkeypatch.context() as patched:
         mesh.search("tea")
         patched.setattr(locks, "wait", lambda _event, end: waited.append(end - time.monotonic()))
@@ -309,7 +311,9 @@ def test_what_is_no_plain_file_is_no_spool(folder):
 
 def test_eight_timed_out_adds_leave_the_pool_free_and_store_nothing(folder):
     async def story():
-        mesh = memory_mesh.MemoryMesh(db_dir=folder, embedder="none", lock_wait_seconds=PATIENT)
+        mesh = memory_mesh.MemoryMesh(
+            db_dir=folder, embedder="none", settings={"lock_wait_seconds": PATIENT}
+        )
         with held_lock(folder):
             adds = [asyncio.wait_for(mesh.add(f"cup {number}"), 0.05) for number in range(16)]
             ends = await asyncio.gather(*adds, return_exceptions=True)
@@ -330,7 +334,9 @@ def test_calls_that_timed_out_leave_no_error_that_nobody_took(folder):
 
     async def story():
         asyncio.get_running_loop().set_exception_handler(lambda _, what: told.append(what))
-        mesh = memory_mesh.MemoryMesh(db_dir=folder, embedder="none", lock_wait_seconds=PATIENT)
+        mesh = memory_mesh.MemoryMesh(
+            db_dir=folder, embedder="none", settings={"lock_wait_seconds": PATIENT}
+        )
         await mesh.search("tea")
         with held_lock(folder):
             adds = [asyncio.wait_for(mesh.add(f"cup {number}"), SHORT) for number in range(12)]
@@ -347,7 +353,9 @@ def test_calls_that_timed_out_leave_no_error_that_nobody_took(folder):
 
 def test_an_async_close_ends_the_waits_of_calls_before_it(folder):
     async def story():
-        mesh = memory_mesh.MemoryMesh(db_dir=folder, embedder="none", lock_wait_seconds=PATIENT)
+        mesh = memory_mesh.MemoryMesh(
+            db_dir=folder, embedder="none", settings={"lock_wait_seconds": PATIENT}
+        )
         await mesh.search("tea")
         with held_lock(folder):
             adds = [asyncio.create_task(mesh.add(f"cup {number}")) for number in range(9)]

@@ -14,7 +14,7 @@ from tests.surface.command import CommandLine
 def shared(cli, monkeypatch) -> CommandLine:
     """A home where the system memory is on and three executions were logged."""
     monkeypatch.setenv("HOME", str(cli.home))
-    with MemoryMesh(db_dir=cli.store, project="acme", system_memory=True) as mesh:
+    with MemoryMesh(db_dir=cli.store, project="acme", settings={"system_memory": True}) as mesh:
         mesh.traces.record("Fix the login", tools_used=["git", "pytest"])
         mesh.traces.record("Deploy to staging", status="failure", tools_used=["docker"])
         mesh.traces.record("Fix the build", tools_used=["make"])
@@ -99,7 +99,9 @@ def test_the_page_shows_an_entry_and_commands_as_they_are(shared):
     assert memory_log.render(entry) == example
     commands = [line[2:] for line in page.split("\n") if line.startswith("$ memory-mesh")]
     assert len(commands) == 8
-    with MemoryMesh(db_dir=shared.store, project="my-project", system_memory=True) as mesh:
+    with MemoryMesh(
+        db_dir=shared.store, project="my-project", settings={"system_memory": True}
+    ) as mesh:
         mesh.traces.record("Fix the login")
     for command in commands:
         done = shared.shell(command)

@@ -86,8 +86,8 @@ WRITTEN = {  # in the file
 }
 
 
-class Settings(TypedDict, total=False):
-    """What the constructors take beside the store; None is as if it were not given."""
+class MainSettings(TypedDict, total=False):
+    """What the constructors take by name; None is as if it were not given."""
 
     db_dir: Annotated[
         str | PathLike[str] | None,
@@ -97,8 +97,6 @@ class Settings(TypedDict, total=False):
     agent_id: Annotated[str | None, "the agent's name in blocks; alone it separates nothing"]
     project: Annotated[str | None, "the project that reads and writes"]
     session: Annotated[str | None, "the session that reads and writes"]
-    allow_network_folder: Annotated[bool | None, "allow a store on a network drive"]
-    lock_wait_seconds: Annotated[float | None, "seconds a write waits for other writers; 0: none"]
     enable_yamo: Annotated[bool | None, "write wire text into audit blocks, and record searches"]
     enable_memory: Annotated[bool | None, "keep the store on disk; else in a temporary folder"]
     enable_llm: Annotated[bool | None, "allow the use of a language model"]
@@ -108,10 +106,29 @@ class Settings(TypedDict, total=False):
     llm_model: Annotated[str | None, "the name of the language model"]
     llm_api_key: Annotated[str | None, "the key of the language model's service"]
     llm_base_url: Annotated[str | None, "the address of the language model's service"]
-    llm_max_tokens: Annotated[int | None, "the longest answer of the language model, in tokens"]
     skill_directories: Annotated[
         str | Sequence[str] | None, "folders whose skill files `init` and `with` read"
     ]
+    embedder: Annotated[
+        str | None, "what makes vectors: local, static, fastembed, openai, ollama, cohere or none"
+    ]
+    embedder_model: Annotated[str | None, "the name of the embedding model"]
+    model_dir: Annotated[str | PathLike[str] | None, "the folder of one local embedding model"]
+    reranker: Annotated[
+        str | None, "what orders the best hits anew: fastembed, cohere, jina, tei, http or none"
+    ]
+    redact: Annotated[bool | None, "replace personal data and secrets before storing"]
+    predicates: Annotated[
+        Mapping[str, Mapping[str, str]] | None, "how predicates of claims behave, by name"
+    ]
+
+
+class Settings(MainSettings, total=False):
+    """Every setting: what the constructors take as `settings=`."""
+
+    allow_network_folder: Annotated[bool | None, "allow a store on a network drive"]
+    lock_wait_seconds: Annotated[float | None, "seconds a write waits for other writers; 0: none"]
+    llm_max_tokens: Annotated[int | None, "the longest answer of the language model, in tokens"]
     enable_wisdom_distillation: Annotated[bool | None, "learn from failures during `upkeep`"]
     lesson_min_confidence: Annotated[
         float | None, "leave out lessons less certain than this, 0 to 1"
@@ -128,20 +145,12 @@ class Settings(TypedDict, total=False):
     retention_hours: Annotated[int | None, "archive consolidated traces unused so long; 0: never"]
     retention_consolidate_days: Annotated[int | None, "merge like learnings of this age; 0: never"]
     retention_compress_days: Annotated[int | None, "pack traces of learnings of this age; 0: never"]
-    embedder: Annotated[
-        str | None, "what makes vectors: local, static, fastembed, openai, ollama, cohere or none"
-    ]
-    embedder_model: Annotated[str | None, "the name of the embedding model"]
     embedder_api_key: Annotated[str | None, "the key of the embedder's service"]
     embedder_base_url: Annotated[str | None, "the address of the embedder's service"]
     embedder_dimension: Annotated[int | None, "the length of the vectors"]
     embedder_threads: Annotated[int | None, "threads of the local model; 0 chooses by the machine"]
-    model_dir: Annotated[str | PathLike[str] | None, "the folder of one local embedding model"]
     models_dir: Annotated[
         str | PathLike[str] | None, "the folder where local embedding models are installed"
-    ]
-    reranker: Annotated[
-        str | None, "what orders the best hits anew: fastembed, cohere, jina, tei, http or none"
     ]
     reranker_model: Annotated[str | None, "the reranker's model; for fastembed a name or a folder"]
     reranker_api_key: Annotated[str | None, "the key of the reranker's service"]
@@ -149,7 +158,6 @@ class Settings(TypedDict, total=False):
     reranker_candidates: Annotated[int | None, "hits that the reranker reads"]
     reranker_chars: Annotated[int | None, "characters of each hit that the reranker reads"]
     reranker_timeout: Annotated[float | None, "seconds after which a search ignores the reranker"]
-    redact: Annotated[bool | None, "replace personal data and secrets before storing"]
     privacy_rules: Annotated[
         Sequence[Mapping[str, object]] | None, "rules of your own for what to replace"
     ]
@@ -167,9 +175,6 @@ class Settings(TypedDict, total=False):
     system_memory: Annotated[bool | None, "log anonymised figures of executions for all projects"]
     read_claims: Annotated[bool | None, 'read simple claims, such as "X is Y", out of texts']
     link_similar: Annotated[bool | None, "link each new memory to the most similar ones"]
-    predicates: Annotated[
-        Mapping[str, Mapping[str, str]] | None, "how predicates of claims behave, by name"
-    ]
     mirror_dir: Annotated[
         str | PathLike[str] | None, "a folder of Markdown files that the commands keep up to date"
     ]

@@ -255,7 +255,7 @@ def opened_mesh(
         namespace=namespace,
         project="",
         session="",
-        session_days=0,
+        settings={"session_days": 0},
         skill_directories=(),
         enable_yamo=False,
         enable_llm=False,

@@ -44,7 +44,8 @@ class MemoryMesh(
         settings = {
             name: value for name, value in options.items() if name in configuration.SETTINGS
         }
-        config = configuration.load({**settings, "store": store})
+        more = options.get("settings") or {}
+        config = configuration.load({**more, **settings, "store": store})
         opened = Store(
             config,
             clock=options.get("clock"),

@@ -202,9 +202,11 @@ class _Constructor(Operation):
     """The constructor of a class whose settings are checked where they are read."""
 
     def __call__(self, instance: object, *arguments: object, **options: object) -> object:
-        """Refuse options that there are not, and run it."""
+        """Refuse options that there are not, and run it; every setting may be given by name."""
+        from memory_mesh.config.tables import SETTINGS
+
         for name in options:
-            if name not in self.options:
+            if name not in self.options and name not in SETTINGS:
                 raise self._unknown(name, options)
         return self.__wrapped__(instance, *arguments, **options)
 

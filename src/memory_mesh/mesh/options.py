@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 
 from memory_mesh.base.typed import Annotated, TypeAlias
-from memory_mesh.config.tables import Settings
+from memory_mesh.config.tables import MainSettings, Settings
 from memory_mesh.model import Channel, Scope, Status
 from memory_mesh.model.ports import LLM, Clock, Embedder, Reranker, Sink
 
@@ -38,9 +38,10 @@ Statuses: TypeAlias = Annotated[
 ValidAt: TypeAlias = Annotated[datetime | str | None, "show what is true at this time"]
 
 
-class MeshOptions(Settings, total=False):
-    """What the constructors take: the settings, and objects to use instead of configured ones."""
+class MeshOptions(MainSettings, total=False):
+    """What the constructors take: the main settings, and objects instead of configured ones."""
 
+    settings: Annotated[Settings, "further settings by name, such as {'session_days': 0}"]
     channel: Annotated[Channel | str, "where texts come from; it limits how far they are trusted"]
     clock: Annotated[Clock | None, "the clock to use instead of the system's"]
     sinks: Annotated[Sequence[Sink], "objects that are handed every write"]
