@@ -32,7 +32,7 @@ def test_a_large_budget_is_not_filled_with_what_is_not_relevant(noted):
 def test_a_similar_link_does_not_bring_in_what_the_search_found_irrelevant(noted):
     ids = {memory.text: memory.id for memory in noted.get_all()}
     question = "How is the shop deployed?"
-    noted.link(ids[NOTES[0]], ids[NOTES[1]], type="related")
+    noted.graph.link(ids[NOTES[0]], ids[NOTES[1]], type="related")
     shown = [item.memory.text for item in noted.context(question, max_tokens=2_000)]
     assert NOTES[1] in shown  # somebody linked it
     assert NOTES[4] not in shown

@@ -139,7 +139,7 @@ def test_an_episode_is_for_no_more_readers_than_its_memories(mesh):
     planner = mesh.view(scope=Scope(agent="planner"))
     own = planner.add("We buy Initech in May.", scope=Scope(agent="planner")).id
     made = planner.graph.create_episode("The Initech purchase", ids=[own])
-    assert planner.episode(made.id).title == "The Initech purchase"
+    assert planner.graph.episode(made.id).title == "The Initech purchase"
     coder = mesh.view(scope=Scope(agent="coder"))
     assert coder.episodes() == []
     assert all("Initech" not in memory.text for memory in coder.get_all())

@@ -166,11 +166,11 @@ def test_the_log_is_listed_newest_first_over_archives_too(shared):
 def test_an_append_costs_no_more_in_a_long_log(shared, monkeypatch):
     """It reads two values and appends; it reads neither the other entries nor an archive."""
     fill(shared, 450, keep=300)
-    access, files = shared._system()
+    access, files = shared.traces._system()
     monkeypatch.setattr(ExperienceFiles, "archived", None)
     monkeypatch.setattr(flows.system_memory, "_active", None)
     before = log_of(shared).stat()
-    new = shared._experience(access, Trace("Fix it"), None)
+    new = shared.traces._experience(access, Trace("Fix it"), None)
     one = flows.system_memory.append(access, files, [new], keep=300)
     assert one[0].number == 451
     assert log_of(shared).stat().st_ino == before.st_ino
@@ -179,7 +179,7 @@ def test_an_append_costs_no_more_in_a_long_log(shared, monkeypatch):
 
 def test_a_roll_reads_a_block_and_one_archive(shared, monkeypatch):
     fill(shared, 2_450, keep=2_400)
-    access, files = shared._system()
+    access, files = shared.traces._system()
     parsed: list[str] = []
     read: list[Path] = []
     parse, archived = flows.system_memory._parsed, ExperienceFiles.archived
@@ -224,7 +224,7 @@ def test_a_project_or_everything_can_be_erased_for_good(shared):
     assert name not in mine
     assert name not in {one.project_name for one in shared.traces.experiences(limit=1_000)}
     assert shared.traces.erase_experiences(project="/srv/acme") == 1  # from an archive
-    assert shared._of_same_store("system", None, None).verify().findings == ()
+    assert shared._of_same_store("system", None, None).care.verify().findings == ()
     record(shared)
     assert shared.traces.experiences(limit=1)[0].number == 253  # no number is given twice
     assert shared.traces.erase_experiences(everything=True) == 251

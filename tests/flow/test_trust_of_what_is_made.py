@@ -35,7 +35,7 @@ def test_a_trace_of_a_lower_channel_does_not_join_the_users_learning(mesh):
     mesh.care.run_jobs(JOB)
     (before,) = learned(mesh)
     record_login(mesh.view(channel=Channel.WEB), 4)
-    mesh.view(channel=Channel.WEB).run_jobs(JOB)
+    mesh.view(channel=Channel.WEB).care.run_jobs(JOB)
     mesh.care.upkeep()
     own, lower = learned(mesh)
     assert (own.id, own.text, own.source) == (before.id, before.text, before.source)

@@ -132,7 +132,7 @@ def test_views_of_many_threads_lose_nothing(mesh):
     for thread in threads:
         thread.join()
     assert sum(mesh.view(namespace=f"n{number}").stats().memories for number in range(4)) == 160
-    assert all(mesh.view(namespace=f"n{number}").verify().ok for number in range(4))
+    assert all(mesh.view(namespace=f"n{number}").care.verify().ok for number in range(4))
 
 
 def test_configured_predicates_are_known_in_every_namespace_of_a_store(tmp_path):

@@ -103,7 +103,7 @@ def test_votes_of_others_never_send_a_memory_to_review(mesh):
     guess = str(mesh.view(channel=Channel.MCP).add("tea is hot").id)
     for channel in OTHERS:
         for _ in range(3):
-            mesh.view(channel=channel).dispute(guess)
+            mesh.view(channel=channel).review.dispute(guess)
     after = memory_of(mesh, guess)
     assert (after.disputes, after.status) == (3 * len(OTHERS), Status.ACTIVE)
     mesh.review.dispute(guess)

@@ -239,7 +239,7 @@ def test_what_is_marked_private_is_neither_asked_for_nor_remembered(fake, plain,
     chat(client, "Why does the build fail with ImportError? <private>gout</private>")
     assert settle(client)
     assert memories(mesh, "alice") == ["I prefer rice.", "Remember that I like tea."]
-    recorded = str(mesh.for_user("alice").blocks())
+    recorded = str(mesh.for_user("alice").care.blocks())
     assert "gout" not in recorded
     assert "walrus" not in recorded
 
