@@ -29,11 +29,11 @@ test-all *ARGS:
 night *ARGS:
     python tools/night.py {{ ARGS }}
 
-# Run the fault suites in full and write docs/proof/ (needs fiu-run and strace)
+# Run the fault suites in full and write results/proof/ (needs fiu-run and strace)
 prove *ARGS:
     python tools/prove.py {{ ARGS }}
 
-# Measure speed as ratios and write docs/benchmarks/: everything, or `--parts`, `--bars [NAME ...]`, `--stages`
+# Measure speed as ratios and write results/benchmarks/: everything, or `--parts`, `--bars [NAME ...]`, `--stages`
 bench *ARGS:
     python -m bench.run {{ ARGS }}
 

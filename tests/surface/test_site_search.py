@@ -33,11 +33,12 @@ QUESTIONS = {
 }
 SHOWN = 3  # results that a reader looks at
 WANTED = 11  # of twelve
-STOP = set(
-    "a about all also an and any are as at be but by can do does for from had has have how i if in into is it its "
-    "me my no not of on or our so than that the their them then there these they this to us was we were what when "
-    "where which who why will with you your".split()
-)
+_STOP_WORDS = """
+a about all also an and any are as at be but by can do does for from had has have how i if in
+into is it its me my no not of on or our so than that the their them then there these they this
+to us was we were what when where which who why will with you your
+"""
+STOP = frozenset(_STOP_WORDS.split())
 K1, B = 1.2, 0.75  # lunr's
 _stem = Stemmer.Stemmer("english").stemWord
 
@@ -103,7 +104,7 @@ class Index:
         return math.log(1 + abs((len(self.sections) - holding + 0.5) / (holding + 0.5)))
 
     @staticmethod
-    def _saturated(field: Counter[str], word: str, usual: float) -> float:
+    def _often(field: Counter[str], word: str, usual: float) -> float:
         count = field[word]
         return (K1 + 1) * count / (K1 * (1 - B + B * field.total() / usual) + count)
 

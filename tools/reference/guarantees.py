@@ -1,4 +1,4 @@
-"""The page of guarantees: each with what was tried, in the figures of docs/proof/*.json."""
+"""The page of guarantees: each with what was tried, in the figures of results/proof/*.json."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tests.faults.suites import SUITES
 
-PROOF = Path(__file__).resolve().parent.parent.parent / "docs/proof"
+PROOF = Path(__file__).resolve().parent.parent.parent / "results/proof"
 NOT_PUBLISHED = (
     "waits", "side-doors", "secrets", "leaks", "patterns", "long-texts", "fuzzing", "damage",
 )  # fmt: skip
@@ -260,7 +260,7 @@ def page() -> str:
         (
             "Each line is shown by a suite of faults: real processes that are killed, disks "
             "that fill up, files that are changed. `just prove NAME` runs a suite in full and "
-            "writes `docs/proof/NAME.json` with its date, commit, seed and figures; this page "
+            "writes `results/proof/NAME.json` with its date, commit, seed and figures; this page "
             "takes its figures from there. `just test-all`, which CI runs, has two per cent of "
             "each suite and every kind of case at least once, drawn anew for every tree "
             "([what runs when](#what-runs-when)). `just prove` needs `fiu-run` and `strace`."
