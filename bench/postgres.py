@@ -3,8 +3,8 @@
     python -m bench.postgres --work-dir DIR                       all parts, small sizes
     python -m bench.postgres --work-dir DIR --parts hybrid --memories 10000 --namespaces 990
 
-Into results/benchmarks/postgres.json and postgres.md. It starts a server of its own, which writes to
-the disk as in service. SQLite stores in the work folder are made once and kept.
+Into results/benchmarks/postgres.json and postgres.md. It starts a server of its own, which writes
+to the disk as in service. SQLite stores in the work folder are made once and kept.
 """
 
 import argparse

@@ -1,6 +1,6 @@
 """What cleaning costs beside embedding, and a folder beside the bare embedder.
 
-    MEMORY_MESH_MODEL_DIR=FOLDER python -m bench.rfc11        into results/benchmarks/rfc11.{json,md}
+    MEMORY_MESH_MODEL_DIR=FOLDER python -m bench.rfc11    into results/benchmarks/rfc11.{json,md}
 
 Both sides of a ratio are measured in turns. Texts are of bench.corpus, as Markdown with a heading
 and a list, and an address and a key in each of them, so that the rules have something to do.

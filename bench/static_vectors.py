@@ -2,8 +2,8 @@
 
     python -m bench.static_vectors --data SETS      into results/benchmarks/static-vectors.json
 
-Ranks by the cosine alone, on the dev halves of LoCoMo and PrecisionMemBench (docs/evaluation.md
-says where SETS come from). Sessions of LoCoMo, as one text each, stand for long texts. If
+Ranks by the cosine alone, on the dev halves of LoCoMo and PrecisionMemBench (where SETS come from:
+docs/reference/evaluation.md). Sessions of LoCoMo, as one text each, stand for long texts. If
 MEMORY_MESH_MODEL_DIR names a model, its figures stand beside.
 """
 

@@ -6,8 +6,8 @@
 B-cubed, the mean over the projects: of each goal, the share of its group that belongs there
 (precision) and the share of its task that is there (recall). F0.5 counts precision twice: a
 learning of mixed tasks misleads, a trace that is left alone waits. Figures go to
-results/benchmarks/trace-groups-<half>.json. The embedders are the ones that this machine has: that of
-MEMORY_MESH_MODEL_DIR, the static one of the extra `local`, and none, where words decide alone.
+results/benchmarks/trace-groups-<half>.json. The embedders are the ones that this machine has: that
+of MEMORY_MESH_MODEL_DIR, the static one of the extra `local`, and none, where words decide alone.
 """
 
 import argparse

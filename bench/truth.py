@@ -4,8 +4,8 @@
     python -m bench.truth --half dev --misses     beside it, every case that went wrong
 
 Each pair has a namespace of its own, once alone and once among twenty other statements. Figures go
-to results/benchmarks/truth-<half>.json. The model is the one that MEMORY_MESH_MODEL_DIR names; without
-it, keywords answer alone.
+to results/benchmarks/truth-<half>.json. The model is the one that MEMORY_MESH_MODEL_DIR names;
+without it, keywords answer alone.
 """
 
 import argparse

@@ -1,8 +1,8 @@
 """List published figures whose code changed since they were measured.
 
-A figure file in results/benchmarks, or each part in it, has the `commit` it was measured on and the
-`paths` it depends on; results/benchmarks/paths.toml has the paths of files that do not carry them, and
-names the files that record an experiment of their time.
+A figure file in results/benchmarks, or each part in it, has the `commit` it was measured on and
+the `paths` it depends on; results/benchmarks/paths.toml has the paths of files that do not carry
+them, and names the files that record an experiment of their time.
 
     python tools/bench_ages.py            warn in two lines; always exits 0
     python tools/bench_ages.py --why      say of each what changed
