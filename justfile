@@ -29,11 +29,11 @@ test-all *ARGS:
 night *ARGS:
     python tools/night.py {{ ARGS }}
 
-# Run the fault suites in full and write docs/proof/ (needs fiu-run and strace)
+# Run the fault suites in full and write results/proof/ (needs fiu-run and strace)
 prove *ARGS:
     python tools/prove.py {{ ARGS }}
 
-# Measure speed as ratios and write docs/benchmarks/: everything, or `--parts`, `--bars [NAME ...]`, `--stages`
+# Measure speed as ratios and write results/benchmarks/: everything, or `--parts`, `--bars [NAME ...]`, `--stages`
 bench *ARGS:
     python -m bench.run {{ ARGS }}
 
@@ -54,12 +54,13 @@ build:
     SOURCE_DATE_EPOCH="$(git log -1 --format=%ct)" hatchling build
     twine check --strict dist/*
 
-# Measure retrieval: `just eval --data SETS --vectors FILE --work DIR`; docs/evaluation.md says where SETS come from
+# Measure retrieval: `just eval --data SETS --vectors FILE --work DIR`; docs/reference/evaluation.md says where SETS come from
 eval *ARGS:
     python -m bench.evaluate {{ ARGS }}
 
-# Build the documentation into site/; a warning is an error. `just docs zensical` uses the other builder
+# Count the pages and words of the documentation, and build it into site/; a warning is an error. `just docs zensical` uses the other builder
 docs BUILDER="mkdocs":
+    python tools/docs_count.py
     NO_MKDOCS_2_WARNING=1 {{ BUILDER }} build --strict --clean
 
 # Show the documentation at http://127.0.0.1:8000 and build it anew when a page changes

@@ -6,7 +6,7 @@ A set is the name of a suite, or a folder with corpus.jsonl and queries.jsonl. `
 writes notes, personal and documents; put them into FOLDER beside the others. Every question goes
 through the public `search`; some questions of others are put to each tenant as well, in place of
 one of its own (same moment, same scope). An interrupted run goes on where it stopped. Writes
-`abstention-<set>.json` for each set and, from all of them, `abstention.md` into docs/benchmarks.
+`abstention-<set>.json` for each set and, from all of them, `abstention.md` into results/benchmarks.
 """
 
 import argparse

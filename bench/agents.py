@@ -1,6 +1,6 @@
 """What agents wait for: the MCP server's first answer, a hook without a daemon, a hook with one.
 
-    python -m bench.agents                         the full counts, into docs/benchmarks/agents.*
+    python -m bench.agents                         the full counts, into results/benchmarks/agents.*
     python -m bench.agents --runs 30 --out DIR     a rehearsal
     python -m bench.agents --parts cold,warm       some parts; the figures of the others stay
 
@@ -25,7 +25,7 @@ from bench.agent_runs import BUDGET_MS, MCP, Host, Run
 from bench.agent_turns import Echo, initialized, searched
 from bench.measure import Figures, median_ms, percentile_ms, rounded
 
-OUT = Path(__file__).resolve().parent.parent / "docs" / "benchmarks"
+OUT = Path(__file__).resolve().parent.parent / "results" / "benchmarks"
 COMMAND = "python -m bench.agents"
 SUBJECTS = 50  # of prompts and of what is planted
 RUN = os.urandom(4).hex()  # a session of a kept store has been given its memories

@@ -1,6 +1,6 @@
 """The bars: promises of speed as ratios, each side measured beside the other in one process.
 
-    python -m bench.run --bars --work-dir DIR            every bar, into docs/benchmarks/bars.*
+    python -m bench.run --bars --work-dir DIR            every bar, into results/benchmarks/bars.*
     python -m bench.run --bars scoped_1 add --size 2000  some bars at a fiftieth of their size
 
 A bar is judged by processor time and by the clock: it is met when both ratios of medians are. All

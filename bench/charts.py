@@ -1,4 +1,4 @@
-"""Draws each chart of docs/benchmarks anew from the figures beside it: `python -m bench.charts`."""
+"""Draws each chart of results/benchmarks anew from its figures: `python -m bench.charts`."""
 
 from bench import report as foundation
 from bench.evaluate import OUT

@@ -7,7 +7,7 @@ learned from the first half (with the dev rows of the other sets, as the shipped
 measured on the other half. The shipped trees have seen some of those conversations, so they are not
 used. Gathering runs in this environment, through the real product; learning runs in the one of
 bench/training, whose interpreter `--training` names. What was gathered by the same code is kept.
-Writes docs/benchmarks/convmemory.json and convmemory.md.
+Writes results/benchmarks/convmemory.json and convmemory.md.
 """
 
 import argparse

@@ -54,7 +54,7 @@ def main() -> int:
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--vectors", type=Path, required=True)
     parser.add_argument("--rows", type=int, default=100_000)
-    parser.add_argument("--out", type=Path, default=Path("docs/benchmarks/depth.json"))
+    parser.add_argument("--out", type=Path, default=Path("results/benchmarks/depth.json"))
     options = parser.parse_args()
     code, kept = report_of.code(), KeptVectors(model(), options.vectors)
     with tempfile.TemporaryDirectory() as folder:

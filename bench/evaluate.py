@@ -1,4 +1,4 @@
-"""Every set, every system, one table: into docs/benchmarks.
+"""Every set, every system, one table: into results/benchmarks.
 
     python -m bench.evaluate --data FOLDER --vectors FILE --work DIR [--peers FOLDER] [--split all]
 
@@ -26,7 +26,7 @@ from memory_mesh.models.embedders import embedder_of
 from memory_mesh.platform.clock import SystemClock
 
 ROOT = Path(__file__).resolve().parents[1]
-OUT = ROOT / "docs" / "benchmarks"
+OUT = ROOT / "results" / "benchmarks"
 SUITES = ("locomo", "beam100k", "realmem", "mab_conflict", "precisionmembench")
 OWN = ("languages", "aliases", "temporal")
 WILD = ("notes", "personal", "documents")  # of bench/sets/wild, at three store sizes

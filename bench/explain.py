@@ -2,7 +2,7 @@
 
     python -m bench.explain                        10,000 memories, by words
     python -m bench.explain --meaning --write      with the model of MEMORY_MESH_MODEL_DIR, and
-                                                   writes docs/benchmarks/explain.json
+                                                   writes results/benchmarks/explain.json
 
 Each question is asked and explained in turns, without the cache: of its first hit, of its last, of
 the first one cut by the limit, and of a memory that is no candidate. The bar is a processor time of
@@ -21,7 +21,7 @@ from bench import corpus, measure, report
 from bench.measure import say
 from memory_mesh.sync import MemoryMesh
 
-OUT = Path(__file__).resolve().parent.parent / "docs" / "benchmarks" / "explain.json"
+OUT = Path(__file__).resolve().parent.parent / "results" / "benchmarks" / "explain.json"
 LIMIT = 10
 AT_MOST = 2.0
 Figures = dict[str, Any]
@@ -33,7 +33,7 @@ def main() -> int:
     parser.add_argument("--memories", type=int, default=10_000)
     parser.add_argument("--questions", type=int, default=100)
     parser.add_argument("--meaning", action="store_true", help="by meaning, too")
-    parser.add_argument("--write", action="store_true", help="write docs/benchmarks")
+    parser.add_argument("--write", action="store_true", help="write results/benchmarks")
     options = parser.parse_args()
     if options.meaning and not os.environ.get("MEMORY_MESH_MODEL_DIR"):
         parser.error("set MEMORY_MESH_MODEL_DIR to a model's folder; see memory-mesh models")

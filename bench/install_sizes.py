@@ -23,7 +23,7 @@ from bench import report
 from memory_mesh import __version__
 
 ROOT = Path(__file__).resolve().parent.parent
-OUT = ROOT / "docs/benchmarks"
+OUT = ROOT / "results/benchmarks"
 COMMAND = "python -m bench.install_sizes"
 OWN = "memory-mesh"
 MB = 1_000_000

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from bench import meaning, report
 
-OUT = Path(__file__).resolve().parents[1] / "docs" / "benchmarks" / "latency.json"
+OUT = Path(__file__).resolve().parents[1] / "results" / "benchmarks" / "latency.json"
 
 
 def main() -> int:

@@ -1,6 +1,6 @@
 """How many lessons, procedures and failure patterns are read right from notes that others wrote.
 
-    python -m bench.lessons_report --half dev     into docs/benchmarks/lessons-dev.json
+    python -m bench.lessons_report --half dev     into results/benchmarks/lessons-dev.json
     python -m bench.lessons_report --half test    the same for the half that was held out
 
 The notes are in `bench/sets/truth/<half>`. Each is stored in a real store as a user of the library
@@ -33,7 +33,7 @@ from memory_mesh.text import analyzer
 
 ROOT = Path(__file__).resolve().parent.parent
 SETS = ROOT / "bench" / "sets" / "truth"
-OUT = ROOT / "docs" / "benchmarks"
+OUT = ROOT / "results" / "benchmarks"
 Row: TypeAlias = Mapping[str, object]
 Outcome: TypeAlias = dict[str, object]
 _STEM = 6  # letters that make two words one: registered, registry

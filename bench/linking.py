@@ -1,6 +1,6 @@
 """What it costs to link memories to the most similar ones: adds with and without, then the links.
 
-    python -m bench.linking --out docs/benchmarks            100,000 memories
+    python -m bench.linking --out results/benchmarks            100,000 memories
     python -m bench.linking --memories 20000 --rounds 50     a quick look
 
 Two copies of one store take the same texts, one with `link_similar` and one without, with the local

@@ -25,7 +25,7 @@ from memory_mesh.mirror import Mirror
 from memory_mesh.sync import MemoryMesh
 
 ROOT = Path(__file__).resolve().parent.parent
-RESULT = ROOT / "docs" / "benchmarks" / "mirror.json"
+RESULT = ROOT / "results" / "benchmarks" / "mirror.json"
 CHANGES, SEED = 10, 2026
 LIMIT = 3.0  # times the listing
 SETTLED = 2.1  # seconds after which a file is not read again

@@ -67,7 +67,7 @@ def main() -> int:
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--vectors", type=Path, required=True)
     parser.add_argument("--work", type=Path, required=True)
-    parser.add_argument("--out", type=Path, default=Path("docs/benchmarks/packing.json"))
+    parser.add_argument("--out", type=Path, default=Path("results/benchmarks/packing.json"))
     options = parser.parse_args()
     code, embedder = report_of.code(), model()
     kept = KeptVectors(embedder, options.vectors)

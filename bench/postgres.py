@@ -3,8 +3,8 @@
     python -m bench.postgres --work-dir DIR                       all parts, small sizes
     python -m bench.postgres --work-dir DIR --parts hybrid --memories 10000 --namespaces 990
 
-Into docs/benchmarks/postgres.json and postgres.md. It starts a server of its own, which writes to
-the disk as in service. SQLite stores in the work folder are made once and kept.
+Into results/benchmarks/postgres.json and postgres.md. It starts a server of its own, which writes
+to the disk as in service. SQLite stores in the work folder are made once and kept.
 """
 
 import argparse
@@ -19,7 +19,7 @@ from bench.postgres_locomo import locomo_part
 from bench.postgres_nearest import nearest_part
 from bench.postgres_server import SMALL, Databases, started
 
-OUT = Path(__file__).resolve().parents[1] / "docs" / "benchmarks"
+OUT = Path(__file__).resolve().parents[1] / "results" / "benchmarks"
 PATHS = (
     "src/memory_mesh/ledgers/postgres",
     "src/memory_mesh/ledgers/shared",

@@ -69,7 +69,7 @@ def code() -> Provenance:
 def stamp(measured: Provenance | None = None, paths: Sequence[str] = ()) -> Provenance:
     """Date, commit, and the paths that figures depend on; `tools/bench_ages.py` reads them.
 
-    Without paths those of docs/benchmarks/paths.toml count.
+    Without paths those of results/benchmarks/paths.toml count.
     """
     return {
         "date": datetime.now(UTC).isoformat(timespec="seconds"),

@@ -1,6 +1,6 @@
 """What cleaning costs beside embedding, and a folder beside the bare embedder.
 
-    MEMORY_MESH_MODEL_DIR=FOLDER python -m bench.rfc11        into docs/benchmarks/rfc11.{json,md}
+    MEMORY_MESH_MODEL_DIR=FOLDER python -m bench.rfc11    into results/benchmarks/rfc11.{json,md}
 
 Both sides of a ratio are measured in turns. Texts are of bench.corpus, as Markdown with a heading
 and a list, and an address and a key in each of them, so that the rules have something to do.
@@ -22,7 +22,7 @@ from memory_mesh.models.embedders.onnx import OnnxEmbedder
 from memory_mesh.privacy import Redactor
 from memory_mesh.text import scrub
 
-OUT = Path(__file__).resolve().parent.parent / "docs" / "benchmarks"
+OUT = Path(__file__).resolve().parent.parent / "results" / "benchmarks"
 ROUNDS = 60
 
 

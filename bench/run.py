@@ -1,6 +1,6 @@
 """Speed as ratios, each measured side by side in one run; `just bench` runs all of it.
 
-    python -m bench.run --work-dir DIR          parts, bars and stages, into docs/benchmarks
+    python -m bench.run --work-dir DIR          parts, bars and stages, into results/benchmarks
     python -m bench.run --parts add,search      some parts; the figures of the others stay
     python -m bench.run --bars [NAME ...]       all bars (bench/bars.py), or those named
     python -m bench.run --stages                the share of each stage (bench/stages.py)
@@ -22,7 +22,7 @@ from bench import adding, bars_report, loading, namespaces, report, searching, s
 from bench.bars import BY_NAME, FULL_SIZE, Bench
 from bench.measure import Figures, ratio_of_medians, rounded, say
 
-OUT = Path(__file__).resolve().parent.parent / "docs" / "benchmarks"
+OUT = Path(__file__).resolve().parent.parent / "results" / "benchmarks"
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,9 +1,9 @@
 """The static embedder: what each choice in it is worth, and how fast it is.
 
-    python -m bench.static_vectors --data SETS      into docs/benchmarks/static-vectors.json
+    python -m bench.static_vectors --data SETS      into results/benchmarks/static-vectors.json
 
-Ranks by the cosine alone, on the dev halves of LoCoMo and PrecisionMemBench (docs/evaluation.md
-says where SETS come from). Sessions of LoCoMo, as one text each, stand for long texts. If
+Ranks by the cosine alone, on the dev halves of LoCoMo and PrecisionMemBench (where SETS come from:
+docs/reference/evaluation.md). Sessions of LoCoMo, as one text each, stand for long texts. If
 MEMORY_MESH_MODEL_DIR names a model, its figures stand beside.
 """
 
@@ -25,7 +25,7 @@ from memory_mesh.models.embedders import static, windows
 from memory_mesh.models.embedders.onnx import OnnxEmbedder
 from memory_mesh.models.model_files import find_static
 
-OUTPUT = Path(__file__).parent.parent / "docs/benchmarks/static-vectors.json"
+OUTPUT = Path(__file__).parent.parent / "results/benchmarks/static-vectors.json"
 LOCOMO_DEV = {"conv-26", "conv-30", "conv-41", "conv-42"}
 WINDOWS = (32, 64, 128, 256, 512)
 _RUNS = 5

@@ -1,6 +1,6 @@
 """What the default of `min_relevance` keeps: by words, by static vectors and by a model.
 
-    python -m bench.threshold --data FOLDER --work DIR [--split dev] [--out docs/benchmarks]
+    python -m bench.threshold --data FOLDER --work DIR [--split dev] [--out results/benchmarks]
 
 Of the questions whose first hit is right it counts those whose first hit reaches the default. The
 sets are LoCoMo (in FOLDER) and our own notes, personal facts and documents in stores of 20 and 200;

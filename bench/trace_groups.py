@@ -6,8 +6,8 @@
 B-cubed, the mean over the projects: of each goal, the share of its group that belongs there
 (precision) and the share of its task that is there (recall). F0.5 counts precision twice: a
 learning of mixed tasks misleads, a trace that is left alone waits. Figures go to
-docs/benchmarks/trace-groups-<half>.json. The embedders are the ones that this machine has: that of
-MEMORY_MESH_MODEL_DIR, the static one of the extra `local`, and none, where words decide alone.
+results/benchmarks/trace-groups-<half>.json. The embedders are the ones that this machine has: that
+of MEMORY_MESH_MODEL_DIR, the static one of the extra `local`, and none, where words decide alone.
 """
 
 import argparse
@@ -29,7 +29,7 @@ from memory_mesh.sync import MemoryMesh
 
 ROOT = Path(__file__).resolve().parent.parent
 SETS = ROOT / "bench" / "sets" / "trace_goals"
-REPORTS = ROOT / "docs" / "benchmarks"
+REPORTS = ROOT / "results" / "benchmarks"
 EMBEDDERS = ("local", "static", "none")
 SWEEP = [round(0.2 + step * 0.025, 3) for step in range(25)]
 Projects = list[tuple[list[Goal], list[str]]]

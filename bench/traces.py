@@ -21,7 +21,7 @@ from memory_mesh.model.trace import Step, Trace, TraceStatus
 from memory_mesh.models.embedders.onnx import OnnxEmbedder
 from memory_mesh.sync import MemoryMesh
 
-OUT = Path(__file__).resolve().parents[1] / "docs" / "benchmarks" / "traces.json"
+OUT = Path(__file__).resolve().parents[1] / "results" / "benchmarks" / "traces.json"
 MOST = 2.0  # times the search
 _STEP = 4_096
 _GOAL_WORDS = 14

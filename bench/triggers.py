@@ -1,7 +1,7 @@
 """How well triggers call up a memory for the tasks a developer expects, and for no others.
 
     python -m bench.triggers --half dev            needs MEMORY_MESH_MODEL_DIR
-    python -m bench.triggers --half test --write   and writes docs/benchmarks/triggers-test.json
+    python -m bench.triggers --half test --write   and writes results/benchmarks/triggers-test.json
 
 Measured on bench/sets/triggers: `dev` is for tuning, `test` is not. Matching counts the tasks that
 call their memory up (of `called_by` and of `not_called_by`); searching asks for the memory of each
@@ -26,7 +26,7 @@ from memory_mesh.sync import MemoryMesh
 
 ROOT = Path(__file__).resolve().parent.parent
 SET = ROOT / "bench" / "sets" / "triggers"
-OUT = ROOT / "docs" / "benchmarks"
+OUT = ROOT / "results" / "benchmarks"
 SIMILARITY = 0.4  # of the setting trigger_min_similarity, where it is measured
 MIN_RELEVANCE = profiles.MIN_RELEVANCE
 Rows = Sequence[Mapping[str, Any]]
@@ -37,7 +37,7 @@ def main() -> int:
     """Measure one half and print it, or write it."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--half", choices=("dev", "test"), required=True)
-    parser.add_argument("--write", action="store_true", help="write docs/benchmarks")
+    parser.add_argument("--write", action="store_true", help="write results/benchmarks")
     options = parser.parse_args()
     if not os.environ.get("MEMORY_MESH_MODEL_DIR"):
         parser.error("set MEMORY_MESH_MODEL_DIR to a model's folder; see memory-mesh models")

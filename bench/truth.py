@@ -4,8 +4,8 @@
     python -m bench.truth --half dev --misses     beside it, every case that went wrong
 
 Each pair has a namespace of its own, once alone and once among twenty other statements. Figures go
-to docs/benchmarks/truth-<half>.json. The model is the one that MEMORY_MESH_MODEL_DIR names; without
-it, keywords answer alone.
+to results/benchmarks/truth-<half>.json. The model is the one that MEMORY_MESH_MODEL_DIR names;
+without it, keywords answer alone.
 """
 
 import argparse
@@ -24,7 +24,7 @@ from memory_mesh.sync import MemoryMesh
 
 ROOT = Path(__file__).resolve().parent.parent
 SETS = ROOT / "bench" / "sets" / "truth"
-REPORTS = ROOT / "docs" / "benchmarks"
+REPORTS = ROOT / "results" / "benchmarks"
 OTHERS = 20  # statements that stand beside a pair
 SEED = 11
 Row = Mapping[str, Any]

@@ -1,6 +1,6 @@
 """The body asked for some audiences only, beside the same question for all rows.
 
-    python -m bench.vectors_audiences --data DATA --cache CACHE --out docs/benchmarks
+    python -m bench.vectors_audiences --data DATA --cache CACHE --out results/benchmarks
 
 100,000 rows: one audience with 0.3 % of them, one with 1 %, one with 10 %, one with 50 %; the rest
 belongs to 10,000 small ones, which are asked for as lists. For each: recall@10 against an exact

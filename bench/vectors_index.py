@@ -1,6 +1,6 @@
 """Index types and parameters on real vectors: recall@10 against an exact scan, build cost, speed.
 
-    python -m bench.vectors_index --data DATA --cache CACHE --rows 100000 --out docs/benchmarks
+    python -m bench.vectors_index --data DATA --cache CACHE --rows 100000 --out results/benchmarks
 
 The cache is filled by bench.vectors_corpus. Questions are those of the sets, never a stored text.
 Every type is built once and then asked with every setting.

@@ -1,6 +1,6 @@
 """What a process pays for the library under the index: pylance against lancedb, same files.
 
-    python -m bench.vectors_library --out docs/benchmarks
+    python -m bench.vectors_library --out results/benchmarks
 
 Each figure is the median over fresh processes: CPU seconds, peak memory and modules of the import,
 then CPU seconds until the first answer and the median of warm answers over 20,000 vectors. Linux.

@@ -1,8 +1,8 @@
 """List published figures whose code changed since they were measured.
 
-A figure file in docs/benchmarks, or each part in it, has the `commit` it was measured on and the
-`paths` it depends on; docs/benchmarks/paths.toml has the paths of files that do not carry them, and
-names the files that record an experiment of their time.
+A figure file in results/benchmarks, or each part in it, has the `commit` it was measured on and
+the `paths` it depends on; results/benchmarks/paths.toml has the paths of files that do not carry
+them, and names the files that record an experiment of their time.
 
     python tools/bench_ages.py            warn in two lines; always exits 0
     python tools/bench_ages.py --why      say of each what changed
@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
-FIGURES = Path("docs/benchmarks")
+FIGURES = Path("results/benchmarks")
 PATHS = "paths.toml"
 SHOWN = 3  # changed files named in a line
 FRESH, OLD, UNKNOWN = "fresh", "old", "unknown"

@@ -1,4 +1,4 @@
-"""Measure what capture keeps of planted sessions, and write docs/benchmarks/capture.json.
+"""Measure what capture keeps of planted sessions, and write results/benchmarks/capture.json.
 
     python tools/capture_report.py             both halves: counts, and written
     python tools/capture_report.py dev         the half that rules may be tuned on, with each fault
@@ -32,7 +32,7 @@ from tests.corpora.sessions import (  # noqa: E402
     session_cases,
 )
 
-REPORT = ROOT / "docs" / "benchmarks" / "capture.json"
+REPORT = ROOT / "results" / "benchmarks" / "capture.json"
 PROJECT = "example/shop"
 
 

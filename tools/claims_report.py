@@ -1,4 +1,4 @@
-"""Measure the reading and comparing of claims and write docs/benchmarks/claims.json.
+"""Measure the reading and comparing of claims and write results/benchmarks/claims.json.
 
     python tools/claims_report.py                   the pairs of tests/corpora
     python tools/claims_report.py --facts FOLDER    beside them, a stream of facts with questions
@@ -28,7 +28,7 @@ from memory_mesh.write.claims import Claim, Relation, compare, read
 
 ROOT = Path(__file__).resolve().parent.parent
 CORPORA = ROOT / "tests" / "corpora"
-REPORT = ROOT / "docs" / "benchmarks" / "claims.json"
+REPORT = ROOT / "results" / "benchmarks" / "claims.json"
 VERBS = frozenset(("is", "was", "speaks", "plays", "died", "worked", "works"))
 PREPOSITIONS = frozenset(("of", "by", "to", "for", "in"))
 SENTENCE = (

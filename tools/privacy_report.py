@@ -1,8 +1,8 @@
-"""Measure the privacy rules and write docs/benchmarks/privacy.json.
+"""Measure the privacy rules and write results/benchmarks/privacy.json.
 
     python tools/privacy_report.py                    the generated corpus
     python tools/privacy_report.py --presidio FILE    beside it, Presidio's synthetic data set
-    python tools/privacy_report.py --table            only the table of rules in docs/privacy.md
+    python tools/privacy_report.py --table            the table in docs/reference/privacy-rules.md
 
 The texts of developers are scored by tools/developer_score.py, both halves in counts only.
 
@@ -31,7 +31,10 @@ from tests.corpora.developer_texts import developer_texts  # noqa: E402
 from tests.corpora.pii import SEED, Case, negatives, positives  # noqa: E402  # found from the root
 from tools.developer_score import score  # noqa: E402
 
-REPORT, DOCUMENT = ROOT / "docs" / "benchmarks" / "privacy.json", ROOT / "docs" / "privacy.md"
+REPORT, DOCUMENT = (
+    ROOT / "results" / "benchmarks" / "privacy.json",
+    ROOT / "docs" / "reference" / "privacy-rules.md",
+)
 BEGIN, END = "<!-- table of rules: begin -->", "<!-- table of rules: end -->"
 KINDS = {
     "CREDIT_CARD": "card",

@@ -1,4 +1,4 @@
-"""Run the fault suites with their full counts and write what they showed to docs/proof/.
+"""Run the fault suites with their full counts and write what they showed to results/proof/.
 
     python tools/prove.py                 every suite
     python tools/prove.py fork as-of      these two
@@ -29,7 +29,7 @@ from tests.faults.processes import ChildFailed  # noqa: E402
 from tests.faults.report import Report  # noqa: E402
 from tests.faults.suites import SUITES  # noqa: E402
 
-PROOF = ROOT / "docs" / "proof"
+PROOF = ROOT / "results" / "proof"
 SEED = 2026
 Source = tuple[str | None, str | None]  # the commit, and what differs from it
 

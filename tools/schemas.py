@@ -1,4 +1,4 @@
-"""Write docs/schemas: a JSON schema of every stored format and of what `--json` prints.
+"""Write docs/reference/schemas: a JSON schema of every stored format and of what `--json` prints.
 
     python tools/schemas.py            write them
     python tools/schemas.py --check    exit 1 and show the difference if a shape has changed
@@ -27,7 +27,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 from tools import schema_samples  # noqa: E402  # of this checkout
 
-FOLDER = ROOT / "docs/schemas"
+FOLDER = ROOT / "docs/reference/schemas"
 TOOLS = "https://github.com/memory-mesh/memory-mesh/blob/main/src/memory_mesh/agents/mcp/tools.json"
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 Schema = dict[str, Any]

@@ -4,8 +4,8 @@
     python tools/walk.py --model FOLDER    the walks with the local model of that folder
     python tools/walk.py --calls           every call instead of one line per file
     python tools/walk.py --summary         the counts only; of another tree with PYTHONPATH=TREE/src
-    python tools/walk.py --write-docs      write the walks into docs/architecture.md
-    python tools/walk.py --check           exit 1 when docs/architecture.md has other walks
+    python tools/walk.py --write-docs      write the walks into docs/reference/walk.md
+    python tools/walk.py --check           exit 1 when docs/reference/walk.md has other walks
 
 What is counted, in the second use of a process (everything is imported, the store is open):
 
@@ -39,7 +39,7 @@ from memory_mesh.platform import log
 from memory_mesh.sync import MemoryMesh
 
 ROOT = Path(__file__).resolve().parent.parent
-DOCS = ROOT / "docs/architecture.md"
+DOCS = ROOT / "docs/reference/walk.md"
 BEGIN_MARK, END_MARK = "<!-- walk: begin -->", "<!-- walk: end -->"
 KNOWN = (
     "The user prefers dark themes.",
@@ -358,8 +358,8 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--model", type=Path, help="the folder of a local model: hybrid search")
     parser.add_argument("--calls", action="store_true", help="print every call")
     parser.add_argument("--summary", action="store_true", help="print the counts only")
-    parser.add_argument("--write-docs", action="store_true", help="write docs/architecture.md")
-    parser.add_argument("--check", action="store_true", help="compare docs/architecture.md")
+    parser.add_argument("--write-docs", action="store_true", help="write docs/reference/walk.md")
+    parser.add_argument("--check", action="store_true", help="compare docs/reference/walk.md")
     return parser.parse_args(arguments)
 
 

@@ -1,4 +1,4 @@
-"""Write tests/golden/writes.json and docs/what-a-write-says.md: what a write says.
+"""Write what a write says: tests/golden/writes.json, examples in docs/reference/answers.md.
 
     python tools/write_situations.py            run all situations and write both files
     python tools/write_situations.py --check    exit 1 when a written one is not what this makes
@@ -30,27 +30,30 @@ sys.path.insert(0, str(ROOT))
 
 from tests.situations import SITUATIONS, Situation  # noqa: E402  # found from the root
 
-GOLDEN, DOCUMENT = ROOT / "tests/golden/writes.json", ROOT / "docs/what-a-write-says.md"
+GOLDEN, DOCUMENT = ROOT / "tests/golden/writes.json", ROOT / "docs/reference/answers.md"
 _ID = re.compile(r"(mem|skill|conflict|reflect)_\d{6,}_[0-9a-f]{6}")
 _MARK = re.compile(r"(?<=[A-Z])_[0-9a-f]{12}(?=\])")
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z")
 _SHOWN = (
     "superseded", "newer_than", "merged_into", "added", "for_review", "redacted", "vector_pending",
 )  # fmt: skip
-_INTRODUCTION = """\
-# What a write says
-
-Nothing that you hand to a write is changed, dropped or put aside without a sentence that says so.
-The table shows ordinary situations: the receipt that the library returns (its outcome, the fields
-that are set, its `reasons`) and the lines of `memory-mesh` for the same. Lines marked `out` go to
-standard output and are RFC-0011's; lines marked `err` go to standard error, in a pipe as on a
-terminal. With `--json` all fields of the receipt are printed instead.
-
-`redacted` counts different values by kind and never shows one. To store such values as they are,
-set `redact = false` in the configuration file or `MEMORY_MESH_REDACT=0`.
-
-Written by `python tools/write_situations.py`; a test runs every situation.
-"""
+BEGIN, END = "<!-- receipts: begin -->", "<!-- receipts: end -->"
+EXAMPLES = (  # what the page shows; the golden file has every situation
+    "a new text",
+    "the same text again",
+    "the same text with another value of a metadata key",
+    "a password",
+    "a contradiction, stated as a claim",
+    "a contradiction, read from plain text",
+    "a contradiction from a less trusted source",
+    "a lesson from an agent",
+    "a repeated idempotency key",
+    "a text that is too long",
+    "an agent pins a memory",
+    "a rejected text comes back",
+    "an embedder that fails",
+    "`delete`",
+)
 
 
 def main() -> int:
@@ -105,9 +108,10 @@ def lines(receipt: Receipt | SkillReceipt) -> Iterator[str]:
 
 
 def page(made: dict[str, dict[str, Json]]) -> str:
-    """The document, from what the situations gave."""
+    """The document, with the examples of what the situations gave."""
     rows = ["| situation | receipt | `memory-mesh` |", "|---|---|---|"]
-    for title, found in made.items():
+    for title in EXAMPLES:
+        found = made[title]
         receipt, said = found["receipt"], found["lines"]
         assert isinstance(receipt, dict)  # noqa: S101  # as `outcome` makes it
         assert isinstance(said, list)  # noqa: S101
@@ -120,7 +124,9 @@ def page(made: dict[str, dict[str, Json]]) -> str:
             "<br>".join(map(_cell, said)),
         )
         rows.append(f"| {' | '.join(cells)} |")
-    return f"{_INTRODUCTION}\n" + "\n".join(rows) + "\n"
+    before, _, rest = DOCUMENT.read_text(encoding="utf-8").partition(BEGIN)
+    _, _, after = rest.partition(END)
+    return f"{before}{BEGIN}\n" + "\n".join(rows) + f"\n{END}{after}"
 
 
 @contextlib.contextmanager

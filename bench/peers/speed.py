@@ -1,4 +1,4 @@
-"""Speed beside other stores, on the same texts and vectors: `docs/benchmarks/peers.md`.
+"""Speed beside other stores, on the same texts and vectors: `results/benchmarks/peers.md`.
 
     ./bench/peers/setup --speed                                  once
     .venv/bin/python -m bench.peers.speed --sizes 10000 100000   or --sizes 1000 --out DIR
@@ -25,7 +25,7 @@ from bench.measure import Times, median_ms, percentile_ms, rounded, say
 from bench.peers.speed_systems import SYSTEMS, read
 
 ROOT = Path(__file__).resolve().parents[2]
-OUT = ROOT / "docs" / "benchmarks"
+OUT = ROOT / "results" / "benchmarks"
 PEERS_PYTHON = ROOT / ".venv-peers" / "bin" / "python"
 PROJECT = "one-percent"
 PATHS = (

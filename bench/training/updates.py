@@ -6,7 +6,7 @@ Every pair of bench/sets/truth/dev is stored alone and among twenty other statem
 by meaning and by words alone. A pair of hits is a row: to be turned around if the newer one is what
 was asked for. Other hits that stand beside the right answer are rows that must not be turned. The
 fit is a logistic regression with a penalty; folds by pair tell how it does on pairs it has not
-seen. It writes _update_weights.py and docs/benchmarks/updates.json.
+seen. It writes _update_weights.py and results/benchmarks/updates.json.
 """
 
 import argparse
@@ -25,7 +25,7 @@ from memory_mesh.sync import MemoryMesh
 
 ROOT = Path(__file__).resolve().parents[2]
 OUT = ROOT / "src" / "memory_mesh" / "search" / "ranking" / "_update_weights.py"
-REPORT = ROOT / "docs" / "benchmarks" / "updates.json"
+REPORT = ROOT / "results" / "benchmarks" / "updates.json"
 PENALTY = 3.0
 FOLDS = 10
 WEIGHT = {"first": 3.0, "second": 1.0, "update": 1.0, "other": 0.5}

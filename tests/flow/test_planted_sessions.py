@@ -1,4 +1,4 @@
-"""The planted sessions: capture does not fall behind what was measured, in docs/benchmarks."""
+"""The planted sessions: capture does not fall behind what was measured, in results/benchmarks."""
 
 import json
 

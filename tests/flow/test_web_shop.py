@@ -127,8 +127,8 @@ def test_the_agent_says_which_task_it_knows(tmp_path: Path, words: tuple[str, ..
 
 
 def test_the_loop_of_the_page_runs_as_it_stands(tmp_path: Path) -> None:
-    page = (EXAMPLE.parents[1] / "docs/example.md").read_text(encoding="utf-8")
-    (loop,) = re.findall(r"(?ms)^```python\n(.*?)^```$", page)
+    page = (EXAMPLE.parents[1] / "docs/how-to/files-in-git.md").read_text(encoding="utf-8")
+    (loop,) = (each for each in re.findall(r"(?ms)^```python\n(.*?)^```$", page) if "serve" in each)
     project = tmp_path / "empty"
     project.mkdir()
     done = _run(project, "-c", loop)

@@ -1,4 +1,4 @@
-"""Makes the mistakes of tests/golden/mistakes.toml for real, and writes the page about them.
+"""Makes the mistakes of tests/golden/mistakes.toml for real, and writes their golden file and page.
 
 A command runs on a terminal of 80 columns in a home of its own. The Python mistakes run one after
 the other in one process, each in a folder of its own: `python -m tests.surface.mistakes`.
@@ -24,7 +24,26 @@ from tests.read_only import cannot_be_written
 from tests.surface.command import CommandLine
 
 ROOT = Path(__file__).parents[2]
-LIST, PAGE = ROOT / "tests/golden/mistakes.toml", ROOT / "docs/mistakes.md"
+LIST, GOLDEN = ROOT / "tests/golden/mistakes.toml", ROOT / "tests/golden/mistakes.md"
+PAGE, BEGIN, END = (
+    ROOT / "docs/reference/answers.md",
+    "<!-- mistakes: begin -->",
+    "<!-- mistakes: end -->",
+)
+EXAMPLES = {  # what the page shows; the golden file has all of them
+    "A typo in an option",
+    "The name of a file instead of its text",
+    "A memory that was deleted",
+    "A typo in the name of a filter's field",
+    "The folder of the store misspelled",
+    "A folder without the right to write",
+    "A typo in a setting",
+    "An await forgotten",
+    "The user as an argument",
+    "A package that is not installed",
+    "Another key than the store was made with",
+    "A second writer that does not let go",
+}
 SHOWN_ID = "mem_1767225600000_0a1b2c"
 _KNOWN = (SHOWN_ID, "mem_1700000000000_abcdef")
 _ID = re.compile(r"mem_\d{13}_[0-9a-f]{6}")
@@ -114,6 +133,18 @@ def page(mistakes: Sequence[Mistake], answers: Sequence[Answer]) -> str:
             if getattr(mistake, kind):
                 parts.append(_section(mistake, answer))
     return "\n".join(parts)
+
+
+def examples(mistakes: Sequence[Mistake], answers: Sequence[Answer]) -> str:
+    """The page of the documentation, with some of them."""
+    before, _, rest = PAGE.read_text("utf-8").partition(BEGIN)
+    _, _, after = rest.partition(END)
+    shown = [
+        _section(mistake, answer)
+        for mistake, answer in zip(mistakes, answers, strict=True)
+        if mistake.title in EXAMPLES
+    ]
+    return f"{before}{BEGIN}\n" + "\n".join(shown) + f"{END}{after}"
 
 
 def _section(mistake: Mistake, answer: Answer) -> str:

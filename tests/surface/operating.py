@@ -1,4 +1,4 @@
-"""The situations of docs/operating.md, each brought about for real; what was then printed."""
+"""The situations of docs/reference/messages.md, each brought about; what was then printed."""
 
 import os
 import shutil

@@ -1,4 +1,4 @@
-"""The situations of docs/operating.md that are about backups, archives and moving."""
+"""The situations of docs/reference/messages.md that are about backups, archives and moving."""
 
 import json
 import shutil

@@ -1,4 +1,4 @@
-"""The situations of docs/operating.md that are about keys, files that changed, and mending them."""
+"""The situations of docs/reference/messages.md about keys, files that changed, and mending."""
 
 import shutil
 import subprocess

@@ -1,4 +1,4 @@
-"""What the situations of docs/operating.md are made with."""
+"""What the situations of docs/reference/messages.md are made with."""
 
 import json
 import sqlite3

@@ -223,7 +223,7 @@ def test_help_has_examples(cli: CommandLine) -> None:
     assert "memory-mesh eval compare" in done.out
 
 
-PAGE = (Path(__file__).parents[2] / "docs/evaluation.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[2] / "docs/reference/evaluation.md").read_text(encoding="utf-8")
 
 
 def test_the_page_about_evaluation_can_be_followed(cli: CommandLine) -> None:

@@ -93,7 +93,8 @@ def test_words_belong_to_search_alone(cli):
 
 
 def test_the_page_shows_an_entry_and_commands_as_they_are(shared):
-    page = (Path(__file__).parents[2] / "docs" / "system-memory.md").read_text(encoding="utf-8")
+    jobs = (Path(__file__).parents[2] / "docs" / "jobs.md").read_text(encoding="utf-8")
+    page = jobs.partition("## The system memory")[2].partition("\n## ")[0]
     example = page.partition("```yaml\n")[2].partition("```")[0]
     (entry,) = memory_log.parse(example).entries
     assert memory_log.render(entry) == example

@@ -1,4 +1,4 @@
-"""docs/filters.md names every field and operator; `test_pages_run.py` runs its examples."""
+"""docs/reference/filters.md names every field and operator; `test_pages_run.py` runs it."""
 
 import re
 from pathlib import Path
@@ -7,7 +7,7 @@ from memory_mesh.rules.filter_fields import ALIASES, FIELDS
 from memory_mesh.rules.filters import JOINS, OPERATORS
 
 ROOT = Path(__file__).parent.parent.parent
-PAGE = (ROOT / "docs/filters.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs/reference/filters.md").read_text(encoding="utf-8")
 
 
 def test_every_field_and_operator_is_on_the_page() -> None:

@@ -11,8 +11,7 @@ PAGE = (ROOT / "docs/jobs.md").read_text(encoding="utf-8")
 
 
 def _block(language: str) -> str:
-    (found,) = re.findall(rf"(?ms)^```{language}\n(.*?)^```$", PAGE)
-    return str(found)
+    return str(re.findall(rf"(?ms)^```{language}\n(.*?)^```$", PAGE)[-1])
 
 
 def test_the_page_shows_the_settings_with_their_defaults() -> None:

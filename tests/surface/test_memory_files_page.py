@@ -1,4 +1,4 @@
-"""The examples of docs/memory-files.md are what the page says."""
+"""The examples of docs/reference/memory-files.md are what the page says."""
 
 import re
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 from memory_mesh.formats.memory_file import MAX_WORDS, parse, render
 
 ROOT = Path(__file__).parent.parent.parent
-PAGE = (ROOT / "docs/memory-files.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs/reference/memory-files.md").read_text(encoding="utf-8")
 FILES = re.findall(r"^```markdown\n(.*?)^```\n", PAGE, re.MULTILINE | re.DOTALL)
 
 

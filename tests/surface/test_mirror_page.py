@@ -1,4 +1,4 @@
-"""docs/mirror.md says what a user without other knowledge meets."""
+"""docs/how-to/files-in-git.md says what a user without other knowledge meets."""
 
 import re
 import sys
@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 
-PAGE = (Path(__file__).parent.parent.parent / "docs/mirror.md").read_text(encoding="utf-8")
+ROOT = Path(__file__).parent.parent.parent
+PAGE = (ROOT / "docs/how-to/files-in-git.md").read_text(encoding="utf-8")
 
 
 def test_the_example_in_python_runs_and_mirrors_what_the_command_line_does(cli):
-    (code,) = re.findall(r"^```python\n(.*?)^```\n", PAGE, re.MULTILINE | re.DOTALL)
+    code, *_ = re.findall(r"^```python\n(.*?)^```\n", PAGE, re.MULTILINE | re.DOTALL)
     project = cli.home / "project"
     (project / ".git").mkdir(parents=True)
     (project / ".git" / "HEAD").write_text("ref: refs/heads/main\n")

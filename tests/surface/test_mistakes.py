@@ -40,11 +40,16 @@ def answers(tmp_path_factory: pytest.TempPathFactory) -> list[mistakes.Answer]:
     return found
 
 
-def test_the_page_shows_the_answers(answers: list[mistakes.Answer]) -> None:
-    made = mistakes.page(LISTED, answers)
-    if os.environ.get("UPDATE_GOLDEN") == "1":
-        mistakes.PAGE.write_text(made, encoding="utf-8")
-    assert made == mistakes.PAGE.read_text(encoding="utf-8")
+def test_the_golden_file_and_the_page_show_the_answers(answers: list[mistakes.Answer]) -> None:
+    made = {
+        mistakes.GOLDEN: mistakes.page(LISTED, answers),
+        mistakes.PAGE: mistakes.examples(LISTED, answers),
+    }
+    for path, text in made.items():
+        if os.environ.get("UPDATE_GOLDEN") == "1":
+            path.write_text(text, encoding="utf-8")
+        assert text == path.read_text(encoding="utf-8")
+    assert {each.title for each in LISTED} >= mistakes.EXAMPLES
 
 
 def test_every_answer_names_a_next_step_and_none_is_a_traceback(

@@ -1,4 +1,4 @@
-"""docs/neolata.md: its examples run, the first prints what it shows, every method is on it."""
+"""docs/reference/neolata.md: its examples run as shown, and every method is on it."""
 
 import re
 from pathlib import Path
@@ -7,14 +7,14 @@ import pytest
 
 from memory_mesh.compat.neolata import memory_graph
 
-PAGE = (Path(__file__).parents[2] / "docs/neolata.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[2] / "docs/reference/neolata.md").read_text(encoding="utf-8")
 EXAMPLES = re.findall(r"```python\n(.*?)```\n(?:\n```\n(.*?)```)?", PAGE, re.DOTALL)
 
 
 @pytest.mark.parametrize(("code", "shown"), EXAMPLES)
 def test_an_example_prints_what_the_page_shows(code, shown, capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    exec(compile(code, "docs/neolata.md", "exec"), {})
+    exec(compile(code, "docs/reference/neolata.md", "exec"), {})
     assert capsys.readouterr().out == shown
 
 

@@ -1,4 +1,4 @@
-"""Each row of the operator's page is tried: its situation is made, and its message compared."""
+"""Each row of the page of messages is tried: its situation is made, and its message compared."""
 
 import inspect
 import re
@@ -9,7 +9,7 @@ import pytest
 from tests.surface import operating, operating_copies, operating_keeping
 from tests.surface.command import CommandLine
 
-PAGE = Path(__file__).parent.parent.parent / "docs/operating.md"
+PAGE = Path(__file__).parent.parent.parent / "docs/reference/messages.md"
 _ROW = re.compile(r'^\| <a id="([a-z-]+)"></a>(`+)(.+?)\2 \| ([^|]+) \| ([^|]+) \|$', re.MULTILINE)
 ROWS = {name: message.strip() for name, _, message, *_ in _ROW.findall(PAGE.read_text("utf-8"))}
 SITUATIONS = {

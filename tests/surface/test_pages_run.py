@@ -19,14 +19,15 @@ ROOT = Path(__file__).parent.parent.parent
 ELSEWHERE = {  # pages and folders with a test of their own
     "README.md": "tests/surface/test_quickstart.py",
     "docs/agents/claude-code.md": "tests/agents/test_claude_code_page.py",
-    "docs/evaluation.md": "tests/surface/test_cli_eval.py",
+    "docs/reference/evaluation.md": "tests/surface/test_cli_eval.py",
     "docs/how-to/postgresql.md": "tests/surface/test_postgresql_page.py",
-    "docs/reference": "tests/surface/test_reference.py",
+    "docs/reference/python": "tests/surface/test_reference.py",
+    "docs/reference/cli.md": "tests/surface/test_reference.py",
 }
 FIXED = {  # the names that the site links to
-    "backup-and-restore", "chat-loop", "claude-code", "documents", "embedders", "evaluate-in-ci",
-    "files-in-git", "filters", "langgraph", "large-stores", "multi-user", "postgresql", "privacy",
-    "review",
+    "backup-and-restore", "chat-loop", "documents", "embedders", "evaluate-in-ci", "files-in-git",
+    "filters", "forget", "index", "langgraph", "multi-user", "postgresql", "privacy", "review",
+    "web-service",
 }  # fmt: skip
 NOT_RUN = 21  # blocks that say what they need; write how many are left when you add or mend one
 LEFT_OUT = 0  # lines `…` in what the tutorial and the how-tos show

@@ -1,4 +1,4 @@
-"""Real output and real files fit docs/schemas, and another shape does not."""
+"""Real output and real files fit docs/reference/schemas, and another shape does not."""
 
 import json
 import re

@@ -21,8 +21,8 @@ NEEDLESS = {
 }  # fmt: skip
 RUNS = 5
 ROUNDS = 5  # what else the machine does can only add to a figure: one quiet round will do
-# Times the CPU of an interpreter with sqlite3 and argparse: docs/benchmarks/bars.md has the figure
-# and the bar. On a busy machine it is higher; this test only notices what is heavy.
+# Times the CPU of an interpreter with sqlite3 and argparse: results/benchmarks/bars.md has the
+# figure and the bar. On a busy machine it is higher; this test only notices what is heavy.
 DEAREST = 10.0
 DEAREST_IMPORT = 5.0  # times the CPU of an interpreter
 

@@ -38,7 +38,7 @@ def main() -> int:
 
 def pages() -> Iterator[tuple[str, str]]:
     """The generated pages: path under docs, and text."""
-    yield "guarantees.md", guarantees.page()
+    yield "reference/guarantees.md", guarantees.page()
     yield "reference/cli.md", command_line.page()
     yield "reference/settings.md", tables.settings_page()
     yield "reference/errors.md", tables.errors_page()

@@ -1,4 +1,4 @@
-"""The page of guarantees: each with what was tried, in the figures of docs/proof/*.json."""
+"""The page of guarantees: each with what was tried, in the figures of results/proof/*.json."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -6,7 +6,8 @@ from pathlib import Path
 
 from tests.faults.suites import SUITES
 
-PROOF = Path(__file__).resolve().parent.parent.parent / "docs/proof"
+PROOF = Path(__file__).resolve().parent.parent.parent / "results/proof"
+RESULTS = "https://github.com/memory-mesh/memory-mesh/blob/main/results/proof"
 NOT_PUBLISHED = (
     "waits", "side-doors", "secrets", "leaks", "patterns", "long-texts", "fuzzing", "damage",
 )  # fmt: skip
@@ -122,7 +123,7 @@ ROWS: Mapping[str, tuple[tuple[str, str, tuple[str, ...]], ...]] = {
             ("round-trip",),
         ),
         (
-            "`as_of` shows what was recorded at that time ([time](time.md)).",
+            "`as_of` shows what was recorded at that time ([time](../time.md)).",
             (
                 "{as-of:reads compared} reads of the past in {as-of:examples} random histories: "
                 "{as-of:wrong} wrong"
@@ -130,7 +131,7 @@ ROWS: Mapping[str, tuple[tuple[str, str, tuple[str, ...]], ...]] = {
             ("as-of",),
         ),
         (
-            "Tampering is found ([audit](audit.md)).",
+            "Tampering is found ([audit](../time.md#audit)).",
             (
                 "{audit:mutations} changes of a store, and {audit:every_edit/mutations} edits "
                 "of single columns, compared with a checkpoint: {audit:undetected} not found"
@@ -160,7 +161,7 @@ ROWS: Mapping[str, tuple[tuple[str, str, tuple[str, ...]], ...]] = {
         (
             (
                 "In PostgreSQL the database itself keeps namespaces apart, also from a process "
-                "that sends any statement ([how](how-to/postgresql.md))."
+                "that sends any statement ([how](../how-to/postgresql.md))."
             ),
             (
                 "{isolation:statements} hostile statements as the role of the application: "
@@ -172,7 +173,7 @@ ROWS: Mapping[str, tuple[tuple[str, str, tuple[str, ...]], ...]] = {
         (
             (
                 "A reader sees what is for its project, agent and session, and nothing tells "
-                "of the rest ([who sees what](audiences.md))."
+                "of the rest ([who sees what](../how-to/multi-user.md#who-sees-what))."
             ),
             (
                 "{leaking:reads} reads by every method, {graph-leaks:calls} of the graph: "
@@ -183,7 +184,7 @@ ROWS: Mapping[str, tuple[tuple[str, str, tuple[str, ...]], ...]] = {
         (
             (
                 "A less trusted source never takes the place of a more trusted one "
-                "([trust](trust.md))."
+                "([trust](../trust.md))."
             ),
             (
                 "{poisoning:attacks} attacks that state a claim and "
@@ -203,13 +204,13 @@ ROWS: Mapping[str, tuple[tuple[str, str, tuple[str, ...]], ...]] = {
         (
             (
                 "A pack never has more tokens than its budget, and no text in it can pose as the "
-                "prompt ([context](context.md))."
+                "prompt ([context](../context.md))."
             ),
             "{packing:cases} packs, {packing:hostile texts} hostile texts",
             ("packing",),
         ),
         (
-            "`explain` names what kept a memory out of an answer ([explain](explain.md)).",
+            "`explain` names what kept a memory out of an answer ([explain](../explain.md)).",
             "{explaining:cases} planted cases: {explaining:wrong gate} named wrong",
             ("explaining",),
         ),
@@ -236,7 +237,7 @@ ROWS: Mapping[str, tuple[tuple[str, str, tuple[str, ...]], ...]] = {
         (
             (
                 "Another embedding model is brought in while searches go on; killed, it goes on "
-                "([how](reembedding.md))."
+                "([how](../how-to/embedders.md#change-the-model))."
             ),
             (
                 "20,000 memories on each ledger, {re-embed:kills} kills each: {re-embed:returned "
@@ -260,7 +261,7 @@ def page() -> str:
         (
             "Each line is shown by a suite of faults: real processes that are killed, disks "
             "that fill up, files that are changed. `just prove NAME` runs a suite in full and "
-            "writes `docs/proof/NAME.json` with its date, commit, seed and figures; this page "
+            "writes `results/proof/NAME.json` with its date, commit, seed and figures; this page "
             "takes its figures from there. `just test-all`, which CI runs, has two per cent of "
             "each suite and every kind of case at least once, drawn anew for every tree "
             "([what runs when](#what-runs-when)). `just prove` needs `fiu-run` and `strace`."
@@ -276,7 +277,7 @@ def page() -> str:
 
 
 def _row(promise: str, tried: str, suites: tuple[str, ...]) -> str:
-    links = ", ".join(f"[{name}](proof/{name}.json)" for name in suites)
+    links = ", ".join(f"[{name}]({RESULTS}/{name}.json)" for name in suites)
     return f"| {promise} | {_filled(tried)} | {links} |"
 
 
@@ -305,7 +306,8 @@ def _limits() -> Iterator[str]:
         found = json.loads(path.read_text(encoding="utf-8"))
         if not found["held"]:
             what = "; ".join(found["failures"])
-            yield f"- [{path.stem}](proof/{path.name}) did not hold in its last full run: {what}."
+            link = f"[{path.stem}]({RESULTS}/{path.name})"
+            yield f"- {link} did not hold in its last full run: {what}."
     missing = [f"`{name}`" for name in NOT_PUBLISHED if not (PROOF / f"{name}.json").exists()]
     if missing:
         yield (

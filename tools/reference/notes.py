@@ -124,7 +124,7 @@ ERRORS = {  # when it comes, what to do
     ),
     "FilterError": (
         "a filter does not parse, has an unknown operator, or compares what never fits",
-        "see the [grammar](../filters.md); the message shows the place",
+        "see the [grammar](filters.md); the message shows the place",
     ),
     "BlockError": (
         (
@@ -185,7 +185,7 @@ ERRORS = {  # when it comes, what to do
         "the memory is not deleted, or was deleted more than 30 days ago",
         "add it again; an earlier text is in `history`",
     ),
-    "StoreError": ("the store cannot be used", "see [operating](../operating.md)"),
+    "StoreError": ("the store cannot be used", "see [messages](messages.md)"),
     "StoreIsNewer": (
         "a newer memory-mesh wrote the store",
         "upgrade this one",
@@ -221,7 +221,7 @@ ERRORS = {  # when it comes, what to do
     ),
     "StoreIsDamaged": (
         "the file is not a ledger, or a check of its pages or rows failed",
-        "see [repair](../repair.md)",
+        "see [repair](../how-to/backup-and-restore.md#repair-and-salvage)",
     ),
     "WritesAreMissing": (
         "the database is older than its head file says: acknowledged writes are gone",

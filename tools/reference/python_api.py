@@ -232,7 +232,7 @@ def _graph_page() -> str:
         [
             (
                 "The methods of neolata over a memory-mesh store: [the graph "
-                "face](../../neolata.md) says when to use it. "
+                "face](../neolata.md) says when to use it. "
                 "`memory_mesh.compat.neolata.memory_graph` blocks, "
                 "`memory_mesh.compat.neolata` is to be awaited."
             ),

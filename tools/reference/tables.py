@@ -93,8 +93,8 @@ def errors_page() -> str:
         (
             "Everything that memory-mesh raises on purpose is a `MeshError`; its message says what "
             "happened and what to do next, and holds no secret. Import the classes from "
-            "`memory_mesh`. The command line prints the message and ends with 1; [operating]"
-            "(../operating.md) lists messages that an operator meets."
+            "`memory_mesh`. The command line prints the message and ends with 1; [messages]"
+            "(messages.md) lists those that an operator meets."
         ),
         f"```text\n{tree}\n```",
         "## Exit codes\n\n| code | when |\n|---|---|\n"

@@ -2,7 +2,7 @@
 
 A file holds one document, or several that were appended one after another. `parse` reads any text
 and never raises. `render`, `append` and `replace_document` write; what they do not mean to change
-keeps its bytes. docs/memory-files.md describes the format.
+keeps its bytes. docs/reference/memory-files.md describes the format.
 """
 
 import re

@@ -30,7 +30,7 @@ def repository(tmp_path):
         return git("rev-parse", "HEAD")
 
     git("init", "-q")
-    tmp_path.joinpath("docs/benchmarks").mkdir(parents=True)
+    tmp_path.joinpath("results/benchmarks").mkdir(parents=True)
     return tmp_path, commit
 
 
@@ -39,7 +39,7 @@ def state(root):
 
 
 def figure(root, name, **content):
-    (root / "docs/benchmarks" / name).write_text(json.dumps(content), encoding="utf-8")
+    (root / "results/benchmarks" / name).write_text(json.dumps(content), encoding="utf-8")
 
 
 def test_a_figure_is_old_once_its_paths_changed(repository):
@@ -71,7 +71,7 @@ def test_the_list_has_paths_for_files_without_them_and_leaves_experiments_out(re
     root, commit = repository
     first = commit("src/one.py", "1")
     listed = 'experiments = ["old-*.json"]\n[[group]]\nfiles = ["b*.json"]\npaths = ["src"]\n'
-    (root / "docs/benchmarks/paths.toml").write_text(listed, encoding="utf-8")
+    (root / "results/benchmarks/paths.toml").write_text(listed, encoding="utf-8")
     figure(root, "old-one.json", anything=1)
     figure(root, "bars.json", commit=first)
     figure(root, "dirty.json", commit=first, dirty=True, paths=["src"])

@@ -14,7 +14,7 @@ from memory_mesh.evaluation import charts
 from memory_mesh.evaluation.charts import Bar
 from memory_mesh.evaluation.report import Report
 
-PUBLISHED = Path(__file__).parents[3] / "docs/benchmarks"
+PUBLISHED = Path(__file__).parents[3] / "results/benchmarks"
 SLACK = 1.0  # pixels
 
 

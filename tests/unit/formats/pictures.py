@@ -1,4 +1,4 @@
-"""Memories to draw: the examples of docs/pictures.md, and any neighbourhood at all."""
+"""Memories to draw: the examples of docs/graph.md, and any neighbourhood at all."""
 
 import random
 from collections.abc import Sequence

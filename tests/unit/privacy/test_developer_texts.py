@@ -27,7 +27,7 @@ def test_of_both_halves_three_in_a_hundred_are_missed_at_most():
 
 def test_of_the_texts_no_rule_was_written_with_no_more_change_than_was_published():
     found = score(developer_texts("held_out"))
-    assert found["always"]["changed"] <= 1  # the aim is 0; docs/privacy.md states the one
+    assert found["always"]["changed"] <= 1  # the aim is 0; the page of the rules states the one
     assert found["on_request"]["changed"] == found["changed_without_request"] == 0
 
 

@@ -214,7 +214,7 @@ def test_of_the_harmless_numbers_no_more_change_than_was_published(half, most):
     texts = harmless(half)
     assert len(texts) == 120
     changed = [text for text in texts if REDACTOR.text(text) != text]
-    assert len(changed) <= most, changed  # docs/privacy.md states the one
+    assert len(changed) <= most, changed  # docs/reference/privacy-rules.md states the one
 
 
 @pytest.mark.parametrize(

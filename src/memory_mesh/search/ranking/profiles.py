@@ -12,7 +12,7 @@ from memory_mesh.rules.arguments import check_share
 
 LEG_DEPTH = 100  # candidates of a leg
 LARGE_STORE_WRITES = 20_000  # from so many writes on a leg is asked for more candidates
-LARGE_LEG_DEPTH = 200  # docs/benchmarks/depth.json
+LARGE_LEG_DEPTH = 200  # results/benchmarks/depth.json
 RERANK_DEPTH = 1_000
 MIN_RELEVANCE = 0.08  # keeps 95 % of right first answers by words, static vectors and a model
 MOST_TRIGGERED = 500  # memories with triggers that a search looks at beside those it found
