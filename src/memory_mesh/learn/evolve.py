@@ -1,7 +1,7 @@
 """Store a text as the newer statement of what is known: find the memory that it takes the place of.
 
 The caller asks for it, so a memory whose claim cannot be true beside the new one is superseded in
-the transaction that stores the new one, if its source is not trusted more. `undo_review` brings it
+the transaction that stores the new one, if its source is not trusted more. `review.undo` brings it
 back. Else, and where the two are only similar, both stay, and a link joins them.
 """
 

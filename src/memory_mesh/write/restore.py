@@ -1,7 +1,7 @@
 """Bring a deleted memory back, in place of what contradicts it and is trusted no more.
 
 Who restores asks for it, as who evolves does: what took the memory's place gives way, and
-`undo_review` keeps both. Beside a more trusted memory it waits for review. What the user restores
+`review.undo` keeps both. Beside a more trusted memory it waits for review. What the user restores
 is rejected no more. Another channel restores what it could have deleted itself; what the user
 deleted comes back by the user's word alone.
 """

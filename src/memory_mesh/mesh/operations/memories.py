@@ -128,7 +128,7 @@ class MemoryVerbs(View):
 
         The older one is of the same audience and claims, stated or in its text, what cannot be true
         beside the new one. What is only similar, or trusted more, stays and is linked as related.
-        The receipt says which; `undo_review` brings the older one back.
+        The receipt says which; `review.undo` brings the older one back.
         """
         return flows.evolve.evolve(
             self._access(), self._fit(self._draft(content, metadata, given(details)))

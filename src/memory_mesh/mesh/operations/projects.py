@@ -50,7 +50,7 @@ class ProjectVerbs(View):
         return _project(stored, "stated", "", self._names(self._access(), stored))
 
     def merge(self, other: str, *, project: str | None = None) -> Project:
-        """Lets a project read the memories of another one; `split_project` undoes it.
+        """Lets a project read the memories of another one; `care.projects.split` undoes it.
 
         Both keep their own memories, and nothing of one replaces anything of the other.
 

@@ -48,7 +48,7 @@ class ProposalVerbs(View):
         """Proposes a change of a memory; the memory stays as it is until a person decides.
 
         Use it where `update` is not allowed. `review` accepts or rejects the proposal and
-        `undo_review` undoes that. The same proposal that waits already is returned again,
+        `review.undo` undoes that. The same proposal that waits already is returned again,
         and so is one that was rejected, as long as the memory has not changed since.
 
         Options:

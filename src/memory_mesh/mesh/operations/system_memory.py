@@ -30,7 +30,7 @@ class SystemMemoryVerbs(View):
     """Methods for the log of experiences; all but erasing need the setting `system_memory`."""
 
     def log_experience(self, trace: "Trace") -> "Experience":
-        """Logs the anonymised figures of one execution; `record_trace` does it by itself."""
+        """Logs the anonymised figures of one execution; `traces.record` does it by itself."""
         from memory_mesh.write.rules.trace_checks import trace_with
 
         access, files = self._system()

@@ -37,7 +37,7 @@ from memory_mesh.write.rules.trace_checks import milliseconds, recorder_goal, tr
 
 
 class TraceDetails(TypedDict, total=False):
-    """What `record_trace` takes beside the goal; None is as if it were not given."""
+    """What `traces.record` takes beside the goal; None is as if it were not given."""
 
     status: Annotated[TraceStatus | str | None, "success or failure"]
     duration_ms: Annotated[int | None, "how long it took, in milliseconds"]
@@ -150,7 +150,7 @@ class TraceVerbs(SystemMemoryVerbs):
         """Returns what memory says before a task: what worked, what failed and what to avoid.
 
         Each item cites the traces, learnings and lessons that say so. Ask it before any other
-        step, and record what the execution taught with `record_trace`.
+        step, and record what the execution taught with `traces.record`.
 
         Options:
             min_similarity: leave out less similar goals, 0 to 1.
