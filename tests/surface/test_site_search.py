@@ -92,9 +92,7 @@ class Index:
 
     def _score(self, section: Section, words: Sequence[str]) -> float:
         return section.boost * sum(
-            boost
-            * self._idf(word)
-            * self._saturated(section.fields[name], word, self.lengths[name])
+            boost * self._idf(word) * self._often(section.fields[name], word, self.lengths[name])
             for name, boost in self.boosts.items()
             for word in words
         )
@@ -113,7 +111,7 @@ class Index:
 def index(tmp_path_factory: pytest.TempPathFactory) -> Index:
     folder = tmp_path_factory.mktemp("site")
     search = {"lang": ["en"], "separator": r"[\s\-]+", "pipeline": ["stemmer"]}
-    assert build(folder, plugins=[{"material/search": search}]) == []
+    assert build(folder, plugins=["material/meta", {"material/search": search}]) == []
     return Index(folder / "site/search/search_index.json")
 
 
