@@ -247,7 +247,9 @@ def _unknown_keys(mesh: MemoryMesh, expression: str, view: View) -> Iterator[str
         if not there:
             meant = near(name, list(FIELDS))
             hint = (
-                f"did you mean the field {meant}?" if meant else "the fields are in docs/reference/filters.md"
+                f"did you mean the field {meant}?"
+                if meant
+                else "the fields are in docs/reference/filters.md"
             )
             yield f"No memory has {output.named(name)!r} in its metadata; {hint}"
 
