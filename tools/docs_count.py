@@ -27,8 +27,8 @@ def main(docs: Path = DOCS) -> int:
     longest = sorted(counted, key=lambda page: -counted[page])[:5]
     named = ", ".join(f"{page.relative_to(docs)} {counted[page]:,}" for page in longest)
     print(
-        f"At most {MOST_PAGES} pages and {MOST_WORDS:,} words: merge or shorten pages, or move what "
-        f"is looked up to docs/reference. The longest: {named}",
+        f"At most {MOST_PAGES} pages and {MOST_WORDS:,} words: merge or shorten pages, or move "
+        f"what is looked up to docs/reference. The longest: {named}",
         file=sys.stderr,
     )
     return 1

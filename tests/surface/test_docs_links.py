@@ -11,7 +11,7 @@ PAGES = [
     *sorted(ROOT.glob("*.md")),
     *(
         page
-        for folder in ("docs", "examples", "src")
+        for folder in ("docs", "examples", "results", "src")
         for page in sorted((ROOT / folder).rglob("*.md"))
     ),
 ]

@@ -134,7 +134,7 @@ def test_every_public_name_has_a_place(module: object, names: list[str]) -> None
 
 
 def test_every_command_is_there_with_every_option() -> None:
-    page = sections("cli")
+    page = sections("cli")  # docs/reference/cli.md
     missing = []
     for name in parsing.COMMANDS:
         parser = parsing.Parser(prog=name)

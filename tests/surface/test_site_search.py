@@ -7,7 +7,7 @@ BM25 over stems, fields weighted by the boosts of the index, a page by its best 
 import json
 import math
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -85,16 +85,14 @@ class Index:
     def pages(self, question: str) -> list[str]:
         """The pages, best first."""
         words = stems(question)
-        best: Counter[str] = Counter()
+        best: dict[str, float] = defaultdict(float)
         for section in self.sections:
             best[section.page] = max(best[section.page], self._score(section, words))
-        return [page for page, score in best.most_common() if score]
+        return sorted((page for page in best if best[page]), key=lambda page: -best[page])
 
     def _score(self, section: Section, words: Sequence[str]) -> float:
         return section.boost * sum(
-            boost
-            * self._idf(word)
-            * self._saturated(section.fields[name], word, self.lengths[name])
+            boost * self._idf(word) * self._often(section.fields[name], word, self.lengths[name])
             for name, boost in self.boosts.items()
             for word in words
         )
@@ -113,7 +111,7 @@ class Index:
 def index(tmp_path_factory: pytest.TempPathFactory) -> Index:
     folder = tmp_path_factory.mktemp("site")
     search = {"lang": ["en"], "separator": r"[\s\-]+", "pipeline": ["stemmer"]}
-    assert build(folder, plugins=[{"material/search": search}]) == []
+    assert build(folder, plugins=["material/meta", {"material/search": search}]) == []
     return Index(folder / "site/search/search_index.json")
 
 

@@ -244,7 +244,7 @@ def test_every_suite_that_comes_along_can_be_loaded() -> None:
     known = suite.builtin()
     own = {"languages", "aliases", "temporal", "notes", "personal", "documents"}
     assert set(known) == {*SPLITS, *own, "precisionmembench", "longmemeval"}
-    page = Path(__file__).resolve().parents[3] / "docs" / "evaluation.md"
+    page = Path(__file__).resolve().parents[3] / "docs/reference/evaluation.md"
     assert all(f"`{name}`" in page.read_text(encoding="utf-8") for name in known)
     for name, about in known.items():
         loaded = suite.load(name)
