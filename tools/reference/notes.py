@@ -36,6 +36,7 @@ ARGUMENTS = {  # positional arguments: what one of this name is, wherever it sta
     "names": "the jobs to run; by default all that are due",
     "options": "how to show them",
     "other": "the name of the other project",
+    "path": "the file",
     "pattern_id": "the id of the pattern",
     "project": "the project; by default that of this mesh",
     "prompt": "what the user said",
@@ -67,15 +68,19 @@ ARGUMENTS = {  # positional arguments: what one of this name is, wherever it sta
     "yamo_text": "the skill as YAMO or as Markdown with frontmatter",
 }
 _BY_ID = """
-    graph.add_to_episode review.chain delete review.dispute graph.episode explain insert_heritage
-    graph.link graph.neighbourhood graph.path pin review.propose_delete review.propose_update rate review.reinforce graph.remove_from_episode
-    review.resolve restore review.decide care.projects.split graph.summarise_episode graph.supersessions graph.traverse review.trust
-    review.undo graph.unlink update update_many skills.rate
+
+    graph.add_to_episode review.chain delete review.dispute graph.episode explain
+    insert_heritage graph.link graph.neighbourhood graph.path pin review.propose_delete
+    review.propose_update rate review.reinforce graph.remove_from_episode review.resolve
+    restore review.decide care.projects.split graph.summarise_episode graph.supersessions
+    graph.traverse review.trust review.undo graph.unlink update update_many skills.rate
 """
 _OF_THE_USER = """
-    care.archive_project traces.erase_experiences insert_heritage graph.link care.projects.merge care.projects.name pin
-    review.register_predicates review.resolve restore review.decide review.decide_source care.projects.split review.undo
-    graph.unlink update update_many
+
+    care.archive_project traces.erase_experiences insert_heritage graph.link
+    care.projects.merge care.projects.name pin review.register_predicates review.resolve
+    restore review.decide review.decide_source care.projects.split review.undo graph.unlink
+    update update_many delete_user
 """
 RAISES = {  # of MemoryMesh, beside what every method can raise and FilterError for a filter
     "NotFound": frozenset(_BY_ID.split()),
