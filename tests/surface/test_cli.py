@@ -161,7 +161,7 @@ def test_delete_hides_a_memory_and_says_so(cli: CommandLine) -> None:
             ("store", "--content", "x", "--metadata", "[1]"),
             ("store", "--content", "x", "--meta", "novalue"),
             ("store", "--content", "x", "--importance", "huge"),
-            ("store", "--content", "x", "--occurred-at", "yesterday"),
+            ("store", "--content", "x", "--occurred-at", "soon"),
             ("get", "--id", "mem_1_000000"),
             ("search", "x", "--filter", "nope.deep = 1"),
             ("search", "x", "--limit", "0"),

@@ -22,23 +22,21 @@ def _add_link_options(parser: argparse.ArgumentParser) -> None:
     """Adds the options of the command."""
     parser.add_argument("source", metavar="ID", help="the memory that the link begins at")
     parser.add_argument("target", metavar="OTHER", help="the id of the memory that it leads to")
-    parser.add_argument(
-        "--type", choices=LINK_TYPES, default="related", help="the type; default: related"
-    )
     parser.add_argument("--remove", action="store_true", help="remove such a link instead")
-    parser.add_argument("--reason", metavar="TEXT", help="the reason, stored in the audit block")
+    said = {"type": {"choices": LINK_TYPES, "default": LINK_TYPES[0]}}
+    cli_options.add_operation(parser, MemoryMesh.link, said)
 
 
 def _run_link(options: argparse.Namespace) -> int:
     """Links two memories, or removes the link."""
-    said = {} if options.reason is None else {"reason": options.reason}
+    said = cli_options.given(options, MemoryMesh.link)
     ends = (options.source, options.target)
     with cli_options.opened(options) as (mesh, reader):
         try:
             if options.remove:
-                gone = mesh.unlink(*ends, type=options.type, scope=reader, **said)
+                gone = mesh.unlink(*ends, scope=reader, **said)
             else:
-                mesh.link(*ends, type=options.type, scope=reader, **said)
+                mesh.link(*ends, scope=reader, **said)
         except NotFound:
             known = (end for end in ends if mesh.get(end, scope=reader) is None)
             raise cli_options.missing(next(known, ends[0]), reader, mesh) from None
@@ -67,27 +65,27 @@ _WAIT = "wait for their links to similar memories; to make them now: memory-mesh
 
 _WORDS = 70  # columns of a memory's text
 
+_OF_LINKS = {
+    "max_hops": {"flag": "--hops", "help": "follow links for so many steps, 1 to 10"},
+    "limit": {"help": "with --hops: the most (default: 100)"},
+}
+
 _LISTED = tuple(status for status in Status if status is not Status.DELETED)
 
 
 def _add_links_options(parser: argparse.ArgumentParser) -> None:
     """Adds the options of the command."""
     cli_options.add_any_id(parser)
-    parser.add_argument(
-        "--type", metavar="TYPE", action="append", default=[], dest="types",
-        help="only links of this type, such as similar or related; may be repeated",
-    )  # fmt: skip
-    parser.add_argument("--hops", metavar="N", type=int, help="follow links for so many steps")
+    cli_options.add_operation(parser, MemoryMesh.traverse, _OF_LINKS, ("include",))
     parser.add_argument(
         "--to", metavar="ID", help=f"show a shortest way to this memory, {MOST_HOPS} steps at most"
     )
-    parser.add_argument("--limit", metavar="N", type=int, default=100, help="with --hops: the most")
 
 
 def _run_links(options: argparse.Namespace) -> int:
     """Prints the links of a memory, what they lead to, or the way to another memory."""
     memory_id = cli_options.any_id(options, "links")
-    if options.hops is not None and options.to is not None:
+    if options.max_hops is not None and options.to is not None:
         raise UsageError(f"--to finds a way of up to {MOST_HOPS} steps; leave --hops out")
     with (
         cli_options.opened(options) as (mesh, reader),
@@ -95,12 +93,9 @@ def _run_links(options: argparse.Namespace) -> int:
     ):
         if options.to is not None:
             return _way(mesh, memory_id, reader, options)
-        if options.hops is not None:
-            reached = mesh.traverse(
-                memory_id, max_hops=options.hops, types=options.types, limit=options.limit,
-                scope=reader,
-            )  # fmt: skip
-            return _walked(reached, options)
+        if options.max_hops is not None:
+            said = cli_options.given(options, MemoryMesh.traverse)
+            return _walked(mesh.traverse(memory_id, scope=reader, **said), options)
         return _listed(mesh, memory_id, reader, options)
 
 
@@ -108,7 +103,7 @@ def _listed(mesh: MemoryMesh, memory_id: str, reader: Scope, options: argparse.N
     near = mesh.traverse(memory_id, max_hops=1, limit=1_000, include=_LISTED, scope=reader)
     texts = {each.id: each.memory.text for each in near}
     shown = {each.id: _marked(each.memory) for each in near}
-    links = mesh.links(memory_id, types=options.types, scope=reader)
+    links = mesh.links(memory_id, scope=reader, **cli_options.given(options, MemoryMesh.links))
     waiting = mesh.stats().to_link
     return output.answer(
         [_links_plain(link, texts) for link in links],
@@ -149,9 +144,8 @@ def _walked(reached: Walk, options: argparse.Namespace) -> int:
 def _way(mesh: MemoryMesh, memory_id: str, reader: Scope, options: argparse.Namespace) -> int:
     mesh.traverse(memory_id, max_hops=1, limit=1, scope=reader)  # or it is the missing one
     try:
-        found = mesh.path(
-            memory_id, options.to, max_hops=MOST_HOPS, types=options.types, scope=reader
-        )
+        said = cli_options.given(options, MemoryMesh.path) | {"max_hops": MOST_HOPS}
+        found = mesh.path(memory_id, options.to, scope=reader, **said)
     except NotFound:
         raise UsageError(str(cli_options.missing(options.to, reader, mesh))) from None
     if found is None:
@@ -212,17 +206,18 @@ _IDS = 3  # ids of a cluster that its line shows
 
 def _add_clusters_options(parser: argparse.ArgumentParser) -> None:
     """Adds the options of the command."""
-    add = parser.add_argument
-    add("--min-size", metavar="N", type=int, default=2, help="the fewest memories; default 2")
-    add("--min-similarity", metavar="SHARE", type=float, help="of similar memories; default 0.7")
-    add("--limit", metavar="N", type=int, default=20, help="the most clusters; default 20")
+    parser.add_argument(
+        "--min-size", metavar="N", type=int, default=2, help="the fewest memories; default 2"
+    )
+    said = {"limit": {"default": 20, "help": "the most clusters (default: 20)"}}
+    cli_options.add_operation(parser, MemoryMesh.clusters, said, ("include", "types"))
 
 
 def _run_clusters(options: argparse.Namespace) -> int:
     """Prints groups of memories that links hold together, largest first."""
-    given = {} if options.min_similarity is None else {"min_similarity": options.min_similarity}
+    said = cli_options.given(options, MemoryMesh.clusters)
     with cli_options.opened(options) as (mesh, reader):
-        found = mesh.clusters(options.min_size, limit=options.limit, scope=reader, **given)
+        found = mesh.clusters(options.min_size, scope=reader, **said)
     none = "[MemoryMesh] no clusters. Links to similar memories are made by: memory-mesh upkeep"
     return output.answer(
         [_clusters_plain(cluster) for cluster in found],
@@ -270,12 +265,10 @@ def _add_graph_options(parser: argparse.ArgumentParser) -> None:
         help="mermaid: text that GitHub and editors draw (default); svg: a picture for browsers, "
         "the default for an --output that ends in .svg",
     )
-    add("--hops", type=int, metavar="N", help="how many links away, 1 to 10 (default: 2)")
-    add("--limit", type=int, metavar="N", help="maximum number of memories (default: 60)")
+    said = {"include": {"choices": [each.value for each in _HIDDEN]}}
+    cli_options.add_operation(parser, MemoryMesh.neighbourhood, said)
     add("--chain", action="store_true",
         help="draw what it superseded and what superseded it, instead of its links")  # fmt: skip
-    add("--include", metavar="STATUS", action="append", choices=[each.value for each in _HIDDEN],
-        help=f"also draw memories that are {', '.join(_HIDDEN)}; may be repeated")  # fmt: skip
     add("--output", metavar="FILE", help="write the picture to this file")
 
 
@@ -307,11 +300,9 @@ def _read(mesh: MemoryMesh, reader: Scope, options: argparse.Namespace) -> Neigh
     with cli_options.looked_up(id_, reader, mesh):
         if options.chain:
             return _shortened(mesh.supersessions(id_, scope=reader))
-        hops = 2 if options.hops is None else options.hops
-        limit = 60 if options.limit is None else options.limit
-        include = options.include or ()
+        said = cli_options.given(options, MemoryMesh.neighbourhood)
         try:
-            return mesh.neighbourhood(id_, hops=hops, limit=limit, include=include, scope=reader)
+            return mesh.neighbourhood(id_, scope=reader, **said)
         except NotFound:
             _explain_status(id_, mesh.history(id_, scope=reader))
             raise
@@ -373,7 +364,7 @@ def _graph_plain(around: Neighbourhood) -> dict[str, Json]:
     return {
         "center": around.center,
         "memories": [_plain_memory(memory) for memory in around.memories],
-        "links": [_plain_link(link) for link in around.links],
+        "links": [described(link) for link in around.links],
         "more": around.more,
     }
 
@@ -385,16 +376,6 @@ def _plain_memory(memory: Memory) -> dict[str, Json]:
         "kind": memory.kind.value,
         "created_at": memory.created_at,
         "content": memory.text,
-    }
-
-
-def _plain_link(link: Link) -> dict[str, Json]:
-    return {
-        "source": link.source,
-        "target": link.target,
-        "type": link.type,
-        "similarity": link.similarity,
-        "at": None if link.at is None else times.iso(link.at),
     }
 
 
@@ -419,11 +400,9 @@ def _add_episode_options(parser: argparse.ArgumentParser) -> None:
         "words", nargs="*", metavar="WORD",
         help="list: words of the title; create: the title, then ids; else the id, then ids",
     )  # fmt: skip
-    add("--since", metavar="TIME", help="create: memories of this time or later")
-    add("--until", metavar="TIME", help="create: memories from before this time")
+    for method in (MemoryMesh.create_episode, MemoryMesh.summarise_episode, MemoryMesh.episodes):
+        cli_options.add_operation(parser, method, hidden=("ids", "query", "session"))
     add("--of-session", metavar="ID", help="create: memories of this session")
-    add("--sentences", metavar="N", type=int, default=5, help="summary: the most sentences")
-    add("--limit", metavar="N", type=int, default=20, help="list: the most episodes")
 
 
 def _run_episode(options: argparse.Namespace) -> int:
@@ -435,7 +414,8 @@ def _run_episode(options: argparse.Namespace) -> int:
     with cli_options.opened(options, meaning=bool(words) and action == "list") as (mesh, reader):
         if action == "list":
             query = " ".join(words) or None
-            found = mesh.episodes(query=query, limit=options.limit, scope=reader)
+            said = cli_options.given(options, MemoryMesh.episodes)
+            found = mesh.episodes(query=query, scope=reader, **said)
             none = "[MemoryMesh] no episodes. Make one: memory-mesh episode create TITLE"
             return output.answer(
                 [_episode_plain(episode) for episode in found],
@@ -461,16 +441,16 @@ def _done(mesh: MemoryMesh, reader: Scope, options: argparse.Namespace) -> Episo
     match options.action:
         case "create":
             own = Scope(reader.project, None, reader.session)
-            return mesh.create_episode(
-                first, ids=ids, since=options.since, until=options.until,
-                session=options.of_session, scope=own,
-            )  # fmt: skip
+            said = cli_options.given(options, MemoryMesh.create_episode)
+            said["session"] = options.of_session
+            return mesh.create_episode(first, ids=ids, scope=own, **said)
         case "add":
             return mesh.add_to_episode(first, ids, scope=reader)
         case "remove":
             return mesh.remove_from_episode(first, ids, scope=reader)
         case "summary":
-            return mesh.summarise_episode(first, sentences=options.sentences, scope=reader)
+            said = cli_options.given(options, MemoryMesh.summarise_episode)
+            return mesh.summarise_episode(first, scope=reader, **said)
         case _:
             return mesh.episode(first, scope=reader)
 

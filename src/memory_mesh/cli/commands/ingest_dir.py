@@ -8,6 +8,7 @@ from pathlib import Path
 
 from memory_mesh.care.key_file import key_for
 from memory_mesh.cli import options as cli_options, output
+from memory_mesh.cli.commands.store import add_global
 from memory_mesh.cli.parsing import Command
 from memory_mesh.cli.progress import Counting
 from memory_mesh.model import Channel, Json, Outcome, Receipt, Scope
@@ -59,12 +60,7 @@ def _add_ingest_dir_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--type", metavar="TYPE", help="type of the memories")
     parser.add_argument("--recursive", action="store_true", help="also read subfolders")
-    parser.add_argument(
-        "--global",
-        action="store_true",
-        dest="for_all",
-        help="store for every project, not only this one",
-    )
+    add_global(parser)
 
 
 def _run_ingest_dir(options: argparse.Namespace) -> int:

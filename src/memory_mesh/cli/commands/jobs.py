@@ -159,11 +159,7 @@ def _add_jobs_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "names", nargs="*", metavar="JOB", help="jobs to run, due or not; default: those due"
     )
-    parser.add_argument("--dry-run", action="store_true", help="only show what would be done")
-    parser.add_argument(
-        "--max-slices", metavar="N", type=int,
-        help="stop after N transactions; the next run goes on",
-    )  # fmt: skip
+    cli_options.add_operation(parser, MemoryMesh.run_jobs)
     parser.add_argument(
         "--all-projects", action="store_true", help="name the records of every project, too"
     )
@@ -189,15 +185,15 @@ def _run_jobs(options: argparse.Namespace) -> int:
         if options.action == "list":
             reports = mesh.jobs()
         elif options.action == "archive-project":
-            reports = mesh.archive_project(reader.project, dry_run=options.dry_run, as_owner=True)
+            said = cli_options.given(options, MemoryMesh.archive_project)
+            reports = mesh.archive_project(reader.project, as_owner=True, **said)
         else:
             reports = mesh.run_jobs(
                 options.names or None,
-                dry_run=options.dry_run,
-                max_slices=options.max_slices,
                 progress=lambda job, steps: output.progress(f"{job}: {steps} …"),
                 scope=Scope() if options.all_projects else reader,
                 across=("project", "agent", "session") if options.all_projects else (),
+                **cli_options.given(options, MemoryMesh.run_jobs),
             )
     output.progress("")
     return output.answer(

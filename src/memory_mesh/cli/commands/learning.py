@@ -5,19 +5,14 @@ import argparse
 from memory_mesh.cli import options as cli_options, output
 from memory_mesh.cli.parsing import Command
 from memory_mesh.model.learning import Distillation
+from memory_mesh.sync import MemoryMesh
 
 # reflect
 
 
 def _add_reflect_options(parser: argparse.ArgumentParser) -> None:
     """Adds the options of the command."""
-    parser.add_argument("--topic", metavar="TEXT", help="the topic; default: the newest memories")
-    parser.add_argument(
-        "--lookback",
-        type=int,
-        metavar="N",
-        help="number of memories to read (default: 50; 10 with a language model)",
-    )
+    cli_options.add_operation(parser, MemoryMesh.reflect, hidden=("store",))
     parser.add_argument(
         "--dry-run", action="store_true", help="print the reflection without storing it"
     )
@@ -26,12 +21,9 @@ def _add_reflect_options(parser: argparse.ArgumentParser) -> None:
 def _run_reflect(options: argparse.Namespace) -> int:
     """Prints what the memories agree on, with their ids."""
     with cli_options.mesh_of(options, meaning=bool(options.topic)) as mesh:
-        found = mesh.reflect(
-            topic=options.topic,
-            lookback=options.lookback,
-            store=not options.dry_run,
-            scope=cli_options.reader_of(mesh),
-        )
+        said = cli_options.given(options, MemoryMesh.reflect)
+        reader = cli_options.reader_of(mesh)
+        found = mesh.reflect(store=not options.dry_run, scope=reader, **said)
     lines = [f"[MemoryMesh] Reflected on {output.counted(found.count, 'memory', 'memories')}."]
     if found.text:
         lines.append(found.text)
@@ -108,28 +100,16 @@ DISTILL = Command("memory-mesh distill", _add_distill_options, _run_distill)
 def _add_lessons_options(parser: argparse.ArgumentParser) -> None:
     """Adds the options of the command."""
     parser.add_argument("query", nargs="?", default="", help="the task ahead")
-    parser.add_argument(
-        "--limit", type=int, default=10, metavar="N", help="maximum number (default: 10)"
-    )
-    parser.add_argument(
-        "--min-confidence",
-        type=float,
-        metavar="0.0-1.0",
-        help="leave out rules with a lower confidence",
-    )
+    cli_options.add_operation(parser, MemoryMesh.query_lessons, hidden=("order_by",))
 
 
 def _run_lessons(options: argparse.Namespace) -> int:
     """Prints the rules for a task, or all rules by severity if no task is given."""
     order = None if options.query.strip() else "severity DESC"
     with cli_options.mesh_of(options, meaning=bool(options.query.strip())) as mesh:
-        found = mesh.query_lessons(
-            options.query,
-            limit=options.limit,
-            order_by=order,
-            min_confidence=options.min_confidence,
-            scope=cli_options.reader_of(mesh),
-        )
+        said = cli_options.given(options, MemoryMesh.query_lessons)
+        reader = cli_options.reader_of(mesh)
+        found = mesh.query_lessons(options.query, order_by=order, scope=reader, **said)
     lines = [f"[MemoryMesh] {output.counted(len(found), 'lesson')}."]
     for block in found:
         rule, place = map(output.unbroken, (block.preventative_rule, block.applicable_scope))
@@ -163,24 +143,14 @@ LESSONS = Command(
 
 def _add_synthesize_options(parser: argparse.ArgumentParser) -> None:
     """Adds the options of the command."""
-    parser.add_argument("--topic", metavar="TEXT", help="the topic; default: the newest memories")
-    parser.add_argument(
-        "--lookback",
-        type=int,
-        default=20,
-        metavar="N",
-        help="number of memories to read (default: 20)",
-    )
+    cli_options.add_operation(parser, MemoryMesh.synthesize)
 
 
 def _run_synthesize(options: argparse.Namespace) -> int:
     """Stages a skill from recurring steps; it becomes active when somebody approves it."""
     with cli_options.mesh_of(options, meaning=bool(options.topic)) as mesh:
-        made = mesh.synthesize(
-            topic=options.topic,
-            lookback=options.lookback,
-            scope=cli_options.reader_of(mesh),
-        )
+        said = cli_options.given(options, MemoryMesh.synthesize)
+        made = mesh.synthesize(scope=cli_options.reader_of(mesh), **said)
     lines, use = [f"[MemoryMesh] {made.analysis}"], ""
     if made.skill_id:
         staged = f"[MemoryMesh] Staged skill {made.skill_name} ({made.skill_id})"

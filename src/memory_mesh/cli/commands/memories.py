@@ -19,10 +19,7 @@ from memory_mesh.write.rules.receipts import redaction
 def _add_get_options(parser: argparse.ArgumentParser) -> None:
     """Adds the options of the command."""
     cli_options.add_id(parser)
-    parser.add_argument(
-        "--as-of", metavar="TIME", help="the memory as it was at that time, ISO 8601"
-    )
-    parser.add_argument("--valid-at", metavar="TIME", help="only if it was true at that time")
+    cli_options.add_operation(parser, MemoryMesh.get, hidden=("include",))
     parser.add_argument("--deleted", action="store_true", help="show it even if it was deleted")
     parser.add_argument(
         "--expired", action="store_true", help="show it even if its session expired"
@@ -32,13 +29,8 @@ def _add_get_options(parser: argparse.ArgumentParser) -> None:
 def _run_get(options: argparse.Namespace) -> int:
     """Prints the memory's fields, then its text."""
     with cli_options.opened(options) as (mesh, reader):
-        memory = mesh.get(
-            options.id,
-            scope=reader,
-            as_of=options.as_of,
-            valid_at=options.valid_at,
-            include=_included(options),
-        )
+        said = cli_options.given(options, MemoryMesh.get)
+        memory = mesh.get(options.id, scope=reader, include=_included(options), **said)
         if memory is None:
             _explain_expiry(options.id, mesh.history(options.id, scope=reader))
             raise cli_options.missing(options.id, reader, mesh)
@@ -93,14 +85,13 @@ _NARROWEST = 20  # columns of a text
 
 def _add_list_options(parser: argparse.ArgumentParser) -> None:
     """Adds the options of the command."""
-    cli_options.add_view(parser, limit=100)
-    parser.add_argument("--cursor", metavar="CURSOR", help="continue where an earlier list ended")
+    cli_options.add_view(parser, MemoryMesh.get_all)
 
 
 def _run_list(options: argparse.Namespace) -> int:
     """Prints one line per memory: aligned on a terminal, separated by tabs in a pipe."""
     with cli_options.mesh_of(options) as mesh:
-        page = mesh.get_all(cursor=options.cursor, **cli_options.view_of(options, mesh))
+        page = mesh.get_all(**cli_options.view_of(options, mesh, MemoryMesh.get_all))
         if not page and options.cursor is None:
             _tell_unknown(mesh, options)
     if options.json:
@@ -161,44 +152,33 @@ def _add_update_options(parser: argparse.ArgumentParser) -> None:
     """Adds the options of the command."""
     cli_options.add_id(parser)
     cli_options.add_text(parser, "the new text")
-    cli_options.add_details(parser)
+    cli_options.add_metadata(parser)
+    cli_options.add_operation(parser, MemoryMesh.update)
+    _add_propose(parser)
+
+
+def _add_propose(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--propose", action="store_true", help="ask a person to decide; change nothing yet"
     )
-    parser.add_argument("--reason", metavar="TEXT", help="the reason, stored in the audit block")
 
 
 def _run_update(options: argparse.Namespace) -> int:
     """Stores a new version of the memory; fields that are not given stay as they are."""
     content, metadata = cli_options.content_of(options), cli_options.metadata_of(options)
     said = cli_options.details_of(options)
-    if content is None and not metadata and not said:
+    if content is None and not metadata and not said.keys() - {"reason"}:
         raise UsageError("no change was given; use for example --content or --tag")
     with (
         cli_options.opened(options) as (mesh, reader),
         cli_options.looked_up(options.id, reader, mesh),
     ):
+        merge = options.metadata is None  # --meta changes single fields, --metadata replaces all
+        change = (options.id, content, metadata)
         if options.propose:
-            asked = mesh.propose_update(
-                options.id,
-                content,
-                metadata,
-                merge=options.metadata is None,
-                reader=reader,
-                reason=options.reason or "proposed by the caller",
-                **said,
-            )
+            asked = mesh.propose_update(*change, merge=merge, reader=reader, **said)
             return output.proposed(asked, as_json=options.json)
-        memory = mesh.update(
-            options.id,
-            content,
-            metadata,
-            # --meta changes single fields, --metadata replaces all
-            merge=options.metadata is None,
-            reader=reader,
-            reason=options.reason or "updated by the caller",
-            **said,
-        )
+        memory = mesh.update(*change, merge=merge, reader=reader, **said)
         plain = output.described(memory)
         if memory.status is Status.SUPERSEDED:
             plain |= _superseded(memory, mesh.view(scope=reader))
@@ -263,10 +243,8 @@ def _add_delete_options(parser: argparse.ArgumentParser) -> None:
     """Adds the options of the command."""
     parser.description = f"{parser.description or ''}\n\n{_IN_AN_AGENTS_SHELL}".strip()
     cli_options.add_id(parser)
-    parser.add_argument(
-        "--propose", action="store_true", help="ask a person to decide; delete nothing yet"
-    )
-    parser.add_argument("--reason", metavar="TEXT", help="the reason, stored in the audit block")
+    _add_propose(parser)
+    cli_options.add_operation(parser, MemoryMesh.delete)
 
 
 def _run_delete(options: argparse.Namespace) -> int:
@@ -279,12 +257,11 @@ def _run_delete(options: argparse.Namespace) -> int:
         cli_options.looked_up(options.id, reader, mesh),
     ):
         asked: Proposal | None
+        said = cli_options.given(options, MemoryMesh.delete)
         if options.propose:
-            reason = options.reason or "proposed by the caller"
-            asked = mesh.propose_delete(options.id, reader=reader, reason=reason)
+            asked = mesh.propose_delete(options.id, reader=reader, **said)
         else:
-            reason = options.reason or "deleted by the caller"
-            asked = mesh.delete(options.id, scope=reader, reason=reason)
+            asked = mesh.delete(options.id, scope=reader, **said)
     if asked is not None:
         if not options.propose and asked.pending:
             output.tell(_stays(asked))

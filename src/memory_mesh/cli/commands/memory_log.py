@@ -4,6 +4,7 @@ import argparse
 from collections.abc import Sequence
 
 from memory_mesh.cli import options as cli_options, output
+from memory_mesh.cli.options import given
 from memory_mesh.cli.parsing import Command, UsageError
 from memory_mesh.formats import memory_log
 from memory_mesh.model import Json, Scope
@@ -20,16 +21,15 @@ def _add_memory_log_options(parser: argparse.ArgumentParser) -> None:
         help="list or search entries, sum them up, write the log file, archive old entries, erase",
     )
     parser.add_argument("query", nargs="?", metavar="WORDS", help="search: what to look for")
-    parser.add_argument(
-        "--limit", type=int, default=20, metavar="N", help="maximum number shown (default: 20)"
-    )
-    parser.add_argument("--before", metavar="ID", help="list: only entries before this one")
+    said = {"limit": {"default": 20, "help": "the most entries shown (default: 20)"}}
+    cli_options.add_operation(parser, MemoryMesh.experiences, said)
     which = parser.add_mutually_exclusive_group()
     which.add_argument(
         "--of-project", metavar="NAME", help="erase: the project whose entries are removed"
     )
     which.add_argument("--all", action="store_true", help="erase: remove all entries")
-    parser.add_argument("--reason", metavar="TEXT", help="erase: why, stored in the audit block")
+    hidden = ("project", "everything")
+    cli_options.add_operation(parser, MemoryMesh.erase_experiences, hidden=hidden)
 
 
 def _run_memory_log(options: argparse.Namespace) -> int:
@@ -45,7 +45,7 @@ def _run_memory_log(options: argparse.Namespace) -> int:
 def _act(mesh: MemoryMesh, reader: Scope, options: argparse.Namespace) -> int:
     match options.action:
         case "list":
-            return _show(mesh.experiences(limit=options.limit, before=options.before), options)
+            return _show(mesh.experiences(**given(options, MemoryMesh.experiences)), options)
         case "search":
             return _show(mesh.search_experiences(options.query, limit=options.limit), options)
         case "summary":
@@ -67,7 +67,7 @@ def _erase(mesh: MemoryMesh, options: argparse.Namespace) -> int:
     erased = mesh.erase_experiences(
         project=options.of_project,
         everything=options.all,
-        reason=options.reason or "erased by the caller",
+        **given(options, MemoryMesh.erase_experiences),
     )
     if options.of_project is not None and not erased:
         raise NotFound(

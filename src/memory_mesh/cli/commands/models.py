@@ -160,10 +160,7 @@ def _add_reembed_options(parser: argparse.ArgumentParser) -> None:
     add("--embedder", metavar="NAME", help="what makes the new vectors; default: local")
     add("--model", metavar="NAME", help="the new model: an installed one, or the service's")
     add("--model-dir", metavar="DIR", help="the folder of the new local model")
-    add("--queries", metavar="N", type=int, default=50,
-        help="compare: so many of the last queries (default: 50)")  # fmt: skip
-    add("--depth", metavar="N", type=int, default=10,
-        help="compare: so many hits of each answer (default: 10)")  # fmt: skip
+    cli_options.add_operation(parser, MemoryMesh.compare_models, hidden=("as_owner",))
     add("--yes", action="store_true", help="drop without asking")
 
 
@@ -179,9 +176,8 @@ def _run_reembed(options: argparse.Namespace) -> int:
         cli_options.refuse_agent("reembed compare", "it shows the queries of every project")
     with cli_options.mesh_of(options, meaning=options.action in _WITH_MODEL) as mesh:
         if options.action == "compare":
-            found = mesh.compare_models(
-                model, queries=options.queries, depth=options.depth, as_owner=True
-            )
+            said = cli_options.given(options, MemoryMesh.compare_models)
+            found = mesh.compare_models(model, as_owner=True, **said)
             return _tell_comparison(found, options)
         state = _step(mesh, options, model)
     output.progress("")

@@ -21,6 +21,7 @@ from memory_mesh.model.stats import OUTGROWN, SpaceState
 from memory_mesh.platform.text_files import folder_bytes
 from memory_mesh.privacy import masked
 from memory_mesh.rules.users import check_plain_namespace, shown_namespace
+from memory_mesh.sync import MemoryMesh
 
 # namespaces
 
@@ -39,12 +40,7 @@ def _add_namespaces_options(parser: argparse.ArgumentParser) -> None:
         help="list the namespaces (default), or delete one",
     )  # fmt: skip
     parser.add_argument("name", nargs="?", metavar="NAME", help="the namespace to delete")
-    parser.add_argument(
-        "--after", metavar="NAME", help="list only those after this one, the last of a page before"
-    )
-    parser.add_argument(
-        "--limit", metavar="N", type=int, help="list so many at most (default: all)"
-    )
+    cli_options.add_operation(parser, MemoryMesh.namespaces)
     parser.add_argument(
         "--yes", action="store_true", help="delete without a question, as in a pipe"
     )
@@ -57,7 +53,7 @@ def _run_namespaces(options: argparse.Namespace) -> int:
     if options.name is not None:
         raise UsageError("list takes no name. See: memory-mesh namespaces --help")
     with cli_options.mesh_of(options) as mesh:
-        names = mesh.namespaces(after=options.after, limit=options.limit)
+        names = mesh.namespaces(**cli_options.given(options, MemoryMesh.namespaces))
     lines = [safe_text(name, keep_newlines=False) for name in names]
     return output.answer(names, *lines, as_json=options.json)
 

@@ -52,11 +52,8 @@ def _add_review_options(parser: argparse.ArgumentParser) -> None:
         metavar="PROJECT",
         help="with --approve: the project it is for, '' for all; for what `salvage` held back",
     )
-    parser.add_argument("--reason", metavar="TEXT", help="the reason, stored in the audit block")
-    cli_options.add_as_owner(parser)
-    parser.add_argument(
-        "--limit", type=int, default=100, metavar="N", help="maximum number listed (default: 100)"
-    )
+    for method in (MemoryMesh.review, MemoryMesh.awaiting_review):
+        cli_options.add_operation(parser, method, hidden=("approve",))
 
 
 def _run_review(options: argparse.Namespace) -> int:
@@ -77,7 +74,8 @@ def _run_review(options: argparse.Namespace) -> int:
             return _show(mesh, reader, options)
         if options.id:
             return _decide(mesh, reader, options)
-        waiting = mesh.awaiting_review(limit=options.limit, scope=reader, as_owner=options.as_owner)
+        said = cli_options.given(options, MemoryMesh.awaiting_review)
+        waiting = mesh.awaiting_review(scope=reader, **said)
     return output.answer(
         [_review_plain(item) for item in waiting],
         f"[MemoryMesh] {len(waiting)} wait{'s' if len(waiting) == 1 else ''} for review.",
@@ -88,8 +86,8 @@ def _run_review(options: argparse.Namespace) -> int:
 
 def _decide_all(mesh: MemoryMesh, reader: Scope, options: argparse.Namespace) -> int:
     """Approves or rejects everything from one source that waits for review."""
-    reason = options.reason or "reviewed by the caller"
-    done = mesh.review_source(options.source, approve=options.approve, reason=reason, scope=reader)
+    said = cli_options.given(options, MemoryMesh.review_source)
+    done = mesh.review_source(options.source, approve=options.approve, scope=reader, **said)
     return output.answer(
         [_state(memory) for memory in done],
         f"[MemoryMesh] {_verdict(options)} {len(done)} from {output.named(options.source)}.",
@@ -110,7 +108,8 @@ def _undo(mesh: MemoryMesh, reader: Scope, options: argparse.Namespace) -> int:
 
 def _show(mesh: MemoryMesh, reader: Scope, options: argparse.Namespace) -> int:
     """Prints one item in full, because a listing cuts texts off."""
-    waiting = mesh.awaiting_review(limit=_MAX_RESULTS, scope=reader, as_owner=options.as_owner)
+    said = cli_options.given(options, MemoryMesh.awaiting_review) | {"limit": _MAX_RESULTS}
+    waiting = mesh.awaiting_review(scope=reader, **said)
     item = next((item for item in waiting if item.id == options.id), None)
     if item is None:
         raise NotFound(f"{options.id} does not wait for review. List what does: memory-mesh review")
@@ -123,13 +122,13 @@ def _show(mesh: MemoryMesh, reader: Scope, options: argparse.Namespace) -> int:
 
 
 def _decide(mesh: MemoryMesh, reader: Scope, options: argparse.Namespace) -> int:
-    reason = options.reason or "reviewed by the caller"
     if options.give_to is not None:
         reader, restored = _given(mesh, reader, options)
         if restored is not None:
             done = f"[MemoryMesh] Restored {restored.id}, now {restored.status.value}"
             return output.answer(_state(restored), done, as_json=options.json)
-    after = mesh.review(options.id, approve=options.approve, reason=reason, scope=reader)
+    said = cli_options.given(options, MemoryMesh.review)
+    after = mesh.review(options.id, approve=options.approve, scope=reader, **said)
     if isinstance(after, Proposal):
         done = f"[MemoryMesh] {_verdict(options)} {after.id}; {_effect(after)}"
         return output.answer(output.described_proposal(after), done, as_json=options.json)
@@ -247,38 +246,26 @@ REVIEW = Command(
 
 def _add_conflicts_options(parser: argparse.ArgumentParser) -> None:
     """Adds the options of the command."""
-    which = parser.add_mutually_exclusive_group()
-    which.add_argument(
-        "--pending", action="store_true", help="list only those that wait for a decision"
-    )
-    which.add_argument("--all", action="store_true", help="also list those that a person decided")
-    parser.add_argument(
-        "--limit", type=int, default=50, metavar="N", help="maximum number listed (default: 50)"
-    )
-    cli_options.add_as_owner(parser)
+    cli_options.add_operation(parser, MemoryMesh.conflicts, {"decided": {"flag": "--all"}})
     parser.add_argument("--id", metavar="ID", help="the conflict to resolve")
     parser.add_argument(
         "--resolve",
         choices=[each.value for each in DECISIONS],
         help="supersede: the new memory replaces the old; reject: archive the new one; keep_both",
     )
-    parser.add_argument("--reason", metavar="TEXT", help="the reason, stored in the audit block")
+    cli_options.add_operation(parser, MemoryMesh.resolve_conflict)
 
 
 def _run_conflicts(options: argparse.Namespace) -> int:
     """Lists conflicts, or resolves one."""
     if bool(options.id) != bool(options.resolve):
         raise UsageError("give --id and --resolve together. See: memory-mesh conflicts --help")
+    if options.pending and options.decided:
+        raise UsageError("--pending and --all exclude each other; give one of them")
     with cli_options.opened(options) as (mesh, reader):
         if options.id:
             return _resolve(mesh, reader, options)
-        found = mesh.conflicts(
-            pending=options.pending,
-            decided=options.all,
-            limit=options.limit,
-            scope=reader,
-            as_owner=options.as_owner,
-        )
+        found = mesh.conflicts(scope=reader, **cli_options.given(options, MemoryMesh.conflicts))
     return output.answer(
         [_conflicts_plain(conflict) for conflict in found],
         f"[MemoryMesh] {output.counted(len(found), 'conflict')}.",
@@ -288,8 +275,8 @@ def _run_conflicts(options: argparse.Namespace) -> int:
 
 
 def _resolve(mesh: MemoryMesh, reader: Scope, options: argparse.Namespace) -> int:
-    reason = options.reason or "resolved by the caller"
-    done = mesh.resolve_conflict(options.id, options.resolve, reason=reason, scope=reader)
+    said = cli_options.given(options, MemoryMesh.resolve_conflict)
+    done = mesh.resolve_conflict(options.id, options.resolve, scope=reader, **said)
     resolved = f"[MemoryMesh] Resolved {done.id}: {done.resolution}"
     return output.answer(_conflicts_plain(done), resolved, as_json=options.json)
 
@@ -365,7 +352,7 @@ REINFORCE = Command(
 def _add_dispute_options(parser: argparse.ArgumentParser) -> None:
     """Adds the options of the command."""
     cli_options.add_id(parser)
-    parser.add_argument("--reason", metavar="TEXT", help="the reason, stored in the audit block")
+    cli_options.add_operation(parser, MemoryMesh.dispute)
 
 
 def _run_dispute(options: argparse.Namespace) -> int:
@@ -374,8 +361,8 @@ def _run_dispute(options: argparse.Namespace) -> int:
         cli_options.opened(options) as (mesh, reader),
         cli_options.looked_up(options.id, reader, mesh),
     ):
-        reason = options.reason or "disputed by the caller"
-        memory = mesh.dispute(options.id, reason=reason, scope=reader)
+        said = cli_options.given(options, MemoryMesh.dispute)
+        memory = mesh.dispute(options.id, scope=reader, **said)
         trust = mesh.trust(options.id, scope=reader)
     return output.answer(
         cli_options.truth_of(memory, trust),

@@ -4,10 +4,8 @@ import argparse
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
-from memory_mesh.base.typed import Any
+from memory_mesh.base.typed import Any, TypeAlias
 from memory_mesh.cli import options as cli_options, output
-from memory_mesh.cli.misuse import near
-from memory_mesh.cli.options import View
 from memory_mesh.cli.parsing import Command
 from memory_mesh.formats import rfc11
 from memory_mesh.model import Explanation, Hits, Json, record
@@ -17,6 +15,7 @@ from memory_mesh.rules.filter_fields import FIELDS
 from memory_mesh.rules.filters import parse
 from memory_mesh.sync import MemoryMesh
 
+View: TypeAlias = dict[str, Any]  # the arguments of a search
 _NO_MODEL = (
     "Found by words only: no model is installed. To search by meaning, too: "
     "pip install 'memory-mesh[local]'"
@@ -25,18 +24,14 @@ _NO_MODEL = (
 
 _SAID: dict[str, dict[str, Any]] = {  # of options of `search` in other words
     "min_relevance": {
-        "metavar": "0..1",
-        "help": "the score that the best hit must reach, others 0.15 of it (default: 0.08)",
+        "help": "the score that the best hit must reach, others 0.15 of it (default: 0.08)"
     },
     "rerank": {
         "action": argparse.BooleanOptionalAction,
         "help": "order the best hits by the configured reranker; default: if there is one",
     },
 }
-_NOT_OFFERED = {  # or under other names: `add_view`, `add_also`, --keyword
-    "limit", "filter", "scope", "across", "include", "as_of", "valid_at", "also", "keyword_only",
-    "use_cache", "profile", "weights", "min_similarity",
-}  # fmt: skip
+_NOT_OFFERED = {"profile", "min_similarity"}
 
 
 def _add_search_options(parser: argparse.ArgumentParser) -> None:
@@ -44,12 +39,8 @@ def _add_search_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "query", nargs="+", metavar="WORDS", help="the words or the question to search for"
     )
-    cli_options.add_view(parser, limit=10)
+    cli_options.add_view(parser, MemoryMesh.search, _SAID, _NOT_OFFERED)
     cli_options.add_also(parser)
-    parser.add_argument(
-        "--keyword", action="store_true", help="search by keyword only, without a model"
-    )
-    cli_options.add_operation(parser, MemoryMesh.search, _NOT_OFFERED, _SAID)
     parser.add_argument(
         "--all",
         action="store_const",
@@ -65,15 +56,10 @@ def _add_search_options(parser: argparse.ArgumentParser) -> None:
 
 def _run_search(options: argparse.Namespace) -> int:
     """Prints the best memories: for a person, or in the format of RFC-0011 9.2."""
-    with cli_options.mesh_of(options, meaning=not options.keyword) as mesh:
-        view = cli_options.view_of(options, mesh)
-        hits = mesh.search(
-            " ".join(options.query),
-            keyword_only=options.keyword,
-            also=cli_options.also_of(options, mesh),
-            **view,
-            **cli_options.operation_of(options, MemoryMesh.search, _NOT_OFFERED),
-        )
+    with cli_options.mesh_of(options, meaning=not options.keyword_only) as mesh:
+        view = cli_options.view_of(options, mesh, MemoryMesh.search)
+        words = " ".join(options.query)
+        hits = mesh.search(words, also=cli_options.also_of(options, mesh), **view)
         told = _told(mesh, hits, options, view)
         if not hits and not hits.explanation.below:
             output.tell(_not_searched(mesh, view))
@@ -97,9 +83,7 @@ def _run_search(options: argparse.Namespace) -> int:
     return 0
 
 
-def _told(
-    mesh: MemoryMesh, hits: Hits, options: argparse.Namespace, view: cli_options.View
-) -> list[str]:
+def _told(mesh: MemoryMesh, hits: Hits, options: argparse.Namespace, view: View) -> list[str]:
     """Why nothing was found, or found by words only, for a person at a terminal."""
     if options.json or not output.at_terminal():
         return []
@@ -108,13 +92,13 @@ def _told(
         from memory_mesh.cli.advice import completed
 
         told = [completed(line, options) for line in reasons(mesh, options, view)]
-    wanted = mesh.config.embedder != "none" and not options.keyword
+    wanted = mesh.config.embedder != "none" and not options.keyword_only
     if not told and wanted and hits.explanation.space is None:
         told = [_NO_MODEL]
     return told
 
 
-def _not_searched(mesh: MemoryMesh, view: cli_options.View) -> list[str]:
+def _not_searched(mesh: MemoryMesh, view: View) -> list[str]:
     """Says that memories of other projects were left out, if there are any."""
     project = view["scope"].project
     others = {"$exists": True} if project is None else {"$ne": project}
@@ -133,9 +117,7 @@ def _without_vector(texts: int) -> str:
     return f"{texts} texts have no vector yet and are found by their"
 
 
-def _for_person(
-    hits: Hits, options: argparse.Namespace, view: cli_options.View, told: list[str]
-) -> int:
+def _for_person(hits: Hits, options: argparse.Namespace, view: View, told: list[str]) -> int:
     """Prints the hits as a person reads them."""
     from memory_mesh.cli import found
 
@@ -239,6 +221,8 @@ def _empty(options: argparse.Namespace, mesh: MemoryMesh) -> str:
 
 def _unknown_keys(mesh: MemoryMesh, expression: str, view: View) -> Iterator[str]:
     """Names of the filter that are no field and that no memory has in its metadata."""
+    from memory_mesh.cli.misuse import near
+
     for name in dict.fromkeys(_keys(parse(expression))):
         there = mesh.get_all(
             limit=1, scope=view["scope"], across=view["across"],

@@ -4,10 +4,12 @@ import argparse
 from pathlib import Path
 
 from memory_mesh.cli import options as cli_options, output
+from memory_mesh.cli.commands.store import add_global
 from memory_mesh.cli.parsing import Command
 from memory_mesh.model import Scope
 from memory_mesh.model.errors import InvalidInput, NotFound
 from memory_mesh.platform.text_files import texts
+from memory_mesh.sync import MemoryMesh
 
 # ingest-skill
 
@@ -18,12 +20,7 @@ def _add_ingest_skill_options(parser: argparse.ArgumentParser) -> None:
         "--file", metavar="PATH", required=True, help="a YAMO file, or Markdown with frontmatter"
     )
     parser.add_argument("--type", metavar="TYPE", help="type of the skill, stored in its metadata")
-    parser.add_argument(
-        "--global",
-        action="store_true",
-        dest="for_all",
-        help="store for every project, not only this one",
-    )
+    add_global(parser)
 
 
 def _run_ingest_skill(options: argparse.Namespace) -> int:
@@ -63,15 +60,14 @@ INGEST_SKILL = Command(
 def _add_search_skills_options(parser: argparse.ArgumentParser) -> None:
     """Adds the options of the command."""
     parser.add_argument("query", help="what the skill should do, or `Name: …` to search by name")
-    parser.add_argument(
-        "--limit", type=int, default=10, metavar="N", help="maximum number (default: 10)"
-    )
+    cli_options.add_operation(parser, MemoryMesh.search_skills)
 
 
 def _run_search_skills(options: argparse.Namespace) -> int:
     """Prints the matching skills, best first."""
     with cli_options.opened(options, meaning=True) as (mesh, reader):
-        hits = mesh.search_skills(options.query, limit=options.limit, scope=reader)
+        said = cli_options.given(options, MemoryMesh.search_skills)
+        hits = mesh.search_skills(options.query, scope=reader, **said)
     return output.answer(
         [{**output.described_skill(hit.skill), "score": hit.score} for hit in hits],
         f"[MemoryMesh] Found {output.counted(len(hits), 'skill')}.",
@@ -92,15 +88,14 @@ SEARCH_SKILLS = Command(
 
 def _add_list_skills_options(parser: argparse.ArgumentParser) -> None:
     """Adds the options of the command."""
-    parser.add_argument(
-        "--limit", type=int, default=100, metavar="N", help="maximum number (default: 100)"
-    )
+    cli_options.add_operation(parser, MemoryMesh.list_skills, hidden=("include", "before"))
 
 
 def _run_list_skills(options: argparse.Namespace) -> int:
     """Prints the active skills, newest first."""
     with cli_options.opened(options) as (mesh, reader):
-        skills = mesh.list_skills(limit=options.limit, scope=reader)
+        said = cli_options.given(options, MemoryMesh.list_skills)
+        skills = mesh.list_skills(scope=reader, **said)
     return output.answer(
         [output.described_skill(skill) for skill in skills],
         f"[MemoryMesh] {output.counted(len(skills), 'skill')}.",
