@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from memory_mesh import __version__
+from memory_mesh.cli import parsing
 from tests.surface import golden
 from tests.surface.command import SCRIPT, CommandLine
 
@@ -15,6 +16,17 @@ COMMANDS = (
     "store", "search", "get", "list", "update", "pin", "delete", "restore", "stats", "verify",
     "namespaces", "config", "completion", "trigger",
 )  # fmt: skip
+EARLIER = """
+init doctor store search context get list evolve update pin delete restore rate reinforce dispute
+review conflicts explain history reflect distill lessons synthesize ingest-skill search-skills
+list-skills skill-feedback skill-prune trace trigger link links clusters graph episode project
+ingest-dir mirror export import import-tables export-tables migrate-tables import-lane memory-log
+stats verify backup repair salvage move namespaces keys upkeep reembed setup-server jobs worker
+daemon mcp models config eval completion
+add remember find recall show ls edit supersede rm forget why info clear reset wipe
+"""
+SCREEN = (24, 80)  # lines and columns of a terminal
+LONGEST_HELP = 50  # lines
 DARK = "The user prefers dark themes"
 RFC_SEARCH = """\
 [MemoryMesh] Found {N} matches.
@@ -267,14 +279,64 @@ def test_an_unknown_word_is_answered_with_the_nearest_command(cli: CommandLine) 
 def test_every_command_has_help_with_an_example(cli: CommandLine, command: str) -> None:
     done = cli(command, "--help")
     assert done.code == 0
-    assert f"example:\n  memory-mesh {command}" in done.out
+    assert f"example:\n  memory-mesh {parsing.place(command)}" in done.out
 
 
-def test_the_overview_names_every_command(cli: CommandLine) -> None:
-    done = cli("--help")
-    assert done.code == 0
-    listed = [line.split()[0] for line in done.out.splitlines() if line.startswith("  ")]
-    assert set(COMMANDS) <= set(listed)
+def test_the_overview_fits_on_one_screen(cli: CommandLine) -> None:
+    shown = [cli(*words) for words in (("--help",), ("help",))]
+    assert shown[0] == shown[1]
+    lines = shown[0].out.splitlines()
+    assert len(lines) <= SCREEN[0]
+    assert max(map(len, lines)) <= SCREEN[1]
+    assert lines[-1] == "more: memory-mesh help --all"
+    assert [line.split()[0] for line in lines if line.startswith("  ")] == list(parsing.FRONT)
+
+
+@pytest.mark.parametrize("command", parsing.FRONT)
+def test_the_help_of_a_command_of_every_day_fits(cli: CommandLine, command: str) -> None:
+    lines = cli(command, "--help").out.splitlines()
+    assert len(lines) <= LONGEST_HELP
+    assert max(map(len, lines)) <= SCREEN[1] + len("memory-mesh help options")
+
+
+def test_the_whole_overview_names_every_command_in_its_group(cli: CommandLine) -> None:
+    done = cli("help", "--all")
+    assert (done.code, done.err) == (0, "")
+    listed = {line[2:].partition("  ")[0] for line in done.out.splitlines() if line[:2] == "  "}
+    of_groups = {f"{noun} {name}" for noun in parsing.GROUPS for name in parsing.GROUPS[noun]}
+    assert listed >= {*of_groups, *parsing.FRONT, "mirror", "project", "models", "config", "eval"}
+    assert "list-skills (skill list)" in done.out
+
+
+@pytest.mark.parametrize("noun", parsing.GROUPS)
+def test_a_group_lists_its_commands_and_each_of_them_runs(cli: CommandLine, noun: str) -> None:
+    told = cli(noun, "--help").out
+    for name, what in parsing.GROUPS[noun].items():
+        assert f"{noun} {name} " in told
+        below = cli(noun, name, "--help")
+        assert (below.code, below.err) == (0, "")
+        about = parsing.COMMANDS[parsing.words_of(what)[0]]
+        assert about[1:] in " ".join(below.out.split()), (noun, name)
+    assert cli("help", noun).out == told
+
+
+@pytest.mark.parametrize("name", EARLIER.split())
+def test_every_name_of_earlier_versions_still_runs(cli: CommandLine, name: str) -> None:
+    done = cli(name, "--help")
+    assert (done.code, done.err) == (0, "")
+    assert done.out.startswith(f"usage: memory-mesh {parsing.place(parsing.command_of(name))}")
+
+
+def test_a_group_without_a_command_says_what_there_is(cli: CommandLine) -> None:
+    assert "give one of: list, search, add" in cli("skill").err
+    assert "did you mean skill list? See: memory-mesh skill --help" in cli("skill", "lisst").err
+    assert "did you mean skill list?" in cli("list-skils").err
+
+
+def test_the_options_of_every_command_are_listed_once(cli: CommandLine) -> None:
+    told = cli("help", "options").out
+    assert all(name in told for name in ("--store URL", "--user ID", "--json", "-v, --verbose"))
+    assert "--namespace NAME" not in cli("help", "search").out
 
 
 def test_the_script_and_the_module_are_the_same_program(cli: CommandLine) -> None:
@@ -299,7 +361,8 @@ def test_common_options_are_understood_before_and_after_the_command(cli: Command
 def test_completion_knows_every_command(cli: CommandLine, shell: str) -> None:
     done = cli("completion", shell)
     assert done.code == 0, done.err
-    assert all(command in done.out for command in COMMANDS)
+    assert all(parsing.place(name).rpartition(" ")[2] in done.out for name in COMMANDS)
+    assert all(noun in done.out for noun in parsing.GROUPS)
     assert "--all-projects" in done.out or "all-projects" in done.out
 
 

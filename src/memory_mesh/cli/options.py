@@ -107,6 +107,13 @@ def standard_input() -> str:
     return text.removesuffix("\n").removesuffix("\r")
 
 
+def asked(question: str) -> str:
+    """Returns what a person types at a terminal in answer to a question."""
+    print(question, end="", file=sys.stderr)
+    sys.stderr.flush()
+    return sys.stdin.readline().strip()
+
+
 def metadata_of(options: argparse.Namespace) -> dict[str, Json] | None:
     """Builds RFC-0011's metadata object from the options; None if none was given."""
     given = _parsed(options.metadata, "--metadata")

@@ -34,9 +34,15 @@ def say_error(message: str, code: str) -> None:
     _say_line({"error": {"code": code, "message": cause, "hint": hint}})
 
 
+class Styled(str):
+    """A line of ours that may be coloured: what came from elsewhere in it is harmless already."""
+
+    __slots__ = ()
+
+
 def say(text: str) -> None:
-    """Prints a text without control sequences."""
-    print(safe_text(text))
+    """Prints a text without control sequences other than our own colours."""
+    print(text if isinstance(text, Styled) else safe_text(text))
 
 
 def say_more(total: int, named: int, what: str = "refused") -> None:

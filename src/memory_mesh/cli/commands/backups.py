@@ -112,7 +112,9 @@ def _backup_plain(done: Backup) -> dict[str, Json]:
     }
 
 
-BACKUP = Command("memory-mesh backup /backups/memory --keep 14", _add_backup_options, _run_backup)
+BACKUP = Command(
+    "memory-mesh care backup /backups/memory --keep 14", _add_backup_options, _run_backup
+)
 
 
 # restore
@@ -139,12 +141,14 @@ def _run_restore(options: argparse.Namespace) -> int:
     if options.named is not None or (options.id is None) == (options.source is None):
         raise UsageError(
             "give either the ID of a deleted memory, or --from a backup. "
-            "See: memory-mesh restore --help"
+            "See: memory-mesh memory restore --help"
         )
     if options.source is not None:
         return _whole(options)
     if options.to is not None or options.replace:
-        raise UsageError("--to and --replace belong to --from. See: memory-mesh restore --help")
+        raise UsageError(
+            "--to and --replace belong to --from. See: memory-mesh memory restore --help"
+        )
     with (
         cli_options.opened(options) as (mesh, reader),
         cli_options.looked_up(options.id, reader, mesh),
@@ -226,8 +230,8 @@ def _restore_plain(done: Restored) -> dict[str, Json]:
 
 RESTORE = Command(
     (
-        "memory-mesh restore mem_1767225600000_0a1b2c\n"
-        "  memory-mesh restore --from /backups/memory/20261116T203000Z --to ./restored"
+        "memory-mesh memory restore mem_1767225600000_0a1b2c\n"
+        "  memory-mesh memory restore --from /backups/memory/20261116T203000Z --to ./restored"
     ),
     _add_restore_options,
     _run_restore,
@@ -388,9 +392,7 @@ def _is_documents_word(options: argparse.Namespace, source: Path) -> bool:
     own = not agent_variables(os.environ) and is_own(source)
     if own or options.json or agent_variables(os.environ) or not sys.stdin.isatty():
         return not own
-    print(_ASKED, end="", file=sys.stderr)
-    sys.stderr.flush()
-    return sys.stdin.readline().strip() != "yes"
+    return cli_options.asked(_ASKED) != "yes"
 
 
 IMPORT = Command("memory-mesh import memories.tar.gz", _add_import_options, _run_import)
@@ -441,4 +443,4 @@ def _run_move(options: argparse.Namespace) -> int:
     return code
 
 
-MOVE = Command("memory-mesh move --to /mnt/volume/memory", _add_move_options, _run_move)
+MOVE = Command("memory-mesh care move --to /mnt/volume/memory", _add_move_options, _run_move)

@@ -90,6 +90,8 @@ CONFIG = Command("memory-mesh config", _add_config_options, _run_config)
 
 _SHELLS = ("bash", "zsh", "fish", "tcsh")
 
+_SEEN_GROUP = f"__fish_seen_subcommand_from {' '.join(parsing.GROUPS)}"
+
 _FOLDERS, _FILES = {"db_dir"}, {"checkpoint", "against"}
 
 _FOLDER_WORDS, _FILE_WORDS = {"FOLDER", "DIR"}, {"FILE", "PATH"}
@@ -119,18 +121,31 @@ def _every_command() -> argparse.ArgumentParser:
     parsing.add_common(parser)
     below = parser.add_subparsers(metavar="command")
     parsers = [parser]
-    for name, summary in parsing.COMMANDS.items():
-        parsers.append(below.add_parser(name, help=summary, description=summary))
-        parsing.describe(parsers[-1], parsing.load(name))
-    for name, summary in parsing.GROUPS["start"].items():
-        if name in parsing.SHOWN:
-            below.add_parser(name, help=summary, description=summary)
+    for name, what in _top():
+        parsers.append(below.add_parser(name, help=what, description=what))
+        if name in parsing.COMMANDS:
+            parsing.describe(parsers[-1], parsing.load(name))
+    for noun, names in parsing.GROUPS.items():
+        told = f"{noun}: {', '.join(names)}"
+        group = below.add_parser(noun, help=told, description=told)
+        under = group.add_subparsers(metavar="command")
+        for name, what in names.items():
+            told = parsing.summary_of(what)
+            parsers.append(under.add_parser(name, help=told, description=told))
+            parsing.describe(parsers[-1], parsing.load(parsing.words_of(what)[0]))
     for action in (action for one in parsers for action in one._actions):  # noqa: SLF001  # no public way
         if _names_folder(action):
             action.complete = shtab.DIRECTORY  # type: ignore[attr-defined]  # shtab's own mark
         elif _names_file(action):
             action.complete = shtab.FILE  # type: ignore[attr-defined]  # shtab's own mark
     return parser
+
+
+def _top() -> Iterator[tuple[str, str]]:
+    """The commands that are in no group, and what they do."""
+    grouped = {*parsing.PLACES, *parsing.GROUPS}
+    yield from ((name, told) for name, told in parsing.COMMANDS.items() if name not in grouped)
+    yield from (("help", "show how a command is used"), ("version", "print the version"))
 
 
 def _names_folder(action: argparse.Action) -> bool:
@@ -146,18 +161,31 @@ def _fish() -> Iterator[str]:
     start = f"complete -c {parsing.PROGRAM}"
     yield f"# Completion of {parsing.PROGRAM} for fish."
     yield f"{start} -f"
-    every = {name: told for group in parsing.GROUPS.values() for name, told in group.items()}
-    for name, told in every.items():
+    for name, told in _top():
         yield f"{start} -n __fish_use_subcommand -a {name} -d {_quoted(told)}"
-    names = " ".join(parsing.COMMANDS)
+        if name in parsing.COMMANDS:
+            of = f"'__fish_seen_subcommand_from {name}; and not {_SEEN_GROUP}'"
+            yield from _fish_options(f"{start} -n {of}", name)
+    names = " ".join([*parsing.FRONT, *parsing.GROUPS])
     yield f"{start} -n '__fish_seen_subcommand_from help' -a {_quoted(names)}"
-    for name in parsing.COMMANDS:
-        parser = parsing.Parser(prog=name)
-        parsing.describe(parser, parsing.load(name))
-        when = f"{start} -n '__fish_seen_subcommand_from {name}'"
-        for action in parser._actions:  # noqa: SLF001  # argparse lists them nowhere else
-            if words := _fish_words(action):
-                yield f"{when} {words}"
+    for noun, names_of in parsing.GROUPS.items():
+        yield f"{start} -n __fish_use_subcommand -a {noun} -d {_quoted(', '.join(names_of))}"
+        within = f"__fish_seen_subcommand_from {noun}"
+        any_of = " ".join(names_of)
+        for name, what in names_of.items():
+            told = _quoted(parsing.summary_of(what))
+            first = f"'{within}; and not __fish_seen_subcommand_from {any_of}'"
+            yield f"{start} -n {first} -a {name} -d {told}"
+            of = f"'{within}; and __fish_seen_subcommand_from {name}'"
+            yield from _fish_options(f"{start} -n {of}", parsing.words_of(what)[0])
+
+
+def _fish_options(start: str, name: str) -> Iterator[str]:
+    parser = parsing.Parser(prog=name)
+    parsing.describe(parser, parsing.load(name))
+    for action in parser._actions:  # noqa: SLF001  # argparse lists them nowhere else
+        if words := _fish_words(action):
+            yield f"{start} {words}"
 
 
 def _fish_words(action: argparse.Action) -> str:

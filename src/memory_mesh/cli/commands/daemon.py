@@ -144,7 +144,7 @@ def _lives(pid: int) -> bool:
     return state.rpartition(")")[2].split()[:1] != ["Z"]
 
 
-DAEMON = Command("memory-mesh daemon status", _add_daemon_options, _run_daemon)
+DAEMON = Command("memory-mesh server daemon status", _add_daemon_options, _run_daemon)
 
 
 # mcp
@@ -265,4 +265,4 @@ def _stated(options: argparse.Namespace) -> dict[str, str]:
     return found
 
 
-MCP = Command("memory-mesh mcp --http --port 7437", _add_mcp_options, _run_mcp)
+MCP = Command("memory-mesh server mcp --http --port 7437", _add_mcp_options, _run_mcp)

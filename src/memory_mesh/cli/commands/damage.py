@@ -165,7 +165,9 @@ def _show(
         print(f"  {output.bold('wrong')} {safe_text(finding.check)}: {detail}")
 
 
-VERIFY = Command("memory-mesh verify --checkpoint today.json", _add_verify_options, _run_verify)
+VERIFY = Command(
+    "memory-mesh care verify --checkpoint today.json", _add_verify_options, _run_verify
+)
 
 
 # repair
@@ -220,7 +222,7 @@ def _repair_plain(done: Repaired, name: str) -> Json:
     }
 
 
-REPAIR = Command("memory-mesh repair", _add_repair_options, _run_repair)
+REPAIR = Command("memory-mesh care repair", _add_repair_options, _run_repair)
 
 
 # salvage
@@ -410,4 +412,4 @@ def _held(each: SalvagedNamespace, held: HeldBack, folder: str) -> dict[str, Jso
     }
 
 
-SALVAGE = Command("memory-mesh salvage --to rescued", _add_salvage_options, _run_salvage)
+SALVAGE = Command("memory-mesh care salvage --to rescued", _add_salvage_options, _run_salvage)

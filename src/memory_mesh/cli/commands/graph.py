@@ -51,7 +51,7 @@ def _run_link(options: argparse.Namespace) -> int:
 
 
 LINK = Command(
-    "memory-mesh link mem_1767225600000_0a1b2c mem_1767225700000_3d4e5f --type depends_on",
+    "memory-mesh graph link mem_1767225600000_0a1b2c mem_1767225700000_3d4e5f --type depends_on",
     _add_link_options,
     _run_link,
 )
@@ -195,7 +195,7 @@ def _kind(link: Link) -> str:
 
 
 LINKS = Command(
-    "memory-mesh links mem_1767225600000_0a1b2c --hops 2", _add_links_options, _run_links
+    "memory-mesh graph links mem_1767225600000_0a1b2c --hops 2", _add_links_options, _run_links
 )
 
 
@@ -243,7 +243,7 @@ def _clusters_plain(cluster: Cluster) -> dict[str, Json]:
     }
 
 
-CLUSTERS = Command("memory-mesh clusters --min-size 3", _add_clusters_options, _run_clusters)
+CLUSTERS = Command("memory-mesh graph clusters --min-size 3", _add_clusters_options, _run_clusters)
 
 
 # graph
@@ -501,7 +501,7 @@ def _episode_plain(episode: Episode, *, whole: bool = False) -> dict[str, Json]:
 
 
 EPISODE = Command(
-    "memory-mesh episode create 'Trip to Rome' --since 2026-05-01 --until 2026-05-08",
+    "memory-mesh graph episode create 'Trip to Rome' --since 2026-05-01 --until 2026-05-08",
     _add_episode_options,
     _run_episode,
 )

@@ -194,7 +194,7 @@ def _name(what: str, files: Sequence[str]) -> None:
 
 
 INGEST_DIR = Command(
-    "memory-mesh ingest-dir docs --extension .md --recursive",
+    "memory-mesh import folder docs --extension .md --recursive",
     _add_ingest_dir_options,
     _run_ingest_dir,
 )

@@ -141,7 +141,7 @@ def _said(counts: dict[str, int]) -> str:
     return ", ".join(f"{name} {counts.get(name, 0)}" for name in shown)
 
 
-UPKEEP = Command("memory-mesh upkeep --all", _add_upkeep_options, _run_upkeep)
+UPKEEP = Command("memory-mesh care upkeep --all", _add_upkeep_options, _run_upkeep)
 
 
 # jobs
@@ -252,7 +252,7 @@ def _json(report: JobReport) -> Json:
     }
 
 
-JOBS = Command("memory-mesh jobs run --dry-run", _add_jobs_options, _run_jobs)
+JOBS = Command("memory-mesh server jobs run --dry-run", _add_jobs_options, _run_jobs)
 
 
 # worker
@@ -318,7 +318,7 @@ def _begun(where: str) -> Iterator[str]:
 
 
 WORKER = Command(
-    "memory-mesh --store postgresql://app@localhost/memories worker --concurrency 2",
+    "memory-mesh --store postgresql://app@localhost/memories server worker --concurrency 2",
     _add_worker_options,
     _run_worker,
 )
@@ -385,7 +385,7 @@ def _about_key(done: "Prepared") -> list[str]:
 
 
 SETUP_SERVER = Command(
-    "memory-mesh --store postgresql://owner@localhost/memories setup-server --login app",
+    "memory-mesh --store postgresql://owner@localhost/memories server setup --login app",
     _add_setup_server_options,
     _run_setup_server,
 )

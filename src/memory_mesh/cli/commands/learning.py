@@ -46,7 +46,9 @@ def _run_reflect(options: argparse.Namespace) -> int:
 
 
 REFLECT = Command(
-    'memory-mesh reflect --topic "deployments" --lookback 20', _add_reflect_options, _run_reflect
+    'memory-mesh lesson reflect --topic "deployments" --lookback 20',
+    _add_reflect_options,
+    _run_reflect,
 )
 
 
@@ -91,7 +93,7 @@ def _run_distill(options: argparse.Namespace) -> int:
     )
 
 
-DISTILL = Command("memory-mesh distill", _add_distill_options, _run_distill)
+DISTILL = Command("memory-mesh lesson distill", _add_distill_options, _run_distill)
 
 
 # lessons
@@ -134,7 +136,7 @@ def _run_lessons(options: argparse.Namespace) -> int:
 
 
 LESSONS = Command(
-    'memory-mesh lessons "talk to the payment service"', _add_lessons_options, _run_lessons
+    'memory-mesh lesson list "talk to the payment service"', _add_lessons_options, _run_lessons
 )
 
 
@@ -172,5 +174,7 @@ def _run_synthesize(options: argparse.Namespace) -> int:
 
 
 SYNTHESIZE = Command(
-    'memory-mesh synthesize --topic "release process"', _add_synthesize_options, _run_synthesize
+    'memory-mesh skill synthesize --topic "release process"',
+    _add_synthesize_options,
+    _run_synthesize,
 )

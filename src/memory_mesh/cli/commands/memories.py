@@ -1,14 +1,16 @@
 """Commands on single memories: get, list, update, pin, delete, history and rate."""
 
 import argparse
+import os
 from collections.abc import Sequence
+from pathlib import Path
 
 from memory_mesh.cli import options as cli_options, output
 from memory_mesh.cli.advice import completed
 from memory_mesh.cli.parsing import Command, UsageError
 from memory_mesh.formats.terminal import safe_text
-from memory_mesh.model import Json, Memory, Proposal, Status, record, times
-from memory_mesh.model.errors import NotFound
+from memory_mesh.model import Json, Memory, Proposal, Scope, Status, record, times
+from memory_mesh.model.errors import InvalidInput, NotFound
 from memory_mesh.privacy import redacted
 from memory_mesh.sync import MemoryMesh
 from memory_mesh.write.rules.receipts import redaction
@@ -155,6 +157,9 @@ def _add_update_options(parser: argparse.ArgumentParser) -> None:
     cli_options.add_metadata(parser)
     cli_options.add_operation(parser, MemoryMesh.update)
     _add_propose(parser)
+    parser.add_argument(
+        "--edit", action="store_true", help="open the text in $EDITOR; `edit ID` does the same"
+    )
 
 
 def _add_propose(parser: argparse.ArgumentParser) -> None:
@@ -168,11 +173,21 @@ def _run_update(options: argparse.Namespace) -> int:
     content, metadata = cli_options.content_of(options), cli_options.metadata_of(options)
     said = cli_options.details_of(options)
     if content is None and not metadata and not said.keys() - {"reason"}:
-        raise UsageError("no change was given; use for example --content or --tag")
+        if not options.edit:
+            raise UsageError("no change was given; use for example --content, --tag or --edit")
+    elif options.edit:
+        options.edit = False  # the new text is there
+    changed: list[str] = []
     with (
         cli_options.opened(options) as (mesh, reader),
         cli_options.looked_up(options.id, reader, mesh),
     ):
+        if options.edit:
+            before = _text_of(options.id, mesh, reader)
+            content = _edited(before)
+            if content == before:
+                raise InvalidInput(f"nothing was changed: the text of {options.id} is as it was")
+            changed = _changes(before, content)
         merge = options.metadata is None  # --meta changes single fields, --metadata replaces all
         change = (options.id, content, metadata)
         if options.propose:
@@ -186,7 +201,41 @@ def _run_update(options: argparse.Namespace) -> int:
     if replaced and not options.json:
         output.tell([redaction(replaced)])
     done = f"[MemoryMesh] Updated record {memory.id}"
-    return output.answer(plain, done, as_json=options.json)
+    return output.answer(plain, done, *changed, as_json=options.json)
+
+
+def _text_of(memory_id: str, mesh: MemoryMesh, reader: Scope) -> str:
+    found = mesh.get(memory_id, scope=reader)
+    if found is None:
+        raise NotFound.of(memory_id)
+    return found.text
+
+
+def _edited(text: str) -> str:
+    """The text as it is when the user's editor ends."""
+    import shlex
+    import subprocess
+    import tempfile
+
+    editor = os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi"
+    with tempfile.TemporaryDirectory() as folder:  # only its owner may look into it
+        file = Path(folder, "memory.md")
+        file.write_text(text + "\n", encoding="utf-8")
+        try:
+            code = subprocess.call([*shlex.split(editor), str(file)])  # noqa: S603  # the user's own
+        except OSError:
+            raise InvalidInput(f"{editor} cannot be run; say which editor: EDITOR=nano") from None
+        if code:
+            raise InvalidInput(f"nothing was changed: {editor} ended with the exit code {code}")
+        return file.read_text(encoding="utf-8").removesuffix("\n")
+
+
+def _changes(before: str, after: str) -> list[str]:
+    """The lines that went and those that came."""
+    import difflib
+
+    lines = difflib.unified_diff(before.splitlines(), after.splitlines(), n=0, lineterm="")
+    return [f"  {line}" for line in [*lines][2:] if not line.startswith("@@")]
 
 
 def _superseded(memory: Memory, mesh: MemoryMesh) -> dict[str, Json]:
@@ -227,7 +276,7 @@ def _run_pin(options: argparse.Namespace) -> int:
     return output.answer(output.described(memory), done, as_json=options.json)
 
 
-PIN = Command("memory-mesh pin mem_1767225600000_0a1b2c", _add_pin_options, _run_pin)
+PIN = Command("memory-mesh memory pin mem_1767225600000_0a1b2c", _add_pin_options, _run_pin)
 
 
 # delete
@@ -333,7 +382,7 @@ def _line(version: Memory) -> str:
 
 
 HISTORY = Command(
-    "memory-mesh history mem_1767225600000_0a1b2c", _add_history_options, _run_history
+    "memory-mesh memory history mem_1767225600000_0a1b2c", _add_history_options, _run_history
 )
 
 
@@ -368,4 +417,6 @@ def _run_rate(options: argparse.Namespace) -> int:
     )
 
 
-RATE = Command("memory-mesh rate mem_1767225600000_0a1b2c --helpful", _add_rate_options, _run_rate)
+RATE = Command(
+    "memory-mesh memory rate mem_1767225600000_0a1b2c --helpful", _add_rate_options, _run_rate
+)

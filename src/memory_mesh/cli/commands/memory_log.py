@@ -124,7 +124,7 @@ def _plain(one: Experience) -> dict[str, Json]:
 
 
 MEMORY_LOG = Command(
-    'memory-mesh memory-log search "failed release docker"',
+    'memory-mesh trace log search "failed release docker"',
     _add_memory_log_options,
     _run_memory_log,
 )

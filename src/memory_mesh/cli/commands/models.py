@@ -332,5 +332,5 @@ def _told(found: Comparison) -> list[str]:
 
 
 REEMBED = Command(
-    "memory-mesh reembed start --model bge-small-en-v1.5", _add_reembed_options, _run_reembed
+    "memory-mesh care reembed start --model bge-small-en-v1.5", _add_reembed_options, _run_reembed
 )

@@ -51,7 +51,7 @@ def _run_namespaces(options: argparse.Namespace) -> int:
     if options.action == "delete":
         return _deleted(options)
     if options.name is not None:
-        raise UsageError("list takes no name. See: memory-mesh namespaces --help")
+        raise UsageError("list takes no name. See: memory-mesh care namespaces --help")
     with cli_options.mesh_of(options) as mesh:
         names = mesh.namespaces(**cli_options.given(options, MemoryMesh.namespaces))
     lines = [safe_text(name, keep_newlines=False) for name in names]
@@ -62,7 +62,7 @@ def _deleted(options: argparse.Namespace) -> int:
     """Asks, deletes and says what is gone."""
     if (options.name is None) == (options.user is None):
         raise UsageError(
-            "give the NAME of a namespace, or --user ID. See: memory-mesh namespaces --help"
+            "give the NAME of a namespace, or --user ID. See: memory-mesh care namespaces --help"
         )
     if options.namespace is not None:
         raise UsageError("name the namespace after `delete`, without --namespace")
@@ -119,14 +119,12 @@ def _confirm(options: argparse.Namespace) -> None:
         )
     what = "namespace" if options.user is None else "user"
     output.note(f"This deletes the {what} {name} for good: nothing in the store brings it back.")
-    print(f"Type {safe_text(name, keep_newlines=False)} to go on: ", end="", file=sys.stderr)
-    sys.stderr.flush()
-    if sys.stdin.readline().rstrip("\r\n") != name:
+    if cli_options.asked(f"Type {safe_text(name, keep_newlines=False)} to go on: ") != name:
         raise InvalidInput("nothing was deleted: that was another name")
 
 
 NAMESPACES = Command(
-    "memory-mesh namespaces delete old-shop", _add_namespaces_options, _run_namespaces
+    "memory-mesh care namespaces delete old-shop", _add_namespaces_options, _run_namespaces
 )
 
 
@@ -236,7 +234,7 @@ def _replaced(folder: Path, options: argparse.Namespace) -> int:
     return output.answer(plain, *lines, as_json=options.json)
 
 
-KEYS = Command("memory-mesh keys rotate", _add_keys_options, _run_keys)
+KEYS = Command("memory-mesh care keys rotate", _add_keys_options, _run_keys)
 
 
 # stats

@@ -1,6 +1,7 @@
 """Commands that judge memories: review, conflicts, reinforce and dispute."""
 
 import argparse
+from collections.abc import Sequence
 
 from memory_mesh.cli import options as cli_options, output
 from memory_mesh.cli.parsing import Command, UsageError
@@ -29,11 +30,9 @@ _PLACEHOLDER = "PROJECT"  # as `salvage` prints it
 
 def _add_review_options(parser: argparse.ArgumentParser) -> None:
     """Adds the options of the command."""
-    parser.add_argument(
-        "--id",
-        metavar="ID",
-        help="the memory, skill or proposal to show, approve or reject; default: list all",
-    )
+    what = "the memory, skill or proposal to show, approve or reject; default: list all"
+    parser.add_argument("named", nargs="?", metavar="ID", help=what)
+    parser.add_argument("--id", metavar="ID", help="the same, as an option")
     verdict = parser.add_mutually_exclusive_group()
     verdict.add_argument(
         "--approve", action="store_true", help="make it active, or make the proposed change"
@@ -58,6 +57,9 @@ def _add_review_options(parser: argparse.ArgumentParser) -> None:
 
 def _run_review(options: argparse.Namespace) -> int:
     """Lists what waits for review, shows one item in full, or approves or rejects it."""
+    if options.named is not None and options.id is not None:
+        raise UsageError("give the ID once. See: memory-mesh review --help")
+    options.id = options.named or options.id
     decided = options.approve or options.reject
     if bool(options.id) == bool(options.source) and (decided or options.undo or options.source):
         raise UsageError("give either --id ID or --source NAME. See: memory-mesh review --help")
@@ -177,7 +179,7 @@ def _effect(asked: Proposal) -> str:
     return f"{asked.memory} is {'updated' if asked.verb is ProposedVerb.UPDATE else 'deleted'}"
 
 
-def _compared(mesh: MemoryMesh, asked: Proposal, reader: Scope) -> list[str]:
+def _compared(mesh: MemoryMesh, asked: Proposal, reader: Scope) -> Sequence[str]:
     """Shows a proposal beside the memory as it is now."""
     versions = mesh.history(asked.memory, scope=reader)
     since = bool(versions) and versions[-1].recorded_from > asked.created
@@ -190,8 +192,7 @@ def _compared(mesh: MemoryMesh, asked: Proposal, reader: Scope) -> list[str]:
         + (" (changed since it was proposed)" if since else ""),
         **{f"new {name}": str(value) for name, value in asked.change.items()},
     }
-    width = max(map(len, shown)) + 1
-    return [f"{name + ':':<{width}} {output.unbroken(said)}" for name, said in shown.items()]
+    return output.pairs({name: output.unbroken(said) for name, said in shown.items()})
 
 
 def _line(item: Memory | Skill | Proposal) -> str:
@@ -259,7 +260,9 @@ def _add_conflicts_options(parser: argparse.ArgumentParser) -> None:
 def _run_conflicts(options: argparse.Namespace) -> int:
     """Lists conflicts, or resolves one."""
     if bool(options.id) != bool(options.resolve):
-        raise UsageError("give --id and --resolve together. See: memory-mesh conflicts --help")
+        raise UsageError(
+            "give --id and --resolve together. See: memory-mesh review conflicts --help"
+        )
     if options.pending and options.decided:
         raise UsageError("--pending and --all exclude each other; give one of them")
     with cli_options.opened(options) as (mesh, reader):
@@ -305,7 +308,7 @@ def _conflicts_plain(conflict: Conflict) -> dict[str, Json]:
 
 
 CONFLICTS = Command(
-    "memory-mesh conflicts --id conflict_1767225600000_0a1b2c --resolve keep_both",
+    "memory-mesh review conflicts --id conflict_1767225600000_0a1b2c --resolve keep_both",
     _add_conflicts_options,
     _run_conflicts,
 )
@@ -342,7 +345,7 @@ def _run_reinforce(options: argparse.Namespace) -> int:
 
 
 REINFORCE = Command(
-    "memory-mesh reinforce mem_1767225600000_0a1b2c", _add_reinforce_options, _run_reinforce
+    "memory-mesh review reinforce mem_1767225600000_0a1b2c", _add_reinforce_options, _run_reinforce
 )
 
 
@@ -372,7 +375,7 @@ def _run_dispute(options: argparse.Namespace) -> int:
 
 
 DISPUTE = Command(
-    'memory-mesh dispute mem_1767225600000_0a1b2c --reason "the office has moved"',
+    'memory-mesh review dispute mem_1767225600000_0a1b2c --reason "the office has moved"',
     _add_dispute_options,
     _run_dispute,
 )

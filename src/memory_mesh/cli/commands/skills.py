@@ -50,7 +50,7 @@ def _run_ingest_skill(options: argparse.Namespace) -> int:
 
 
 INGEST_SKILL = Command(
-    "memory-mesh ingest-skill --file skills/deploy.md", _add_ingest_skill_options, _run_ingest_skill
+    "memory-mesh skill add --file skills/deploy.md", _add_ingest_skill_options, _run_ingest_skill
 )
 
 
@@ -77,7 +77,7 @@ def _run_search_skills(options: argparse.Namespace) -> int:
 
 
 SEARCH_SKILLS = Command(
-    'memory-mesh search-skills "deploy the service" --limit 3',
+    'memory-mesh skill search "deploy the service" --limit 3',
     _add_search_skills_options,
     _run_search_skills,
 )
@@ -105,7 +105,7 @@ def _run_list_skills(options: argparse.Namespace) -> int:
 
 
 LIST_SKILLS = Command(
-    "memory-mesh list-skills --limit 20", _add_list_skills_options, _run_list_skills
+    "memory-mesh skill list --limit 20", _add_list_skills_options, _run_list_skills
 )
 
 
@@ -133,7 +133,7 @@ def _run_skill_feedback(options: argparse.Namespace) -> int:
 
 
 SKILL_FEEDBACK = Command(
-    "memory-mesh skill-feedback --id skill_1767225600000_0a1b2c --success true",
+    "memory-mesh skill feedback --id skill_1767225600000_0a1b2c --success true",
     _add_skill_feedback_options,
     _run_skill_feedback,
 )
@@ -166,5 +166,5 @@ def _run_skill_prune(options: argparse.Namespace) -> int:
 
 
 SKILL_PRUNE = Command(
-    "memory-mesh skill-prune --threshold 0.3", _add_skill_prune_options, _run_skill_prune
+    "memory-mesh skill prune --threshold 0.3", _add_skill_prune_options, _run_skill_prune
 )

@@ -116,5 +116,5 @@ def _run_evolve(options: argparse.Namespace) -> int:
 
 
 EVOLVE = Command(
-    'memory-mesh evolve "The office is in Berlin now"', _add_store_options, _run_evolve
+    'memory-mesh memory evolve "The office is in Berlin now"', _add_store_options, _run_evolve
 )

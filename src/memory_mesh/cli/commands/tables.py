@@ -100,7 +100,7 @@ def _said(tally: "Tally") -> str:
 
 
 IMPORT_TABLES = Command(
-    "memory-mesh import-tables ~/.yamo/memory", _add_import_tables_options, _run_import_tables
+    "memory-mesh import tables ~/.yamo/memory", _add_import_tables_options, _run_import_tables
 )
 
 
@@ -137,7 +137,7 @@ def _run_export_tables(options: argparse.Namespace) -> int:
 
 
 EXPORT_TABLES = Command(
-    "memory-mesh export-tables ./for-yamo", _add_export_tables_options, _run_export_tables
+    "memory-mesh export tables ./for-yamo", _add_export_tables_options, _run_export_tables
 )
 
 
@@ -185,7 +185,7 @@ def _run_migrate_tables(options: argparse.Namespace) -> int:
 
 
 MIGRATE_TABLES = Command(
-    "memory-mesh migrate-tables ~/.yamo/memory", _add_migrate_tables_options, _run_migrate_tables
+    "memory-mesh import migrate ~/.yamo/memory", _add_migrate_tables_options, _run_migrate_tables
 )
 
 
@@ -236,5 +236,5 @@ def _run_import_lane(options: argparse.Namespace) -> int:
 
 
 IMPORT_LANE = Command(
-    "memory-mesh import-lane ~/.opencode/memories.db", _add_import_lane_options, _run_import_lane
+    "memory-mesh import lane ~/.opencode/memories.db", _add_import_lane_options, _run_import_lane
 )
