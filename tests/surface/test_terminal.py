@@ -29,7 +29,7 @@ def test_a_terminal_of_40_columns_without_utf_8_shows_all_of_it(narrow: CommandL
         assert max(map(len, lines.splitlines())) <= 40
     found = narrow.on_terminal("search", "dark themes").out
     assert found.startswith("1  The user prefers dark themes in the\n   evening, and light ones - ")
-    assert "just now - said by Ada - #ui - score" in found
+    assert "just now - said by Ada - every project - #ui - score" in " ".join(found.split())
     assert first in found.replace("\n   ", "")
     narrow.stored("茶は四時")
     assert "\\u8336" in narrow.on_terminal("list").out

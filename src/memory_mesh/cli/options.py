@@ -5,11 +5,13 @@ import os
 import re
 import stat
 import sys
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 
 from memory_mesh.base.typed import Any
+from memory_mesh.cli import output
 from memory_mesh.cli.parsing import UsageError
 from memory_mesh.mesh.operation import Option, options_of
 from memory_mesh.model import Channel, Json, Memory, Scope, Status
@@ -54,6 +56,7 @@ _SAID: dict[str, dict[str, Any]] = {  # of options that several commands have
     },
 }
 _NOTHING: Mapping[str, Mapping[str, Any]] = {}
+_COUNTED = 1_000  # memories of other projects
 _AGO = {"h": 3_600, "d": 86_400, "w": 7 * 86_400}
 _LONGEST = 8  # letters of `7d`
 _DATE = re.compile(r"(\d{4})(?:-(\d\d))?(?:-(\d\d))?")
@@ -453,3 +456,20 @@ def also_of(options: argparse.Namespace, mesh: MemoryMesh) -> list[MemoryMesh]:
         *(mesh.view(scope=Scope(project=name)) for name in options.also_project),
         *(asking.view(namespace=name) for name in options.also_namespace),
     ]
+
+
+def elsewhere(mesh: MemoryMesh, view: Mapping[str, Any]) -> list[str]:
+    """Says how many memories other projects have, where those were not looked at."""
+    project = view["scope"].project
+    others = {"$exists": True} if project is None else {"$ne": project}
+    found = () if view["across"] else mesh.get_all(
+        limit=_COUNTED, scope=view["scope"], across=("project",), filter={"project": others}
+    )  # fmt: skip
+    if not found:
+        return []
+    counts = Counter(memory.scope.project or "every project" for memory in found)
+    said = [f"{count} in {output.unbroken(name)}" for name, count in counts.most_common()]
+    said[0] = said[0].replace(" in ", " memory in " if said[0][:2] == "1 " else " memories in ", 1)
+    only = "the memories of projects were not looked at"
+    only = only if project is None else f"only the project {project} was looked at"
+    return [f"{only}; {output.some(said)}: --all-projects"]

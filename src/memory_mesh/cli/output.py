@@ -214,6 +214,7 @@ def described(memory: Memory) -> dict[str, Json]:
         "tags": list(memory.tags) or None,
         "triggers": list(memory.triggers) or None,
         "source": memory.source.agent,
+        "source_ref": memory.source.ref,
         "channel": memory.source.channel.value,
         "trust": memory.source.kind.value,
         "uses": memory.uses,
@@ -221,7 +222,15 @@ def described(memory: Memory) -> dict[str, Json]:
         "metadata": memory.metadata or None,
         "content": memory.text,
     }
-    return {name: value for name, value in known.items() if value is not None}
+    always = {"project"}  # null: every project
+    return {name: value for name, value in known.items() if value is not None or name in always}
+
+
+def place_of(memory: Memory, user: str | None) -> str:
+    """Whose a memory is and where it came from: its project, the user, the file or page."""
+    project = memory.scope.project or "every project"
+    user = None if user is None else f"of {user}"
+    return " · ".join(unbroken(part) for part in (project, user, memory.source.ref) if part)
 
 
 def described_skill(skill: Skill) -> dict[str, Json]:

@@ -36,11 +36,17 @@ def _run_get(options: argparse.Namespace) -> int:
         if memory is None:
             _explain_expiry(options.id, mesh.history(options.id, scope=reader))
             raise cli_options.missing(options.id, reader, mesh)
+    plain = _of_user(memory, options)
     if options.json:
-        output.say_json(output.described(memory))
+        output.say_json(plain)
     else:
-        _show(memory)
+        _show(plain)
     return 0
+
+
+def _of_user(memory: Memory, options: argparse.Namespace) -> dict[str, Json]:
+    """The fields of a memory, and the user whose it is if one was named."""
+    return output.described(memory) | ({} if options.user is None else {"user": options.user})
 
 
 def _included(options: argparse.Namespace) -> list[Status]:
@@ -59,9 +65,9 @@ def _explain_expiry(memory_id: str, versions: Sequence[Memory]) -> None:
         )
 
 
-def _show(memory: Memory) -> None:
-    known = output.described(memory)
+def _show(known: dict[str, Json]) -> None:
     content = known.pop("content")
+    known["project"] = known["project"] or "every project"
     for line in output.pairs({name: _shown(value) for name, value in known.items()}):
         print(line)
     output.say(f"\n{content}")
@@ -93,15 +99,17 @@ def _add_list_options(parser: argparse.ArgumentParser) -> None:
 def _run_list(options: argparse.Namespace) -> int:
     """Prints one line per memory: aligned on a terminal, separated by tabs in a pipe."""
     with cli_options.mesh_of(options) as mesh:
-        page = mesh.get_all(**cli_options.view_of(options, mesh, MemoryMesh.get_all))
+        view = cli_options.view_of(options, mesh, MemoryMesh.get_all)
+        page = mesh.get_all(**view)
         if not page and options.cursor is None:
             _tell_unknown(mesh, options)
+            output.tell(cli_options.elsewhere(mesh, view))
     if options.json:
-        memories: list[Json] = [output.described(memory) for memory in page]
+        memories: list[Json] = [_of_user(memory, options) for memory in page]
         output.say_json({"items": memories, "cursor": page.cursor})
         return 0
     if output.on_terminal():
-        _align(page)
+        _align(page, options.user)
     else:
         _separate(page)
     if page.cursor is not None:
@@ -125,7 +133,7 @@ def _separate(memories: Sequence[Memory]) -> None:
         print("\t".join(safe_text(cell, keep_newlines=False) for cell in cells))
 
 
-def _align(memories: Sequence[Memory]) -> None:
+def _align(memories: Sequence[Memory], user: str | None) -> None:
     import shutil
 
     columns = shutil.get_terminal_size().columns
@@ -140,6 +148,8 @@ def _align(memories: Sequence[Memory]) -> None:
         else:  # a narrow terminal: the text stands below
             print(f"{output.bold(memory.id)}  {output.dim(day[:10])}")
             print(f"  {output.one_line(memory.text, max(columns - 4, _NARROWEST))}")
+        where = output.one_line(output.place_of(memory, user), max(columns - 5, _NARROWEST))
+        print(f"    {output.dim(where)}")
 
 
 LIST = Command(

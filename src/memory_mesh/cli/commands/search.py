@@ -62,7 +62,7 @@ def _run_search(options: argparse.Namespace) -> int:
         hits = mesh.search(words, also=cli_options.also_of(options, mesh), **view)
         told = _told(mesh, hits, options, view)
         if not hits and not hits.explanation.below:
-            output.tell(_not_searched(mesh, view))
+            output.tell(cli_options.elsewhere(mesh, view))
     if waiting := hits.explanation.pending:
         output.note(
             f"[MemoryMesh] {_without_vector(waiting)} words only; run `memory-mesh upkeep`."
@@ -70,10 +70,10 @@ def _run_search(options: argparse.Namespace) -> int:
     if not hits and hits.explanation.below:
         output.tell([_all_below(hits.explanation)])
     if options.json:
-        _print_json(hits, explain=options.explain)
+        _print_json(hits, options)
         return 0
     if output.on_terminal() and not options.prompt:
-        return _for_person(hits, options, view, told)
+        return _for_person(hits, options, told)
     output.say(f"[MemoryMesh] Found {len(hits)} matches.\n\n{rfc11.results(hits)}")
     output.tell(f"{hit.id} seems to be updated by {hit.newer}" for hit in hits if hit.newer)
     output.tell(_origins(hits))
@@ -98,30 +98,17 @@ def _told(mesh: MemoryMesh, hits: Hits, options: argparse.Namespace, view: View)
     return told
 
 
-def _not_searched(mesh: MemoryMesh, view: View) -> list[str]:
-    """Says that memories of other projects were left out, if there are any."""
-    project = view["scope"].project
-    others = {"$exists": True} if project is None else {"$ne": project}
-    if view["across"] or not mesh.get_all(
-        limit=1, scope=view["scope"], across=("project",), filter={"project": others}
-    ):
-        return []
-    only = "the memories of projects were not searched"
-    only = only if project is None else f"only the project {project} was searched"
-    return [f"{only}; try --all-projects"]
-
-
 def _without_vector(texts: int) -> str:
     if texts == 1:
         return "1 text has no vector yet and is found by its"
     return f"{texts} texts have no vector yet and are found by their"
 
 
-def _for_person(hits: Hits, options: argparse.Namespace, view: View, told: list[str]) -> int:
+def _for_person(hits: Hits, options: argparse.Namespace, told: list[str]) -> int:
     """Prints the hits as a person reads them."""
     from memory_mesh.cli import found
 
-    for line in found.lines(hits, view["scope"].project, datetime.now(UTC)):
+    for line in found.lines(hits, options.user, datetime.now(UTC)):
         print(line)
     if not hits and not hits.explanation.below:
         output.say("Nothing was found.")
@@ -153,10 +140,20 @@ def _origins(hits: Hits) -> list[str]:
     return [f"from {view}: {', '.join(found)}" for view, found in ids.items()]
 
 
-def _print_json(hits: Hits, *, explain: bool) -> None:
+def _print_json(hits: Hits, options: argparse.Namespace) -> None:
     """Prints the hits; to be explained, with the explanation beside them."""
-    found: dict[str, Json] = {"items": [record.record(hit) for hit in hits]}
-    if explain:
+    found: dict[str, Json] = {
+        "items": [
+            {
+                **record.record(hit),
+                "project": hit.memory.scope.project,
+                "user": options.user,
+                "source_ref": hit.memory.source.ref,
+            }
+            for hit in hits
+        ]
+    }
+    if options.explain:
         found["explanation"] = record.explanation_json(hits.explanation)
     output.say_json(found)
 
