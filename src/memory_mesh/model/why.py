@@ -9,7 +9,7 @@ from memory_mesh.base.typed import Any
 from memory_mesh.model.block import Observed
 from memory_mesh.model.claim import Conflict
 from memory_mesh.model.commit import Link
-from memory_mesh.model.hit import Explanation
+from memory_mesh.model.hit import Explanation, Hit
 from memory_mesh.model.memory import Json, Memory, Operation
 from memory_mesh.model.pack import Injected, Injection, LeftOut, PackItem
 
@@ -94,6 +94,7 @@ class Why:
     rank: Rank | None = None
     packed: PackItem | LeftOut | None = None
     found: Explanation | None = None  # how the search was answered
+    answer: tuple[Hit, ...] = field(default=(), repr=False)  # the hits that the one who asks sees
     memory: Memory | None = None
     versions: tuple[Version, ...] = ()
     observations: tuple[Observed, ...] = ()
@@ -113,7 +114,7 @@ class Why:
 
     def as_json(self) -> dict[str, Json]:
         """The same as plain values; what is empty is left out."""
-        plain = {each.name: _plain(getattr(self, each.name)) for each in fields(self)}
+        plain = {each.name: _plain(getattr(self, each.name)) for each in fields(self) if each.repr}
         kept = {name: value for name, value in plain.items() if value not in (None, [], {})}
         return {**kept, "gate": plain["gate"]}
 

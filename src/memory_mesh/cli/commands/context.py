@@ -1,10 +1,12 @@
 """Commands about prompts: context, explain and trigger."""
 
 import argparse
+from datetime import UTC, datetime
 
 from memory_mesh.base.typed import TYPE_CHECKING, Any
 from memory_mesh.cli import advice, options as cli_options, output
 from memory_mesh.cli.parsing import Command, UsageError
+from memory_mesh.cli.plain_reasons import sentences
 from memory_mesh.config import load
 from memory_mesh.context import explain
 from memory_mesh.context.prompt import fence_word
@@ -80,6 +82,7 @@ def _add_explain_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--id", metavar="ID", help="the same, as an option")
     add = parser.add_argument
     cli_options.add_view(parser, MemoryMesh.explain, {"profile": {"choices": NAMES}})
+    add("--numbers", action="store_true", help="print the figures behind it, too")
     add(
         "--see-all",
         action="store_true",
@@ -97,9 +100,16 @@ def _run_explain(options: argparse.Namespace) -> int:
             why = _asked(options, mesh.view(scope=reader), id_)
         if why.gate is Gate.NAMESPACE:
             raise cli_options.missing(id_, reader, mesh)
-    told = [advice.include_option(line) for line in explain.lines(why)]
-    lines = [safe_text(line, keep_newlines=False) for line in told]
-    return output.answer(why.as_json(), *lines, as_json=options.json)
+    told = sentences(why, datetime.now(UTC))
+    if options.numbers:
+        told += ["", *explain.lines(why)]
+    lines = [safe_text(advice.in_words(line), keep_newlines=False) for line in told]
+    return output.answer(
+        why.as_json(),
+        *lines,
+        as_json=options.json,
+        remark="" if options.numbers else "The figures behind it: add --numbers",
+    )
 
 
 def _asked(options: argparse.Namespace, mesh: MemoryMesh, id_: str) -> Why:
