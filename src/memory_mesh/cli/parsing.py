@@ -10,7 +10,7 @@ from importlib import import_module
 
 from memory_mesh._version import __version__
 from memory_mesh.base.fastdataclass import dataclass
-from memory_mesh.base.typed import NoReturn
+from memory_mesh.base.typed import Any, NoReturn, TypeAlias
 
 PROGRAM = "memory-mesh"
 SHOWN = ("help", "version")  # they have no module: `--help` and `--version` do it
@@ -216,17 +216,44 @@ _VALUED = {"--store", "--db-dir", "--namespace", "--user", "--project", "--sessi
 _FLAGS = {"--json", "--version", "--help", "-h", "--verbose", "-v", "-vv"}
 
 
+Step: TypeAlias = Callable[[argparse.ArgumentParser], object]  # what adds options to a parser
+
+
 class UsageError(Exception):
     """The command line is not valid."""
 
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A command: an example, what adds its options to a parser, and what runs it."""
+    """A command: an example, what it takes, and what runs it."""
 
     example: str
-    add_arguments: Callable[[argparse.ArgumentParser], None]
+    takes: Sequence[Step]
     run: Callable[[argparse.Namespace], int]
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        """Adds what the command takes to a parser."""
+        for step in self.takes:
+            step(parser)
+
+
+def argument(*names: str, **options: Any) -> Step:  # noqa: ANN401  # argparse's own options
+    """A step that adds an argument or an option."""
+    return lambda parser: parser.add_argument(*names, **options)
+
+
+def adding(function: Callable[..., None], *first: object, **options: object) -> Step:
+    """A step that calls a function which adds options, with these arguments."""
+    return lambda parser: function(parser, *first, **options)
+
+
+def about(text: str) -> Step:
+    """A step that says more of a command, below what it does."""
+
+    def describe(parser: argparse.ArgumentParser) -> None:
+        parser.description = f"{parser.description or ''}\n\n{text}".strip()
+
+    return describe
 
 
 def read(argv: Sequence[str]) -> tuple[Command, argparse.Namespace]:

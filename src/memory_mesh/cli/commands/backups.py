@@ -8,7 +8,7 @@ from pathlib import Path
 from memory_mesh.base.fastdataclass import replace
 from memory_mesh.cli import options as cli_options, output, store_folder
 from memory_mesh.cli.advice import completed, option
-from memory_mesh.cli.parsing import Command, UsageError
+from memory_mesh.cli.parsing import Command, UsageError, adding, argument
 from memory_mesh.cli.progress import Counting, Telling
 from memory_mesh.model import Json
 from memory_mesh.model.care import Backup, Exported, Imported, Kept, Restored
@@ -18,19 +18,6 @@ from memory_mesh.platform.store_urls import need_folder
 from memory_mesh.rules.users import check_plain_namespace, shown_namespace, user_of
 
 # backup
-
-
-def _add_backup_options(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of the command."""
-    cli_options.add_place(
-        parser, "--to", "FOLDER", "to", "where backups lie, each in a folder named by its time"
-    )
-    parser.add_argument(
-        "--keep",
-        metavar="N",
-        type=_keep,
-        help="remove older backups of this store, but not the newest N that are sound",
-    )
 
 
 def _keep(text: str) -> int:
@@ -113,25 +100,27 @@ def _backup_plain(done: Backup) -> dict[str, Json]:
 
 
 BACKUP = Command(
-    "memory-mesh care backup /backups/memory --keep 14", _add_backup_options, _run_backup
+    "memory-mesh care backup /backups/memory --keep 14",
+    (
+        adding(
+            cli_options.add_place,
+            "--to",
+            "FOLDER",
+            "to",
+            "where backups lie, each in a folder named by its time",
+        ),
+        argument(
+            "--keep",
+            metavar="N",
+            type=_keep,
+            help="remove older backups of this store, but not the newest N that are sound",
+        ),
+    ),
+    _run_backup,
 )
 
 
 # restore
-
-
-def _add_restore_options(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of the command."""
-    add = parser.add_argument
-    cli_options.add_any_id(parser)
-    add(
-        "--from",
-        metavar="BACKUP",
-        dest="source",
-        help="restore this backup, or the .db or .bak file of one namespace",
-    )
-    add("--to", metavar="FOLDER", help="into this folder; default: the store's own")
-    add("--replace", action="store_true", help="put the store that is there aside")
 
 
 def _run_restore(options: argparse.Namespace) -> int:
@@ -233,7 +222,17 @@ RESTORE = Command(
         "memory-mesh memory restore mem_1767225600000_0a1b2c\n"
         "  memory-mesh memory restore --from /backups/memory/20261116T203000Z --to ./restored"
     ),
-    _add_restore_options,
+    (
+        cli_options.add_any_id,
+        argument(
+            "--from",
+            metavar="BACKUP",
+            dest="source",
+            help="restore this backup, or the .db or .bak file of one namespace",
+        ),
+        argument("--to", metavar="FOLDER", help="into this folder; default: the store's own"),
+        argument("--replace", action="store_true", help="put the store that is there aside"),
+    ),
     _run_restore,
 )
 
@@ -244,16 +243,6 @@ _NO_VECTORS = (
     "the namespace has no vectors yet, so the archive carries none. With a model, memory-mesh "
     "upkeep makes them; then export again"
 )
-
-
-def _add_export_options(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of the command."""
-    cli_options.add_place(parser, "--to", "FILE", "to", "the new file")
-    parser.add_argument(
-        "--with-vectors",
-        action="store_true",
-        help="carry the vectors, too; without them they are made anew where it is imported",
-    )
 
 
 def _run_export(options: argparse.Namespace) -> int:
@@ -311,7 +300,18 @@ def _exported(options: argparse.Namespace) -> Exported:
     return done
 
 
-EXPORT = Command("memory-mesh export memories.tar.gz", _add_export_options, _run_export)
+EXPORT = Command(
+    "memory-mesh export memories.tar.gz",
+    (
+        adding(cli_options.add_place, "--to", "FILE", "to", "the new file"),
+        argument(
+            "--with-vectors",
+            action="store_true",
+            help="carry the vectors, too; without them they are made anew where it is imported",
+        ),
+    ),
+    _run_export,
+)
 
 
 # import
@@ -326,16 +326,6 @@ _AS_DOCUMENT = (
     "as a document's, and none is pinned. To take them as it says, import it at a terminal and say "
     "yes, under another name (--into NAME) if this one is taken"
 )
-
-
-def _add_import_options(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of the command."""
-    cli_options.add_place(parser, "--from", "FILE", "source", "the archive")
-    parser.add_argument(
-        "--into",
-        metavar="NAMESPACE",
-        help="another name for the namespace; default: the name it had, or --namespace or --user",
-    )
 
 
 def _run_import(options: argparse.Namespace) -> int:
@@ -395,20 +385,22 @@ def _is_documents_word(options: argparse.Namespace, source: Path) -> bool:
     return cli_options.asked(_ASKED) != "yes"
 
 
-IMPORT = Command("memory-mesh import memories.tar.gz", _add_import_options, _run_import)
+IMPORT = Command(
+    "memory-mesh import memories.tar.gz",
+    (
+        adding(cli_options.add_place, "--from", "FILE", "source", "the archive"),
+        argument(
+            "--into",
+            metavar="NAMESPACE",
+            help="another name for the namespace; default: the name it had, or --namespace or "
+            "--user",
+        ),
+    ),
+    _run_import,
+)
 
 
 # move
-
-
-def _add_move_options(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of the command."""
-    parser.add_argument("--to", metavar="FOLDER", required=True, help="the new folder")
-    parser.add_argument(
-        "--only",
-        action="store_true",
-        help="move only the namespace, into the store of that folder, which is made if needed",
-    )
 
 
 def _run_move(options: argparse.Namespace) -> int:
@@ -443,4 +435,15 @@ def _run_move(options: argparse.Namespace) -> int:
     return code
 
 
-MOVE = Command("memory-mesh care move --to /mnt/volume/memory", _add_move_options, _run_move)
+MOVE = Command(
+    "memory-mesh care move --to /mnt/volume/memory",
+    (
+        argument("--to", metavar="FOLDER", required=True, help="the new folder"),
+        argument(
+            "--only",
+            action="store_true",
+            help="move only the namespace, into the store of that folder, which is made if needed",
+        ),
+    ),
+    _run_move,
+)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import fields
 
 from memory_mesh.cli import options as cli_options, output, parsing
-from memory_mesh.cli.parsing import Command
+from memory_mesh.cli.parsing import Command, argument
 from memory_mesh.config import Config
 from memory_mesh.config.tables import VARIABLES, about
 from memory_mesh.formats.terminal import safe_text
@@ -20,10 +20,6 @@ from memory_mesh.rules.users import shown_namespace
 _FOUND_BY = {"set": "config", "remote": "remote", "root": "root commit", "path": "work tree"}
 
 _SECRETS = {"embedder_api_key", "llm_api_key", "reranker_api_key"}
-
-
-def _add_config_options(parser: argparse.ArgumentParser) -> None:
-    """Adds nothing: only the common options apply."""
 
 
 def _run_config(options: argparse.Namespace) -> int:
@@ -83,7 +79,7 @@ def _shown(name: str, config: Config) -> Json:
     return masked(str(value))
 
 
-CONFIG = Command("memory-mesh config", _add_config_options, _run_config)
+CONFIG = Command("memory-mesh config", (), _run_config)
 
 
 # completion
@@ -95,11 +91,6 @@ _SEEN_GROUP = f"__fish_seen_subcommand_from {' '.join(parsing.GROUPS)}"
 _FOLDERS, _FILES = {"db_dir"}, {"checkpoint", "against"}
 
 _FOLDER_WORDS, _FILE_WORDS = {"FOLDER", "DIR"}, {"FILE", "PATH"}
-
-
-def _add_completion_options(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of the command."""
-    parser.add_argument("shell", choices=_SHELLS, help="the shell")
 
 
 def _run_completion(options: argparse.Namespace) -> int:
@@ -216,6 +207,6 @@ COMPLETION = Command(
         "  memory-mesh completion zsh > ~/.zfunc/_memory-mesh\n"
         "  memory-mesh completion fish > ~/.config/fish/completions/memory-mesh.fish"
     ),
-    _add_completion_options,
+    (argument("shell", choices=_SHELLS, help="the shell"),),
     _run_completion,
 )

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 from memory_mesh.base.typed import TYPE_CHECKING, Any
 from memory_mesh.cli import advice, options as cli_options, output
-from memory_mesh.cli.parsing import Command, UsageError
+from memory_mesh.cli.parsing import Command, UsageError, adding, argument
 from memory_mesh.cli.plain_reasons import sentences
 from memory_mesh.config import load
 from memory_mesh.context import explain
@@ -31,14 +31,6 @@ _SAID: dict[str, dict[str, Any]] = {  # of options of `context` in other words
         "help": "keep no record of what entered the prompt",
     },
 }
-
-
-def _add_context_options(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of the command."""
-    add = parser.add_argument
-    add("question", nargs="*", help="what the prompt is about; without it: a session's start")
-    cli_options.add_view(parser, MemoryMesh.context, _SAID)
-    add("--keyword", action="store_true", help="search by keyword only, without a model")
 
 
 def _run_context(options: argparse.Namespace) -> int:
@@ -67,27 +59,19 @@ def _summary(pack: "Pack") -> str:
 
 
 CONTEXT = Command(
-    'memory-mesh context "how do we deploy?" --max-tokens 800', _add_context_options, _run_context
+    'memory-mesh context "how do we deploy?" --max-tokens 800',
+    (
+        argument(
+            "question", nargs="*", help="what the prompt is about; without it: a session's start"
+        ),
+        adding(cli_options.add_view, MemoryMesh.context, _SAID),
+        argument("--keyword", action="store_true", help="search by keyword only, without a model"),
+    ),
+    _run_context,
 )
 
 
 # explain
-
-
-def _add_explain_options(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of the command."""
-    parser.add_argument(
-        "named", nargs="?", metavar="ID", help="of a memory, block or prompt; or its fence"
-    )
-    parser.add_argument("--id", metavar="ID", help="the same, as an option")
-    add = parser.add_argument
-    cli_options.add_view(parser, MemoryMesh.explain, {"profile": {"choices": NAMES}})
-    add("--numbers", action="store_true", help="print the figures behind it, too")
-    add(
-        "--see-all",
-        action="store_true",
-        help="look at memories of other projects, agents and sessions, too",
-    )
 
 
 def _run_explain(options: argparse.Namespace) -> int:
@@ -126,7 +110,19 @@ def _asked(options: argparse.Namespace, mesh: MemoryMesh, id_: str) -> Why:
 
 EXPLAIN = Command(
     'memory-mesh explain mem_1767225600000_0a1b2c --query "dark themes"',
-    _add_explain_options,
+    (
+        argument(
+            "named", nargs="?", metavar="ID", help="of a memory, block or prompt; or its fence"
+        ),
+        argument("--id", metavar="ID", help="the same, as an option"),
+        adding(cli_options.add_view, MemoryMesh.explain, {"profile": {"choices": NAMES}}),
+        argument("--numbers", action="store_true", help="print the figures behind it, too"),
+        argument(
+            "--see-all",
+            action="store_true",
+            help="look at memories of other projects, agents and sessions, too",
+        ),
+    ),
     _run_explain,
 )
 
@@ -144,18 +140,6 @@ _OF_FIND = {
 }
 
 _LINE = 80  # columns of a title and its triggers in a listing
-
-
-def _add_trigger_options(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of the command."""
-    parser.add_argument(
-        "action",
-        choices=tuple(_ACTIONS),
-        help="test PATTERN TEXT (exit code 0: it matches, 1: it does not), list the memories with "
-        "triggers, find what a TASK calls up, or print it as a prompt",
-    )
-    parser.add_argument("words", nargs="*", metavar="PATTERN TEXT | TASK", help="see above")
-    cli_options.add_operation(parser, MemoryMesh.find_relevant_memories, _OF_FIND)
 
 
 def _run_trigger(options: argparse.Namespace) -> int:
@@ -278,6 +262,16 @@ def _relevant_json(found: RelevantMemory) -> dict[str, Json]:
 
 TRIGGER = Command(
     'memory-mesh trigger test "auth|login|security" "add login page"',
-    _add_trigger_options,
+    (
+        argument(
+            "action",
+            choices=tuple(_ACTIONS),
+            help="test PATTERN TEXT (exit code 0: it matches, 1: it does not), list the "
+            "memories with "
+            "triggers, find what a TASK calls up, or print it as a prompt",
+        ),
+        argument("words", nargs="*", metavar="PATTERN TEXT | TASK", help="see above"),
+        adding(cli_options.add_operation, MemoryMesh.find_relevant_memories, _OF_FIND),
+    ),
     _run_trigger,
 )

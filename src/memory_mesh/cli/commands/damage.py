@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from memory_mesh.care.repairs import repair, salvage
 from memory_mesh.cli import options as cli_options, output, store_folder
 from memory_mesh.cli.advice import completed, option
-from memory_mesh.cli.parsing import Command, UsageError
+from memory_mesh.cli.parsing import Command, UsageError, argument
 from memory_mesh.cli.progress import Counting
 from memory_mesh.formats.terminal import safe_text
 from memory_mesh.model import Json, Status, Verification
@@ -36,20 +36,6 @@ _NEXT_IN_DATABASE = (
     "Rebuild the index of vectors: memory-mesh upkeep{of} --rebuild-index. See a memory that is "
     "named: memory-mesh get{of} --id ID; for what is lost restore a dump of the database"
 )
-
-
-def _add_verify_options(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of the command."""
-    parser.add_argument(
-        "--checkpoint",
-        metavar="FILE",
-        help="save the last block of the chain to a file, to keep elsewhere",
-    )
-    parser.add_argument(
-        "--against", metavar="FILE", help="compare the chain with an earlier checkpoint"
-    )
-    parser.add_argument("--all", action="store_true", help="check every namespace of the store")
-    store_folder.add_after(parser)
 
 
 def _run_verify(options: argparse.Namespace) -> int:
@@ -166,20 +152,22 @@ def _show(
 
 
 VERIFY = Command(
-    "memory-mesh care verify --checkpoint today.json", _add_verify_options, _run_verify
+    "memory-mesh care verify --checkpoint today.json",
+    (
+        argument(
+            "--checkpoint",
+            metavar="FILE",
+            help="save the last block of the chain to a file, to keep elsewhere",
+        ),
+        argument("--against", metavar="FILE", help="compare the chain with an earlier checkpoint"),
+        argument("--all", action="store_true", help="check every namespace of the store"),
+        store_folder.add_after,
+    ),
+    _run_verify,
 )
 
 
 # repair
-
-
-def _add_repair_options(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of the command."""
-    parser.add_argument(
-        "--accept-loss",
-        action="store_true",
-        help="go on with a database that lacks acknowledged writes or was replaced",
-    )
 
 
 def _run_repair(options: argparse.Namespace) -> int:
@@ -222,17 +210,22 @@ def _repair_plain(done: Repaired, name: str) -> Json:
     }
 
 
-REPAIR = Command("memory-mesh care repair", _add_repair_options, _run_repair)
+REPAIR = Command(
+    "memory-mesh care repair",
+    (
+        argument(
+            "--accept-loss",
+            action="store_true",
+            help="go on with a database that lacks acknowledged writes or was replaced",
+        ),
+    ),
+    _run_repair,
+)
 
 
 # salvage
 
 _SHOWN = output.NAMED  # entries of each list; --json has all
-
-
-def _add_salvage_options(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of the command."""
-    parser.add_argument("--to", metavar="FOLDER", required=True, help="the folder of the new store")
 
 
 def _run_salvage(options: argparse.Namespace) -> int:
@@ -412,4 +405,8 @@ def _held(each: SalvagedNamespace, held: HeldBack, folder: str) -> dict[str, Jso
     }
 
 
-SALVAGE = Command("memory-mesh care salvage --to rescued", _add_salvage_options, _run_salvage)
+SALVAGE = Command(
+    "memory-mesh care salvage --to rescued",
+    (argument("--to", metavar="FOLDER", required=True, help="the folder of the new store"),),
+    _run_salvage,
+)

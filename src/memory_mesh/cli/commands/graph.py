@@ -7,7 +7,7 @@ from pathlib import Path
 
 from memory_mesh.base.fastdataclass import replace
 from memory_mesh.cli import options as cli_options, output
-from memory_mesh.cli.parsing import Command, UsageError
+from memory_mesh.cli.parsing import Command, UsageError, adding, argument
 from memory_mesh.mesh.operations.graph import LINK_TYPES, MOST_HOPS
 from memory_mesh.model import Json, Link, Memory, Scope, Status, times
 from memory_mesh.model.commit import SIMILAR
@@ -52,7 +52,7 @@ def _run_link(options: argparse.Namespace) -> int:
 
 LINK = Command(
     "memory-mesh graph link mem_1767225600000_0a1b2c mem_1767225700000_3d4e5f --type depends_on",
-    _add_link_options,
+    (_add_link_options,),
     _run_link,
 )
 
@@ -71,15 +71,6 @@ _OF_LINKS = {
 }
 
 _LISTED = tuple(status for status in Status if status is not Status.DELETED)
-
-
-def _add_links_options(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of the command."""
-    cli_options.add_any_id(parser)
-    cli_options.add_operation(parser, MemoryMesh.traverse, _OF_LINKS, ("include",))
-    parser.add_argument(
-        "--to", metavar="ID", help=f"show a shortest way to this memory, {MOST_HOPS} steps at most"
-    )
 
 
 def _run_links(options: argparse.Namespace) -> int:
@@ -195,7 +186,17 @@ def _kind(link: Link) -> str:
 
 
 LINKS = Command(
-    "memory-mesh graph links mem_1767225600000_0a1b2c --hops 2", _add_links_options, _run_links
+    "memory-mesh graph links mem_1767225600000_0a1b2c --hops 2",
+    (
+        cli_options.add_any_id,
+        adding(cli_options.add_operation, MemoryMesh.traverse, _OF_LINKS, ("include",)),
+        argument(
+            "--to",
+            metavar="ID",
+            help=f"show a shortest way to this memory, {MOST_HOPS} steps at most",
+        ),
+    ),
+    _run_links,
 )
 
 
@@ -243,7 +244,9 @@ def _clusters_plain(cluster: Cluster) -> dict[str, Json]:
     }
 
 
-CLUSTERS = Command("memory-mesh graph clusters --min-size 3", _add_clusters_options, _run_clusters)
+CLUSTERS = Command(
+    "memory-mesh graph clusters --min-size 3", (_add_clusters_options,), _run_clusters
+)
 
 
 # graph
@@ -380,7 +383,9 @@ def _plain_memory(memory: Memory) -> dict[str, Json]:
 
 
 GRAPH = Command(
-    "memory-mesh graph mem_1767225600000_0a1b2c --output around.svg", _add_graph_options, _run_graph
+    "memory-mesh graph mem_1767225600000_0a1b2c --output around.svg",
+    (_add_graph_options,),
+    _run_graph,
 )
 
 
@@ -502,6 +507,6 @@ def _episode_plain(episode: Episode, *, whole: bool = False) -> dict[str, Json]:
 
 EPISODE = Command(
     "memory-mesh graph episode create 'Trip to Rome' --since 2026-05-01 --until 2026-05-08",
-    _add_episode_options,
+    (_add_episode_options,),
     _run_episode,
 )

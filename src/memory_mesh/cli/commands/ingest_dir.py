@@ -9,7 +9,7 @@ from pathlib import Path
 from memory_mesh.care.key_file import key_for
 from memory_mesh.cli import options as cli_options, output
 from memory_mesh.cli.commands.store import add_global
-from memory_mesh.cli.parsing import Command
+from memory_mesh.cli.parsing import Command, argument
 from memory_mesh.cli.progress import Counting
 from memory_mesh.model import Channel, Json, Outcome, Receipt, Scope
 from memory_mesh.model.errors import NotFound
@@ -47,20 +47,6 @@ class _Tally:
     def total(self) -> int:
         """The number of all files."""
         return self.stored + self.known + len(self.refused)
-
-
-def _add_ingest_dir_options(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of the command."""
-    parser.add_argument("path", help="a folder, or a single file")
-    parser.add_argument(
-        "--extension",
-        metavar="EXT",
-        action="append",
-        help="only files with this extension; may be repeated",
-    )
-    parser.add_argument("--type", metavar="TYPE", help="type of the memories")
-    parser.add_argument("--recursive", action="store_true", help="also read subfolders")
-    add_global(parser)
 
 
 def _run_ingest_dir(options: argparse.Namespace) -> int:
@@ -195,6 +181,17 @@ def _name(what: str, files: Sequence[str]) -> None:
 
 INGEST_DIR = Command(
     "memory-mesh import folder docs --extension .md --recursive",
-    _add_ingest_dir_options,
+    (
+        argument("path", help="a folder, or a single file"),
+        argument(
+            "--extension",
+            metavar="EXT",
+            action="append",
+            help="only files with this extension; may be repeated",
+        ),
+        argument("--type", metavar="TYPE", help="type of the memories"),
+        argument("--recursive", action="store_true", help="also read subfolders"),
+        add_global,
+    ),
     _run_ingest_dir,
 )

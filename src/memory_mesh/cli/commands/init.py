@@ -15,7 +15,7 @@ from memory_mesh.agents.claude_code.host_memory import CHOICES, HostMemory, host
 from memory_mesh.agents.doctor import Case, Finding, Mark, examined
 from memory_mesh.agents.doctor.finding import counted
 from memory_mesh.cli import options as cli_options, output, store_folder
-from memory_mesh.cli.parsing import Command, UsageError
+from memory_mesh.cli.parsing import Command, UsageError, argument
 from memory_mesh.model import Channel, Json, Outcome, Receipt
 from memory_mesh.platform.clock import SystemClock
 from memory_mesh.privacy import masked
@@ -23,21 +23,6 @@ from memory_mesh.privacy import masked
 # init
 
 _GET = "npm install -g @anthropic-ai/claude-code"
-
-
-def _add_init_options(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of the command."""
-    add = parser.add_argument
-    add("--undo", action="store_true", help="take the installation back")
-    add("--dry-run", action="store_true", help="show what would be written, and write nothing")
-    add("--yes", action="store_true", help="write without asking")
-    add("--here", action="store_true", help="only for the repository of this folder, not for all")
-    add(
-        "--host-memory",
-        choices=CHOICES,
-        help="what becomes of Claude Code's own memory: keep it, switch it off, "
-        "or read its files in and keep it (default: asks on a terminal, else keeps it)",
-    )
 
 
 def _run_init(options: argparse.Namespace) -> int:
@@ -259,7 +244,28 @@ def _files(count: int) -> str:
     return f"{count} file" + ("" if count == 1 else "s")
 
 
-INIT = Command("memory-mesh init --dry-run", _add_init_options, _run_init)
+INIT = Command(
+    "memory-mesh init --dry-run",
+    (
+        argument("--undo", action="store_true", help="take the installation back"),
+        argument(
+            "--dry-run", action="store_true", help="show what would be written, and write nothing"
+        ),
+        argument("--yes", action="store_true", help="write without asking"),
+        argument(
+            "--here",
+            action="store_true",
+            help="only for the repository of this folder, not for all",
+        ),
+        argument(
+            "--host-memory",
+            choices=CHOICES,
+            help="what becomes of Claude Code's own memory: keep it, switch it off, "
+            "or read its files in and keep it (default: asks on a terminal, else keeps it)",
+        ),
+    ),
+    _run_init,
+)
 
 
 # doctor
@@ -267,16 +273,6 @@ INIT = Command("memory-mesh init --dry-run", _add_init_options, _run_init)
 _WIDTH = 13  # of the checks' names
 
 _SIGNS = {Mark.OK: ("✓", "green"), Mark.WARNING: ("!", "yellow"), Mark.FAILED: ("✗", "red")}
-
-
-def _add_doctor_options(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of the command."""
-    parser.add_argument(
-        "--quick", action="store_true", help="without the trials of hook, MCP and daemon"
-    )
-    parser.add_argument(
-        "--whole-chain", action="store_true", help="check every block, also of a long chain"
-    )
 
 
 def _run_doctor(options: argparse.Namespace) -> int:
@@ -345,4 +341,13 @@ def _plain(found: list[Finding], store: str) -> Json:
     }
 
 
-DOCTOR = Command("memory-mesh doctor", _add_doctor_options, _run_doctor)
+DOCTOR = Command(
+    "memory-mesh doctor",
+    (
+        argument("--quick", action="store_true", help="without the trials of hook, MCP and daemon"),
+        argument(
+            "--whole-chain", action="store_true", help="check every block, also of a long chain"
+        ),
+    ),
+    _run_doctor,
+)

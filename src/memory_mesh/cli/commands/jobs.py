@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from memory_mesh.base.typed import TYPE_CHECKING
 from memory_mesh.cli import options as cli_options, output, store_folder
 from memory_mesh.cli.advice import completed, option
-from memory_mesh.cli.parsing import Command, UsageError
+from memory_mesh.cli.parsing import Command, UsageError, about, adding, argument
 from memory_mesh.cli.progress import Counting
 from memory_mesh.model import Json, Scope, UpkeepReport
 from memory_mesh.model.errors import StoreError
@@ -33,20 +33,6 @@ _DONE = {  # what due jobs did
 }
 
 _ALWAYS = ("reindexed", "embedded", "indexed", "pending")  # the counts that a line shows if 0
-
-
-def _add_upkeep_options(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of the command."""
-    parser.add_argument(
-        "--all", action="store_true", help="work on every namespace of the store, one by one"
-    )
-    store_folder.add_after(parser)
-    parser.add_argument(
-        "--rebuild-index", action="store_true", help="delete and rebuild the index of large stores"
-    )
-    parser.add_argument(
-        "--rebuild-terms", action="store_true", help="compute the keyword terms of every text again"
-    )
 
 
 def _run_upkeep(options: argparse.Namespace) -> int:
@@ -141,31 +127,31 @@ def _said(counts: dict[str, int]) -> str:
     return ", ".join(f"{name} {counts.get(name, 0)}" for name in shown)
 
 
-UPKEEP = Command("memory-mesh care upkeep --all", _add_upkeep_options, _run_upkeep)
+UPKEEP = Command(
+    "memory-mesh care upkeep --all",
+    (
+        argument(
+            "--all", action="store_true", help="work on every namespace of the store, one by one"
+        ),
+        store_folder.add_after,
+        argument(
+            "--rebuild-index",
+            action="store_true",
+            help="delete and rebuild the index of large stores",
+        ),
+        argument(
+            "--rebuild-terms",
+            action="store_true",
+            help="compute the keyword terms of every text again",
+        ),
+    ),
+    _run_upkeep,
+)
 
 
 # jobs
 
 _LINE = 100
-
-
-def _add_jobs_options(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of the command."""
-    parser.add_argument(
-        "action", nargs="?", choices=("list", "run", "archive-project", "queue", "retry"),
-        help="list what is due, run it, or consolidate and archive the project's traces; of a "
-        "store in PostgreSQL: show the queue (the default there), or put failed jobs back",
-    )  # fmt: skip
-    parser.add_argument(
-        "names", nargs="*", metavar="JOB", help="jobs to run, due or not; default: those due"
-    )
-    cli_options.add_operation(parser, MemoryMesh.run_jobs)
-    parser.add_argument(
-        "--all-projects", action="store_true", help="name the records of every project, too"
-    )
-    parser.add_argument(
-        "--all", action="store_true", help="show the queue of every namespace of the store"
-    )
 
 
 def _run_jobs(options: argparse.Namespace) -> int:
@@ -252,7 +238,29 @@ def _json(report: JobReport) -> Json:
     }
 
 
-JOBS = Command("memory-mesh server jobs run --dry-run", _add_jobs_options, _run_jobs)
+JOBS = Command(
+    "memory-mesh server jobs run --dry-run",
+    (
+        argument(
+            "action",
+            nargs="?",
+            choices=("list", "run", "archive-project", "queue", "retry"),
+            help="list what is due, run it, or consolidate and archive the project's traces; of a "
+            "store in PostgreSQL: show the queue (the default there), or put failed jobs back",
+        ),
+        argument(
+            "names", nargs="*", metavar="JOB", help="jobs to run, due or not; default: those due"
+        ),
+        adding(cli_options.add_operation, MemoryMesh.run_jobs),
+        argument(
+            "--all-projects", action="store_true", help="name the records of every project, too"
+        ),
+        argument(
+            "--all", action="store_true", help="show the queue of every namespace of the store"
+        ),
+    ),
+    _run_jobs,
+)
 
 
 # worker
@@ -264,24 +272,6 @@ machine with the key of the store. Ctrl-C ends it after the current slice of eac
 See what waits, runs and failed: memory-mesh jobs"""
 
 _AWAY = "[MemoryMesh] The database cannot be reached; waiting for it. Stop with Ctrl-C."
-
-
-def _add_worker_options(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of the command."""
-    parser.description = f"{parser.description or ''}\n\n{_WHAT_WORKER}".strip()
-    parser.add_argument("--once", action="store_true", help="do what is ready to be done, and end")
-    parser.add_argument(
-        "--concurrency", metavar="N", type=int, default=1,
-        help="jobs at once, 1 to 8; never two of one namespace (default: 1)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--every", metavar="SECONDS", type=int, default=60,
-        help="how often to look which namespaces changed, 1 to 60 (default: 60)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--dead-after", metavar="SECONDS", type=float, default=30.0,
-        help="put back the jobs of a worker without a sign of life for so long (default: 30)",
-    )  # fmt: skip
 
 
 def _run_worker(options: argparse.Namespace) -> int:
@@ -319,7 +309,31 @@ def _begun(where: str) -> Iterator[str]:
 
 WORKER = Command(
     "memory-mesh --store postgresql://app@localhost/memories server worker --concurrency 2",
-    _add_worker_options,
+    (
+        about(_WHAT_WORKER),
+        argument("--once", action="store_true", help="do what is ready to be done, and end"),
+        argument(
+            "--concurrency",
+            metavar="N",
+            type=int,
+            default=1,
+            help="jobs at once, 1 to 8; never two of one namespace (default: 1)",
+        ),
+        argument(
+            "--every",
+            metavar="SECONDS",
+            type=int,
+            default=60,
+            help="how often to look which namespaces changed, 1 to 60 (default: 60)",
+        ),
+        argument(
+            "--dead-after",
+            metavar="SECONDS",
+            type=float,
+            default=30.0,
+            help="put back the jobs of a worker without a sign of life for so long (default: 30)",
+        ),
+    ),
     _run_worker,
 )
 
@@ -331,14 +345,6 @@ Run it as the owner of the database, once, and again after an upgrade; processes
 use the store go on meanwhile. They connect as another role, which owns nothing, and
 need the same key: state it with MEMORY_MESH_KEY_FILE, MEMORY_MESH_KEY or
 MEMORY_MESH_KEY_COMMAND on every machine."""
-
-
-def _add_setup_server_options(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of the command."""
-    parser.description = f"{parser.description or ''}\n\n{_WHAT_SETUP_SERVER}".strip()
-    parser.add_argument(
-        "--login", metavar="ROLE", help="the role that processes connect as; it must exist"
-    )
 
 
 def _run_setup_server(options: argparse.Namespace) -> int:
@@ -386,7 +392,12 @@ def _about_key(done: "Prepared") -> list[str]:
 
 SETUP_SERVER = Command(
     "memory-mesh --store postgresql://owner@localhost/memories server setup --login app",
-    _add_setup_server_options,
+    (
+        about(_WHAT_SETUP_SERVER),
+        argument(
+            "--login", metavar="ROLE", help="the role that processes connect as; it must exist"
+        ),
+    ),
     _run_setup_server,
 )
 

@@ -3,19 +3,11 @@
 import argparse
 
 from memory_mesh.cli import options as cli_options, output
-from memory_mesh.cli.parsing import Command
+from memory_mesh.cli.parsing import Command, adding, argument
 from memory_mesh.model.learning import Distillation
 from memory_mesh.sync import MemoryMesh
 
 # reflect
-
-
-def _add_reflect_options(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of the command."""
-    cli_options.add_operation(parser, MemoryMesh.reflect, hidden=("store",))
-    parser.add_argument(
-        "--dry-run", action="store_true", help="print the reflection without storing it"
-    )
 
 
 def _run_reflect(options: argparse.Namespace) -> int:
@@ -47,19 +39,15 @@ def _run_reflect(options: argparse.Namespace) -> int:
 
 REFLECT = Command(
     'memory-mesh lesson reflect --topic "deployments" --lookback 20',
-    _add_reflect_options,
+    (
+        adding(cli_options.add_operation, MemoryMesh.reflect, hidden=("store",)),
+        argument("--dry-run", action="store_true", help="print the reflection without storing it"),
+    ),
     _run_reflect,
 )
 
 
 # distill
-
-
-def _add_distill_options(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of the command."""
-    parser.add_argument(
-        "--if-due", action="store_true", help="run only if the last run was more than six hours ago"
-    )
 
 
 def _run_distill(options: argparse.Namespace) -> int:
@@ -93,16 +81,20 @@ def _run_distill(options: argparse.Namespace) -> int:
     )
 
 
-DISTILL = Command("memory-mesh lesson distill", _add_distill_options, _run_distill)
+DISTILL = Command(
+    "memory-mesh lesson distill",
+    (
+        argument(
+            "--if-due",
+            action="store_true",
+            help="run only if the last run was more than six hours ago",
+        ),
+    ),
+    _run_distill,
+)
 
 
 # lessons
-
-
-def _add_lessons_options(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of the command."""
-    parser.add_argument("query", nargs="?", default="", help="the task ahead")
-    cli_options.add_operation(parser, MemoryMesh.query_lessons, hidden=("order_by",))
 
 
 def _run_lessons(options: argparse.Namespace) -> int:
@@ -136,16 +128,16 @@ def _run_lessons(options: argparse.Namespace) -> int:
 
 
 LESSONS = Command(
-    'memory-mesh lesson list "talk to the payment service"', _add_lessons_options, _run_lessons
+    'memory-mesh lesson list "talk to the payment service"',
+    (
+        argument("query", nargs="?", default="", help="the task ahead"),
+        adding(cli_options.add_operation, MemoryMesh.query_lessons, hidden=("order_by",)),
+    ),
+    _run_lessons,
 )
 
 
 # synthesize
-
-
-def _add_synthesize_options(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of the command."""
-    cli_options.add_operation(parser, MemoryMesh.synthesize)
 
 
 def _run_synthesize(options: argparse.Namespace) -> int:
@@ -175,6 +167,6 @@ def _run_synthesize(options: argparse.Namespace) -> int:
 
 SYNTHESIZE = Command(
     'memory-mesh skill synthesize --topic "release process"',
-    _add_synthesize_options,
+    (adding(cli_options.add_operation, MemoryMesh.synthesize),),
     _run_synthesize,
 )

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from memory_mesh.cli import options as cli_options, output
 from memory_mesh.cli.advice import completed
-from memory_mesh.cli.parsing import Command, UsageError
+from memory_mesh.cli.parsing import Command, UsageError, about, adding, argument
 from memory_mesh.formats.terminal import safe_text
 from memory_mesh.model import Json, Memory, Proposal, Scope, Status, record, times
 from memory_mesh.model.errors import InvalidInput, NotFound
@@ -16,16 +16,6 @@ from memory_mesh.sync import MemoryMesh
 from memory_mesh.write.rules.receipts import redaction
 
 # get
-
-
-def _add_get_options(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of the command."""
-    cli_options.add_id(parser)
-    cli_options.add_operation(parser, MemoryMesh.get, hidden=("include",))
-    parser.add_argument("--deleted", action="store_true", help="show it even if it was deleted")
-    parser.add_argument(
-        "--expired", action="store_true", help="show it even if its session expired"
-    )
 
 
 def _run_get(options: argparse.Namespace) -> int:
@@ -81,7 +71,16 @@ def _shown(value: object) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-GET = Command("memory-mesh get mem_1767225600000_0a1b2c", _add_get_options, _run_get)
+GET = Command(
+    "memory-mesh get mem_1767225600000_0a1b2c",
+    (
+        cli_options.add_id,
+        adding(cli_options.add_operation, MemoryMesh.get, hidden=("include",)),
+        argument("--deleted", action="store_true", help="show it even if it was deleted"),
+        argument("--expired", action="store_true", help="show it even if its session expired"),
+    ),
+    _run_get,
+)
 
 
 # list
@@ -89,11 +88,6 @@ GET = Command("memory-mesh get mem_1767225600000_0a1b2c", _add_get_options, _run
 _WIDEST_TYPE = 16
 
 _NARROWEST = 20  # columns of a text
-
-
-def _add_list_options(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of the command."""
-    cli_options.add_view(parser, MemoryMesh.get_all)
 
 
 def _run_list(options: argparse.Namespace) -> int:
@@ -153,23 +147,13 @@ def _align(memories: Sequence[Memory], user: str | None) -> None:
 
 
 LIST = Command(
-    "memory-mesh list --limit 20 --filter \"type = 'preference'\"", _add_list_options, _run_list
+    "memory-mesh list --limit 20 --filter \"type = 'preference'\"",
+    (adding(cli_options.add_view, MemoryMesh.get_all),),
+    _run_list,
 )
 
 
 # update
-
-
-def _add_update_options(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of the command."""
-    cli_options.add_id(parser)
-    cli_options.add_text(parser, "the new text")
-    cli_options.add_metadata(parser)
-    cli_options.add_operation(parser, MemoryMesh.update)
-    _add_propose(parser)
-    parser.add_argument(
-        "--edit", action="store_true", help="open the text in $EDITOR; `edit ID` does the same"
-    )
 
 
 def _add_propose(parser: argparse.ArgumentParser) -> None:
@@ -261,18 +245,21 @@ def _superseded(memory: Memory, mesh: MemoryMesh) -> dict[str, Json]:
 
 UPDATE = Command(
     'memory-mesh update mem_1767225600000_0a1b2c "Light themes, since May"',
-    _add_update_options,
+    (
+        cli_options.add_id,
+        adding(cli_options.add_text, "the new text"),
+        cli_options.add_metadata,
+        adding(cli_options.add_operation, MemoryMesh.update),
+        _add_propose,
+        argument(
+            "--edit", action="store_true", help="open the text in $EDITOR; `edit ID` does the same"
+        ),
+    ),
     _run_update,
 )
 
 
 # pin
-
-
-def _add_pin_options(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of the command."""
-    cli_options.add_id(parser)
-    parser.add_argument("--unpin", action="store_true", help="remove the mark")
 
 
 def _run_pin(options: argparse.Namespace) -> int:
@@ -286,7 +273,11 @@ def _run_pin(options: argparse.Namespace) -> int:
     return output.answer(output.described(memory), done, as_json=options.json)
 
 
-PIN = Command("memory-mesh memory pin mem_1767225600000_0a1b2c", _add_pin_options, _run_pin)
+PIN = Command(
+    "memory-mesh memory pin mem_1767225600000_0a1b2c",
+    (cli_options.add_id, argument("--unpin", action="store_true", help="remove the mark")),
+    _run_pin,
+)
 
 
 # delete
@@ -296,14 +287,6 @@ In an agent's shell, what the user stored is not deleted: the delete is proposed
 and the memory stays until a person decides (memory-mesh review --id ID --approve).
 If you type there yourself, take the agent's variable away, for example:
   env -u CLAUDECODE memory-mesh delete --id ID"""
-
-
-def _add_delete_options(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of the command."""
-    parser.description = f"{parser.description or ''}\n\n{_IN_AN_AGENTS_SHELL}".strip()
-    cli_options.add_id(parser)
-    _add_propose(parser)
-    cli_options.add_operation(parser, MemoryMesh.delete)
 
 
 def _run_delete(options: argparse.Namespace) -> int:
@@ -341,20 +324,19 @@ def _stays(asked: Proposal) -> list[str]:
     return told
 
 
-DELETE = Command("memory-mesh delete mem_1767225600000_0a1b2c", _add_delete_options, _run_delete)
+DELETE = Command(
+    "memory-mesh delete mem_1767225600000_0a1b2c",
+    (
+        about(_IN_AN_AGENTS_SHELL),
+        cli_options.add_id,
+        _add_propose,
+        adding(cli_options.add_operation, MemoryMesh.delete),
+    ),
+    _run_delete,
+)
 
 
 # history
-
-
-def _add_history_options(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of the command."""
-    cli_options.add_id(parser)
-    parser.add_argument(
-        "--chain",
-        action="store_true",
-        help="also show the memories it replaced and those that replaced it",
-    )
 
 
 def _run_history(options: argparse.Namespace) -> int:
@@ -392,7 +374,16 @@ def _line(version: Memory) -> str:
 
 
 HISTORY = Command(
-    "memory-mesh memory history mem_1767225600000_0a1b2c", _add_history_options, _run_history
+    "memory-mesh memory history mem_1767225600000_0a1b2c",
+    (
+        cli_options.add_id,
+        argument(
+            "--chain",
+            action="store_true",
+            help="also show the memories it replaced and those that replaced it",
+        ),
+    ),
+    _run_history,
 )
 
 
@@ -428,5 +419,5 @@ def _run_rate(options: argparse.Namespace) -> int:
 
 
 RATE = Command(
-    "memory-mesh memory rate mem_1767225600000_0a1b2c --helpful", _add_rate_options, _run_rate
+    "memory-mesh memory rate mem_1767225600000_0a1b2c --helpful", (_add_rate_options,), _run_rate
 )

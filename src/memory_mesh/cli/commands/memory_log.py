@@ -125,6 +125,6 @@ def _plain(one: Experience) -> dict[str, Json]:
 
 MEMORY_LOG = Command(
     'memory-mesh trace log search "failed release docker"',
-    _add_memory_log_options,
+    (_add_memory_log_options,),
     _run_memory_log,
 )

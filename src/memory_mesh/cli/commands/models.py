@@ -6,7 +6,7 @@ from pathlib import Path
 
 from memory_mesh.cli import options as cli_options, output
 from memory_mesh.cli.advice import completed, option
-from memory_mesh.cli.parsing import Command, UsageError
+from memory_mesh.cli.parsing import Command, UsageError, adding, argument
 from memory_mesh.cli.progress import Counting
 from memory_mesh.config import Config, load
 from memory_mesh.formats.terminal import safe_text
@@ -21,27 +21,6 @@ from memory_mesh.sync import MemoryMesh
 _MEGABYTE = 1_000_000
 
 _TO_USE = "To use it: pip install 'memory-mesh[onnx]'"
-
-
-def _add_models_options(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of the command."""
-    parser.add_argument(
-        "action",
-        choices=("list", "pull", "install"),
-        help="list models, pull (download) one, or install one from a folder",
-    )
-    parser.add_argument(
-        "what", nargs="?", metavar="NAME|FOLDER", help="the model to pull or the folder to install"
-    )
-    parser.add_argument(
-        "--name", metavar="NAME", help="install: the model's name; default: the folder's name"
-    )
-    parser.add_argument(
-        "--base-url",
-        metavar="URL",
-        default=model_files.HUB,
-        help="pull: URL of the hub or of a mirror",
-    )
 
 
 def _run_models(options: argparse.Namespace) -> int:
@@ -134,7 +113,32 @@ def _shown() -> Callable[[str, int, int | None], None]:
     return tell
 
 
-MODELS = Command("memory-mesh models pull", _add_models_options, _run_models)
+MODELS = Command(
+    "memory-mesh models pull",
+    (
+        argument(
+            "action",
+            choices=("list", "pull", "install"),
+            help="list models, pull (download) one, or install one from a folder",
+        ),
+        argument(
+            "what",
+            nargs="?",
+            metavar="NAME|FOLDER",
+            help="the model to pull or the folder to install",
+        ),
+        argument(
+            "--name", metavar="NAME", help="install: the model's name; default: the folder's name"
+        ),
+        argument(
+            "--base-url",
+            metavar="URL",
+            default=model_files.HUB,
+            help="pull: URL of the hub or of a mirror",
+        ),
+    ),
+    _run_models,
+)
 
 
 # reembed
@@ -146,22 +150,6 @@ _WITH_MODEL = frozenset({"start", "compare", "switch", "rollback"})
 _NAMING = ("embedder", "model", "model-dir")  # the options that name the new model
 
 _LINE = 60
-
-
-def _add_reembed_options(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of the command."""
-    parser.add_argument(
-        "action", nargs="?", choices=_ACTIONS, default="status",
-        help="status; start (or go on) making vectors of another model; compare both models by the "
-        "last queries; switch searches to it; rollback to the former one; drop the vectors of the "
-        "one that is not in use",
-    )  # fmt: skip
-    add = parser.add_argument
-    add("--embedder", metavar="NAME", help="what makes the new vectors; default: local")
-    add("--model", metavar="NAME", help="the new model: an installed one, or the service's")
-    add("--model-dir", metavar="DIR", help="the folder of the new local model")
-    cli_options.add_operation(parser, MemoryMesh.compare_models, hidden=("as_owner",))
-    add("--yes", action="store_true", help="drop without asking")
 
 
 def _run_reembed(options: argparse.Namespace) -> int:
@@ -332,5 +320,26 @@ def _told(found: Comparison) -> list[str]:
 
 
 REEMBED = Command(
-    "memory-mesh care reembed start --model bge-small-en-v1.5", _add_reembed_options, _run_reembed
+    "memory-mesh care reembed start --model bge-small-en-v1.5",
+    (
+        argument(
+            "action",
+            nargs="?",
+            choices=_ACTIONS,
+            default="status",
+            help="status; start (or go on) making vectors of another model; compare both "
+            "models by the "
+            "last queries; switch searches to it; rollback to the former one; drop the vectors "
+            "of the "
+            "one that is not in use",
+        ),
+        argument("--embedder", metavar="NAME", help="what makes the new vectors; default: local"),
+        argument(
+            "--model", metavar="NAME", help="the new model: an installed one, or the service's"
+        ),
+        argument("--model-dir", metavar="DIR", help="the folder of the new local model"),
+        adding(cli_options.add_operation, MemoryMesh.compare_models, hidden=("as_owner",)),
+        argument("--yes", action="store_true", help="drop without asking"),
+    ),
+    _run_reembed,
 )

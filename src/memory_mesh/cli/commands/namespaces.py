@@ -10,7 +10,7 @@ from memory_mesh.base.fastdataclass import replace
 from memory_mesh.care import keys
 from memory_mesh.care.key_file import STATED
 from memory_mesh.cli import options as cli_options, output, store_folder
-from memory_mesh.cli.parsing import Command, UsageError
+from memory_mesh.cli.parsing import Command, UsageError, about, adding, argument
 from memory_mesh.config import Config
 from memory_mesh.formats import prometheus
 from memory_mesh.formats.terminal import safe_text
@@ -30,20 +30,6 @@ _DELETING = """\
 the store's folder and what a mirror wrote of it; `delete --user ID` removes all that is
 kept of a user. It names what it cannot reach. Backups and archives of before still hold
 it, but restore and import leave it out."""
-
-
-def _add_namespaces_options(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of the command."""
-    parser.description = f"{parser.description or ''}\n\n{_DELETING}".strip()
-    parser.add_argument(
-        "action", nargs="?", choices=("list", "delete"), default="list",
-        help="list the namespaces (default), or delete one",
-    )  # fmt: skip
-    parser.add_argument("name", nargs="?", metavar="NAME", help="the namespace to delete")
-    cli_options.add_operation(parser, MemoryMesh.namespaces)
-    parser.add_argument(
-        "--yes", action="store_true", help="delete without a question, as in a pipe"
-    )
 
 
 def _run_namespaces(options: argparse.Namespace) -> int:
@@ -124,7 +110,21 @@ def _confirm(options: argparse.Namespace) -> None:
 
 
 NAMESPACES = Command(
-    "memory-mesh care namespaces delete old-shop", _add_namespaces_options, _run_namespaces
+    "memory-mesh care namespaces delete old-shop",
+    (
+        about(_DELETING),
+        argument(
+            "action",
+            nargs="?",
+            choices=("list", "delete"),
+            default="list",
+            help="list the namespaces (default), or delete one",
+        ),
+        argument("name", nargs="?", metavar="NAME", help="the namespace to delete"),
+        adding(cli_options.add_operation, MemoryMesh.namespaces),
+        argument("--yes", action="store_true", help="delete without a question, as in a pipe"),
+    ),
+    _run_namespaces,
 )
 
 
@@ -139,17 +139,6 @@ _OTHERS = (
     "its own, and start its processes again. Until then a value has another placeholder there, and "
     "what is rejected here is not kept out there"
 )
-
-
-def _add_keys_options(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of the command."""
-    parser.description = f"{parser.description or ''}\n\n{_WHAT}".strip()
-    parser.add_argument(
-        "action", nargs="?", choices=("show", "rotate", "replace"), default="show",
-        help="show where the keys lie and whether they are the right ones (default); use a new "
-        "key beside the old ones (rotate); go on with a new key after the old one was lost "
-        "(replace)",
-    )  # fmt: skip
 
 
 def _run_keys(options: argparse.Namespace) -> int:
@@ -234,23 +223,25 @@ def _replaced(folder: Path, options: argparse.Namespace) -> int:
     return output.answer(plain, *lines, as_json=options.json)
 
 
-KEYS = Command("memory-mesh care keys rotate", _add_keys_options, _run_keys)
+KEYS = Command(
+    "memory-mesh care keys rotate",
+    (
+        about(_WHAT),
+        argument(
+            "action",
+            nargs="?",
+            choices=("show", "rotate", "replace"),
+            default="show",
+            help="show where the keys lie and whether they are the right ones (default); use a new "
+            "key beside the old ones (rotate); go on with a new key after the old one was lost "
+            "(replace)",
+        ),
+    ),
+    _run_keys,
+)
 
 
 # stats
-
-
-def _add_stats_options(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of the command."""
-    parser.add_argument(
-        "--verbose", action="store_true", help="more figures, and sizes on disk; not of a database"
-    )
-    parser.add_argument(
-        "--format",
-        choices=("text", "prometheus"),
-        default="text",
-        help="text, or the figures as Prometheus reads them",
-    )
 
 
 def _run_stats(options: argparse.Namespace) -> int:
@@ -419,4 +410,20 @@ def _indexed(state: SpaceState) -> str:
     return f", {state.indexed} of them in the index" if state.body is not None else ""
 
 
-STATS = Command("memory-mesh stats --verbose", _add_stats_options, _run_stats)
+STATS = Command(
+    "memory-mesh stats --verbose",
+    (
+        argument(
+            "--verbose",
+            action="store_true",
+            help="more figures, and sizes on disk; not of a database",
+        ),
+        argument(
+            "--format",
+            choices=("text", "prometheus"),
+            default="text",
+            help="text, or the figures as Prometheus reads them",
+        ),
+    ),
+    _run_stats,
+)

@@ -4,7 +4,7 @@ import argparse
 from collections.abc import Sequence
 
 from memory_mesh.cli import options as cli_options, output
-from memory_mesh.cli.parsing import Command, UsageError
+from memory_mesh.cli.parsing import Command, UsageError, adding, argument
 from memory_mesh.formats.terminal import word
 from memory_mesh.model import (
     DECISIONS,
@@ -237,24 +237,12 @@ def _review_plain(item: Memory | Skill | Proposal) -> dict[str, Json]:
 
 REVIEW = Command(
     'memory-mesh review --id mem_1767225600000_0a1b2c --approve --reason "checked"',
-    _add_review_options,
+    (_add_review_options,),
     _run_review,
 )
 
 
 # conflicts
-
-
-def _add_conflicts_options(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of the command."""
-    cli_options.add_operation(parser, MemoryMesh.conflicts, {"decided": {"flag": "--all"}})
-    parser.add_argument("--id", metavar="ID", help="the conflict to resolve")
-    parser.add_argument(
-        "--resolve",
-        choices=[each.value for each in DECISIONS],
-        help="supersede: the new memory replaces the old; reject: archive the new one; keep_both",
-    )
-    cli_options.add_operation(parser, MemoryMesh.resolve_conflict)
 
 
 def _run_conflicts(options: argparse.Namespace) -> int:
@@ -309,24 +297,22 @@ def _conflicts_plain(conflict: Conflict) -> dict[str, Json]:
 
 CONFLICTS = Command(
     "memory-mesh review conflicts --id conflict_1767225600000_0a1b2c --resolve keep_both",
-    _add_conflicts_options,
+    (
+        adding(cli_options.add_operation, MemoryMesh.conflicts, {"decided": {"flag": "--all"}}),
+        argument("--id", metavar="ID", help="the conflict to resolve"),
+        argument(
+            "--resolve",
+            choices=[each.value for each in DECISIONS],
+            help="supersede: the new memory replaces the old; reject: archive the new one; "
+            "keep_both",
+        ),
+        adding(cli_options.add_operation, MemoryMesh.resolve_conflict),
+    ),
     _run_conflicts,
 )
 
 
 # reinforce
-
-
-def _add_reinforce_options(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of the command."""
-    cli_options.add_id(parser)
-    parser.add_argument(
-        "--boost",
-        type=float,
-        default=0.1,
-        metavar="0..1",
-        help="how much to raise its importance (default: 0.1)",
-    )
 
 
 def _run_reinforce(options: argparse.Namespace) -> int:
@@ -345,17 +331,22 @@ def _run_reinforce(options: argparse.Namespace) -> int:
 
 
 REINFORCE = Command(
-    "memory-mesh review reinforce mem_1767225600000_0a1b2c", _add_reinforce_options, _run_reinforce
+    "memory-mesh review reinforce mem_1767225600000_0a1b2c",
+    (
+        cli_options.add_id,
+        argument(
+            "--boost",
+            type=float,
+            default=0.1,
+            metavar="0..1",
+            help="how much to raise its importance (default: 0.1)",
+        ),
+    ),
+    _run_reinforce,
 )
 
 
 # dispute
-
-
-def _add_dispute_options(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of the command."""
-    cli_options.add_id(parser)
-    cli_options.add_operation(parser, MemoryMesh.dispute)
 
 
 def _run_dispute(options: argparse.Namespace) -> int:
@@ -376,6 +367,6 @@ def _run_dispute(options: argparse.Namespace) -> int:
 
 DISPUTE = Command(
     'memory-mesh review dispute mem_1767225600000_0a1b2c --reason "the office has moved"',
-    _add_dispute_options,
+    (cli_options.add_id, adding(cli_options.add_operation, MemoryMesh.dispute)),
     _run_dispute,
 )

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 from memory_mesh.base.typed import Any, TypeAlias
 from memory_mesh.cli import options as cli_options, output
-from memory_mesh.cli.parsing import Command
+from memory_mesh.cli.parsing import Command, adding, argument
 from memory_mesh.formats import rfc11
 from memory_mesh.model import Explanation, Hits, Json, record
 from memory_mesh.model.filter import MetadataKey
@@ -32,26 +32,6 @@ _SAID: dict[str, dict[str, Any]] = {  # of options of `search` in other words
     },
 }
 _NOT_OFFERED = {"profile", "min_similarity"}
-
-
-def _add_search_options(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of the command."""
-    parser.add_argument(
-        "query", nargs="+", metavar="WORDS", help="the words or the question to search for"
-    )
-    cli_options.add_view(parser, MemoryMesh.search, _SAID, _NOT_OFFERED)
-    cli_options.add_also(parser)
-    parser.add_argument(
-        "--all",
-        action="store_const",
-        const=0.0,
-        dest="min_relevance",
-        help="show everything that was found, however little it has to do with the question",
-    )
-    parser.add_argument("--explain", action="store_true", help="print the parts of each score")
-    parser.add_argument(
-        "--prompt", action="store_true", help="on a terminal, too, print the text for a prompt"
-    )
 
 
 def _run_search(options: argparse.Namespace) -> int:
@@ -186,7 +166,28 @@ def _explanation(hits: Hits) -> str:
     return "\n".join(lines)
 
 
-SEARCH = Command('memory-mesh search "dark themes" --limit 5', _add_search_options, _run_search)
+SEARCH = Command(
+    'memory-mesh search "dark themes" --limit 5',
+    (
+        argument(
+            "query", nargs="+", metavar="WORDS", help="the words or the question to search for"
+        ),
+        adding(cli_options.add_view, MemoryMesh.search, _SAID, _NOT_OFFERED),
+        cli_options.add_also,
+        argument(
+            "--all",
+            action="store_const",
+            const=0.0,
+            dest="min_relevance",
+            help="show everything that was found, however little it has to do with the question",
+        ),
+        argument("--explain", action="store_true", help="print the parts of each score"),
+        argument(
+            "--prompt", action="store_true", help="on a terminal, too, print the text for a prompt"
+        ),
+    ),
+    _run_search,
+)
 
 
 # Why a search found nothing, for a person at a terminal; loaded only then.

@@ -5,22 +5,13 @@ from pathlib import Path
 
 from memory_mesh.cli import options as cli_options, output
 from memory_mesh.cli.commands.store import add_global
-from memory_mesh.cli.parsing import Command
+from memory_mesh.cli.parsing import Command, adding, argument
 from memory_mesh.model import Scope
 from memory_mesh.model.errors import InvalidInput, NotFound
 from memory_mesh.platform.text_files import texts
 from memory_mesh.sync import MemoryMesh
 
 # ingest-skill
-
-
-def _add_ingest_skill_options(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of the command."""
-    parser.add_argument(
-        "--file", metavar="PATH", required=True, help="a YAMO file, or Markdown with frontmatter"
-    )
-    parser.add_argument("--type", metavar="TYPE", help="type of the skill, stored in its metadata")
-    add_global(parser)
 
 
 def _run_ingest_skill(options: argparse.Namespace) -> int:
@@ -50,17 +41,22 @@ def _run_ingest_skill(options: argparse.Namespace) -> int:
 
 
 INGEST_SKILL = Command(
-    "memory-mesh skill add --file skills/deploy.md", _add_ingest_skill_options, _run_ingest_skill
+    "memory-mesh skill add --file skills/deploy.md",
+    (
+        argument(
+            "--file",
+            metavar="PATH",
+            required=True,
+            help="a YAMO file, or Markdown with frontmatter",
+        ),
+        argument("--type", metavar="TYPE", help="type of the skill, stored in its metadata"),
+        add_global,
+    ),
+    _run_ingest_skill,
 )
 
 
 # search-skills
-
-
-def _add_search_skills_options(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of the command."""
-    parser.add_argument("query", help="what the skill should do, or `Name: …` to search by name")
-    cli_options.add_operation(parser, MemoryMesh.search_skills)
 
 
 def _run_search_skills(options: argparse.Namespace) -> int:
@@ -78,17 +74,15 @@ def _run_search_skills(options: argparse.Namespace) -> int:
 
 SEARCH_SKILLS = Command(
     'memory-mesh skill search "deploy the service" --limit 3',
-    _add_search_skills_options,
+    (
+        argument("query", help="what the skill should do, or `Name: …` to search by name"),
+        adding(cli_options.add_operation, MemoryMesh.search_skills),
+    ),
     _run_search_skills,
 )
 
 
 # list-skills
-
-
-def _add_list_skills_options(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of the command."""
-    cli_options.add_operation(parser, MemoryMesh.list_skills, hidden=("include", "before"))
 
 
 def _run_list_skills(options: argparse.Namespace) -> int:
@@ -105,19 +99,13 @@ def _run_list_skills(options: argparse.Namespace) -> int:
 
 
 LIST_SKILLS = Command(
-    "memory-mesh skill list --limit 20", _add_list_skills_options, _run_list_skills
+    "memory-mesh skill list --limit 20",
+    (adding(cli_options.add_operation, MemoryMesh.list_skills, hidden=("include", "before")),),
+    _run_list_skills,
 )
 
 
 # skill-feedback
-
-
-def _add_skill_feedback_options(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of the command."""
-    parser.add_argument("--id", metavar="ID", required=True, help="the skill's id")
-    parser.add_argument(
-        "--success", choices=("true", "false"), required=True, help="whether it worked"
-    )
 
 
 def _run_skill_feedback(options: argparse.Namespace) -> int:
@@ -134,23 +122,15 @@ def _run_skill_feedback(options: argparse.Namespace) -> int:
 
 SKILL_FEEDBACK = Command(
     "memory-mesh skill feedback --id skill_1767225600000_0a1b2c --success true",
-    _add_skill_feedback_options,
+    (
+        argument("--id", metavar="ID", required=True, help="the skill's id"),
+        argument("--success", choices=("true", "false"), required=True, help="whether it worked"),
+    ),
     _run_skill_feedback,
 )
 
 
 # skill-prune
-
-
-def _add_skill_prune_options(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of the command."""
-    parser.add_argument(
-        "--threshold",
-        type=float,
-        default=0.3,
-        metavar="0.0-1.0",
-        help="archive skills with a lower reliability (default: 0.3)",
-    )
 
 
 def _run_skill_prune(options: argparse.Namespace) -> int:
@@ -166,5 +146,15 @@ def _run_skill_prune(options: argparse.Namespace) -> int:
 
 
 SKILL_PRUNE = Command(
-    "memory-mesh skill prune --threshold 0.3", _add_skill_prune_options, _run_skill_prune
+    "memory-mesh skill prune --threshold 0.3",
+    (
+        argument(
+            "--threshold",
+            type=float,
+            default=0.3,
+            metavar="0.0-1.0",
+            help="archive skills with a lower reliability (default: 0.3)",
+        ),
+    ),
+    _run_skill_prune,
 )

@@ -102,7 +102,7 @@ def _headline(receipt: Receipt, scope: Scope) -> str:
 
 STORE = Command(
     'memory-mesh store "The user prefers dark themes" --type preference',
-    _add_store_options,
+    (_add_store_options,),
     _run_store,
 )
 
@@ -116,5 +116,5 @@ def _run_evolve(options: argparse.Namespace) -> int:
 
 
 EVOLVE = Command(
-    'memory-mesh memory evolve "The office is in Berlin now"', _add_store_options, _run_evolve
+    'memory-mesh memory evolve "The office is in Berlin now"', (_add_store_options,), _run_evolve
 )

@@ -268,6 +268,6 @@ TRACE = Command(
   memory-mesh trace similar "The login test fails"
   memory-mesh trace plan "Fix the logout test"
   memory-mesh trace import traces/""",
-    _add_trace_options,
+    (_add_trace_options,),
     _run_trace,
 )

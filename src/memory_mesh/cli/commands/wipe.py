@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from memory_mesh.cli import options as cli_options, output, store_folder
 from memory_mesh.cli.advice import completed, option
-from memory_mesh.cli.parsing import Command, UsageError
+from memory_mesh.cli.parsing import Command, UsageError, about, argument
 from memory_mesh.cli.progress import Counting, Telling
 from memory_mesh.model import Memory, Scope, Status
 from memory_mesh.model.errors import InvalidInput, NotFound
@@ -22,19 +22,6 @@ one for 30 days (memory-mesh restore ID), and all of it from the backup. Skills 
 _HERE = "\0"  # --project without a name
 _PAGE = 1_000
 _KEPT = [status for status in Status if status is not Status.DELETED]
-
-
-def _add_wipe_options(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of the command."""
-    parser.description = f"{parser.description or ''}\n\n{_ABOUT}".strip()
-    parser.add_argument(
-        "--project", metavar="NAME", nargs="?", const=_HERE,
-        help="the memories of this project; without a name: that of the current folder",
-    )  # fmt: skip
-    parser.add_argument(
-        "--all", action="store_true", help="every memory of the namespace, or of the --user"
-    )
-    parser.add_argument("--yes", action="store_true", help="delete without a question")
 
 
 def _run_wipe(options: argparse.Namespace) -> int:
@@ -138,4 +125,21 @@ def _backed_up(mesh: MemoryMesh, options: argparse.Namespace) -> str:
     return output.named(done.folder)
 
 
-WIPE = Command("memory-mesh memory wipe --project", _add_wipe_options, _run_wipe)
+WIPE = Command(
+    "memory-mesh memory wipe --project",
+    (
+        about(_ABOUT),
+        argument(
+            "--project",
+            metavar="NAME",
+            nargs="?",
+            const=_HERE,
+            help="the memories of this project; without a name: that of the current folder",
+        ),
+        argument(
+            "--all", action="store_true", help="every memory of the namespace, or of the --user"
+        ),
+        argument("--yes", action="store_true", help="delete without a question"),
+    ),
+    _run_wipe,
+)
