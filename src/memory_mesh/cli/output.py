@@ -188,6 +188,13 @@ def on_terminal() -> bool:
     return sys.stdout is not None and sys.stdout.isatty()
 
 
+def plain(value: object, names: str) -> dict[str, Json]:
+    """Returns these attributes of a value as JSON; their names stand between spaces."""
+    from memory_mesh.model.why import plain_value
+
+    return {name: plain_value(getattr(value, name)) for name in names.split()}
+
+
 def described(memory: Memory) -> dict[str, Json]:
     """Returns every field of a memory that is set, as JSON values."""
     times = {

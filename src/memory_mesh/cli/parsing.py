@@ -480,7 +480,7 @@ def _shown(name: str, words: Sequence[str]) -> tuple[str, list[str]]:
         raise SystemExit(0)
     command, rest = _split(words)
     if command == "options":
-        print("\n".join(_common_options()))
+        print(_common_options())
         raise SystemExit(0)
     if command is None or command in SHOWN:
         _without_command(["--help"])
@@ -526,16 +526,11 @@ def _everything() -> Iterator[str]:
     yield "\n".join(_fitted(f"earlier names: {old}", indent=2))
 
 
-def _common_options() -> Iterator[str]:
+def _common_options() -> str:
     """The options that every command accepts."""
-    parser = Parser(prog=PROGRAM)
+    parser = Parser(prog=PROGRAM, usage=f"{PROGRAM} COMMAND [options], in any order")
     add_common(parser)
-    shown = {
-        ", ".join(each.option_strings) + (f" {each.metavar}" if each.metavar else ""): each.help
-        for each in parser._actions  # noqa: SLF001  # argparse lists them nowhere else
-    }
-    yield "Every command takes these options, before or after its name:"
-    yield from _rows({name: about or "" for name, about in shown.items()})
+    return argparse.ArgumentParser.format_help(parser).rstrip()
 
 
 def _fitted(line: str, indent: int) -> list[str]:

@@ -34,7 +34,8 @@ def sentences(why: Why, now: datetime) -> list[str]:
         return list(_kept_out(why.gate, why.rank.place, len(why.answer)))
     if why.subject == "memory" and why.question is None and why.memory is not None:
         told = _came_in(why.memory, now), *why.sentences[1:]
-        trust = f"It is trusted {_trust(why.trust['trust'])}."
+        trusted = next(word for least, word in _TRUSTED if why.trust["trust"] >= least)
+        trust = f"It is trusted {trusted}."
         return [trust if line.startswith("Its trust is ") else line for line in told]
     return [line for line in why.sentences if not line.startswith(("For it: ", "Against it: ",
             "What it could have "))]  # fmt: skip
@@ -49,7 +50,8 @@ def _found(own: Hit, answer: Sequence[Hit], place: int) -> Iterator[str]:
         yield f"It is first of {len(answer)}: {_named(len(answer) - 1, _COUNTS)} answer less well."
     else:
         yield "It is the only answer."
-    yield f"It has {_words(own)}{_meaning(own)}."
+    near = ", and its meaning is close to your question" if _part(own, "cosine") >= _NEAR else ""
+    yield f"It has {_words(own)}{near}."
     parts = own.parts
     if parts.get("in_period", 0) > 0:
         yield "It is of the time that you name."
@@ -74,10 +76,11 @@ def _kept_out(gate: Gate, place: int, shown: int) -> Iterator[str]:
 
 def _others(own: Hit, above: Sequence[Hit]) -> str:
     """What the hits above have more of."""
-    newer = all(_when(hit.memory) > _when(own.memory) for hit in above)
+    since = own.memory.occurred_at or own.memory.created
+    newer = all((hit.memory.occurred_at or hit.memory.created) > since for hit in above)
     alike = all(_same(hit.content, own.content) for hit in above)
-    more = [hit for hit in above if _covered(hit) > _covered(own) + _CLOSE]
-    closer = [hit for hit in above if _cosine(hit) > _cosine(own) + _CLOSE]
+    more = [hit for hit in above if _part(hit, "covered") > _part(own, "covered") + _CLOSE]
+    closer = [hit for hit in above if _part(hit, "cosine") > _part(own, "cosine") + _CLOSE]
     count = f"{_named(len(above), _COUNTS)} {'newer ' if newer else ''}"
     notes = "note" if len(above) == 1 else "notes"
     verb = "say much the same" if alike else "answer better"
@@ -97,31 +100,15 @@ def _came_in(memory: Memory, now: datetime) -> str:
     return f"{_SOURCES[memory.source.kind]}{source}, {ago(memory.created, now)}, for {where}."
 
 
-def _trust(share: float) -> str:
-    return next(word for least, word in _TRUSTED if share >= least)
-
-
 def _words(hit: Hit) -> str:
-    share = _covered(hit)
+    share = _part(hit, "covered")
     if share >= _MOST:
         return "all of your words"
     return "none of your words" if not share else f"{'most' if share >= _ALIKE else 'some'} of them"
 
 
-def _meaning(hit: Hit) -> str:
-    return ", and its meaning is close to your question" if _cosine(hit) >= _NEAR else ""
-
-
-def _covered(hit: Hit) -> float:
-    return hit.parts.get("covered", 0.0)
-
-
-def _cosine(hit: Hit) -> float:
-    return hit.parts.get("cosine", 0.0)
-
-
-def _when(memory: Memory) -> datetime:
-    return memory.occurred_at or memory.created
+def _part(hit: Hit, name: str) -> float:
+    return hit.parts.get(name, 0.0)
 
 
 def _same(one: str, other: str) -> bool:
@@ -132,6 +119,6 @@ def _same(one: str, other: str) -> bool:
 
 def _named(number: int, names: Sequence[str]) -> str:
     """A number in words, as far as there are any: `second` of places, `two` of counts."""
-    if names is _PLACES:
-        return names[number - 1] if number <= len(names) else f"number {number}"
-    return names[number] if number < len(names) else str(number)
+    first = 1 if names is _PLACES else 0
+    words = dict(enumerate(names, start=first))
+    return words.get(number, f"number {number}" if first else str(number))

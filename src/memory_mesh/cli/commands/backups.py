@@ -41,7 +41,23 @@ def _run_backup(options: argparse.Namespace) -> int:
         tell=Telling(),
     )
     lines = [completed(line, options) for line in _backup_lines(done)]
-    output.answer(_backup_plain(done), *lines, as_json=options.json)
+    output.answer(
+        {
+            "folder": output.named(done.folder),
+            "store": done.store,
+            "made": done.made,
+            "bytes": done.bytes,
+            "ok": done.ok,
+            "namespaces": [backup_described(kept) for kept in done.namespaces],
+            "missing": [
+                {"namespace": shown_namespace(name), "why": why} for name, why in done.missing
+            ],
+            "removed": list(done.removed),
+            "swept": list(done.swept),
+        },
+        *lines,
+        as_json=options.json,
+    )
     if done.ok:
         return 0
     wrong = len(done.missing) + sum(bool(kept.findings) for kept in done.namespaces)
@@ -83,20 +99,6 @@ def _backup_lines(done: Backup) -> list[str]:
     if done.swept:
         lines.append(f"[MemoryMesh] Removed what a killed backup left: {output.some(done.swept)}.")
     return lines
-
-
-def _backup_plain(done: Backup) -> dict[str, Json]:
-    return {
-        "folder": output.named(done.folder),
-        "store": done.store,
-        "made": done.made,
-        "bytes": done.bytes,
-        "ok": done.ok,
-        "namespaces": [backup_described(kept) for kept in done.namespaces],
-        "missing": [{"namespace": shown_namespace(name), "why": why} for name, why in done.missing],
-        "removed": list(done.removed),
-        "swept": list(done.swept),
-    }
 
 
 BACKUP = Command(
@@ -171,7 +173,20 @@ def _whole(options: argparse.Namespace) -> int:
         allow_network=config.allow_network_folder,
         tell=Telling(),
     )
-    return output.answer(_restore_plain(done), *_restore_lines(done), as_json=options.json)
+    return output.answer(
+        {
+            "folder": output.named(done.folder),
+            "source": output.named(done.source),
+            "namespaces": [backup_described(kept) for kept in done.namespaces],
+            "erased": [shown_namespace(name) for name in done.erased],
+            "missing": [shown_namespace(name) for name in done.missing],
+            "left_behind": [shown_namespace(name) for name in done.left_behind],
+            "before": None if done.before is None else output.named(done.before),
+            "swept": list(done.swept),
+        },
+        *_restore_lines(done),
+        as_json=options.json,
+    )
 
 
 def _restore_lines(done: Restored) -> list[str]:
@@ -202,19 +217,6 @@ def _restore_lines(done: Restored) -> list[str]:
     if done.swept:
         lines.append(f"[MemoryMesh] Removed what a killed restore left: {output.some(done.swept)}.")
     return lines
-
-
-def _restore_plain(done: Restored) -> dict[str, Json]:
-    return {
-        "folder": output.named(done.folder),
-        "source": output.named(done.source),
-        "namespaces": [backup_described(kept) for kept in done.namespaces],
-        "erased": [shown_namespace(name) for name in done.erased],
-        "missing": [shown_namespace(name) for name in done.missing],
-        "left_behind": [shown_namespace(name) for name in done.left_behind],
-        "before": None if done.before is None else output.named(done.before),
-        "swept": list(done.swept),
-    }
 
 
 RESTORE = Command(

@@ -12,7 +12,7 @@ from memory_mesh.context import explain
 from memory_mesh.context.prompt import fence_word
 from memory_mesh.formats.terminal import safe_text
 from memory_mesh.model import Json
-from memory_mesh.model.trigger import RelevantMemory, TriggerMatch
+from memory_mesh.model.trigger import TriggerMatch
 from memory_mesh.model.why import Gate, Why
 from memory_mesh.rules.audience import AUDIENCE
 from memory_mesh.search.ranking.profiles import NAMES
@@ -206,7 +206,16 @@ def _find(options: argparse.Namespace) -> int:
         said = cli_options.given(options, MemoryMesh.find_relevant_memories)
         found = mesh.find_relevant_memories(options.words[0], scope=reader, **said)
     return output.answer(
-        [_relevant_json(each) for each in found],
+        [
+            {
+                "id": each.id,
+                **each.memory.frontmatter,
+                "points": each.points,
+                "parts": dict(each.parts),
+                "match": _match_json(each.match),
+            }
+            for each in found
+        ],
         f"[MemoryMesh] The task calls up {output.counted(len(found), 'memory', 'memories')}.",
         *(
             f"{each.points:>3}  {each.id}  {output.one_line(each.title, _LINE)}\n     "
@@ -247,16 +256,6 @@ def _match_json(met: TriggerMatch) -> dict[str, Json]:
         "form": met.form.value,
         "strength": met.strength.name.lower(),
         "found": met.found,
-    }
-
-
-def _relevant_json(found: RelevantMemory) -> dict[str, Json]:
-    return {
-        "id": found.id,
-        **found.memory.frontmatter,
-        "points": found.points,
-        "parts": dict(found.parts),
-        "match": _match_json(found.match),
     }
 
 

@@ -14,7 +14,6 @@ from memory_mesh.model import Json, Status, Verification
 from memory_mesh.model.care import (
     HELD_BACK,
     HeldBack,
-    Repaired,
     Salvaged,
     SalvagedNamespace,
     Unread,
@@ -184,7 +183,19 @@ def _run_repair(options: argparse.Namespace) -> int:
         lines.append(f"[MemoryMesh] {name}: {done.lost}.")
     lines += [f"  wrong {each.check}: {each.detail}" for each in done.verification.findings]
     lines = [completed(line, options) for line in lines]
-    output.answer(_repair_plain(done, name), *lines, as_json=options.json)
+    output.answer(
+        {
+            "namespace": name,
+            "ok": done.ok,
+            "done": list(done.done),
+            "lost": done.lost,
+            "findings": [
+                {"check": each.check, "detail": each.detail} for each in done.verification.findings
+            ],
+        },
+        *lines,
+        as_json=options.json,
+    )
     if done.ok:
         return 0
     raise MeshError(
@@ -196,18 +207,6 @@ def _run_repair(options: argparse.Namespace) -> int:
 
 def _left(count: int) -> str:
     return f"{output.counted(count, 'finding')} {'is' if count == 1 else 'are'}"
-
-
-def _repair_plain(done: Repaired, name: str) -> Json:
-    return {
-        "namespace": name,
-        "ok": done.ok,
-        "done": list(done.done),
-        "lost": done.lost,
-        "findings": [
-            {"check": each.check, "detail": each.detail} for each in done.verification.findings
-        ],
-    }
 
 
 REPAIR = Command(
@@ -235,7 +234,48 @@ def _run_salvage(options: argparse.Namespace) -> int:
         folder = store_folder.need_folder(mesh.config, "restore a backup that pg_dump made")
     done = salvage(folder, options.to)
     lines = [completed(line, options) for line in _lines(done)]
-    output.answer(_salvage_plain(done), *lines, as_json=options.json)
+    output.answer(
+        {
+            "folder": done.folder,
+            "complete": done.complete,
+            "failed": dict(done.failed),
+            "namespaces": [
+                {
+                    "namespace": shown_namespace(each.namespace),
+                    "known": each.known,
+                    "memories": each.memories,
+                    "held_back": [_held(each, held, done.folder) for held in each.held_back],
+                    "lost": list(each.lost),
+                    "rebuilt": list(each.rebuilt),
+                    "rows": dict(each.rows),
+                    "unread": [
+                        {
+                            "table": one.table,
+                            "first": one.first,
+                            "last": one.last,
+                            "why": one.why,
+                            "memories": list(one.memories),
+                        }
+                        for one in each.unread
+                    ],
+                    "chain": {
+                        "kept": each.chain.kept,
+                        "sealed_anew": each.chain.sealed_anew,
+                        "lost": each.chain.lost,
+                        "breaks_at": each.chain.breaks_at,
+                    },
+                    "leftovers": each.leftovers,
+                    "findings": [
+                        {"check": one.check, "detail": one.detail}
+                        for one in each.verification.findings
+                    ],
+                }
+                for each in done.namespaces
+            ],
+        },
+        *lines,
+        as_json=options.json,
+    )
     if done.complete:
         if not options.json:
             output.tell([f"all of it could be read; {_salvage_next(done)}"])
@@ -348,46 +388,6 @@ def _said(unread: Unread) -> str:
         numbers = f" rows {unread.first} to {unread.last or 'the end'}"
     of = f" (of {output.some(unread.memories)})" if unread.memories else ""
     return f"{unread.table}{numbers}: {unread.why}{of}"
-
-
-def _salvage_plain(done: Salvaged) -> Json:
-    return {
-        "folder": done.folder,
-        "complete": done.complete,
-        "failed": dict(done.failed),
-        "namespaces": [
-            {
-                "namespace": shown_namespace(each.namespace),
-                "known": each.known,
-                "memories": each.memories,
-                "held_back": [_held(each, held, done.folder) for held in each.held_back],
-                "lost": list(each.lost),
-                "rebuilt": list(each.rebuilt),
-                "rows": dict(each.rows),
-                "unread": [
-                    {
-                        "table": one.table,
-                        "first": one.first,
-                        "last": one.last,
-                        "why": one.why,
-                        "memories": list(one.memories),
-                    }
-                    for one in each.unread
-                ],
-                "chain": {
-                    "kept": each.chain.kept,
-                    "sealed_anew": each.chain.sealed_anew,
-                    "lost": each.chain.lost,
-                    "breaks_at": each.chain.breaks_at,
-                },
-                "leftovers": each.leftovers,
-                "findings": [
-                    {"check": one.check, "detail": one.detail} for one in each.verification.findings
-                ],
-            }
-            for each in done.namespaces
-        ],
-    }
 
 
 def _held(each: SalvagedNamespace, held: HeldBack, folder: str) -> dict[str, Json]:

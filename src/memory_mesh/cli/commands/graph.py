@@ -15,6 +15,8 @@ from memory_mesh.model.errors import NotFound
 from memory_mesh.model.graph import Cluster, Episode, Neighbourhood, Walk
 from memory_mesh.sync import MemoryMesh
 
+_LINK = "source target type similarity at"  # its fields, as JSON has them
+
 # link
 
 
@@ -93,7 +95,14 @@ def _run_links(options: argparse.Namespace) -> int:
 def _listed(mesh: MemoryMesh, memory_id: str, reader: Scope, options: argparse.Namespace) -> int:
     near = mesh.traverse(memory_id, max_hops=1, limit=1_000, include=_LISTED, scope=reader)
     texts = {each.id: each.memory.text for each in near}
-    shown = {each.id: _marked(each.memory) for each in near}
+    shown = {
+        each.id: (
+            each.memory.text
+            if each.memory.status is Status.ACTIVE
+            else f"({each.memory.status}) {each.memory.text}"
+        )
+        for each in near
+    }
     links = mesh.links(memory_id, scope=reader, **cli_options.given(options, MemoryMesh.links))
     waiting = mesh.stats().to_link
     return output.answer(
@@ -102,11 +111,6 @@ def _listed(mesh: MemoryMesh, memory_id: str, reader: Scope, options: argparse.N
         as_json=options.json,
         remark=f"{output.counted(waiting, 'text')} {_WAIT}" if waiting else "",
     )
-
-
-def _marked(memory: Memory) -> str:
-    """The text of a memory, with its status if a search would not show it."""
-    return memory.text if memory.status is Status.ACTIVE else f"({memory.status}) {memory.text}"
 
 
 def _once(links: Sequence[Link], memory_id: str) -> list[Link]:
@@ -121,7 +125,7 @@ def _walked(reached: Walk, options: argparse.Namespace) -> int:
         for each in reached
     ]
     plain: list[Json] = [
-        {**output.described(each.memory), "hops": each.hops, "link": described(each.link)}
+        {**output.described(each.memory), "hops": each.hops, "link": output.plain(each.link, _LINK)}
         for each in reached
     ]
     return output.answer(
@@ -147,34 +151,25 @@ def _way(mesh: MemoryMesh, memory_id: str, reader: Scope, options: argparse.Name
     same = "[MemoryMesh] it is the same memory."
     return output.answer(
         [_links_plain(link, texts) for link in found],
-        *([_step(link, texts) for link in found] or [same]),
+        *(
+            [
+                f"{_named(link.source, texts)}\n  {_kind(link)} -> {_named(link.target, texts)}"
+                for link in found
+            ]
+            or [same]
+        ),
         as_json=options.json,
     )
 
 
-def described(link: Link) -> dict[str, Json]:
-    """Returns a link as JSON values."""
-    return {
-        "source": link.source,
-        "target": link.target,
-        "type": link.type,
-        "similarity": link.similarity,
-        "at": None if link.at is None else times.iso(link.at),
-    }
-
-
 def _links_plain(link: Link, texts: Mapping[str, str]) -> dict[str, Json]:
     known = {id_: texts[id_] for id_ in (link.source, link.target) if id_ in texts}
-    return {**described(link), "texts": dict(known)}
+    return {**output.plain(link, _LINK), "texts": dict(known)}
 
 
 def _links_line(link: Link, memory_id: str, texts: Mapping[str, str]) -> str:
     arrow, other = ("->", link.target) if link.source == memory_id else ("<-", link.source)
     return f"{arrow} {_kind(link)}  {_named(other, texts)}"
-
-
-def _step(link: Link, texts: Mapping[str, str]) -> str:
-    return f"{_named(link.source, texts)}\n  {_kind(link)} -> {_named(link.target, texts)}"
 
 
 def _named(id_: str, texts: Mapping[str, str]) -> str:
@@ -221,7 +216,7 @@ def _run_clusters(options: argparse.Namespace) -> int:
         found = mesh.clusters(options.min_size, scope=reader, **said)
     none = "[MemoryMesh] no clusters. Links to similar memories are made by: memory-mesh upkeep"
     return output.answer(
-        [_clusters_plain(cluster) for cluster in found],
+        [output.plain(cluster, "label terms size links ids") for cluster in found],
         *(map(_clusters_line, found) if found else [none]),
         as_json=options.json,
         remark="not all links or clusters were looked at; raise --limit" if found.cut else "",
@@ -232,16 +227,6 @@ def _clusters_line(cluster: Cluster) -> str:
     more = f" and {cluster.size - _IDS} more" if cluster.size > _IDS else ""
     label = output.one_line(cluster.label, 60)
     return f"{cluster.size:>4}  {label}\n      {', '.join(cluster.ids[:_IDS])}{more}"
-
-
-def _clusters_plain(cluster: Cluster) -> dict[str, Json]:
-    return {
-        "label": cluster.label,
-        "terms": list(cluster.terms),
-        "size": cluster.size,
-        "links": cluster.links,
-        "ids": list(cluster.ids),
-    }
 
 
 CLUSTERS = Command(
@@ -366,19 +351,11 @@ def _write(around: Neighbourhood, drawn: str, options: argparse.Namespace) -> in
 def _graph_plain(around: Neighbourhood) -> dict[str, Json]:
     return {
         "center": around.center,
-        "memories": [_plain_memory(memory) for memory in around.memories],
-        "links": [described(link) for link in around.links],
+        "memories": [
+            output.plain(memory, "id status kind created_at content") for memory in around.memories
+        ],
+        "links": [output.plain(link, _LINK) for link in around.links],
         "more": around.more,
-    }
-
-
-def _plain_memory(memory: Memory) -> dict[str, Json]:
-    return {
-        "id": memory.id,
-        "status": memory.status.value,
-        "kind": memory.kind.value,
-        "created_at": memory.created_at,
-        "content": memory.text,
     }
 
 

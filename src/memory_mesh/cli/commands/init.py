@@ -195,7 +195,11 @@ def _done_lines(
         return ["[MemoryMesh] Nothing to change: Claude Code has this memory already."]
     if options.dry_run:
         return [f"[MemoryMesh] Would write {_files(len(planned))}. Nothing was written."]
-    backups = f"; backups are in {place.own / record.BACKUPS}" if _changed(planned) else ""
+    backups = (
+        f"; backups are in {place.own / record.BACKUPS}"
+        if any(change.before is not None for change in planned)
+        else ""
+    )
     undo = "memory-mesh init --undo" + (" --here" if options.here else "")
     lines = [
         f"[MemoryMesh] Wrote {_files(len(planned))}{backups}.",
@@ -224,10 +228,6 @@ def _not_found(options: argparse.Namespace) -> int:
         as_json=options.json,
     )
     return 1
-
-
-def _changed(planned: Sequence[Change]) -> bool:
-    return any(change.before is not None for change in planned)
 
 
 def _on_terminal(options: argparse.Namespace) -> bool:
@@ -284,7 +284,7 @@ def _run_doctor(options: argparse.Namespace) -> int:
         open_ones.callback(meaning.close)
         case = Case(
             mesh,
-            _variables(options),
+            {**os.environ, **store_folder.variables(options, to_write=False)},
             Path(cli_options.here() or "/"),
             meaning=meaning,
             whole_chain=options.whole_chain,
@@ -296,17 +296,27 @@ def _run_doctor(options: argparse.Namespace) -> int:
                 _show(finding)
     counts = Counter(finding.mark for finding in found)
     if options.json:
-        output.say_json(_plain(found, store))
+        output.say_json(
+            {
+                "ok": all(finding.mark is not Mark.FAILED for finding in found),
+                "version": __version__,
+                "store": store,
+                "checks": [
+                    {
+                        "check": finding.check,
+                        "mark": finding.mark.value,
+                        "said": finding.said,
+                        "fix": finding.fix or None,
+                    }
+                    for finding in found
+                ],
+            }
+        )
     else:
         warnings = counted(counts[Mark.WARNING], "warning")
         said = f"{counts[Mark.OK]} ok, {warnings}, {counts[Mark.FAILED]} failed"
         output.say(f"[MemoryMesh] {said}. Version {__version__}, store {output.named(store)}.")
     return 1 if counts[Mark.FAILED] else 0
-
-
-def _variables(options: argparse.Namespace) -> dict[str, str]:
-    """The variables of this call, with what its options state."""
-    return {**os.environ, **store_folder.variables(options, to_write=False)}
 
 
 def _show(finding: Finding) -> None:
@@ -322,23 +332,6 @@ def _show(finding: Finding) -> None:
     if fix:
         arrow = f"{'':{_WIDTH + 3}}→ {fix}"
         print(output.dim(arrow) if finding.mark is Mark.OK else output.in_colour(colour, arrow))
-
-
-def _plain(found: list[Finding], store: str) -> Json:
-    return {
-        "ok": all(finding.mark is not Mark.FAILED for finding in found),
-        "version": __version__,
-        "store": store,
-        "checks": [
-            {
-                "check": finding.check,
-                "mark": finding.mark.value,
-                "said": finding.said,
-                "fix": finding.fix or None,
-            }
-            for finding in found
-        ],
-    }
 
 
 DOCTOR = Command(

@@ -10,7 +10,7 @@ from memory_mesh.cli import options as cli_options, output, store_folder
 from memory_mesh.cli.advice import completed, option
 from memory_mesh.cli.parsing import Command, UsageError, about, adding, argument
 from memory_mesh.cli.progress import Counting
-from memory_mesh.model import Json, Scope, UpkeepReport
+from memory_mesh.model import Json, Scope
 from memory_mesh.model.errors import StoreError
 from memory_mesh.model.job import WEBHOOKS, JobReport, JobStep, QueuedJob
 from memory_mesh.rules.users import shown_namespace
@@ -113,12 +113,12 @@ def _upkeep(mesh: MemoryMesh, options: argparse.Namespace, where: str = "") -> d
         "pending": sum(state.pending for state in mesh.stats().spaces),
         "pruned": report.recalls_pruned,
         "linked": report.linked,
-        **Counter(_DONE[action] for action in _actions(report) if action in _DONE),
+        **Counter(
+            _DONE[action]
+            for action in [step.action for job in report.jobs for step in job.steps]
+            if action in _DONE
+        ),
     }
-
-
-def _actions(report: UpkeepReport) -> list[str]:
-    return [step.action for job in report.jobs for step in job.steps]
 
 
 def _said(counts: dict[str, int]) -> str:
@@ -183,7 +183,15 @@ def _run_jobs(options: argparse.Namespace) -> int:
             )
     output.progress("")
     return output.answer(
-        [_json(report) for report in reports],
+        [
+            {
+                "job": report.job,
+                "due": report.due.now,
+                "why": report.due.why,
+                **output.plain(report, "ran dry_run slices complete steps"),
+            }
+            for report in reports
+        ],
         *(line for report in reports for line in _lines(report)),
         as_json=options.json,
         remark=_remark(reports, options),
@@ -215,27 +223,6 @@ def _remark(reports: list[JobReport], options: argparse.Namespace) -> str:
     if any(step.action == "stage" for report in reports for step in report.steps):
         return "Skills wait for review: memory-mesh review"
     return ""
-
-
-def _json(report: JobReport) -> Json:
-    return {
-        "job": report.job,
-        "due": report.due.now,
-        "why": report.due.why,
-        "ran": report.ran,
-        "dry_run": report.dry_run,
-        "slices": report.slices,
-        "complete": report.complete,
-        "steps": [
-            {
-                "action": step.action,
-                "about": step.about,
-                "ids": list(step.ids),
-                "evidence": list(step.evidence),
-            }
-            for step in report.steps
-        ],
-    }
 
 
 JOBS = Command(

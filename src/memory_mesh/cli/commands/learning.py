@@ -24,14 +24,7 @@ def _run_reflect(options: argparse.Namespace) -> int:
     if found.id:
         lines.append(f"[MemoryMesh] Reflection {found.id} [CONFIDENCE: {found.confidence:.2f}]")
     return output.answer(
-        {
-            "id": found.id,
-            "topic": found.topic,
-            "count": found.count,
-            "text": found.text,
-            "confidence": found.confidence,
-            "sources": list(found.sources),
-        },
+        output.plain(found, "id topic count text confidence sources"),
         *lines,
         as_json=options.json,
     )
@@ -96,6 +89,11 @@ DISTILL = Command(
 
 # lessons
 
+_LESSON = (  # the fields of a rule, as JSON has them
+    "lesson_id memory_id pattern_id severity preventative_rule rule_confidence applicable_scope "
+    "wire_format"
+)
+
 
 def _run_lessons(options: argparse.Namespace) -> int:
     """Prints the rules for a task, or all rules by severity if no task is given."""
@@ -109,19 +107,7 @@ def _run_lessons(options: argparse.Namespace) -> int:
         rule, place = map(output.unbroken, (block.preventative_rule, block.applicable_scope))
         lines.append(f"{block.severity}: {rule}\n  applies to {place} ({block.memory_id})")
     return output.answer(
-        [
-            {
-                "lesson_id": block.lesson_id,
-                "memory_id": block.memory_id,
-                "pattern_id": block.pattern_id,
-                "severity": block.severity,
-                "preventative_rule": block.preventative_rule,
-                "rule_confidence": block.rule_confidence,
-                "applicable_scope": block.applicable_scope,
-                "wire_format": block.wire_format,
-            }
-            for block in found
-        ],
+        [output.plain(block, _LESSON) for block in found],
         *lines,
         as_json=options.json,
     )
@@ -151,14 +137,7 @@ def _run_synthesize(options: argparse.Namespace) -> int:
         lines += [staged, made.yamo_text or ""]
         use = f"To use it: memory-mesh review --id {made.skill_id} --approve"
     return output.answer(
-        {
-            "status": made.status,
-            "analysis": made.analysis,
-            "skill_id": made.skill_id,
-            "skill_name": made.skill_name,
-            "yamo_text": made.yamo_text,
-            "sources": list(made.sources),
-        },
+        output.plain(made, "status analysis skill_id skill_name yamo_text sources"),
         *lines,
         as_json=options.json,
         remark=use,

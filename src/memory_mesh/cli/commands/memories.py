@@ -352,18 +352,22 @@ def _run_history(options: argparse.Namespace) -> int:
         if not versions:
             raise cli_options.missing(options.id, reader, mesh)
     return output.answer(
-        [_plain(version) for version in versions], *map(_line, versions), as_json=options.json
+        [
+            (
+                output.described(version)
+                | {
+                    "recorded_from": times.iso(version.recorded_from),
+                    "recorded_until": None
+                    if version.recorded_until is None
+                    else times.iso(version.recorded_until),
+                    "successor": version.successor,
+                }
+            )
+            for version in versions
+        ],
+        *map(_line, versions),
+        as_json=options.json,
     )
-
-
-def _plain(version: Memory) -> dict[str, Json]:
-    return output.described(version) | {
-        "recorded_from": times.iso(version.recorded_from),
-        "recorded_until": None
-        if version.recorded_until is None
-        else times.iso(version.recorded_until),
-        "successor": version.successor,
-    }
 
 
 def _line(version: Memory) -> str:

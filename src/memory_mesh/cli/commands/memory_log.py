@@ -81,7 +81,21 @@ def _erase(mesh: MemoryMesh, options: argparse.Namespace) -> int:
 
 def _show(found: Sequence[Experience], options: argparse.Namespace) -> int:
     """Prints the entries in the format of the log, or as JSON."""
-    plain: list[Json] = [_plain(one) for one in found]
+    plain: list[Json] = [
+        {
+            "experience_id": one.experience_id,
+            "project_name": one.project_name,
+            "primary_goal": one.primary_goal,
+            "final_outcome": one.final_outcome.value,
+            "components_used": list(one.components_used),
+            "files_created": one.files_created,
+            "output_summary": one.output_summary,
+            "execution_time_ms": one.execution_time_ms,
+            "learnings_or_issues": one.learnings_or_issues,
+            "timestamp": one.timestamp.isoformat(),
+        }
+        for one in found
+    ]
     lines = [memory_log.render(one).rstrip("\n") for one in found]
     if not found:
         asked = options.action == "search" or options.before is not None
@@ -91,36 +105,14 @@ def _show(found: Sequence[Experience], options: argparse.Namespace) -> int:
 
 
 def _sum_up(summary: ExperienceSummary, options: argparse.Namespace) -> int:
-    plain: dict[str, Json] = {
-        "entries": summary.entries,
-        "projects": summary.projects,
-        "outcomes": {name: dict(counts) for name, counts in summary.outcomes.items()},
-        "components": dict(summary.components),
-        "files_created": summary.files_created,
-        "execution_time_ms": summary.execution_time_ms,
-    }
+    names = "entries projects outcomes components files_created execution_time_ms"
     lines = [f"[MemoryMesh] {summary.entries} executions in {summary.projects} projects."]
     for name, counts in summary.outcomes.items():
         ended = ", ".join(f"{count} {outcome}" for outcome, count in counts.items())
         lines.append(f"{name}: {ended}")
     used = ", ".join(f"{name} {count}" for name, count in summary.components.items())
     lines += [f"used: {used}"] if used else []
-    return output.answer(plain, *lines, as_json=options.json)
-
-
-def _plain(one: Experience) -> dict[str, Json]:
-    return {
-        "experience_id": one.experience_id,
-        "project_name": one.project_name,
-        "primary_goal": one.primary_goal,
-        "final_outcome": one.final_outcome.value,
-        "components_used": list(one.components_used),
-        "files_created": one.files_created,
-        "output_summary": one.output_summary,
-        "execution_time_ms": one.execution_time_ms,
-        "learnings_or_issues": one.learnings_or_issues,
-        "timestamp": one.timestamp.isoformat(),
-    }
+    return output.answer(output.plain(summary, names), *lines, as_json=options.json)
 
 
 MEMORY_LOG = Command(

@@ -143,6 +143,8 @@ MODELS = Command(
 
 # reembed
 
+_STATE = "in_use beside switched texts vectors waiting waiting_in_use embedded dropped"
+
 _ACTIONS = ("status", "start", "compare", "switch", "rollback", "drop")
 
 _WITH_MODEL = frozenset({"start", "compare", "switch", "rollback"})
@@ -170,7 +172,10 @@ def _run_reembed(options: argparse.Namespace) -> int:
         state = _step(mesh, options, model)
     output.progress("")
     return output.answer(
-        _json(state), *_lines(state), as_json=options.json, remark=_next(state, options)
+        output.plain(state, _STATE),
+        *_lines(state),
+        as_json=options.json,
+        remark=_next(state, options),
     )
 
 
@@ -261,39 +266,10 @@ def _next(state: ReembedState, options: argparse.Namespace) -> str:
     return completed(said, options)
 
 
-def _json(state: ReembedState) -> dict[str, Json]:
-    return {
-        "in_use": state.in_use,
-        "beside": state.beside,
-        "switched": state.switched,
-        "texts": state.texts,
-        "vectors": state.vectors,
-        "waiting": state.waiting,
-        "waiting_in_use": state.waiting_in_use,
-        "embedded": state.embedded,
-        "dropped": list(state.dropped),
-    }
-
-
 def _tell_comparison(found: Comparison, options: argparse.Namespace) -> int:
-    plain: dict[str, Json] = {
-        "in_use": found.in_use,
-        "beside": found.beside,
-        "depth": found.depth,
-        "waiting": found.waiting,
-        "overlap": found.overlap,
-        "helped_in_use": found.helped_in_use,
-        "helped_beside": found.helped_beside,
-        "queries": [
-            {
-                "query": each.query,
-                "overlap": each.overlap,
-                "helped_in_use": list(each.helped_in_use),
-                "helped_beside": list(each.helped_beside),
-            }
-            for each in found.queries
-        ],
-    }
+    plain = output.plain(found, "in_use beside depth waiting overlap helped_in_use helped_beside")
+    each_query = "query overlap helped_in_use helped_beside"
+    plain["queries"] = [output.plain(each, each_query) for each in found.queries]
     remark = f"The new model still lacks {found.waiting:,} texts." if found.waiting else ""
     return output.answer(plain, *_told(found), as_json=options.json, remark=remark)
 

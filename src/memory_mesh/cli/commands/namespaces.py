@@ -277,7 +277,32 @@ def _run_stats(options: argparse.Namespace) -> int:
     if options.verbose:
         lines |= _more(stats, whole)
     return output.answer(
-        _plain(stats, whole) | {"db_path": path, "status": "connected"},
+        {
+            "namespace": shown_namespace(stats.namespace),
+            "memories": stats.memories,
+            "skills": stats.skills,
+            "by_status": dict(stats.by_status),
+            "blocks": stats.blocks,
+            "recalls": stats.recalls,
+            "seq": stats.seq,
+            "bytes": None if whole is None else stats.bytes,
+            "sizes": None if whole is None else {**_sizes(stats), "store": whole},
+            "to_link": stats.to_link,
+            "to_reindex": stats.to_reindex,
+            "expired": stats.expired,
+            "spaces": [
+                {
+                    "name": state.space.name,
+                    "vectors": state.vectors,
+                    "indexed": state.indexed,
+                    "pending": state.pending,
+                    "outgrown": state.outgrown,
+                }
+                for state in stats.spaces
+            ],
+            "db_path": path,
+            "status": "connected",
+        },
         *(f"[MemoryMesh] {name}: {value}" for name, value in lines.items()),
         as_json=options.json,
         remark=output.reindex_hint(stats.to_reindex) if stats.to_reindex else "",
@@ -350,33 +375,6 @@ def _sizes(stats: Stats) -> dict[str, int]:
         "copies": sizes.copies,
         "index": sizes.index,
         "vectors": sizes.vectors,
-    }
-
-
-def _plain(stats: Stats, whole: int | None) -> dict[str, Json]:
-    return {
-        "namespace": shown_namespace(stats.namespace),
-        "memories": stats.memories,
-        "skills": stats.skills,
-        "by_status": dict(stats.by_status),
-        "blocks": stats.blocks,
-        "recalls": stats.recalls,
-        "seq": stats.seq,
-        "bytes": None if whole is None else stats.bytes,
-        "sizes": None if whole is None else {**_sizes(stats), "store": whole},
-        "to_link": stats.to_link,
-        "to_reindex": stats.to_reindex,
-        "expired": stats.expired,
-        "spaces": [
-            {
-                "name": state.space.name,
-                "vectors": state.vectors,
-                "indexed": state.indexed,
-                "pending": state.pending,
-                "outgrown": state.outgrown,
-            }
-            for state in stats.spaces
-        ],
     }
 
 

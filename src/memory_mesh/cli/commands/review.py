@@ -244,6 +244,10 @@ REVIEW = Command(
 
 # conflicts
 
+_CONFLICT = (  # its fields, as JSON has them
+    "id new existing new_trust existing_trust reason created_at resolution why"
+)
+
 
 def _run_conflicts(options: argparse.Namespace) -> int:
     """Lists conflicts, or resolves one."""
@@ -258,7 +262,7 @@ def _run_conflicts(options: argparse.Namespace) -> int:
             return _resolve(mesh, reader, options)
         found = mesh.conflicts(scope=reader, **cli_options.given(options, MemoryMesh.conflicts))
     return output.answer(
-        [_conflicts_plain(conflict) for conflict in found],
+        [output.plain(conflict, _CONFLICT) for conflict in found],
         f"[MemoryMesh] {output.counted(len(found), 'conflict')}.",
         *map(_lines, found),
         as_json=options.json,
@@ -269,7 +273,7 @@ def _resolve(mesh: MemoryMesh, reader: Scope, options: argparse.Namespace) -> in
     said = cli_options.given(options, MemoryMesh.resolve_conflict)
     done = mesh.resolve_conflict(options.id, options.resolve, scope=reader, **said)
     resolved = f"[MemoryMesh] Resolved {done.id}: {done.resolution}"
-    return output.answer(_conflicts_plain(done), resolved, as_json=options.json)
+    return output.answer(output.plain(done, _CONFLICT), resolved, as_json=options.json)
 
 
 def _lines(conflict: Conflict) -> str:
@@ -279,20 +283,6 @@ def _lines(conflict: Conflict) -> str:
         f"  new {conflict.new} ({conflict.new_trust:.2f}), "
         f"known {conflict.existing} ({conflict.existing_trust:.2f})"
     )
-
-
-def _conflicts_plain(conflict: Conflict) -> dict[str, Json]:
-    return {
-        "id": conflict.id,
-        "new": conflict.new,
-        "existing": conflict.existing,
-        "new_trust": conflict.new_trust,
-        "existing_trust": conflict.existing_trust,
-        "reason": conflict.reason,
-        "created_at": conflict.created_at,
-        "resolution": conflict.resolution,
-        "why": conflict.why,
-    }
 
 
 CONFLICTS = Command(

@@ -8,7 +8,7 @@ from memory_mesh.base.typed import Any, TypeAlias
 from memory_mesh.cli import options as cli_options, output
 from memory_mesh.cli.parsing import Command, adding, argument
 from memory_mesh.formats import rfc11
-from memory_mesh.model import Explanation, Hits, Json, record
+from memory_mesh.model import Hits, Json, record
 from memory_mesh.model.filter import MetadataKey
 from memory_mesh.model.stats import OUTGROWN
 from memory_mesh.rules.filter_fields import FIELDS
@@ -48,7 +48,7 @@ def _run_search(options: argparse.Namespace) -> int:
             f"[MemoryMesh] {_without_vector(waiting)} words only; run `memory-mesh upkeep`."
         )
     if not hits and hits.explanation.below:
-        output.tell([_all_below(hits.explanation)])
+        output.tell([f"nothing relevant (best {hits.explanation.best_below:.2g}); --all shows it"])
     if options.json:
         _print_json(hits, options)
         return 0
@@ -102,7 +102,11 @@ def _hints(hits: Hits, told: list[str], *, apart: bool = False) -> None:
     """Prints what could help, on a terminal only."""
     hints = list(told)
     if hits and hits.explanation.below:
-        hints.insert(0, _more_below(hits.explanation))
+        hints.insert(
+            0,
+            f"{hits.explanation.below} less relevant left out (best "
+            f"{hits.explanation.best_below:.2g}); --all shows them",
+        )
     if hits.explanation.to_reindex:
         hints.insert(0, output.reindex_hint(hits.explanation.to_reindex))
     if hints and apart:
@@ -136,14 +140,6 @@ def _print_json(hits: Hits, options: argparse.Namespace) -> None:
     if options.explain:
         found["explanation"] = record.explanation_json(hits.explanation)
     output.say_json(found)
-
-
-def _all_below(how: Explanation) -> str:
-    return f"nothing relevant (best {how.best_below:.2g}); --all shows it"
-
-
-def _more_below(how: Explanation) -> str:
-    return f"{how.below} less relevant left out (best {how.best_below:.2g}); --all shows them"
 
 
 def _explanation(hits: Hits) -> str:
@@ -200,13 +196,9 @@ def reasons(mesh: MemoryMesh, options: argparse.Namespace, view: View) -> list[s
         makes = "memory-mesh store makes one there"
         other = "if yours is elsewhere, name it with --db-dir or MEMORY_MESH_DIR"
         return [f"There is no store in {folder} yet: {makes}; {other}."]
-    if _holds_nothing(mesh, view):
+    if not mesh.get_all(limit=1, scope=view["scope"], across=("project", "agent", "session")):
         return [_empty(options, mesh)]
     return list(_unknown_keys(mesh, options.filter, view)) if options.filter else []
-
-
-def _holds_nothing(mesh: MemoryMesh, view: View) -> bool:
-    return not mesh.get_all(limit=1, scope=view["scope"], across=("project", "agent", "session"))
 
 
 def _empty(options: argparse.Namespace, mesh: MemoryMesh) -> str:
