@@ -279,24 +279,14 @@ def _run_stats(options: argparse.Namespace) -> int:
     return output.answer(
         {
             "namespace": shown_namespace(stats.namespace),
-            "memories": stats.memories,
-            "skills": stats.skills,
-            "by_status": dict(stats.by_status),
-            "blocks": stats.blocks,
-            "recalls": stats.recalls,
-            "seq": stats.seq,
+            **output.plain(stats, "memories skills by_status blocks recalls seq"),
             "bytes": None if whole is None else stats.bytes,
             "sizes": None if whole is None else {**_sizes(stats), "store": whole},
-            "to_link": stats.to_link,
-            "to_reindex": stats.to_reindex,
-            "expired": stats.expired,
+            **output.plain(stats, "to_link to_reindex expired"),
             "spaces": [
                 {
                     "name": state.space.name,
-                    "vectors": state.vectors,
-                    "indexed": state.indexed,
-                    "pending": state.pending,
-                    "outgrown": state.outgrown,
+                    **output.plain(state, "vectors indexed pending outgrown"),
                 }
                 for state in stats.spaces
             ],
