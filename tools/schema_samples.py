@@ -57,6 +57,12 @@ class Recorder:
         self.samples[words[0]].append(document)
         return document
 
+    def run_only(self, *words: str) -> None:
+        """Run a command without keeping what it prints."""
+        code, _, err = self._ran(*words)
+        if code:
+            raise ValueError(f"{words} failed: {err}")
+
     def fail(self, *words: str) -> None:
         """Runs a command that cannot succeed; keeps what it says, if that is JSON."""
         code, out, err = self._ran(*words)
@@ -135,6 +141,25 @@ def _remember(recorder: Recorder) -> None:
     run("history", first)
     run("conflicts", "--all")
     run("review")
+    _of_a_file(recorder)
+
+
+def _of_a_file(recorder: Recorder) -> None:
+    """A memory of a user that came from a file."""
+    file, of_user = recorder.home / "notes.md", ("--user", "ann")
+    file.write_text("Tea is kept in tin boxes", encoding="utf-8")
+    recorder.run_only("ingest-dir", str(file), *of_user)
+    (found,) = recorder.run("list", *of_user)["items"]
+    for words in (
+        ["get"],
+        ["history"],
+        ["pin"],
+        ["update", "--tag", "tea"],
+        ["delete"],
+        ["restore"],
+    ):
+        recorder.run(*words, "--id", found["id"], *of_user)
+    recorder.run("search", "tea boxes", *of_user)
 
 
 def _look_after(recorder: Recorder) -> None:

@@ -2,12 +2,15 @@
 
 import json
 import os
+import re
 import subprocess
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
 from memory_mesh import __version__
+from memory_mesh.cli import parsing
 from tests.surface import golden
 from tests.surface.command import SCRIPT, CommandLine
 
@@ -15,6 +18,17 @@ COMMANDS = (
     "store", "search", "get", "list", "update", "pin", "delete", "restore", "stats", "verify",
     "namespaces", "config", "completion", "trigger",
 )  # fmt: skip
+EARLIER = """
+init doctor store search context get list evolve update pin delete restore rate reinforce dispute
+review conflicts explain history reflect distill lessons synthesize ingest-skill search-skills
+list-skills skill-feedback skill-prune trace trigger link links clusters graph episode project
+ingest-dir mirror export import import-tables export-tables migrate-tables import-lane memory-log
+stats verify backup repair salvage move namespaces keys upkeep reembed setup-server jobs worker
+daemon mcp models config eval completion
+add remember find recall show ls edit supersede rm forget why info clear reset wipe
+"""
+SCREEN = (24, 80)  # lines and columns of a terminal
+LONGEST_HELP = 50  # lines
 DARK = "The user prefers dark themes"
 RFC_SEARCH = """\
 [MemoryMesh] Found {N} matches.
@@ -161,7 +175,7 @@ def test_delete_hides_a_memory_and_says_so(cli: CommandLine) -> None:
             ("store", "--content", "x", "--metadata", "[1]"),
             ("store", "--content", "x", "--meta", "novalue"),
             ("store", "--content", "x", "--importance", "huge"),
-            ("store", "--content", "x", "--occurred-at", "yesterday"),
+            ("store", "--content", "x", "--occurred-at", "soon"),
             ("get", "--id", "mem_1_000000"),
             ("search", "x", "--filter", "nope.deep = 1"),
             ("search", "x", "--limit", "0"),
@@ -267,14 +281,64 @@ def test_an_unknown_word_is_answered_with_the_nearest_command(cli: CommandLine) 
 def test_every_command_has_help_with_an_example(cli: CommandLine, command: str) -> None:
     done = cli(command, "--help")
     assert done.code == 0
-    assert f"example:\n  memory-mesh {command}" in done.out
+    assert f"example:\n  memory-mesh {parsing.place(command)}" in done.out
 
 
-def test_the_overview_names_every_command(cli: CommandLine) -> None:
-    done = cli("--help")
-    assert done.code == 0
-    listed = [line.split()[0] for line in done.out.splitlines() if line.startswith("  ")]
-    assert set(COMMANDS) <= set(listed)
+def test_the_overview_fits_on_one_screen(cli: CommandLine) -> None:
+    shown = [cli(*words) for words in (("--help",), ("help",))]
+    assert shown[0] == shown[1]
+    lines = shown[0].out.splitlines()
+    assert len(lines) <= SCREEN[0]
+    assert max(map(len, lines)) <= SCREEN[1]
+    assert lines[-1] == "more: memory-mesh help --all"
+    assert [line.split()[0] for line in lines if line.startswith("  ")] == list(parsing.FRONT)
+
+
+@pytest.mark.parametrize("command", parsing.FRONT)
+def test_the_help_of_a_command_of_every_day_fits(cli: CommandLine, command: str) -> None:
+    lines = cli(command, "--help").out.splitlines()
+    assert len(lines) <= LONGEST_HELP
+    assert max(map(len, lines)) <= SCREEN[1] + len("memory-mesh help options")
+
+
+def test_the_whole_overview_names_every_command_in_its_group(cli: CommandLine) -> None:
+    done = cli("help", "--all")
+    assert (done.code, done.err) == (0, "")
+    listed = {line[2:].partition("  ")[0] for line in done.out.splitlines() if line[:2] == "  "}
+    of_groups = {f"{noun} {name}" for noun in parsing.GROUPS for name in parsing.GROUPS[noun]}
+    assert listed >= {*of_groups, *parsing.FRONT, "mirror", "project", "models", "config", "eval"}
+    assert "list-skills (skill list)" in done.out
+
+
+@pytest.mark.parametrize("noun", parsing.GROUPS)
+def test_a_group_lists_its_commands_and_each_of_them_runs(cli: CommandLine, noun: str) -> None:
+    told = cli(noun, "--help").out
+    for name, what in parsing.GROUPS[noun].items():
+        assert f"{noun} {name} " in told
+        below = cli(noun, name, "--help")
+        assert (below.code, below.err) == (0, "")
+        about = parsing.COMMANDS[parsing.words_of(what)[0]]
+        assert about[1:] in " ".join(below.out.split()), (noun, name)
+    assert cli("help", noun).out == told
+
+
+@pytest.mark.parametrize("name", EARLIER.split())
+def test_every_name_of_earlier_versions_still_runs(cli: CommandLine, name: str) -> None:
+    done = cli(name, "--help")
+    assert (done.code, done.err) == (0, "")
+    assert done.out.startswith(f"usage: memory-mesh {parsing.place(parsing.command_of(name))}")
+
+
+def test_a_group_without_a_command_says_what_there_is(cli: CommandLine) -> None:
+    assert "give one of: list, search, add" in cli("skill").err
+    assert "did you mean skill list? See: memory-mesh skill --help" in cli("skill", "lisst").err
+    assert "did you mean skill list?" in cli("list-skils").err
+
+
+def test_the_options_of_every_command_are_listed_once(cli: CommandLine) -> None:
+    told = cli("help", "options").out
+    assert all(name in told for name in ("--store URL", "--user ID", "--json", "-v, --verbose"))
+    assert "--namespace NAME" not in cli("help", "search").out
 
 
 def test_the_script_and_the_module_are_the_same_program(cli: CommandLine) -> None:
@@ -299,7 +363,8 @@ def test_common_options_are_understood_before_and_after_the_command(cli: Command
 def test_completion_knows_every_command(cli: CommandLine, shell: str) -> None:
     done = cli("completion", shell)
     assert done.code == 0, done.err
-    assert all(command in done.out for command in COMMANDS)
+    assert all(parsing.place(name).rpartition(" ")[2] in done.out for name in COMMANDS)
+    assert all(noun in done.out for noun in parsing.GROUPS)
     assert "--all-projects" in done.out or "all-projects" in done.out
 
 
@@ -391,11 +456,12 @@ def test_on_a_terminal_a_list_is_aligned_and_colour_can_be_refused(cli: CommandL
     id_ = cli.stored(DARK + " and a great deal more" * 20)
     shown = cli.on_terminal("list").out
     assert "\x1b[1m" in shown
-    assert len(shown.splitlines()) == 1
     plain = CommandLine(cli.home, variables={"NO_COLOR": "1"}).on_terminal("list").out
     assert "\x1b" not in plain
-    assert plain.startswith(f"{id_}  ")
-    assert len(plain.rstrip("\n")) <= 80
+    first, where = plain.splitlines()
+    assert first.startswith(f"{id_}  ")
+    assert len(first) <= 80
+    assert where == "    every project"
 
 
 def test_explain_tells_how_a_word_was_read(cli: CommandLine) -> None:
@@ -474,3 +540,171 @@ def test_a_full_output_disk_is_an_error(cli: CommandLine) -> None:
         )
     assert done.returncode == 1
     assert done.stderr.startswith(b"[MemoryMesh Error] ")
+
+
+# --- Times as people type them --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [
+        (("--since", "yesterday"), {"new"}),
+        (("--since", "7d"), {"new"}),
+        (("--since", "3w"), {"new", "old"}),
+        (("--until", "7d"), {"old", "march"}),
+        (("--until", "yesterday"), {"old", "march"}),
+        (("--until", "today"), {"new", "old", "march"}),
+        (("--since", "2026-03", "--until", "2026-03"), {"march"}),
+        (("--since", "2026-03-05", "--until", "2026-03-05"), {"march"}),
+        (("--since", "2026-03-06", "--until", "2026-03"), set()),
+        (("--since", "2026-03-05T12:00:00Z", "--until", "2026-03-05T12:00:00+01:00"), set()),
+        (("--until", "2026"), {"march", "old", "new"}),
+    ],
+)
+def test_list_search_and_context_read_the_times_that_people_type(
+    cli: CommandLine, words: tuple[str, ...], found: set[str]
+) -> None:
+    ago = (datetime.now(UTC) - timedelta(days=14)).isoformat()
+    cli.stored("notes about tea: march", "--occurred-at", "2026-03-05T12:00:00Z")
+    cli.stored("notes about tea: old", "--occurred-at", ago)
+    cli.stored("notes about tea: new")
+    if words[-1] == "2026" and datetime.now(UTC).year != 2026:
+        found = {"march"}
+    asked = (("list", *words), ("search", "tea", "--all", *words), ("context", "tea", *words))
+    for words_of in asked:
+        shown = cli(*words_of).out
+        assert {name for name in ("march", "old", "new") if f"tea: {name}" in shown} == found
+
+
+@pytest.mark.parametrize("condition", ["tags = 'a'", '{"tags": "a"}'])
+def test_a_time_narrows_a_filter(cli: CommandLine, condition: str) -> None:
+    cli.stored("tea one", "--tag", "a")
+    cli.stored("tea two", "--tag", "b")
+    cli.stored("tea three", "--tag", "a", "--occurred-at", "2026-03-05")
+    done = cli("list", "--filter", condition, "--since", "yesterday")
+    assert (done.code, [line.split("\t")[3] for line in done.out.splitlines()]) == (0, ["tea one"])
+
+
+@pytest.mark.parametrize("word", ["soon", "2026-13", "2026-02-30", "x7d", "99999999w"])
+def test_a_word_that_is_no_time_is_refused_by_the_name_of_its_option(
+    cli: CommandLine, word: str
+) -> None:
+    done = cli("list", "--until", word)
+    assert (done.code, "--until must" in done.err) == (1, True)
+
+
+# --- Words that people type -----------------------------------------------------------------------
+
+
+def test_edit_opens_the_editor_and_says_what_changed(cli: CommandLine) -> None:
+    id_ = cli.stored("The door is red\nand heavy")
+    editor = CommandLine(cli.home, variables={"EDITOR": "sed -i s/red/blue/"})
+    done = editor("edit", id_)
+    assert (done.code, done.err) == (0, "")
+    assert done.out == (
+        f"[MemoryMesh] Updated record {id_}\n  -The door is red\n  +The door is blue\n"
+    )
+    assert json.loads(cli("get", id_, "--json").out)["content"] == "The door is blue\nand heavy"
+    again = editor("edit", id_)
+    assert (again.code, f"the text of {id_} is as it was" in again.err) == (1, True)
+
+
+@pytest.mark.parametrize(
+    ("editor", "said"),
+    [("false", "false ended with the exit code 1"), ("no-such-editor", "say which editor")],
+)
+def test_an_edit_that_fails_changes_nothing(cli: CommandLine, editor: str, said: str) -> None:
+    id_ = cli.stored(DARK)
+    done = CommandLine(cli.home, variables={"EDITOR": editor})("edit", id_)
+    assert (done.code, said in done.err) == (1, True)
+    assert len(json.loads(cli("history", id_, "--json").out)["items"]) == 1
+
+
+def test_edit_with_a_text_changes_it_without_an_editor(cli: CommandLine) -> None:
+    id_ = cli.stored(DARK)
+    done = CommandLine(cli.home, variables={"EDITOR": "false"})("edit", id_, "Light themes")
+    assert (done.code, done.out) == (0, f"[MemoryMesh] Updated record {id_}\n")
+
+
+def test_info_is_stats(cli: CommandLine) -> None:
+    cli.stored(DARK)
+    assert cli("info").out == cli("stats").out
+
+
+@pytest.mark.parametrize("name", ["wipe", "clear", "reset"])
+def test_a_wipe_without_a_scope_says_what_there_is_and_changes_nothing(
+    cli: CommandLine, name: str
+) -> None:
+    cli.stored("one", "--project", "shop")
+    cli.stored("two", "--global")
+    done = cli(name, "--yes")
+    assert done.code == 2
+    assert "nothing was deleted: say whose memories are meant" in done.err
+    assert "1 of shop" in done.err
+    assert "2 of the namespace default" in done.err
+    assert len(cli("list", "--all-projects").out.splitlines()) == 2
+
+
+def test_a_wipe_backs_up_and_the_backup_brings_all_of_it_back(cli: CommandLine) -> None:
+    cli.stored("one", "--project", "shop", "--type", "preference", "--session", "s1")
+    cli.stored("two", "--project", "shop")
+    kept = cli.stored("three", "--project", "other")
+    asked = cli("wipe", "--project", "shop")
+    assert (asked.code, "add --yes for 2 memories of the project shop: " in asked.err) == (1, True)
+    assert "two" in cli("list", "--project", "shop").out
+    done = cli("wipe", "--project", "shop", "--yes")
+    assert (done.code, "Deleted 2 memories of the project shop" in done.out) == (0, True)
+    assert [line.split("\t")[0] for line in cli("list", "--all-projects").out.splitlines()] == [
+        kept
+    ]
+    back = done.out.rpartition("To go back to it: ")[2].strip()
+    assert cli.shell(back).code == 0
+    assert len(cli("list", "--all-projects").out.splitlines()) == 2  # and the one of the session
+    assert "one" in cli("list", "--project", "shop", "--session", "s1").out
+
+
+def test_a_wipe_of_a_user_leaves_the_others_alone(cli: CommandLine) -> None:
+    cli.stored("one", "--user", "ann")
+    cli.stored("two", "--user", "ben")
+    assert "Deleted 1 memory of the user ann" in cli("wipe", "--user", "ann", "--yes").out
+    assert (cli("list", "--user", "ann").out, "two" in cli("list", "--user", "ben").out) == (
+        "",
+        True,
+    )
+    assert "no memories of the user ann" in cli("wipe", "--user", "ann", "--all", "--yes").out
+
+
+def test_an_agent_wipes_nothing(cli: CommandLine) -> None:
+    cli.stored(DARK)
+    agent = CommandLine(cli.home, variables={"CLAUDECODE": "1"})
+    done = agent("wipe", "--all", "--yes")
+    assert (done.code, "an agent may not run wipe" in done.err) == (1, True)
+    assert DARK in cli("list").out
+
+
+# --- Where it belongs and where it came from ------------------------------------------------------
+
+
+def test_a_memory_says_whose_it_is_and_which_file_it_came_from(cli: CommandLine) -> None:
+    for folder in ("a", "b"):
+        (cli.home / "notes" / folder).mkdir(parents=True)
+        (cli.home / "notes" / folder / "readme.md").write_text(f"How to open door {folder}")
+    cli("import", "folder", "notes", "--recursive", "--project", "shop")
+    every = cli.stored("Doors are red", "--global")
+    for words in (("list",), ("search", "door")):
+        shown = cli.on_terminal(*words, "--project", "shop").out
+        assert all(f"shop · {name}/readme.md" in shown for name in "ab")
+        assert "every project" in shown
+        items = json.loads(cli(*words, "--project", "shop", "--json").out)["items"]
+        assert {(item["project"], item.get("source_ref")) for item in items} == {
+            ("shop", "a/readme.md"), ("shop", "b/readme.md"), (None, None),
+        }  # fmt: skip
+    assert re.search("^project: +every project$", cli("get", every).out, re.MULTILINE)
+
+
+def test_a_memory_of_a_user_says_so(cli: CommandLine) -> None:
+    id_ = cli.stored("Ann likes tea", "--user", "ann")
+    for words in (("list",), ("search", "tea")):
+        assert "of ann" in cli.on_terminal(*words, "--user", "ann").out
+        assert json.loads(cli(*words, "--user", "ann", "--json").out)["items"][0]["user"] == "ann"
+    assert re.search("^user: +ann$", cli("get", id_, "--user", "ann").out, re.MULTILINE)

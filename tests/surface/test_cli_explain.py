@@ -1,28 +1,67 @@
-"""`memory-mesh explain`: the sentences first, the numbers under them."""
+"""`memory-mesh explain`: sentences that need no manual; the numbers behind `--numbers`."""
 
 import json
 
 from tests.surface.command import CommandLine
 
 
-def test_a_memory_is_explained_in_sentences_and_numbers(cli: CommandLine) -> None:
-    id_ = cli.stored("dark themes are easier to read")
-    told = cli("explain", id_).out
-    assert told.startswith(f"{id_} was stored at ")
-    sentences, _, numbers = told.partition("\n\n")
+def test_a_memory_is_explained_in_sentences(cli: CommandLine) -> None:
+    id_ = cli.stored("dark themes are easier to read", "--project", "shop")
+    asked = ("explain", id_, "--project", "shop")
+    told = cli(*asked).out
+    assert told == (
+        "You said it yourself, just now, for the project shop.\n"
+        "It is active: a search can find it.\n"
+        "It is trusted fully.\n"
+    )
+    assert cli("explain", "--id", *asked[1:]).out == told
+    with_numbers = cli(*asked, "--numbers").out
+    assert with_numbers.startswith(f"{told}\n{id_} was stored at ")
+    sentences, _, numbers = with_numbers.removeprefix(f"{told}\n").partition("\n\n")
     assert "Its trust is 1.00" in sentences
     assert numbers.startswith("trust 1 = +1 source\nversion ")
     assert "\nblock yamo_retain_" in numbers
-    assert cli("explain", "--id", id_).out == told
+
+
+def test_what_an_agent_concluded_is_called_so(cli: CommandLine) -> None:
+    agent = CommandLine(cli.home, variables={"CLAUDECODE": "1"})
+    told = cli("explain", agent.stored("the gate is green")).out
+    assert "An agent concluded it by itself, just now, for every project." in told
+    assert "It is trusted little." in told
+
+
+def test_a_place_is_explained_by_what_stands_above_it(cli: CommandLine) -> None:
+    words = ("--query", "which day do deploys of the shop run", "--keyword", "--min-relevance", "0")
+    last = cli.stored("deploys run")
+    first, second = (
+        cli.stored(f"deploys of the shop run on the same day, {when}") for when in ("Friday", "May")
+    )
+    told = {id_: cli("explain", id_, *words).out for id_ in (first, second, last)}
+    assert "because two newer notes answer better with more of your words" in told[last]
+    assert "It has some of them." in told[last]
+    places = sorted(told[id_].split()[2] for id_ in (first, second))
+    assert places == ["first", "second"]
+    lower = next(id_ for id_ in (first, second) if told[id_].startswith("It is second"))
+    assert "note says much the same" in told[lower]
+    assert all("score" not in each and "(+" not in each for each in told.values())
+    only = cli("explain", last, *words, "--limit", "2").out
+    assert only == "It comes third, and the search shows two.\nTo see it: --limit 3\n"
+
+
+def test_the_only_answer_is_called_so(cli: CommandLine) -> None:
+    id_ = cli.stored("dark themes are easier to read")
+    told = cli("explain", id_, "--query", "dark themes", "--keyword").out
+    assert told == "It is the only answer.\nIt has all of your words.\n"
 
 
 def test_a_question_is_answered_with_the_shares_of_the_margin(cli: CommandLine) -> None:
     id_ = cli.stored("dark themes are easier to read")
-    told = cli("explain", id_, "--query", "dark themes", "--keyword").out
-    assert told.startswith(f"{id_} is hit 1 of 1")
+    asked = ("explain", id_, "--query", "dark themes", "--keyword")
+    told = cli(*asked, "--numbers").out
+    assert f"\n\n{id_} is hit 1 of 1" in told
     assert "\nplace 1 of 1  score 0." in told
     assert "\n  +1.000000  line_covered_passage\n" in told
-    plain = json.loads(cli("explain", id_, "--query", "dark themes", "--keyword", "--json").out)
+    plain = json.loads(cli(*asked, "--json").out)
     assert plain["gate"] is None
     assert plain["rank"]["base"] + sum(plain["rank"]["shares"].values()) == plain["rank"]["margin"]
 
@@ -39,7 +78,7 @@ def test_the_gate_is_named_and_what_would_open_it(cli: CommandLine) -> None:
     assert f"there is no memory {id_} for the project other" in elsewhere.err
     seen = cli(*asked, "--see-all")
     assert "the search reads for project other" in seen.out
-    assert cli(*asked, "--all-projects").out.startswith(f"{id_} is hit 1")
+    assert cli(*asked, "--all-projects").out.startswith("It is the only answer.")
 
 
 def test_an_unknown_id_says_what_to_do(cli: CommandLine) -> None:

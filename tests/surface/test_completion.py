@@ -34,9 +34,11 @@ def said(*words: str) -> list[str]:
 @pytest.mark.parametrize(
     ("typed", "offered"),
     [
-        ("memory-mesh sea", "search search-skills"),
+        ("memory-mesh sea", "search"),
+        ("memory-mesh skill se", "search"),
+        ("memory-mesh skill search --lim", "--limit"),
         ("memory-mesh search --lim", "--limit"),
-        ("memory-mesh link --type dep", "depends_on"),
+        ("memory-mesh graph link --type dep", "depends_on"),
         ("memory-mesh vers", "version"),
     ],
 )
@@ -49,9 +51,11 @@ def test_bash_offers(script: Path, typed: str, offered: str) -> None:
 @pytest.mark.parametrize(
     ("typed", "offered"),
     [
-        ("memory-mesh searc", ["search", "search-skills"]),
+        ("memory-mesh searc", ["search"]),
+        ("memory-mesh skill se", ["search"]),
+        ("memory-mesh skill search --lim", ["--limit"]),
         ("memory-mesh search --lim", ["--limit"]),
-        ("memory-mesh link --type dep", ["depends_on"]),
+        ("memory-mesh graph link --type dep", ["depends_on"]),
         ("memory-mesh help vers", []),
         ("memory-mesh help stor", ["store"]),
     ],
@@ -70,8 +74,11 @@ def test_zsh_reads_the_script(script: Path) -> None:
 def test_fish_knows_every_command_and_option(capsys: pytest.CaptureFixture[str]) -> None:
     assert main.run(["completion", "fish"]) == 0
     told = capsys.readouterr().out
-    for group in parsing.GROUPS.values():
-        for name in group:
-            assert f" -a {name} -d " in told
-    for name in parsing.COMMANDS:
-        assert f"'__fish_seen_subcommand_from {name}' -l db-dir " in told
+    for name in parsing.FRONT:
+        assert f" -a {name} -d " in told
+        assert f"'__fish_seen_subcommand_from {name}; and not " in told
+    for noun, names in parsing.GROUPS.items():
+        assert f" -a {noun} -d " in told
+        for name in names:
+            within = f"'__fish_seen_subcommand_from {noun}; and __fish_seen_subcommand_from {name}'"
+            assert f" -n {within} -l db-dir " in told

@@ -50,6 +50,7 @@ WORDS: dict[str, Sequence[Sequence[str]]] = {
     "jobs": ([], ["run", "--dry-run"]),
     "models": (["list"],),
     "eval": (["list"],),
+    "wipe": (["--project", "nobody", "--yes"],),
     "export-tables": (),  # these need lancedb, or the file of another program
     "import-tables": (),
     "migrate-tables": (),

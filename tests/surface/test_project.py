@@ -1,5 +1,6 @@
 """Memories stored inside a repository belong to its main work tree."""
 
+import json
 import os
 import shutil
 import subprocess
@@ -102,13 +103,12 @@ def test_a_memory_of_a_project_is_called_so_and_a_search_outside_tells_of_it(
 ) -> None:
     cli("store", "--content", "themes of the project", cwd=repository)
     assert "Type: project |" in cli("search", "themes", cwd=repository).out
-    outside = cli("search", "themes")
-    told = "[MemoryMesh] The memories of projects were not searched; try --all-projects.\n"
-    assert (outside.err, "Found 0 matches" in outside.out) == (told, True)
-    elsewhere = cli("search", "themes", "--project", "other")
-    assert (
-        elsewhere.err == "[MemoryMesh] Only the project other was searched; try --all-projects.\n"
-    )
+    name = json.loads(cli("list", "--json", cwd=repository).out)["items"][0]["project"]
+    for command in (["search", "themes"], ["list"]):
+        outside, elsewhere = cli(*command), cli(*command, "--project", "other")
+        rest = f"; 1 memory in {name}: --all-projects.\n"
+        assert outside.err == f"[MemoryMesh] The memories of projects were not looked at{rest}"
+        assert elsewhere.err == f"[MemoryMesh] Only the project other was looked at{rest}"
     assert cli("search", "themes", "--all-projects").err == ""
 
 

@@ -25,11 +25,11 @@ def test_a_terminal_of_40_columns_without_utf_8_shows_all_of_it(narrow: CommandL
         assert shown.code == 0
         assert shown.out.isascii()
         assert "\x1b" not in shown.out
-        lines = shown.out.partition("start:")[2].partition("example:")[0] or shown.out
+        lines = shown.out.partition("processes.")[2].partition("example:")[0] or shown.out
         assert max(map(len, lines.splitlines())) <= 40
     found = narrow.on_terminal("search", "dark themes").out
     assert found.startswith("1  The user prefers dark themes in the\n   evening, and light ones - ")
-    assert "just now - said by Ada - #ui - score" in found
+    assert "just now - said by Ada - every project - #ui - score" in " ".join(found.split())
     assert first in found.replace("\n   ", "")
     narrow.stored("茶は四時")
     assert "\\u8336" in narrow.on_terminal("list").out

@@ -19,7 +19,7 @@ def page() -> str:
         "## Common options\n\nEvery command takes these, before or after its name.\n\n"
         + _table(common()),
         "## Other names\n\n| you type | it runs |\n|---|---|\n"
-        + "\n".join(f"| `{short}` | `{name}` |" for short, name in parsing.ALIASES.items()),
+        + "\n".join(f"| `{short}` | `{name}` |" for short, name in _others().items()),
     ]
     parts += [_command(name) for name in parsing.COMMANDS]
     return "\n\n".join(parts) + "\n"
@@ -47,20 +47,34 @@ def shown(action: argparse.Action) -> str:
     return ", ".join(action.option_strings) + value
 
 
+def _others() -> dict[str, str]:
+    """The names that are accepted beside those of the overview, and what they run."""
+    short = {name: parsing.place(parsing.command_of(name)) for name in parsing.ALIASES}
+    return short | {name: place for name, place in parsing.PLACES.items() if name != place}
+
+
 def _overview() -> Iterator[str]:
-    for group, commands in parsing.GROUPS.items():
-        rows = [f"| {_link(name)} | {told} |" for name, told in commands.items()]
-        yield f"**{group}**\n\n| command | what it does |\n|---|---|\n" + "\n".join(rows)
+    grouped = {*parsing.FRONT, *parsing.GROUPS, *parsing.PLACES}
+    yield _rows("every day", {name: name for name in parsing.FRONT})
+    for noun, names in parsing.GROUPS.items():
+        yield _rows(noun, {f"{noun} {name}": what for name, what in names.items()})
+    yield _rows("more", {name: name for name in parsing.COMMANDS if name not in grouped})
 
 
-def _link(name: str) -> str:
-    return f"[`{name}`](#{name})" if name in parsing.COMMANDS else f"`{name}`"
+def _rows(heading: str, commands: dict[str, str]) -> str:
+    """A table of commands, each with what runs; it links to that one's part of the page."""
+    rows = [
+        f"| [`{name}`](#{parsing.place(parsing.words_of(what)[0]).replace(' ', '-')}) "
+        f"| {parsing.summary_of(what)} |"
+        for name, what in commands.items()
+    ]
+    return f"**{heading}**\n\n| command | what it does |\n|---|---|\n" + "\n".join(rows)
 
 
 def _command(name: str) -> str:
     command, told = parsing.load(name), parsing.COMMANDS[name]
     actions = own(name)
-    parts = [f"## {name}", f"{told[0].upper()}{told[1:]}."]
+    parts = [f"## {parsing.place(name)}", f"{told[0].upper()}{told[1:]}."]
     if actions:
         parts.append(_table(actions))
     parts.append(f"```console\n{_example(command.example)}\n```")

@@ -34,6 +34,7 @@ _OF_PYTHON = (
 )
 _ARGUMENT = re.compile(r"([a-z]+(?:_[a-z]+)*) (?:must|is|has|needs)\b")
 _INCLUDE = re.compile(r"include=\['(\w+)'\]")
+_LEAST = re.compile(r"\bmin_(relevance|similarity)\b")
 _COMMAND = re.compile(rf"\bmemory-mesh ({_OF_STORE})\b((?: --?[a-z-]+(?: [A-Z]+\b)?)*)")
 
 
@@ -66,9 +67,10 @@ def in_options(text: str, options: argparse.Namespace) -> str:
     return f"--{found[1].replace('_', '-')}{text[found.end(1) :]}"
 
 
-def include_option(text: str) -> str:
-    """Writes `include=['deleted']` as the command line does."""
-    return _INCLUDE.sub(r"--include \1", text)
+def in_words(text: str) -> str:
+    """Writes `include=['deleted']` and `min_relevance` as the command line does."""
+    text = _INCLUDE.sub(r"--include \1", text)
+    return _LEAST.sub(r"--min-\1", text).replace("results (limit)", "results (--limit)")
 
 
 def option(name: str, value: str) -> str:

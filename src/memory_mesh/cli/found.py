@@ -17,8 +17,8 @@ _AGES = (
 )  # fmt: skip
 
 
-def lines(hits: Sequence[Hit], project: str | None, now: datetime) -> Iterator[str]:
-    """The hits from best to worst, with an empty line between two; `project` is the reader's."""
+def lines(hits: Sequence[Hit], user: str | None, now: datetime) -> Iterator[str]:
+    """The hits from best to worst, with an empty line between two."""
     indent = len(str(len(hits))) + 2
     width = min(_WIDEST, max(_NARROWEST, shutil.get_terminal_size().columns - indent))
     for number, hit in enumerate(hits, start=1):
@@ -27,7 +27,7 @@ def lines(hits: Sequence[Hit], project: str | None, now: datetime) -> Iterator[s
         text = wrapped(output.unbroken(hit.content), width, _LINES)
         yield output.bold(f"{number}".rjust(indent - 2)) + f"  {text[0]}"
         yield from (" " * indent + line for line in text[1:])
-        told = " · ".join((*_about(hit.memory, project, now), *_why(hit), hit.id))
+        told = " · ".join((*_about(hit.memory, user, now), *_why(hit), hit.id))
         for line in wrapped(told, width, _LINES):
             yield " " * indent + output.dim(line)
 
@@ -62,15 +62,14 @@ def ago(then: datetime, now: datetime) -> str:
     return "just now" if seconds >= 0 else then.date().isoformat()
 
 
-def _about(memory: Memory, project: str | None, now: datetime) -> Iterator[str]:
+def _about(memory: Memory, user: str | None, now: datetime) -> Iterator[str]:
     """When it was said or stored, by whom and for whom."""
     yield ago(memory.occurred_at or memory.created, now)
     if memory.speaker:
         yield f"said by {output.unbroken(memory.speaker)}"
     elif memory.source.agent:
         yield f"from {output.unbroken(memory.source.agent)}"
-    if memory.scope.project != project:
-        yield output.unbroken(memory.scope.project or "of every project")
+    yield output.place_of(memory, user)
     if memory.pinned:
         yield "pinned"
     if memory.tags:

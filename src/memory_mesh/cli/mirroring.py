@@ -12,7 +12,7 @@ from memory_mesh.sync import MemoryMesh
 WRITING = frozenset(
     {
         "store", "evolve", "update", "delete", "restore", "review", "conflicts", "reflect",
-        "ingest-dir", "import-lane", "import-tables", "dispute", "pin",
+        "ingest-dir", "import-lane", "import-tables", "dispute", "pin", "wipe",
     }
 )  # fmt: skip
 

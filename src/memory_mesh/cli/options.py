@@ -2,53 +2,76 @@
 
 import argparse
 import os
+import re
 import stat
 import sys
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
 
-from memory_mesh.base.typed import Any, TypedDict
+from memory_mesh.base.typed import Any
+from memory_mesh.cli import output
 from memory_mesh.cli.parsing import UsageError
 from memory_mesh.mesh.operation import Option, options_of
 from memory_mesh.model import Channel, Json, Memory, Scope, Status
 from memory_mesh.model.errors import InvalidInput, NotAllowed, NotFound
+from memory_mesh.model.times import iso
 from memory_mesh.platform.agent_shell import agent_variables
+from memory_mesh.rules.arguments import moment
 from memory_mesh.rules.users import user_namespace
 from memory_mesh.sync import MemoryMesh
 
-_TIMES = ("occurred_at", "valid_from", "valid_until")
+_FILLED = frozenset({  # what a command fills from who asks, or has in words of its own
+    "scope", "reader", "across", "also", "use_cache", "progress", "between", "count_tokens",
+    "exclude", "weights", "merge", "see_across", "content", "metadata",
+})  # fmt: skip
+_DETAILS = frozenset({  # of a memory that the command line has no option for
+    "kind", "confidence", "tier", "pinned", "source_kind", "source_agent", "source_ref",
+    "source_skill", "claim", "quarantine", "keep_active", "derived_from",
+})  # fmt: skip
+_HIDDEN = [status.value for status in Status if status is not Status.ACTIVE]
+_SAID: dict[str, dict[str, Any]] = {  # of options that several commands have
+    "filter": {
+        "metavar": "EXPR",
+        "help": 'for example: team = \'core\' AND priority >= 3; or JSON: {"team": "core"}',
+    },
+    "include": {
+        "metavar": "STATUS",
+        "choices": _HIDDEN,
+        "help": f"also show memories that are {', '.join(_HIDDEN)}; may be repeated",
+    },
+    "keyword_only": {"flag": "--keyword"},
+    "tags": {"flag": "--tag"},
+    "triggers": {
+        "flag": "--trigger",
+        "metavar": "PATTERN",
+        "action": "append",
+        "help": "a pattern of tasks that call it up; may be repeated",
+    },
+    "types": {"flag": "--type"},
+    "as_owner": {
+        "help": "list those of every project, agent and session of the namespace, not only of this "
+        "project; to decide on one of another project, add --project NAME"
+    },
+}
+_NOTHING: Mapping[str, Mapping[str, Any]] = {}
+_COUNTED = 1_000  # memories of other projects
+_AGO = {"h": 3_600, "d": 86_400, "w": 7 * 86_400}
+_LONGEST = 8  # letters of `7d`
+_DATE = re.compile(r"(\d{4})(?:-(\d\d))?(?:-(\d\d))?")
 
 
-def add_details(parser: argparse.ArgumentParser) -> None:
-    """Adds the options for the details of a memory."""
+def add_metadata(parser: argparse.ArgumentParser) -> None:
+    """Adds the options that fill the metadata of a memory."""
     add = parser.add_argument
     add("--type", metavar="WORD", help="type of the memory: event, lesson, preference, ...")
     add("--rationale", metavar="TEXT", help="why it is worth keeping")
     add("--hypothesis", metavar="TEXT", help="what it is expected to help with")
-    add("--metadata", metavar="JSON", help="more fields, as a JSON object")
-    add(
-        "--meta",
-        metavar="KEY=VALUE",
-        action="append",
-        default=[],
-        help="one more field; may be repeated",
-    )
-    add("--tag", metavar="TAG", action="append", default=[], help="a tag; may be repeated")
-    add(
-        "--trigger",
-        metavar="PATTERN",
-        action="append",
-        default=[],
-        help="a pattern of tasks that call it up; may be repeated",
-    )
-    add("--importance", metavar="WEIGHT", help="0 to 1, or low, medium, high, critical")
     add("--source", metavar="NAME", help="the system or agent it comes from")
-    add("--speaker", metavar="NAME", help="who said it")
-    add("--role", metavar="ROLE", help="role of the speaker: user, assistant, ...")
-    add("--order", metavar="N", type=int, help="its position in the session")
-    add("--occurred-at", metavar="TIME", help="when it happened, ISO 8601")
-    add("--valid-from", metavar="TIME", help="start of the time in which it is true")
-    add("--valid-until", metavar="TIME", help="end of the time in which it is true")
+    add("--metadata", metavar="JSON", help="more fields, as a JSON object")
+    add("--meta", metavar="KEY=VALUE", action="append", default=[],
+        help="one more field; may be repeated")  # fmt: skip
 
 
 def add_text(parser: argparse.ArgumentParser, what: str) -> None:
@@ -87,9 +110,16 @@ def standard_input() -> str:
     return text.removesuffix("\n").removesuffix("\r")
 
 
+def asked(question: str) -> str:
+    """Returns what a person types at a terminal in answer to a question."""
+    print(question, end="", file=sys.stderr)
+    sys.stderr.flush()
+    return sys.stdin.readline().strip()
+
+
 def metadata_of(options: argparse.Namespace) -> dict[str, Json] | None:
     """Builds RFC-0011's metadata object from the options; None if none was given."""
-    given = _parsed(options.metadata)
+    given = _parsed(options.metadata, "--metadata")
     for pair in options.meta:
         key, equals, value = pair.partition("=")
         if not (key and equals):
@@ -98,58 +128,27 @@ def metadata_of(options: argparse.Namespace) -> dict[str, Json] | None:
     for name in ("type", "rationale", "hypothesis", "source"):
         if getattr(options, name) is not None:
             given[name] = getattr(options, name)
-    if options.tag:
+    if options.tags:
         known = given.get("tags", [])
-        given["tags"] = [*(known if isinstance(known, list) else [known]), *options.tag]
+        given["tags"] = [*(known if isinstance(known, list) else [known]), *options.tags]
     return given or None
 
 
-def details_of(options: argparse.Namespace) -> dict[str, Any]:
-    """Returns the details beside text and metadata, named as `add` and `update` expect."""
-    details: dict[str, Any] = {}
-    if options.importance is not None:
-        details["importance"] = _number_or_word(options.importance)
-    if options.trigger:
-        details["triggers"] = options.trigger
-    for name in ("speaker", "role", "order", *_TIMES):
-        value = getattr(options, name)
-        if value is not None:
-            details[name] = value
-    return details
-
-
-def _parsed(metadata: str | None) -> dict[str, Json]:
-    if metadata is None:
+def _parsed(text: str | None, option: str) -> dict[str, Any]:
+    if text is None:
         return {}
     from memory_mesh.formats import json_text
 
     try:
-        value = json_text.read(metadata)
+        value = json_text.read(text)
     except json_text.JsonFault as error:
         raise InvalidInput(
-            f'--metadata is not valid JSON: {error}. Write it as \'{{"team": "core"}}\', or give '
-            "one field: --meta team=core"
+            f"""{option} is not valid JSON: {error}. Write it as '{{"team": "core"}}'"""
+            + (", or give one field: --meta team=core" if option == "--metadata" else "")
         ) from None
     if not isinstance(value, dict):
-        raise InvalidInput("--metadata takes a JSON object such as '{\"ticket\": 7}'")
+        raise InvalidInput(f"""{option} takes a JSON object such as '{{"ticket": 7}}'""")
     return value
-
-
-def _number_or_word(text: str) -> float | str:
-    try:
-        return float(text)
-    except ValueError:
-        return text
-
-
-def add_as_owner(parser: argparse.ArgumentParser) -> None:
-    """Adds the option to list as the owner of the store."""
-    parser.add_argument(
-        "--as-owner",
-        action="store_true",
-        help="list those of every project, agent and session of the namespace, not only of this "
-        "project; to decide on one of another project, add --project NAME",
-    )
 
 
 def add_id(parser: argparse.ArgumentParser) -> None:
@@ -282,74 +281,155 @@ def here() -> str | None:
 def add_operation(
     parser: argparse.ArgumentParser,
     method: Callable[..., object],
-    hidden: Collection[str],
-    said: Mapping[str, dict[str, Any]],
+    said: Mapping[str, Mapping[str, Any]] = _NOTHING,
+    hidden: Collection[str] = (),
 ) -> None:
-    """Adds the options of an operation: all but the hidden ones, under their own names.
+    """Adds the options of an operation under their own names, but not those of `hidden`.
 
-    `said` holds what this command says otherwise of an option, as argparse takes it.
+    Name, type, choices, default and help are those of its declaration; `said` holds what this
+    command says otherwise of an option, as argparse takes it, with its name as `flag`.
     """
+    offered = [*(parser.get_default("offered") or ())]
     for option in options_of(method).values():
-        if not (option.positional or option.name in hidden):
-            given = _as_argument(option) | said.get(option.name, {})
-            parser.add_argument(f"--{option.name.replace('_', '-')}", **given)
+        name = option.name
+        if option.positional or name in hidden or name in offered or name in _FILLED | _DETAILS:
+            continue
+        words = {**_as_argument(option), **_SAID.get(name, {}), **said.get(name, {})}
+        if "choices" in said.get(name, {}):
+            words.pop("metavar", None)
+        parser.add_argument(words.pop("flag", f"--{name.replace('_', '-')}"), dest=name, **words)
+        offered.append(name)
+    parser.set_defaults(offered=offered)
 
 
-def operation_of(
-    options: argparse.Namespace, method: Callable[..., object], hidden: Collection[str]
-) -> dict[str, Any]:
-    """Returns what was given of the options that `add_operation` added."""
-    names = [each.name for each in options_of(method).values() if not each.positional]
-    return {name: getattr(options, name) for name in names if name not in hidden}
+def given(options: argparse.Namespace, method: Callable[..., object]) -> dict[str, Any]:
+    """Returns what was typed of the options of an operation; the others have their defaults."""
+    names = [name for name in options_of(method) if name in options.offered]
+    typed = {name: getattr(options, name) for name in names}
+    return {name: value for name, value in typed.items() if value is not None}
+
+
+def details_of(options: argparse.Namespace) -> dict[str, Any]:
+    """Returns the details of a memory beside its text and metadata; tags go into the metadata."""
+    said = given(options, MemoryMesh.add)
+    said.pop("tags", None)
+    return said
 
 
 def _as_argument(option: Option) -> dict[str, Any]:
-    """An option in argparse's words: a number, a switch, words that may be repeated, or a text."""
+    """An option in argparse's words; one that is not typed is None."""
     kinds = [kind for kind in option.classes if kind is not type(None)]
-    default = option.default if option.default != () else []
-    given: dict[str, Any] = {"help": option.about, "default": default}
-    if isinstance(option.default, bool):
-        return given | {"action": argparse.BooleanOptionalAction}
-    if kinds in ([int], [float]):
-        return given | {"type": kinds[0], "metavar": "N"}
-    if default == []:
-        return given | {"action": "append", "metavar": "WORD"}
-    return given | {"metavar": "TEXT"}
+    about = option.about.replace("%", "%%")
+    known = option.default
+    if isinstance(known, int | float) and not isinstance(known, bool):
+        about += f" (default: {known})"
+    words: dict[str, Any] = {"help": about}
+    if isinstance(known, bool) or kinds == [] or bool in kinds:
+        return words | {"action": "store_true", "default": None}
+    if datetime in kinds:
+        return words | {"type": until if option.name == "until" else when, "metavar": "TIME"}
+    if float in kinds:
+        metavar = "0..1" if "0 to 1" in about or option.name.startswith("min_") else "N"
+        return words | {"type": _number if str in kinds else float, "metavar": metavar}
+    if int in kinds:
+        return words | {"type": int, "metavar": "N"}
+    words["metavar"] = "TEXT"
+    if str in kinds:
+        return words
+    return words | {"action": "append", "help": f"{about}; may be repeated"}
 
 
-class View(TypedDict):
-    """The arguments of `search` and `get_all` that select memories."""
-
-    limit: int
-    filter: str | None
-    scope: Scope
-    across: tuple[str, ...]
-    include: list[str]
-    as_of: str | None
-    valid_at: str | None
+def _number(text: str) -> float | str:
+    try:
+        return float(text)
+    except ValueError:
+        return text
 
 
-def add_view(parser: argparse.ArgumentParser, limit: int) -> None:
-    """Adds the options that select memories."""
-    add = parser.add_argument
-    add(
-        "--limit",
-        metavar="N",
-        type=int,
-        default=limit,
-        help=f"maximum number of memories (default: {limit})",
-    )
-    add(
-        "--filter",
-        metavar="EXPR",
-        help='for example: team = \'core\' AND priority >= 3; or JSON: {"team": "core"}',
-    )
-    add("--as-of", metavar="TIME", help="read the store as it was at that time, ISO 8601")
-    add("--valid-at", metavar="TIME", help="only memories that were true at that time")
-    hidden = [status.value for status in Status if status is not Status.ACTIVE]
-    add("--include", metavar="STATUS", action="append", default=[], choices=hidden,
-        help=f"also show memories that are {', '.join(hidden)}")  # fmt: skip
-    add("--all-projects", action="store_true", help="show the memories of every project")
+def when(text: str) -> str:
+    """A time as people type it, in ISO 8601: `yesterday`, `7d` (ago), `2026-11`; else unchanged."""
+    return _period(text)[0]
+
+
+def until(text: str) -> str:
+    """The end of what `when` reads the beginning of: of yesterday, of a month, of a day."""
+    return _period(text)[1]
+
+
+def _period(text: str) -> tuple[str, str]:
+    """From the first moment of what a text names to the one after its last."""
+    now, word = datetime.now().astimezone(), text.strip().lower()
+    number, unit = word[:-1], word[-1:]
+    if number.isdecimal() and len(word) < _LONGEST and unit in _AGO:
+        ago = (now - timedelta(seconds=int(number) * _AGO[unit])).isoformat()
+        return ago, ago
+    if word in {"today", "yesterday"}:
+        start = now.replace(hour=0, minute=0, second=0, microsecond=0)
+        start -= timedelta(days=word == "yesterday")
+        return start.isoformat(), (start + timedelta(days=1)).isoformat()
+    date = _DATE.fullmatch(word)
+    if date is None:
+        return text, text
+    year, month, day = (int(part or 0) for part in date.groups())
+    try:
+        first = datetime(year, month or 1, day or 1, tzinfo=UTC)
+        if day:
+            stop = first + timedelta(days=1)
+        elif month:
+            stop = first.replace(year=year + month // 12, month=month % 12 + 1)
+        else:
+            stop = first.replace(year=year + 1)
+    except (ValueError, OverflowError):
+        return text, text
+    return first.isoformat(), stop.isoformat()
+
+
+def add_view(
+    parser: argparse.ArgumentParser,
+    method: Callable[..., object],
+    said: Mapping[str, Mapping[str, Any]] = _NOTHING,
+    hidden: Collection[str] = (),
+) -> None:
+    """Adds the options of an operation that selects memories, and for whom and of when they are."""
+    add_operation(parser, method, said, hidden)
+    add_period(parser, "memories")
+    parser.add_argument("--all-projects", action="store_true",
+        help="show the memories of every project")  # fmt: skip
+
+
+def add_period(parser: argparse.ArgumentParser, what: str) -> None:
+    """Adds the options for a time to begin and to end with."""
+    named = "yesterday, 7d, 2w, 2026-11 or ISO 8601"
+    parser.add_argument("--since", metavar="TIME", type=when,
+        help=f"only {what} of that time or later: {named}")  # fmt: skip
+    parser.add_argument("--until", metavar="TIME", type=until,
+        help=f"only {what} of that time or earlier; a day or month counts whole")  # fmt: skip
+
+
+def view_of(
+    options: argparse.Namespace, mesh: MemoryMesh, method: Callable[..., object]
+) -> dict[str, Any]:
+    """Returns the arguments of an operation that selects memories."""
+    said = given(options, method)
+    said |= {"scope": reader_of(mesh), "across": ("project",) if options.all_projects else ()}
+    for name, sign in (("since", ">="), ("until", "<")):
+        bound = moment(f"--{name}", getattr(options, name))
+        if bound is not None:
+            said["filter"] = _bounded(said.get("filter"), sign, iso(bound))
+    return said
+
+
+def _bounded(condition: str | dict[str, Any] | None, sign: str, at: str) -> str | dict[str, Any]:
+    """The condition, and that a memory happened, or was stored, before or after a moment."""
+    if isinstance(condition, str) and condition.lstrip().startswith("{"):
+        condition = _parsed(condition, "--filter")
+    if isinstance(condition, dict):
+        test = {"$gte" if sign == ">=" else "$lt": at}
+        stored = {"occurred_at": {"$exists": False}, "created_at": test}
+        return {"$and": [condition, {"$or": [{"occurred_at": test}, stored]}]}
+    own = f"occurred_at IS NULL AND created_at {sign} '{at}'"
+    period = f"(occurred_at {sign} '{at}' OR ({own}))"
+    return period if condition is None else f"({condition}) AND {period}"
 
 
 def add_also(parser: argparse.ArgumentParser) -> None:
@@ -378,14 +458,18 @@ def also_of(options: argparse.Namespace, mesh: MemoryMesh) -> list[MemoryMesh]:
     ]
 
 
-def view_of(options: argparse.Namespace, mesh: MemoryMesh) -> View:
-    """Returns the arguments of `search` and `get_all` from the options."""
-    return {
-        "limit": options.limit,
-        "filter": options.filter,
-        "scope": reader_of(mesh),
-        "across": ("project",) if options.all_projects else (),
-        "include": options.include,
-        "as_of": options.as_of,
-        "valid_at": options.valid_at,
-    }
+def elsewhere(mesh: MemoryMesh, view: Mapping[str, Any]) -> list[str]:
+    """Says how many memories other projects have, where those were not looked at."""
+    project = view["scope"].project
+    others = {"$exists": True} if project is None else {"$ne": project}
+    found = () if view["across"] else mesh.get_all(
+        limit=_COUNTED, scope=view["scope"], across=("project",), filter={"project": others}
+    )  # fmt: skip
+    if not found:
+        return []
+    counts = Counter(memory.scope.project or "every project" for memory in found)
+    said = [f"{count} in {output.unbroken(name)}" for name, count in counts.most_common()]
+    said[0] = said[0].replace(" in ", " memory in " if said[0][:2] == "1 " else " memories in ", 1)
+    only = "the memories of projects were not looked at"
+    only = only if project is None else f"only the project {project} was looked at"
+    return [f"{only}; {output.some(said)}: --all-projects"]

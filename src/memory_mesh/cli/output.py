@@ -34,9 +34,15 @@ def say_error(message: str, code: str) -> None:
     _say_line({"error": {"code": code, "message": cause, "hint": hint}})
 
 
+class Styled(str):
+    """A line of ours that may be coloured: what came from elsewhere in it is harmless already."""
+
+    __slots__ = ()
+
+
 def say(text: str) -> None:
-    """Prints a text without control sequences."""
-    print(safe_text(text))
+    """Prints a text without control sequences other than our own colours."""
+    print(text if isinstance(text, Styled) else safe_text(text))
 
 
 def say_more(total: int, named: int, what: str = "refused") -> None:
@@ -182,6 +188,13 @@ def on_terminal() -> bool:
     return sys.stdout is not None and sys.stdout.isatty()
 
 
+def plain(value: object, names: str) -> dict[str, Json]:
+    """Returns these attributes of a value as JSON; their names stand between spaces."""
+    from memory_mesh.model.why import plain_value
+
+    return {name: plain_value(getattr(value, name)) for name in names.split()}
+
+
 def described(memory: Memory) -> dict[str, Json]:
     """Returns every field of a memory that is set, as JSON values."""
     times = {
@@ -208,6 +221,7 @@ def described(memory: Memory) -> dict[str, Json]:
         "tags": list(memory.tags) or None,
         "triggers": list(memory.triggers) or None,
         "source": memory.source.agent,
+        "source_ref": memory.source.ref,
         "channel": memory.source.channel.value,
         "trust": memory.source.kind.value,
         "uses": memory.uses,
@@ -215,7 +229,15 @@ def described(memory: Memory) -> dict[str, Json]:
         "metadata": memory.metadata or None,
         "content": memory.text,
     }
-    return {name: value for name, value in known.items() if value is not None}
+    always = {"project"}  # null: every project
+    return {name: value for name, value in known.items() if value is not None or name in always}
+
+
+def place_of(memory: Memory, user: str | None) -> str:
+    """Whose a memory is and where it came from: its project, the user, the file or page."""
+    project = memory.scope.project or "every project"
+    user = None if user is None else f"of {user}"
+    return " · ".join(unbroken(part) for part in (project, user, memory.source.ref) if part)
 
 
 def described_skill(skill: Skill) -> dict[str, Json]:

@@ -5,104 +5,145 @@ most commands. The common options are accepted before and after the command.
 """
 
 import argparse
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib import import_module
 
 from memory_mesh._version import __version__
 from memory_mesh.base.fastdataclass import dataclass
-from memory_mesh.base.typed import NoReturn
+from memory_mesh.base.typed import Any, NoReturn, TypeAlias
 
 PROGRAM = "memory-mesh"
-GROUPS = {
-    "start": {
-        "init": "give Claude Code this memory, or take it away again",
-        "doctor": "check every link from the store to the agent, each with its fix",
-        "help": "show how a command is used",
-        "version": "print the version",
-    },
-    "remember and find": {
-        "store": "store a memory",
-        "search": "find memories",
-        "context": "print the memories for a prompt, under a budget of tokens",
-        "get": "show one memory",
-        "list": "list memories, newest first",
-        "evolve": "store a newer statement; what it contradicts is superseded",
-        "update": "change a memory; its earlier versions are kept",
-        "pin": "pin or unpin a memory",
-        "delete": "hide a memory; it can be restored for 30 days",
-        "restore": "restore a deleted memory, or a store from a backup",
-    },
-    "judge": {
-        "rate": "vote whether a memory was helpful",
-        "reinforce": "vote that a memory is true",
-        "dispute": "vote that a memory is false",
-        "review": "list, approve or reject what waits for review",
-        "conflicts": "list and resolve contradictions",
-        "explain": "say why a memory is as it is, or why a search found it or not",
-        "history": "show every recorded version of a memory",
-    },
-    "learn": {
-        "reflect": "summarise what memories agree on",
-        "distill": "turn recent failures into lessons",
-        "lessons": "show the rules learned from failures",
-        "synthesize": "stage a skill from steps that recur in memories",
-        "ingest-skill": "store a skill from a file",
-        "search-skills": "find skills",
-        "list-skills": "list skills, newest first",
-        "skill-feedback": "record whether a skill worked",
-        "skill-prune": "archive skills with a low reliability",
-        "trace": "record executions, and ask them about the next task",
-        "trigger": "test triggers, list them, and show what a task calls up",
-    },
-    "connect": {
-        "link": "link one memory to another, or remove such a link",
-        "links": "show the links of a memory, what they lead to, and ways between memories",
-        "clusters": "show groups of memories that links hold together",
-        "graph": "draw what a memory is linked to, or what superseded what",
-        "episode": "group memories into episodes, and summarise them",
-        "project": "show, name, merge or split the project of this folder",
-    },
-    "bring in and take out": {
-        "ingest-dir": "store the text files of a folder",
-        "mirror": "keep memories as Markdown files in a folder, in both directions",
-        "export": "write the namespace to one portable file, an archive",
-        "import": "bring a namespace from an archive",
-        "import-tables": "import a store of @yamo/memory-mesh",
-        "export-tables": "write the namespace as tables of @yamo/memory-mesh",
-        "migrate-tables": "migrate such tables from schema V1 to V2, or back",
-        "import-lane": "import a SQLite file of Memory Lane",
-        "memory-log": "show, archive or erase the log shared by all projects",
-    },
-    "keep safe": {
-        "stats": "show counts, sizes, the path and the status of the store",
-        "verify": "check the audit chain and the store's invariants",
-        "backup": "copy the whole store while others use it, and keep so many copies",
-        "repair": "rebuild what is derived: keyword tables, indexes, counters, head file",
-        "salvage": "copy what can be read of a damaged store into a new one",
-        "move": "move the store, or one namespace, to another folder with its key",
-        "namespaces": "list the namespaces of the store, or delete one for good",
-        "keys": "show, rotate or replace the key of the store",
-    },
-    "run": {
-        "upkeep": "update keyword terms, embed texts and build the index",
-        "reembed": "change the embedding model side by side, compared, with a way back",
-        "setup-server": "make the tables of a PostgreSQL database, or bring them up to date",
-        "jobs": "list and run maintenance: consolidation of traces, retention",
-        "worker": "do the jobs of a store in PostgreSQL, until Ctrl-C",
-        "daemon": "show, start or stop the background process of hooks and MCP",
-        "mcp": "say how agents reach the memory by MCP, or serve it over HTTP",
-        "models": "list, download or install models for search by meaning",
-        "config": "show every setting: its value, where it comes from, what it does",
-        "eval": "measure how well search finds memories",
-        "completion": "print a completion script for a shell",
-    },
-}
 SHOWN = ("help", "version")  # they have no module: `--help` and `--version` do it
-COMMANDS = {
-    name: summary
-    for group in GROUPS.values()
-    for name, summary in group.items()
-    if name not in SHOWN
+FRONT = (  # what most people do; `help` lists these
+    "init", "doctor", "store", "search", "context", "list", "get", "update", "delete", "explain",
+    "stats",
+)  # fmt: skip
+COMMANDS = {  # by the name of its function; `GROUPS` says what people type
+    "init": "give Claude Code this memory, or take it away again",
+    "doctor": "check every link from the store to the agent, each with its fix",
+    "store": "store a memory",
+    "search": "find memories",
+    "context": "print the memories for a prompt, under a budget of tokens",
+    "list": "list memories, newest first",
+    "get": "show one memory",
+    "update": "change a memory, with options or (edit) in your editor",
+    "delete": "hide a memory; it can be restored for 30 days",
+    "explain": "say why a memory is as it is, or why a search found it or not",
+    "stats": "show counts, sizes, the path and the status of the store",
+    "evolve": "store a newer statement; what it contradicts is superseded",
+    "pin": "pin or unpin a memory",
+    "restore": "restore a deleted memory, or a store from a backup",
+    "history": "show every recorded version of a memory",
+    "rate": "vote whether a memory was helpful",
+    "wipe": "delete the memories of a project or a user, or all, after a backup",
+    "review": "list, approve or reject what waits for review",
+    "conflicts": "list and resolve contradictions",
+    "reinforce": "vote that a memory is true",
+    "dispute": "vote that a memory is false",
+    "lessons": "show the rules learned from failures",
+    "distill": "turn recent failures into lessons",
+    "reflect": "summarise what memories agree on",
+    "list-skills": "list skills, newest first",
+    "search-skills": "find skills",
+    "ingest-skill": "store a skill from a file",
+    "skill-feedback": "record whether a skill worked",
+    "skill-prune": "archive skills with a low reliability",
+    "synthesize": "stage a skill from steps that recur in memories",
+    "trace": "record executions, and ask them about the next task",
+    "memory-log": "show, archive or erase the log shared by all projects",
+    "trigger": "test triggers, list them, and show what a task calls up",
+    "link": "link one memory to another, or remove such a link",
+    "links": "show the links of a memory, what they lead to, and ways between memories",
+    "clusters": "show groups of memories that links hold together",
+    "graph": "draw what a memory is linked to, or what superseded what",
+    "episode": "group memories into episodes, and summarise them",
+    "export": "write the namespace to one portable file, an archive",
+    "export-tables": "write the namespace as tables of @yamo/memory-mesh",
+    "import": "bring a namespace from an archive",
+    "ingest-dir": "store the text files of a folder",
+    "import-tables": "import a store of @yamo/memory-mesh",
+    "migrate-tables": "migrate such tables from schema V1 to V2, or back",
+    "import-lane": "import a SQLite file of Memory Lane",
+    "verify": "check the audit chain and the store's invariants",
+    "backup": "copy the whole store while others use it, and keep so many copies",
+    "repair": "rebuild what is derived: keyword tables, indexes, counters, head file",
+    "salvage": "copy what can be read of a damaged store into a new one",
+    "move": "move the store, or one namespace, to another folder with its key",
+    "keys": "show, rotate or replace the key of the store",
+    "namespaces": "list the namespaces of the store, or delete one for good",
+    "upkeep": "update keyword terms, embed texts and build the index",
+    "reembed": "change the embedding model side by side, compared, with a way back",
+    "setup-server": "make the tables of a PostgreSQL database, or bring them up to date",
+    "jobs": "list and run maintenance: consolidation of traces, retention",
+    "worker": "do the jobs of a store in PostgreSQL, until Ctrl-C",
+    "daemon": "show, start or stop the background process of hooks and MCP",
+    "mcp": "say how agents reach the memory by MCP, or serve it over HTTP",
+    "mirror": "keep memories as Markdown files in a folder, in both directions",
+    "project": "show, name, merge or split the project of this folder",
+    "models": "list, download or install models for search by meaning",
+    "config": "show every setting: its value, where it comes from, what it does",
+    "eval": "measure how well search finds memories",
+    "completion": "print a completion script for a shell",
+}
+GROUPS = {  # noun: {name: what runs, as a command of above with first words, and its summary}
+    "memory": {
+        "restore": "restore", "history": "history", "pin": "pin", "rate": "rate",
+        "evolve": "evolve", "wipe": "wipe",
+    },
+    "review": {
+        "list": "review: list what waits for review",
+        "approve": "review --approve: let in what waits, or make a proposed change",
+        "reject": "review --reject: keep out what waits, or leave out a proposed change",
+        "undo": "review --undo: undo the last review or decision",
+        "conflicts": "conflicts", "reinforce": "reinforce", "dispute": "dispute",
+    },
+    "lesson": {"list": "lessons", "distill": "distill", "reflect": "reflect"},
+    "skill": {
+        "list": "list-skills", "search": "search-skills", "add": "ingest-skill",
+        "feedback": "skill-feedback", "prune": "skill-prune", "synthesize": "synthesize",
+    },
+    "trace": {
+        "record": "trace record: record an execution",
+        "show": "trace show: show one trace",
+        "list": "trace list: list traces, newest first",
+        "similar": "trace similar: find earlier executions with a similar goal",
+        "plan": "trace plan: say what memory knows before a task",
+        "import": "trace import: bring trace files",
+        "export": "trace export: write traces as files",
+        "layout": "trace layout: write the traces of a project as a folder",
+        "log": "memory-log",
+    },
+    "trigger": {
+        "test": "trigger test: say whether a pattern matches a text",
+        "list": "trigger list: list the memories with triggers",
+        "find": "trigger find: show what a task calls up",
+        "prompt": "trigger prompt: print it as a prompt",
+    },
+    "graph": {
+        "draw": "graph", "link": "link", "links": "links", "clusters": "clusters",
+        "episode": "episode",
+    },
+    "import": {
+        "archive": "import", "folder": "ingest-dir", "tables": "import-tables",
+        "migrate": "migrate-tables", "lane": "import-lane",
+    },
+    "export": {"archive": "export", "tables": "export-tables"},
+    "care": {
+        "verify": "verify", "backup": "backup",
+        "restore": "restore: restore a store from a backup",
+        "repair": "repair", "salvage": "salvage", "move": "move", "keys": "keys",
+        "namespaces": "namespaces", "upkeep": "upkeep", "reembed": "reembed",
+    },
+    "server": {
+        "setup": "setup-server", "jobs": "jobs", "worker": "worker", "daemon": "daemon",
+        "mcp": "mcp",
+    },
+}  # fmt: skip
+PLACES = {  # what is typed for each command, in new words: the other names are accepted as well
+    what: f"{noun} {name}"
+    for noun, names in GROUPS.items()
+    for name, what in names.items()
+    if what in COMMANDS and what not in GROUPS
 }
 ALIASES = {
     "add": "store",
@@ -111,11 +152,14 @@ ALIASES = {
     "recall": "search",
     "show": "get",
     "ls": "list",
-    "edit": "update",
+    "edit": "update --edit",
     "supersede": "evolve",
     "rm": "delete",
     "forget": "delete",
     "why": "explain",
+    "info": "stats",
+    "clear": "wipe",
+    "reset": "wipe",
 }
 _FAMILIES = {  # the module of each command that is not in one of its own name
     "get": "memories",
@@ -166,8 +210,13 @@ _FAMILIES = {  # the module of each command that is not in one of its own name
     "keys": "namespaces",
     "stats": "namespaces",
 }
+_COMMON = "common options"
+_MORE = f"Every command also takes --project, --user, --json and more: {PROGRAM} help options"
 _VALUED = {"--store", "--db-dir", "--namespace", "--user", "--project", "--session", "--agent"}
 _FLAGS = {"--json", "--version", "--help", "-h", "--verbose", "-v", "-vv"}
+
+
+Step: TypeAlias = Callable[[argparse.ArgumentParser], object]  # what adds options to a parser
 
 
 class UsageError(Exception):
@@ -176,11 +225,35 @@ class UsageError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A command: an example, what adds its options to a parser, and what runs it."""
+    """A command: an example, what it takes, and what runs it."""
 
     example: str
-    add_arguments: Callable[[argparse.ArgumentParser], None]
+    takes: Sequence[Step]
     run: Callable[[argparse.Namespace], int]
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        """Adds what the command takes to a parser."""
+        for step in self.takes:
+            step(parser)
+
+
+def argument(*names: str, **options: Any) -> Step:  # noqa: ANN401  # argparse's own options
+    """A step that adds an argument or an option."""
+    return lambda parser: parser.add_argument(*names, **options)
+
+
+def adding(function: Callable[..., None], *first: object, **options: object) -> Step:
+    """A step that calls a function which adds options, with these arguments."""
+    return lambda parser: function(parser, *first, **options)
+
+
+def about(text: str) -> Step:
+    """A step that says more of a command, below what it does."""
+
+    def describe(parser: argparse.ArgumentParser) -> None:
+        parser.description = f"{parser.description or ''}\n\n{text}".strip()
+
+    return describe
 
 
 def read(argv: Sequence[str]) -> tuple[Command, argparse.Namespace]:
@@ -189,17 +262,81 @@ def read(argv: Sequence[str]) -> tuple[Command, argparse.Namespace]:
     name, words = _split(argv)
     if name is None:
         _without_command(words)
-    name = ALIASES.get(name, name)
+    name, words = _meant(name, words)
     if name in SHOWN:
         name, words = _shown(name, words)
+    if name in GROUPS:
+        name, words = _in_group(name, words)
     if name not in COMMANDS:
         raise UsageError(_unknown(name))
     _refuse_positional_json(name, words)
     command = load(name)
-    parser = Parser(prog=f"{PROGRAM} {name}", description=_sentence(name))
+    parser = Parser(prog=f"{PROGRAM} {place(name)}", description=_described(name))
     describe(parser, command)
     parser.set_defaults(command=name)
     return command, _checked(parser, parser.parse_args(words))
+
+
+def command_of(name: str) -> str:
+    """The command that a name runs: `store` for `add`."""
+    return ALIASES.get(name, name).partition(" ")[0]
+
+
+def place(name: str) -> str:
+    """What is typed for a command: `skill list` for `list-skills`."""
+    return PLACES.get(name, name)
+
+
+def summary_of(what: str) -> str:
+    """The line that says what a command of a group does."""
+    name, _, about = what.partition(": ")
+    return about or COMMANDS[name]
+
+
+def words_of(what: str) -> list[str]:
+    """The command that a name of a group runs, and the words that it begins with."""
+    return what.partition(": ")[0].split()
+
+
+def _meant(name: str, words: list[str]) -> tuple[str, list[str]]:
+    """The command that another name stands for, with the words that it stands for."""
+    name, *first = ALIASES.get(name, name).split()
+    return name, [*first, *words]
+
+
+def _in_group(noun: str, words: list[str]) -> tuple[str, list[str]]:
+    """The command of a group, or the one that has the name of the group; --help lists them."""
+    at = _position(words)
+    word = words[at] if at < len(words) and not words[at].startswith("-") else None
+    if word in GROUPS[noun]:
+        name, *first = words_of(GROUPS[noun][word])
+        return name, [*first, *words[:at], *words[at + 1 :]]
+    if noun in COMMANDS:
+        return noun, words
+    if {"--help", "-h"} & {*words}:
+        print(f"usage: {PROGRAM} {noun} COMMAND [options]\n\n{_listed(noun)}\n\n{_MORE}")
+        raise SystemExit(0)
+    from memory_mesh.cli.misuse import near
+
+    meant = near(word or "", [*GROUPS[noun]])
+    said = f"unknown command {noun} {word!r}; " if word else ""
+    hint = f"did you mean {noun} {meant}?" if meant else f"give one of: {', '.join(GROUPS[noun])}."
+    raise UsageError(f"{said}{hint} See: {PROGRAM} {noun} --help")
+
+
+def _listed(noun: str) -> str:
+    """The commands of a group, one per line."""
+    rows = {f"{noun} {name}": summary_of(what) for name, what in GROUPS[noun].items()}
+    return "\n".join(_rows(rows))
+
+
+def _rows(rows: Mapping[str, str]) -> list[str]:
+    width = max(map(len, rows))
+    return [
+        line
+        for name, told in rows.items()
+        for line in _fitted(f"  {name:<{width}}  {told}", indent=width + 4)
+    ]
 
 
 def _checked(parser: argparse.ArgumentParser, options: argparse.Namespace) -> argparse.Namespace:
@@ -235,12 +372,12 @@ def describe(parser: argparse.ArgumentParser, command: Command) -> None:
     """Adds the command's options, the common options and the example to a parser."""
     command.add_arguments(parser)
     add_common(parser)
-    parser.epilog = f"example:\n  {command.example}"
+    parser.epilog = f"example:\n  {command.example}\n\n{_MORE}"
 
 
 def add_common(parser: argparse.ArgumentParser) -> None:
     """Adds the options that every command accepts."""
-    common = parser.add_argument_group("common options")
+    common = parser.add_argument_group(_COMMON)
     common.add_argument(
         "--store", metavar="URL", help="the store: a folder, or postgresql://USER@HOST/DATABASE"
     )
@@ -249,32 +386,39 @@ def add_common(parser: argparse.ArgumentParser) -> None:
     common.add_argument(
         "--user", metavar="ID", help="the user whose memories are meant, instead of a namespace"
     )
-    common.add_argument(
-        "--project",
-        metavar="NAME",
-        help="the project; default: that of the current folder; '' for none",
-    )
+    known = parser._option_string_actions  # noqa: SLF001  # argparse lists them nowhere else
+    if "--project" not in known:  # wipe has its own
+        common.add_argument("--project", metavar="NAME",
+            help="the project; default: that of the current folder; '' for none")  # fmt: skip
     common.add_argument("--session", metavar="ID", help="the session that reads or writes")
     common.add_argument(
         "--agent", metavar="ID", help="the agent that reads or writes; alone it separates nothing"
     )
     common.add_argument("--json", action="store_true", help="print JSON (output only)")
     names = ["-v", "--verbose"]
-    if "--verbose" in parser._option_string_actions:  # noqa: SLF001  # RFC-0011's own, of stats
+    if "--verbose" in known:  # RFC-0011's own, of stats
         names.pop()
     common.add_argument(
         *names, action="count", default=0, dest="log_level",
         help="print log records to standard error; twice: details, too",
     )  # fmt: skip
     common.add_argument("--version", action="version", version=f"{PROGRAM} {__version__}")
+    common.add_argument("-h", "--help", action="help", help="say how the command is used")
 
 
 class Parser(argparse.ArgumentParser):
     """An argparse parser that raises its errors and does not accept shortened options."""
 
     def __init__(self, **options: object) -> None:
-        fixed = {"allow_abbrev": False, "formatter_class": _Formatter}
+        fixed = {"allow_abbrev": False, "formatter_class": _Formatter, "add_help": False}
         super().__init__(**fixed, **options)  # type: ignore[arg-type]  # argparse's own options
+
+    def format_help(self) -> str:
+        """Returns the help text without the common options, which `help options` lists."""
+        for group in self._action_groups:
+            for action in group._group_actions if group.title == _COMMON else ():  # noqa: SLF001
+                action.help = argparse.SUPPRESS
+        return super().format_help()
 
     def error(self, message: str) -> NoReturn:
         """Raises the message in plain words, with a pointer to --help."""
@@ -303,21 +447,25 @@ class _Formatter(argparse.RawDescriptionHelpFormatter):
 
 def _split(argv: Sequence[str]) -> tuple[str | None, list[str]]:
     """Splits the words into the command's name, or None, and all other words."""
-    position = 0
-    while position < len(argv):
-        word = argv[position]
-        if not word.startswith("-"):
-            return word, [*argv[:position], *argv[position + 1 :]]
-        if word.partition("=")[0] not in _VALUED | _FLAGS:
-            from memory_mesh.cli.misuse import near
+    position = _position(argv)
+    if position >= len(argv):
+        return None, list(argv)
+    word = argv[position]
+    if not word.startswith("-"):
+        return word, [*argv[:position], *argv[position + 1 :]]
+    from memory_mesh.cli.misuse import near
 
-            meant = near(word.partition("=")[0], sorted(_VALUED | _FLAGS))
-            hint = f"did you mean {meant}?" if meant else "options of a command stand behind it."
-            raise UsageError(
-                f"unknown option {word} before the command; {hint} See: {PROGRAM} --help"
-            )
-        position += 2 if word in _VALUED else 1
-    return None, list(argv)
+    meant = near(word.partition("=")[0], sorted(_VALUED | _FLAGS))
+    hint = f"did you mean {meant}?" if meant else "options of a command stand behind it."
+    raise UsageError(f"unknown option {word} before the command; {hint} See: {PROGRAM} --help")
+
+
+def _position(argv: Sequence[str]) -> int:
+    """The place of the first word that is neither a common option nor the value of one."""
+    position = 0
+    while position < len(argv) and argv[position].partition("=")[0] in _VALUED | _FLAGS:
+        position += 2 if argv[position] in _VALUED else 1
+    return position
 
 
 def _shown(name: str, words: Sequence[str]) -> tuple[str, list[str]]:
@@ -327,16 +475,24 @@ def _shown(name: str, words: Sequence[str]) -> tuple[str, list[str]]:
             print(f'{{"version": "{__version__}"}}')
             raise SystemExit(0)
         _without_command(["--version", *words])
-    command, _ = _split(words)
+    if "--all" in words:
+        print("\n".join(_everything()))
+        raise SystemExit(0)
+    command, rest = _split(words)
+    if command == "options":
+        print(_common_options())
+        raise SystemExit(0)
     if command is None or command in SHOWN:
         _without_command(["--help"])
-    return ALIASES.get(command, command), ["--help"]
+    name, _ = _meant(command, [])
+    below = rest[:1] if name in GROUPS else []
+    return name, [*below, "--help"]
 
 
 def _without_command(words: Sequence[str]) -> NoReturn:
     parser = Parser(
         prog=PROGRAM,
-        usage=f"{PROGRAM} <command> [options]",
+        usage=f"{PROGRAM} COMMAND [options]",
         description="Long-term memory for AI agents: one durable store for many processes.",
         epilog=_overview(),
     )
@@ -346,17 +502,35 @@ def _without_command(words: Sequence[str]) -> NoReturn:
 
 
 def _overview() -> str:
-    width = max(map(len, COMMANDS))
-    lines: list[str] = []
-    for group, commands in GROUPS.items():
-        lines.append(f"{group}:")
-        for name, told in commands.items():
-            lines += _fitted(f"  {name:<{width}}  {told}", indent=width + 4)
-        lines.append("")
-    also = ", ".join(f"{short} ({name})" for short, name in ALIASES.items())
-    example = f'example:\n  {PROGRAM} store "The user prefers dark themes"'
-    more = f"See {PROGRAM} help <command> for the options of a command."
-    return "\n".join([*lines, *_fitted(f"also: {also}", indent=2), "", example, "", more])
+    """What most people do, on one screen."""
+    example = f'example: {PROGRAM} store "The user prefers dark themes"'
+    one = f"how one is used: {PROGRAM} help COMMAND"
+    more = f"more: {PROGRAM} help --all"
+    rows = _rows({name: COMMANDS[name] for name in FRONT})
+    return "\n".join([*rows, "", example, one, more])
+
+
+def _everything() -> Iterator[str]:
+    """Every command, in its group."""
+    grouped = {*FRONT, *GROUPS, *PLACES}
+    yield f"usage: {PROGRAM} COMMAND [options]\n\nevery day:"
+    yield from _rows({name: COMMANDS[name] for name in FRONT})
+    for noun in GROUPS:
+        yield f"\n{noun}:\n{_listed(noun)}"
+    yield "\nmore:"
+    rest = {name: told for name, told in COMMANDS.items() if name not in grouped}
+    yield from _rows({**rest, "help": "show how a command is used", "version": "print the version"})
+    also = ", ".join(f"{name} ({place(command_of(name))})" for name in ALIASES)
+    yield "\n" + "\n".join(_fitted(f"also: {also}", indent=2))
+    old = ", ".join(f"{name} ({new})" for name, new in PLACES.items() if name != new)
+    yield "\n".join(_fitted(f"earlier names: {old}", indent=2))
+
+
+def _common_options() -> str:
+    """The options that every command accepts."""
+    parser = Parser(prog=PROGRAM, usage=f"{PROGRAM} COMMAND [options], in any order")
+    add_common(parser)
+    return argparse.ArgumentParser.format_help(parser).rstrip()
 
 
 def _fitted(line: str, indent: int) -> list[str]:
@@ -372,16 +546,18 @@ def _fitted(line: str, indent: int) -> list[str]:
     return textwrap.wrap(line, columns, subsequent_indent=" " * indent, break_on_hyphens=False)
 
 
-def _sentence(name: str) -> str:
-    summary = COMMANDS[name]
-    return f"{summary[0].upper()}{summary[1:]}."
+def _described(name: str) -> str:
+    """What a command does, and the commands of the group that it gives its name."""
+    about = f"{COMMANDS[name][0].upper()}{COMMANDS[name][1:]}."
+    return f"{about}\n\ncommands:\n{_listed(name)}" if name in GROUPS else about
 
 
 def _unknown(name: str) -> str:
     from memory_mesh.cli.misuse import near
 
-    meant = near(name, [*COMMANDS, *ALIASES, *SHOWN])
-    hint = f"did you mean {ALIASES.get(meant, meant)}?" if meant else f"see: {PROGRAM} help"
+    meant = near(name, [*COMMANDS, *GROUPS, *ALIASES, *SHOWN])
+    known = place(command_of(meant or ""))
+    hint = f"did you mean {known}?" if meant else f"see: {PROGRAM} help"
     return f"unknown command {name!r}; {hint}"
 
 
@@ -399,7 +575,7 @@ def _refuse_positional_json(name: str, words: Sequence[str]) -> None:
     before = ""
     for word in words:
         if (not before.startswith("--") or before in _FLAGS) and _is_json(word):
-            hint = f"{PROGRAM} {name} --help"
+            hint = f"{PROGRAM} {place(name)} --help"
             if name in {"search", "store"}:
                 hint = f'plain words: {PROGRAM} {name} "..."; fields are options: {hint}'
             raise UsageError(f"JSON is not accepted as an argument; use {hint}")

@@ -413,6 +413,7 @@ def _why(
         rank=rank,
         memory=memory,
         found=None if hits is None else hits.explanation,
+        answer=tuple(hit for hit in hits or () if seen_through(asked.sight, hit.memory.scope)),
     )
 
 

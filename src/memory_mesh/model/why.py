@@ -9,7 +9,7 @@ from memory_mesh.base.typed import Any
 from memory_mesh.model.block import Observed
 from memory_mesh.model.claim import Conflict
 from memory_mesh.model.commit import Link
-from memory_mesh.model.hit import Explanation
+from memory_mesh.model.hit import Explanation, Hit
 from memory_mesh.model.memory import Json, Memory, Operation
 from memory_mesh.model.pack import Injected, Injection, LeftOut, PackItem
 
@@ -94,6 +94,7 @@ class Why:
     rank: Rank | None = None
     packed: PackItem | LeftOut | None = None
     found: Explanation | None = None  # how the search was answered
+    answer: tuple[Hit, ...] = field(default=(), repr=False)  # the hits that the one who asks sees
     memory: Memory | None = None
     versions: tuple[Version, ...] = ()
     observations: tuple[Observed, ...] = ()
@@ -113,12 +114,15 @@ class Why:
 
     def as_json(self) -> dict[str, Json]:
         """The same as plain values; what is empty is left out."""
-        plain = {each.name: _plain(getattr(self, each.name)) for each in fields(self)}
+        plain = {
+            each.name: plain_value(getattr(self, each.name)) for each in fields(self) if each.repr
+        }
         kept = {name: value for name, value in plain.items() if value not in (None, [], {})}
         return {**kept, "gate": plain["gate"]}
 
 
-def _plain(value: object) -> Json:
+def plain_value(value: object) -> Json:
+    """A value of ours as JSON: of a memory its record, of another one its fields."""
     from memory_mesh.model import record, times
 
     if isinstance(value, StrEnum):
@@ -130,8 +134,10 @@ def _plain(value: object) -> Json:
     if isinstance(value, Memory):
         return record.record(value) | {"status": value.status.value}
     if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}
+        return {str(key): plain_value(item) for key, item in value.items()}
     if isinstance(value, tuple | list | frozenset):
-        return [_plain(item) for item in value]
+        return [plain_value(item) for item in value]
     named: Any = value  # one of the values above
-    return {each.name: _plain(getattr(value, each.name)) for each in fields(named) if each.repr}
+    return {
+        each.name: plain_value(getattr(value, each.name)) for each in fields(named) if each.repr
+    }

@@ -1,6 +1,7 @@
 """Tools as hosts list them, and the parts of their JSON schemas."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping
+from datetime import datetime
 
 from memory_mesh.base.typed import Any, TypeAlias
 from memory_mesh.mesh.operation import Option, options_of
@@ -63,9 +64,16 @@ def offered(
     return {**said, **rest}
 
 
+def chosen(method: Callable[..., object], more: Mapping[str, Schema]) -> dict[str, Schema]:
+    """These options of an operation as it declares them, each with what is said beside."""
+    known = options_of(method)
+    return {name: _schema(known[name]) | said for name, said in more.items()}
+
+
 def _schema(option: Option) -> Schema:
     kinds = [_NAMES[kind] for kind in option.classes if kind in _NAMES] or ["boolean"]
-    about = f"{option.about[0].upper()}{option.about[1:]}."
+    about = f"{option.about[0].upper()}{option.about[1:]}"
+    about += ", ISO 8601." if datetime in option.classes else "."
     return {"type": kinds[0] if len(kinds) == 1 else kinds, "description": about}
 
 

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from memory_mesh.agents.mcp.schemas import (
     IDS,
     Schema,
+    chosen,
     list_of,
     object_of,
     offered,
@@ -285,7 +286,7 @@ STORE = tool(
         {
             "content": text("What to remember; one statement.", minLength=1),
             "kind": text("What sort of knowledge it is.", enum=list(KINDS)),
-            "tags": list_of({"type": "string"}, "Words to group it by.", maxItems=20),
+            **chosen(MemoryMesh.add, {"tags": {"items": {"type": "string"}, "maxItems": 20}}),
             "importance": share("How much it matters, 0 to 1."),
             "scope": text(
                 "project: only this project (default). everywhere: true of the user in all "
@@ -293,8 +294,7 @@ STORE = tool(
                 enum=["project", "everywhere"],
                 default="project",
             ),
-            "occurred_at": text("When it happened, ISO 8601, if not now."),
-            "valid_until": text("When it stops being true, ISO 8601, if that is known."),
+            **chosen(MemoryMesh.add, {"occurred_at": {}, "valid_until": {}}),
             "replaces": text("The id of a memory that this text corrects.", minLength=1),
         },
         "content",
@@ -315,7 +315,6 @@ _SAID_OF_SEARCH = {
         "A condition on fields and metadata, such as: tags = 'work' AND priority >= 3; or "
         'as an object: {"tags": "work", "priority": {"$gte": 3}}'
     ),
-    "as_of": text("Answer from what was known at this time, ISO 8601."),
 }
 _NOT_OFFERED = {
     "use_cache", "scope", "also", "across", "include", "valid_at", "profile", "keyword_only",
@@ -376,7 +375,10 @@ CONTEXT = tool(
     given=object_of(
         {
             "question": text("The task or question at hand.", minLength=1),
-            "max_tokens": whole("The most tokens of the text.", 50, 20_000, 2_000),
+            **chosen(
+                MemoryMesh.context,
+                {"max_tokens": {"minimum": 50, "maximum": 20_000, "default": 2_000}},
+            ),
         },
         closed=True,
     ),
@@ -392,7 +394,10 @@ FORGET = tool(
     "or it turned out wrong. It can be restored for 30 days. What the user said themselves is not "
     "deleted at once: that becomes a proposal, which the user decides.",
     given=object_of(
-        {"id": _ID, "reason": text("Why it should go.", minLength=1, maxLength=500)},
+        {
+            "id": _ID,
+            **chosen(MemoryMesh.delete, {"reason": {"minLength": 1, "maxLength": 500}}),
+        },
         "id",
         closed=True,
     ),
@@ -408,7 +413,7 @@ FEEDBACK = tool(
     "Give feedback on a recalled memory: say whether it was helpful for the task, so that useful "
     "memories rank higher next time. Ranks only; it neither changes nor deletes anything.",
     given=object_of(
-        {"id": _ID, "helpful": {"type": "boolean", "description": "Whether it was of use."}},
+        {"id": _ID, **chosen(MemoryMesh.rate, {"helpful": {}})},
         "id",
         "helpful",
         closed=True,
@@ -443,15 +448,14 @@ REFLECT = tool(
     "Reflect: summarise what past conversations and memories say together about a topic, each "
     "statement with the ids it rests on. Without a topic, the newest memories are summarised.",
     given=object_of(
-        {
-            "topic": text("What to summarise.", minLength=1),
-            "lookback": whole("The most memories to look at.", 1, 200),
-            "store": {
-                "type": "boolean",
-                "default": False,
-                "description": "Keep the summary as a memory.",
+        chosen(
+            MemoryMesh.reflect,
+            {
+                "topic": {"minLength": 1},
+                "lookback": {"minimum": 1, "maximum": 200},
+                "store": {"default": False},
             },
-        },
+        ),
         closed=True,
     ),
     answered=REFLECT_OUTPUTS,

@@ -8,7 +8,7 @@ from pathlib import Path
 from memory_mesh.base.fastdataclass import replace
 from memory_mesh.cli import options as cli_options, output, store_folder
 from memory_mesh.cli.advice import completed, option
-from memory_mesh.cli.parsing import Command, UsageError
+from memory_mesh.cli.parsing import Command, UsageError, adding, argument
 from memory_mesh.cli.progress import Counting, Telling
 from memory_mesh.model import Json
 from memory_mesh.model.care import Backup, Exported, Imported, Kept, Restored
@@ -18,19 +18,6 @@ from memory_mesh.platform.store_urls import need_folder
 from memory_mesh.rules.users import check_plain_namespace, shown_namespace, user_of
 
 # backup
-
-
-def _add_backup_options(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of the command."""
-    cli_options.add_place(
-        parser, "--to", "FOLDER", "to", "where backups lie, each in a folder named by its time"
-    )
-    parser.add_argument(
-        "--keep",
-        metavar="N",
-        type=_keep,
-        help="remove older backups of this store, but not the newest N that are sound",
-    )
 
 
 def _keep(text: str) -> int:
@@ -54,7 +41,23 @@ def _run_backup(options: argparse.Namespace) -> int:
         tell=Telling(),
     )
     lines = [completed(line, options) for line in _backup_lines(done)]
-    output.answer(_backup_plain(done), *lines, as_json=options.json)
+    output.answer(
+        {
+            "folder": output.named(done.folder),
+            "store": done.store,
+            "made": done.made,
+            "bytes": done.bytes,
+            "ok": done.ok,
+            "namespaces": [backup_described(kept) for kept in done.namespaces],
+            "missing": [
+                {"namespace": shown_namespace(name), "why": why} for name, why in done.missing
+            ],
+            "removed": list(done.removed),
+            "swept": list(done.swept),
+        },
+        *lines,
+        as_json=options.json,
+    )
     if done.ok:
         return 0
     wrong = len(done.missing) + sum(bool(kept.findings) for kept in done.namespaces)
@@ -98,38 +101,28 @@ def _backup_lines(done: Backup) -> list[str]:
     return lines
 
 
-def _backup_plain(done: Backup) -> dict[str, Json]:
-    return {
-        "folder": output.named(done.folder),
-        "store": done.store,
-        "made": done.made,
-        "bytes": done.bytes,
-        "ok": done.ok,
-        "namespaces": [backup_described(kept) for kept in done.namespaces],
-        "missing": [{"namespace": shown_namespace(name), "why": why} for name, why in done.missing],
-        "removed": list(done.removed),
-        "swept": list(done.swept),
-    }
-
-
-BACKUP = Command("memory-mesh backup /backups/memory --keep 14", _add_backup_options, _run_backup)
+BACKUP = Command(
+    "memory-mesh care backup /backups/memory --keep 14",
+    (
+        adding(
+            cli_options.add_place,
+            "--to",
+            "FOLDER",
+            "to",
+            "where backups lie, each in a folder named by its time",
+        ),
+        argument(
+            "--keep",
+            metavar="N",
+            type=_keep,
+            help="remove older backups of this store, but not the newest N that are sound",
+        ),
+    ),
+    _run_backup,
+)
 
 
 # restore
-
-
-def _add_restore_options(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of the command."""
-    add = parser.add_argument
-    cli_options.add_any_id(parser)
-    add(
-        "--from",
-        metavar="BACKUP",
-        dest="source",
-        help="restore this backup, or the .db or .bak file of one namespace",
-    )
-    add("--to", metavar="FOLDER", help="into this folder; default: the store's own")
-    add("--replace", action="store_true", help="put the store that is there aside")
 
 
 def _run_restore(options: argparse.Namespace) -> int:
@@ -139,12 +132,14 @@ def _run_restore(options: argparse.Namespace) -> int:
     if options.named is not None or (options.id is None) == (options.source is None):
         raise UsageError(
             "give either the ID of a deleted memory, or --from a backup. "
-            "See: memory-mesh restore --help"
+            "See: memory-mesh memory restore --help"
         )
     if options.source is not None:
         return _whole(options)
     if options.to is not None or options.replace:
-        raise UsageError("--to and --replace belong to --from. See: memory-mesh restore --help")
+        raise UsageError(
+            "--to and --replace belong to --from. See: memory-mesh memory restore --help"
+        )
     with (
         cli_options.opened(options) as (mesh, reader),
         cli_options.looked_up(options.id, reader, mesh),
@@ -178,7 +173,20 @@ def _whole(options: argparse.Namespace) -> int:
         allow_network=config.allow_network_folder,
         tell=Telling(),
     )
-    return output.answer(_restore_plain(done), *_restore_lines(done), as_json=options.json)
+    return output.answer(
+        {
+            "folder": output.named(done.folder),
+            "source": output.named(done.source),
+            "namespaces": [backup_described(kept) for kept in done.namespaces],
+            "erased": [shown_namespace(name) for name in done.erased],
+            "missing": [shown_namespace(name) for name in done.missing],
+            "left_behind": [shown_namespace(name) for name in done.left_behind],
+            "before": None if done.before is None else output.named(done.before),
+            "swept": list(done.swept),
+        },
+        *_restore_lines(done),
+        as_json=options.json,
+    )
 
 
 def _restore_lines(done: Restored) -> list[str]:
@@ -211,25 +219,22 @@ def _restore_lines(done: Restored) -> list[str]:
     return lines
 
 
-def _restore_plain(done: Restored) -> dict[str, Json]:
-    return {
-        "folder": output.named(done.folder),
-        "source": output.named(done.source),
-        "namespaces": [backup_described(kept) for kept in done.namespaces],
-        "erased": [shown_namespace(name) for name in done.erased],
-        "missing": [shown_namespace(name) for name in done.missing],
-        "left_behind": [shown_namespace(name) for name in done.left_behind],
-        "before": None if done.before is None else output.named(done.before),
-        "swept": list(done.swept),
-    }
-
-
 RESTORE = Command(
     (
-        "memory-mesh restore mem_1767225600000_0a1b2c\n"
-        "  memory-mesh restore --from /backups/memory/20261116T203000Z --to ./restored"
+        "memory-mesh memory restore mem_1767225600000_0a1b2c\n"
+        "  memory-mesh memory restore --from /backups/memory/20261116T203000Z --to ./restored"
     ),
-    _add_restore_options,
+    (
+        cli_options.add_any_id,
+        argument(
+            "--from",
+            metavar="BACKUP",
+            dest="source",
+            help="restore this backup, or the .db or .bak file of one namespace",
+        ),
+        argument("--to", metavar="FOLDER", help="into this folder; default: the store's own"),
+        argument("--replace", action="store_true", help="put the store that is there aside"),
+    ),
     _run_restore,
 )
 
@@ -240,16 +245,6 @@ _NO_VECTORS = (
     "the namespace has no vectors yet, so the archive carries none. With a model, memory-mesh "
     "upkeep makes them; then export again"
 )
-
-
-def _add_export_options(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of the command."""
-    cli_options.add_place(parser, "--to", "FILE", "to", "the new file")
-    parser.add_argument(
-        "--with-vectors",
-        action="store_true",
-        help="carry the vectors, too; without them they are made anew where it is imported",
-    )
 
 
 def _run_export(options: argparse.Namespace) -> int:
@@ -307,7 +302,18 @@ def _exported(options: argparse.Namespace) -> Exported:
     return done
 
 
-EXPORT = Command("memory-mesh export memories.tar.gz", _add_export_options, _run_export)
+EXPORT = Command(
+    "memory-mesh export memories.tar.gz",
+    (
+        adding(cli_options.add_place, "--to", "FILE", "to", "the new file"),
+        argument(
+            "--with-vectors",
+            action="store_true",
+            help="carry the vectors, too; without them they are made anew where it is imported",
+        ),
+    ),
+    _run_export,
+)
 
 
 # import
@@ -322,16 +328,6 @@ _AS_DOCUMENT = (
     "as a document's, and none is pinned. To take them as it says, import it at a terminal and say "
     "yes, under another name (--into NAME) if this one is taken"
 )
-
-
-def _add_import_options(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of the command."""
-    cli_options.add_place(parser, "--from", "FILE", "source", "the archive")
-    parser.add_argument(
-        "--into",
-        metavar="NAMESPACE",
-        help="another name for the namespace; default: the name it had, or --namespace or --user",
-    )
 
 
 def _run_import(options: argparse.Namespace) -> int:
@@ -388,25 +384,25 @@ def _is_documents_word(options: argparse.Namespace, source: Path) -> bool:
     own = not agent_variables(os.environ) and is_own(source)
     if own or options.json or agent_variables(os.environ) or not sys.stdin.isatty():
         return not own
-    print(_ASKED, end="", file=sys.stderr)
-    sys.stderr.flush()
-    return sys.stdin.readline().strip() != "yes"
+    return cli_options.asked(_ASKED) != "yes"
 
 
-IMPORT = Command("memory-mesh import memories.tar.gz", _add_import_options, _run_import)
+IMPORT = Command(
+    "memory-mesh import memories.tar.gz",
+    (
+        adding(cli_options.add_place, "--from", "FILE", "source", "the archive"),
+        argument(
+            "--into",
+            metavar="NAMESPACE",
+            help="another name for the namespace; default: the name it had, or --namespace or "
+            "--user",
+        ),
+    ),
+    _run_import,
+)
 
 
 # move
-
-
-def _add_move_options(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of the command."""
-    parser.add_argument("--to", metavar="FOLDER", required=True, help="the new folder")
-    parser.add_argument(
-        "--only",
-        action="store_true",
-        help="move only the namespace, into the store of that folder, which is made if needed",
-    )
 
 
 def _run_move(options: argparse.Namespace) -> int:
@@ -441,4 +437,15 @@ def _run_move(options: argparse.Namespace) -> int:
     return code
 
 
-MOVE = Command("memory-mesh move --to /mnt/volume/memory", _add_move_options, _run_move)
+MOVE = Command(
+    "memory-mesh care move --to /mnt/volume/memory",
+    (
+        argument("--to", metavar="FOLDER", required=True, help="the new folder"),
+        argument(
+            "--only",
+            action="store_true",
+            help="move only the namespace, into the store of that folder, which is made if needed",
+        ),
+    ),
+    _run_move,
+)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import fields
 
 from memory_mesh.cli import options as cli_options, output, parsing
-from memory_mesh.cli.parsing import Command
+from memory_mesh.cli.parsing import Command, argument
 from memory_mesh.config import Config
 from memory_mesh.config.tables import VARIABLES, about
 from memory_mesh.formats.terminal import safe_text
@@ -20,10 +20,6 @@ from memory_mesh.rules.users import shown_namespace
 _FOUND_BY = {"set": "config", "remote": "remote", "root": "root commit", "path": "work tree"}
 
 _SECRETS = {"embedder_api_key", "llm_api_key", "reranker_api_key"}
-
-
-def _add_config_options(parser: argparse.ArgumentParser) -> None:
-    """Adds nothing: only the common options apply."""
 
 
 def _run_config(options: argparse.Namespace) -> int:
@@ -83,21 +79,18 @@ def _shown(name: str, config: Config) -> Json:
     return masked(str(value))
 
 
-CONFIG = Command("memory-mesh config", _add_config_options, _run_config)
+CONFIG = Command("memory-mesh config", (), _run_config)
 
 
 # completion
 
 _SHELLS = ("bash", "zsh", "fish", "tcsh")
 
+_SEEN_GROUP = f"__fish_seen_subcommand_from {' '.join(parsing.GROUPS)}"
+
 _FOLDERS, _FILES = {"db_dir"}, {"checkpoint", "against"}
 
 _FOLDER_WORDS, _FILE_WORDS = {"FOLDER", "DIR"}, {"FILE", "PATH"}
-
-
-def _add_completion_options(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of the command."""
-    parser.add_argument("shell", choices=_SHELLS, help="the shell")
 
 
 def _run_completion(options: argparse.Namespace) -> int:
@@ -119,18 +112,31 @@ def _every_command() -> argparse.ArgumentParser:
     parsing.add_common(parser)
     below = parser.add_subparsers(metavar="command")
     parsers = [parser]
-    for name, summary in parsing.COMMANDS.items():
-        parsers.append(below.add_parser(name, help=summary, description=summary))
-        parsing.describe(parsers[-1], parsing.load(name))
-    for name, summary in parsing.GROUPS["start"].items():
-        if name in parsing.SHOWN:
-            below.add_parser(name, help=summary, description=summary)
+    for name, what in _top():
+        parsers.append(below.add_parser(name, help=what, description=what))
+        if name in parsing.COMMANDS:
+            parsing.describe(parsers[-1], parsing.load(name))
+    for noun, names in parsing.GROUPS.items():
+        told = f"{noun}: {', '.join(names)}"
+        group = below.add_parser(noun, help=told, description=told)
+        under = group.add_subparsers(metavar="command")
+        for name, what in names.items():
+            told = parsing.summary_of(what)
+            parsers.append(under.add_parser(name, help=told, description=told))
+            parsing.describe(parsers[-1], parsing.load(parsing.words_of(what)[0]))
     for action in (action for one in parsers for action in one._actions):  # noqa: SLF001  # no public way
         if _names_folder(action):
             action.complete = shtab.DIRECTORY  # type: ignore[attr-defined]  # shtab's own mark
         elif _names_file(action):
             action.complete = shtab.FILE  # type: ignore[attr-defined]  # shtab's own mark
     return parser
+
+
+def _top() -> Iterator[tuple[str, str]]:
+    """The commands that are in no group, and what they do."""
+    grouped = {*parsing.PLACES, *parsing.GROUPS}
+    yield from ((name, told) for name, told in parsing.COMMANDS.items() if name not in grouped)
+    yield from (("help", "show how a command is used"), ("version", "print the version"))
 
 
 def _names_folder(action: argparse.Action) -> bool:
@@ -146,18 +152,31 @@ def _fish() -> Iterator[str]:
     start = f"complete -c {parsing.PROGRAM}"
     yield f"# Completion of {parsing.PROGRAM} for fish."
     yield f"{start} -f"
-    every = {name: told for group in parsing.GROUPS.values() for name, told in group.items()}
-    for name, told in every.items():
+    for name, told in _top():
         yield f"{start} -n __fish_use_subcommand -a {name} -d {_quoted(told)}"
-    names = " ".join(parsing.COMMANDS)
+        if name in parsing.COMMANDS:
+            of = f"'__fish_seen_subcommand_from {name}; and not {_SEEN_GROUP}'"
+            yield from _fish_options(f"{start} -n {of}", name)
+    names = " ".join([*parsing.FRONT, *parsing.GROUPS])
     yield f"{start} -n '__fish_seen_subcommand_from help' -a {_quoted(names)}"
-    for name in parsing.COMMANDS:
-        parser = parsing.Parser(prog=name)
-        parsing.describe(parser, parsing.load(name))
-        when = f"{start} -n '__fish_seen_subcommand_from {name}'"
-        for action in parser._actions:  # noqa: SLF001  # argparse lists them nowhere else
-            if words := _fish_words(action):
-                yield f"{when} {words}"
+    for noun, names_of in parsing.GROUPS.items():
+        yield f"{start} -n __fish_use_subcommand -a {noun} -d {_quoted(', '.join(names_of))}"
+        within = f"__fish_seen_subcommand_from {noun}"
+        any_of = " ".join(names_of)
+        for name, what in names_of.items():
+            told = _quoted(parsing.summary_of(what))
+            first = f"'{within}; and not __fish_seen_subcommand_from {any_of}'"
+            yield f"{start} -n {first} -a {name} -d {told}"
+            of = f"'{within}; and __fish_seen_subcommand_from {name}'"
+            yield from _fish_options(f"{start} -n {of}", parsing.words_of(what)[0])
+
+
+def _fish_options(start: str, name: str) -> Iterator[str]:
+    parser = parsing.Parser(prog=name)
+    parsing.describe(parser, parsing.load(name))
+    for action in parser._actions:  # noqa: SLF001  # argparse lists them nowhere else
+        if words := _fish_words(action):
+            yield f"{start} {words}"
 
 
 def _fish_words(action: argparse.Action) -> str:
@@ -188,6 +207,6 @@ COMPLETION = Command(
         "  memory-mesh completion zsh > ~/.zfunc/_memory-mesh\n"
         "  memory-mesh completion fish > ~/.config/fish/completions/memory-mesh.fish"
     ),
-    _add_completion_options,
+    (argument("shell", choices=_SHELLS, help="the shell"),),
     _run_completion,
 )

@@ -1,20 +1,21 @@
 """Commands about prompts: context, explain and trigger."""
 
 import argparse
+from datetime import UTC, datetime
 
-from memory_mesh.base.typed import TYPE_CHECKING
+from memory_mesh.base.typed import TYPE_CHECKING, Any
 from memory_mesh.cli import advice, options as cli_options, output
-from memory_mesh.cli.parsing import Command, UsageError
+from memory_mesh.cli.parsing import Command, UsageError, adding, argument
+from memory_mesh.cli.plain_reasons import sentences
 from memory_mesh.config import load
 from memory_mesh.context import explain
-from memory_mesh.context.packing.fit import FORMATS
 from memory_mesh.context.prompt import fence_word
 from memory_mesh.formats.terminal import safe_text
 from memory_mesh.model import Json
-from memory_mesh.model.trigger import RelevantMemory, TriggerMatch
+from memory_mesh.model.trigger import TriggerMatch
 from memory_mesh.model.why import Gate, Why
 from memory_mesh.rules.audience import AUDIENCE
-from memory_mesh.search.ranking.profiles import MESH, MIN_RELEVANCE, NAMES
+from memory_mesh.search.ranking.profiles import NAMES
 from memory_mesh.search.triggers import patterns
 from memory_mesh.sync import MemoryMesh
 
@@ -23,51 +24,20 @@ if TYPE_CHECKING:
 
 # context
 
-
-def _add_context_options(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of the command."""
-    add = parser.add_argument
-    add("question", nargs="*", help="what the prompt is about; without it: a session's start")
-    add("--max-tokens", metavar="N", type=int, help="the most tokens of the text (default: 2000)")
-    add("--window", metavar="N", type=int, help="the model's window; 5 %% of it is the default")
-    add("--format", default=FORMATS[0], metavar="WORD", help=f"one of: {', '.join(FORMATS)}")
-    add("--compact", action="store_true", help="id, first line and tokens of each memory")
-    add("--max-memories", metavar="N", type=int, help="the largest number of memories")
-    add(
-        "--filter",
-        metavar="EXPR",
-        help='for example: team = \'core\' AND priority >= 3; or JSON: {"team": "core"}',
-    )
-    add("--as-of", metavar="TIME", help="read the store as it was at that time, ISO 8601")
-    add("--all-projects", action="store_true", help="use the memories of every project")
-    add("--keyword", action="store_true", help="search by keyword only, without a model")
-    add(
-        "--min-relevance",
-        type=float,
-        default=MIN_RELEVANCE,
-        metavar="0..1",
-        help="the score that the best hit must reach (default: %(default)s)",
-    )
-    add("--no-record", action="store_true", help="keep no record of what entered the prompt")
+_SAID: dict[str, dict[str, Any]] = {  # of options of `context` in other words
+    "record": {
+        "flag": "--no-record",
+        "action": "store_false",
+        "help": "keep no record of what entered the prompt",
+    },
+}
 
 
 def _run_context(options: argparse.Namespace) -> int:
     """Prints the text for the prompt, and to standard error what did not fit."""
     with cli_options.mesh_of(options, meaning=not options.keyword) as mesh:
-        pack = mesh.context(
-            " ".join(options.question) or None,
-            max_tokens=options.max_tokens,
-            window=options.window,
-            format=options.format,
-            compact=options.compact,
-            max_memories=options.max_memories,
-            filter=options.filter,
-            min_relevance=options.min_relevance,
-            scope=cli_options.reader_of(mesh),
-            across=("project",) if options.all_projects else (),
-            as_of=options.as_of,
-            record=not options.no_record,
-        )
+        view = cli_options.view_of(options, mesh, MemoryMesh.context)
+        pack = mesh.context(" ".join(options.question) or None, **view)
     if options.json:
         output.say_json(pack.as_json())
         return 0
@@ -89,52 +59,41 @@ def _summary(pack: "Pack") -> str:
 
 
 CONTEXT = Command(
-    'memory-mesh context "how do we deploy?" --max-tokens 800', _add_context_options, _run_context
+    'memory-mesh context "how do we deploy?" --max-tokens 800',
+    (
+        argument(
+            "question", nargs="*", help="what the prompt is about; without it: a session's start"
+        ),
+        adding(cli_options.add_view, MemoryMesh.context, _SAID),
+        argument("--keyword", action="store_true", help="search by keyword only, without a model"),
+    ),
+    _run_context,
 )
 
 
 # explain
 
 
-def _add_explain_options(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of the command."""
-    parser.add_argument(
-        "named", nargs="?", metavar="ID", help="of a memory, block or prompt; or its fence"
-    )
-    parser.add_argument("--id", metavar="ID", help="the same, as an option")
-    add = parser.add_argument
-    add("--query", metavar="TEXT", help="why a search for this finds the memory where it does")
-    cli_options.add_view(parser, limit=10)
-    add("--keyword", action="store_true", help="search by keyword only, without a model")
-    add(
-        "--profile",
-        default=MESH,
-        choices=NAMES,
-        help="how the search ranks",
-    )
-    add("--min-relevance", type=float, metavar="0..1", help="the threshold of the search")
-    add("--min-similarity", type=float, metavar="0..1", help="the same for composite and lane")
-    add("--max-tokens", type=int, metavar="N", help="explain a pack of `context` of this budget")
-    add(
-        "--see-all",
-        action="store_true",
-        help="look at memories of other projects, agents and sessions, too",
-    )
-
-
 def _run_explain(options: argparse.Namespace) -> int:
     """Prints the sentences, then the numbers."""
     id_ = cli_options.any_id(options, "explain")
-    meaning = options.query is not None and not options.keyword
+    meaning = options.query is not None and not options.keyword_only
     with cli_options.mesh_of(options, meaning=meaning) as mesh:
         reader = cli_options.reader_of(mesh)
         with cli_options.looked_up(id_, reader, mesh):
             why = _asked(options, mesh.view(scope=reader), id_)
         if why.gate is Gate.NAMESPACE:
             raise cli_options.missing(id_, reader, mesh)
-    told = [advice.include_option(line) for line in explain.lines(why)]
-    lines = [safe_text(line, keep_newlines=False) for line in told]
-    return output.answer(why.as_json(), *lines, as_json=options.json)
+    told = sentences(why, datetime.now(UTC))
+    if options.numbers:
+        told += ["", *explain.lines(why)]
+    lines = [safe_text(advice.in_words(line), keep_newlines=False) for line in told]
+    return output.answer(
+        why.as_json(),
+        *lines,
+        as_json=options.json,
+        remark="" if options.numbers else "The figures behind it: add --numbers",
+    )
 
 
 def _asked(options: argparse.Namespace, mesh: MemoryMesh, id_: str) -> Why:
@@ -145,26 +104,25 @@ def _asked(options: argparse.Namespace, mesh: MemoryMesh, id_: str) -> Why:
     if options.query is None:
         return mesh.explain(id_, see_across=see)
     return mesh.explain(
-        id_,
-        query=options.query,
-        limit=options.limit,
-        filter=options.filter,
-        include=options.include,
-        across=across,
-        as_of=options.as_of,
-        valid_at=options.valid_at,
-        profile=options.profile,
-        keyword_only=options.keyword,
-        min_similarity=options.min_similarity,
-        min_relevance=options.min_relevance,
-        max_tokens=options.max_tokens,
-        see_across=see,
+        id_, see_across=see, **cli_options.view_of(options, mesh, MemoryMesh.explain)
     )
 
 
 EXPLAIN = Command(
     'memory-mesh explain mem_1767225600000_0a1b2c --query "dark themes"',
-    _add_explain_options,
+    (
+        argument(
+            "named", nargs="?", metavar="ID", help="of a memory, block or prompt; or its fence"
+        ),
+        argument("--id", metavar="ID", help="the same, as an option"),
+        adding(cli_options.add_view, MemoryMesh.explain, {"profile": {"choices": NAMES}}),
+        argument("--numbers", action="store_true", help="print the figures behind it, too"),
+        argument(
+            "--see-all",
+            action="store_true",
+            help="look at memories of other projects, agents and sessions, too",
+        ),
+    ),
     _run_explain,
 )
 
@@ -175,26 +133,13 @@ NO_MATCH = 1
 
 _ACTIONS = {"test": 2, "list": 0, "find": 1, "prompt": 1}
 
+_OF_FIND = {
+    "agent_name": {"flag": "--for-agent"},
+    "current_plan": {"flag": "--plan"},
+    "max_memories": {"flag": "--limit", "help": "the most memories (default: 5; list: 100)"},
+}
+
 _LINE = 80  # columns of a title and its triggers in a listing
-
-
-def _add_trigger_options(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of the command."""
-    parser.add_argument(
-        "action",
-        choices=tuple(_ACTIONS),
-        help="test PATTERN TEXT (exit code 0: it matches, 1: it does not), list the memories with "
-        "triggers, find what a TASK calls up, or print it as a prompt",
-    )
-    parser.add_argument("words", nargs="*", metavar="PATTERN TEXT | TASK", help="see above")
-    parser.add_argument("--for-agent", metavar="NAME", help="find, prompt: who will do the task")
-    parser.add_argument("--plan", metavar="TEXT", help="find, prompt: the plan of the task")
-    parser.add_argument(
-        "--limit", type=int, metavar="N", help="maximum number (default: 5; list: 100)"
-    )
-    parser.add_argument(
-        "--min-importance", metavar="LEVEL", help="find: low, medium, high or critical"
-    )
 
 
 def _run_trigger(options: argparse.Namespace) -> int:
@@ -233,7 +178,7 @@ def _test(pattern: str, text: str, *, as_json: bool) -> int:
 
 def _list(options: argparse.Namespace) -> int:
     with cli_options.opened(options) as (mesh, reader):
-        found = mesh.care.triggers(limit=options.limit or 100, scope=reader)
+        found = mesh.triggers(limit=options.max_memories or 100, scope=reader)
     problems = {
         memory.id: [said for pattern in memory.triggers for said in patterns.check(pattern)]
         for memory in found
@@ -258,16 +203,19 @@ def _list(options: argparse.Namespace) -> int:
 
 def _find(options: argparse.Namespace) -> int:
     with cli_options.opened(options, meaning=_by_meaning()) as (mesh, reader):
-        found = mesh.find_relevant_memories(
-            options.words[0],
-            agent_name=options.for_agent or "",
-            current_plan=options.plan,
-            max_memories=options.limit,
-            min_importance=options.min_importance,
-            scope=reader,
-        )
+        said = cli_options.given(options, MemoryMesh.find_relevant_memories)
+        found = mesh.find_relevant_memories(options.words[0], scope=reader, **said)
     return output.answer(
-        [_relevant_json(each) for each in found],
+        [
+            {
+                "id": each.id,
+                **each.memory.frontmatter,
+                "points": each.points,
+                "parts": dict(each.parts),
+                "match": _match_json(each.match),
+            }
+            for each in found
+        ],
         f"[MemoryMesh] The task calls up {output.counted(len(found), 'memory', 'memories')}.",
         *(
             f"{each.points:>3}  {each.id}  {output.one_line(each.title, _LINE)}\n     "
@@ -281,9 +229,9 @@ def _find(options: argparse.Namespace) -> int:
 def _prompt(options: argparse.Namespace) -> int:
     with cli_options.opened(options, meaning=_by_meaning()) as (mesh, reader):
         text = mesh.build_agent_prompt(
-            options.for_agent or "",
+            options.agent_name or "",
             task=options.words[0],
-            current_plan=options.plan,
+            current_plan=options.current_plan,
             scope=reader,
         )
     return output.answer({"prompt": text}, *([text.rstrip("\n")] if text else []),
@@ -311,18 +259,18 @@ def _match_json(met: TriggerMatch) -> dict[str, Json]:
     }
 
 
-def _relevant_json(found: RelevantMemory) -> dict[str, Json]:
-    return {
-        "id": found.id,
-        **found.memory.frontmatter,
-        "points": found.points,
-        "parts": dict(found.parts),
-        "match": _match_json(found.match),
-    }
-
-
 TRIGGER = Command(
     'memory-mesh trigger test "auth|login|security" "add login page"',
-    _add_trigger_options,
+    (
+        argument(
+            "action",
+            choices=tuple(_ACTIONS),
+            help="test PATTERN TEXT (exit code 0: it matches, 1: it does not), list the "
+            "memories with "
+            "triggers, find what a TASK calls up, or print it as a prompt",
+        ),
+        argument("words", nargs="*", metavar="PATTERN TEXT | TASK", help="see above"),
+        adding(cli_options.add_operation, MemoryMesh.find_relevant_memories, _OF_FIND),
+    ),
     _run_trigger,
 )

@@ -14,7 +14,7 @@ from memory_mesh.agents.daemon import client, place
 from memory_mesh.agents.mcp.aliases import SETS
 from memory_mesh.base.typed import Any
 from memory_mesh.cli import output, store_folder
-from memory_mesh.cli.parsing import Command, UsageError
+from memory_mesh.cli.parsing import Command, UsageError, argument
 from memory_mesh.config import load
 from memory_mesh.model import Json
 from memory_mesh.model.errors import MissingExtra, NotAllowed, StoreError
@@ -26,14 +26,6 @@ _ASK_SECONDS = 2.0
 _START_SECONDS = 15.0
 
 _STOP_SECONDS = 60.0  # that it may take to finish what it has begun
-
-
-def _add_daemon_options(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of the command."""
-    parser.add_argument(
-        "action", nargs="?", choices=("status", "start", "stop", "run"), default="status",
-        help="show whether a daemon runs, start one, stop it, or run it in the foreground",
-    )  # fmt: skip
 
 
 def _run_daemon(options: argparse.Namespace) -> int:
@@ -144,7 +136,19 @@ def _lives(pid: int) -> bool:
     return state.rpartition(")")[2].split()[:1] != ["Z"]
 
 
-DAEMON = Command("memory-mesh daemon status", _add_daemon_options, _run_daemon)
+DAEMON = Command(
+    "memory-mesh server daemon status",
+    (
+        argument(
+            "action",
+            nargs="?",
+            choices=("status", "start", "stop", "run"),
+            default="status",
+            help="show whether a daemon runs, start one, stop it, or run it in the foreground",
+        ),
+    ),
+    _run_daemon,
+)
 
 
 # mcp
@@ -160,18 +164,6 @@ _SETTINGS = {
     "project": "MEMORY_MESH_PROJECT",
     "agent": "MEMORY_MESH_AGENT",
 }
-
-
-def _add_mcp_options(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of the command."""
-    add = parser.add_argument
-    add("--http", action="store_true", help="serve over HTTP, for clients that start no process")
-    add("--host", metavar="ADDRESS", help=f"listen here (default: {ADDRESS})")
-    add("--port", metavar="N", type=int, help=f"default: {PORT}; 0: any free one")
-    add("--allow-host", metavar="NAME", action="append",
-        help="a name that clients may call this server by; may be repeated")  # fmt: skip
-    add("--no-token", action="store_true", help="ask clients for no token (loopback only)")
-    add("--compat", choices=SETS, help="offer the tools of another memory server instead")
 
 
 def _run_mcp(options: argparse.Namespace) -> int:
@@ -265,4 +257,24 @@ def _stated(options: argparse.Namespace) -> dict[str, str]:
     return found
 
 
-MCP = Command("memory-mesh mcp --http --port 7437", _add_mcp_options, _run_mcp)
+MCP = Command(
+    "memory-mesh server mcp --http --port 7437",
+    (
+        argument(
+            "--http", action="store_true", help="serve over HTTP, for clients that start no process"
+        ),
+        argument("--host", metavar="ADDRESS", help=f"listen here (default: {ADDRESS})"),
+        argument("--port", metavar="N", type=int, help=f"default: {PORT}; 0: any free one"),
+        argument(
+            "--allow-host",
+            metavar="NAME",
+            action="append",
+            help="a name that clients may call this server by; may be repeated",
+        ),
+        argument(
+            "--no-token", action="store_true", help="ask clients for no token (loopback only)"
+        ),
+        argument("--compat", choices=SETS, help="offer the tools of another memory server instead"),
+    ),
+    _run_mcp,
+)

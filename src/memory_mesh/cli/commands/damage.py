@@ -7,14 +7,13 @@ from collections.abc import Mapping
 from memory_mesh.care.repairs import repair, salvage
 from memory_mesh.cli import options as cli_options, output, store_folder
 from memory_mesh.cli.advice import completed, option
-from memory_mesh.cli.parsing import Command, UsageError
+from memory_mesh.cli.parsing import Command, UsageError, argument
 from memory_mesh.cli.progress import Counting
 from memory_mesh.formats.terminal import safe_text
 from memory_mesh.model import Json, Status, Verification
 from memory_mesh.model.care import (
     HELD_BACK,
     HeldBack,
-    Repaired,
     Salvaged,
     SalvagedNamespace,
     Unread,
@@ -36,20 +35,6 @@ _NEXT_IN_DATABASE = (
     "Rebuild the index of vectors: memory-mesh upkeep{of} --rebuild-index. See a memory that is "
     "named: memory-mesh get{of} --id ID; for what is lost restore a dump of the database"
 )
-
-
-def _add_verify_options(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of the command."""
-    parser.add_argument(
-        "--checkpoint",
-        metavar="FILE",
-        help="save the last block of the chain to a file, to keep elsewhere",
-    )
-    parser.add_argument(
-        "--against", metavar="FILE", help="compare the chain with an earlier checkpoint"
-    )
-    parser.add_argument("--all", action="store_true", help="check every namespace of the store")
-    store_folder.add_after(parser)
 
 
 def _run_verify(options: argparse.Namespace) -> int:
@@ -165,19 +150,23 @@ def _show(
         print(f"  {output.bold('wrong')} {safe_text(finding.check)}: {detail}")
 
 
-VERIFY = Command("memory-mesh verify --checkpoint today.json", _add_verify_options, _run_verify)
+VERIFY = Command(
+    "memory-mesh care verify --checkpoint today.json",
+    (
+        argument(
+            "--checkpoint",
+            metavar="FILE",
+            help="save the last block of the chain to a file, to keep elsewhere",
+        ),
+        argument("--against", metavar="FILE", help="compare the chain with an earlier checkpoint"),
+        argument("--all", action="store_true", help="check every namespace of the store"),
+        store_folder.add_after,
+    ),
+    _run_verify,
+)
 
 
 # repair
-
-
-def _add_repair_options(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of the command."""
-    parser.add_argument(
-        "--accept-loss",
-        action="store_true",
-        help="go on with a database that lacks acknowledged writes or was replaced",
-    )
 
 
 def _run_repair(options: argparse.Namespace) -> int:
@@ -194,7 +183,19 @@ def _run_repair(options: argparse.Namespace) -> int:
         lines.append(f"[MemoryMesh] {name}: {done.lost}.")
     lines += [f"  wrong {each.check}: {each.detail}" for each in done.verification.findings]
     lines = [completed(line, options) for line in lines]
-    output.answer(_repair_plain(done, name), *lines, as_json=options.json)
+    output.answer(
+        {
+            "namespace": name,
+            "ok": done.ok,
+            "done": list(done.done),
+            "lost": done.lost,
+            "findings": [
+                {"check": each.check, "detail": each.detail} for each in done.verification.findings
+            ],
+        },
+        *lines,
+        as_json=options.json,
+    )
     if done.ok:
         return 0
     raise MeshError(
@@ -208,29 +209,22 @@ def _left(count: int) -> str:
     return f"{output.counted(count, 'finding')} {'is' if count == 1 else 'are'}"
 
 
-def _repair_plain(done: Repaired, name: str) -> Json:
-    return {
-        "namespace": name,
-        "ok": done.ok,
-        "done": list(done.done),
-        "lost": done.lost,
-        "findings": [
-            {"check": each.check, "detail": each.detail} for each in done.verification.findings
-        ],
-    }
-
-
-REPAIR = Command("memory-mesh repair", _add_repair_options, _run_repair)
+REPAIR = Command(
+    "memory-mesh care repair",
+    (
+        argument(
+            "--accept-loss",
+            action="store_true",
+            help="go on with a database that lacks acknowledged writes or was replaced",
+        ),
+    ),
+    _run_repair,
+)
 
 
 # salvage
 
 _SHOWN = output.NAMED  # entries of each list; --json has all
-
-
-def _add_salvage_options(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of the command."""
-    parser.add_argument("--to", metavar="FOLDER", required=True, help="the folder of the new store")
 
 
 def _run_salvage(options: argparse.Namespace) -> int:
@@ -240,7 +234,48 @@ def _run_salvage(options: argparse.Namespace) -> int:
         folder = store_folder.need_folder(mesh.config, "restore a backup that pg_dump made")
     done = salvage(folder, options.to)
     lines = [completed(line, options) for line in _lines(done)]
-    output.answer(_salvage_plain(done), *lines, as_json=options.json)
+    output.answer(
+        {
+            "folder": done.folder,
+            "complete": done.complete,
+            "failed": dict(done.failed),
+            "namespaces": [
+                {
+                    "namespace": shown_namespace(each.namespace),
+                    "known": each.known,
+                    "memories": each.memories,
+                    "held_back": [_held(each, held, done.folder) for held in each.held_back],
+                    "lost": list(each.lost),
+                    "rebuilt": list(each.rebuilt),
+                    "rows": dict(each.rows),
+                    "unread": [
+                        {
+                            "table": one.table,
+                            "first": one.first,
+                            "last": one.last,
+                            "why": one.why,
+                            "memories": list(one.memories),
+                        }
+                        for one in each.unread
+                    ],
+                    "chain": {
+                        "kept": each.chain.kept,
+                        "sealed_anew": each.chain.sealed_anew,
+                        "lost": each.chain.lost,
+                        "breaks_at": each.chain.breaks_at,
+                    },
+                    "leftovers": each.leftovers,
+                    "findings": [
+                        {"check": one.check, "detail": one.detail}
+                        for one in each.verification.findings
+                    ],
+                }
+                for each in done.namespaces
+            ],
+        },
+        *lines,
+        as_json=options.json,
+    )
     if done.complete:
         if not options.json:
             output.tell([f"all of it could be read; {_salvage_next(done)}"])
@@ -355,46 +390,6 @@ def _said(unread: Unread) -> str:
     return f"{unread.table}{numbers}: {unread.why}{of}"
 
 
-def _salvage_plain(done: Salvaged) -> Json:
-    return {
-        "folder": done.folder,
-        "complete": done.complete,
-        "failed": dict(done.failed),
-        "namespaces": [
-            {
-                "namespace": shown_namespace(each.namespace),
-                "known": each.known,
-                "memories": each.memories,
-                "held_back": [_held(each, held, done.folder) for held in each.held_back],
-                "lost": list(each.lost),
-                "rebuilt": list(each.rebuilt),
-                "rows": dict(each.rows),
-                "unread": [
-                    {
-                        "table": one.table,
-                        "first": one.first,
-                        "last": one.last,
-                        "why": one.why,
-                        "memories": list(one.memories),
-                    }
-                    for one in each.unread
-                ],
-                "chain": {
-                    "kept": each.chain.kept,
-                    "sealed_anew": each.chain.sealed_anew,
-                    "lost": each.chain.lost,
-                    "breaks_at": each.chain.breaks_at,
-                },
-                "leftovers": each.leftovers,
-                "findings": [
-                    {"check": one.check, "detail": one.detail} for one in each.verification.findings
-                ],
-            }
-            for each in done.namespaces
-        ],
-    }
-
-
 def _held(each: SalvagedNamespace, held: HeldBack, folder: str) -> dict[str, Json]:
     look, accept = _commands(each, held, folder)
     return {
@@ -410,4 +405,8 @@ def _held(each: SalvagedNamespace, held: HeldBack, folder: str) -> dict[str, Jso
     }
 
 
-SALVAGE = Command("memory-mesh salvage --to rescued", _add_salvage_options, _run_salvage)
+SALVAGE = Command(
+    "memory-mesh care salvage --to rescued",
+    (argument("--to", metavar="FOLDER", required=True, help="the folder of the new store"),),
+    _run_salvage,
+)

@@ -10,7 +10,7 @@ from shutil import get_terminal_size
 from memory_mesh.base.typed import TYPE_CHECKING
 from memory_mesh.cli import output
 from memory_mesh.cli.found import wrapped
-from memory_mesh.cli.parsing import Command, UsageError
+from memory_mesh.cli.parsing import Command, UsageError, argument
 from memory_mesh.formats.terminal import safe_text
 
 if TYPE_CHECKING:
@@ -21,43 +21,6 @@ _INDENT, _NARROWEST, _LINES = 15, 20, 12  # of a part of a failure on a terminal
 _FAILURES = 5  # failed questions that are shown; the report has more
 _PATHS = {"data", "baseline", "vectors"}
 _ONCE = "This is the split dev, for tuning. Look at test once per release: --split test"
-
-
-def _add_eval_options(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of the command."""
-    add = parser.add_argument
-    add(
-        "action",
-        choices=("run", "compare", "list"),
-        help="run a suite, compare two reports, list the suites",
-    )
-    add("what", nargs="*", metavar="SUITE|REPORT", help="run: one suite; compare: two reports")
-    add(
-        "--data", metavar="PATH", help="the data set: a folder of JSON lines, or LongMemEval's file"
-    )
-    add("--split", metavar="NAME", help="dev, test or all; default: dev if the suite has one")
-    add(
-        "--systems",
-        metavar="NAMES",
-        default="mesh",
-        help="mesh,keyword,rrf or systems of the suite",
-    )
-    add(
-        "--add",
-        metavar="NAME=FILE",
-        action="append",
-        default=[],
-        help="add the rankings of another system",
-    )
-    add("--baseline", metavar="FILE", help="an earlier report or its results to compare with")
-    add("--fail-below", metavar="FIGURE=VALUE", action="append", default=[],
-        help="exit with 1 if a figure of the first system is below; may be repeated")  # fmt: skip
-    add("--sample", metavar="N", type=int, help="ask only this number of questions")
-    add("--seed", metavar="S", type=int, help="seed of the sample and the resamples")
-    add("--out", metavar="DIR", help="folder of the report; default: the work folder")
-    add("--work", metavar="DIR", help="folder for stores and results, reused between runs")
-    add("--vectors", metavar="FILE", help="file of computed vectors; default: in the work folder")
-    add("--fresh", action="store_true", help="ignore earlier results and start again")
 
 
 def _run_eval(options: argparse.Namespace) -> int:
@@ -235,6 +198,58 @@ EVAL = Command(
   memory-mesh eval run locomo --data sets/locomo --fail-below R@10=0.75
   memory-mesh eval compare before/locomo.json after/locomo.json
   memory-mesh eval list""",
-    _add_eval_options,
+    (
+        argument(
+            "action",
+            choices=("run", "compare", "list"),
+            help="run a suite, compare two reports, list the suites",
+        ),
+        argument(
+            "what", nargs="*", metavar="SUITE|REPORT", help="run: one suite; compare: two reports"
+        ),
+        argument(
+            "--data",
+            metavar="PATH",
+            help="the data set: a folder of JSON lines, or LongMemEval's file",
+        ),
+        argument(
+            "--split", metavar="NAME", help="dev, test or all; default: dev if the suite has one"
+        ),
+        argument(
+            "--systems",
+            metavar="NAMES",
+            default="mesh",
+            help="mesh,keyword,rrf or systems of the suite",
+        ),
+        argument(
+            "--add",
+            metavar="NAME=FILE",
+            action="append",
+            default=[],
+            help="add the rankings of another system",
+        ),
+        argument(
+            "--baseline", metavar="FILE", help="an earlier report or its results to compare with"
+        ),
+        argument(
+            "--fail-below",
+            metavar="FIGURE=VALUE",
+            action="append",
+            default=[],
+            help="exit with 1 if a figure of the first system is below; may be repeated",
+        ),
+        argument("--sample", metavar="N", type=int, help="ask only this number of questions"),
+        argument("--seed", metavar="S", type=int, help="seed of the sample and the resamples"),
+        argument("--out", metavar="DIR", help="folder of the report; default: the work folder"),
+        argument(
+            "--work", metavar="DIR", help="folder for stores and results, reused between runs"
+        ),
+        argument(
+            "--vectors",
+            metavar="FILE",
+            help="file of computed vectors; default: in the work folder",
+        ),
+        argument("--fresh", action="store_true", help="ignore earlier results and start again"),
+    ),
     _run_eval,
 )

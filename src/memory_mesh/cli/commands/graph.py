@@ -7,13 +7,15 @@ from pathlib import Path
 
 from memory_mesh.base.fastdataclass import replace
 from memory_mesh.cli import options as cli_options, output
-from memory_mesh.cli.parsing import Command, UsageError
+from memory_mesh.cli.parsing import Command, UsageError, adding, argument
 from memory_mesh.mesh.operations.graph import LINK_TYPES, MOST_HOPS
 from memory_mesh.model import Json, Link, Memory, Scope, Status, times
 from memory_mesh.model.commit import SIMILAR
 from memory_mesh.model.errors import NotFound
 from memory_mesh.model.graph import Cluster, Episode, Neighbourhood, Walk
 from memory_mesh.sync import MemoryMesh
+
+_LINK = "source target type similarity at"  # its fields, as JSON has them
 
 # link
 
@@ -22,23 +24,21 @@ def _add_link_options(parser: argparse.ArgumentParser) -> None:
     """Adds the options of the command."""
     parser.add_argument("source", metavar="ID", help="the memory that the link begins at")
     parser.add_argument("target", metavar="OTHER", help="the id of the memory that it leads to")
-    parser.add_argument(
-        "--type", choices=LINK_TYPES, default="related", help="the type; default: related"
-    )
     parser.add_argument("--remove", action="store_true", help="remove such a link instead")
-    parser.add_argument("--reason", metavar="TEXT", help="the reason, stored in the audit block")
+    said = {"type": {"choices": LINK_TYPES, "default": LINK_TYPES[0]}}
+    cli_options.add_operation(parser, MemoryMesh.link, said)
 
 
 def _run_link(options: argparse.Namespace) -> int:
     """Links two memories, or removes the link."""
-    said = {} if options.reason is None else {"reason": options.reason}
+    said = cli_options.given(options, MemoryMesh.link)
     ends = (options.source, options.target)
     with cli_options.opened(options) as (mesh, reader):
         try:
             if options.remove:
-                gone = mesh.graph.unlink(*ends, type=options.type, scope=reader, **said)
+                gone = mesh.unlink(*ends, scope=reader, **said)
             else:
-                mesh.graph.link(*ends, type=options.type, scope=reader, **said)
+                mesh.link(*ends, scope=reader, **said)
         except NotFound:
             known = (end for end in ends if mesh.get(end, scope=reader) is None)
             raise cli_options.missing(next(known, ends[0]), reader, mesh) from None
@@ -53,8 +53,8 @@ def _run_link(options: argparse.Namespace) -> int:
 
 
 LINK = Command(
-    "memory-mesh link mem_1767225600000_0a1b2c mem_1767225700000_3d4e5f --type depends_on",
-    _add_link_options,
+    "memory-mesh graph link mem_1767225600000_0a1b2c mem_1767225700000_3d4e5f --type depends_on",
+    (_add_link_options,),
     _run_link,
 )
 
@@ -67,27 +67,18 @@ _WAIT = "wait for their links to similar memories; to make them now: memory-mesh
 
 _WORDS = 70  # columns of a memory's text
 
+_OF_LINKS = {
+    "max_hops": {"flag": "--hops", "help": "follow links for so many steps, 1 to 10"},
+    "limit": {"help": "with --hops: the most (default: 100)"},
+}
+
 _LISTED = tuple(status for status in Status if status is not Status.DELETED)
-
-
-def _add_links_options(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of the command."""
-    cli_options.add_any_id(parser)
-    parser.add_argument(
-        "--type", metavar="TYPE", action="append", default=[], dest="types",
-        help="only links of this type, such as similar or related; may be repeated",
-    )  # fmt: skip
-    parser.add_argument("--hops", metavar="N", type=int, help="follow links for so many steps")
-    parser.add_argument(
-        "--to", metavar="ID", help=f"show a shortest way to this memory, {MOST_HOPS} steps at most"
-    )
-    parser.add_argument("--limit", metavar="N", type=int, default=100, help="with --hops: the most")
 
 
 def _run_links(options: argparse.Namespace) -> int:
     """Prints the links of a memory, what they lead to, or the way to another memory."""
     memory_id = cli_options.any_id(options, "links")
-    if options.hops is not None and options.to is not None:
+    if options.max_hops is not None and options.to is not None:
         raise UsageError(f"--to finds a way of up to {MOST_HOPS} steps; leave --hops out")
     with (
         cli_options.opened(options) as (mesh, reader),
@@ -95,20 +86,24 @@ def _run_links(options: argparse.Namespace) -> int:
     ):
         if options.to is not None:
             return _way(mesh, memory_id, reader, options)
-        if options.hops is not None:
-            reached = mesh.graph.traverse(
-                memory_id, max_hops=options.hops, types=options.types, limit=options.limit,
-                scope=reader,
-            )  # fmt: skip
-            return _walked(reached, options)
+        if options.max_hops is not None:
+            said = cli_options.given(options, MemoryMesh.traverse)
+            return _walked(mesh.traverse(memory_id, scope=reader, **said), options)
         return _listed(mesh, memory_id, reader, options)
 
 
 def _listed(mesh: MemoryMesh, memory_id: str, reader: Scope, options: argparse.Namespace) -> int:
     near = mesh.graph.traverse(memory_id, max_hops=1, limit=1_000, include=_LISTED, scope=reader)
     texts = {each.id: each.memory.text for each in near}
-    shown = {each.id: _marked(each.memory) for each in near}
-    links = mesh.graph.links(memory_id, types=options.types, scope=reader)
+    shown = {
+        each.id: (
+            each.memory.text
+            if each.memory.status is Status.ACTIVE
+            else f"({each.memory.status}) {each.memory.text}"
+        )
+        for each in near
+    }
+    links = mesh.links(memory_id, scope=reader, **cli_options.given(options, MemoryMesh.links))
     waiting = mesh.stats().to_link
     return output.answer(
         [_links_plain(link, texts) for link in links],
@@ -116,11 +111,6 @@ def _listed(mesh: MemoryMesh, memory_id: str, reader: Scope, options: argparse.N
         as_json=options.json,
         remark=f"{output.counted(waiting, 'text')} {_WAIT}" if waiting else "",
     )
-
-
-def _marked(memory: Memory) -> str:
-    """The text of a memory, with its status if a search would not show it."""
-    return memory.text if memory.status is Status.ACTIVE else f"({memory.status}) {memory.text}"
 
 
 def _once(links: Sequence[Link], memory_id: str) -> list[Link]:
@@ -135,7 +125,7 @@ def _walked(reached: Walk, options: argparse.Namespace) -> int:
         for each in reached
     ]
     plain: list[Json] = [
-        {**output.described(each.memory), "hops": each.hops, "link": described(each.link)}
+        {**output.described(each.memory), "hops": each.hops, "link": output.plain(each.link, _LINK)}
         for each in reached
     ]
     return output.answer(
@@ -149,9 +139,8 @@ def _walked(reached: Walk, options: argparse.Namespace) -> int:
 def _way(mesh: MemoryMesh, memory_id: str, reader: Scope, options: argparse.Namespace) -> int:
     mesh.graph.traverse(memory_id, max_hops=1, limit=1, scope=reader)  # or it is the missing one
     try:
-        found = mesh.graph.path(
-            memory_id, options.to, max_hops=MOST_HOPS, types=options.types, scope=reader
-        )
+        said = cli_options.given(options, MemoryMesh.path) | {"max_hops": MOST_HOPS}
+        found = mesh.path(memory_id, options.to, scope=reader, **said)
     except NotFound:
         raise UsageError(str(cli_options.missing(options.to, reader, mesh))) from None
     if found is None:
@@ -162,34 +151,25 @@ def _way(mesh: MemoryMesh, memory_id: str, reader: Scope, options: argparse.Name
     same = "[MemoryMesh] it is the same memory."
     return output.answer(
         [_links_plain(link, texts) for link in found],
-        *([_step(link, texts) for link in found] or [same]),
+        *(
+            [
+                f"{_named(link.source, texts)}\n  {_kind(link)} -> {_named(link.target, texts)}"
+                for link in found
+            ]
+            or [same]
+        ),
         as_json=options.json,
     )
 
 
-def described(link: Link) -> dict[str, Json]:
-    """Returns a link as JSON values."""
-    return {
-        "source": link.source,
-        "target": link.target,
-        "type": link.type,
-        "similarity": link.similarity,
-        "at": None if link.at is None else times.iso(link.at),
-    }
-
-
 def _links_plain(link: Link, texts: Mapping[str, str]) -> dict[str, Json]:
     known = {id_: texts[id_] for id_ in (link.source, link.target) if id_ in texts}
-    return {**described(link), "texts": dict(known)}
+    return {**output.plain(link, _LINK), "texts": dict(known)}
 
 
 def _links_line(link: Link, memory_id: str, texts: Mapping[str, str]) -> str:
     arrow, other = ("->", link.target) if link.source == memory_id else ("<-", link.source)
     return f"{arrow} {_kind(link)}  {_named(other, texts)}"
-
-
-def _step(link: Link, texts: Mapping[str, str]) -> str:
-    return f"{_named(link.source, texts)}\n  {_kind(link)} -> {_named(link.target, texts)}"
 
 
 def _named(id_: str, texts: Mapping[str, str]) -> str:
@@ -201,7 +181,17 @@ def _kind(link: Link) -> str:
 
 
 LINKS = Command(
-    "memory-mesh links mem_1767225600000_0a1b2c --hops 2", _add_links_options, _run_links
+    "memory-mesh graph links mem_1767225600000_0a1b2c --hops 2",
+    (
+        cli_options.add_any_id,
+        adding(cli_options.add_operation, MemoryMesh.traverse, _OF_LINKS, ("include",)),
+        argument(
+            "--to",
+            metavar="ID",
+            help=f"show a shortest way to this memory, {MOST_HOPS} steps at most",
+        ),
+    ),
+    _run_links,
 )
 
 
@@ -212,20 +202,21 @@ _IDS = 3  # ids of a cluster that its line shows
 
 def _add_clusters_options(parser: argparse.ArgumentParser) -> None:
     """Adds the options of the command."""
-    add = parser.add_argument
-    add("--min-size", metavar="N", type=int, default=2, help="the fewest memories; default 2")
-    add("--min-similarity", metavar="SHARE", type=float, help="of similar memories; default 0.7")
-    add("--limit", metavar="N", type=int, default=20, help="the most clusters; default 20")
+    parser.add_argument(
+        "--min-size", metavar="N", type=int, default=2, help="the fewest memories; default 2"
+    )
+    said = {"limit": {"default": 20, "help": "the most clusters (default: 20)"}}
+    cli_options.add_operation(parser, MemoryMesh.clusters, said, ("include", "types"))
 
 
 def _run_clusters(options: argparse.Namespace) -> int:
     """Prints groups of memories that links hold together, largest first."""
-    given = {} if options.min_similarity is None else {"min_similarity": options.min_similarity}
+    said = cli_options.given(options, MemoryMesh.clusters)
     with cli_options.opened(options) as (mesh, reader):
-        found = mesh.graph.clusters(options.min_size, limit=options.limit, scope=reader, **given)
+        found = mesh.clusters(options.min_size, scope=reader, **said)
     none = "[MemoryMesh] no clusters. Links to similar memories are made by: memory-mesh upkeep"
     return output.answer(
-        [_clusters_plain(cluster) for cluster in found],
+        [output.plain(cluster, "label terms size links ids") for cluster in found],
         *(map(_clusters_line, found) if found else [none]),
         as_json=options.json,
         remark="not all links or clusters were looked at; raise --limit" if found.cut else "",
@@ -238,17 +229,9 @@ def _clusters_line(cluster: Cluster) -> str:
     return f"{cluster.size:>4}  {label}\n      {', '.join(cluster.ids[:_IDS])}{more}"
 
 
-def _clusters_plain(cluster: Cluster) -> dict[str, Json]:
-    return {
-        "label": cluster.label,
-        "terms": list(cluster.terms),
-        "size": cluster.size,
-        "links": cluster.links,
-        "ids": list(cluster.ids),
-    }
-
-
-CLUSTERS = Command("memory-mesh clusters --min-size 3", _add_clusters_options, _run_clusters)
+CLUSTERS = Command(
+    "memory-mesh graph clusters --min-size 3", (_add_clusters_options,), _run_clusters
+)
 
 
 # graph
@@ -270,12 +253,10 @@ def _add_graph_options(parser: argparse.ArgumentParser) -> None:
         help="mermaid: text that GitHub and editors draw (default); svg: a picture for browsers, "
         "the default for an --output that ends in .svg",
     )
-    add("--hops", type=int, metavar="N", help="how many links away, 1 to 10 (default: 2)")
-    add("--limit", type=int, metavar="N", help="maximum number of memories (default: 60)")
+    said = {"include": {"choices": [each.value for each in _HIDDEN]}}
+    cli_options.add_operation(parser, MemoryMesh.neighbourhood, said)
     add("--chain", action="store_true",
         help="draw what it superseded and what superseded it, instead of its links")  # fmt: skip
-    add("--include", metavar="STATUS", action="append", choices=[each.value for each in _HIDDEN],
-        help=f"also draw memories that are {', '.join(_HIDDEN)}; may be repeated")  # fmt: skip
     add("--output", metavar="FILE", help="write the picture to this file")
 
 
@@ -306,14 +287,10 @@ def _read(mesh: MemoryMesh, reader: Scope, options: argparse.Namespace) -> Neigh
     id_ = cli_options.any_id(options, "graph")
     with cli_options.looked_up(id_, reader, mesh):
         if options.chain:
-            return _shortened(mesh.graph.supersessions(id_, scope=reader))
-        hops = 2 if options.hops is None else options.hops
-        limit = 60 if options.limit is None else options.limit
-        include = options.include or ()
+            return _shortened(mesh.supersessions(id_, scope=reader))
+        said = cli_options.given(options, MemoryMesh.neighbourhood)
         try:
-            return mesh.graph.neighbourhood(
-                id_, hops=hops, limit=limit, include=include, scope=reader
-            )
+            return mesh.neighbourhood(id_, scope=reader, **said)
         except NotFound:
             _explain_status(id_, mesh.history(id_, scope=reader))
             raise
@@ -374,34 +351,18 @@ def _write(around: Neighbourhood, drawn: str, options: argparse.Namespace) -> in
 def _graph_plain(around: Neighbourhood) -> dict[str, Json]:
     return {
         "center": around.center,
-        "memories": [_plain_memory(memory) for memory in around.memories],
-        "links": [_plain_link(link) for link in around.links],
+        "memories": [
+            output.plain(memory, "id status kind created_at content") for memory in around.memories
+        ],
+        "links": [output.plain(link, _LINK) for link in around.links],
         "more": around.more,
     }
 
 
-def _plain_memory(memory: Memory) -> dict[str, Json]:
-    return {
-        "id": memory.id,
-        "status": memory.status.value,
-        "kind": memory.kind.value,
-        "created_at": memory.created_at,
-        "content": memory.text,
-    }
-
-
-def _plain_link(link: Link) -> dict[str, Json]:
-    return {
-        "source": link.source,
-        "target": link.target,
-        "type": link.type,
-        "similarity": link.similarity,
-        "at": None if link.at is None else times.iso(link.at),
-    }
-
-
 GRAPH = Command(
-    "memory-mesh graph mem_1767225600000_0a1b2c --output around.svg", _add_graph_options, _run_graph
+    "memory-mesh graph mem_1767225600000_0a1b2c --output around.svg",
+    (_add_graph_options,),
+    _run_graph,
 )
 
 
@@ -421,11 +382,9 @@ def _add_episode_options(parser: argparse.ArgumentParser) -> None:
         "words", nargs="*", metavar="WORD",
         help="list: words of the title; create: the title, then ids; else the id, then ids",
     )  # fmt: skip
-    add("--since", metavar="TIME", help="create: memories of this time or later")
-    add("--until", metavar="TIME", help="create: memories from before this time")
+    for method in (MemoryMesh.create_episode, MemoryMesh.summarise_episode, MemoryMesh.episodes):
+        cli_options.add_operation(parser, method, hidden=("ids", "query", "session"))
     add("--of-session", metavar="ID", help="create: memories of this session")
-    add("--sentences", metavar="N", type=int, default=5, help="summary: the most sentences")
-    add("--limit", metavar="N", type=int, default=20, help="list: the most episodes")
 
 
 def _run_episode(options: argparse.Namespace) -> int:
@@ -437,7 +396,8 @@ def _run_episode(options: argparse.Namespace) -> int:
     with cli_options.opened(options, meaning=bool(words) and action == "list") as (mesh, reader):
         if action == "list":
             query = " ".join(words) or None
-            found = mesh.graph.episodes(query=query, limit=options.limit, scope=reader)
+            said = cli_options.given(options, MemoryMesh.episodes)
+            found = mesh.episodes(query=query, scope=reader, **said)
             none = "[MemoryMesh] no episodes. Make one: memory-mesh episode create TITLE"
             return output.answer(
                 [_episode_plain(episode) for episode in found],
@@ -463,16 +423,16 @@ def _done(mesh: MemoryMesh, reader: Scope, options: argparse.Namespace) -> Episo
     match options.action:
         case "create":
             own = Scope(reader.project, None, reader.session)
-            return mesh.graph.create_episode(
-                first, ids=ids, since=options.since, until=options.until,
-                session=options.of_session, scope=own,
-            )  # fmt: skip
+            said = cli_options.given(options, MemoryMesh.create_episode)
+            said["session"] = options.of_session
+            return mesh.create_episode(first, ids=ids, scope=own, **said)
         case "add":
             return mesh.graph.add_to_episode(first, ids, scope=reader)
         case "remove":
             return mesh.graph.remove_from_episode(first, ids, scope=reader)
         case "summary":
-            return mesh.graph.summarise_episode(first, sentences=options.sentences, scope=reader)
+            said = cli_options.given(options, MemoryMesh.summarise_episode)
+            return mesh.summarise_episode(first, scope=reader, **said)
         case _:
             return mesh.graph.episode(first, scope=reader)
 
@@ -523,7 +483,7 @@ def _episode_plain(episode: Episode, *, whole: bool = False) -> dict[str, Json]:
 
 
 EPISODE = Command(
-    "memory-mesh episode create 'Trip to Rome' --since 2026-05-01 --until 2026-05-08",
-    _add_episode_options,
+    "memory-mesh graph episode create 'Trip to Rome' --since 2026-05-01 --until 2026-05-08",
+    (_add_episode_options,),
     _run_episode,
 )

@@ -8,9 +8,10 @@ from pathlib import Path
 
 from memory_mesh.care.key_file import key_for
 from memory_mesh.cli import options as cli_options, output
-from memory_mesh.cli.parsing import Command
+from memory_mesh.cli.commands.store import add_global
+from memory_mesh.cli.parsing import Command, argument
 from memory_mesh.cli.progress import Counting
-from memory_mesh.model import Channel, Json, Outcome, Receipt, Scope
+from memory_mesh.model import Channel, Outcome, Receipt, Scope
 from memory_mesh.model.errors import NotFound
 from memory_mesh.platform.text_files import Skipped, paths, shown, texts
 from memory_mesh.privacy import masked
@@ -48,31 +49,15 @@ class _Tally:
         return self.stored + self.known + len(self.refused)
 
 
-def _add_ingest_dir_options(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of the command."""
-    parser.add_argument("path", help="a folder, or a single file")
-    parser.add_argument(
-        "--extension",
-        metavar="EXT",
-        action="append",
-        help="only files with this extension; may be repeated",
-    )
-    parser.add_argument("--type", metavar="TYPE", help="type of the memories")
-    parser.add_argument("--recursive", action="store_true", help="also read subfolders")
-    parser.add_argument(
-        "--global",
-        action="store_true",
-        dest="for_all",
-        help="store for every project, not only this one",
-    )
-
-
 def _run_ingest_dir(options: argparse.Namespace) -> int:
     """Stores every text file; a second run stores only new and changed files."""
     root = Path(options.path)
     if not root.exists():
         raise NotFound(f"the folder or file {root} does not exist")
-    endings = [_ending(extension) for extension in options.extension or ()]
+    endings = [
+        (extension.lower() if extension.startswith(".") else f".{extension.lower()}")
+        for extension in options.extension or ()
+    ]
     found = texts(root, endings, recursive=options.recursive)
     tally, counting = _Tally(), Counting("files")
     if output.at_terminal():
@@ -129,10 +114,6 @@ def _batches(items: Iterator[dict[str, object]]) -> Iterator[list[dict[str, obje
         yield batch
 
 
-def _ending(extension: str) -> str:
-    return extension.lower() if extension.startswith(".") else f".{extension.lower()}"
-
-
 def _report(tally: _Tally, skipped: Skipped, *, as_json: bool) -> int:
     failed = {
         "not UTF-8": skipped.not_utf8,
@@ -143,7 +124,29 @@ def _report(tally: _Tally, skipped: Skipped, *, as_json: bool) -> int:
     ordinary = {"binary": skipped.binary, "empty": tally.empty}
     code = 1 if tally.refused or any(failed.values()) else 0
     if as_json:
-        output.say_json(_plain(tally, skipped))
+        output.say_json(
+            {
+                "ingested": tally.stored,
+                "known": tally.known,
+                "refused": [
+                    {"file": masked(name), "reasons": list(reasons)}
+                    for name, reasons in tally.refused
+                ],
+                "binary": len(skipped.binary),
+                "ignored": skipped.ignored,
+                "links": skipped.links,
+                "too_large": len(skipped.too_large),
+                "unreadable": [masked(name) for name in skipped.unreadable],
+                "skipped": {
+                    "binary": [masked(name) for name in skipped.binary],
+                    "empty": [masked(name) for name in tally.empty],
+                    "not_utf8": [masked(name) for name in skipped.not_utf8],
+                    "too_large": [masked(name) for name in skipped.too_large],
+                    "no_plain_file": [masked(name) for name in skipped.special],
+                },
+                **tally.more.plain(),
+            }
+        )
         return code
     output.progress("")
     count = output.counted(tally.stored, "file")
@@ -165,30 +168,6 @@ def _report(tally: _Tally, skipped: Skipped, *, as_json: bool) -> int:
     return code
 
 
-def _plain(tally: _Tally, skipped: Skipped) -> dict[str, Json]:
-    """The report as JSON: how many, and which."""
-    return {
-        "ingested": tally.stored,
-        "known": tally.known,
-        "refused": [
-            {"file": masked(name), "reasons": list(reasons)} for name, reasons in tally.refused
-        ],
-        "binary": len(skipped.binary),
-        "ignored": skipped.ignored,
-        "links": skipped.links,
-        "too_large": len(skipped.too_large),
-        "unreadable": [masked(name) for name in skipped.unreadable],
-        "skipped": {
-            "binary": [masked(name) for name in skipped.binary],
-            "empty": [masked(name) for name in tally.empty],
-            "not_utf8": [masked(name) for name in skipped.not_utf8],
-            "too_large": [masked(name) for name in skipped.too_large],
-            "no_plain_file": [masked(name) for name in skipped.special],
-        },
-        **tally.more.plain(),
-    }
-
-
 def _name(what: str, files: Sequence[str]) -> None:
     """Prints the first files of a kind, and how many more there are."""
     title = what[0].upper() + what[1:]
@@ -198,7 +177,18 @@ def _name(what: str, files: Sequence[str]) -> None:
 
 
 INGEST_DIR = Command(
-    "memory-mesh ingest-dir docs --extension .md --recursive",
-    _add_ingest_dir_options,
+    "memory-mesh import folder docs --extension .md --recursive",
+    (
+        argument("path", help="a folder, or a single file"),
+        argument(
+            "--extension",
+            metavar="EXT",
+            action="append",
+            help="only files with this extension; may be repeated",
+        ),
+        argument("--type", metavar="TYPE", help="type of the memories"),
+        argument("--recursive", action="store_true", help="also read subfolders"),
+        add_global,
+    ),
     _run_ingest_dir,
 )

@@ -15,7 +15,7 @@ from memory_mesh.agents.claude_code.host_memory import CHOICES, HostMemory, host
 from memory_mesh.agents.doctor import Case, Finding, Mark, examined
 from memory_mesh.agents.doctor.finding import counted
 from memory_mesh.cli import options as cli_options, output, store_folder
-from memory_mesh.cli.parsing import Command, UsageError
+from memory_mesh.cli.parsing import Command, UsageError, argument
 from memory_mesh.model import Channel, Json, Outcome, Receipt
 from memory_mesh.platform.clock import SystemClock
 from memory_mesh.privacy import masked
@@ -23,21 +23,6 @@ from memory_mesh.privacy import masked
 # init
 
 _GET = "npm install -g @anthropic-ai/claude-code"
-
-
-def _add_init_options(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of the command."""
-    add = parser.add_argument
-    add("--undo", action="store_true", help="take the installation back")
-    add("--dry-run", action="store_true", help="show what would be written, and write nothing")
-    add("--yes", action="store_true", help="write without asking")
-    add("--here", action="store_true", help="only for the repository of this folder, not for all")
-    add(
-        "--host-memory",
-        choices=CHOICES,
-        help="what becomes of Claude Code's own memory: keep it, switch it off, "
-        "or read its files in and keep it (default: asks on a terminal, else keeps it)",
-    )
 
 
 def _run_init(options: argparse.Namespace) -> int:
@@ -210,7 +195,11 @@ def _done_lines(
         return ["[MemoryMesh] Nothing to change: Claude Code has this memory already."]
     if options.dry_run:
         return [f"[MemoryMesh] Would write {_files(len(planned))}. Nothing was written."]
-    backups = f"; backups are in {place.own / record.BACKUPS}" if _changed(planned) else ""
+    backups = (
+        f"; backups are in {place.own / record.BACKUPS}"
+        if any(change.before is not None for change in planned)
+        else ""
+    )
     undo = "memory-mesh init --undo" + (" --here" if options.here else "")
     lines = [
         f"[MemoryMesh] Wrote {_files(len(planned))}{backups}.",
@@ -241,10 +230,6 @@ def _not_found(options: argparse.Namespace) -> int:
     return 1
 
 
-def _changed(planned: Sequence[Change]) -> bool:
-    return any(change.before is not None for change in planned)
-
-
 def _on_terminal(options: argparse.Namespace) -> bool:
     return not options.json and sys.stdin is not None and sys.stdin.isatty()
 
@@ -259,7 +244,28 @@ def _files(count: int) -> str:
     return f"{count} file" + ("" if count == 1 else "s")
 
 
-INIT = Command("memory-mesh init --dry-run", _add_init_options, _run_init)
+INIT = Command(
+    "memory-mesh init --dry-run",
+    (
+        argument("--undo", action="store_true", help="take the installation back"),
+        argument(
+            "--dry-run", action="store_true", help="show what would be written, and write nothing"
+        ),
+        argument("--yes", action="store_true", help="write without asking"),
+        argument(
+            "--here",
+            action="store_true",
+            help="only for the repository of this folder, not for all",
+        ),
+        argument(
+            "--host-memory",
+            choices=CHOICES,
+            help="what becomes of Claude Code's own memory: keep it, switch it off, "
+            "or read its files in and keep it (default: asks on a terminal, else keeps it)",
+        ),
+    ),
+    _run_init,
+)
 
 
 # doctor
@@ -267,16 +273,6 @@ INIT = Command("memory-mesh init --dry-run", _add_init_options, _run_init)
 _WIDTH = 13  # of the checks' names
 
 _SIGNS = {Mark.OK: ("✓", "green"), Mark.WARNING: ("!", "yellow"), Mark.FAILED: ("✗", "red")}
-
-
-def _add_doctor_options(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of the command."""
-    parser.add_argument(
-        "--quick", action="store_true", help="without the trials of hook, MCP and daemon"
-    )
-    parser.add_argument(
-        "--whole-chain", action="store_true", help="check every block, also of a long chain"
-    )
 
 
 def _run_doctor(options: argparse.Namespace) -> int:
@@ -288,7 +284,7 @@ def _run_doctor(options: argparse.Namespace) -> int:
         open_ones.callback(meaning.close)
         case = Case(
             mesh,
-            _variables(options),
+            {**os.environ, **store_folder.variables(options, to_write=False)},
             Path(cli_options.here() or "/"),
             meaning=meaning,
             whole_chain=options.whole_chain,
@@ -300,17 +296,27 @@ def _run_doctor(options: argparse.Namespace) -> int:
                 _show(finding)
     counts = Counter(finding.mark for finding in found)
     if options.json:
-        output.say_json(_plain(found, store))
+        output.say_json(
+            {
+                "ok": all(finding.mark is not Mark.FAILED for finding in found),
+                "version": __version__,
+                "store": store,
+                "checks": [
+                    {
+                        "check": finding.check,
+                        "mark": finding.mark.value,
+                        "said": finding.said,
+                        "fix": finding.fix or None,
+                    }
+                    for finding in found
+                ],
+            }
+        )
     else:
         warnings = counted(counts[Mark.WARNING], "warning")
         said = f"{counts[Mark.OK]} ok, {warnings}, {counts[Mark.FAILED]} failed"
         output.say(f"[MemoryMesh] {said}. Version {__version__}, store {output.named(store)}.")
     return 1 if counts[Mark.FAILED] else 0
-
-
-def _variables(options: argparse.Namespace) -> dict[str, str]:
-    """The variables of this call, with what its options state."""
-    return {**os.environ, **store_folder.variables(options, to_write=False)}
 
 
 def _show(finding: Finding) -> None:
@@ -328,21 +334,13 @@ def _show(finding: Finding) -> None:
         print(output.dim(arrow) if finding.mark is Mark.OK else output.in_colour(colour, arrow))
 
 
-def _plain(found: list[Finding], store: str) -> Json:
-    return {
-        "ok": all(finding.mark is not Mark.FAILED for finding in found),
-        "version": __version__,
-        "store": store,
-        "checks": [
-            {
-                "check": finding.check,
-                "mark": finding.mark.value,
-                "said": finding.said,
-                "fix": finding.fix or None,
-            }
-            for finding in found
-        ],
-    }
-
-
-DOCTOR = Command("memory-mesh doctor", _add_doctor_options, _run_doctor)
+DOCTOR = Command(
+    "memory-mesh doctor",
+    (
+        argument("--quick", action="store_true", help="without the trials of hook, MCP and daemon"),
+        argument(
+            "--whole-chain", action="store_true", help="check every block, also of a long chain"
+        ),
+    ),
+    _run_doctor,
+)

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from memory_mesh.base.typed import TYPE_CHECKING
 from memory_mesh.cli import options as cli_options, output, store_folder
 from memory_mesh.cli.advice import completed, option
-from memory_mesh.cli.parsing import Command, UsageError
+from memory_mesh.cli.parsing import Command, UsageError, about, adding, argument
 from memory_mesh.cli.progress import Counting
-from memory_mesh.model import Json, Scope, UpkeepReport
+from memory_mesh.model import Json, Scope
 from memory_mesh.model.errors import StoreError
 from memory_mesh.model.job import WEBHOOKS, JobReport, JobStep, QueuedJob
 from memory_mesh.rules.users import shown_namespace
@@ -33,20 +33,6 @@ _DONE = {  # what due jobs did
 }
 
 _ALWAYS = ("reindexed", "embedded", "indexed", "pending")  # the counts that a line shows if 0
-
-
-def _add_upkeep_options(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of the command."""
-    parser.add_argument(
-        "--all", action="store_true", help="work on every namespace of the store, one by one"
-    )
-    store_folder.add_after(parser)
-    parser.add_argument(
-        "--rebuild-index", action="store_true", help="delete and rebuild the index of large stores"
-    )
-    parser.add_argument(
-        "--rebuild-terms", action="store_true", help="compute the keyword terms of every text again"
-    )
 
 
 def _run_upkeep(options: argparse.Namespace) -> int:
@@ -127,12 +113,12 @@ def _upkeep(mesh: MemoryMesh, options: argparse.Namespace, where: str = "") -> d
         "pending": sum(state.pending for state in mesh.stats().spaces),
         "pruned": report.recalls_pruned,
         "linked": report.linked,
-        **Counter(_DONE[action] for action in _actions(report) if action in _DONE),
+        **Counter(
+            _DONE[action]
+            for action in [step.action for job in report.jobs for step in job.steps]
+            if action in _DONE
+        ),
     }
-
-
-def _actions(report: UpkeepReport) -> list[str]:
-    return [step.action for job in report.jobs for step in job.steps]
 
 
 def _said(counts: dict[str, int]) -> str:
@@ -141,35 +127,31 @@ def _said(counts: dict[str, int]) -> str:
     return ", ".join(f"{name} {counts.get(name, 0)}" for name in shown)
 
 
-UPKEEP = Command("memory-mesh upkeep --all", _add_upkeep_options, _run_upkeep)
+UPKEEP = Command(
+    "memory-mesh care upkeep --all",
+    (
+        argument(
+            "--all", action="store_true", help="work on every namespace of the store, one by one"
+        ),
+        store_folder.add_after,
+        argument(
+            "--rebuild-index",
+            action="store_true",
+            help="delete and rebuild the index of large stores",
+        ),
+        argument(
+            "--rebuild-terms",
+            action="store_true",
+            help="compute the keyword terms of every text again",
+        ),
+    ),
+    _run_upkeep,
+)
 
 
 # jobs
 
 _LINE = 100
-
-
-def _add_jobs_options(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of the command."""
-    parser.add_argument(
-        "action", nargs="?", choices=("list", "run", "archive-project", "queue", "retry"),
-        help="list what is due, run it, or consolidate and archive the project's traces; of a "
-        "store in PostgreSQL: show the queue (the default there), or put failed jobs back",
-    )  # fmt: skip
-    parser.add_argument(
-        "names", nargs="*", metavar="JOB", help="jobs to run, due or not; default: those due"
-    )
-    parser.add_argument("--dry-run", action="store_true", help="only show what would be done")
-    parser.add_argument(
-        "--max-slices", metavar="N", type=int,
-        help="stop after N transactions; the next run goes on",
-    )  # fmt: skip
-    parser.add_argument(
-        "--all-projects", action="store_true", help="name the records of every project, too"
-    )
-    parser.add_argument(
-        "--all", action="store_true", help="show the queue of every namespace of the store"
-    )
 
 
 def _run_jobs(options: argparse.Namespace) -> int:
@@ -189,21 +171,27 @@ def _run_jobs(options: argparse.Namespace) -> int:
         if options.action == "list":
             reports = mesh.care.jobs()
         elif options.action == "archive-project":
-            reports = mesh.care.archive_project(
-                reader.project, dry_run=options.dry_run, as_owner=True
-            )
+            said = cli_options.given(options, MemoryMesh.archive_project)
+            reports = mesh.archive_project(reader.project, as_owner=True, **said)
         else:
             reports = mesh.care.run_jobs(
                 options.names or None,
-                dry_run=options.dry_run,
-                max_slices=options.max_slices,
                 progress=lambda job, steps: output.progress(f"{job}: {steps} …"),
                 scope=Scope() if options.all_projects else reader,
                 across=("project", "agent", "session") if options.all_projects else (),
+                **cli_options.given(options, MemoryMesh.run_jobs),
             )
     output.progress("")
     return output.answer(
-        [_json(report) for report in reports],
+        [
+            {
+                "job": report.job,
+                "due": report.due.now,
+                "why": report.due.why,
+                **output.plain(report, "ran dry_run slices complete steps"),
+            }
+            for report in reports
+        ],
         *(line for report in reports for line in _lines(report)),
         as_json=options.json,
         remark=_remark(reports, options),
@@ -237,28 +225,29 @@ def _remark(reports: list[JobReport], options: argparse.Namespace) -> str:
     return ""
 
 
-def _json(report: JobReport) -> Json:
-    return {
-        "job": report.job,
-        "due": report.due.now,
-        "why": report.due.why,
-        "ran": report.ran,
-        "dry_run": report.dry_run,
-        "slices": report.slices,
-        "complete": report.complete,
-        "steps": [
-            {
-                "action": step.action,
-                "about": step.about,
-                "ids": list(step.ids),
-                "evidence": list(step.evidence),
-            }
-            for step in report.steps
-        ],
-    }
-
-
-JOBS = Command("memory-mesh jobs run --dry-run", _add_jobs_options, _run_jobs)
+JOBS = Command(
+    "memory-mesh server jobs run --dry-run",
+    (
+        argument(
+            "action",
+            nargs="?",
+            choices=("list", "run", "archive-project", "queue", "retry"),
+            help="list what is due, run it, or consolidate and archive the project's traces; of a "
+            "store in PostgreSQL: show the queue (the default there), or put failed jobs back",
+        ),
+        argument(
+            "names", nargs="*", metavar="JOB", help="jobs to run, due or not; default: those due"
+        ),
+        adding(cli_options.add_operation, MemoryMesh.run_jobs),
+        argument(
+            "--all-projects", action="store_true", help="name the records of every project, too"
+        ),
+        argument(
+            "--all", action="store_true", help="show the queue of every namespace of the store"
+        ),
+    ),
+    _run_jobs,
+)
 
 
 # worker
@@ -270,24 +259,6 @@ machine with the key of the store. Ctrl-C ends it after the current slice of eac
 See what waits, runs and failed: memory-mesh jobs"""
 
 _AWAY = "[MemoryMesh] The database cannot be reached; waiting for it. Stop with Ctrl-C."
-
-
-def _add_worker_options(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of the command."""
-    parser.description = f"{parser.description or ''}\n\n{_WHAT_WORKER}".strip()
-    parser.add_argument("--once", action="store_true", help="do what is ready to be done, and end")
-    parser.add_argument(
-        "--concurrency", metavar="N", type=int, default=1,
-        help="jobs at once, 1 to 8; never two of one namespace (default: 1)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--every", metavar="SECONDS", type=int, default=60,
-        help="how often to look which namespaces changed, 1 to 60 (default: 60)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--dead-after", metavar="SECONDS", type=float, default=30.0,
-        help="put back the jobs of a worker without a sign of life for so long (default: 30)",
-    )  # fmt: skip
 
 
 def _run_worker(options: argparse.Namespace) -> int:
@@ -324,8 +295,32 @@ def _begun(where: str) -> Iterator[str]:
 
 
 WORKER = Command(
-    "memory-mesh --store postgresql://app@localhost/memories worker --concurrency 2",
-    _add_worker_options,
+    "memory-mesh --store postgresql://app@localhost/memories server worker --concurrency 2",
+    (
+        about(_WHAT_WORKER),
+        argument("--once", action="store_true", help="do what is ready to be done, and end"),
+        argument(
+            "--concurrency",
+            metavar="N",
+            type=int,
+            default=1,
+            help="jobs at once, 1 to 8; never two of one namespace (default: 1)",
+        ),
+        argument(
+            "--every",
+            metavar="SECONDS",
+            type=int,
+            default=60,
+            help="how often to look which namespaces changed, 1 to 60 (default: 60)",
+        ),
+        argument(
+            "--dead-after",
+            metavar="SECONDS",
+            type=float,
+            default=30.0,
+            help="put back the jobs of a worker without a sign of life for so long (default: 30)",
+        ),
+    ),
     _run_worker,
 )
 
@@ -337,14 +332,6 @@ Run it as the owner of the database, once, and again after an upgrade; processes
 use the store go on meanwhile. They connect as another role, which owns nothing, and
 need the same key: state it with MEMORY_MESH_KEY_FILE, MEMORY_MESH_KEY or
 MEMORY_MESH_KEY_COMMAND on every machine."""
-
-
-def _add_setup_server_options(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of the command."""
-    parser.description = f"{parser.description or ''}\n\n{_WHAT_SETUP_SERVER}".strip()
-    parser.add_argument(
-        "--login", metavar="ROLE", help="the role that processes connect as; it must exist"
-    )
 
 
 def _run_setup_server(options: argparse.Namespace) -> int:
@@ -391,8 +378,13 @@ def _about_key(done: "Prepared") -> list[str]:
 
 
 SETUP_SERVER = Command(
-    "memory-mesh --store postgresql://owner@localhost/memories setup-server --login app",
-    _add_setup_server_options,
+    "memory-mesh --store postgresql://owner@localhost/memories server setup --login app",
+    (
+        about(_WHAT_SETUP_SERVER),
+        argument(
+            "--login", metavar="ROLE", help="the role that processes connect as; it must exist"
+        ),
+    ),
     _run_setup_server,
 )
 

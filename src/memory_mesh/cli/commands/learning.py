@@ -3,35 +3,19 @@
 import argparse
 
 from memory_mesh.cli import options as cli_options, output
-from memory_mesh.cli.parsing import Command
+from memory_mesh.cli.parsing import Command, adding, argument
 from memory_mesh.model.learning import Distillation
+from memory_mesh.sync import MemoryMesh
 
 # reflect
-
-
-def _add_reflect_options(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of the command."""
-    parser.add_argument("--topic", metavar="TEXT", help="the topic; default: the newest memories")
-    parser.add_argument(
-        "--lookback",
-        type=int,
-        metavar="N",
-        help="number of memories to read (default: 50; 10 with a language model)",
-    )
-    parser.add_argument(
-        "--dry-run", action="store_true", help="print the reflection without storing it"
-    )
 
 
 def _run_reflect(options: argparse.Namespace) -> int:
     """Prints what the memories agree on, with their ids."""
     with cli_options.mesh_of(options, meaning=bool(options.topic)) as mesh:
-        found = mesh.reflect(
-            topic=options.topic,
-            lookback=options.lookback,
-            store=not options.dry_run,
-            scope=cli_options.reader_of(mesh),
-        )
+        said = cli_options.given(options, MemoryMesh.reflect)
+        reader = cli_options.reader_of(mesh)
+        found = mesh.reflect(store=not options.dry_run, scope=reader, **said)
     lines = [f"[MemoryMesh] Reflected on {output.counted(found.count, 'memory', 'memories')}."]
     if found.text:
         lines.append(found.text)
@@ -40,32 +24,23 @@ def _run_reflect(options: argparse.Namespace) -> int:
     if found.id:
         lines.append(f"[MemoryMesh] Reflection {found.id} [CONFIDENCE: {found.confidence:.2f}]")
     return output.answer(
-        {
-            "id": found.id,
-            "topic": found.topic,
-            "count": found.count,
-            "text": found.text,
-            "confidence": found.confidence,
-            "sources": list(found.sources),
-        },
+        output.plain(found, "id topic count text confidence sources"),
         *lines,
         as_json=options.json,
     )
 
 
 REFLECT = Command(
-    'memory-mesh reflect --topic "deployments" --lookback 20', _add_reflect_options, _run_reflect
+    'memory-mesh lesson reflect --topic "deployments" --lookback 20',
+    (
+        adding(cli_options.add_operation, MemoryMesh.reflect, hidden=("store",)),
+        argument("--dry-run", action="store_true", help="print the reflection without storing it"),
+    ),
+    _run_reflect,
 )
 
 
 # distill
-
-
-def _add_distill_options(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of the command."""
-    parser.add_argument(
-        "--if-due", action="store_true", help="run only if the last run was more than six hours ago"
-    )
 
 
 def _run_distill(options: argparse.Namespace) -> int:
@@ -99,102 +74,70 @@ def _run_distill(options: argparse.Namespace) -> int:
     )
 
 
-DISTILL = Command("memory-mesh distill", _add_distill_options, _run_distill)
+DISTILL = Command(
+    "memory-mesh lesson distill",
+    (
+        argument(
+            "--if-due",
+            action="store_true",
+            help="run only if the last run was more than six hours ago",
+        ),
+    ),
+    _run_distill,
+)
 
 
 # lessons
 
-
-def _add_lessons_options(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of the command."""
-    parser.add_argument("query", nargs="?", default="", help="the task ahead")
-    parser.add_argument(
-        "--limit", type=int, default=10, metavar="N", help="maximum number (default: 10)"
-    )
-    parser.add_argument(
-        "--min-confidence",
-        type=float,
-        metavar="0.0-1.0",
-        help="leave out rules with a lower confidence",
-    )
+_LESSON = (  # the fields of a rule, as JSON has them
+    "lesson_id memory_id pattern_id severity preventative_rule rule_confidence applicable_scope "
+    "wire_format"
+)
 
 
 def _run_lessons(options: argparse.Namespace) -> int:
     """Prints the rules for a task, or all rules by severity if no task is given."""
     order = None if options.query.strip() else "severity DESC"
     with cli_options.mesh_of(options, meaning=bool(options.query.strip())) as mesh:
-        found = mesh.query_lessons(
-            options.query,
-            limit=options.limit,
-            order_by=order,
-            min_confidence=options.min_confidence,
-            scope=cli_options.reader_of(mesh),
-        )
+        said = cli_options.given(options, MemoryMesh.query_lessons)
+        reader = cli_options.reader_of(mesh)
+        found = mesh.query_lessons(options.query, order_by=order, scope=reader, **said)
     lines = [f"[MemoryMesh] {output.counted(len(found), 'lesson')}."]
     for block in found:
         rule, place = map(output.unbroken, (block.preventative_rule, block.applicable_scope))
         lines.append(f"{block.severity}: {rule}\n  applies to {place} ({block.memory_id})")
     return output.answer(
-        [
-            {
-                "lesson_id": block.lesson_id,
-                "memory_id": block.memory_id,
-                "pattern_id": block.pattern_id,
-                "severity": block.severity,
-                "preventative_rule": block.preventative_rule,
-                "rule_confidence": block.rule_confidence,
-                "applicable_scope": block.applicable_scope,
-                "wire_format": block.wire_format,
-            }
-            for block in found
-        ],
+        [output.plain(block, _LESSON) for block in found],
         *lines,
         as_json=options.json,
     )
 
 
 LESSONS = Command(
-    'memory-mesh lessons "talk to the payment service"', _add_lessons_options, _run_lessons
+    'memory-mesh lesson list "talk to the payment service"',
+    (
+        argument("query", nargs="?", default="", help="the task ahead"),
+        adding(cli_options.add_operation, MemoryMesh.query_lessons, hidden=("order_by",)),
+    ),
+    _run_lessons,
 )
 
 
 # synthesize
 
 
-def _add_synthesize_options(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of the command."""
-    parser.add_argument("--topic", metavar="TEXT", help="the topic; default: the newest memories")
-    parser.add_argument(
-        "--lookback",
-        type=int,
-        default=20,
-        metavar="N",
-        help="number of memories to read (default: 20)",
-    )
-
-
 def _run_synthesize(options: argparse.Namespace) -> int:
     """Stages a skill from recurring steps; it becomes active when somebody approves it."""
     with cli_options.mesh_of(options, meaning=bool(options.topic)) as mesh:
-        made = mesh.synthesize(
-            topic=options.topic,
-            lookback=options.lookback,
-            scope=cli_options.reader_of(mesh),
-        )
+        said = cli_options.given(options, MemoryMesh.synthesize)
+        made = mesh.synthesize(scope=cli_options.reader_of(mesh), **said)
     lines, use = [f"[MemoryMesh] {made.analysis}"], ""
     if made.skill_id:
         staged = f"[MemoryMesh] Staged skill {made.skill_name} ({made.skill_id})"
         lines += [staged, made.yamo_text or ""]
         use = f"To use it: memory-mesh review --id {made.skill_id} --approve"
     return output.answer(
-        {
-            "status": made.status,
-            "analysis": made.analysis,
-            "skill_id": made.skill_id,
-            "skill_name": made.skill_name,
-            "yamo_text": made.yamo_text,
-            "sources": list(made.sources),
-        },
+        output.plain(made, "status analysis skill_id skill_name yamo_text sources"),
         *lines,
         as_json=options.json,
         remark=use,
@@ -202,5 +145,7 @@ def _run_synthesize(options: argparse.Namespace) -> int:
 
 
 SYNTHESIZE = Command(
-    'memory-mesh synthesize --topic "release process"', _add_synthesize_options, _run_synthesize
+    'memory-mesh skill synthesize --topic "release process"',
+    (adding(cli_options.add_operation, MemoryMesh.synthesize),),
+    _run_synthesize,
 )

@@ -1,14 +1,16 @@
 """Commands on single memories: get, list, update, pin, delete, history and rate."""
 
 import argparse
+import os
 from collections.abc import Sequence
+from pathlib import Path
 
 from memory_mesh.cli import options as cli_options, output
 from memory_mesh.cli.advice import completed
-from memory_mesh.cli.parsing import Command, UsageError
+from memory_mesh.cli.parsing import Command, UsageError, about, adding, argument
 from memory_mesh.formats.terminal import safe_text
-from memory_mesh.model import Json, Memory, Proposal, Status, record, times
-from memory_mesh.model.errors import NotFound
+from memory_mesh.model import Json, Memory, Proposal, Scope, Status, record, times
+from memory_mesh.model.errors import InvalidInput, NotFound
 from memory_mesh.privacy import redacted
 from memory_mesh.sync import MemoryMesh
 from memory_mesh.write.rules.receipts import redaction
@@ -16,37 +18,25 @@ from memory_mesh.write.rules.receipts import redaction
 # get
 
 
-def _add_get_options(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of the command."""
-    cli_options.add_id(parser)
-    parser.add_argument(
-        "--as-of", metavar="TIME", help="the memory as it was at that time, ISO 8601"
-    )
-    parser.add_argument("--valid-at", metavar="TIME", help="only if it was true at that time")
-    parser.add_argument("--deleted", action="store_true", help="show it even if it was deleted")
-    parser.add_argument(
-        "--expired", action="store_true", help="show it even if its session expired"
-    )
-
-
 def _run_get(options: argparse.Namespace) -> int:
     """Prints the memory's fields, then its text."""
     with cli_options.opened(options) as (mesh, reader):
-        memory = mesh.get(
-            options.id,
-            scope=reader,
-            as_of=options.as_of,
-            valid_at=options.valid_at,
-            include=_included(options),
-        )
+        said = cli_options.given(options, MemoryMesh.get)
+        memory = mesh.get(options.id, scope=reader, include=_included(options), **said)
         if memory is None:
             _explain_expiry(options.id, mesh.history(options.id, scope=reader))
             raise cli_options.missing(options.id, reader, mesh)
+    plain = _of_user(memory, options)
     if options.json:
-        output.say_json(output.described(memory))
+        output.say_json(plain)
     else:
-        _show(memory)
+        _show(plain)
     return 0
+
+
+def _of_user(memory: Memory, options: argparse.Namespace) -> dict[str, Json]:
+    """The fields of a memory, and the user whose it is if one was named."""
+    return output.described(memory) | ({} if options.user is None else {"user": options.user})
 
 
 def _included(options: argparse.Namespace) -> list[Status]:
@@ -65,9 +55,9 @@ def _explain_expiry(memory_id: str, versions: Sequence[Memory]) -> None:
         )
 
 
-def _show(memory: Memory) -> None:
-    known = output.described(memory)
+def _show(known: dict[str, Json]) -> None:
     content = known.pop("content")
+    known["project"] = known["project"] or "every project"
     for line in output.pairs({name: _shown(value) for name, value in known.items()}):
         print(line)
     output.say(f"\n{content}")
@@ -81,7 +71,16 @@ def _shown(value: object) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-GET = Command("memory-mesh get mem_1767225600000_0a1b2c", _add_get_options, _run_get)
+GET = Command(
+    "memory-mesh get mem_1767225600000_0a1b2c",
+    (
+        cli_options.add_id,
+        adding(cli_options.add_operation, MemoryMesh.get, hidden=("include",)),
+        argument("--deleted", action="store_true", help="show it even if it was deleted"),
+        argument("--expired", action="store_true", help="show it even if its session expired"),
+    ),
+    _run_get,
+)
 
 
 # list
@@ -91,24 +90,20 @@ _WIDEST_TYPE = 16
 _NARROWEST = 20  # columns of a text
 
 
-def _add_list_options(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of the command."""
-    cli_options.add_view(parser, limit=100)
-    parser.add_argument("--cursor", metavar="CURSOR", help="continue where an earlier list ended")
-
-
 def _run_list(options: argparse.Namespace) -> int:
     """Prints one line per memory: aligned on a terminal, separated by tabs in a pipe."""
     with cli_options.mesh_of(options) as mesh:
-        page = mesh.get_all(cursor=options.cursor, **cli_options.view_of(options, mesh))
+        view = cli_options.view_of(options, mesh, MemoryMesh.get_all)
+        page = mesh.get_all(**view)
         if not page and options.cursor is None:
             _tell_unknown(mesh, options)
+            output.tell(cli_options.elsewhere(mesh, view))
     if options.json:
-        memories: list[Json] = [output.described(memory) for memory in page]
+        memories: list[Json] = [_of_user(memory, options) for memory in page]
         output.say_json({"items": memories, "cursor": page.cursor})
         return 0
     if output.on_terminal():
-        _align(page)
+        _align(page, options.user)
     else:
         _separate(page)
     if page.cursor is not None:
@@ -132,7 +127,7 @@ def _separate(memories: Sequence[Memory]) -> None:
         print("\t".join(safe_text(cell, keep_newlines=False) for cell in cells))
 
 
-def _align(memories: Sequence[Memory]) -> None:
+def _align(memories: Sequence[Memory], user: str | None) -> None:
     import shutil
 
     columns = shutil.get_terminal_size().columns
@@ -147,58 +142,52 @@ def _align(memories: Sequence[Memory]) -> None:
         else:  # a narrow terminal: the text stands below
             print(f"{output.bold(memory.id)}  {output.dim(day[:10])}")
             print(f"  {output.one_line(memory.text, max(columns - 4, _NARROWEST))}")
+        where = output.one_line(output.place_of(memory, user), max(columns - 5, _NARROWEST))
+        print(f"    {output.dim(where)}")
 
 
 LIST = Command(
-    "memory-mesh list --limit 20 --filter \"type = 'preference'\"", _add_list_options, _run_list
+    "memory-mesh list --limit 20 --filter \"type = 'preference'\"",
+    (adding(cli_options.add_view, MemoryMesh.get_all),),
+    _run_list,
 )
 
 
 # update
 
 
-def _add_update_options(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of the command."""
-    cli_options.add_id(parser)
-    cli_options.add_text(parser, "the new text")
-    cli_options.add_details(parser)
+def _add_propose(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--propose", action="store_true", help="ask a person to decide; change nothing yet"
     )
-    parser.add_argument("--reason", metavar="TEXT", help="the reason, stored in the audit block")
 
 
 def _run_update(options: argparse.Namespace) -> int:
     """Stores a new version of the memory; fields that are not given stay as they are."""
     content, metadata = cli_options.content_of(options), cli_options.metadata_of(options)
     said = cli_options.details_of(options)
-    if content is None and not metadata and not said:
-        raise UsageError("no change was given; use for example --content or --tag")
+    if content is None and not metadata and not said.keys() - {"reason"}:
+        if not options.edit:
+            raise UsageError("no change was given; use for example --content, --tag or --edit")
+    elif options.edit:
+        options.edit = False  # the new text is there
+    changed: list[str] = []
     with (
         cli_options.opened(options) as (mesh, reader),
         cli_options.looked_up(options.id, reader, mesh),
     ):
+        if options.edit:
+            before = _text_of(options.id, mesh, reader)
+            content = _edited(before)
+            if content == before:
+                raise InvalidInput(f"nothing was changed: the text of {options.id} is as it was")
+            changed = _changes(before, content)
+        merge = options.metadata is None  # --meta changes single fields, --metadata replaces all
+        change = (options.id, content, metadata)
         if options.propose:
-            asked = mesh.review.propose_update(
-                options.id,
-                content,
-                metadata,
-                merge=options.metadata is None,
-                reader=reader,
-                reason=options.reason or "proposed by the caller",
-                **said,
-            )
+            asked = mesh.propose_update(*change, merge=merge, reader=reader, **said)
             return output.proposed(asked, as_json=options.json)
-        memory = mesh.update(
-            options.id,
-            content,
-            metadata,
-            # --meta changes single fields, --metadata replaces all
-            merge=options.metadata is None,
-            reader=reader,
-            reason=options.reason or "updated by the caller",
-            **said,
-        )
+        memory = mesh.update(*change, merge=merge, reader=reader, **said)
         plain = output.described(memory)
         if memory.status is Status.SUPERSEDED:
             plain |= _superseded(memory, mesh.view(scope=reader))
@@ -206,7 +195,41 @@ def _run_update(options: argparse.Namespace) -> int:
     if replaced and not options.json:
         output.tell([redaction(replaced)])
     done = f"[MemoryMesh] Updated record {memory.id}"
-    return output.answer(plain, done, as_json=options.json)
+    return output.answer(plain, done, *changed, as_json=options.json)
+
+
+def _text_of(memory_id: str, mesh: MemoryMesh, reader: Scope) -> str:
+    found = mesh.get(memory_id, scope=reader)
+    if found is None:
+        raise NotFound.of(memory_id)
+    return found.text
+
+
+def _edited(text: str) -> str:
+    """The text as it is when the user's editor ends."""
+    import shlex
+    import subprocess
+    import tempfile
+
+    editor = os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi"
+    with tempfile.TemporaryDirectory() as folder:  # only its owner may look into it
+        file = Path(folder, "memory.md")
+        file.write_text(text + "\n", encoding="utf-8")
+        try:
+            code = subprocess.call([*shlex.split(editor), str(file)])  # noqa: S603  # the user's own
+        except OSError:
+            raise InvalidInput(f"{editor} cannot be run; say which editor: EDITOR=nano") from None
+        if code:
+            raise InvalidInput(f"nothing was changed: {editor} ended with the exit code {code}")
+        return file.read_text(encoding="utf-8").removesuffix("\n")
+
+
+def _changes(before: str, after: str) -> list[str]:
+    """The lines that went and those that came."""
+    import difflib
+
+    lines = difflib.unified_diff(before.splitlines(), after.splitlines(), n=0, lineterm="")
+    return [f"  {line}" for line in [*lines][2:] if not line.startswith("@@")]
 
 
 def _superseded(memory: Memory, mesh: MemoryMesh) -> dict[str, Json]:
@@ -222,18 +245,21 @@ def _superseded(memory: Memory, mesh: MemoryMesh) -> dict[str, Json]:
 
 UPDATE = Command(
     'memory-mesh update mem_1767225600000_0a1b2c "Light themes, since May"',
-    _add_update_options,
+    (
+        cli_options.add_id,
+        adding(cli_options.add_text, "the new text"),
+        cli_options.add_metadata,
+        adding(cli_options.add_operation, MemoryMesh.update),
+        _add_propose,
+        argument(
+            "--edit", action="store_true", help="open the text in $EDITOR; `edit ID` does the same"
+        ),
+    ),
     _run_update,
 )
 
 
 # pin
-
-
-def _add_pin_options(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of the command."""
-    cli_options.add_id(parser)
-    parser.add_argument("--unpin", action="store_true", help="remove the mark")
 
 
 def _run_pin(options: argparse.Namespace) -> int:
@@ -247,7 +273,11 @@ def _run_pin(options: argparse.Namespace) -> int:
     return output.answer(output.described(memory), done, as_json=options.json)
 
 
-PIN = Command("memory-mesh pin mem_1767225600000_0a1b2c", _add_pin_options, _run_pin)
+PIN = Command(
+    "memory-mesh memory pin mem_1767225600000_0a1b2c",
+    (cli_options.add_id, argument("--unpin", action="store_true", help="remove the mark")),
+    _run_pin,
+)
 
 
 # delete
@@ -257,16 +287,6 @@ In an agent's shell, what the user stored is not deleted: the delete is proposed
 and the memory stays until a person decides (memory-mesh review --id ID --approve).
 If you type there yourself, take the agent's variable away, for example:
   env -u CLAUDECODE memory-mesh delete --id ID"""
-
-
-def _add_delete_options(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of the command."""
-    parser.description = f"{parser.description or ''}\n\n{_IN_AN_AGENTS_SHELL}".strip()
-    cli_options.add_id(parser)
-    parser.add_argument(
-        "--propose", action="store_true", help="ask a person to decide; delete nothing yet"
-    )
-    parser.add_argument("--reason", metavar="TEXT", help="the reason, stored in the audit block")
 
 
 def _run_delete(options: argparse.Namespace) -> int:
@@ -279,12 +299,11 @@ def _run_delete(options: argparse.Namespace) -> int:
         cli_options.looked_up(options.id, reader, mesh),
     ):
         asked: Proposal | None
+        said = cli_options.given(options, MemoryMesh.delete)
         if options.propose:
-            reason = options.reason or "proposed by the caller"
-            asked = mesh.review.propose_delete(options.id, reader=reader, reason=reason)
+            asked = mesh.propose_delete(options.id, reader=reader, **said)
         else:
-            reason = options.reason or "deleted by the caller"
-            asked = mesh.delete(options.id, scope=reader, reason=reason)
+            asked = mesh.delete(options.id, scope=reader, **said)
     if asked is not None:
         if not options.propose and asked.pending:
             output.tell(_stays(asked))
@@ -305,20 +324,19 @@ def _stays(asked: Proposal) -> list[str]:
     return told
 
 
-DELETE = Command("memory-mesh delete mem_1767225600000_0a1b2c", _add_delete_options, _run_delete)
+DELETE = Command(
+    "memory-mesh delete mem_1767225600000_0a1b2c",
+    (
+        about(_IN_AN_AGENTS_SHELL),
+        cli_options.add_id,
+        _add_propose,
+        adding(cli_options.add_operation, MemoryMesh.delete),
+    ),
+    _run_delete,
+)
 
 
 # history
-
-
-def _add_history_options(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of the command."""
-    cli_options.add_id(parser)
-    parser.add_argument(
-        "--chain",
-        action="store_true",
-        help="also show the memories it replaced and those that replaced it",
-    )
 
 
 def _run_history(options: argparse.Namespace) -> int:
@@ -334,18 +352,22 @@ def _run_history(options: argparse.Namespace) -> int:
         if not versions:
             raise cli_options.missing(options.id, reader, mesh)
     return output.answer(
-        [_plain(version) for version in versions], *map(_line, versions), as_json=options.json
+        [
+            (
+                output.described(version)
+                | {
+                    "recorded_from": times.iso(version.recorded_from),
+                    "recorded_until": None
+                    if version.recorded_until is None
+                    else times.iso(version.recorded_until),
+                    "successor": version.successor,
+                }
+            )
+            for version in versions
+        ],
+        *map(_line, versions),
+        as_json=options.json,
     )
-
-
-def _plain(version: Memory) -> dict[str, Json]:
-    return output.described(version) | {
-        "recorded_from": times.iso(version.recorded_from),
-        "recorded_until": None
-        if version.recorded_until is None
-        else times.iso(version.recorded_until),
-        "successor": version.successor,
-    }
 
 
 def _line(version: Memory) -> str:
@@ -356,7 +378,16 @@ def _line(version: Memory) -> str:
 
 
 HISTORY = Command(
-    "memory-mesh history mem_1767225600000_0a1b2c", _add_history_options, _run_history
+    "memory-mesh memory history mem_1767225600000_0a1b2c",
+    (
+        cli_options.add_id,
+        argument(
+            "--chain",
+            action="store_true",
+            help="also show the memories it replaced and those that replaced it",
+        ),
+    ),
+    _run_history,
 )
 
 
@@ -391,4 +422,6 @@ def _run_rate(options: argparse.Namespace) -> int:
     )
 
 
-RATE = Command("memory-mesh rate mem_1767225600000_0a1b2c --helpful", _add_rate_options, _run_rate)
+RATE = Command(
+    "memory-mesh memory rate mem_1767225600000_0a1b2c --helpful", (_add_rate_options,), _run_rate
+)

@@ -4,6 +4,7 @@ import argparse
 from collections.abc import Sequence
 
 from memory_mesh.cli import options as cli_options, output
+from memory_mesh.cli.options import given
 from memory_mesh.cli.parsing import Command, UsageError
 from memory_mesh.formats import memory_log
 from memory_mesh.model import Json, Scope
@@ -20,16 +21,15 @@ def _add_memory_log_options(parser: argparse.ArgumentParser) -> None:
         help="list or search entries, sum them up, write the log file, archive old entries, erase",
     )
     parser.add_argument("query", nargs="?", metavar="WORDS", help="search: what to look for")
-    parser.add_argument(
-        "--limit", type=int, default=20, metavar="N", help="maximum number shown (default: 20)"
-    )
-    parser.add_argument("--before", metavar="ID", help="list: only entries before this one")
+    said = {"limit": {"default": 20, "help": "the most entries shown (default: 20)"}}
+    cli_options.add_operation(parser, MemoryMesh.experiences, said)
     which = parser.add_mutually_exclusive_group()
     which.add_argument(
         "--of-project", metavar="NAME", help="erase: the project whose entries are removed"
     )
     which.add_argument("--all", action="store_true", help="erase: remove all entries")
-    parser.add_argument("--reason", metavar="TEXT", help="erase: why, stored in the audit block")
+    hidden = ("project", "everything")
+    cli_options.add_operation(parser, MemoryMesh.erase_experiences, hidden=hidden)
 
 
 def _run_memory_log(options: argparse.Namespace) -> int:
@@ -45,9 +45,7 @@ def _run_memory_log(options: argparse.Namespace) -> int:
 def _act(mesh: MemoryMesh, reader: Scope, options: argparse.Namespace) -> int:
     match options.action:
         case "list":
-            return _show(
-                mesh.traces.experiences(limit=options.limit, before=options.before), options
-            )
+            return _show(mesh.experiences(**given(options, MemoryMesh.experiences)), options)
         case "search":
             return _show(
                 mesh.traces.search_experiences(options.query, limit=options.limit), options
@@ -71,7 +69,7 @@ def _erase(mesh: MemoryMesh, options: argparse.Namespace) -> int:
     erased = mesh.traces.erase_experiences(
         project=options.of_project,
         everything=options.all,
-        reason=options.reason or "erased by the caller",
+        **given(options, MemoryMesh.erase_experiences),
     )
     if options.of_project is not None and not erased:
         raise NotFound(
@@ -85,7 +83,21 @@ def _erase(mesh: MemoryMesh, options: argparse.Namespace) -> int:
 
 def _show(found: Sequence[Experience], options: argparse.Namespace) -> int:
     """Prints the entries in the format of the log, or as JSON."""
-    plain: list[Json] = [_plain(one) for one in found]
+    plain: list[Json] = [
+        {
+            "experience_id": one.experience_id,
+            "project_name": one.project_name,
+            "primary_goal": one.primary_goal,
+            "final_outcome": one.final_outcome.value,
+            "components_used": list(one.components_used),
+            "files_created": one.files_created,
+            "output_summary": one.output_summary,
+            "execution_time_ms": one.execution_time_ms,
+            "learnings_or_issues": one.learnings_or_issues,
+            "timestamp": one.timestamp.isoformat(),
+        }
+        for one in found
+    ]
     lines = [memory_log.render(one).rstrip("\n") for one in found]
     if not found:
         asked = options.action == "search" or options.before is not None
@@ -95,40 +107,18 @@ def _show(found: Sequence[Experience], options: argparse.Namespace) -> int:
 
 
 def _sum_up(summary: ExperienceSummary, options: argparse.Namespace) -> int:
-    plain: dict[str, Json] = {
-        "entries": summary.entries,
-        "projects": summary.projects,
-        "outcomes": {name: dict(counts) for name, counts in summary.outcomes.items()},
-        "components": dict(summary.components),
-        "files_created": summary.files_created,
-        "execution_time_ms": summary.execution_time_ms,
-    }
+    names = "entries projects outcomes components files_created execution_time_ms"
     lines = [f"[MemoryMesh] {summary.entries} executions in {summary.projects} projects."]
     for name, counts in summary.outcomes.items():
         ended = ", ".join(f"{count} {outcome}" for outcome, count in counts.items())
         lines.append(f"{name}: {ended}")
     used = ", ".join(f"{name} {count}" for name, count in summary.components.items())
     lines += [f"used: {used}"] if used else []
-    return output.answer(plain, *lines, as_json=options.json)
-
-
-def _plain(one: Experience) -> dict[str, Json]:
-    return {
-        "experience_id": one.experience_id,
-        "project_name": one.project_name,
-        "primary_goal": one.primary_goal,
-        "final_outcome": one.final_outcome.value,
-        "components_used": list(one.components_used),
-        "files_created": one.files_created,
-        "output_summary": one.output_summary,
-        "execution_time_ms": one.execution_time_ms,
-        "learnings_or_issues": one.learnings_or_issues,
-        "timestamp": one.timestamp.isoformat(),
-    }
+    return output.answer(output.plain(summary, names), *lines, as_json=options.json)
 
 
 MEMORY_LOG = Command(
-    'memory-mesh memory-log search "failed release docker"',
-    _add_memory_log_options,
+    'memory-mesh trace log search "failed release docker"',
+    (_add_memory_log_options,),
     _run_memory_log,
 )

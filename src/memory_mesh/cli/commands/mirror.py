@@ -6,7 +6,7 @@ from pathlib import Path
 
 from memory_mesh.cli import options as cli_options, output
 from memory_mesh.cli.mirroring import folder_of
-from memory_mesh.cli.parsing import Command, UsageError
+from memory_mesh.cli.parsing import Command, UsageError, argument
 from memory_mesh.mirror import Author, Mirror, Report
 from memory_mesh.mirror.state import FOLDER, Marks
 from memory_mesh.model import Json
@@ -37,32 +37,6 @@ _ONE = {
     "notes": "note",
 }
 _SHOWN = 20  # lines printed of each kind
-
-
-def _add_mirror_options(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of the command."""
-    parser.add_argument(
-        "action",
-        nargs="?",
-        default="run",
-        metavar=f"{{{','.join(_ACTIONS)}}}",
-        help="run: both directions (default); pull: from the folder; push: to the folder; "
-        "init: make the folder; status: say what would happen; resolve: end a disagreement; "
-        "stale: list memories whose source changed; mark: note that an agent wrote a file",
-    )
-    parser.add_argument(
-        "target", nargs="?", metavar="PATH", help="the folder; for resolve and mark: a file"
-    )
-    parser.add_argument(
-        "--dir", metavar="FOLDER", help="the folder (default: mirror_dir, or .rawko/memories)"
-    )
-    parser.add_argument(
-        "--keep", choices=("file", "store"), help="for resolve: the side that is kept"
-    )
-    parser.add_argument("--dry-run", action="store_true", help="say what would be done")
-    parser.add_argument(
-        "--deletes", action="store_true", help="delete memories even if most documents are gone"
-    )
 
 
 def _run_mirror(options: argparse.Namespace) -> int:
@@ -165,4 +139,29 @@ def _report(report: Report, folder: Path, *, as_json: bool) -> int:
     return code
 
 
-MIRROR = Command("memory-mesh mirror init .rawko/memories", _add_mirror_options, _run_mirror)
+MIRROR = Command(
+    "memory-mesh mirror init .rawko/memories",
+    (
+        argument(
+            "action",
+            nargs="?",
+            default="run",
+            metavar=f"{{{','.join(_ACTIONS)}}}",
+            help="run: both directions (default); pull: from the folder; push: to the folder; "
+            "init: make the folder; status: say what would happen; resolve: end a disagreement; "
+            "stale: list memories whose source changed; mark: note that an agent wrote a file",
+        ),
+        argument(
+            "target", nargs="?", metavar="PATH", help="the folder; for resolve and mark: a file"
+        ),
+        argument(
+            "--dir", metavar="FOLDER", help="the folder (default: mirror_dir, or .rawko/memories)"
+        ),
+        argument("--keep", choices=("file", "store"), help="for resolve: the side that is kept"),
+        argument("--dry-run", action="store_true", help="say what would be done"),
+        argument(
+            "--deletes", action="store_true", help="delete memories even if most documents are gone"
+        ),
+    ),
+    _run_mirror,
+)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from memory_mesh.cli import options as cli_options, output
 from memory_mesh.cli.advice import completed, option
-from memory_mesh.cli.parsing import Command, UsageError
+from memory_mesh.cli.parsing import Command, UsageError, adding, argument
 from memory_mesh.cli.progress import Counting
 from memory_mesh.config import Config, load
 from memory_mesh.formats.terminal import safe_text
@@ -21,27 +21,6 @@ from memory_mesh.sync import MemoryMesh
 _MEGABYTE = 1_000_000
 
 _TO_USE = "To use it: pip install 'memory-mesh[onnx]'"
-
-
-def _add_models_options(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of the command."""
-    parser.add_argument(
-        "action",
-        choices=("list", "pull", "install"),
-        help="list models, pull (download) one, or install one from a folder",
-    )
-    parser.add_argument(
-        "what", nargs="?", metavar="NAME|FOLDER", help="the model to pull or the folder to install"
-    )
-    parser.add_argument(
-        "--name", metavar="NAME", help="install: the model's name; default: the folder's name"
-    )
-    parser.add_argument(
-        "--base-url",
-        metavar="URL",
-        default=model_files.HUB,
-        help="pull: URL of the hub or of a mirror",
-    )
 
 
 def _run_models(options: argparse.Namespace) -> int:
@@ -134,10 +113,37 @@ def _shown() -> Callable[[str, int, int | None], None]:
     return tell
 
 
-MODELS = Command("memory-mesh models pull", _add_models_options, _run_models)
+MODELS = Command(
+    "memory-mesh models pull",
+    (
+        argument(
+            "action",
+            choices=("list", "pull", "install"),
+            help="list models, pull (download) one, or install one from a folder",
+        ),
+        argument(
+            "what",
+            nargs="?",
+            metavar="NAME|FOLDER",
+            help="the model to pull or the folder to install",
+        ),
+        argument(
+            "--name", metavar="NAME", help="install: the model's name; default: the folder's name"
+        ),
+        argument(
+            "--base-url",
+            metavar="URL",
+            default=model_files.HUB,
+            help="pull: URL of the hub or of a mirror",
+        ),
+    ),
+    _run_models,
+)
 
 
 # reembed
+
+_STATE = "in_use beside switched texts vectors waiting waiting_in_use embedded dropped"
 
 _ACTIONS = ("status", "start", "compare", "switch", "rollback", "drop")
 
@@ -146,25 +152,6 @@ _WITH_MODEL = frozenset({"start", "compare", "switch", "rollback"})
 _NAMING = ("embedder", "model", "model-dir")  # the options that name the new model
 
 _LINE = 60
-
-
-def _add_reembed_options(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of the command."""
-    parser.add_argument(
-        "action", nargs="?", choices=_ACTIONS, default="status",
-        help="status; start (or go on) making vectors of another model; compare both models by the "
-        "last queries; switch searches to it; rollback to the former one; drop the vectors of the "
-        "one that is not in use",
-    )  # fmt: skip
-    add = parser.add_argument
-    add("--embedder", metavar="NAME", help="what makes the new vectors; default: local")
-    add("--model", metavar="NAME", help="the new model: an installed one, or the service's")
-    add("--model-dir", metavar="DIR", help="the folder of the new local model")
-    add("--queries", metavar="N", type=int, default=50,
-        help="compare: so many of the last queries (default: 50)")  # fmt: skip
-    add("--depth", metavar="N", type=int, default=10,
-        help="compare: so many hits of each answer (default: 10)")  # fmt: skip
-    add("--yes", action="store_true", help="drop without asking")
 
 
 def _run_reembed(options: argparse.Namespace) -> int:
@@ -179,14 +166,16 @@ def _run_reembed(options: argparse.Namespace) -> int:
         cli_options.refuse_agent("reembed compare", "it shows the queries of every project")
     with cli_options.mesh_of(options, meaning=options.action in _WITH_MODEL) as mesh:
         if options.action == "compare":
-            found = mesh.care.models.compare(
-                model, queries=options.queries, depth=options.depth, as_owner=True
-            )
+            said = cli_options.given(options, MemoryMesh.compare_models)
+            found = mesh.compare_models(model, as_owner=True, **said)
             return _tell_comparison(found, options)
         state = _step(mesh, options, model)
     output.progress("")
     return output.answer(
-        _json(state), *_lines(state), as_json=options.json, remark=_next(state, options)
+        output.plain(state, _STATE),
+        *_lines(state),
+        as_json=options.json,
+        remark=_next(state, options),
     )
 
 
@@ -277,39 +266,10 @@ def _next(state: ReembedState, options: argparse.Namespace) -> str:
     return completed(said, options)
 
 
-def _json(state: ReembedState) -> dict[str, Json]:
-    return {
-        "in_use": state.in_use,
-        "beside": state.beside,
-        "switched": state.switched,
-        "texts": state.texts,
-        "vectors": state.vectors,
-        "waiting": state.waiting,
-        "waiting_in_use": state.waiting_in_use,
-        "embedded": state.embedded,
-        "dropped": list(state.dropped),
-    }
-
-
 def _tell_comparison(found: Comparison, options: argparse.Namespace) -> int:
-    plain: dict[str, Json] = {
-        "in_use": found.in_use,
-        "beside": found.beside,
-        "depth": found.depth,
-        "waiting": found.waiting,
-        "overlap": found.overlap,
-        "helped_in_use": found.helped_in_use,
-        "helped_beside": found.helped_beside,
-        "queries": [
-            {
-                "query": each.query,
-                "overlap": each.overlap,
-                "helped_in_use": list(each.helped_in_use),
-                "helped_beside": list(each.helped_beside),
-            }
-            for each in found.queries
-        ],
-    }
+    plain = output.plain(found, "in_use beside depth waiting overlap helped_in_use helped_beside")
+    each_query = "query overlap helped_in_use helped_beside"
+    plain["queries"] = [output.plain(each, each_query) for each in found.queries]
     remark = f"The new model still lacks {found.waiting:,} texts." if found.waiting else ""
     return output.answer(plain, *_told(found), as_json=options.json, remark=remark)
 
@@ -336,5 +296,26 @@ def _told(found: Comparison) -> list[str]:
 
 
 REEMBED = Command(
-    "memory-mesh reembed start --model bge-small-en-v1.5", _add_reembed_options, _run_reembed
+    "memory-mesh care reembed start --model bge-small-en-v1.5",
+    (
+        argument(
+            "action",
+            nargs="?",
+            choices=_ACTIONS,
+            default="status",
+            help="status; start (or go on) making vectors of another model; compare both "
+            "models by the "
+            "last queries; switch searches to it; rollback to the former one; drop the vectors "
+            "of the "
+            "one that is not in use",
+        ),
+        argument("--embedder", metavar="NAME", help="what makes the new vectors; default: local"),
+        argument(
+            "--model", metavar="NAME", help="the new model: an installed one, or the service's"
+        ),
+        argument("--model-dir", metavar="DIR", help="the folder of the new local model"),
+        adding(cli_options.add_operation, MemoryMesh.compare_models, hidden=("as_owner",)),
+        argument("--yes", action="store_true", help="drop without asking"),
+    ),
+    _run_reembed,
 )

@@ -10,7 +10,7 @@ from memory_mesh.base.fastdataclass import replace
 from memory_mesh.care import keys
 from memory_mesh.care.key_file import STATED
 from memory_mesh.cli import options as cli_options, output, store_folder
-from memory_mesh.cli.parsing import Command, UsageError
+from memory_mesh.cli.parsing import Command, UsageError, about, adding, argument
 from memory_mesh.config import Config
 from memory_mesh.formats import prometheus
 from memory_mesh.formats.terminal import safe_text
@@ -21,6 +21,7 @@ from memory_mesh.model.stats import OUTGROWN, SpaceState
 from memory_mesh.platform.text_files import folder_bytes
 from memory_mesh.privacy import masked
 from memory_mesh.rules.users import check_plain_namespace, shown_namespace
+from memory_mesh.sync import MemoryMesh
 
 # namespaces
 
@@ -31,33 +32,14 @@ kept of a user. It names what it cannot reach. Backups and archives of before st
 it, but restore and import leave it out."""
 
 
-def _add_namespaces_options(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of the command."""
-    parser.description = f"{parser.description or ''}\n\n{_DELETING}".strip()
-    parser.add_argument(
-        "action", nargs="?", choices=("list", "delete"), default="list",
-        help="list the namespaces (default), or delete one",
-    )  # fmt: skip
-    parser.add_argument("name", nargs="?", metavar="NAME", help="the namespace to delete")
-    parser.add_argument(
-        "--after", metavar="NAME", help="list only those after this one, the last of a page before"
-    )
-    parser.add_argument(
-        "--limit", metavar="N", type=int, help="list so many at most (default: all)"
-    )
-    parser.add_argument(
-        "--yes", action="store_true", help="delete without a question, as in a pipe"
-    )
-
-
 def _run_namespaces(options: argparse.Namespace) -> int:
     """Prints the names, one per line, or deletes one namespace."""
     if options.action == "delete":
         return _deleted(options)
     if options.name is not None:
-        raise UsageError("list takes no name. See: memory-mesh namespaces --help")
+        raise UsageError("list takes no name. See: memory-mesh care namespaces --help")
     with cli_options.mesh_of(options) as mesh:
-        names = mesh.care.namespaces(after=options.after, limit=options.limit)
+        names = mesh.namespaces(**cli_options.given(options, MemoryMesh.namespaces))
     lines = [safe_text(name, keep_newlines=False) for name in names]
     return output.answer(names, *lines, as_json=options.json)
 
@@ -66,7 +48,7 @@ def _deleted(options: argparse.Namespace) -> int:
     """Asks, deletes and says what is gone."""
     if (options.name is None) == (options.user is None):
         raise UsageError(
-            "give the NAME of a namespace, or --user ID. See: memory-mesh namespaces --help"
+            "give the NAME of a namespace, or --user ID. See: memory-mesh care namespaces --help"
         )
     if options.namespace is not None:
         raise UsageError("name the namespace after `delete`, without --namespace")
@@ -123,14 +105,26 @@ def _confirm(options: argparse.Namespace) -> None:
         )
     what = "namespace" if options.user is None else "user"
     output.note(f"This deletes the {what} {name} for good: nothing in the store brings it back.")
-    print(f"Type {safe_text(name, keep_newlines=False)} to go on: ", end="", file=sys.stderr)
-    sys.stderr.flush()
-    if sys.stdin.readline().rstrip("\r\n") != name:
+    if cli_options.asked(f"Type {safe_text(name, keep_newlines=False)} to go on: ") != name:
         raise InvalidInput("nothing was deleted: that was another name")
 
 
 NAMESPACES = Command(
-    "memory-mesh namespaces delete old-shop", _add_namespaces_options, _run_namespaces
+    "memory-mesh care namespaces delete old-shop",
+    (
+        about(_DELETING),
+        argument(
+            "action",
+            nargs="?",
+            choices=("list", "delete"),
+            default="list",
+            help="list the namespaces (default), or delete one",
+        ),
+        argument("name", nargs="?", metavar="NAME", help="the namespace to delete"),
+        adding(cli_options.add_operation, MemoryMesh.namespaces),
+        argument("--yes", action="store_true", help="delete without a question, as in a pipe"),
+    ),
+    _run_namespaces,
 )
 
 
@@ -145,17 +139,6 @@ _OTHERS = (
     "its own, and start its processes again. Until then a value has another placeholder there, and "
     "what is rejected here is not kept out there"
 )
-
-
-def _add_keys_options(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of the command."""
-    parser.description = f"{parser.description or ''}\n\n{_WHAT}".strip()
-    parser.add_argument(
-        "action", nargs="?", choices=("show", "rotate", "replace"), default="show",
-        help="show where the keys lie and whether they are the right ones (default); use a new "
-        "key beside the old ones (rotate); go on with a new key after the old one was lost "
-        "(replace)",
-    )  # fmt: skip
 
 
 def _run_keys(options: argparse.Namespace) -> int:
@@ -240,23 +223,25 @@ def _replaced(folder: Path, options: argparse.Namespace) -> int:
     return output.answer(plain, *lines, as_json=options.json)
 
 
-KEYS = Command("memory-mesh keys rotate", _add_keys_options, _run_keys)
+KEYS = Command(
+    "memory-mesh care keys rotate",
+    (
+        about(_WHAT),
+        argument(
+            "action",
+            nargs="?",
+            choices=("show", "rotate", "replace"),
+            default="show",
+            help="show where the keys lie and whether they are the right ones (default); use a new "
+            "key beside the old ones (rotate); go on with a new key after the old one was lost "
+            "(replace)",
+        ),
+    ),
+    _run_keys,
+)
 
 
 # stats
-
-
-def _add_stats_options(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of the command."""
-    parser.add_argument(
-        "--verbose", action="store_true", help="more figures, and sizes on disk; not of a database"
-    )
-    parser.add_argument(
-        "--format",
-        choices=("text", "prometheus"),
-        default="text",
-        help="text, or the figures as Prometheus reads them",
-    )
 
 
 def _run_stats(options: argparse.Namespace) -> int:
@@ -292,7 +277,22 @@ def _run_stats(options: argparse.Namespace) -> int:
     if options.verbose:
         lines |= _more(stats, whole)
     return output.answer(
-        _plain(stats, whole) | {"db_path": path, "status": "connected"},
+        {
+            "namespace": shown_namespace(stats.namespace),
+            **output.plain(stats, "memories skills by_status blocks recalls seq"),
+            "bytes": None if whole is None else stats.bytes,
+            "sizes": None if whole is None else {**_sizes(stats), "store": whole},
+            **output.plain(stats, "to_link to_reindex expired"),
+            "spaces": [
+                {
+                    "name": state.space.name,
+                    **output.plain(state, "vectors indexed pending outgrown"),
+                }
+                for state in stats.spaces
+            ],
+            "db_path": path,
+            "status": "connected",
+        },
         *(f"[MemoryMesh] {name}: {value}" for name, value in lines.items()),
         as_json=options.json,
         remark=output.reindex_hint(stats.to_reindex) if stats.to_reindex else "",
@@ -368,33 +368,6 @@ def _sizes(stats: Stats) -> dict[str, int]:
     }
 
 
-def _plain(stats: Stats, whole: int | None) -> dict[str, Json]:
-    return {
-        "namespace": shown_namespace(stats.namespace),
-        "memories": stats.memories,
-        "skills": stats.skills,
-        "by_status": dict(stats.by_status),
-        "blocks": stats.blocks,
-        "recalls": stats.recalls,
-        "seq": stats.seq,
-        "bytes": None if whole is None else stats.bytes,
-        "sizes": None if whole is None else {**_sizes(stats), "store": whole},
-        "to_link": stats.to_link,
-        "to_reindex": stats.to_reindex,
-        "expired": stats.expired,
-        "spaces": [
-            {
-                "name": state.space.name,
-                "vectors": state.vectors,
-                "indexed": state.indexed,
-                "pending": state.pending,
-                "outgrown": state.outgrown,
-            }
-            for state in stats.spaces
-        ],
-    }
-
-
 def _more(stats: Stats, whole: int | None) -> dict[str, str | int]:
     on_disk = {} if whole is None else {
         "Bytes": stats.bytes,
@@ -425,4 +398,20 @@ def _indexed(state: SpaceState) -> str:
     return f", {state.indexed} of them in the index" if state.body is not None else ""
 
 
-STATS = Command("memory-mesh stats --verbose", _add_stats_options, _run_stats)
+STATS = Command(
+    "memory-mesh stats --verbose",
+    (
+        argument(
+            "--verbose",
+            action="store_true",
+            help="more figures, and sizes on disk; not of a database",
+        ),
+        argument(
+            "--format",
+            choices=("text", "prometheus"),
+            default="text",
+            help="text, or the figures as Prometheus reads them",
+        ),
+    ),
+    _run_stats,
+)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from memory_mesh.cli import options as cli_options, output
-from memory_mesh.cli.parsing import Command, UsageError
+from memory_mesh.cli.parsing import Command, UsageError, argument
 from memory_mesh.model import Json
 from memory_mesh.model.errors import NotFound
 from memory_mesh.model.memory import Project
@@ -25,20 +25,6 @@ _NOWHERE = (
     "one: memory-mesh project set NAME"
 )
 _LISTED = 5  # other projects that an error names
-
-
-def _add_project_options(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of the command."""
-    parser.add_argument(
-        "action", nargs="?", choices=("show", "set", "unset", "merge", "split"), default="show",
-        help="show what this folder's project is called and what it reads (default); set or unset "
-        "its name; read another project's memories (merge), or no longer (split)",
-    )  # fmt: skip
-    parser.add_argument(
-        "name", nargs="?", metavar="NAME",
-        help="set: the new name; merge and split: the other project, as `project` or "
-        "`list --all-projects --json` names it, or the folder it is in",
-    )  # fmt: skip
 
 
 def _run_project(options: argparse.Namespace) -> int:
@@ -173,5 +159,24 @@ def _plain(mesh: MemoryMesh, found: Project) -> dict[str, Json]:
 
 
 PROJECT = Command(
-    "memory-mesh project merge /home/ada/old-place/app", _add_project_options, _run_project
+    "memory-mesh project merge /home/ada/old-place/app",
+    (
+        argument(
+            "action",
+            nargs="?",
+            choices=("show", "set", "unset", "merge", "split"),
+            default="show",
+            help="show what this folder's project is called and what it reads (default); set "
+            "or unset "
+            "its name; read another project's memories (merge), or no longer (split)",
+        ),
+        argument(
+            "name",
+            nargs="?",
+            metavar="NAME",
+            help="set: the new name; merge and split: the other project, as `project` or "
+            "`list --all-projects --json` names it, or the folder it is in",
+        ),
+    ),
+    _run_project,
 )

@@ -1,9 +1,10 @@
 """Commands that judge memories: review, conflicts, reinforce and dispute."""
 
 import argparse
+from collections.abc import Sequence
 
 from memory_mesh.cli import options as cli_options, output
-from memory_mesh.cli.parsing import Command, UsageError
+from memory_mesh.cli.parsing import Command, UsageError, adding, argument
 from memory_mesh.formats.terminal import word
 from memory_mesh.model import (
     DECISIONS,
@@ -29,11 +30,9 @@ _PLACEHOLDER = "PROJECT"  # as `salvage` prints it
 
 def _add_review_options(parser: argparse.ArgumentParser) -> None:
     """Adds the options of the command."""
-    parser.add_argument(
-        "--id",
-        metavar="ID",
-        help="the memory, skill or proposal to show, approve or reject; default: list all",
-    )
+    what = "the memory, skill or proposal to show, approve or reject; default: list all"
+    parser.add_argument("named", nargs="?", metavar="ID", help=what)
+    parser.add_argument("--id", metavar="ID", help="the same, as an option")
     verdict = parser.add_mutually_exclusive_group()
     verdict.add_argument(
         "--approve", action="store_true", help="make it active, or make the proposed change"
@@ -52,15 +51,15 @@ def _add_review_options(parser: argparse.ArgumentParser) -> None:
         metavar="PROJECT",
         help="with --approve: the project it is for, '' for all; for what `salvage` held back",
     )
-    parser.add_argument("--reason", metavar="TEXT", help="the reason, stored in the audit block")
-    cli_options.add_as_owner(parser)
-    parser.add_argument(
-        "--limit", type=int, default=100, metavar="N", help="maximum number listed (default: 100)"
-    )
+    for method in (MemoryMesh.review, MemoryMesh.awaiting_review):
+        cli_options.add_operation(parser, method, hidden=("approve",))
 
 
 def _run_review(options: argparse.Namespace) -> int:
     """Lists what waits for review, shows one item in full, or approves or rejects it."""
+    if options.named is not None and options.id is not None:
+        raise UsageError("give the ID once. See: memory-mesh review --help")
+    options.id = options.named or options.id
     decided = options.approve or options.reject
     if bool(options.id) == bool(options.source) and (decided or options.undo or options.source):
         raise UsageError("give either --id ID or --source NAME. See: memory-mesh review --help")
@@ -77,7 +76,8 @@ def _run_review(options: argparse.Namespace) -> int:
             return _show(mesh, reader, options)
         if options.id:
             return _decide(mesh, reader, options)
-        waiting = mesh.review.waiting(limit=options.limit, scope=reader, as_owner=options.as_owner)
+        said = cli_options.given(options, MemoryMesh.awaiting_review)
+        waiting = mesh.awaiting_review(scope=reader, **said)
     return output.answer(
         [_review_plain(item) for item in waiting],
         f"[MemoryMesh] {len(waiting)} wait{'s' if len(waiting) == 1 else ''} for review.",
@@ -88,10 +88,8 @@ def _run_review(options: argparse.Namespace) -> int:
 
 def _decide_all(mesh: MemoryMesh, reader: Scope, options: argparse.Namespace) -> int:
     """Approves or rejects everything from one source that waits for review."""
-    reason = options.reason or "reviewed by the caller"
-    done = mesh.review.decide_source(
-        options.source, approve=options.approve, reason=reason, scope=reader
-    )
+    said = cli_options.given(options, MemoryMesh.review_source)
+    done = mesh.review_source(options.source, approve=options.approve, scope=reader, **said)
     return output.answer(
         [_state(memory) for memory in done],
         f"[MemoryMesh] {_verdict(options)} {len(done)} from {output.named(options.source)}.",
@@ -112,7 +110,8 @@ def _undo(mesh: MemoryMesh, reader: Scope, options: argparse.Namespace) -> int:
 
 def _show(mesh: MemoryMesh, reader: Scope, options: argparse.Namespace) -> int:
     """Prints one item in full, because a listing cuts texts off."""
-    waiting = mesh.review.waiting(limit=_MAX_RESULTS, scope=reader, as_owner=options.as_owner)
+    said = cli_options.given(options, MemoryMesh.awaiting_review) | {"limit": _MAX_RESULTS}
+    waiting = mesh.awaiting_review(scope=reader, **said)
     item = next((item for item in waiting if item.id == options.id), None)
     if item is None:
         raise NotFound(f"{options.id} does not wait for review. List what does: memory-mesh review")
@@ -125,13 +124,13 @@ def _show(mesh: MemoryMesh, reader: Scope, options: argparse.Namespace) -> int:
 
 
 def _decide(mesh: MemoryMesh, reader: Scope, options: argparse.Namespace) -> int:
-    reason = options.reason or "reviewed by the caller"
     if options.give_to is not None:
         reader, restored = _given(mesh, reader, options)
         if restored is not None:
             done = f"[MemoryMesh] Restored {restored.id}, now {restored.status.value}"
             return output.answer(_state(restored), done, as_json=options.json)
-    after = mesh.review(options.id, approve=options.approve, reason=reason, scope=reader)
+    said = cli_options.given(options, MemoryMesh.review)
+    after = mesh.review(options.id, approve=options.approve, scope=reader, **said)
     if isinstance(after, Proposal):
         done = f"[MemoryMesh] {_verdict(options)} {after.id}; {_effect(after)}"
         return output.answer(output.described_proposal(after), done, as_json=options.json)
@@ -180,7 +179,7 @@ def _effect(asked: Proposal) -> str:
     return f"{asked.memory} is {'updated' if asked.verb is ProposedVerb.UPDATE else 'deleted'}"
 
 
-def _compared(mesh: MemoryMesh, asked: Proposal, reader: Scope) -> list[str]:
+def _compared(mesh: MemoryMesh, asked: Proposal, reader: Scope) -> Sequence[str]:
     """Shows a proposal beside the memory as it is now."""
     versions = mesh.history(asked.memory, scope=reader)
     since = bool(versions) and versions[-1].recorded_from > asked.created
@@ -193,8 +192,7 @@ def _compared(mesh: MemoryMesh, asked: Proposal, reader: Scope) -> list[str]:
         + (" (changed since it was proposed)" if since else ""),
         **{f"new {name}": str(value) for name, value in asked.change.items()},
     }
-    width = max(map(len, shown)) + 1
-    return [f"{name + ':':<{width}} {output.unbroken(said)}" for name, said in shown.items()]
+    return output.pairs({name: output.unbroken(said) for name, said in shown.items()})
 
 
 def _line(item: Memory | Skill | Proposal) -> str:
@@ -239,50 +237,32 @@ def _review_plain(item: Memory | Skill | Proposal) -> dict[str, Json]:
 
 REVIEW = Command(
     'memory-mesh review --id mem_1767225600000_0a1b2c --approve --reason "checked"',
-    _add_review_options,
+    (_add_review_options,),
     _run_review,
 )
 
 
 # conflicts
 
-
-def _add_conflicts_options(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of the command."""
-    which = parser.add_mutually_exclusive_group()
-    which.add_argument(
-        "--pending", action="store_true", help="list only those that wait for a decision"
-    )
-    which.add_argument("--all", action="store_true", help="also list those that a person decided")
-    parser.add_argument(
-        "--limit", type=int, default=50, metavar="N", help="maximum number listed (default: 50)"
-    )
-    cli_options.add_as_owner(parser)
-    parser.add_argument("--id", metavar="ID", help="the conflict to resolve")
-    parser.add_argument(
-        "--resolve",
-        choices=[each.value for each in DECISIONS],
-        help="supersede: the new memory replaces the old; reject: archive the new one; keep_both",
-    )
-    parser.add_argument("--reason", metavar="TEXT", help="the reason, stored in the audit block")
+_CONFLICT = (  # its fields, as JSON has them
+    "id new existing new_trust existing_trust reason created_at resolution why"
+)
 
 
 def _run_conflicts(options: argparse.Namespace) -> int:
     """Lists conflicts, or resolves one."""
     if bool(options.id) != bool(options.resolve):
-        raise UsageError("give --id and --resolve together. See: memory-mesh conflicts --help")
+        raise UsageError(
+            "give --id and --resolve together. See: memory-mesh review conflicts --help"
+        )
+    if options.pending and options.decided:
+        raise UsageError("--pending and --all exclude each other; give one of them")
     with cli_options.opened(options) as (mesh, reader):
         if options.id:
             return _resolve(mesh, reader, options)
-        found = mesh.review.conflicts(
-            pending=options.pending,
-            decided=options.all,
-            limit=options.limit,
-            scope=reader,
-            as_owner=options.as_owner,
-        )
+        found = mesh.conflicts(scope=reader, **cli_options.given(options, MemoryMesh.conflicts))
     return output.answer(
-        [_conflicts_plain(conflict) for conflict in found],
+        [output.plain(conflict, _CONFLICT) for conflict in found],
         f"[MemoryMesh] {output.counted(len(found), 'conflict')}.",
         *map(_lines, found),
         as_json=options.json,
@@ -290,10 +270,10 @@ def _run_conflicts(options: argparse.Namespace) -> int:
 
 
 def _resolve(mesh: MemoryMesh, reader: Scope, options: argparse.Namespace) -> int:
-    reason = options.reason or "resolved by the caller"
-    done = mesh.review.resolve(options.id, options.resolve, reason=reason, scope=reader)
+    said = cli_options.given(options, MemoryMesh.resolve_conflict)
+    done = mesh.resolve_conflict(options.id, options.resolve, scope=reader, **said)
     resolved = f"[MemoryMesh] Resolved {done.id}: {done.resolution}"
-    return output.answer(_conflicts_plain(done), resolved, as_json=options.json)
+    return output.answer(output.plain(done, _CONFLICT), resolved, as_json=options.json)
 
 
 def _lines(conflict: Conflict) -> str:
@@ -305,40 +285,24 @@ def _lines(conflict: Conflict) -> str:
     )
 
 
-def _conflicts_plain(conflict: Conflict) -> dict[str, Json]:
-    return {
-        "id": conflict.id,
-        "new": conflict.new,
-        "existing": conflict.existing,
-        "new_trust": conflict.new_trust,
-        "existing_trust": conflict.existing_trust,
-        "reason": conflict.reason,
-        "created_at": conflict.created_at,
-        "resolution": conflict.resolution,
-        "why": conflict.why,
-    }
-
-
 CONFLICTS = Command(
-    "memory-mesh conflicts --id conflict_1767225600000_0a1b2c --resolve keep_both",
-    _add_conflicts_options,
+    "memory-mesh review conflicts --id conflict_1767225600000_0a1b2c --resolve keep_both",
+    (
+        adding(cli_options.add_operation, MemoryMesh.conflicts, {"decided": {"flag": "--all"}}),
+        argument("--id", metavar="ID", help="the conflict to resolve"),
+        argument(
+            "--resolve",
+            choices=[each.value for each in DECISIONS],
+            help="supersede: the new memory replaces the old; reject: archive the new one; "
+            "keep_both",
+        ),
+        adding(cli_options.add_operation, MemoryMesh.resolve_conflict),
+    ),
     _run_conflicts,
 )
 
 
 # reinforce
-
-
-def _add_reinforce_options(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of the command."""
-    cli_options.add_id(parser)
-    parser.add_argument(
-        "--boost",
-        type=float,
-        default=0.1,
-        metavar="0..1",
-        help="how much to raise its importance (default: 0.1)",
-    )
 
 
 def _run_reinforce(options: argparse.Namespace) -> int:
@@ -357,17 +321,22 @@ def _run_reinforce(options: argparse.Namespace) -> int:
 
 
 REINFORCE = Command(
-    "memory-mesh reinforce mem_1767225600000_0a1b2c", _add_reinforce_options, _run_reinforce
+    "memory-mesh review reinforce mem_1767225600000_0a1b2c",
+    (
+        cli_options.add_id,
+        argument(
+            "--boost",
+            type=float,
+            default=0.1,
+            metavar="0..1",
+            help="how much to raise its importance (default: 0.1)",
+        ),
+    ),
+    _run_reinforce,
 )
 
 
 # dispute
-
-
-def _add_dispute_options(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of the command."""
-    cli_options.add_id(parser)
-    parser.add_argument("--reason", metavar="TEXT", help="the reason, stored in the audit block")
 
 
 def _run_dispute(options: argparse.Namespace) -> int:
@@ -376,9 +345,9 @@ def _run_dispute(options: argparse.Namespace) -> int:
         cli_options.opened(options) as (mesh, reader),
         cli_options.looked_up(options.id, reader, mesh),
     ):
-        reason = options.reason or "disputed by the caller"
-        memory = mesh.review.dispute(options.id, reason=reason, scope=reader)
-        trust = mesh.review.trust(options.id, scope=reader)
+        said = cli_options.given(options, MemoryMesh.dispute)
+        memory = mesh.dispute(options.id, scope=reader, **said)
+        trust = mesh.trust(options.id, scope=reader)
     return output.answer(
         cli_options.truth_of(memory, trust),
         f"[MemoryMesh] Disputed record {memory.id}, trust now {trust:.2f}, {memory.status.value}",
@@ -387,7 +356,7 @@ def _run_dispute(options: argparse.Namespace) -> int:
 
 
 DISPUTE = Command(
-    'memory-mesh dispute mem_1767225600000_0a1b2c --reason "the office has moved"',
-    _add_dispute_options,
+    'memory-mesh review dispute mem_1767225600000_0a1b2c --reason "the office has moved"',
+    (cli_options.add_id, adding(cli_options.add_operation, MemoryMesh.dispute)),
     _run_dispute,
 )

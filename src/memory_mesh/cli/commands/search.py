@@ -4,19 +4,18 @@ import argparse
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
-from memory_mesh.base.typed import Any
+from memory_mesh.base.typed import Any, TypeAlias
 from memory_mesh.cli import options as cli_options, output
-from memory_mesh.cli.misuse import near
-from memory_mesh.cli.options import View
-from memory_mesh.cli.parsing import Command
+from memory_mesh.cli.parsing import Command, adding, argument
 from memory_mesh.formats import rfc11
-from memory_mesh.model import Explanation, Hits, Json, record
+from memory_mesh.model import Hits, Json, record
 from memory_mesh.model.filter import MetadataKey
 from memory_mesh.model.stats import OUTGROWN
 from memory_mesh.rules.filter_fields import FIELDS
 from memory_mesh.rules.filters import parse
 from memory_mesh.sync import MemoryMesh
 
+View: TypeAlias = dict[str, Any]  # the arguments of a search
 _NO_MODEL = (
     "Found by words only: no model is installed. To search by meaning, too: "
     "pip install 'memory-mesh[local]'"
@@ -25,69 +24,36 @@ _NO_MODEL = (
 
 _SAID: dict[str, dict[str, Any]] = {  # of options of `search` in other words
     "min_relevance": {
-        "metavar": "0..1",
-        "help": "the score that the best hit must reach, others 0.15 of it (default: 0.08)",
+        "help": "the score that the best hit must reach, others 0.15 of it (default: 0.08)"
     },
     "rerank": {
         "action": argparse.BooleanOptionalAction,
         "help": "order the best hits by the configured reranker; default: if there is one",
     },
 }
-_NOT_OFFERED = {  # or under other names: `add_view`, `add_also`, --keyword
-    "limit", "filter", "scope", "across", "include", "as_of", "valid_at", "also", "keyword_only",
-    "use_cache", "profile", "weights", "min_similarity",
-}  # fmt: skip
-
-
-def _add_search_options(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of the command."""
-    parser.add_argument(
-        "query", nargs="+", metavar="WORDS", help="the words or the question to search for"
-    )
-    cli_options.add_view(parser, limit=10)
-    cli_options.add_also(parser)
-    parser.add_argument(
-        "--keyword", action="store_true", help="search by keyword only, without a model"
-    )
-    cli_options.add_operation(parser, MemoryMesh.search, _NOT_OFFERED, _SAID)
-    parser.add_argument(
-        "--all",
-        action="store_const",
-        const=0.0,
-        dest="min_relevance",
-        help="show everything that was found, however little it has to do with the question",
-    )
-    parser.add_argument("--explain", action="store_true", help="print the parts of each score")
-    parser.add_argument(
-        "--prompt", action="store_true", help="on a terminal, too, print the text for a prompt"
-    )
+_NOT_OFFERED = {"profile", "min_similarity"}
 
 
 def _run_search(options: argparse.Namespace) -> int:
     """Prints the best memories: for a person, or in the format of RFC-0011 9.2."""
-    with cli_options.mesh_of(options, meaning=not options.keyword) as mesh:
-        view = cli_options.view_of(options, mesh)
-        hits = mesh.search(
-            " ".join(options.query),
-            keyword_only=options.keyword,
-            also=cli_options.also_of(options, mesh),
-            **view,
-            **cli_options.operation_of(options, MemoryMesh.search, _NOT_OFFERED),
-        )
+    with cli_options.mesh_of(options, meaning=not options.keyword_only) as mesh:
+        view = cli_options.view_of(options, mesh, MemoryMesh.search)
+        words = " ".join(options.query)
+        hits = mesh.search(words, also=cli_options.also_of(options, mesh), **view)
         told = _told(mesh, hits, options, view)
         if not hits and not hits.explanation.below:
-            output.tell(_not_searched(mesh, view))
+            output.tell(cli_options.elsewhere(mesh, view))
     if waiting := hits.explanation.pending:
         output.note(
             f"[MemoryMesh] {_without_vector(waiting)} words only; run `memory-mesh upkeep`."
         )
     if not hits and hits.explanation.below:
-        output.tell([_all_below(hits.explanation)])
+        output.tell([f"nothing relevant (best {hits.explanation.best_below:.2g}); --all shows it"])
     if options.json:
-        _print_json(hits, explain=options.explain)
+        _print_json(hits, options)
         return 0
     if output.on_terminal() and not options.prompt:
-        return _for_person(hits, options, view, told)
+        return _for_person(hits, options, told)
     output.say(f"[MemoryMesh] Found {len(hits)} matches.\n\n{rfc11.results(hits)}")
     output.tell(f"{hit.id} seems to be updated by {hit.newer}" for hit in hits if hit.newer)
     output.tell(_origins(hits))
@@ -97,9 +63,7 @@ def _run_search(options: argparse.Namespace) -> int:
     return 0
 
 
-def _told(
-    mesh: MemoryMesh, hits: Hits, options: argparse.Namespace, view: cli_options.View
-) -> list[str]:
+def _told(mesh: MemoryMesh, hits: Hits, options: argparse.Namespace, view: View) -> list[str]:
     """Why nothing was found, or found by words only, for a person at a terminal."""
     if options.json or not output.at_terminal():
         return []
@@ -108,23 +72,10 @@ def _told(
         from memory_mesh.cli.advice import completed
 
         told = [completed(line, options) for line in reasons(mesh, options, view)]
-    wanted = mesh.config.embedder != "none" and not options.keyword
+    wanted = mesh.config.embedder != "none" and not options.keyword_only
     if not told and wanted and hits.explanation.space is None:
         told = [_NO_MODEL]
     return told
-
-
-def _not_searched(mesh: MemoryMesh, view: cli_options.View) -> list[str]:
-    """Says that memories of other projects were left out, if there are any."""
-    project = view["scope"].project
-    others = {"$exists": True} if project is None else {"$ne": project}
-    if view["across"] or not mesh.get_all(
-        limit=1, scope=view["scope"], across=("project",), filter={"project": others}
-    ):
-        return []
-    only = "the memories of projects were not searched"
-    only = only if project is None else f"only the project {project} was searched"
-    return [f"{only}; try --all-projects"]
 
 
 def _without_vector(texts: int) -> str:
@@ -133,13 +84,11 @@ def _without_vector(texts: int) -> str:
     return f"{texts} texts have no vector yet and are found by their"
 
 
-def _for_person(
-    hits: Hits, options: argparse.Namespace, view: cli_options.View, told: list[str]
-) -> int:
+def _for_person(hits: Hits, options: argparse.Namespace, told: list[str]) -> int:
     """Prints the hits as a person reads them."""
     from memory_mesh.cli import found
 
-    for line in found.lines(hits, view["scope"].project, datetime.now(UTC)):
+    for line in found.lines(hits, options.user, datetime.now(UTC)):
         print(line)
     if not hits and not hits.explanation.below:
         output.say("Nothing was found.")
@@ -153,7 +102,11 @@ def _hints(hits: Hits, told: list[str], *, apart: bool = False) -> None:
     """Prints what could help, on a terminal only."""
     hints = list(told)
     if hits and hits.explanation.below:
-        hints.insert(0, _more_below(hits.explanation))
+        hints.insert(
+            0,
+            f"{hits.explanation.below} less relevant left out (best "
+            f"{hits.explanation.best_below:.2g}); --all shows them",
+        )
     if hits.explanation.to_reindex:
         hints.insert(0, output.reindex_hint(hits.explanation.to_reindex))
     if hints and apart:
@@ -171,20 +124,22 @@ def _origins(hits: Hits) -> list[str]:
     return [f"from {view}: {', '.join(found)}" for view, found in ids.items()]
 
 
-def _print_json(hits: Hits, *, explain: bool) -> None:
+def _print_json(hits: Hits, options: argparse.Namespace) -> None:
     """Prints the hits; to be explained, with the explanation beside them."""
-    found: dict[str, Json] = {"items": [record.record(hit) for hit in hits]}
-    if explain:
+    found: dict[str, Json] = {
+        "items": [
+            {
+                **record.record(hit),
+                "project": hit.memory.scope.project,
+                "user": options.user,
+                "source_ref": hit.memory.source.ref,
+            }
+            for hit in hits
+        ]
+    }
+    if options.explain:
         found["explanation"] = record.explanation_json(hits.explanation)
     output.say_json(found)
-
-
-def _all_below(how: Explanation) -> str:
-    return f"nothing relevant (best {how.best_below:.2g}); --all shows it"
-
-
-def _more_below(how: Explanation) -> str:
-    return f"{how.below} less relevant left out (best {how.best_below:.2g}); --all shows them"
 
 
 def _explanation(hits: Hits) -> str:
@@ -207,7 +162,28 @@ def _explanation(hits: Hits) -> str:
     return "\n".join(lines)
 
 
-SEARCH = Command('memory-mesh search "dark themes" --limit 5', _add_search_options, _run_search)
+SEARCH = Command(
+    'memory-mesh search "dark themes" --limit 5',
+    (
+        argument(
+            "query", nargs="+", metavar="WORDS", help="the words or the question to search for"
+        ),
+        adding(cli_options.add_view, MemoryMesh.search, _SAID, _NOT_OFFERED),
+        cli_options.add_also,
+        argument(
+            "--all",
+            action="store_const",
+            const=0.0,
+            dest="min_relevance",
+            help="show everything that was found, however little it has to do with the question",
+        ),
+        argument("--explain", action="store_true", help="print the parts of each score"),
+        argument(
+            "--prompt", action="store_true", help="on a terminal, too, print the text for a prompt"
+        ),
+    ),
+    _run_search,
+)
 
 
 # Why a search found nothing, for a person at a terminal; loaded only then.
@@ -220,13 +196,9 @@ def reasons(mesh: MemoryMesh, options: argparse.Namespace, view: View) -> list[s
         makes = "memory-mesh store makes one there"
         other = "if yours is elsewhere, name it with --db-dir or MEMORY_MESH_DIR"
         return [f"There is no store in {folder} yet: {makes}; {other}."]
-    if _holds_nothing(mesh, view):
+    if not mesh.get_all(limit=1, scope=view["scope"], across=("project", "agent", "session")):
         return [_empty(options, mesh)]
     return list(_unknown_keys(mesh, options.filter, view)) if options.filter else []
-
-
-def _holds_nothing(mesh: MemoryMesh, view: View) -> bool:
-    return not mesh.get_all(limit=1, scope=view["scope"], across=("project", "agent", "session"))
 
 
 def _empty(options: argparse.Namespace, mesh: MemoryMesh) -> str:
@@ -239,6 +211,8 @@ def _empty(options: argparse.Namespace, mesh: MemoryMesh) -> str:
 
 def _unknown_keys(mesh: MemoryMesh, expression: str, view: View) -> Iterator[str]:
     """Names of the filter that are no field and that no memory has in its metadata."""
+    from memory_mesh.cli.misuse import near
+
     for name in dict.fromkeys(_keys(parse(expression))):
         there = mesh.get_all(
             limit=1, scope=view["scope"], across=view["across"],

@@ -4,26 +4,14 @@ import argparse
 from pathlib import Path
 
 from memory_mesh.cli import options as cli_options, output
-from memory_mesh.cli.parsing import Command
+from memory_mesh.cli.commands.store import add_global
+from memory_mesh.cli.parsing import Command, adding, argument
 from memory_mesh.model import Scope
 from memory_mesh.model.errors import InvalidInput, NotFound
 from memory_mesh.platform.text_files import texts
+from memory_mesh.sync import MemoryMesh
 
 # ingest-skill
-
-
-def _add_ingest_skill_options(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of the command."""
-    parser.add_argument(
-        "--file", metavar="PATH", required=True, help="a YAMO file, or Markdown with frontmatter"
-    )
-    parser.add_argument("--type", metavar="TYPE", help="type of the skill, stored in its metadata")
-    parser.add_argument(
-        "--global",
-        action="store_true",
-        dest="for_all",
-        help="store for every project, not only this one",
-    )
 
 
 def _run_ingest_skill(options: argparse.Namespace) -> int:
@@ -53,25 +41,29 @@ def _run_ingest_skill(options: argparse.Namespace) -> int:
 
 
 INGEST_SKILL = Command(
-    "memory-mesh ingest-skill --file skills/deploy.md", _add_ingest_skill_options, _run_ingest_skill
+    "memory-mesh skill add --file skills/deploy.md",
+    (
+        argument(
+            "--file",
+            metavar="PATH",
+            required=True,
+            help="a YAMO file, or Markdown with frontmatter",
+        ),
+        argument("--type", metavar="TYPE", help="type of the skill, stored in its metadata"),
+        add_global,
+    ),
+    _run_ingest_skill,
 )
 
 
 # search-skills
 
 
-def _add_search_skills_options(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of the command."""
-    parser.add_argument("query", help="what the skill should do, or `Name: …` to search by name")
-    parser.add_argument(
-        "--limit", type=int, default=10, metavar="N", help="maximum number (default: 10)"
-    )
-
-
 def _run_search_skills(options: argparse.Namespace) -> int:
     """Prints the matching skills, best first."""
     with cli_options.opened(options, meaning=True) as (mesh, reader):
-        hits = mesh.search_skills(options.query, limit=options.limit, scope=reader)
+        said = cli_options.given(options, MemoryMesh.search_skills)
+        hits = mesh.search_skills(options.query, scope=reader, **said)
     return output.answer(
         [{**output.described_skill(hit.skill), "score": hit.score} for hit in hits],
         f"[MemoryMesh] Found {output.counted(len(hits), 'skill')}.",
@@ -81,8 +73,11 @@ def _run_search_skills(options: argparse.Namespace) -> int:
 
 
 SEARCH_SKILLS = Command(
-    'memory-mesh search-skills "deploy the service" --limit 3',
-    _add_search_skills_options,
+    'memory-mesh skill search "deploy the service" --limit 3',
+    (
+        argument("query", help="what the skill should do, or `Name: …` to search by name"),
+        adding(cli_options.add_operation, MemoryMesh.search_skills),
+    ),
     _run_search_skills,
 )
 
@@ -90,17 +85,11 @@ SEARCH_SKILLS = Command(
 # list-skills
 
 
-def _add_list_skills_options(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of the command."""
-    parser.add_argument(
-        "--limit", type=int, default=100, metavar="N", help="maximum number (default: 100)"
-    )
-
-
 def _run_list_skills(options: argparse.Namespace) -> int:
     """Prints the active skills, newest first."""
     with cli_options.opened(options) as (mesh, reader):
-        skills = mesh.list_skills(limit=options.limit, scope=reader)
+        said = cli_options.given(options, MemoryMesh.list_skills)
+        skills = mesh.list_skills(scope=reader, **said)
     return output.answer(
         [output.described_skill(skill) for skill in skills],
         f"[MemoryMesh] {output.counted(len(skills), 'skill')}.",
@@ -110,19 +99,13 @@ def _run_list_skills(options: argparse.Namespace) -> int:
 
 
 LIST_SKILLS = Command(
-    "memory-mesh list-skills --limit 20", _add_list_skills_options, _run_list_skills
+    "memory-mesh skill list --limit 20",
+    (adding(cli_options.add_operation, MemoryMesh.list_skills, hidden=("include", "before")),),
+    _run_list_skills,
 )
 
 
 # skill-feedback
-
-
-def _add_skill_feedback_options(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of the command."""
-    parser.add_argument("--id", metavar="ID", required=True, help="the skill's id")
-    parser.add_argument(
-        "--success", choices=("true", "false"), required=True, help="whether it worked"
-    )
 
 
 def _run_skill_feedback(options: argparse.Namespace) -> int:
@@ -138,24 +121,16 @@ def _run_skill_feedback(options: argparse.Namespace) -> int:
 
 
 SKILL_FEEDBACK = Command(
-    "memory-mesh skill-feedback --id skill_1767225600000_0a1b2c --success true",
-    _add_skill_feedback_options,
+    "memory-mesh skill feedback --id skill_1767225600000_0a1b2c --success true",
+    (
+        argument("--id", metavar="ID", required=True, help="the skill's id"),
+        argument("--success", choices=("true", "false"), required=True, help="whether it worked"),
+    ),
     _run_skill_feedback,
 )
 
 
 # skill-prune
-
-
-def _add_skill_prune_options(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of the command."""
-    parser.add_argument(
-        "--threshold",
-        type=float,
-        default=0.3,
-        metavar="0.0-1.0",
-        help="archive skills with a lower reliability (default: 0.3)",
-    )
 
 
 def _run_skill_prune(options: argparse.Namespace) -> int:
@@ -171,5 +146,15 @@ def _run_skill_prune(options: argparse.Namespace) -> int:
 
 
 SKILL_PRUNE = Command(
-    "memory-mesh skill-prune --threshold 0.3", _add_skill_prune_options, _run_skill_prune
+    "memory-mesh skill prune --threshold 0.3",
+    (
+        argument(
+            "--threshold",
+            type=float,
+            default=0.3,
+            metavar="0.0-1.0",
+            help="archive skills with a lower reliability (default: 0.3)",
+        ),
+    ),
+    _run_skill_prune,
 )

@@ -7,6 +7,7 @@ from memory_mesh.cli import options as cli_options, output
 from memory_mesh.cli.parsing import Command, UsageError
 from memory_mesh.model import Outcome, Receipt, Scope, SourceKind, record
 from memory_mesh.model.errors import InvalidInput
+from memory_mesh.sync import MemoryMesh
 from memory_mesh.write.rules.speakers import kind_said
 
 # store
@@ -19,20 +20,18 @@ _NAME_CHARS = 200  # of what may be the name of a file
 def _add_store_options(parser: argparse.ArgumentParser) -> None:
     """Adds the options of the command."""
     cli_options.add_text(parser, "the memory")
-    cli_options.add_details(parser)
+    cli_options.add_metadata(parser)
+    cli_options.add_operation(parser, MemoryMesh.add)
+    add_global(parser)
+
+
+def add_global(parser: argparse.ArgumentParser) -> None:
+    """Adds the option to store for every project."""
     parser.add_argument(
         "--global",
         action="store_true",
         dest="for_all",
         help="store for every project, not only this one",
-    )
-    parser.add_argument(
-        "--key", metavar="KEY", help="idempotency key: the same key returns the same receipt"
-    )
-    parser.add_argument(
-        "--allow-duplicate",
-        action="store_true",
-        help="store it even if the same text is stored already",
     )
 
 
@@ -40,9 +39,6 @@ def _run_store(options: argparse.Namespace, *, evolve: bool = False) -> int:
     """Stores the memory and prints its id."""
     content = _content(options, "evolve" if evolve else "store")
     said, metadata = cli_options.details_of(options), cli_options.metadata_of(options) or {}
-    if options.key is not None:
-        said["key"] = options.key
-    said["allow_duplicate"] = options.allow_duplicate
     with cli_options.opened(options) as (mesh, reader):
         folder = mesh.config.db_dir if mesh.config.store is None else None
         new = None if folder is None or (folder / "namespaces").exists() else folder
@@ -106,17 +102,12 @@ def _headline(receipt: Receipt, scope: Scope) -> str:
 
 STORE = Command(
     'memory-mesh store "The user prefers dark themes" --type preference',
-    _add_store_options,
+    (_add_store_options,),
     _run_store,
 )
 
 
 # evolve
-
-
-def _add_evolve_options(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of the command: those of `store`."""
-    _add_store_options(parser)
 
 
 def _run_evolve(options: argparse.Namespace) -> int:
@@ -125,5 +116,5 @@ def _run_evolve(options: argparse.Namespace) -> int:
 
 
 EVOLVE = Command(
-    'memory-mesh evolve "The office is in Berlin now"', _add_evolve_options, _run_evolve
+    'memory-mesh memory evolve "The office is in Berlin now"', (_add_store_options,), _run_evolve
 )

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from memory_mesh.base.typed import TYPE_CHECKING
 from memory_mesh.cli import options as cli_options, output
-from memory_mesh.cli.parsing import Command
+from memory_mesh.cli.parsing import Command, argument
 from memory_mesh.cli.progress import Counting
 from memory_mesh.compat.lane.memory_lane import LaneSettings
 from memory_mesh.model import Channel, Json, Status, times
@@ -19,16 +19,6 @@ if TYPE_CHECKING:
 _SHOWN_IMPORT_TABLES = 10  # refused rows that are printed
 
 _COUNTS_IMPORT_TABLES = ("read", "stored", "merged", "quarantined", "refused", "skipped")
-
-
-def _add_import_tables_options(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of the command."""
-    parser.add_argument("path", help="a LanceDB directory of @yamo/memory-mesh, schema V1 or V2")
-    parser.add_argument(
-        "--trusted",
-        action="store_true",
-        help="it is your own export from another machine: keep trust, votes, pins and status",
-    )
 
 
 def _run_import_tables(options: argparse.Namespace) -> int:
@@ -100,23 +90,20 @@ def _said(tally: "Tally") -> str:
 
 
 IMPORT_TABLES = Command(
-    "memory-mesh import-tables ~/.yamo/memory", _add_import_tables_options, _run_import_tables
+    "memory-mesh import tables ~/.yamo/memory",
+    (
+        argument("path", help="a LanceDB directory of @yamo/memory-mesh, schema V1 or V2"),
+        argument(
+            "--trusted",
+            action="store_true",
+            help="it is your own export from another machine: keep trust, votes, pins and status",
+        ),
+    ),
+    _run_import_tables,
 )
 
 
 # export-tables
-
-
-def _add_export_tables_options(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of the command."""
-    parser.add_argument("path", help="a new or empty folder; it gets what is for anybody")
-    parser.add_argument(
-        "--include",
-        metavar="STATUS",
-        action="append",
-        choices=[status.value for status in Status],
-        help="also export memories with this status; may be repeated",
-    )
 
 
 def _run_export_tables(options: argparse.Namespace) -> int:
@@ -137,7 +124,18 @@ def _run_export_tables(options: argparse.Namespace) -> int:
 
 
 EXPORT_TABLES = Command(
-    "memory-mesh export-tables ./for-yamo", _add_export_tables_options, _run_export_tables
+    "memory-mesh export tables ./for-yamo",
+    (
+        argument("path", help="a new or empty folder; it gets what is for anybody"),
+        argument(
+            "--include",
+            metavar="STATUS",
+            action="append",
+            choices=[status.value for status in Status],
+            help="also export memories with this status; may be repeated",
+        ),
+    ),
+    _run_export_tables,
 )
 
 
@@ -185,7 +183,7 @@ def _run_migrate_tables(options: argparse.Namespace) -> int:
 
 
 MIGRATE_TABLES = Command(
-    "memory-mesh migrate-tables ~/.yamo/memory", _add_migrate_tables_options, _run_migrate_tables
+    "memory-mesh import migrate ~/.yamo/memory", (_add_migrate_tables_options,), _run_migrate_tables
 )
 
 
@@ -236,5 +234,5 @@ def _run_import_lane(options: argparse.Namespace) -> int:
 
 
 IMPORT_LANE = Command(
-    "memory-mesh import-lane ~/.opencode/memories.db", _add_import_lane_options, _run_import_lane
+    "memory-mesh import lane ~/.opencode/memories.db", (_add_import_lane_options,), _run_import_lane
 )

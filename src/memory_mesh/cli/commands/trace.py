@@ -5,6 +5,7 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from memory_mesh.base.typed import Any
 from memory_mesh.cli import options as cli_options, output
 from memory_mesh.cli.parsing import Command, UsageError
 from memory_mesh.context import prompt
@@ -18,6 +19,28 @@ from memory_mesh.rules.arguments import moment
 from memory_mesh.sync import MemoryMesh
 
 _ACTIONS = ("record", "show", "list", "similar", "plan", "import", "export", "layout")
+_SAID: dict[str, dict[str, Any]] = {  # of options in other words
+    "status": {"choices": ("success", "failure")},
+    "tools_used": {"flag": "--tool", "help": "a tool that it used; may be repeated"},
+    "files_created": {"flag": "--file", "help": "a file that it created; may be repeated"},
+    "steps": {
+        "flag": "--step",
+        "action": "append",
+        "metavar": "TEXT",
+        "help": "what it did; may end with ' - failure' or another status; may be repeated",
+    },
+    "learnings": {
+        "flag": "--learning",
+        "help": "what worked, or what to improve; may be repeated",
+    },
+    **{
+        name: {"metavar": "ID", "help": f"the id of a trace that it {what}; may be repeated"}
+        for name, what in (
+            ("follows", "follows"), ("part_of", "is a part of"), ("depends_on", "depends on"),
+        )
+    },
+    "limit": {"help": "the most of them (default: 3 similar, 5 in a plan, 100 listed)"},
+}  # fmt: skip
 _STATUSES = {"success", "failure", "failed", "skipped", "error"}
 _MOST = 1_000  # results of one call
 _NAMED = 20  # faults that an import names
@@ -34,39 +57,12 @@ def _add_trace_options(parser: argparse.ArgumentParser) -> None:
         help="record, similar, plan: a goal; show: an id; import: files, folders or -; export: a "
         "folder and ids; layout: a folder",
     )
-    _add_fields(parser)
-    add("--limit", metavar="N", type=int, help="maximum number (default: 3 similar, 100 listed)")
-    add("--min-similarity", metavar="0.0-1.0", type=float, help="leave out less similar goals")
-    add(
-        "--since",
-        metavar="TIME",
-        help="only executions that began then or later, such as 2026-03-01",
-    )
-    add("--until", metavar="TIME", help="only executions that began until then")
+    hidden = ("trace_id", "time_window", "filter", "include")
+    for method in (MemoryMesh.record_trace, MemoryMesh.similar_tasks, MemoryMesh.traces):
+        cli_options.add_operation(parser, method, _SAID, hidden)
+    cli_options.add_period(parser, "executions")
     add("--archived", action="store_true", help="list: also traces that were archived")
-    add("--cursor", metavar="CURSOR", help="list: continue where an earlier list ended")
     add("--name", metavar="NAME", help="layout: the name of the project's folder")
-
-
-def _add_fields(parser: argparse.ArgumentParser) -> None:
-    fields = parser.add_argument_group("fields of a recorded trace")
-    add = fields.add_argument
-    add("--status", choices=("success", "failure"), help="how it ended (default: success)")
-    add("--duration-ms", metavar="N", type=int, help="how long it took, in milliseconds")
-    for name, what in (
-        ("tool", "a tool that it used"),
-        ("file", "a file that it created"),
-        ("step", "what it did; may end with ' - failure' or another status"),
-        ("learning", "what worked, or what to improve"),
-        ("follows", "the id of a trace that it follows"),
-        ("part-of", "the id of a trace that it is a part of"),
-        ("depends-on", "the id of a trace that it depends on"),
-    ):
-        word = "ID" if name in {"follows", "part-of", "depends-on"} else "TEXT"
-        add(f"--{name}", metavar=word, action="append", help=f"{what}; may be repeated")
-    add("--plan", metavar="TEXT", help="what was planned")
-    add("--results", metavar="TEXT", help="what came out")
-    add("--timestamp", metavar="TIME", help="when it began, ISO 8601 (default: now)")
 
 
 def _run_trace(options: argparse.Namespace) -> int:
@@ -78,22 +74,10 @@ def _run_trace(options: argparse.Namespace) -> int:
 
 
 def _record(mesh: MemoryMesh, reader: Scope, options: argparse.Namespace) -> int:
-    receipt = mesh.traces.record(
-        _one(options, "a goal"),
-        status=options.status,
-        duration_ms=options.duration_ms,
-        tools_used=options.tool,
-        files_created=options.file,
-        plan=options.plan,
-        steps=None if options.step is None else [_step(text) for text in options.step],
-        results=options.results,
-        learnings=options.learning,
-        timestamp=options.timestamp,
-        follows=options.follows,
-        part_of=options.part_of,
-        depends_on=options.depends_on,
-        scope=Scope(reader.project),
-    )
+    said = cli_options.given(options, MemoryMesh.record_trace)
+    if "steps" in said:
+        said["steps"] = [_step(text) for text in said["steps"]]
+    receipt = mesh.record_trace(_one(options, "a goal"), scope=Scope(reader.project), **said)
     if receipt.outcome is Outcome.REFUSED:
         raise InvalidInput("; ".join(receipt.reasons))
     found = mesh.traces.get(str(receipt.id), scope=reader)
@@ -111,10 +95,8 @@ def _show(mesh: MemoryMesh, reader: Scope, options: argparse.Namespace) -> int:
 
 
 def _list(mesh: MemoryMesh, reader: Scope, options: argparse.Namespace) -> int:
-    limit = 100 if options.limit is None else options.limit
     page = mesh.traces(
-        limit=limit,
-        cursor=options.cursor,
+        **cli_options.given(options, MemoryMesh.traces),
         time_window=_window(options),
         scope=reader,
         include=["archived"] if options.archived else (),
@@ -144,8 +126,7 @@ def _none(options: argparse.Namespace) -> str:
 def _similar(mesh: MemoryMesh, reader: Scope, options: argparse.Namespace) -> int:
     found = mesh.traces.similar(
         _one(options, "a goal"),
-        limit=3 if options.limit is None else options.limit,
-        min_similarity=0.3 if options.min_similarity is None else options.min_similarity,
+        **cli_options.given(options, MemoryMesh.similar_tasks),
         time_window=_window(options),
         scope=reader,
     )
@@ -160,8 +141,7 @@ def _similar(mesh: MemoryMesh, reader: Scope, options: argparse.Namespace) -> in
 def _plan(mesh: MemoryMesh, reader: Scope, options: argparse.Namespace) -> int:
     plan = mesh.traces.plan(
         _one(options, "a goal"),
-        limit=5 if options.limit is None else options.limit,
-        min_similarity=0.3 if options.min_similarity is None else options.min_similarity,
+        **cli_options.given(options, MemoryMesh.plan),
         time_window=_window(options),
         scope=reader,
     )
@@ -288,6 +268,6 @@ TRACE = Command(
   memory-mesh trace similar "The login test fails"
   memory-mesh trace plan "Fix the logout test"
   memory-mesh trace import traces/""",
-    _add_trace_options,
+    (_add_trace_options,),
     _run_trace,
 )
