@@ -32,6 +32,7 @@ from memory_mesh.mesh.operations import (
     transfer,
     upkeep,
 )
+from memory_mesh.mesh.view import Family
 from memory_mesh.model import ports
 from tools.reference import notes
 from tools.reference.field_notes import FIELDS
@@ -189,7 +190,11 @@ def _mesh_page() -> str:
         (
             "## Families\n\nOperations on one subject. A family is loaded when it is first used; the "
             "async class has the same ones.\n\n"
-            + "\n".join(f"- {_property(call)}" for call in calls_of(Families))
+            + "\n".join(
+                f"- `{name}`: {_lowered(one.__doc__ or '')}"
+                for name, one in vars(Families).items()
+                if isinstance(one, Family)
+            )
         ),
     ]
     return _page("MemoryMesh", parts)

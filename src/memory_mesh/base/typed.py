@@ -9,6 +9,7 @@ __all__ = [
     "Annotated",
     "Any",
     "ClassVar",
+    "Generic",
     "Literal",
     "NoReturn",
     "Protocol",
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
         Annotated,
         Any,
         ClassVar,
+        Generic,
         Literal,
         NoReturn,
         Protocol,
@@ -73,7 +75,7 @@ else:
         return object
 
     Any = NoReturn = Protocol = Self = TextIO = TypeAlias = object
-    ClassVar = Literal = _Form
+    ClassVar = Generic = Literal = _Form
 
 
 def described(options: type) -> dict[str, str]:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from memory_mesh.base.typed import TYPE_CHECKING, Any
 from memory_mesh.mesh.operation import meant
-from memory_mesh.mesh.view import View, family
+from memory_mesh.mesh.view import Family, View
 
 if TYPE_CHECKING:
     from memory_mesh.mesh.async_threads import not_awaited as same_as
@@ -53,47 +53,24 @@ class Front(type):
 class Families(View):
     """A view with the families of operations."""
 
-    @property
-    def lessons(self) -> "LessonVerbs":
-        """Rules learned from failures, and what memories agree on."""
-        from memory_mesh.mesh.operations.lessons import LessonVerbs
-
-        return family(LessonVerbs, self)
-
-    @property
-    def skills(self) -> "SkillVerbs":
-        """Named procedures and how reliable they are."""
-        from memory_mesh.mesh.operations.skills import SkillVerbs
-
-        return family(SkillVerbs, self)
-
-    @property
-    def graph(self) -> "GraphVerbs":
-        """Links between memories, walks along them, and episodes."""
-        from memory_mesh.mesh.operations.graph import GraphVerbs
-
-        return family(GraphVerbs, self)
-
-    @property
-    def traces(self) -> "TraceVerbs":
-        """Executions on record, and plans from them; `mesh.traces()` lists them."""
-        from memory_mesh.mesh.operations.traces import TraceVerbs
-
-        return family(TraceVerbs, self)
-
-    @property
-    def review(self) -> "ReviewVerbs":
-        """What waits for a decision, conflicts, votes on truth, and trust."""
-        from memory_mesh.mesh.operations.review import ReviewVerbs
-
-        return family(ReviewVerbs, self)
-
-    @property
-    def care(self) -> "CareVerbs":
-        """What keeps the store in order: upkeep, jobs, audit, indexes, models, projects."""
-        from memory_mesh.mesh.operations.upkeep import CareVerbs
-
-        return family(CareVerbs, self)
+    lessons: "Family[LessonVerbs]" = Family(
+        "lessons", "LessonVerbs", "Rules learned from failures, and what memories agree on."
+    )
+    skills: "Family[SkillVerbs]" = Family(
+        "skills", "SkillVerbs", "Named procedures and how reliable they are."
+    )
+    graph: "Family[GraphVerbs]" = Family(
+        "graph", "GraphVerbs", "Links between memories, walks along them, and episodes."
+    )
+    traces: "Family[TraceVerbs]" = Family(
+        "traces", "TraceVerbs", "Executions on record, and plans from them; call it to list them."
+    )
+    review: "Family[ReviewVerbs]" = Family(
+        "review", "ReviewVerbs", "What waits for a decision, conflicts, votes on truth, and trust."
+    )
+    care: "Family[CareVerbs]" = Family(
+        "upkeep", "CareVerbs", "What keeps the store in order: upkeep, audit, models, projects."
+    )
 
 
 class DocumentNames(Families):
@@ -119,16 +96,14 @@ class DocumentNames(Families):
         def __getattr__(self, name: str) -> Callable[..., Any]:
             """The operation of a family that a document calls so; else what was meant."""
             if name.startswith("_") or name not in IN_FAMILIES:
-                kinds = {} if name.startswith("_") else _kinds(self)
+                kinds = {} if name.startswith("_") else _kinds(type(self))
                 raise AttributeError(meant(type(self), name, kinds), name=name, obj=self)
             family, _, operation = IN_FAMILIES[name].partition(".")
             return getattr(getattr(self, family), operation)
 
 
-def _kinds(view: Families) -> dict[str, type]:
+def _kinds(mesh: type[Families]) -> dict[str, type]:
     """The classes of the families, by how they are reached."""
     names = ("lessons", "skills", "graph", "traces", "review", "care")
-    kinds = {name: type(getattr(view, name)) for name in names}
-    return kinds | {
-        f"care.{name}": type(getattr(view.care, name)) for name in ("models", "projects")
-    }
+    kinds: dict[str, type] = {name: getattr(mesh, name) for name in names}
+    return kinds | {"care.models": mesh.care.models, "care.projects": mesh.care.projects}

@@ -10,7 +10,7 @@ from datetime import datetime
 from operator import is_
 
 from memory_mesh.base.fastdataclass import replace
-from memory_mesh.base.typed import TYPE_CHECKING, Self, TypeVar
+from memory_mesh.base.typed import TYPE_CHECKING, Generic, Self, TypeVar
 from memory_mesh.config import Config
 from memory_mesh.mesh import flows
 from memory_mesh.mesh.operation import Operations
@@ -35,6 +35,8 @@ from memory_mesh.write import prepare
 from memory_mesh.write.access import Access
 
 if TYPE_CHECKING:
+    from typing import overload
+
     from memory_mesh.model.filter import GivenFilter
     from memory_mesh.model.reembedding import NamedModel
     from memory_mesh.model.trigger import InjectionRules
@@ -344,11 +346,36 @@ class _Models:
         self._opened.models().use(namespace, embedder)
 
 
-Family = TypeVar("Family", bound=View)
+Kind = TypeVar("Kind", bound=View)
 
 
-def family(kind: type[Family], view: View) -> Family:
+def family(kind: type[Kind], view: View) -> Kind:
     """The operations of another class on the same view: the same store, settings and state."""
     made = object.__new__(kind)
     made.__dict__ = view.__dict__
     return made
+
+
+class Family(Generic[Kind]):
+    """A family of operations as an attribute of a view, and of its class: loaded when it is used.
+
+    `mesh.review` is the view as another class, `MemoryMesh.review` that class.
+    """
+
+    def __init__(self, module: str, name: str, about: str) -> None:
+        """Take the module of mesh/operations/ and the class, and say what the family is for."""
+        self.module, self.name, self.__doc__ = f"{__package__}.operations.{module}", name, about
+
+    if TYPE_CHECKING:
+
+        @overload
+        def __get__(self, view: None, owner: type) -> type[Kind]: ...
+        @overload
+        def __get__(self, view: View, owner: type) -> Kind: ...
+
+    def __get__(self, view: View | None, owner: type) -> Kind | type[Kind]:
+        """The family of a view, or its class."""
+        from importlib import import_module
+
+        kind: type[Kind] = getattr(import_module(self.module), self.name)
+        return kind if view is None else family(kind, view)

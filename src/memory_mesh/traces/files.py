@@ -203,7 +203,7 @@ def _texts(mesh: MemoryMesh, title: project_memory.Title, scope: Scope | None) -
         ),
         f"{LONG_TERM}/patterns.md": project_memory.patterns(
             _listed(mesh, "kind IN ('pattern_seed', 'reflection')", scope),
-            mesh.list_skills(limit=LISTED, scope=scope),
+            mesh.skills.get_all(limit=LISTED, scope=scope),
         ),
         f"{LONG_TERM}/decisions.md": project_memory.decisions(
             _listed(mesh, "kind = 'decision' OR label = 'decision'", scope)

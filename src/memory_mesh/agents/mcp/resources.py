@@ -60,7 +60,7 @@ def on_prompt(stores: Stores, request: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _lessons(mesh: MemoryMesh) -> str:
-    blocks = mesh.query_lessons("", limit=_MOST_LESSONS, order_by="severity DESC")
+    blocks = mesh.lessons.search("", limit=_MOST_LESSONS, order_by="severity DESC")
     entries = [
         prompt.entry(
             number,

@@ -449,7 +449,7 @@ REFLECT = tool(
     "statement with the ids it rests on. Without a topic, the newest memories are summarised.",
     given=object_of(
         chosen(
-            MemoryMesh.reflect,
+            MemoryMesh.lessons.reflect,
             {
                 "topic": {"minLength": 1},
                 "lookback": {"minimum": 1, "maximum": 200},

@@ -178,7 +178,7 @@ def _test(pattern: str, text: str, *, as_json: bool) -> int:
 
 def _list(options: argparse.Namespace) -> int:
     with cli_options.opened(options) as (mesh, reader):
-        found = mesh.triggers(limit=options.max_memories or 100, scope=reader)
+        found = mesh.care.triggers(limit=options.max_memories or 100, scope=reader)
     problems = {
         memory.id: [said for pattern in memory.triggers for said in patterns.check(pattern)]
         for memory in found

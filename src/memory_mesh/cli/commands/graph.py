@@ -26,19 +26,19 @@ def _add_link_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("target", metavar="OTHER", help="the id of the memory that it leads to")
     parser.add_argument("--remove", action="store_true", help="remove such a link instead")
     said = {"type": {"choices": LINK_TYPES, "default": LINK_TYPES[0]}}
-    cli_options.add_operation(parser, MemoryMesh.link, said)
+    cli_options.add_operation(parser, MemoryMesh.graph.link, said)
 
 
 def _run_link(options: argparse.Namespace) -> int:
     """Links two memories, or removes the link."""
-    said = cli_options.given(options, MemoryMesh.link)
+    said = cli_options.given(options, MemoryMesh.graph.link)
     ends = (options.source, options.target)
     with cli_options.opened(options) as (mesh, reader):
         try:
             if options.remove:
-                gone = mesh.unlink(*ends, scope=reader, **said)
+                gone = mesh.graph.unlink(*ends, scope=reader, **said)
             else:
-                mesh.link(*ends, scope=reader, **said)
+                mesh.graph.link(*ends, scope=reader, **said)
         except NotFound:
             known = (end for end in ends if mesh.get(end, scope=reader) is None)
             raise cli_options.missing(next(known, ends[0]), reader, mesh) from None
@@ -87,8 +87,8 @@ def _run_links(options: argparse.Namespace) -> int:
         if options.to is not None:
             return _way(mesh, memory_id, reader, options)
         if options.max_hops is not None:
-            said = cli_options.given(options, MemoryMesh.traverse)
-            return _walked(mesh.traverse(memory_id, scope=reader, **said), options)
+            said = cli_options.given(options, MemoryMesh.graph.traverse)
+            return _walked(mesh.graph.traverse(memory_id, scope=reader, **said), options)
         return _listed(mesh, memory_id, reader, options)
 
 
@@ -103,7 +103,9 @@ def _listed(mesh: MemoryMesh, memory_id: str, reader: Scope, options: argparse.N
         )
         for each in near
     }
-    links = mesh.links(memory_id, scope=reader, **cli_options.given(options, MemoryMesh.links))
+    links = mesh.graph.links(
+        memory_id, scope=reader, **cli_options.given(options, MemoryMesh.graph.links)
+    )
     waiting = mesh.stats().to_link
     return output.answer(
         [_links_plain(link, texts) for link in links],
@@ -139,8 +141,8 @@ def _walked(reached: Walk, options: argparse.Namespace) -> int:
 def _way(mesh: MemoryMesh, memory_id: str, reader: Scope, options: argparse.Namespace) -> int:
     mesh.graph.traverse(memory_id, max_hops=1, limit=1, scope=reader)  # or it is the missing one
     try:
-        said = cli_options.given(options, MemoryMesh.path) | {"max_hops": MOST_HOPS}
-        found = mesh.path(memory_id, options.to, scope=reader, **said)
+        said = cli_options.given(options, MemoryMesh.graph.path) | {"max_hops": MOST_HOPS}
+        found = mesh.graph.path(memory_id, options.to, scope=reader, **said)
     except NotFound:
         raise UsageError(str(cli_options.missing(options.to, reader, mesh))) from None
     if found is None:
@@ -184,7 +186,7 @@ LINKS = Command(
     "memory-mesh graph links mem_1767225600000_0a1b2c --hops 2",
     (
         cli_options.add_any_id,
-        adding(cli_options.add_operation, MemoryMesh.traverse, _OF_LINKS, ("include",)),
+        adding(cli_options.add_operation, MemoryMesh.graph.traverse, _OF_LINKS, ("include",)),
         argument(
             "--to",
             metavar="ID",
@@ -206,14 +208,14 @@ def _add_clusters_options(parser: argparse.ArgumentParser) -> None:
         "--min-size", metavar="N", type=int, default=2, help="the fewest memories; default 2"
     )
     said = {"limit": {"default": 20, "help": "the most clusters (default: 20)"}}
-    cli_options.add_operation(parser, MemoryMesh.clusters, said, ("include", "types"))
+    cli_options.add_operation(parser, MemoryMesh.graph.clusters, said, ("include", "types"))
 
 
 def _run_clusters(options: argparse.Namespace) -> int:
     """Prints groups of memories that links hold together, largest first."""
-    said = cli_options.given(options, MemoryMesh.clusters)
+    said = cli_options.given(options, MemoryMesh.graph.clusters)
     with cli_options.opened(options) as (mesh, reader):
-        found = mesh.clusters(options.min_size, scope=reader, **said)
+        found = mesh.graph.clusters(options.min_size, scope=reader, **said)
     none = "[MemoryMesh] no clusters. Links to similar memories are made by: memory-mesh upkeep"
     return output.answer(
         [output.plain(cluster, "label terms size links ids") for cluster in found],
@@ -254,7 +256,7 @@ def _add_graph_options(parser: argparse.ArgumentParser) -> None:
         "the default for an --output that ends in .svg",
     )
     said = {"include": {"choices": [each.value for each in _HIDDEN]}}
-    cli_options.add_operation(parser, MemoryMesh.neighbourhood, said)
+    cli_options.add_operation(parser, MemoryMesh.graph.neighbourhood, said)
     add("--chain", action="store_true",
         help="draw what it superseded and what superseded it, instead of its links")  # fmt: skip
     add("--output", metavar="FILE", help="write the picture to this file")
@@ -287,10 +289,10 @@ def _read(mesh: MemoryMesh, reader: Scope, options: argparse.Namespace) -> Neigh
     id_ = cli_options.any_id(options, "graph")
     with cli_options.looked_up(id_, reader, mesh):
         if options.chain:
-            return _shortened(mesh.supersessions(id_, scope=reader))
-        said = cli_options.given(options, MemoryMesh.neighbourhood)
+            return _shortened(mesh.graph.supersessions(id_, scope=reader))
+        said = cli_options.given(options, MemoryMesh.graph.neighbourhood)
         try:
-            return mesh.neighbourhood(id_, scope=reader, **said)
+            return mesh.graph.neighbourhood(id_, scope=reader, **said)
         except NotFound:
             _explain_status(id_, mesh.history(id_, scope=reader))
             raise
@@ -382,7 +384,11 @@ def _add_episode_options(parser: argparse.ArgumentParser) -> None:
         "words", nargs="*", metavar="WORD",
         help="list: words of the title; create: the title, then ids; else the id, then ids",
     )  # fmt: skip
-    for method in (MemoryMesh.create_episode, MemoryMesh.summarise_episode, MemoryMesh.episodes):
+    for method in (
+        MemoryMesh.graph.create_episode,
+        MemoryMesh.graph.summarise_episode,
+        MemoryMesh.graph.episodes,
+    ):
         cli_options.add_operation(parser, method, hidden=("ids", "query", "session"))
     add("--of-session", metavar="ID", help="create: memories of this session")
 
@@ -396,8 +402,8 @@ def _run_episode(options: argparse.Namespace) -> int:
     with cli_options.opened(options, meaning=bool(words) and action == "list") as (mesh, reader):
         if action == "list":
             query = " ".join(words) or None
-            said = cli_options.given(options, MemoryMesh.episodes)
-            found = mesh.episodes(query=query, scope=reader, **said)
+            said = cli_options.given(options, MemoryMesh.graph.episodes)
+            found = mesh.graph.episodes(query=query, scope=reader, **said)
             none = "[MemoryMesh] no episodes. Make one: memory-mesh episode create TITLE"
             return output.answer(
                 [_episode_plain(episode) for episode in found],
@@ -423,16 +429,16 @@ def _done(mesh: MemoryMesh, reader: Scope, options: argparse.Namespace) -> Episo
     match options.action:
         case "create":
             own = Scope(reader.project, None, reader.session)
-            said = cli_options.given(options, MemoryMesh.create_episode)
+            said = cli_options.given(options, MemoryMesh.graph.create_episode)
             said["session"] = options.of_session
-            return mesh.create_episode(first, ids=ids, scope=own, **said)
+            return mesh.graph.create_episode(first, ids=ids, scope=own, **said)
         case "add":
             return mesh.graph.add_to_episode(first, ids, scope=reader)
         case "remove":
             return mesh.graph.remove_from_episode(first, ids, scope=reader)
         case "summary":
-            said = cli_options.given(options, MemoryMesh.summarise_episode)
-            return mesh.summarise_episode(first, scope=reader, **said)
+            said = cli_options.given(options, MemoryMesh.graph.summarise_episode)
+            return mesh.graph.summarise_episode(first, scope=reader, **said)
         case _:
             return mesh.graph.episode(first, scope=reader)
 

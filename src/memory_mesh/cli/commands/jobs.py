@@ -171,15 +171,15 @@ def _run_jobs(options: argparse.Namespace) -> int:
         if options.action == "list":
             reports = mesh.care.jobs()
         elif options.action == "archive-project":
-            said = cli_options.given(options, MemoryMesh.archive_project)
-            reports = mesh.archive_project(reader.project, as_owner=True, **said)
+            said = cli_options.given(options, MemoryMesh.care.archive_project)
+            reports = mesh.care.archive_project(reader.project, as_owner=True, **said)
         else:
             reports = mesh.care.run_jobs(
                 options.names or None,
                 progress=lambda job, steps: output.progress(f"{job}: {steps} …"),
                 scope=Scope() if options.all_projects else reader,
                 across=("project", "agent", "session") if options.all_projects else (),
-                **cli_options.given(options, MemoryMesh.run_jobs),
+                **cli_options.given(options, MemoryMesh.care.run_jobs),
             )
     output.progress("")
     return output.answer(
@@ -238,7 +238,7 @@ JOBS = Command(
         argument(
             "names", nargs="*", metavar="JOB", help="jobs to run, due or not; default: those due"
         ),
-        adding(cli_options.add_operation, MemoryMesh.run_jobs),
+        adding(cli_options.add_operation, MemoryMesh.care.run_jobs),
         argument(
             "--all-projects", action="store_true", help="name the records of every project, too"
         ),

@@ -13,9 +13,9 @@ from memory_mesh.sync import MemoryMesh
 def _run_reflect(options: argparse.Namespace) -> int:
     """Prints what the memories agree on, with their ids."""
     with cli_options.mesh_of(options, meaning=bool(options.topic)) as mesh:
-        said = cli_options.given(options, MemoryMesh.reflect)
+        said = cli_options.given(options, MemoryMesh.lessons.reflect)
         reader = cli_options.reader_of(mesh)
-        found = mesh.reflect(store=not options.dry_run, scope=reader, **said)
+        found = mesh.lessons.reflect(store=not options.dry_run, scope=reader, **said)
     lines = [f"[MemoryMesh] Reflected on {output.counted(found.count, 'memory', 'memories')}."]
     if found.text:
         lines.append(found.text)
@@ -33,7 +33,7 @@ def _run_reflect(options: argparse.Namespace) -> int:
 REFLECT = Command(
     'memory-mesh lesson reflect --topic "deployments" --lookback 20',
     (
-        adding(cli_options.add_operation, MemoryMesh.reflect, hidden=("store",)),
+        adding(cli_options.add_operation, MemoryMesh.lessons.reflect, hidden=("store",)),
         argument("--dry-run", action="store_true", help="print the reflection without storing it"),
     ),
     _run_reflect,
@@ -99,9 +99,9 @@ def _run_lessons(options: argparse.Namespace) -> int:
     """Prints the rules for a task, or all rules by severity if no task is given."""
     order = None if options.query.strip() else "severity DESC"
     with cli_options.mesh_of(options, meaning=bool(options.query.strip())) as mesh:
-        said = cli_options.given(options, MemoryMesh.query_lessons)
+        said = cli_options.given(options, MemoryMesh.lessons.search)
         reader = cli_options.reader_of(mesh)
-        found = mesh.query_lessons(options.query, order_by=order, scope=reader, **said)
+        found = mesh.lessons.search(options.query, order_by=order, scope=reader, **said)
     lines = [f"[MemoryMesh] {output.counted(len(found), 'lesson')}."]
     for block in found:
         rule, place = map(output.unbroken, (block.preventative_rule, block.applicable_scope))
@@ -117,7 +117,7 @@ LESSONS = Command(
     'memory-mesh lesson list "talk to the payment service"',
     (
         argument("query", nargs="?", default="", help="the task ahead"),
-        adding(cli_options.add_operation, MemoryMesh.query_lessons, hidden=("order_by",)),
+        adding(cli_options.add_operation, MemoryMesh.lessons.search, hidden=("order_by",)),
     ),
     _run_lessons,
 )
@@ -129,8 +129,8 @@ LESSONS = Command(
 def _run_synthesize(options: argparse.Namespace) -> int:
     """Stages a skill from recurring steps; it becomes active when somebody approves it."""
     with cli_options.mesh_of(options, meaning=bool(options.topic)) as mesh:
-        said = cli_options.given(options, MemoryMesh.synthesize)
-        made = mesh.synthesize(scope=cli_options.reader_of(mesh), **said)
+        said = cli_options.given(options, MemoryMesh.skills.synthesize)
+        made = mesh.skills.synthesize(scope=cli_options.reader_of(mesh), **said)
     lines, use = [f"[MemoryMesh] {made.analysis}"], ""
     if made.skill_id:
         staged = f"[MemoryMesh] Staged skill {made.skill_name} ({made.skill_id})"
@@ -146,6 +146,6 @@ def _run_synthesize(options: argparse.Namespace) -> int:
 
 SYNTHESIZE = Command(
     'memory-mesh skill synthesize --topic "release process"',
-    (adding(cli_options.add_operation, MemoryMesh.synthesize),),
+    (adding(cli_options.add_operation, MemoryMesh.skills.synthesize),),
     _run_synthesize,
 )

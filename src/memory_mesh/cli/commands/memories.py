@@ -185,7 +185,7 @@ def _run_update(options: argparse.Namespace) -> int:
         merge = options.metadata is None  # --meta changes single fields, --metadata replaces all
         change = (options.id, content, metadata)
         if options.propose:
-            asked = mesh.propose_update(*change, merge=merge, reader=reader, **said)
+            asked = mesh.review.propose_update(*change, merge=merge, reader=reader, **said)
             return output.proposed(asked, as_json=options.json)
         memory = mesh.update(*change, merge=merge, reader=reader, **said)
         plain = output.described(memory)
@@ -301,7 +301,7 @@ def _run_delete(options: argparse.Namespace) -> int:
         asked: Proposal | None
         said = cli_options.given(options, MemoryMesh.delete)
         if options.propose:
-            asked = mesh.propose_delete(options.id, reader=reader, **said)
+            asked = mesh.review.propose_delete(options.id, reader=reader, **said)
         else:
             asked = mesh.delete(options.id, scope=reader, **said)
     if asked is not None:

@@ -22,14 +22,14 @@ def _add_memory_log_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("query", nargs="?", metavar="WORDS", help="search: what to look for")
     said = {"limit": {"default": 20, "help": "the most entries shown (default: 20)"}}
-    cli_options.add_operation(parser, MemoryMesh.experiences, said)
+    cli_options.add_operation(parser, MemoryMesh.traces.experiences, said)
     which = parser.add_mutually_exclusive_group()
     which.add_argument(
         "--of-project", metavar="NAME", help="erase: the project whose entries are removed"
     )
     which.add_argument("--all", action="store_true", help="erase: remove all entries")
     hidden = ("project", "everything")
-    cli_options.add_operation(parser, MemoryMesh.erase_experiences, hidden=hidden)
+    cli_options.add_operation(parser, MemoryMesh.traces.erase_experiences, hidden=hidden)
 
 
 def _run_memory_log(options: argparse.Namespace) -> int:
@@ -45,7 +45,9 @@ def _run_memory_log(options: argparse.Namespace) -> int:
 def _act(mesh: MemoryMesh, reader: Scope, options: argparse.Namespace) -> int:
     match options.action:
         case "list":
-            return _show(mesh.experiences(**given(options, MemoryMesh.experiences)), options)
+            return _show(
+                mesh.traces.experiences(**given(options, MemoryMesh.traces.experiences)), options
+            )
         case "search":
             return _show(
                 mesh.traces.search_experiences(options.query, limit=options.limit), options
@@ -69,7 +71,7 @@ def _erase(mesh: MemoryMesh, options: argparse.Namespace) -> int:
     erased = mesh.traces.erase_experiences(
         project=options.of_project,
         everything=options.all,
-        **given(options, MemoryMesh.erase_experiences),
+        **given(options, MemoryMesh.traces.erase_experiences),
     )
     if options.of_project is not None and not erased:
         raise NotFound(

@@ -166,8 +166,8 @@ def _run_reembed(options: argparse.Namespace) -> int:
         cli_options.refuse_agent("reembed compare", "it shows the queries of every project")
     with cli_options.mesh_of(options, meaning=options.action in _WITH_MODEL) as mesh:
         if options.action == "compare":
-            said = cli_options.given(options, MemoryMesh.compare_models)
-            found = mesh.compare_models(model, as_owner=True, **said)
+            said = cli_options.given(options, MemoryMesh.care.models.compare)
+            found = mesh.care.models.compare(model, as_owner=True, **said)
             return _tell_comparison(found, options)
         state = _step(mesh, options, model)
     output.progress("")
@@ -314,7 +314,7 @@ REEMBED = Command(
             "--model", metavar="NAME", help="the new model: an installed one, or the service's"
         ),
         argument("--model-dir", metavar="DIR", help="the folder of the new local model"),
-        adding(cli_options.add_operation, MemoryMesh.compare_models, hidden=("as_owner",)),
+        adding(cli_options.add_operation, MemoryMesh.care.models.compare, hidden=("as_owner",)),
         argument("--yes", action="store_true", help="drop without asking"),
     ),
     _run_reembed,

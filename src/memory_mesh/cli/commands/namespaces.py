@@ -39,7 +39,7 @@ def _run_namespaces(options: argparse.Namespace) -> int:
     if options.name is not None:
         raise UsageError("list takes no name. See: memory-mesh care namespaces --help")
     with cli_options.mesh_of(options) as mesh:
-        names = mesh.namespaces(**cli_options.given(options, MemoryMesh.namespaces))
+        names = mesh.care.namespaces(**cli_options.given(options, MemoryMesh.care.namespaces))
     lines = [safe_text(name, keep_newlines=False) for name in names]
     return output.answer(names, *lines, as_json=options.json)
 
@@ -121,7 +121,7 @@ NAMESPACES = Command(
             help="list the namespaces (default), or delete one",
         ),
         argument("name", nargs="?", metavar="NAME", help="the namespace to delete"),
-        adding(cli_options.add_operation, MemoryMesh.namespaces),
+        adding(cli_options.add_operation, MemoryMesh.care.namespaces),
         argument("--yes", action="store_true", help="delete without a question, as in a pipe"),
     ),
     _run_namespaces,

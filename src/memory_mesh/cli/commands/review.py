@@ -51,7 +51,7 @@ def _add_review_options(parser: argparse.ArgumentParser) -> None:
         metavar="PROJECT",
         help="with --approve: the project it is for, '' for all; for what `salvage` held back",
     )
-    for method in (MemoryMesh.review, MemoryMesh.awaiting_review):
+    for method in (MemoryMesh.review.decide, MemoryMesh.review.waiting):
         cli_options.add_operation(parser, method, hidden=("approve",))
 
 
@@ -76,8 +76,8 @@ def _run_review(options: argparse.Namespace) -> int:
             return _show(mesh, reader, options)
         if options.id:
             return _decide(mesh, reader, options)
-        said = cli_options.given(options, MemoryMesh.awaiting_review)
-        waiting = mesh.awaiting_review(scope=reader, **said)
+        said = cli_options.given(options, MemoryMesh.review.waiting)
+        waiting = mesh.review.waiting(scope=reader, **said)
     return output.answer(
         [_review_plain(item) for item in waiting],
         f"[MemoryMesh] {len(waiting)} wait{'s' if len(waiting) == 1 else ''} for review.",
@@ -88,8 +88,8 @@ def _run_review(options: argparse.Namespace) -> int:
 
 def _decide_all(mesh: MemoryMesh, reader: Scope, options: argparse.Namespace) -> int:
     """Approves or rejects everything from one source that waits for review."""
-    said = cli_options.given(options, MemoryMesh.review_source)
-    done = mesh.review_source(options.source, approve=options.approve, scope=reader, **said)
+    said = cli_options.given(options, MemoryMesh.review.decide_source)
+    done = mesh.review.decide_source(options.source, approve=options.approve, scope=reader, **said)
     return output.answer(
         [_state(memory) for memory in done],
         f"[MemoryMesh] {_verdict(options)} {len(done)} from {output.named(options.source)}.",
@@ -110,8 +110,8 @@ def _undo(mesh: MemoryMesh, reader: Scope, options: argparse.Namespace) -> int:
 
 def _show(mesh: MemoryMesh, reader: Scope, options: argparse.Namespace) -> int:
     """Prints one item in full, because a listing cuts texts off."""
-    said = cli_options.given(options, MemoryMesh.awaiting_review) | {"limit": _MAX_RESULTS}
-    waiting = mesh.awaiting_review(scope=reader, **said)
+    said = cli_options.given(options, MemoryMesh.review.waiting) | {"limit": _MAX_RESULTS}
+    waiting = mesh.review.waiting(scope=reader, **said)
     item = next((item for item in waiting if item.id == options.id), None)
     if item is None:
         raise NotFound(f"{options.id} does not wait for review. List what does: memory-mesh review")
@@ -129,7 +129,7 @@ def _decide(mesh: MemoryMesh, reader: Scope, options: argparse.Namespace) -> int
         if restored is not None:
             done = f"[MemoryMesh] Restored {restored.id}, now {restored.status.value}"
             return output.answer(_state(restored), done, as_json=options.json)
-    said = cli_options.given(options, MemoryMesh.review)
+    said = cli_options.given(options, MemoryMesh.review.decide)
     after = mesh.review(options.id, approve=options.approve, scope=reader, **said)
     if isinstance(after, Proposal):
         done = f"[MemoryMesh] {_verdict(options)} {after.id}; {_effect(after)}"
@@ -260,7 +260,9 @@ def _run_conflicts(options: argparse.Namespace) -> int:
     with cli_options.opened(options) as (mesh, reader):
         if options.id:
             return _resolve(mesh, reader, options)
-        found = mesh.conflicts(scope=reader, **cli_options.given(options, MemoryMesh.conflicts))
+        found = mesh.review.conflicts(
+            scope=reader, **cli_options.given(options, MemoryMesh.review.conflicts)
+        )
     return output.answer(
         [output.plain(conflict, _CONFLICT) for conflict in found],
         f"[MemoryMesh] {output.counted(len(found), 'conflict')}.",
@@ -270,8 +272,8 @@ def _run_conflicts(options: argparse.Namespace) -> int:
 
 
 def _resolve(mesh: MemoryMesh, reader: Scope, options: argparse.Namespace) -> int:
-    said = cli_options.given(options, MemoryMesh.resolve_conflict)
-    done = mesh.resolve_conflict(options.id, options.resolve, scope=reader, **said)
+    said = cli_options.given(options, MemoryMesh.review.resolve)
+    done = mesh.review.resolve(options.id, options.resolve, scope=reader, **said)
     resolved = f"[MemoryMesh] Resolved {done.id}: {done.resolution}"
     return output.answer(output.plain(done, _CONFLICT), resolved, as_json=options.json)
 
@@ -288,7 +290,9 @@ def _lines(conflict: Conflict) -> str:
 CONFLICTS = Command(
     "memory-mesh review conflicts --id conflict_1767225600000_0a1b2c --resolve keep_both",
     (
-        adding(cli_options.add_operation, MemoryMesh.conflicts, {"decided": {"flag": "--all"}}),
+        adding(
+            cli_options.add_operation, MemoryMesh.review.conflicts, {"decided": {"flag": "--all"}}
+        ),
         argument("--id", metavar="ID", help="the conflict to resolve"),
         argument(
             "--resolve",
@@ -296,7 +300,7 @@ CONFLICTS = Command(
             help="supersede: the new memory replaces the old; reject: archive the new one; "
             "keep_both",
         ),
-        adding(cli_options.add_operation, MemoryMesh.resolve_conflict),
+        adding(cli_options.add_operation, MemoryMesh.review.resolve),
     ),
     _run_conflicts,
 )
@@ -345,9 +349,9 @@ def _run_dispute(options: argparse.Namespace) -> int:
         cli_options.opened(options) as (mesh, reader),
         cli_options.looked_up(options.id, reader, mesh),
     ):
-        said = cli_options.given(options, MemoryMesh.dispute)
-        memory = mesh.dispute(options.id, scope=reader, **said)
-        trust = mesh.trust(options.id, scope=reader)
+        said = cli_options.given(options, MemoryMesh.review.dispute)
+        memory = mesh.review.dispute(options.id, scope=reader, **said)
+        trust = mesh.review.trust(options.id, scope=reader)
     return output.answer(
         cli_options.truth_of(memory, trust),
         f"[MemoryMesh] Disputed record {memory.id}, trust now {trust:.2f}, {memory.status.value}",
@@ -357,6 +361,6 @@ def _run_dispute(options: argparse.Namespace) -> int:
 
 DISPUTE = Command(
     'memory-mesh review dispute mem_1767225600000_0a1b2c --reason "the office has moved"',
-    (cli_options.add_id, adding(cli_options.add_operation, MemoryMesh.dispute)),
+    (cli_options.add_id, adding(cli_options.add_operation, MemoryMesh.review.dispute)),
     _run_dispute,
 )

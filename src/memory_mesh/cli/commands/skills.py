@@ -25,7 +25,7 @@ def _run_ingest_skill(options: argparse.Namespace) -> int:
     metadata = {"type": options.type} if options.type else None
     with cli_options.opened(options) as (mesh, reader):
         scope = Scope(None if options.for_all else reader.project, None, None)
-        receipt = mesh.ingest_skill(found[1], metadata, str(path), scope=scope)
+        receipt = mesh.skills.add(found[1], metadata, str(path), scope=scope)
     if not options.json:
         output.tell(reason for reason in receipt.reasons if reason != "stored")
     return output.answer(
@@ -62,8 +62,8 @@ INGEST_SKILL = Command(
 def _run_search_skills(options: argparse.Namespace) -> int:
     """Prints the matching skills, best first."""
     with cli_options.opened(options, meaning=True) as (mesh, reader):
-        said = cli_options.given(options, MemoryMesh.search_skills)
-        hits = mesh.search_skills(options.query, scope=reader, **said)
+        said = cli_options.given(options, MemoryMesh.skills.search)
+        hits = mesh.skills.search(options.query, scope=reader, **said)
     return output.answer(
         [{**output.described_skill(hit.skill), "score": hit.score} for hit in hits],
         f"[MemoryMesh] Found {output.counted(len(hits), 'skill')}.",
@@ -76,7 +76,7 @@ SEARCH_SKILLS = Command(
     'memory-mesh skill search "deploy the service" --limit 3',
     (
         argument("query", help="what the skill should do, or `Name: …` to search by name"),
-        adding(cli_options.add_operation, MemoryMesh.search_skills),
+        adding(cli_options.add_operation, MemoryMesh.skills.search),
     ),
     _run_search_skills,
 )
@@ -88,8 +88,8 @@ SEARCH_SKILLS = Command(
 def _run_list_skills(options: argparse.Namespace) -> int:
     """Prints the active skills, newest first."""
     with cli_options.opened(options) as (mesh, reader):
-        said = cli_options.given(options, MemoryMesh.list_skills)
-        skills = mesh.list_skills(scope=reader, **said)
+        said = cli_options.given(options, MemoryMesh.skills.get_all)
+        skills = mesh.skills.get_all(scope=reader, **said)
     return output.answer(
         [output.described_skill(skill) for skill in skills],
         f"[MemoryMesh] {output.counted(len(skills), 'skill')}.",
@@ -100,7 +100,7 @@ def _run_list_skills(options: argparse.Namespace) -> int:
 
 LIST_SKILLS = Command(
     "memory-mesh skill list --limit 20",
-    (adding(cli_options.add_operation, MemoryMesh.list_skills, hidden=("include", "before")),),
+    (adding(cli_options.add_operation, MemoryMesh.skills.get_all, hidden=("include", "before")),),
     _run_list_skills,
 )
 
@@ -111,7 +111,7 @@ LIST_SKILLS = Command(
 def _run_skill_feedback(options: argparse.Namespace) -> int:
     """Records one use of the skill and prints its new reliability."""
     with cli_options.opened(options) as (mesh, reader):
-        now = mesh.update_skill_reliability(options.id, options.success == "true", scope=reader)
+        now = mesh.skills.rate(options.id, options.success == "true", scope=reader)
     return output.answer(
         {"id": now.id, "reliability": now.reliability, "use_count": now.uses},
         f"[MemoryMesh] Skill {now.id} reliability {now.before:.2f} -> {now.reliability:.2f} "
@@ -136,7 +136,7 @@ SKILL_FEEDBACK = Command(
 def _run_skill_prune(options: argparse.Namespace) -> int:
     """Archives skills with a low reliability; deletes nothing."""
     with cli_options.opened(options) as (mesh, reader):
-        done = mesh.prune_skills(options.threshold, scope=reader)
+        done = mesh.skills.prune(options.threshold, scope=reader)
     return output.answer(
         {"archived": done.archived, "kept": done.kept},
         f"[MemoryMesh] Archived {output.counted(len(done.archived), 'skill')}, kept {done.kept}.",

@@ -58,7 +58,7 @@ def _add_trace_options(parser: argparse.ArgumentParser) -> None:
         "folder and ids; layout: a folder",
     )
     hidden = ("trace_id", "time_window", "filter", "include")
-    for method in (MemoryMesh.record_trace, MemoryMesh.similar_tasks, MemoryMesh.traces):
+    for method in (MemoryMesh.traces.record, MemoryMesh.traces.similar, MemoryMesh.traces.get_all):
         cli_options.add_operation(parser, method, _SAID, hidden)
     cli_options.add_period(parser, "executions")
     add("--archived", action="store_true", help="list: also traces that were archived")
@@ -74,10 +74,10 @@ def _run_trace(options: argparse.Namespace) -> int:
 
 
 def _record(mesh: MemoryMesh, reader: Scope, options: argparse.Namespace) -> int:
-    said = cli_options.given(options, MemoryMesh.record_trace)
+    said = cli_options.given(options, MemoryMesh.traces.record)
     if "steps" in said:
         said["steps"] = [_step(text) for text in said["steps"]]
-    receipt = mesh.record_trace(_one(options, "a goal"), scope=Scope(reader.project), **said)
+    receipt = mesh.traces.record(_one(options, "a goal"), scope=Scope(reader.project), **said)
     if receipt.outcome is Outcome.REFUSED:
         raise InvalidInput("; ".join(receipt.reasons))
     found = mesh.traces.get(str(receipt.id), scope=reader)
@@ -96,7 +96,7 @@ def _show(mesh: MemoryMesh, reader: Scope, options: argparse.Namespace) -> int:
 
 def _list(mesh: MemoryMesh, reader: Scope, options: argparse.Namespace) -> int:
     page = mesh.traces(
-        **cli_options.given(options, MemoryMesh.traces),
+        **cli_options.given(options, MemoryMesh.traces.get_all),
         time_window=_window(options),
         scope=reader,
         include=["archived"] if options.archived else (),
@@ -126,7 +126,7 @@ def _none(options: argparse.Namespace) -> str:
 def _similar(mesh: MemoryMesh, reader: Scope, options: argparse.Namespace) -> int:
     found = mesh.traces.similar(
         _one(options, "a goal"),
-        **cli_options.given(options, MemoryMesh.similar_tasks),
+        **cli_options.given(options, MemoryMesh.traces.similar),
         time_window=_window(options),
         scope=reader,
     )
@@ -141,7 +141,7 @@ def _similar(mesh: MemoryMesh, reader: Scope, options: argparse.Namespace) -> in
 def _plan(mesh: MemoryMesh, reader: Scope, options: argparse.Namespace) -> int:
     plan = mesh.traces.plan(
         _one(options, "a goal"),
-        **cli_options.given(options, MemoryMesh.plan),
+        **cli_options.given(options, MemoryMesh.traces.plan),
         time_window=_window(options),
         scope=reader,
     )

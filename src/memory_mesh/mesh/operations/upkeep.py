@@ -8,11 +8,9 @@ from memory_mesh.base.typed import TYPE_CHECKING, Any
 from memory_mesh.mesh import flows
 from memory_mesh.mesh.operations.audit import AuditVerbs
 from memory_mesh.mesh.operations.lessons import LessonVerbs
-from memory_mesh.mesh.operations.projects import ProjectVerbs
-from memory_mesh.mesh.operations.reembedding import ReembedVerbs
 from memory_mesh.mesh.operations.system_memory import SystemMemoryVerbs
 from memory_mesh.mesh.options import Across, AsOwner, Limit, Progress, Reader
-from memory_mesh.mesh.view import View, family
+from memory_mesh.mesh.view import Family, View, family
 from memory_mesh.model import (
     Body,
     Part,
@@ -30,6 +28,8 @@ from memory_mesh.rules.users import shown_namespace
 if TYPE_CHECKING:
     from memory_mesh.learn.jobs import Site
     from memory_mesh.learn.system_memory import ExperienceFiles
+    from memory_mesh.mesh.operations.projects import ProjectVerbs
+    from memory_mesh.mesh.operations.reembedding import ReembedVerbs
     from memory_mesh.model.trigger import MemoryMetadata
     from memory_mesh.write.access import Access
 
@@ -343,15 +343,12 @@ class CareVerbs(UpkeepVerbs, AuditVerbs):
         """Lists the memories that have triggers, the newest first, without their texts."""
         return flows.injection.triggers(self._access(), self._lens(scope), check_limit(limit))
 
-    @property
-    def models(self) -> ReembedVerbs:
-        """Change the embedding model side by side, compare both, and switch or go back."""
-        return family(ReembedVerbs, self)
-
-    @property
-    def projects(self) -> ProjectVerbs:
-        """The projects of folders: look one up, name it, merge and split."""
-        return family(ProjectVerbs, self)
+    models: "Family[ReembedVerbs]" = Family(
+        "reembedding", "ReembedVerbs", "Change the embedding model, compare both, go back."
+    )
+    projects: "Family[ProjectVerbs]" = Family(
+        "projects", "ProjectVerbs", "The projects of folders: look one up, name it, merge, split."
+    )
 
 
 def _go_on() -> None:
