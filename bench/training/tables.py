@@ -50,14 +50,14 @@ def _numbers(tree: shares.Node) -> tuple[float, ...]:
 
 
 def _questions(node: shares.Node) -> Iterator[tuple[str, float]]:
-    if isinstance(node, shares.Question):
+    if isinstance(node, shares.TreeQuestion):
         yield node.feature, node.at_most
         yield from _questions(node.yes)
         yield from _questions(node.no)
 
 
 def _leaf(node: shares.Node, answers: dict[tuple[str, float], bool]) -> float:
-    while isinstance(node, shares.Question):
+    while isinstance(node, shares.TreeQuestion):
         node = node.yes if answers[node.feature, node.at_most] else node.no
     return node.mean
 

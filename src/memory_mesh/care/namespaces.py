@@ -22,7 +22,7 @@ from memory_mesh.formats import memory_file
 from memory_mesh.learn.system_memory import NAMESPACE as SYSTEM
 from memory_mesh.ledgers.sqlite import head_file, namespace_places
 from memory_mesh.ledgers.sqlite.connections import refuse_read_only
-from memory_mesh.model.care import DeletedNamespace, Looked
+from memory_mesh.model.care import DeletedNamespace, NamespaceReview
 from memory_mesh.model.errors import InvalidInput, MeshError, NotFound, StoreError, shown
 from memory_mesh.models.lance.index import drop_all
 from memory_mesh.platform import git_files, moved_marks
@@ -183,13 +183,13 @@ def _unknown(store: Path, name: str) -> str:
 # and no log of a damaged file is touched.
 
 
-def look(folder: Path, *, besides: str | None = None, most: int) -> Looked:
+def look(folder: Path, *, besides: str | None = None, most: int) -> NamespaceReview:
     """Looks at the first namespaces of a store but one, by name; says what is wrong with each."""
     names = (name for name in namespace_places.names(folder / "namespaces") if name != besides)
     seen = list(islice(names, most))
     told = {name: _flaw(folder, name) for name in seen}
     wrong = {name: said for name, said in told.items() if said is not None}
-    return Looked(len(seen) + sum(1 for _ in names), len(seen), wrong)
+    return NamespaceReview(len(seen) + sum(1 for _ in names), len(seen), wrong)
 
 
 def _flaw(folder: Path, namespace: str) -> str | None:

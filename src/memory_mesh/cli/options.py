@@ -317,7 +317,7 @@ def _as_argument(option: Option) -> dict[str, Any]:
     return given | {"metavar": "TEXT"}
 
 
-class View(TypedDict):
+class SelectionOptions(TypedDict):
     """The arguments of `search` and `get_all` that select memories."""
 
     limit: int
@@ -378,7 +378,7 @@ def also_of(options: argparse.Namespace, mesh: MemoryMesh) -> list[MemoryMesh]:
     ]
 
 
-def view_of(options: argparse.Namespace, mesh: MemoryMesh) -> View:
+def view_of(options: argparse.Namespace, mesh: MemoryMesh) -> SelectionOptions:
     """Returns the arguments of `search` and `get_all` from the options."""
     return {
         "limit": options.limit,

@@ -28,7 +28,7 @@ from memory_mesh.model.trigger import (
     RelevantMemory,
     TriggerMatch,
 )
-from memory_mesh.search.triggered import MOST_SCANNED, Asked, describe, select
+from memory_mesh.search.triggered import MOST_SCANNED, TriggerRequest, describe, select
 from memory_mesh.text.scrub import tokens
 from memory_mesh.write.access import Access
 from memory_mesh.write.audit_entries import use_entry
@@ -40,7 +40,7 @@ UNKNOWN = "unknown"
 _OF_THE_USER = frozenset((SourceKind.USER_EXPLICIT, SourceKind.USER_IMPLICIT))
 
 
-def relevant(access: Access, asked: Asked) -> list[RelevantMemory]:
+def relevant(access: Access, asked: TriggerRequest) -> list[RelevantMemory]:
     """Returns the relevant memories, best first, without their texts; records nothing."""
     asked = _redacted(access, asked)
     meant = _meant(access, asked)
@@ -48,7 +48,7 @@ def relevant(access: Access, asked: Asked) -> list[RelevantMemory]:
         return select(snapshot, asked, meant)
 
 
-def prompt(access: Access, asked: Asked, max_tokens: int) -> str:
+def prompt(access: Access, asked: TriggerRequest, max_tokens: int) -> str:
     """Returns the block of background knowledge, and records the use of what it shows."""
     asked = _redacted(access, asked)
     meant = _meant(access, asked)
@@ -69,7 +69,7 @@ def triggers(access: Access, lens: Lens, limit: int) -> list[MemoryMetadata]:
         return sorted(describe(snapshot, versions), key=lambda each: -each.version)
 
 
-def _meant(access: Access, asked: Asked) -> Mapping[int, TriggerMatch]:
+def _meant(access: Access, asked: TriggerRequest) -> Mapping[int, TriggerMatch]:
     """What the task calls up by meaning; a second look at the triggers, if that is switched on."""
     least = asked.rules.min_similarity
     if not least or access.embedder is None:
@@ -81,7 +81,7 @@ def _meant(access: Access, asked: Asked) -> Mapping[int, TriggerMatch]:
     return by_meaning(access, asked.context.task, scanned, least)
 
 
-def _redacted(access: Access, asked: Asked) -> Asked:
+def _redacted(access: Access, asked: TriggerRequest) -> TriggerRequest:
     """The question in the words of the store: names and secrets are placeholders there."""
     context = asked.context
     plan = context.current_plan
@@ -120,7 +120,7 @@ def _background(found: RelevantMemory, memory: Memory) -> Background:
 
 def _record(
     access: Access,
-    asked: Asked,
+    asked: TriggerRequest,
     shown: Sequence[tuple[RelevantMemory, Memory]],
     given: tuple[str, int],
 ) -> None:

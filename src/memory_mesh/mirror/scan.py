@@ -41,7 +41,7 @@ class Listing:
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
+class FileText:
     """A file as it was read: its bytes, their hash, its text and its stamp before the reading."""
 
     data: bytes
@@ -96,7 +96,7 @@ def changes(now: Stamps, known: Stamps) -> Changes:
     return Changes(sorted(changed), sorted(gone))
 
 
-def read(folder: Path, path: str) -> Text:
+def read(folder: Path, path: str) -> FileText:
     """The file's text; raises OSError, or ValueError in words if it is no text we take."""
     if leaves(folder, path):
         raise ValueError("a folder above it is a link; links are not followed")
@@ -114,7 +114,7 @@ def read(folder: Path, path: str) -> Text:
         text = data.decode("utf-8")
     except UnicodeDecodeError:
         raise ValueError("it is not UTF-8; convert it") from None
-    return Text(data, text, hashed(data), about.st_ctime_ns)
+    return FileText(data, text, hashed(data), about.st_ctime_ns)
 
 
 def leaves(folder: Path, path: str) -> bool:

@@ -10,7 +10,7 @@ from memory_mesh.model.block import Observed
 from memory_mesh.model.claim import Conflict
 from memory_mesh.model.commit import Link
 from memory_mesh.model.hit import Explanation
-from memory_mesh.model.memory import Json, Memory, Operation
+from memory_mesh.model.memory import BlockOperation, Json, Memory
 from memory_mesh.model.pack import Injected, Injection, LeftOut, PackItem
 
 
@@ -59,11 +59,11 @@ class Version:
 
 
 @dataclass(frozen=True, slots=True)
-class Recorded:
+class BlockSummary:
     """A block in short: what it records, when, by whom and why; never the words of a memory."""
 
     id: str
-    operation: Operation
+    operation: BlockOperation
     at: datetime
     agent: str | None
     what: str
@@ -101,7 +101,7 @@ class Why:
     votes: Mapping[str, float] = field(default_factory=dict)
     links: tuple[Link, ...] = ()
     conflicts: tuple[Conflict, ...] = ()
-    blocks: tuple[Recorded, ...] = ()
+    blocks: tuple[BlockSummary, ...] = ()
     chain: tuple[Memory, ...] = ()  # what superseded what, oldest first
     rationale: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # by superseded id
     injections: tuple[Injection, ...] = ()

@@ -22,7 +22,7 @@ _PAUSE = 0.02
 _BACKLOG = 128
 
 
-class Held:
+class DaemonLock:
     """The lock of a store's daemon; the system releases it when the process ends, however."""
 
     def __init__(self, descriptor: int, path: str) -> None:

@@ -25,7 +25,7 @@ from types import FrameType
 from memory_mesh._version import __version__
 from memory_mesh.agents import request as requests, sessions
 from memory_mesh.agents.daemon import client
-from memory_mesh.agents.daemon.holding import Held, Listener
+from memory_mesh.agents.daemon.holding import DaemonLock, Listener
 from memory_mesh.agents.opening import Opened, Stores, answer
 from memory_mesh.base.typed import Any
 from memory_mesh.formats import json_text
@@ -160,7 +160,7 @@ ENDING_SECONDS = 30  # for what was begun; then the system ends the process, whe
 class Server:
     """Serves one store until it is asked to end, nobody asks for long, or the store is gone."""
 
-    def __init__(self, desk: Desk, held: Held, *, idle: float = IDLE_SECONDS) -> None:
+    def __init__(self, desk: Desk, held: DaemonLock, *, idle: float = IDLE_SECONDS) -> None:
         self._desk, self._held, self._idle = desk, held, idle
         self._connections: dict[socket.socket, _Connection] = {}
         self._workers = Workers()

@@ -13,12 +13,12 @@ from pathlib import Path
 
 from memory_mesh.agents.claude_code.changes import BrokenFile
 from memory_mesh.agents.doctor import daemon, hooks, host, server, store, trial
-from memory_mesh.agents.doctor.finding import Case, Finding, Mark, failed, unseen
+from memory_mesh.agents.doctor.finding import Case, CheckResult, CheckStatus, failed, unseen
 from memory_mesh.model.errors import MeshError
 
-__all__ = ["CHECKS", "TRIALS", "Case", "Finding", "Mark", "examined"]
+__all__ = ["CHECKS", "TRIALS", "Case", "CheckResult", "CheckStatus", "examined"]
 
-Check = Callable[[Case], Iterator[Finding]]
+Check = Callable[[Case], Iterator[CheckResult]]
 CHECKS: dict[str, Check] = {
     "disk": store.disk,
     "permissions": store.permissions,
@@ -46,7 +46,7 @@ TRIALS: dict[str, Check] = {
 }
 
 
-def examined(case: Case, *, trials: bool = True) -> Iterator[Finding]:
+def examined(case: Case, *, trials: bool = True) -> Iterator[CheckResult]:
     """Yields what each check finds, as soon as it is found."""
     broken: dict[Path, str] = {}  # a file that cannot be read: the check that said why
     told: dict[str, str] = {}  # what was said, and by which check
@@ -66,7 +66,7 @@ def examined(case: Case, *, trials: bool = True) -> Iterator[Finding]:
             yield failed(name, what, f"make it readable for this user: ls -ld '{case.store}'")
 
 
-def _refused(name: str, why: str, told: dict[str, str]) -> Finding:
+def _refused(name: str, why: str, told: dict[str, str]) -> CheckResult:
     """Says once why something cannot be looked at, and then only who said it."""
     if first := next((check for said, check in told.items() if why in said), None):
         return unseen(name, first)
@@ -74,7 +74,7 @@ def _refused(name: str, why: str, told: dict[str, str]) -> Finding:
     return failed(name, why, "mend what it says, and run memory-mesh doctor again")
 
 
-def _unreadable(name: str, error: BrokenFile, first: str) -> Finding:
+def _unreadable(name: str, error: BrokenFile, first: str) -> CheckResult:
     """Says once what is wrong with a file of the host, and then only who said it."""
     if first:
         return failed(name, f"cannot be looked at, see {first}", f"mend {error.path}")

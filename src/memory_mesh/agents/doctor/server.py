@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from shlex import quote
 
 from memory_mesh.agents.doctor import store
-from memory_mesh.agents.doctor.finding import Case, Finding, counted, failed, ok
+from memory_mesh.agents.doctor.finding import Case, CheckResult, counted, failed, ok
 from memory_mesh.base.fastdataclass import replace
 from memory_mesh.care.key_file import need_key, stated_keys
 from memory_mesh.model.errors import MeshError
@@ -17,14 +17,14 @@ _STATE = (
 )
 
 
-def disk(case: Case) -> Iterator[Finding]:
+def disk(case: Case) -> Iterator[CheckResult]:
     """Whether this machine has room for its own files; the disk of the server is not seen here."""
     for finding in store.disk(case):
         said = f"{finding.said}, for files of this machine; the disk of the database is not seen"
         yield replace(finding, said=said)
 
 
-def permissions(case: Case) -> Iterator[Finding]:
+def permissions(case: Case) -> Iterator[CheckResult]:
     """Whether the files of this machine for the database are for its user only."""
     if case.store.exists():
         yield from store.permissions(case)
@@ -32,7 +32,7 @@ def permissions(case: Case) -> Iterator[Finding]:
         yield ok("permissions", "the database decides: no file of the store is on this machine")
 
 
-def key(case: Case) -> Iterator[Finding]:
+def key(case: Case) -> Iterator[CheckResult]:
     """Whether this machine has the key of the database, and who must state it."""
     try:
         need_key(case.store, case.environment)
@@ -47,7 +47,7 @@ def key(case: Case) -> Iterator[Finding]:
     yield ok("key", f"{found} stated by {stated.variable}, which every process of the store needs")
 
 
-def namespaces(case: Case) -> Iterator[Finding]:
+def namespaces(case: Case) -> Iterator[CheckResult]:
     """How many other namespaces the database has; each is checked by `verify`."""
     own = shown_namespace(case.mesh.config.namespace)
     others = sum(1 for name in case.mesh.namespaces() if name != own)
@@ -58,7 +58,7 @@ def namespaces(case: Case) -> Iterator[Finding]:
     yield ok("namespaces", said, f"to check all: {_verify(case)}")
 
 
-CHECKS: dict[str, Callable[[Case], Iterator[Finding]]] = {
+CHECKS: dict[str, Callable[[Case], Iterator[CheckResult]]] = {
     "disk": disk,
     "permissions": permissions,
     "key": key,

@@ -32,7 +32,7 @@ EVENTS = {"session.idle": "Stop", "session.deleted": "SessionEnd"}
 # Asks the daemon in a thread of its own, so that one that stands still costs nothing.
 
 
-class Asking:
+class PendingRequest:
     """A request under way; the answer or the refusal stands here as soon as there is one."""
 
     def __init__(
@@ -116,7 +116,7 @@ class Hook:
         self._host, self._stated = _arguments(arguments)
         self._began, self._end, self._answers = began, end, answers
         self._turn, self._handed_at = _thread.allocate_lock(), 0.0
-        self._asking: Asking | None = None
+        self._asking: PendingRequest | None = None
         self._parents = requests.ancestors(os.getppid())  # the hook itself is gone soon
         self._is_agents = requests.is_from_shell_tool(os.environ, self._parents)
         self._given: dict[str, Any] = {}
@@ -146,7 +146,7 @@ class Hook:
         if wanted is None:
             return
         request = self._request("recall", {**without_private(wanted), "until": self._end})
-        asking = self._asking = Asking(request, self._end, self._heard)
+        asking = self._asking = PendingRequest(request, self._end, self._heard)
         asking.wait((self._end - self._began) * HEDGE_SHARE)
         if asking.answer is None:
             self._alone(request, asking)
@@ -201,7 +201,7 @@ class Hook:
         self._answer, self._through, self._stores = answer, "daemon", None
         self.output = claude_code.output_of(self._event, answer)
 
-    def _alone(self, request: dict[str, Any], asking: Asking) -> None:
+    def _alone(self, request: dict[str, Any], asking: PendingRequest) -> None:
         """Answers in this process without an embedder, unless the daemon answers meanwhile."""
         from memory_mesh.agents.hook import alone
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from types import FrameType
 
-    from memory_mesh.agents.mcp.asking import Asking
+    from memory_mesh.agents.mcp.asking import HostRequests
 
     Id = int | str
     Send = Callable[[dict[str, Any] | None], None]
@@ -130,7 +130,7 @@ class Front:
         self._waiting: list[Call] = []
         self._running: dict[Id, Call] = {}
         self._threads = 0
-        self._asking: Asking | None = None
+        self._asking: HostRequests | None = None
         self._woken = False
 
     def take(self, line: bytes | None) -> None:
@@ -220,12 +220,12 @@ class Front:
             self._woken = True
             threading.Thread(target=lambda: self._back().wake(), daemon=True).start()
 
-    def _back(self) -> "Asking":
-        from memory_mesh.agents.mcp.asking import Asking  # the first answer goes before
+    def _back(self) -> "HostRequests":
+        from memory_mesh.agents.mcp.asking import HostRequests  # the first answer goes before
 
         with self._changed:
             if self._asking is None:
-                self._asking = Asking(self._host or _HOST)
+                self._asking = HostRequests(self._host or _HOST)
             return self._asking
 
     def _call(self, call: "Call") -> None:

@@ -34,7 +34,7 @@ from starlette.applications import Starlette
 
 from memory_mesh._version import __version__
 from memory_mesh.agents.mcp import protocol
-from memory_mesh.agents.mcp.asking import Asking
+from memory_mesh.agents.mcp.asking import HostRequests
 from memory_mesh.agents.mcp.front import offer
 from memory_mesh.base.fastdataclass import dataclass
 from memory_mesh.base.typed import Any, TypeVar
@@ -115,7 +115,7 @@ def bound(host: str, port: int) -> socket.socket:
 
 
 def serve(
-    asking: Asking, listening: Listening, listener: socket.socket, compat: str | None = None
+    asking: HostRequests, listening: Listening, listener: socket.socket, compat: str | None = None
 ) -> None:
     """Serves until the process is asked to end."""
     config = uvicorn.Config(
@@ -134,7 +134,7 @@ def serve(
         asking.close()
 
 
-def application(asking: Asking, listening: Listening, compat: str | None = None) -> Starlette:
+def application(asking: HostRequests, listening: Listening, compat: str | None = None) -> Starlette:
     """The server as an ASGI application."""
     auth: dict[str, Any] = {}
     if listening.token is not None:
@@ -168,7 +168,7 @@ class OneToken:
 class Back:
     """Answers requests in threads: the store and the daemon's socket block."""
 
-    def __init__(self, asking: Asking, compat: str | None) -> None:
+    def __init__(self, asking: HostRequests, compat: str | None) -> None:
         self._asking, self._compat = asking, compat
         self._limiter: anyio.CapacityLimiter | None = None
 

@@ -119,7 +119,7 @@ def _schema_of(remains: Remains) -> int:
     return schema.NEWEST if remains.has_table("audience") else told  # came with the last schema
 
 
-def _tables(namespace: str, number: int, remains: Remains) -> list[page_records.Table]:
+def _tables(namespace: str, number: int, remains: Remains) -> list[page_records.StoredTable]:
     """The tables of a schema, with the indexes that the damaged file has."""
     db = sqlite3.connect(":memory:", isolation_level=None)
     try:
@@ -224,7 +224,7 @@ def _make_whole(
     return chain, sorted({id_ for id_, _ in told.pairs if not id_.startswith("skill_")})
 
 
-def _is_foreign(store: Known, namespace: str, mark: head_file.Mark | None) -> bool:
+def _is_foreign(store: Known, namespace: str, mark: head_file.DatabaseHead | None) -> bool:
     """Whether name and identity are those of another file; one alone may be a changed byte."""
     named, identity = store.get("namespace", namespace), store.get("identity")
     return named != namespace and mark is not None and identity not in (None, mark.identity)
@@ -249,7 +249,7 @@ def _reword(db: sqlite3.Connection, losses: Losses, means: Means) -> None:
             )
 
 
-def _count(db: sqlite3.Connection, store: Known, mark: head_file.Mark | None) -> None:
+def _count(db: sqlite3.Connection, store: Known, mark: head_file.DatabaseHead | None) -> None:
     """Sets the counter to the highest number that a row or the head file has."""
     asked = " UNION ALL ".join(f"SELECT max(seq) FROM {table}" for table in _SEQS)  # noqa: S608
     highest = max([row[0] or 0 for row in db.execute(asked)] + [0 if mark is None else mark.seq])
@@ -263,7 +263,7 @@ def _count(db: sqlite3.Connection, store: Known, mark: head_file.Mark | None) ->
     )
 
 
-def _claimed(store: Known, mark: head_file.Mark | None) -> tuple[int, bytes]:
+def _claimed(store: Known, mark: head_file.DatabaseHead | None) -> tuple[int, bytes]:
     """The end of the chain that the old file, or its head file, speaks of."""
     position: Value = store.get("position")
     hashed: Value = store.get("head")

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from memory_mesh.base.typed import Any
 from memory_mesh.cli import options as cli_options, output
 from memory_mesh.cli.misuse import near
-from memory_mesh.cli.options import View
+from memory_mesh.cli.options import SelectionOptions
 from memory_mesh.cli.parsing import Command
 from memory_mesh.formats import rfc11
 from memory_mesh.model import Explanation, Hits, Json, record
@@ -98,7 +98,7 @@ def _run_search(options: argparse.Namespace) -> int:
 
 
 def _told(
-    mesh: MemoryMesh, hits: Hits, options: argparse.Namespace, view: cli_options.View
+    mesh: MemoryMesh, hits: Hits, options: argparse.Namespace, view: cli_options.SelectionOptions
 ) -> list[str]:
     """Why nothing was found, or found by words only, for a person at a terminal."""
     if options.json or not output.at_terminal():
@@ -114,7 +114,7 @@ def _told(
     return told
 
 
-def _not_searched(mesh: MemoryMesh, view: cli_options.View) -> list[str]:
+def _not_searched(mesh: MemoryMesh, view: cli_options.SelectionOptions) -> list[str]:
     """Says that memories of other projects were left out, if there are any."""
     project = view["scope"].project
     others = {"$exists": True} if project is None else {"$ne": project}
@@ -134,7 +134,7 @@ def _without_vector(texts: int) -> str:
 
 
 def _for_person(
-    hits: Hits, options: argparse.Namespace, view: cli_options.View, told: list[str]
+    hits: Hits, options: argparse.Namespace, view: cli_options.SelectionOptions, told: list[str]
 ) -> int:
     """Prints the hits as a person reads them."""
     from memory_mesh.cli import found
@@ -213,7 +213,7 @@ SEARCH = Command('memory-mesh search "dark themes" --limit 5', _add_search_optio
 # Why a search found nothing, for a person at a terminal; loaded only then.
 
 
-def reasons(mesh: MemoryMesh, options: argparse.Namespace, view: View) -> list[str]:
+def reasons(mesh: MemoryMesh, options: argparse.Namespace, view: SelectionOptions) -> list[str]:
     """The most likely reason, and what to do about it; empty if none is known."""
     if mesh.config.store is None and not (mesh.config.db_dir / "namespaces").is_dir():
         folder = output.named(mesh.config.db_dir)
@@ -225,7 +225,7 @@ def reasons(mesh: MemoryMesh, options: argparse.Namespace, view: View) -> list[s
     return list(_unknown_keys(mesh, options.filter, view)) if options.filter else []
 
 
-def _holds_nothing(mesh: MemoryMesh, view: View) -> bool:
+def _holds_nothing(mesh: MemoryMesh, view: SelectionOptions) -> bool:
     return not mesh.get_all(limit=1, scope=view["scope"], across=("project", "agent", "session"))
 
 
@@ -237,7 +237,7 @@ def _empty(options: argparse.Namespace, mesh: MemoryMesh) -> str:
     return f"{whose} no memories here. Who has some: memory-mesh namespaces"
 
 
-def _unknown_keys(mesh: MemoryMesh, expression: str, view: View) -> Iterator[str]:
+def _unknown_keys(mesh: MemoryMesh, expression: str, view: SelectionOptions) -> Iterator[str]:
     """Names of the filter that are no field and that no memory has in its metadata."""
     for name in dict.fromkeys(_keys(parse(expression))):
         there = mesh.get_all(

@@ -55,8 +55,8 @@ _TABLES = {"yamo": "block", "skill": "skill", "prop": "proposal"}  # of ids; "me
 _ORIGINS = (
     "(SELECT count(DISTINCT origin) FROM observation WHERE observation.memory = memory.number)"
 )
-_FROM_MORE = sums.Counting({"origins": _ORIGINS}, f"id = ? AND origins < {_ORIGINS}")
-USED = sums.Counting(
+_FROM_MORE = sums.CounterChange({"origins": _ORIGINS}, f"id = ? AND origins < {_ORIGINS}")
+USED = sums.CounterChange(
     {"uses": "uses + 1", "last_used": "max(coalesce(last_used, 0), ?1)"}, "id = ?2"
 )
 _BLOCKS = f"INSERT INTO block ({rows.BLOCK}) VALUES ({rows.marks(rows.BLOCK.count(',') + 1)})"  # noqa: S608

@@ -25,7 +25,7 @@ from pathlib import Path
 from memory_mesh.base.typed import TYPE_CHECKING, Any, Self
 from memory_mesh.ledgers.shared import named_values, rows
 from memory_mesh.ledgers.shared.read_records import Noted
-from memory_mesh.model import Entry, Json, Operation, Scope
+from memory_mesh.model import BlockOperation, Entry, Json, Scope
 from memory_mesh.model.errors import StoreIsBusy
 from memory_mesh.platform import locks, log, private_files
 
@@ -291,7 +291,7 @@ def _entry(values: Mapping[str, Any]) -> Entry:
     json.dumps(metadata, allow_nan=False, ensure_ascii=False).encode()  # or no transaction takes it
     return Entry(
         _text(values["id"]),
-        Operation.RECALL,
+        BlockOperation.RECALL,
         _optional(values["agent"]),
         _moment(values["at"]),
         tuple(map(_text, values["memories"])),

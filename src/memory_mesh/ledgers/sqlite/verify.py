@@ -266,7 +266,7 @@ def check(db: sqlite3.Connection, checked: Counter[str]) -> Iterator[Finding]:
 
 
 def _is_own(db: sqlite3.Connection, database: Path, header: Header) -> bool:
-    from memory_mesh.ledgers.sqlite.file_scan import Source, belief
+    from memory_mesh.ledgers.sqlite.file_scan import SpaceVectors, belief
 
     found = db.execute(
         "SELECT dimension, (SELECT max(number) FROM vector) FROM space WHERE number = ?",
@@ -274,7 +274,7 @@ def _is_own(db: sqlite3.Connection, database: Path, header: Header) -> bool:
     ).fetchone()
     if found is None or found[1] is None:
         return False
-    return belief(Source(db, database, header.space, *found), header) is True
+    return belief(SpaceVectors(db, database, header.space, *found), header) is True
 
 
 def _rows(

@@ -21,7 +21,7 @@ from memory_mesh.base.fastdataclass import dataclass
 from memory_mesh.base.typed import TypeAlias
 from memory_mesh.model import Fused
 from memory_mesh.search.ranking import forest
-from memory_mesh.search.ranking.features import NAMES, Table
+from memory_mesh.search.ranking.features import NAMES, FeatureTable
 from memory_mesh.search.ranking.fusion import composite_weights, similarity
 
 # Computes the exact share of each feature in a sum of decision trees.
@@ -36,7 +36,7 @@ RESIDUE = 1e-9  # more than this may not be lost
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class TreeQuestion:
     """A place in a tree where a feature is compared with a number."""
 
     feature: str
@@ -55,7 +55,7 @@ class Leaf:
     leaves: int = 1
 
 
-Node: TypeAlias = Question | Leaf
+Node: TypeAlias = TreeQuestion | Leaf
 
 
 def read(source: str, function: str) -> tuple[Node, ...]:
@@ -73,7 +73,7 @@ def shares(trees: Iterable[Node], features: Mapping[str, float]) -> tuple[float,
     for tree in trees:
         base += tree.mean
         node = tree
-        while isinstance(node, Question):
+        while isinstance(node, TreeQuestion):
             chosen = node.yes if features[node.feature] <= node.at_most else node.no
             found[node.feature] = found.get(node.feature, 0.0) + chosen.mean - node.mean
             node = chosen
@@ -105,7 +105,7 @@ def _node(found: ast.expr) -> Node:
     if isinstance(found, ast.IfExp):
         feature, at_most = _comparison(found.test)
         yes, no = _node(found.body), _node(found.orelse)
-        return Question(feature, at_most, yes, no, _mean((yes, no)), yes.leaves + no.leaves)
+        return TreeQuestion(feature, at_most, yes, no, _mean((yes, no)), yes.leaves + no.leaves)
     return Leaf(_number(found))
 
 
@@ -143,7 +143,7 @@ class Shares:
 
 
 def of_margin(
-    table: Table,
+    table: FeatureTable,
     position: int,
     order: str,
     trees: Sequence[Node],

@@ -11,7 +11,7 @@ from functools import cache
 
 from memory_mesh.text.times.language import MONTHS, SEASONS, WEEKDAYS, Tongue, meaning
 from memory_mesh.text.times.reading import whole
-from memory_mesh.text.times.spans import Span
+from memory_mesh.text.times.spans import TimeSpan
 
 _UNITS = "day week month year hour"
 _EUROPEAN_NUMBERS = "1 2 3 4 5 6 7 8 9 10 12 few several"
@@ -141,7 +141,7 @@ _SLOT = r"<([a-z]+)(\d?)>"
 _FIGURES = {"year": r"(?:19|20)\d\d", "day": r"\d{1,2}", "number": r"\d{1,3}"}
 
 
-def told(text: str, now: datetime, *, languages: Iterable[str]) -> Iterator[tuple[Span, str]]:
+def told(text: str, now: datetime, *, languages: Iterable[str]) -> Iterator[tuple[TimeSpan, str]]:
     """Every time that a text names in languages other than English, with its words there."""
     small = _in_small_letters(text)
     for name in languages:

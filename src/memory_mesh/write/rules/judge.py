@@ -17,7 +17,7 @@ from memory_mesh.model import (
     Draft,
     Keep,
     Kind,
-    Known,
+    KnownLesson,
     Lesson,
     Memory,
     Merge,
@@ -72,7 +72,7 @@ def _judge_text(draft: Draft, wording: Wording, standing: Standing) -> Verdict:
         verdict = Keep(status=Status.QUARANTINED, reason=doubt)
     waits = next((memory for memory in same if memory.status is Status.QUARANTINED), None)
     if waits and isinstance(verdict, Keep) and verdict.status is Status.QUARANTINED:
-        return Known(waits, f"the same text waits for review as {waits.id}")
+        return KnownLesson(waits, f"the same text waits for review as {waits.id}")
     return verdict
 
 
@@ -82,7 +82,7 @@ def _known(draft: Draft, wording: Wording, standing: Standing) -> Verdict | None
     if memory is None:
         return None
     if memory.text == wording.text and audience.sees(draft.scope, memory.scope):
-        return Known(memory, "it was imported before")
+        return KnownLesson(memory, "it was imported before")
     return Refuse(f"the id {memory.id} is used by another memory in this store")
 
 
@@ -100,7 +100,9 @@ def _echo(draft: Draft, wording: Wording, standing: Standing) -> Verdict | None:
         return None
     own, spoken = seen[0], (draft.source.channel, draft.scope, wording.text)
     if plain and (own.source.channel, own.scope, own.text) == spoken:
-        return Known(own, f"the same memory is stored as {own.id}; a repeat adds no weight to it")
+        return KnownLesson(
+            own, f"the same memory is stored as {own.id}; a repeat adds no weight to it"
+        )
     ids = ", ".join(dict.fromkeys(memory.id for memory in seen))
     return Refuse(f"the text was recalled from memory: {ids}")
 
@@ -151,7 +153,9 @@ def _judge_lesson(draft: Draft, lesson: Lesson, standing: Standing) -> Verdict:
         if trusted and dominates(draft.source, memory.source):
             continue  # let in from a lower source: the more trusted one takes its place
         if memory.lesson is not None and memory.lesson.confidence >= lesson.confidence:
-            return Known(memory, f"{memory.id} teaches the same with at least the same confidence")
+            return KnownLesson(
+                memory, f"{memory.id} teaches the same with at least the same confidence"
+            )
     if trusted:
         return Keep(supersedes=tuple(active), against=tuple(_outdone(active, lesson)))
     return Keep(status=Status.QUARANTINED, reason=_waits(draft))

@@ -13,7 +13,7 @@ from memory_mesh.search.ranking import (
     shares,
     tree_arrays,
 )
-from memory_mesh.search.ranking.features import NAMES, Table
+from memory_mesh.search.ranking.features import NAMES, FeatureTable
 from memory_mesh.text.embedding_models import MEANING, STATIC, WORDS
 
 CODE = {MEANING: _forest_by_meaning, STATIC: _forest_by_static, WORDS: _forest_by_words}
@@ -46,9 +46,10 @@ def test_the_sums_are_those_of_the_code_to_the_last_bit(order):
 def test_few_and_many_candidates_have_the_same_margins():
     chance = Random(7)
     rows = tuple(tuple(chance.uniform(-1, 1) for _ in NAMES) for _ in range(60))
-    many = forest.margins_of(Table(tuple(range(60)), rows, (1.0,) * 60), WORDS)
+    many = forest.margins_of(FeatureTable(tuple(range(60)), rows, (1.0,) * 60), WORDS)
     alone = [
-        forest.margins_of(Table((at,), (row,), (1.0,)), WORDS)[0] for at, row in enumerate(rows)
+        forest.margins_of(FeatureTable((at,), (row,), (1.0,)), WORDS)[0]
+        for at, row in enumerate(rows)
     ]
     assert many == alone
 
