@@ -19,7 +19,7 @@ no more prompts, and above twice that nothing: a memory is then given once more,
 import os
 import time
 
-from memory_mesh.agents import journal
+from memory_mesh.agents import journal, request
 from memory_mesh.base.typed import TYPE_CHECKING, Any, Self
 
 if TYPE_CHECKING:
@@ -180,8 +180,6 @@ class Session:
         told = {name: value for name, value in facts.items() if value}
         if not told or self._size() > 2 * MOST_BYTES:
             return
-        from memory_mesh.agents import request
-
         try:
             line = request.dumps(told).encode("ascii") + b"\n"
             # A line that a full disk cut short ends at the next one's first byte.

@@ -21,7 +21,8 @@ from pathlib import Path
 from memory_mesh.base.fastdataclass import dataclass
 from memory_mesh.model.errors import InvalidInput, StoreError, StoreIsFull, WrongKey
 from memory_mesh.platform import durable_files, moved_marks
-from memory_mesh.platform.private_files import make_folder
+from memory_mesh.platform.durable_files import append_locked
+from memory_mesh.platform.private_files import make_file, make_folder
 from memory_mesh.platform.store_urls import SERVERS, expanded
 from memory_mesh.platform.text_files import keyed_digest
 
@@ -65,8 +66,6 @@ def read(folder: Path) -> list[RecordLine]:
 
 def add(folder: Path, new: Sequence[RecordLine]) -> None:
     """Adds the keys that are not in the record yet, on the disk when it returns; raises OSError."""
-    from memory_mesh.platform.durable_files import append_locked
-    from memory_mesh.platform.private_files import make_file
 
     def added(there: bytes) -> bytes:
         known = _parsed(there)

@@ -8,7 +8,7 @@ from contextlib import ExitStack
 from os import PathLike
 from pathlib import Path
 
-from memory_mesh.care.sqlite import copies, rebuild
+from memory_mesh.care.sqlite import copies, rebuild, salvage as salvaging
 from memory_mesh.ledgers.sqlite import head_file, namespace_places, open_file, schema, vector_file
 from memory_mesh.ledgers.sqlite.connection import SqliteConnection
 from memory_mesh.ledgers.sqlite.connections import refuse_read_only
@@ -173,9 +173,6 @@ def _names(folder: Path, gone: Mapping[str, str]) -> list[str]:
 def _each(
     source: Path, staged: Path, names: list[str]
 ) -> tuple[list[SalvagedNamespace], dict[str, str]]:
-    from memory_mesh.care.sqlite import salvage as salvaging
-    from memory_mesh.ledgers.sqlite.faults import translated
-
     clock = SystemClock()
     means = salvaging.Means(clock.now(), MonotonicIds(clock).draw, terms_of)
     done, failed = [], {}

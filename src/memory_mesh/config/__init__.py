@@ -22,7 +22,9 @@ from memory_mesh.config.tables import (
 )
 from memory_mesh.model import PredicateSchema
 from memory_mesh.model.errors import InvalidInput, shown
-from memory_mesh.platform.store_urls import expanded
+from memory_mesh.platform import store_urls
+from memory_mesh.platform.store_urls import expanded, folder_in, is_server, local_name
+from memory_mesh.privacy import user_rules
 from memory_mesh.rules.arguments import check_share
 from memory_mesh.rules.users import check_plain_namespace
 
@@ -169,8 +171,6 @@ def _placed(
     """
     if config.store is None:
         return config
-    from memory_mesh.platform import store_urls
-
     named = max(place for place, (_, values) in enumerate(layers) if "store" in values)
     folder = max(place for place, (_, values) in enumerate(layers) if "db_dir" in values)
     origins = dict(config.origins)
@@ -314,8 +314,6 @@ def _fitted(name: str, value: object, environment: Mapping[str, str]) -> object:
 
 
 def _store(value: object) -> str:
-    from memory_mesh.platform.store_urls import folder_in, is_server, local_name
-
     text = str(value)
     if not isinstance(value, str | Path) or not text:
         raise InvalidInput(f"must be a folder or an address, not {shown(value)}")
@@ -337,8 +335,6 @@ def _rules(value: object) -> tuple[Mapping[str, object], ...]:
     """Checks the rules at load time, so that a bad rule is not first found by `add`."""
     if not isinstance(value, Sequence) or not all(isinstance(table, Mapping) for table in value):
         raise InvalidInput(f"must be a list of tables, one per rule, not {shown(value)}")
-    from memory_mesh.privacy import user_rules
-
     user_rules(value)
     return tuple(value)
 

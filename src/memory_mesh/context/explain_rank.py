@@ -27,8 +27,8 @@ from memory_mesh.model.errors import MeshError
 from memory_mesh.model.ports import Lookup, Snapshot
 from memory_mesh.model.why import Gate, Rank, Why
 from memory_mesh.rules.audience import AUDIENCE, seen_through
-from memory_mesh.search import rank as flows_rank, recall
-from memory_mesh.search.ranking import forest, newer_first, profiles, shares
+from memory_mesh.search import rank as flows_rank, recall, triggered
+from memory_mesh.search.ranking import forest, fusion, newer_first, profiles, shares
 from memory_mesh.search.ranking.features import NAMES
 from memory_mesh.search.ranking.fusion import similar_enough, similarity
 from memory_mesh.search.ranking.points import CALLED
@@ -289,12 +289,8 @@ def _all_candidates(
     """Every candidate of a profile, with those beyond its depth; True if a rule left it out."""
     profile = profiles.named(query.profile)
     if not profile.by_triggers:
-        from memory_mesh.search.ranking import fusion
-
         legs = looked.legs
         return fusion.fuse(profile, legs, len(legs.keyword.found) + len(legs.vector)), False
-    from memory_mesh.search import triggered
-
     rules = query.rules
     if rules is not None:
         rules = replace(rules, max_memories=triggered.MOST_SCANNED)

@@ -22,13 +22,14 @@ from memory_mesh.base.fastdataclass import replace
 from memory_mesh.context.prompt import HEADING, Background, background
 from memory_mesh.model import Lens, Memory, SourceKind
 from memory_mesh.model.errors import StoreIsFull
+from memory_mesh.model.pack import Injected, Injection
 from memory_mesh.model.trigger import (
     MatchContext,
     MemoryMetadata,
     RelevantMemory,
     TriggerMatch,
 )
-from memory_mesh.search.triggered import MOST_SCANNED, TriggerRequest, describe, select
+from memory_mesh.search.triggered import MOST_SCANNED, TriggerRequest, by_meaning, describe, select
 from memory_mesh.text.scrub import tokens
 from memory_mesh.write.access import Access
 from memory_mesh.write.audit_entries import use_entry
@@ -74,8 +75,6 @@ def _meant(access: Access, asked: TriggerRequest) -> Mapping[int, TriggerMatch]:
     least = asked.rules.min_similarity
     if not least or access.embedder is None:
         return {}
-    from memory_mesh.search.triggered import by_meaning
-
     with access.ledger.read(access.namespace) as snapshot:
         scanned = snapshot.triggered(asked.lens, MOST_SCANNED)
     return by_meaning(access, asked.context.task, scanned, least)
@@ -125,8 +124,6 @@ def _record(
     given: tuple[str, int],
 ) -> None:
     """Counts the use, and records what entered the prompt, soon: nothing waits for a lock."""
-    from memory_mesh.model.pack import Injected, Injection
-
     text, max_tokens = given
     now, task = asked.lens.now, asked.context.task
     ids = [each.id for each, _ in shown]

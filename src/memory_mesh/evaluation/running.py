@@ -37,6 +37,7 @@ from memory_mesh.evaluation.report import (
 )
 from memory_mesh.evaluation.suite import ALL, DEV, Suite
 from memory_mesh.evaluation.vector_cache import KeptVectors
+from memory_mesh.mesh.store import configured_embedder
 from memory_mesh.model.errors import InvalidInput, NotFound, StoreIsBusy
 from memory_mesh.model.ports import Embedder
 from memory_mesh.platform.clock import SystemClock
@@ -252,8 +253,6 @@ def _read(path: Path, suite: Suite) -> DataSet:
 @contextmanager
 def _embedder(given: Embedder | None, file: Path) -> Iterator[Embedder | None]:
     """The embedder of the run, with everything it ever embedded in a file."""
-    from memory_mesh.mesh.store import configured_embedder
-
     chain = given or configured_embedder(configuration.load(), SystemClock())
     if chain is None:
         yield None

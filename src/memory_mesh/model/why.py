@@ -6,6 +6,7 @@ from enum import StrEnum
 
 from memory_mesh.base.fastdataclass import dataclass, field, fields
 from memory_mesh.base.typed import Any
+from memory_mesh.model import record, times
 from memory_mesh.model.block import Observed
 from memory_mesh.model.claim import Conflict
 from memory_mesh.model.commit import Link
@@ -119,8 +120,6 @@ class Why:
 
 
 def _plain(value: object) -> Json:
-    from memory_mesh.model import record, times
-
     if isinstance(value, StrEnum):
         return value.value
     if value is None or isinstance(value, bool | int | float | str):

@@ -17,6 +17,7 @@ from unicodedata import category, normalize
 from memory_mesh.base.fastdataclass import dataclass
 from memory_mesh.model.errors import InvalidInput
 from memory_mesh.rules.privacy_rule import PrivacyRule, Span
+from memory_mesh.text._common_words import LEVELS
 
 _NOBODY = """
 maintainer maintainers team teams contributor contributors bots actions action dependabot
@@ -341,8 +342,6 @@ def _is_ordinary(name: str) -> bool:
     plain = name.casefold()
     if plain in ORDINARY or plain in NOBODY or plain.removesuffix("s") in ORDINARY:
         return True
-    from memory_mesh.text._common_words import LEVELS
-
     if plain in GIVEN:
         return False
     bare = plain.removesuffix("s")

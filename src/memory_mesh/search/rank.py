@@ -136,8 +136,6 @@ def _best(
         from memory_mesh.search.triggered import by_points
 
         return by_points(snapshot, query)
-    from memory_mesh.search.ranking import fusion
-
     return fusion.fuse(profile, legs, profiles.RERANK_DEPTH if profile.reorders else many)
 
 
@@ -215,8 +213,6 @@ def _reordered(
 
     Returns all candidates in their order, and those that are similar enough.
     """
-    from memory_mesh.search.ranking import fusion
-
     ranked = fusion.rank(query, [(fused, memories[fused.version]) for fused in found])
     near = [fused for fused in ranked if fusion.similar_enough(query, fused)]
     far = [

@@ -56,6 +56,7 @@ from memory_mesh.search.rank import (
     with_project_names,
 )
 from memory_mesh.search.ranking import features, profiles
+from memory_mesh.text import analyzer
 from memory_mesh.text.question import Reading
 from memory_mesh.write.access import Access
 from memory_mesh.write.audit_entries import recall_entry, use_entry
@@ -274,8 +275,6 @@ def _newest_first(query: Query, hits: list[Hit], found: RankedHits) -> list[Hit]
 
 def _read_as(meant: Mapping[str, Sequence[str]], hits: Sequence[Hit]) -> dict[str, tuple[str, ...]]:
     """Says how words were read, as far as the hits show it; other memories may be hidden."""
-    from memory_mesh.text import analyzer
-
     shown = (hit.memory for hit in hits[:READ_AS_HITS])
     return analyzer.told(meant, ((memory.text, *memory.tags) for memory in shown))
 

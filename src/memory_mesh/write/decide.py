@@ -62,7 +62,8 @@ from memory_mesh.write.audit_entries import (
 )
 from memory_mesh.write.prepare import Worded, retagged, tagged
 from memory_mesh.write.rules import merge, receipts
-from memory_mesh.write.rules.contradictions import as_believed, guesses, said_again
+from memory_mesh.write.rules.contradictions import as_believed, guesses, keys_of, said_again
+from memory_mesh.write.rules.drafts import given_key
 from memory_mesh.write.rules.judge import judge
 
 _STATED_FIELDS = tuple(field.name for field in fields(Statement))
@@ -96,8 +97,6 @@ def _keys(drafts: Sequence[Draft]) -> tuple[str, ...]:
     given = [draft.key for draft in drafts if draft.key is not None]
     if not given:
         return ()
-    from memory_mesh.write.rules.drafts import given_key  # few writes have a key
-
     return tuple(each for key in given for each in (key, given_key(key)))
 
 
@@ -106,8 +105,6 @@ def _claim_keys(drafts: Sequence[Draft]) -> tuple[tuple[str, str, Scope], ...]:
     claiming = [draft for draft in drafts if draft.claim is not None]
     if not claiming:
         return ()
-    from memory_mesh.write.rules.contradictions import keys_of  # few texts are claims
-
     return tuple(key for draft in claiming for key in keys_of(draft))
 
 
@@ -170,8 +167,6 @@ def _with_earlier_keys(drafts: Sequence[Draft], standing: Standing) -> Standing:
     """Adds keys that an earlier version stored without their owner, where the owner fits."""
     if not standing.keys:
         return standing
-    from memory_mesh.write.rules.drafts import given_key
-
     keys = dict(standing.keys)
     for draft in drafts:
         seen = None if draft.key is None else standing.keys.get(given_key(draft.key))
@@ -241,15 +236,11 @@ def _settle(
             memory = _new_memory(access, draft, keep, standing)
             return _kept(access, (draft, wording), memory, keep, standing), memory
         case KnownLesson(memory, reason):
-            from memory_mesh.write.rules import receipts
-
             receipt = replace(Receipt.of(memory, Outcome.MERGED, reason), again=True)
             return Commit(receipts=(receipts.known(receipt, draft, wording, memory),)), None
         case Merge(into):
             return merged(access, (draft, wording), into, standing)
         case Repeat(seen):
-            from memory_mesh.write.rules import receipts
-
             return Commit(receipts=(receipts.repeated(draft, wording, seen),)), None
         case Refuse(reason):
             return refused(access, draft, reason, standing), None
@@ -405,8 +396,6 @@ def _recorded(receipt: Receipt) -> tuple[str, ...]:
     """The reasons as they are kept: without the words of other memories."""
     if not receipt.words:
         return receipt.reasons
-    from memory_mesh.write.rules import receipts
-
     return receipts.recorded(receipt)
 
 
@@ -421,8 +410,6 @@ def _told(
 ) -> Receipt:
     """The receipt with its sentences."""
     draft, wording = worded
-    from memory_mesh.write.rules import receipts
-
     unknown = [id_ for id_ in draft.derived_from if id_ not in standing.memories]
     if unknown:
         note = f"no link to {', '.join(unknown)} was made: there is no such memory here"

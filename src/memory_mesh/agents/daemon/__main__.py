@@ -3,6 +3,8 @@
 import os
 import sys
 
+from memory_mesh.agents.daemon.running import serve
+
 _USAGE = "usage: python -m memory_mesh.agents.daemon --store FOLDER [--idle SECONDS]"
 
 
@@ -20,8 +22,6 @@ def main(words: list[str]) -> int:
         return 0  # the starter has nothing to wait for
     os.setsid()
     os.closerange(3, 65_536)  # what the starter left open would keep its pipes alive
-    from memory_mesh.agents.daemon.running import serve
-
     serve(store, idle)
     return 0
 

@@ -22,7 +22,7 @@ import os  # noqa: E402
 import select  # noqa: E402
 import sys  # noqa: E402
 
-from memory_mesh.agents.hook import PRINTED, SILENT  # noqa: E402
+from memory_mesh.agents.hook import PRINTED, SILENT, worker  # noqa: E402
 from memory_mesh.base.typed import NoReturn  # noqa: E402
 
 BUDGET_MS = 300
@@ -75,8 +75,6 @@ def _started(end: float) -> tuple[int, int]:
         os.close(to_words)
         _leave(1, 2)  # at once: the host reads until everybody has closed it
         _end_later()
-        from memory_mesh.agents.hook import worker
-
         worker.run(sys.argv[1:], BEGAN, end, to_answers, words)
     finally:
         os._exit(0)
@@ -149,8 +147,6 @@ def _write_down(facts: bytes, outcome: str) -> None:
     try:
         os.setsid()
         _end_later()
-        from memory_mesh.agents.hook import worker
-
         worker.write_down(facts, outcome, ms)
     finally:
         os._exit(0)

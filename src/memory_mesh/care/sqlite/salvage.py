@@ -19,6 +19,7 @@ from memory_mesh.ledgers.shared import rows, sums
 from memory_mesh.ledgers.sqlite import head_file, open_file, page_records, salvaged_chain, schema
 from memory_mesh.ledgers.sqlite.page_records import Value
 from memory_mesh.ledgers.sqlite.salvaged_chain import SUFFIX, Known, Losses
+from memory_mesh.ledgers.sqlite.verify import verify
 from memory_mesh.model import Indexed
 from memory_mesh.model.care import SalvagedChain, SalvagedNamespace, Unread
 from memory_mesh.text.analyzer import ANALYZER
@@ -44,8 +45,6 @@ class Means:
 
 def salvage(source: Path, target: Path, namespace: str, means: Means) -> SalvagedNamespace:
     """Takes over what can be read; the source is only read, and its lock is the caller's."""
-    from memory_mesh.ledgers.sqlite.verify import verify
-
     remains = Remains(source)
     losses = Losses(target.with_suffix(SUFFIX))
     open_file.create(target)

@@ -16,6 +16,7 @@ from psycopg.types import TypeInfo
 from memory_mesh.base.typed import TYPE_CHECKING
 from memory_mesh.ledgers.postgres import scoring
 from memory_mesh.ledgers.postgres.connection import PostgresConnection
+from memory_mesh.ledgers.postgres.keywords import PostgresKeywords
 from memory_mesh.ledgers.postgres.scoring import Statistics, relevance
 from memory_mesh.ledgers.shared import sums
 from memory_mesh.ledgers.shared.engine import LIVE, SKILLS, Sight
@@ -98,8 +99,6 @@ class PostgresWords:
         self, db: PostgresConnection, lens: Lens, few: Mapping[int, int] | None
     ) -> Keywords:
         """The words of the texts that a lens may ask for."""
-        from memory_mesh.ledgers.postgres.keywords import PostgresKeywords
-
         return PostgresKeywords(db, lens, few)
 
 

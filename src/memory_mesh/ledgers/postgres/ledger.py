@@ -8,17 +8,19 @@ from datetime import timedelta
 from memory_mesh.base.fastdataclass import replace
 from memory_mesh.base.typed import TYPE_CHECKING
 from memory_mesh.ledgers.postgres.connection import PostgresConnection
+from memory_mesh.ledgers.postgres.copies import verify
 from memory_mesh.ledgers.postgres.engine import Vector
 from memory_mesh.ledgers.postgres.pool import ANSWER_SECONDS
 from memory_mesh.ledgers.postgres.setup import opening_key
 from memory_mesh.ledgers.postgres.transactions import Transactions
-from memory_mesh.ledgers.shared import narrowing, rows, visibility, write_records
+from memory_mesh.ledgers.shared import narrowing, rows, snapshot, visibility, write_records
 from memory_mesh.ledgers.shared.engine import Database
 from memory_mesh.ledgers.shared.exact_scan import Tails
 from memory_mesh.ledgers.shared.history import SqlRecords
 from memory_mesh.ledgers.shared.read_records import Noted, NotedBuffer, tell_lost
 from memory_mesh.ledgers.shared.snapshot import SqlSnapshot
 from memory_mesh.ledgers.shared.vectors import SpaceReading
+from memory_mesh.ledgers.sqlite import open_file
 from memory_mesh.model import (
     Body,
     Checkpoint,
@@ -76,15 +78,11 @@ class PostgresAudit(SqlRecords):
 
     def verify(self, namespace: str, against: Checkpoint | None = None) -> Verification:
         """Walk the chain and every invariant, hold it against a checkpoint; never repair."""
-        from memory_mesh.ledgers.postgres.copies import verify
-
         with self._reading(namespace, _CHECKING_SECONDS) as db:
             return verify(db, against, namespace)
 
     @contextmanager
     def _reading(self, namespace: str, answer_wait: float | None = None) -> Iterator[Database]:
-        from memory_mesh.ledgers.sqlite import open_file
-
         with self._at.reading(namespace, answer_wait) as db:
             if db is not None:
                 yield db
@@ -183,8 +181,6 @@ class PostgresLedger(PostgresAudit):
 
     def stats(self, namespace: str, session_days: int = 0) -> Stats:
         """The namespace in numbers; sessions expire after so many days, or never."""
-        from memory_mesh.ledgers.shared import snapshot
-
         with self._reading(namespace) as db:
             since = self._clock.now() - timedelta(days=session_days) if session_days else None
             return snapshot.stats(db, Sizes(), since)

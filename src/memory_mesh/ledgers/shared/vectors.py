@@ -19,6 +19,7 @@ from memory_mesh.model import (
     Question,
     Space,
     TextVectors,
+    reembedding,
 )
 
 if TYPE_CHECKING:
@@ -77,8 +78,6 @@ def place(db: Database, space: Space) -> int | None:
 
 def is_dropped(value: str | None, space: Space) -> bool:
     """Whether the namespace states that it gave the vectors of a space up."""
-    from memory_mesh.model import reembedding  # few namespaces state anything
-
     found = reembedding.loaded(value)
     return found is not None and space.name in found.dropped
 

@@ -8,7 +8,7 @@ from contextlib import suppress
 from functools import partial
 
 from memory_mesh.base.typed import Any
-from memory_mesh.ledgers.shared import metadata_marks, named_values, rows, sums
+from memory_mesh.ledgers.shared import conflicts, metadata_marks, named_values, rows, skills, sums
 from memory_mesh.ledgers.shared.engine import Database, engine_of
 from memory_mesh.ledgers.shared.rows import unpacked
 from memory_mesh.model import Block, BlockOperation, Checkpoint, Finding, Head, Json, Verification
@@ -392,20 +392,14 @@ def _as_read(db: Database, reader: Callable[[Database], object], what: str) -> I
 
 
 def _conflicts(db: Database) -> object:
-    from memory_mesh.ledgers.shared import conflicts
-
     return conflicts.conflicts(db, _ALL, pending=False)
 
 
 def _proposals(db: Database) -> object:
-    from memory_mesh.ledgers.shared import conflicts
-
     return conflicts.listed(db, _ALL, pending=False, memory=None)
 
 
 def _skills(db: Database) -> object:
-    from memory_mesh.ledgers.shared import skills
-
     return skills.every(db)
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from memory_mesh.base.fastdataclass import replace
 from memory_mesh.base.typed import TYPE_CHECKING
-from memory_mesh.ledgers.shared import rows, write_records
+from memory_mesh.ledgers.shared import rows, snapshot, write_records
 from memory_mesh.ledgers.shared.engine import Database
 from memory_mesh.ledgers.shared.history import SqlRecords
 from memory_mesh.ledgers.shared.read_records import Noted, NotedBuffer, tell_lost
@@ -165,8 +165,6 @@ class SqliteLedger(SqliteAudit):
 
     def stats(self, namespace: str, session_days: int = 0) -> Stats:
         """The namespace in numbers; sessions expire after so many days, or never."""
-        from memory_mesh.ledgers.shared import snapshot
-
         with self._files.reading(namespace) as db:
             since = self._clock.now() - timedelta(days=session_days) if session_days else None
             return snapshot.stats(db, sizes(self._files.spool(namespace)), since)

@@ -14,7 +14,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from memory_mesh.base.typed import TypeAlias
-from memory_mesh.ledgers.sqlite import head_file, namespace_places, schema
+from memory_mesh.ledgers.sqlite import head_file, namespace_places, open_file, schema
 from memory_mesh.ledgers.sqlite.connection import SqliteConnection
 from memory_mesh.ledgers.sqlite.faults import PRIMARY
 from memory_mesh.ledgers.sqlite.head_file import DatabaseHead
@@ -252,8 +252,6 @@ class NamespaceFile:
                 self._log = _log(_stat(f"{self.path}-wal"))
         if not reads_only:
             return patiently(self.path, lambda: connect(self.path), end)
-        from memory_mesh.ledgers.sqlite import open_file  # few stores are
-
         return open_file.connect_read_only(self.path, self.namespace)
 
     def _has_own_log(self) -> bool:

@@ -11,7 +11,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from memory_mesh.base.fastdataclass import dataclass
-from memory_mesh.ledgers.shared import sums
+from memory_mesh.ledgers.shared import rows, sums
 from memory_mesh.model.errors import StoreError, StoreIsDamaged, StoreIsNewer
 from memory_mesh.platform.private_files import make_file
 from memory_mesh.rules import audit
@@ -211,8 +211,6 @@ def _back_up(db: sqlite3.Connection, path: Path, number: int) -> None:
 
 def _apply(db: sqlite3.Connection, step: SchemaStep, namespace: str) -> None:
     """One step is one transaction, together with its number."""
-    from memory_mesh.ledgers.shared import rows
-
     for name, function in _FUNCTIONS.items():
         db.create_function(name, 1, function, deterministic=True)
     db.create_function("packed", 3, rows.packed, deterministic=True)

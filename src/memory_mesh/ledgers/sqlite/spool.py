@@ -22,15 +22,13 @@ from contextlib import contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
 
-from memory_mesh.base.typed import TYPE_CHECKING, Any, Self
+from memory_mesh.base.typed import Any, Self
 from memory_mesh.ledgers.shared import named_values, rows
 from memory_mesh.ledgers.shared.read_records import Noted
 from memory_mesh.model import BlockOperation, Entry, Json, Scope
 from memory_mesh.model.errors import StoreIsBusy
+from memory_mesh.model.pack import Injected, Injection
 from memory_mesh.platform import locks, log, private_files
-
-if TYPE_CHECKING:
-    from memory_mesh.model.pack import Injected, Injection
 
 _DAMAGED = (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError)
 _LARGEST = 1 << 62
@@ -317,8 +315,6 @@ def _injection_values(injection: "Injection") -> dict[str, Json]:
 
 
 def _injection(values: Mapping[str, Any]) -> "Injection":
-    from memory_mesh.model.pack import Injection
-
     question, format_, fence = map(_text, values["texts"])
     tokens, max_tokens = map(_number, values["tokens"])
     return Injection(
@@ -336,8 +332,6 @@ def _injection(values: Mapping[str, Any]) -> "Injection":
 
 
 def _injected(values: Sequence[Any]) -> "Injected":
-    from memory_mesh.model.pack import Injected
-
     memory, recorded, section, tokens, score = values
     score = None if score is None else float(score)
     return Injected(_text(memory), _moment(recorded), _text(section), _number(tokens), score)

@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from memory_mesh.base.typed import TypeAlias
 from memory_mesh.model import Fused
 from memory_mesh.rules.trust import LEAST_USEFUL, MOST_USEFUL
-from memory_mesh.search.ranking.features import NAMES, FeatureTable
+from memory_mesh.search.ranking.features import NAMES, FeatureTable, below_trusted
 from memory_mesh.text.embedding_models import MEANING, STATIC, WORDS
 
 Sum: TypeAlias = Callable[..., float]
@@ -57,8 +57,6 @@ def margins_of(table: FeatureTable, order: str) -> list[float]:
     margins = margins_alone(table, order)
     if not table.authority:
         return margins
-    from memory_mesh.search.ranking.features import below_trusted  # most stores have one authority
-
     return below_trusted(margins, table)
 
 

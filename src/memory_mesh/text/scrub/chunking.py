@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from memory_mesh.base.fastdataclass import replace
-from memory_mesh.text.scrub import filtering, forms, tokens
+from memory_mesh.text.scrub import filtering, forms, markdown, tokens
 from memory_mesh.text.scrub.parts import Piece, ScrubSettings, Section, Unit, lines_of
 
 _LEAST_CUT = 32  # tokens
@@ -58,8 +58,6 @@ def _reader(content: str, unit: Unit) -> Callable[[str], str]:
         return _without_fences
     if not forms.looks_markdown(content):
         return filtering.prose
-    from memory_mesh.text.scrub import markdown
-
     return markdown.part
 
 
@@ -132,8 +130,6 @@ def units_of(content: str) -> list[Unit]:
     content = content.replace("\r", " ")  # as long as before, and a line end for no one
     if not forms.looks_markdown(content):
         return list(_paragraphs(content))
-    from memory_mesh.text.scrub import markdown
-
     return list(_with_sections(markdown.blocks(content)))
 
 

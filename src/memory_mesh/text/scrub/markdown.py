@@ -10,7 +10,7 @@ from functools import cache
 
 from memory_mesh.base.fastdataclass import replace
 from memory_mesh.base.typed import TYPE_CHECKING
-from memory_mesh.text.scrub import filtering, forms, tokens
+from memory_mesh.text.scrub import filtering, forms, html_markdown, tokens
 from memory_mesh.text.scrub.forms import TextForm
 from memory_mesh.text.scrub.parts import Unit, lines_of
 
@@ -248,8 +248,6 @@ def cleaned(text: str, form: TextForm) -> tuple[str, list[str]]:
     text = forms.with_plain_line_ends(text)
     removed: list[str] = []
     if form is TextForm.HTML and forms.has_markup(text):
-        from memory_mesh.text.scrub import html_markdown
-
         text, removed = html_markdown.to_markdown(text)
     if "\n" not in text:
         return text.strip(), removed

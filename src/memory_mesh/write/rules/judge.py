@@ -33,9 +33,11 @@ from memory_mesh.model import (
 )
 from memory_mesh.model.errors import IdempotencyConflict
 from memory_mesh.rules import audience
+from memory_mesh.rules.audience import said_by_different
 from memory_mesh.rules.limits import unfit
 from memory_mesh.rules.trust import authority, dominates, is_authoritative, lowest
 from memory_mesh.text import recited
+from memory_mesh.write.rules.contradictions import judge_claim, schema_for, true_together
 
 
 def judge(draft: Draft, wording: Wording, standing: Standing) -> Verdict:
@@ -64,8 +66,6 @@ def _judge_text(draft: Draft, wording: Wording, standing: Standing) -> Verdict:
         return Merge(twin)
     verdict: Verdict = Keep()
     if draft.claim is not None:
-        from memory_mesh.write.rules.contradictions import judge_claim  # few texts are claims
-
         verdict = judge_claim(draft, draft.claim, standing)
     doubt = draft.quarantine or _unproven_lesson(draft, standing)
     if doubt is not None and isinstance(verdict, Keep):
@@ -109,8 +109,6 @@ def _echo(draft: Draft, wording: Wording, standing: Standing) -> Verdict | None:
 
 def _heard(draft: Draft, known: Sequence[Memory], *, plain: bool) -> Memory | None:
     """Returns the first memory with these words that the draft can be an echo of."""
-    from memory_mesh.rules.audience import said_by_different
-
     return next(
         (
             memory
@@ -209,9 +207,6 @@ def same_pattern(one: Lesson, other: Lesson) -> bool:
 
 def _same(memory: Memory, draft: Draft, standing: Standing) -> bool:
     """True if the draft repeats the memory: same person, valid time and stated claim."""
-    from memory_mesh.rules.audience import said_by_different
-    from memory_mesh.write.rules.contradictions import schema_for, true_together
-
     if said_by_different(memory, draft) or not true_together(memory, draft):
         return False
     if draft.claim is None or draft.claim.read:
