@@ -11,7 +11,6 @@ that was written with a key gets no other one unasked: `WrongKey` says where its
 
 import errno
 import os
-import sys
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -20,7 +19,7 @@ from pathlib import Path
 
 from memory_mesh.base.fastdataclass import dataclass
 from memory_mesh.model.errors import InvalidInput, StoreError, StoreIsFull, WrongKey
-from memory_mesh.platform import durable_files, moved_marks
+from memory_mesh.platform import durable_files, moved_marks, system
 from memory_mesh.platform.durable_files import append_locked
 from memory_mesh.platform.private_files import make_file, make_folder
 from memory_mesh.platform.store_urls import SERVERS, expanded
@@ -277,7 +276,7 @@ class KeyFile:
         return _refused(self.path, error, f"{KEY_FOLDER} names another folder for keys")
 
     def _check_private(self) -> None:
-        if sys.platform == "win32":
+        if not system.MODES:
             return
         if self.path.stat().st_mode & _OTHERS:
             raise StoreError(
@@ -335,13 +334,7 @@ def key_folder(environment: Mapping[str, str]) -> Path:
         if not stated.is_absolute():  # each working folder would have keys of its own
             raise InvalidInput(f"{KEY_FOLDER} must be an absolute path, not {stated}")
         return stated
-    home = Path(environment.get("HOME") or Path.home())
-    if sys.platform == "win32":
-        return Path(environment.get("APPDATA") or home / "AppData" / "Roaming") / _APP / "keys"
-    if sys.platform == "darwin":
-        return home / "Library" / "Application Support" / f"{_APP}-keys"
-    stated = Path(environment.get("XDG_CONFIG_HOME", ""))
-    return (stated if stated.is_absolute() else home / ".config") / _APP / "keys"
+    return Path(system.key_folder(environment))
 
 
 def _identity(folder: Path, *, anew: bool) -> str:

@@ -22,7 +22,7 @@ from memory_mesh.ledgers.sqlite.namespace_places import SUFFIX, refuse_network_f
 from memory_mesh.model.care import NamespaceCopy, Restored
 from memory_mesh.model.errors import BackupIsDamaged, InvalidInput, StoreError, StoreIsDamaged
 from memory_mesh.model.ports import Clock
-from memory_mesh.platform import moved_marks
+from memory_mesh.platform import moved_marks, system
 from memory_mesh.platform.clock import SystemClock
 from memory_mesh.platform.durable_files import exchanged, sync_folder, write_atomically
 from memory_mesh.platform.locks import folder_held, locked
@@ -409,17 +409,9 @@ def locked_store(store: Path) -> Iterator[None]:
 @contextmanager
 def _open_files(wanted: int) -> Iterator[None]:
     """Lets this process open so many files more, as far as the system allows it."""
-    try:
-        import resource
-    except ImportError:  # Windows
-        yield
-        return
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    more = soft + wanted if hard == resource.RLIM_INFINITY else min(soft + wanted, hard)
-    if soft == resource.RLIM_INFINITY:
-        more = soft
-    resource.setrlimit(resource.RLIMIT_NOFILE, (more, hard))
+    before = system.raise_open_files(wanted)
     try:
         yield
     finally:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+        if before is not None:
+            system.set_open_files(before)

@@ -5,7 +5,6 @@ Arguments override the environment, which overrides the file, which overrides th
 """
 
 import os
-import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 
@@ -22,7 +21,7 @@ from memory_mesh.config.tables import (
 )
 from memory_mesh.model import PredicateSchema
 from memory_mesh.model.errors import InvalidInput, shown
-from memory_mesh.platform import store_urls
+from memory_mesh.platform import store_urls, system
 from memory_mesh.platform.store_urls import expanded, folder_in, is_server, local_name
 from memory_mesh.privacy import user_rules
 from memory_mesh.rules.arguments import check_share
@@ -199,22 +198,14 @@ def _meant(name: str, known: Collection[str]) -> str:
 
 def data_folder(environment: Mapping[str, str]) -> Path:
     """Returns the default folder of the store on this platform."""
-    home = Path(environment.get("HOME") or Path.home())
-    if sys.platform == "win32":
-        return Path(environment.get("LOCALAPPDATA") or home / "AppData" / "Local") / APP
-    if sys.platform == "darwin":
-        return home / "Library" / "Application Support" / APP
-    return Path(environment.get("XDG_DATA_HOME") or home / ".local" / "share") / APP
+    return Path(system.data_folder(environment))
 
 
 def config_path(environment: Mapping[str, str]) -> Path:
     """Returns the path of the configuration file."""
     if environment.get(CONFIG_FILE):
         return Path(environment[CONFIG_FILE])
-    home = Path(environment.get("HOME") or Path.home())
-    if sys.platform in {"win32", "darwin"}:
-        return data_folder(environment) / "config.toml"
-    return Path(environment.get("XDG_CONFIG_HOME") or home / ".config") / APP / "config.toml"
+    return Path(system.config_folder(environment)) / "config.toml"
 
 
 def _from_file(path: Path) -> dict[str, object]:

@@ -3,7 +3,6 @@
 import os
 import shutil
 import stat
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from shlex import quote
@@ -21,6 +20,7 @@ from memory_mesh.care.key_file import IDENTITY, KeyFile
 from memory_mesh.care.namespaces import look
 from memory_mesh.model.errors import StoreError, WrongKey
 from memory_mesh.model.stats import Check, Health
+from memory_mesh.platform import system
 from memory_mesh.rules.users import shown_namespace
 
 _HOW = {
@@ -156,16 +156,16 @@ def room(free: int, folder: Path) -> CheckResult:
 
 def permissions(case: Case) -> Iterator[CheckResult]:
     """Whether the store belongs to this user and to nobody else."""
-    if sys.platform == "win32" or not case.store.exists():
+    if not system.MODES or not case.store.exists():
         yield ok("permissions", "there is no store yet; it will be for its owner only")
         return
     paths = _paths(case.store)
-    foreign = [path for path in paths if path.lstat().st_uid != os.getuid()]
-    if foreign and os.getuid() != 0:
+    foreign = [path for path in paths if path.lstat().st_uid != system.user_id()]
+    if foreign and system.user_id() != 0:
         yield failed(
             "permissions",
             f"{foreign[0]} belongs to another user",
-            f"sudo chown -R {os.getuid()} {quote(str(case.store))}",
+            f"sudo chown -R {system.user_id()} {quote(str(case.store))}",
         )
     opened = [path for path in paths if _mode(path) & _OTHERS]
     if opened:
@@ -175,7 +175,7 @@ def permissions(case: Case) -> Iterator[CheckResult]:
             f"{opened[0]} first (mode {_mode(opened[0]):04o})",
             f"chmod -R go= {quote(str(case.store))}",
         )
-    elif not foreign or os.getuid() == 0:
+    elif not foreign or system.user_id() == 0:
         files = "file or folder", "files and folders"
         yield ok("permissions", f"{counted(len(paths), *files)}, for their owner only")
 
@@ -200,11 +200,11 @@ def key(case: Case) -> Iterator[CheckResult]:
             f"copy it back from a backup to {quote(str(keys.path))}; if there was none, store a "
             "memory, and a new one is made",
         )
-    elif sys.platform != "win32" and _mode(keys.path) & _OTHERS:
+    elif system.MODES and _mode(keys.path) & _OTHERS:
         yield failed(
             "key", f"{keys.path} can be read by others", f"chmod 600 {quote(str(keys.path))}"
         )
-    elif sys.platform != "win32" and _mode(keys.path.parent) & _OTHERS_WRITE:
+    elif system.MODES and _mode(keys.path.parent) & _OTHERS_WRITE:
         folder = keys.path.parent
         yield failed("key", f"{folder} can be written by others", f"chmod 700 {quote(str(folder))}")
     else:

@@ -32,6 +32,7 @@ from memory_mesh.agents.opening import Stores
 from memory_mesh.base.fastdataclass import dataclass
 from memory_mesh.base.typed import Any
 from memory_mesh.model import Channel
+from memory_mesh.platform import system
 
 # A store for one trial, with its key and settings of its own, that leaves nothing behind.
 
@@ -241,9 +242,7 @@ def _ended(trial: ThrownAway, pid: int) -> bool:
     while time.monotonic() < end:
         with suppress(client.NoDaemon):
             client.ask(asking, seconds=1.0)  # reaps it, too
-        try:
-            os.kill(pid, 0)
-        except ProcessLookupError:
+        if not system.lives(pid):
             return True
         time.sleep(0.02)
     return False

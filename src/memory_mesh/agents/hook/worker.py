@@ -13,7 +13,6 @@ Nobody waits for what happens after the line. After a minute the system ends the
 import _thread
 import gc
 import os
-import select
 import sys
 import time
 
@@ -21,6 +20,7 @@ from memory_mesh.agents import journal, request as requests
 from memory_mesh.agents.daemon import client, place
 from memory_mesh.agents.hook import PRINTED, SILENT, claude_code
 from memory_mesh.base.typed import TYPE_CHECKING, Any
+from memory_mesh.platform import system
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -81,7 +81,7 @@ DONE, FAILED = "done", "failed"  # outcomes of a capture; hooks without `done` h
 
 def run(arguments: list[str], began: float, end: float, answers: int, words: int) -> None:
     """Does one hook's work; the answer goes to one pipe, what became of it comes by the other."""
-    os.setsid()
+    system.detach()
     gc.disable()
     sys.setswitchinterval(_SWITCH_SECONDS)
     hook = Hook(arguments, began, end, answers)
@@ -186,7 +186,7 @@ class Hook:
             self._note("failed" if self._failure else "answered" if self.output else "silent")
         if self._starts:
             client.start(self._store, os.environ)
-        os.nice(_POLITE)  # after the daemon, which inherits it; the next prompt waits for its hook
+        system.lower_priority(_POLITE)  # after the daemon, which inherits it
         if self._stores is not None:
             self._stores.close()  # writes the record of what entered the prompt
         if self._event in claude_code.CAPTURES:
@@ -341,12 +341,10 @@ class NoInput(Exception):
 
 def read_input(source: int, end: float) -> dict[str, Any]:
     """The JSON object on standard input, as soon as it is whole; NoInput when the time is up."""
-    ready = select.poll()
-    ready.register(source, select.POLLIN)
     data = bytearray()
     while len(data) <= MOST_BYTES:
         left = end - time.monotonic()
-        if left <= 0 or not ready.poll(left * 1000):
+        if left <= 0 or not system.readable(source, left):
             raise NoInput("standard input did not end")
         part = os.read(source, 1 << 20)
         data += part

@@ -13,7 +13,6 @@ import time
 from memory_mesh.agents import journal, request as requests
 from memory_mesh.agents.daemon import client
 from memory_mesh.base.typed import TYPE_CHECKING, Any
-from memory_mesh.model.errors import MeshError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -124,4 +123,6 @@ class HostRequests:
 
 def _said(error: Exception) -> str:
     """The text of our own errors, which hold no secret; of others only what they are."""
+    from memory_mesh.model.errors import MeshError
+
     return str(error) if isinstance(error, MeshError) else "an unexpected error"

@@ -20,6 +20,7 @@ from memory_mesh.agents import request
 from memory_mesh.agents.mcp import protocol
 from memory_mesh.agents.mcp.protocol import INVALID_PARAMS, INVALID_REQUEST, Refused
 from memory_mesh.base.typed import TYPE_CHECKING, Any
+from memory_mesh.platform import system
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -69,7 +70,7 @@ def main() -> int:
     out = os.dup(1)
     os.dup2(2, 1)  # whatever a library prints
     front = Front(offer(compat), host, out, compat)
-    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+    for number in system.ENDING:
         signal.signal(number, _end)
     try:
         for line in lines(0):
@@ -319,7 +320,7 @@ _NO_BATCH = "an array of messages needs version 2025-03-26, and a message in it"
 
 def _end(_signal: int, _frame: "FrameType | None") -> None:
     """Ends the reading, once."""
-    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+    for number in system.ENDING:
         signal.signal(number, signal.SIG_IGN)
     raise Terminated
 

@@ -39,7 +39,7 @@ from memory_mesh.agents.mcp.front import offer
 from memory_mesh.base.fastdataclass import dataclass
 from memory_mesh.base.typed import Any, TypeVar
 from memory_mesh.model.errors import NetworkError, NotAllowed
-from memory_mesh.platform import private_files
+from memory_mesh.platform import private_files, system
 
 _NAME = "mcp-token"
 _BYTES = 32
@@ -280,12 +280,12 @@ def kept_token(store: Path) -> tuple[str, bool]:
 
 
 def _read(path: Path) -> str:
-    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))
+    descriptor = os.open(path, os.O_RDONLY | system.NO_LINK)
     with os.fdopen(descriptor, encoding="ascii", errors="replace") as file:
         about = os.fstat(descriptor)
         token = file.read(1_000).strip()
-    own = not hasattr(os, "getuid") or about.st_uid == os.getuid()
-    if os.name == "posix" and (not own or stat.S_IMODE(about.st_mode) & _OTHERS):
+    own = about.st_uid == system.user_id()
+    if system.MODES and (not own or stat.S_IMODE(about.st_mode) & _OTHERS):
         raise NotAllowed(f"others may read the token in {path}; delete the file to get a new one")
     if len(token) < _SHORTEST or not token.isascii() or not token.isprintable() or " " in token:
         raise NotAllowed(f"{path} holds no token; delete the file to get a new one")

@@ -24,7 +24,7 @@ from memory_mesh.ledgers.shared.engine import Database
 from memory_mesh.ledgers.sqlite import head_file, vector_file
 from memory_mesh.ledgers.sqlite.vector_file import Header, Scanned, Unusable
 from memory_mesh.model.errors import StoreIsBusy
-from memory_mesh.platform import locks, private_files
+from memory_mesh.platform import locks, private_files, system
 
 if TYPE_CHECKING:
     from memory_mesh.ledgers.shared.exact_scan import Floats, Numbers
@@ -314,7 +314,7 @@ def _reading(source: SpaceVectors) -> Iterator[FileIO]:
 @contextmanager
 def _locked(path: Path, seconds: float, *, make: bool = False) -> Iterator[FileIO]:
     """The file for writing, under its lock; raises StoreIsBusy if somebody else has it."""
-    flags = os.O_RDWR | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
+    flags = os.O_RDWR | system.NO_LINK
     flags |= getattr(os, "O_BINARY", 0)
     descriptor = private_files.open_file(path, flags) if make else os.open(path, flags)
     with FileIO(descriptor, "r+") as file, locks.held(path, descriptor, seconds):

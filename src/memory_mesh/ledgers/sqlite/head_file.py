@@ -25,14 +25,13 @@ from memory_mesh.ledgers.sqlite.connection import SqliteConnection
 from memory_mesh.ledgers.sqlite.faults import command, damaged
 from memory_mesh.ledgers.sqlite.open_file import WRITES, begin_writing, connect
 from memory_mesh.model.errors import StoreIsDamaged, StoreWasReplaced, WritesAreMissing
-from memory_mesh.platform import private_files
+from memory_mesh.platform import private_files, system
 
 SUFFIX = ".head"
 BYTES = 192
 _FORM = "v1"
 _FIELDS = 7
 _TRIES = 3
-_FLAGS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0)
 _TYPES = (str, int, int, int, bytes)  # of a row that we wrote
 _STANDS = f"SELECT identity, seq, {WRITES}, position, head FROM store"  # noqa: S608  # own names
 _HELD = (
@@ -104,7 +103,7 @@ def counted(db: sqlite3.Connection, before: DatabaseHead) -> DatabaseHead:
 def read(database: Path) -> DatabaseHead | None:
     """What the head file says; None if there is none, its line is torn, or no commit is known."""
     with suppress(OSError):
-        descriptor = os.open(path_of(database), os.O_RDONLY | _FLAGS)
+        descriptor = os.open(path_of(database), os.O_RDONLY | system.NO_WAIT)
         try:
             mark = parsed(os.read(descriptor, BYTES))
         finally:
@@ -151,7 +150,7 @@ def write(database: Path, mark: DatabaseHead, *, make: bool = True) -> None:
     """
     open_file = private_files.open_file if make else os.open
     with suppress(OSError):
-        descriptor = open_file(path_of(database), os.O_RDWR | _FLAGS)
+        descriptor = open_file(path_of(database), os.O_RDWR | system.NO_WAIT)
         try:
             os.write(descriptor, line(mark))
         finally:

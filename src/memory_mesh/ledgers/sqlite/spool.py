@@ -28,7 +28,7 @@ from memory_mesh.ledgers.shared.read_records import Noted
 from memory_mesh.model import BlockOperation, Entry, Json, Scope
 from memory_mesh.model.errors import StoreIsBusy
 from memory_mesh.model.pack import Injected, Injection
-from memory_mesh.platform import locks, log, private_files
+from memory_mesh.platform import locks, log, private_files, system
 
 _DAMAGED = (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError)
 _LARGEST = 1 << 62
@@ -39,7 +39,6 @@ _STATE = "spool"  # the value that says how far batches were taken from this fil
 _REMEMBERED = 256  # batches taken from files that are gone
 _TRIES = 8  # each needs another writer that removes the file meanwhile
 _WHOLE = 1 << 62  # how far a batch was taken of which only that was noted
-_FLAGS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
 
 
 def append(path: Path, noted: Sequence[Noted], seconds: float) -> list[Noted]:
@@ -138,7 +137,7 @@ class Spooled:
         """Takes the file away; what was appended at that moment goes into the next one."""
         aside = self._path.with_name(f"{self._path.name}-{os.urandom(8).hex()}")
         self._path.rename(aside)  # whoever appends from now on sees that it is gone
-        late = os.pread(descriptor, 2 * MOST_BYTES, taken)
+        late = system.read_at(descriptor, 2 * MOST_BYTES, taken)
         if late:
             flags = os.O_RDWR | os.O_APPEND
             with _opened(self._path, flags, LEAVING_SECONDS, make=True) as next_file:
@@ -171,7 +170,7 @@ def _opened(path: Path, flags: int, seconds: float, *, make: bool = False) -> It
     A process may be stopped while it reads the spool: others still append.
     """
     while True:
-        flags |= _FLAGS
+        flags |= system.NO_WAIT
         descriptor = private_files.open_file(path, flags) if make else os.open(path, flags)
         try:
             if not stat.S_ISREG(os.fstat(descriptor).st_mode):
