@@ -17,13 +17,13 @@ answers it nor keeps it.
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from importlib import import_module
 
 from memory_mesh.base.fastdataclass import dataclass, replace
 from memory_mesh.base.typed import TYPE_CHECKING
 from memory_mesh.context.explain import without_successor
 from memory_mesh.context.reasons import gates
 from memory_mesh.model import Fused, Hit, Hits, Lens, Memory, Query, Question, Status
-from memory_mesh.model.errors import MeshError
 from memory_mesh.model.ports import Lookup, Snapshot
 from memory_mesh.model.why import Gate, Rank, Why
 from memory_mesh.rules.audience import AUDIENCE, seen_through
@@ -328,19 +328,9 @@ def _weighed(query: Query, looked: flows_rank.RankingRecord, version: int) -> St
 
 @lru_cache(maxsize=3)
 def _trees(order: str) -> tuple[shares.Node, ...]:
-    """The trees of an order, read from the source of their module once."""
-    import inspect
-    from importlib import import_module
-
-    module = import_module(f"memory_mesh.search.ranking._forest_by_{order}")
-    try:
-        source = inspect.getsource(module)
-    except OSError:
-        raise MeshError(
-            "the shares of a margin are read from the source of the ranking, and it is not "
-            "installed here; install memory-mesh with its .py files"
-        ) from None
-    return shares.read(source, "margin")
+    """The trees of an order."""
+    module = import_module(f"memory_mesh.search.ranking._trees_by_{order}")
+    return tuple(map(shares.tree, module.TREES))
 
 
 def _missed(

@@ -243,7 +243,8 @@ def _differ(one: _Sentence, other: _Sentence) -> bool:
         return True
     shared = one.vector.keys() & other.vector.keys()
     named = one.names <= other.names or other.names <= one.names
-    if len(shared) < 1 + named or not _clash(one, other):
+    least = 2 if named else 1  # shared words
+    if len(shared) < least or not _clash(one, other):
         return False
     shorter = min((one.vector, other.vector), key=len)
     rest = shorter.keys() - (frozenset() if named else one.names ^ other.names)
