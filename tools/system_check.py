@@ -51,7 +51,7 @@ def command_line(folder: Path) -> bool:
 
 def mcp(folder: Path) -> bool:
     """Open a connection, list the tools, and store with one of them."""
-    opening = {
+    opening: dict[str, object] = {
         "protocolVersion": "2025-06-18",
         "capabilities": {},
         "clientInfo": {"name": "check", "version": "1"},
