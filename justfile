@@ -111,8 +111,10 @@ lint:
 
 [private]
 types:
-    @echo "== mypy --strict"
+    @echo "== mypy --strict, and the package as on macOS and Windows"
     mypy
+    mypy src --platform darwin --cache-dir .mypy_cache/darwin
+    mypy src --platform win32 --cache-dir .mypy_cache/win32
 
 [private]
 imports:

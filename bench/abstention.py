@@ -25,8 +25,8 @@ from bench.evaluate import OUT, OWN, ROOT, SUITES, WILD
 from memory_mesh.base.fastdataclass import replace
 from memory_mesh.config import load as configured
 from memory_mesh.evaluation import answering, records, results, running, suite
-from memory_mesh.evaluation.asking import Row
-from memory_mesh.evaluation.records import DataSet, Question
+from memory_mesh.evaluation.asking import QuestionResult
+from memory_mesh.evaluation.records import DataSet, EvaluationQuestion
 from memory_mesh.evaluation.suite import Suite
 from memory_mesh.evaluation.vector_cache import KeptVectors
 from memory_mesh.model.ports import Embedder
@@ -84,7 +84,9 @@ def main() -> int:
     return 0
 
 
-def questions(one: Measured, split: str, others: Sequence[Question]) -> list[Question]:
+def questions(
+    one: Measured, split: str, others: Sequence[EvaluationQuestion]
+) -> list[EvaluationQuestion]:
     """The questions of the split, also those the suite leaves out, and some of other tenants."""
     whole = replace(one.suite, leave_out=())
     parts = suite.split(whole, one.data.questions)
@@ -113,9 +115,14 @@ def questions(one: Measured, split: str, others: Sequence[Question]) -> list[Que
     return [*asked, *foreign]
 
 
-def figures(rows: Sequence[Row]) -> dict[str, Any]:
+def figures(rows: Sequence[QuestionResult]) -> dict[str, Any]:
     """All figures of one set."""
-    kinds: dict[str, list[Row]] = {"answered": [], IN_TOPIC: [], OFF_TOPIC: [], ADVERSARIAL: []}
+    kinds: dict[str, list[QuestionResult]] = {
+        "answered": [],
+        IN_TOPIC: [],
+        OFF_TOPIC: [],
+        ADVERSARIAL: [],
+    }
     for row in rows:
         kinds[_kind(row)].append(row)
     own = kinds["answered"] + kinds[IN_TOPIC]
@@ -147,7 +154,7 @@ def auc(answered: Sequence[float], unanswered: Sequence[float]) -> float | None:
     return round(float(np.mean((strictly + or_equal) / 2) / len(below)), 4)
 
 
-def lost(rows: Sequence[Row]) -> dict[str, Any]:
+def lost(rows: Sequence[QuestionResult]) -> dict[str, Any]:
     """Questions with a right memory among the first ten that have none above the threshold."""
     found = [row for row in rows if any(right for _, right in _hits(row))]
     gone = [
@@ -193,7 +200,7 @@ def page(folder: Path) -> str:
     return "".join(parts)
 
 
-def _kind(row: Row) -> str:
+def _kind(row: QuestionResult) -> str:
     if row.category == ADVERSARIAL:
         return ADVERSARIAL
     if OFF_TOPIC in row.category:
@@ -201,17 +208,17 @@ def _kind(row: Row) -> str:
     return "answered" if row.gold else IN_TOPIC
 
 
-def _hits(row: Row) -> list[tuple[float, bool]]:
+def _hits(row: QuestionResult) -> list[tuple[float, bool]]:
     gold = set(row.gold)
     pairs = zip(row.ranked, row.scores, strict=True)
     return [(score, name in gold) for name, score in pairs][:SHOWN]
 
 
-def _first(rows: Sequence[Row]) -> list[float]:
+def _first(rows: Sequence[QuestionResult]) -> list[float]:
     return [row.scores[0] if row.scores else 0.0 for row in rows]
 
 
-def _silent(row: Row) -> bool:
+def _silent(row: QuestionResult) -> bool:
     return all(score < MIN_RELEVANCE for score in row.scores[:SHOWN])
 
 
@@ -230,12 +237,14 @@ def _opened(named: str, data: Path) -> Measured:
     return Measured(named, one, records.read(place, one.records))
 
 
-def _rows(one: Measured, asked: Sequence[Question], work: Path, embedder: Embedder) -> list[Row]:
+def _rows(
+    one: Measured, asked: Sequence[EvaluationQuestion], work: Path, embedder: Embedder
+) -> list[QuestionResult]:
     """The answers, from an earlier run where nothing that matters has changed since."""
     folder = work / one.name
     key = results.digest([one.data.digest, running.code_digest(), embedder.embed(["a"]).space])
     told = {**one.suite.options("mesh"), "limit": SHOWN}
-    job = answering.Job(one.suite, {"mesh": told}, {}, folder, key, embedder, lambda *_: None)
+    job = answering.AnswerJob(one.suite, {"mesh": told}, {}, folder, key, embedder, lambda *_: None)
     with running.alone(folder):
         return answering.answer(job, one.data, asked).rows["mesh"]
 

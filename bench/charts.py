@@ -3,7 +3,7 @@
 from bench import report as foundation
 from bench.evaluate import OUT
 from memory_mesh.evaluation import charts
-from memory_mesh.evaluation.report import Report
+from memory_mesh.evaluation.report import EvaluationReport
 
 
 def main() -> int:
@@ -12,7 +12,7 @@ def main() -> int:
         if picture.stem == "foundation":
             foundation.chart(picture, foundation.read(OUT))
         else:
-            charts.draw(Report.read(picture.with_suffix(".json")), [picture])
+            charts.draw(EvaluationReport.read(picture.with_suffix(".json")), [picture])
         print(picture.relative_to(OUT.parents[1]))
     return 0
 

@@ -28,7 +28,7 @@ from bench.training import gather
 from memory_mesh.base.fastdataclass import replace
 from memory_mesh.config import load as configured
 from memory_mesh.evaluation import answering, records, running, suite
-from memory_mesh.evaluation.records import DataSet, Question
+from memory_mesh.evaluation.records import DataSet, EvaluationQuestion
 from memory_mesh.evaluation.vector_cache import KeptVectors
 from memory_mesh.model.ports import Embedder
 from memory_mesh.models.embedders import embedder_of
@@ -163,7 +163,7 @@ def _gather_locomo(data: Path, folder: Path, embedder: Embedder) -> None:
     """Every conversation with all its questions that have gold, one folder each."""
     asked = replace(suite.load(LOCOMO), leave_out=())
     read = records.read(data, asked.records)
-    by_tenant: dict[str, list[Question]] = {}
+    by_tenant: dict[str, list[EvaluationQuestion]] = {}
     for question in read.questions:
         if question.gold:
             by_tenant.setdefault(question.tenant, []).append(question)
@@ -180,11 +180,11 @@ def _gather_locomo(data: Path, folder: Path, embedder: Embedder) -> None:
 
 
 def _conversation(
-    asked: suite.Suite, read: DataSet, questions: Sequence[Question], embedder: Embedder
+    asked: suite.Suite, read: DataSet, questions: Sequence[EvaluationQuestion], embedder: Embedder
 ) -> gather.Gathered:
     found = gather.Gathered()
     with tempfile.TemporaryDirectory() as folder:
-        job = answering.Job(asked, {}, {}, Path(folder), "", embedder, lambda *_: None)
+        job = answering.AnswerJob(asked, {}, {}, Path(folder), "", embedder, lambda *_: None)
         for mesh, question, names in answering.steps(job, read, questions):
             gather.ask(mesh, question, (asked, names, True, False), found)
     if len(found.sizes) != len(questions):

@@ -20,7 +20,7 @@ from typing import Any
 from bench import corpus, report as report_of
 from bench.meaning import Synthetic, model
 from memory_mesh.evaluation import records, storing, suite
-from memory_mesh.evaluation.records import Question, Record
+from memory_mesh.evaluation.records import EvaluationQuestion, EvaluationRecord
 from memory_mesh.evaluation.vector_cache import KeptVectors
 from memory_mesh.model import Embedding
 from memory_mesh.search.ranking import profiles
@@ -79,7 +79,7 @@ def main() -> int:
 
 def _filled(
     mesh: MemoryMesh, mixed: Mixed, data: Path, rows: int
-) -> tuple[list[Question], dict[str, str]]:
+) -> tuple[list[EvaluationQuestion], dict[str, str]]:
     """The dev questions, and which memory each of their records became."""
     asked = suite.load("locomo")
     read = records.read(data / "locomo", asked.records)
@@ -105,7 +105,7 @@ def _filled(
     return questions, names
 
 
-def _others(data: Path) -> Iterator[list[Record]]:
+def _others(data: Path) -> Iterator[list[EvaluationRecord]]:
     for name in OTHERS:
         read = records.read(data / name, suite.load(name).records)
         tenants = {question.tenant for question in read.questions}
@@ -114,7 +114,7 @@ def _others(data: Path) -> Iterator[list[Record]]:
 
 
 def _asked(
-    mesh: MemoryMesh, questions: Sequence[Question], names: dict[str, str], depth: int
+    mesh: MemoryMesh, questions: Sequence[EvaluationQuestion], names: dict[str, str], depth: int
 ) -> dict[str, Any]:
     profiles.LEG_DEPTH = profiles.LARGE_LEG_DEPTH = depth
     recalls, spent = list[float](), list[float]()

@@ -20,7 +20,7 @@ from memory_mesh import evaluation
 from memory_mesh.base.fastdataclass import replace
 from memory_mesh.config import load as configured
 from memory_mesh.evaluation import report_files
-from memory_mesh.evaluation.report import Report
+from memory_mesh.evaluation.report import EvaluationReport
 from memory_mesh.evaluation.vector_cache import KeptVectors
 from memory_mesh.models.embedders import embedder_of
 from memory_mesh.platform.clock import SystemClock
@@ -85,7 +85,7 @@ def main() -> int:
     return 0
 
 
-def _measured(name: str, options: argparse.Namespace) -> Report:
+def _measured(name: str, options: argparse.Namespace) -> EvaluationReport:
     folder = ROOT / "bench" / "sets" if name in OWN else options.data
     added = _peers(options.peers) if name == "locomo" and options.peers else {}
     if name in WILD:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from memory_mesh.privacy import Redactor
+from memory_mesh.privacy import NamespaceRedactor
 from memory_mesh.privacy.private_names import Person, rules
 
 SETS = Path(__file__).resolve().parent / "sets" / "names"
@@ -70,7 +70,7 @@ def measure(half: str) -> Counts:
 
 def _count(row: dict[str, Any], counts: Counts) -> None:
     text, spans, keep = row["text"], row["spans"], row["keep"]
-    redactor = Redactor(KEY, "bench", names=rules([person_of(row["names"])]))
+    redactor = NamespaceRedactor(KEY, "bench", names=rules([person_of(row["names"])]))
     after = redactor.text(text)
     counts.texts += 1
     counts.spans += len(spans)

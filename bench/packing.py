@@ -24,11 +24,11 @@ from bench import report as report_of
 from bench.meaning import model
 from memory_mesh.context import pack_text
 from memory_mesh.context.pack import MOST_HITS
-from memory_mesh.context.pack_text import Entry, Layout
+from memory_mesh.context.pack_text import PackEntry, PackLayout
 from memory_mesh.context.packing import token_bound
 from memory_mesh.evaluation import answering, records, suite
-from memory_mesh.evaluation.asking import Names
-from memory_mesh.evaluation.records import Question
+from memory_mesh.evaluation.asking import RecordNames
+from memory_mesh.evaluation.records import EvaluationQuestion
 from memory_mesh.evaluation.vector_cache import KeptVectors
 from memory_mesh.model import Hit
 from memory_mesh.search.ranking.profiles import FURTHER_SHARE, MIN_RELEVANCE
@@ -74,7 +74,7 @@ def main() -> int:
     asked = suite.load("locomo")
     read = records.read(options.data / "locomo", asked.records)
     dev = [one for one in suite.split(asked, read.questions)["dev"] if one.gold]
-    job = answering.Job(asked, {}, {}, options.work, "packing", kept, lambda *_: None)
+    job = answering.AnswerJob(asked, {}, {}, options.work, "packing", kept, lambda *_: None)
     figures, costs = Figures(), list[tuple[float, float]]()
     for mesh, question, names in answering.steps(job, read, dev):
         ask(mesh, question, names, figures)
@@ -92,7 +92,9 @@ def main() -> int:
     return 0
 
 
-def ask(mesh: MemoryMesh, question: Question, names: Names, figures: Figures) -> None:
+def ask(
+    mesh: MemoryMesh, question: EvaluationQuestion, names: RecordNames, figures: Figures
+) -> None:
     """Puts one question in every way."""
     gold = set(names.gold(question))
     half = "tuned on" if question.tenant in TUNED_ON else "not tuned on"
@@ -127,12 +129,12 @@ def _above(hits: Sequence[Hit], least: float) -> list[Hit]:
 
 def top_k(hits: Sequence[Hit], budget: int, *, skip: bool = False) -> list[str]:
     """The ids of the first hits whose rendering keeps to the budget."""
-    layout, ids = Layout(), list[str]()
+    layout, ids = PackLayout(), list[str]()
     left = budget - token_bound.count(pack_text.frame(layout))
     for hit in hits:
         memory = hit.memory
         date = f"{memory.occurred_at or memory.created:%Y-%m-%d}"
-        entry = Entry(memory.id, memory.text, date, memory.speaker)
+        entry = PackEntry(memory.id, memory.text, date, memory.speaker)
         spent = token_bound.count(pack_text.entry_text(len(ids) + 1, entry, layout))
         if spent <= left:
             left -= spent

@@ -10,7 +10,7 @@ from bench.measure import Figures, Skipped, rounded
 from bench.postgres_server import SMALL, Databases
 from bench.postgres_stores import on_postgres, on_sqlite
 from memory_mesh.evaluation import records, storing
-from memory_mesh.evaluation.records import Question
+from memory_mesh.evaluation.records import EvaluationQuestion
 from memory_mesh.evaluation.vector_cache import KeptVectors
 from memory_mesh.sync import MemoryMesh
 
@@ -50,7 +50,7 @@ def locomo_part(databases: Databases, tenants: list[str], data: Path | None) -> 
     }
 
 
-def _share(mesh: MemoryMesh, question: Question, held: Mapping[str, str]) -> float:
+def _share(mesh: MemoryMesh, question: EvaluationQuestion, held: Mapping[str, str]) -> float:
     """How much of what a question expects is among its first ten."""
     hits = mesh.search(question.text, limit=_TOP, across=("session",), use_cache=False)
     found = {hit.id for hit in hits}

@@ -19,7 +19,7 @@ from bench import corpus, report
 from bench.measure import Figures, alternate, median_ms, ratio_of_medians, rounded, say, seconds
 from memory_mesh.cli import main as cli_main
 from memory_mesh.models.embedders.onnx import OnnxEmbedder
-from memory_mesh.privacy import Redactor
+from memory_mesh.privacy import NamespaceRedactor
 from memory_mesh.text import scrub
 
 OUT = Path(__file__).resolve().parent.parent / "results" / "benchmarks"
@@ -46,7 +46,7 @@ def main() -> None:
 def cleaning(embedder: OnnxEmbedder) -> Figures:
     """Scrub and redact 1 KB, beside embedding the same text."""
     texts = [page(number, 1_024) for number in range(ROUNDS)]
-    redactor = Redactor(b"k" * 32, "bench")
+    redactor = NamespaceRedactor(b"k" * 32, "bench")
 
     def clean(number: int) -> scrub.Scrubbed:
         return scrub.scrub(texts[number], scrub.IN_MESH, redact=redactor.text)

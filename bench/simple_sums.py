@@ -59,7 +59,7 @@ def write(name: str, data: Path, split: str, embedder: Embedder, out: Path) -> d
     questions = suite.split(asked, read.questions)[split]
     lines: dict[str, list[str]] = {each: [] for each in SUMS}
     with tempfile.TemporaryDirectory() as folder:
-        job = answering.Job(asked, {}, {}, Path(folder), "", embedder, lambda *_: None)
+        job = answering.AnswerJob(asked, {}, {}, Path(folder), "", embedder, lambda *_: None)
         for mesh, question, names in answering.steps(job, read, questions):
             told = search_options(asked.options("mesh"), question.scopes)
             lens = mesh._lens(  # noqa: SLF001

@@ -17,8 +17,8 @@ from bench.abstention import Measured, _opened
 from bench.report import stamp
 from memory_mesh.config import load as configured
 from memory_mesh.evaluation import answering, results, running, suite
-from memory_mesh.evaluation.asking import Row
-from memory_mesh.evaluation.records import Question
+from memory_mesh.evaluation.asking import QuestionResult
+from memory_mesh.evaluation.records import EvaluationQuestion
 from memory_mesh.evaluation.vector_cache import KeptVectors
 from memory_mesh.model.ports import Embedder
 from memory_mesh.models.embedders import embedder_of
@@ -75,7 +75,7 @@ def _mode(mode: str, options: argparse.Namespace) -> dict[str, dict[str, float]]
     }
 
 
-def _asked(one: Measured, split: str) -> Sequence[Question]:
+def _asked(one: Measured, split: str) -> Sequence[EvaluationQuestion]:
     parts = suite.split(one.suite, one.data.questions)
     asked = parts.get(split, parts[suite.ALL])
     if one.name in wild_sets.SETS:
@@ -88,12 +88,12 @@ def _asked(one: Measured, split: str) -> Sequence[Question]:
 
 
 def _rows(
-    one: Measured, asked: Sequence[Question], mode: str, work: Path, embedder: Embedder
-) -> list[Row]:
+    one: Measured, asked: Sequence[EvaluationQuestion], mode: str, work: Path, embedder: Embedder
+) -> list[QuestionResult]:
     told = {**one.suite.options("keyword" if mode == "words" else "mesh"), "limit": SHOWN}
     space = embedder.embed(["a"]).space
     key = results.digest([one.data.digest, running.code_digest(), space, mode])
-    job = answering.Job(one.suite, {mode: told}, {}, work / one.name, key, embedder, _quiet)
+    job = answering.AnswerJob(one.suite, {mode: told}, {}, work / one.name, key, embedder, _quiet)
     with running.alone(work / one.name):
         return answering.answer(job, one.data, asked).rows[mode]
 

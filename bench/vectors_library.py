@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from bench.vectors_report import Figures, rounded, say, write
-from memory_mesh.models.lance.index import COMPARED, PROBES, LanceIndex, Place
+from memory_mesh.models.lance.index import COMPARED, PROBES, IndexFolder, LanceIndex
 
 ROWS = 20_000
 DIMENSION = 384
@@ -99,7 +99,7 @@ def _body(folder: Path) -> str:
         yield [(number, vector.tobytes(), 0) for number, vector in enumerate(vectors, start=1)]
 
     LanceIndex(folder).absorb(*_NAME, dimension=DIMENSION, base=None, rows=rows)
-    return Place(folder, *_NAME).uri
+    return IndexFolder(folder, *_NAME).uri
 
 
 def _run(name: str, place: str) -> Figures:

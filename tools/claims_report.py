@@ -24,7 +24,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from memory_mesh.write.claims import Claim, Relation, compare, read
+from memory_mesh.write.claims import Claim, ClaimRelation, compare, read
 
 ROOT = Path(__file__).resolve().parent.parent
 CORPORA = ROOT / "tests" / "corpora"
@@ -73,13 +73,13 @@ def outcomes(pairs: Sequence[Row]) -> dict[str, object]:
     """How often each outcome was met, and in which kinds of pairs something is superseded."""
     found = Counter(outcome(row["old"], row["new"]) for row in pairs)
     hit = Counter(
-        row["kind"] for row in pairs if outcome(row["old"], row["new"]) == Relation.CONFLICT
+        row["kind"] for row in pairs if outcome(row["old"], row["new"]) == ClaimRelation.CONFLICT
     )
     return {
         "pairs": len(pairs),
         "counts": dict(sorted(found.items())),
-        "share superseded": round(found[Relation.CONFLICT] / len(pairs), 4),
-        "share unsure": round(found[Relation.UNSURE] / len(pairs), 4),
+        "share superseded": round(found[ClaimRelation.CONFLICT] / len(pairs), 4),
+        "share unsure": round(found[ClaimRelation.UNSURE] / len(pairs), 4),
         "superseded by kind": dict(sorted(hit.items())),
     }
 
@@ -145,14 +145,14 @@ def replay(stream: Sequence[Row]) -> tuple[dict[str, str], int, int]:
             continue
         standing = alive[claim.subject, claim.predicate]
         relations = [compare(claim, rival) for rival, _ in standing]
-        unsure += Relation.UNSURE in relations
+        unsure += ClaimRelation.UNSURE in relations
         for (_, loser), relation in zip(standing, relations, strict=True):
-            if relation is Relation.CONFLICT:
+            if relation is ClaimRelation.CONFLICT:
                 over[loser] = row["id"]
         standing[:] = [
             rival
             for rival, relation in zip(standing, relations, strict=True)
-            if relation is not Relation.CONFLICT
+            if relation is not ClaimRelation.CONFLICT
         ]
         standing.append((claim, row["id"]))
     return over, unsure, unread

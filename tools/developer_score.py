@@ -19,13 +19,13 @@ from typing import TypedDict
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from memory_mesh.privacy import OPTIONAL, Redactor, kinds  # noqa: E402
+from memory_mesh.privacy import OPTIONAL, NamespaceRedactor, kinds  # noqa: E402
 from tests.corpora.developer_texts import DeveloperText, developer_texts  # noqa: E402
 
 RUN = 4  # as many characters in a row give a secret away
 PLACEHOLDER = r"\[[A-Z][A-Z0-9_]*_[0-9a-f]{12}\]"
-ALWAYS = Redactor(bytes(32), "report")
-WITH_OPTIONS = Redactor(bytes(32), "report", kinds(tuple(OPTIONAL)))
+ALWAYS = NamespaceRedactor(bytes(32), "report")
+WITH_OPTIONS = NamespaceRedactor(bytes(32), "report", kinds(tuple(OPTIONAL)))
 
 
 class Counts(TypedDict):
@@ -75,7 +75,7 @@ def score(texts: Iterable[DeveloperText]) -> Score:
     }
 
 
-def missed(text: DeveloperText, redactor: Redactor) -> list[str]:
+def missed(text: DeveloperText, redactor: NamespaceRedactor) -> list[str]:
     """The secrets of a text of which something is left."""
     left = re.sub(PLACEHOLDER, "\0", redactor.text(text.text))
     outside = text.text
@@ -88,7 +88,7 @@ def missed(text: DeveloperText, redactor: Redactor) -> list[str]:
     ]
 
 
-def spoiled(text: DeveloperText, redactor: Redactor) -> bool:
+def spoiled(text: DeveloperText, redactor: NamespaceRedactor) -> bool:
     """True if a text lost what it should keep: all of it, where it has no secret."""
     redacted = redactor.text(text.text)
     if not text.secrets:
@@ -96,7 +96,7 @@ def spoiled(text: DeveloperText, redactor: Redactor) -> bool:
     return any(kept not in redacted for kept in text.keeps)
 
 
-def _counts(texts: Sequence[DeveloperText], redactor: Redactor) -> Counts:
+def _counts(texts: Sequence[DeveloperText], redactor: NamespaceRedactor) -> Counts:
     planted = Counter[str]()
     misses = Counter[str]()
     for text in texts:

@@ -1,6 +1,8 @@
 """Hold every module to the house rules about circles, writes, redaction and SQL; exit 1 if not.
 
 - No module imports itself through others, neither at its top nor inside a function.
+- A public class name is defined once.
+- There are no more files, and no more imports of ours inside functions, than MOST says.
 - `ledger.commit` is called in write/, learn/ and care/ only: there is one write path. Searches and
   packs may note what they showed, and nothing else.
 - A redactor is used in write/prepare.py only; mesh/store.py and mesh/view.py hand it over.
@@ -17,7 +19,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from tools.house_imports import circles
+from tools.house_imports import circles, count_late, names_used_twice, parsed
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "src" / "memory_mesh"
@@ -29,6 +31,7 @@ REDACTING = (
 )
 HANDING_OVER = (*REDACTING, "mesh/store.py", "mesh/view.py")
 LEDGERS = "ledgers/"
+MOST = {"files": 550, "imports of ours inside functions": 256}  # what is reached; it only falls
 SPEAKING_SQL = (
     LEDGERS,
     "care/sqlite/",
@@ -61,7 +64,7 @@ def main() -> int:
         for breach in find_breaches(path.read_text(encoding="utf-8"), place)
     ]
     breaches += [f"{path}: SQL outside {LEDGERS}" for path in misplaced_scripts(PACKAGE)]
-    breaches += [f"a circle of imports: {' -> '.join(circle)}" for circle in circles(PACKAGE)]
+    breaches += house_breaches(parsed(PACKAGE))
     for breach in breaches:
         print(f"HOUSE RULE: {breach}", file=sys.stderr)
     print(f"{len(paths)} modules, {len(breaches)} breaches of a house rule")
@@ -86,6 +89,22 @@ def find_breaches(source: str, place: str) -> list[str]:
         found += ((line, f"only {LEDGERS} may import sqlite3") for line in _sqlite_imports(nodes))
         found += ((line, f"only {LEDGERS} may hold SQL") for line in _sql(nodes))
     return [f"{line}: {why}" for line, why in sorted(set(found))]
+
+
+def house_breaches(trees: dict[str, ast.Module]) -> list[str]:
+    """What the modules of a package must not be together."""
+    found = [f"a circle of imports: {' -> '.join(circle)}" for circle in circles(trees)]
+    found += [
+        f"class {name} is defined in {' and '.join(modules)}"
+        for name, modules in names_used_twice(trees).items()
+    ]
+    amounts = {"files": len(trees), "imports of ours inside functions": count_late(trees)}
+    found += [
+        f"{amounts[what]} {what}, of {most} allowed"
+        for what, most in MOST.items()
+        if amounts[what] > most
+    ]
+    return found
 
 
 def misplaced_scripts(package: Path) -> list[str]:

@@ -19,32 +19,40 @@ def main() -> None:
     trees = parsed(PACKAGE)
     graph = imports(trees)
     importers = Counter(found for targets in graph.values() for found in targets)
-    classes = Counter(
-        node.name
-        for tree in trees.values()
-        for node in ast.walk(tree)
-        if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
-    )
     crumbs = [
         name
         for name in trees
         if importers[name] == 1 and _lines(name) < SMALL and _path(name).stem != "__init__"
     ]
-    late = sum(len(list(_late(tree))) for tree in trees.values())
     print(f"{len(trees)} files")
-    print(f"{len(circles(PACKAGE))} circles of imports")
-    print(f"{late} imports of ours inside functions")
-    print(f"{sum(1 for count in classes.values() if count > 1)} class names used twice")
+    print(f"{len(circles(trees))} circles of imports")
+    print(f"{count_late(trees)} imports of ours inside functions")
+    print(f"{len(names_used_twice(trees))} class names used twice")
     print(f"{len(crumbs)} files under {SMALL} lines with one importer")
 
 
-def circles(package: Path) -> list[list[str]]:
+def circles(trees: dict[str, ast.Module]) -> list[list[str]]:
     """The first circle of imports, if there is one; imports for type checkers do not count."""
     try:
-        TopologicalSorter(imports(parsed(package))).prepare()
+        TopologicalSorter(imports(trees)).prepare()
     except CycleError as error:
         return [list(error.args[1])]
     return []
+
+
+def names_used_twice(trees: dict[str, ast.Module]) -> dict[str, list[str]]:
+    """The public class names that several places define, and the modules that do."""
+    modules: dict[str, list[str]] = {}
+    for module, tree in trees.items():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                modules.setdefault(node.name, []).append(module)
+    return {name: where for name, where in modules.items() if len(where) > 1}
+
+
+def count_late(trees: dict[str, ast.Module]) -> int:
+    """How many imports of ours stand inside functions."""
+    return sum(len(set(_late(tree))) for tree in trees.values())
 
 
 def parsed(package: Path) -> dict[str, ast.Module]:

@@ -26,7 +26,7 @@ from typing import TypedDict
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from memory_mesh.privacy import OPTIONAL, RULES, Redactor, Rule, suspicious  # noqa: E402
+from memory_mesh.privacy import OPTIONAL, RULES, NamespaceRedactor, PrivacyRule, suspicious  # noqa: E402
 from tests.corpora.developer_texts import developer_texts  # noqa: E402
 from tests.corpora.pii import SEED, Case, negatives, positives  # noqa: E402  # found from the root
 from tools.developer_score import score  # noqa: E402
@@ -44,7 +44,7 @@ KINDS = {
     "PHONE_NUMBER": "phone",
     "US_SSN": "us_ssn",
 }
-REDACTOR = Redactor(bytes(32), "report")
+REDACTOR = NamespaceRedactor(bytes(32), "report")
 FACT = "The user prefers dark mode and wants short answers; the staging deploy runs on Fridays."
 
 
@@ -179,7 +179,7 @@ def table() -> str:
     return "\n".join([*rows, ""])
 
 
-def _form(rule: Rule) -> str:
+def _form(rule: PrivacyRule) -> str:
     """A rule's pattern without what it says about the characters before and after."""
     return re.sub(r"\(\?<?!(?:[^()\[\]]|\[[^\]]*\])*\)", "", str(rule.pattern)).replace(
         "?P<value>", ""

@@ -22,8 +22,8 @@ import numpy as np
 from memory_mesh.base.fastdataclass import replace
 from memory_mesh.config import load as configured
 from memory_mesh.evaluation import answering, records, suite
-from memory_mesh.evaluation.asking import Names, search_options
-from memory_mesh.evaluation.records import Question
+from memory_mesh.evaluation.asking import RecordNames, search_options
+from memory_mesh.evaluation.records import EvaluationQuestion
 from memory_mesh.evaluation.vector_cache import KeptVectors
 from memory_mesh.model import Query
 from memory_mesh.model.ports import Embedder
@@ -55,7 +55,9 @@ class Gathered:
     tenants: list[str] = field(default_factory=list)
     questions: list[str] = field(default_factory=list)
 
-    def add(self, question: Question, rows: np.ndarray, named: list[str], gold: set[str]) -> None:
+    def add(
+        self, question: EvaluationQuestion, rows: np.ndarray, named: list[str], gold: set[str]
+    ) -> None:
         """One question with its candidates."""
         places = {name: place for place, name in enumerate(dict.fromkeys(named))}
         self.matrix.append(rows.astype(np.float32))
@@ -113,7 +115,7 @@ def gathered(
     dev = [*parts["dev"], *parts.get("more", ())]
     chance = random.Random(SEED)
     with tempfile.TemporaryDirectory() as folder:
-        job = answering.Job(asked, {}, {}, Path(folder), "", embedder, lambda *_: None)
+        job = answering.AnswerJob(asked, {}, {}, Path(folder), "", embedder, lambda *_: None)
         for mesh, question, names, own in _steps(job, read, dev, chance):
             for mode, into in found.items():
                 ask(mesh, question, (asked, names, own, mode == "keyword"), into)
@@ -121,10 +123,13 @@ def gathered(
 
 
 def _steps(
-    job: answering.Job, data: records.DataSet, dev: Sequence[Question], chance: random.Random
-) -> Iterator[tuple[MemoryMesh, Question, Names, bool]]:
+    job: answering.AnswerJob,
+    data: records.DataSet,
+    dev: Sequence[EvaluationQuestion],
+    chance: random.Random,
+) -> Iterator[tuple[MemoryMesh, EvaluationQuestion, RecordNames, bool]]:
     """Each question, and in between some that belong to others."""
-    by_tenant: dict[str, list[Question]] = {}
+    by_tenant: dict[str, list[EvaluationQuestion]] = {}
     for question in dev:
         by_tenant.setdefault(question.tenant, []).append(question)
     for tenant, questions in by_tenant.items():
@@ -137,7 +142,10 @@ def _steps(
 
 
 def ask(
-    mesh: MemoryMesh, question: Question, how: tuple[suite.Suite, Names, bool, bool], into: Gathered
+    mesh: MemoryMesh,
+    question: EvaluationQuestion,
+    how: tuple[suite.Suite, RecordNames, bool, bool],
+    into: Gathered,
 ) -> None:
     """Adds what ranking looks at for one question: of which suite, own or not, by keyword only."""
     asked, names, own, keyword = how

@@ -5,7 +5,8 @@ Run it after `train` has written the code; the tables hold nothing that the code
     python -m bench.training.tables
 """
 
-from collections.abc import Iterator
+import ast
+from collections.abc import Iterator, Sequence
 from itertools import product
 from pathlib import Path
 
@@ -32,8 +33,46 @@ TREES = (
 def source(called: str) -> str:
     """The module of tables of one order."""
     code = (OUT / f"_forest_by_{called}.py").read_text(encoding="utf-8")
-    lines = [f"    {_numbers(tree)!r},\n" for tree in shares.read(code, "margin")]
+    lines = [f"    {_numbers(tree)!r},\n" for tree in read(code, "margin")]
     return _HEAD.format(called=called) + "".join(lines) + ")\n"
+
+
+def read(source: str, function: str) -> tuple[shares.Node, ...]:
+    """Reads the trees of a function of a generated module: one `total += …` is one tree."""
+    for statement in ast.parse(source).body:
+        if isinstance(statement, ast.FunctionDef) and statement.name == function:
+            added = (each for each in statement.body if isinstance(each, ast.AugAssign))
+            return tuple(_node(each.value) for each in added)
+    raise ValueError(f"there is no function {function} in this module")
+
+
+def _node(found: ast.expr) -> shares.Node:
+    if isinstance(found, ast.IfExp):
+        feature, at_most = _comparison(found.test)
+        yes, no = _node(found.body), _node(found.orelse)
+        return shares.TreeQuestion(
+            feature, at_most, yes, no, _mean((yes, no)), yes.leaves + no.leaves
+        )
+    return shares.Leaf(_number(found))
+
+
+def _mean(nodes: Sequence[shares.Node]) -> float:
+    return sum(node.mean * node.leaves for node in nodes) / sum(node.leaves for node in nodes)
+
+
+def _comparison(test: ast.expr) -> tuple[str, float]:
+    match test:
+        case ast.Compare(left=ast.Name(id=feature), ops=[ast.LtE()], comparators=[limit]):
+            return feature, _number(limit)
+        case _:
+            raise ValueError(f"a tree asks {ast.unparse(test)}, not if a feature is at most this")
+
+
+def _number(found: ast.expr) -> float:
+    value = ast.literal_eval(found)
+    if not isinstance(value, int | float):
+        raise TypeError(f"a tree holds {value!r} where a number is expected")
+    return float(value)
 
 
 def _numbers(tree: shares.Node) -> tuple[float, ...]:
@@ -50,14 +89,14 @@ def _numbers(tree: shares.Node) -> tuple[float, ...]:
 
 
 def _questions(node: shares.Node) -> Iterator[tuple[str, float]]:
-    if isinstance(node, shares.Question):
+    if isinstance(node, shares.TreeQuestion):
         yield node.feature, node.at_most
         yield from _questions(node.yes)
         yield from _questions(node.no)
 
 
 def _leaf(node: shares.Node, answers: dict[tuple[str, float], bool]) -> float:
-    while isinstance(node, shares.Question):
+    while isinstance(node, shares.TreeQuestion):
         node = node.yes if answers[node.feature, node.at_most] else node.no
     return node.mean
 

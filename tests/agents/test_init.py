@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from memory_mesh.agents.claude_code import install, places, record
-from memory_mesh.agents.claude_code.changes import Change
+from memory_mesh.agents.claude_code.changes import FileChange
 from memory_mesh.model.errors import InvalidInput
 from memory_mesh.sync import MemoryMesh
 from memory_mesh.testing import FrozenClock
@@ -152,7 +152,7 @@ def test_undo_after_an_upgrade_goes_back_to_before_the_first_installation(home, 
     before = _all(home)
     cli("init", "--yes")
     moved = places.Commands(Path("/elsewhere/memory-mesh-hook"), Path("/elsewhere/mcp"), {})
-    place = places.Place(home / ".claude")
+    place = places.SettingsFolder(home / ".claude")
     planned = install.planned(place, moved, now=FrozenClock().now())
     assert {change.path.name for change in planned} == {"hooks.json", ".mcp.json"}
     record.write(place.own, planned)
@@ -179,13 +179,13 @@ def test_undo_removes_our_own_files_whatever_was_done_to_them(home, cli):
 def test_undo_works_after_an_installation_that_was_interrupted(home, cli):
     _write(home / ".claude/settings.json", SETTINGS)
     before = _all(home)
-    place = places.Place(home / ".claude")
+    place = places.SettingsFolder(home / ".claude")
     commands = places.Commands(Path("/x/memory-mesh-hook"), Path("/x/mcp"), {})
     planned = install.planned(place, commands, now=FrozenClock().now())
     stuck = home / ".claude/stuck"
     stuck.symlink_to(home / "nowhere")
     with pytest.raises(FileExistsError):
-        record.write(place.own, [*planned[:5], Change(stuck / "x", None, b""), *planned[5:]])
+        record.write(place.own, [*planned[:5], FileChange(stuck / "x", None, b""), *planned[5:]])
     assert (place.own / "plugin").is_dir()
     stuck.unlink()
     assert cli("init", "--undo", "--yes").code == 0
@@ -426,7 +426,7 @@ def test_a_damaged_record_is_named_and_nothing_is_undone(home, cli):
 
 
 def test_a_file_that_changes_while_the_plan_is_looked_at_is_not_overwritten(home):
-    place = places.Place(home / ".claude")
+    place = places.SettingsFolder(home / ".claude")
     commands = places.Commands(Path("/x/memory-mesh-hook"), Path("/x/mcp"), {})
     planned = install.planned(place, commands, now=FrozenClock().now())
     _write(place.settings, b'{"mine": 1}')

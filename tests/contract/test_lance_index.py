@@ -13,7 +13,7 @@ import pytest
 from memory_mesh.model import Body
 from memory_mesh.model.errors import MissingExtra
 from memory_mesh.models.lance import index as lance_index
-from memory_mesh.models.lance.index import LanceIndex, Place
+from memory_mesh.models.lance.index import IndexFolder, LanceIndex
 from memory_mesh.testing.index_contract import (
     SPACE,
     IndexContract,
@@ -98,7 +98,7 @@ def test_lancedb_opens_what_we_write(index, tmp_path):
     """In a process of its own: it brings a second copy of the library."""
     vectors = clustered(300)
     absorb(index, vectors)
-    place = Place(tmp_path, "n", SPACE)
+    place = IndexFolder(tmp_path, "n", SPACE)
     code = """
 import sys
 import lancedb
@@ -159,7 +159,7 @@ def test_a_child_forked_after_use_does_without_and_one_forked_before_does_not(tm
 def test_only_one_owner_absorbs_and_the_other_keeps_its_base(index, tmp_path):
     vectors = clustered(300)
     base = absorb(index, vectors, last=100)
-    with Place(tmp_path, "n", SPACE).owned(wait=False) as mine:
+    with IndexFolder(tmp_path, "n", SPACE).owned(wait=False) as mine:
         assert mine
         assert absorb(index, vectors, base=base) == base
     assert absorb(index, vectors, base=base).rows == 300
@@ -192,7 +192,7 @@ def test_the_old_body_answers_while_and_after_it_is_built_anew(index):
 def test_what_a_killed_owner_left_is_cleaned_up(index, tmp_path):
     vectors = clustered(300)
     base = absorb(index, vectors, last=100)
-    litter = Place(tmp_path, "n", SPACE).folder / "data" / "0123.lance"
+    litter = IndexFolder(tmp_path, "n", SPACE).folder / "data" / "0123.lance"
     litter.write_bytes(b"half a file")
     absorb(index, vectors, base=base)
     assert not litter.exists()
@@ -204,7 +204,7 @@ def test_a_damaged_body_is_no_body_and_is_built_anew(tmp_path, part, harm):
     """In a process of its own: what a library does with garbage is its own affair."""
     vectors = clustered(2_000)
     body = absorb(LanceIndex(tmp_path), vectors)
-    for path in (Place(tmp_path, "n", SPACE).folder / part).rglob("*"):
+    for path in (IndexFolder(tmp_path, "n", SPACE).folder / part).rglob("*"):
         if path.is_file() and path.suffix != ".json":
             damage(path, harm)
     code = """
@@ -228,7 +228,7 @@ def test_a_body_with_a_changed_bit_in_its_manifest_is_no_body(tmp_path):
     """Lance would believe it: rows are missing then, or the process ends."""
     vectors = clustered(500)
     body = absorb(LanceIndex(tmp_path), vectors)
-    (path,) = (Place(tmp_path, "n", SPACE).folder / "_versions").glob(
+    (path,) = (IndexFolder(tmp_path, "n", SPACE).folder / "_versions").glob(
         f"*{2**64 - 1 - body.version}*"
     )
     sound = path.read_bytes()
@@ -242,7 +242,7 @@ def test_a_body_with_a_changed_bit_in_its_manifest_is_no_body(tmp_path):
 def test_a_body_of_an_earlier_version_is_read_without_a_note_of_its_manifest(tmp_path):
     vectors = clustered(500)
     body = absorb(LanceIndex(tmp_path), vectors)
-    (Place(tmp_path, "n", SPACE).folder / "manifest.sums").unlink()
+    (IndexFolder(tmp_path, "n", SPACE).folder / "manifest.sums").unlink()
     assert LanceIndex(tmp_path).holds("n", SPACE, body)
 
 
@@ -252,7 +252,7 @@ def test_a_body_without_audiences_answers_for_all_rows_and_is_made_anew(index, t
 
     vectors = clustered(500)
     absorb(index, vectors)
-    place = Place(tmp_path, "n", SPACE)
+    place = IndexFolder(tmp_path, "n", SPACE)
     whole = lance.dataset(place.uri).to_table(columns=["number", "vector"])
     index.drop("n", SPACE)
     lance.write_dataset(whole, place.uri)

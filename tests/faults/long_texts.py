@@ -61,13 +61,13 @@ def units() -> tuple[str, ...]:
 
 def readers() -> Mapping[str, Reader]:
     """Returns the functions that read what users, files and models say."""
-    redactor = privacy.Redactor(b"k" * 32, "default")
+    redactor = privacy.NamespaceRedactor(b"k" * 32, "default")
     return {
         "redact": redactor.text,
         "mask": privacy.masked,
         "scrub": scrub.scrub,
-        "scrub a page": lambda text: scrub.scrub(text, form=scrub.Form.HTML),
-        "scrub markdown": lambda text: scrub.scrub(text, form=scrub.Form.MARKDOWN),
+        "scrub a page": lambda text: scrub.scrub(text, form=scrub.TextForm.HTML),
+        "scrub markdown": lambda text: scrub.scrub(text, form=scrub.TextForm.MARKDOWN),
         "form of a text": scrub.form_of,
         "read a claim": claims.read,
         "terms": analyzer.terms,

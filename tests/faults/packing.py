@@ -22,7 +22,7 @@ from pathlib import Path
 from xml.etree import ElementTree as ET
 
 from memory_mesh.context.packing import token_bound
-from memory_mesh.context.packing.fit import FORMATS, PackRules, Wanted, packed
+from memory_mesh.context.packing.fit import FORMATS, PackMember, PackRules, packed
 from memory_mesh.model import Kind, Memory
 from memory_mesh.model.pack import Pack, Section
 from tests.faults.hostile import hostile_texts
@@ -249,7 +249,7 @@ def _rules(rng: random.Random, count: Counter) -> PackRules:
     )
 
 
-def _wanted(rng: random.Random, pool: Sequence[str]) -> list[Wanted]:
+def _wanted(rng: random.Random, pool: Sequence[str]) -> list[PackMember]:
     found = [_found(rng, rng.choice(pool) or "x", at) for at in range(rng.randint(0, 30))]
     for one in list(found):
         if rng.random() < 0.1:
@@ -258,11 +258,11 @@ def _wanted(rng: random.Random, pool: Sequence[str]) -> list[Wanted]:
     return found
 
 
-def _as_older(one: Wanted, newer: Wanted) -> Wanted:
-    return Wanted(one.memory, Section.OLDER, one.score, one.worth, newer=newer.memory.id)
+def _as_older(one: PackMember, newer: PackMember) -> PackMember:
+    return PackMember(one.memory, Section.OLDER, one.score, one.worth, newer=newer.memory.id)
 
 
-def _found(rng: random.Random, text: str, at: int) -> Wanted:
+def _found(rng: random.Random, text: str, at: int) -> PackMember:
     memory = Memory(
         id=f"mem_{at}",
         text=text,
@@ -274,7 +274,7 @@ def _found(rng: random.Random, text: str, at: int) -> Wanted:
     )
     section = Section.PINNED if memory.pinned else Section.FOUND
     span = (0, max(1, len(text) // 2)) if len(text) > 300 and rng.random() < 0.5 else None
-    return Wanted(memory, section, rng.random(), rng.random(), span=span)
+    return PackMember(memory, section, rng.random(), rng.random(), span=span)
 
 
 def _prose() -> list[str]:

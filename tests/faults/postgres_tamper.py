@@ -16,7 +16,7 @@ from typing import Any, LiteralString
 import psycopg
 from psycopg import sql
 
-from memory_mesh.ledgers.postgres.connection import Connection
+from memory_mesh.ledgers.postgres.connection import PostgresConnection
 from memory_mesh.ledgers.postgres.copies import verify
 from memory_mesh.ledgers.postgres.engine import PostgresEngine, register
 from memory_mesh.ledgers.postgres.setup import ROLE, SCHEMA
@@ -120,7 +120,7 @@ def _found(raw: psycopg.Connection[Any], capability: bytes) -> list[str]:
     """What `verify` finds as a process that uses the store, in the present transaction."""
     raw.execute(f"SET LOCAL ROLE {ROLE}; SET LOCAL search_path = {SCHEMA}, public", prepare=False)
     raw.execute("SELECT enter(%s, %s)", (NAMESPACE, capability))
-    db = Connection(raw, PostgresEngine())
+    db = PostgresConnection(raw, PostgresEngine())
     return [str(each) for each in verify(db, None, NAMESPACE).findings]
 
 

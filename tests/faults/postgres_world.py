@@ -15,12 +15,12 @@ import psycopg
 
 from memory_mesh.ledgers.postgres.ledger import PostgresLedger
 from memory_mesh.model import (
+    BlockOperation,
     Commit,
     Entry,
     Lens,
     Memory,
     Observation,
-    Operation,
     Outcome,
     Put,
     Standing,
@@ -95,7 +95,7 @@ def _stored(standing: Standing, batch: Batch, number: int) -> Commit:
     return Commit(
         puts=(Put(memory, wording),),
         observations=(Observation(id_, wording.hash, Outcome.STORED, "faults", key),),
-        entries=(Entry(f"yamo_{id_}", Operation.RETAIN, "faults", at, (id_,), "wire", told),),
+        entries=(Entry(f"yamo_{id_}", BlockOperation.RETAIN, "faults", at, (id_,), "wire", told),),
     )
 
 
@@ -175,4 +175,4 @@ def findings(ledger: Ledger, namespace: str) -> list[tuple[str, str]]:
 def recall(number: int) -> Entry:
     """The record of a search."""
     id_, at = f"yamo_recall_{number}", SystemClock().now()
-    return Entry(id_, Operation.RECALL, "faults", at, (), "wire", {"use": "search"})
+    return Entry(id_, BlockOperation.RECALL, "faults", at, (), "wire", {"use": "search"})

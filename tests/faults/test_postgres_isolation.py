@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterator
 import psycopg
 import pytest
 
-from memory_mesh.ledgers.postgres.connection import Connection
-from memory_mesh.ledgers.postgres.pool import Route
+from memory_mesh.ledgers.postgres.connection import PostgresConnection
+from memory_mesh.ledgers.postgres.pool import DatabaseRoute
 from memory_mesh.ledgers.postgres.setup import opening_key, set_up
 from memory_mesh.ledgers.postgres.transactions import Transactions
 from memory_mesh.model.errors import InvalidInput, NotAllowed, StoreError
@@ -216,26 +216,28 @@ def test_the_next_user_of_a_connection_is_not_inside_the_last_namespace(world, m
         mesh._pool.give(raw)
 
 
-def _failing(mesh: Transactions, world: World, fail: Callable[[Connection, World], None]) -> None:
+def _failing(
+    mesh: Transactions, world: World, fail: Callable[[PostgresConnection, World], None]
+) -> None:
     with mesh.writing(OTHERS[0]) as db:
         assert _count(db) > 0
         fail(db, world)
 
 
-def _raise(_db: Connection, _world: World) -> None:
+def _raise(_db: PostgresConnection, _world: World) -> None:
     raise KeyError
 
 
-def _divide(db: Connection, _world: World) -> None:
+def _divide(db: PostgresConnection, _world: World) -> None:
     db.own("SELECT 1 / 0")
 
 
-def _time_out(db: Connection, _world: World) -> None:
+def _time_out(db: PostgresConnection, _world: World) -> None:
     db.raw.execute("SET LOCAL statement_timeout = 1")
     db.own("SELECT pg_sleep(60)")
 
 
-def _kill(db: Connection, world: World) -> None:
+def _kill(db: PostgresConnection, world: World) -> None:
     until_gone(world.admin, db.raw.info.backend_pid)
     db.own(COUNT)
 
@@ -282,30 +284,30 @@ def test_the_owner_of_the_tables_and_members_of_it_are_refused(postgres, world):
 @pytest.mark.parametrize(
     ("url", "route"),
     [
-        ("postgresql://a@b/c", Route("postgresql://a@b/c", pooled=False)),
+        ("postgresql://a@b/c", DatabaseRoute("postgresql://a@b/c", pooled=False)),
         (
             "postgresql://a@b/c?sslmode=prefer",
-            Route("postgresql://a@b/c?sslmode=prefer", pooled=False),
+            DatabaseRoute("postgresql://a@b/c?sslmode=prefer", pooled=False),
         ),
-        ("postgresql:///c?pooler=none", Route("postgresql:///c", pooled=False)),
-        ("postgresql:///c?pooler=transaction", Route("postgresql:///c", pooled=True)),
+        ("postgresql:///c?pooler=none", DatabaseRoute("postgresql:///c", pooled=False)),
+        ("postgresql:///c?pooler=transaction", DatabaseRoute("postgresql:///c", pooled=True)),
         (
             "postgresql:///c?sslmode=prefer&pooler=transaction&host=%2Ftmp",
-            Route("postgresql:///c?sslmode=prefer&host=%2Ftmp", pooled=True),
+            DatabaseRoute("postgresql:///c?sslmode=prefer&host=%2Ftmp", pooled=True),
         ),
     ],
 )
 def test_a_url_states_its_route(url, route):
-    assert Route.of(url) == route
+    assert DatabaseRoute.of(url) == route
 
 
 def test_an_unknown_pooler_is_refused_and_none_sets_up():
     with pytest.raises(InvalidInput, match="pooler is one of none, transaction"):
-        Route.of("postgresql:///c?pooler=session")
+        DatabaseRoute.of("postgresql:///c?pooler=session")
     with pytest.raises(InvalidInput, match="not through a pooler"):
         set_up("postgresql:///c?pooler=transaction", SECRET)
 
 
-def _count(db: Connection) -> int:
+def _count(db: PostgresConnection) -> int:
     found = db.own(COUNT).fetchone()
     return 0 if found is None else int(found[0])

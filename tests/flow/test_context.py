@@ -226,7 +226,7 @@ def test_a_linked_older_statement_brings_the_newer_one(mesh: MemoryMesh) -> None
 
 
 def test_what_a_link_brings_in_is_not_said_to_be_left_out(mesh: MemoryMesh) -> None:
-    from memory_mesh.context.pack import Asked, pack
+    from memory_mesh.context.pack import PackRequest, pack
 
     found = mesh.add("We deploy through staging").id or ""
     other = mesh.add("Ann deploys the keys of the blue room in the old house").id or ""
@@ -234,7 +234,9 @@ def test_what_a_link_brings_in_is_not_said_to_be_left_out(mesh: MemoryMesh) -> N
     scores = {hit.id: hit.score for hit in mesh.search("deploy staging", profile="rrf")}
     floor = (scores[found] + scores[other]) / 2
     rules = PackRules(profile="rrf", min_relevance=floor)
-    made = pack(mesh._access(), Asked("deploy staging", mesh._lens(None), rules), record=False)
+    made = pack(
+        mesh._access(), PackRequest("deploy staging", mesh._lens(None), rules), record=False
+    )
     assert [(item.id, item.section) for item in made] == [
         (found, Section.FOUND),
         (other, Section.LINKED),
@@ -427,14 +429,14 @@ def test_every_format_can_be_read_back(mesh: MemoryMesh) -> None:
 
 @pytest.mark.req("R-003-068")
 def test_with_a_price_it_is_the_score_over_the_price_that_counts(mesh: MemoryMesh) -> None:
-    from memory_mesh.context.pack import Asked, pack
+    from memory_mesh.context.pack import PackRequest, pack
 
     filled(mesh, 30)
     rules = PackRules(
         max_tokens=400, profile="composite", min_relevance=0.0, price=lambda text: len(text.split())
     )
     lens = mesh._lens(None)  # as the faces build it
-    made = pack(mesh._access(), Asked("deploy of the shop", lens, rules), record=False)
+    made = pack(mesh._access(), PackRequest("deploy of the shop", lens, rules), record=False)
     found = mesh.search("deploy of the shop", limit=40, profile="composite")
     density = {hit.id: hit.score / len(hit.content.split()) for hit in found}
     expected = sorted(density, key=lambda id_: -density[id_])[: len(made)]

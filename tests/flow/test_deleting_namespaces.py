@@ -20,7 +20,7 @@ from memory_mesh.mirror import Mirror
 from memory_mesh.mirror.exporting import KEPT, append
 from memory_mesh.model import Entry, Outcome
 from memory_mesh.model.errors import InvalidInput, NotFound, StoreError
-from memory_mesh.models.lance.index import Place
+from memory_mesh.models.lance.index import IndexFolder
 from memory_mesh.platform.locks import FairLock
 from memory_mesh.sync import MemoryMesh
 from tests.receipts import id_of
@@ -65,7 +65,7 @@ def test_a_byte_search_finds_nothing_of_a_deleted_namespace(store: Path) -> None
     beside = (".before-0002-1.bak", ".spool", ".head", ".spool-00ff", ".salvage.jsonl")
     for ending in beside:
         (databases / f"shop{ending}").write_text(TEXTS[0])
-    body = Place(store / "index", "shop", "space").folder
+    body = IndexFolder(store / "index", "shop", "space").folder
     (body / "_versions").mkdir(parents=True)
     (body / "_versions" / "1.manifest").write_text(TEXTS[1])
     Session.of(store, "host", "one").record(stored=[first], notice=f"kept: {TEXTS[0]}")

@@ -68,7 +68,7 @@ def count(folder: Path) -> int:
 
 
 def test_the_line_can_be_read_back_and_a_torn_one_says_nothing():
-    mark = head_file.Mark("ab" * 16, 2**62, 7, 2**62, b"\x01" * 32)
+    mark = head_file.DatabaseHead("ab" * 16, 2**62, 7, 2**62, b"\x01" * 32)
     line = head_file.line(mark)
     assert len(line) == head_file.BYTES
     assert head_file.parsed(line) == mark
@@ -180,7 +180,7 @@ def test_an_older_copy_without_a_head_file_is_a_finding_until_repair(tmp_path, t
 def test_the_head_file_of_a_new_namespace_is_there_before_its_first_commit(tmp_path, monkeypatch):
     acknowledge = NamespaceFile.acknowledge
 
-    def kill(file: NamespaceFile, mark: head_file.Mark) -> None:
+    def kill(file: NamespaceFile, mark: head_file.DatabaseHead) -> None:
         if mark.seq:
             raise KeyboardInterrupt
         acknowledge(file, mark)
@@ -436,7 +436,7 @@ def _copy(source: Path, target: Path) -> Path:
 def test_a_namespace_that_another_process_makes_during_a_look_is_not_missing(tmp_path, monkeypatch):
     read = head_file.read
 
-    def late(path: Path) -> head_file.Mark | None:
+    def late(path: Path) -> head_file.DatabaseHead | None:
         monkeypatch.setattr(head_file, "read", read)
         stored(tmp_path, texts=1)
         return read(path)

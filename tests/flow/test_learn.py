@@ -9,12 +9,12 @@ import pytest
 from memory_mesh.formats import yamo
 from memory_mesh.learn import reflection
 from memory_mesh.model import (
+    BlockOperation,
     Channel,
     Embedding,
     Kind,
     Lens,
     Memory,
-    Operation,
     Scope,
     Skill,
     SourceKind,
@@ -93,8 +93,8 @@ def test_a_reflection_is_kept_with_its_sources_and_leaves_its_block(
         found.confidence,
     )
     assert kept.id.startswith("reflect_")
-    block = mesh.care.blocks(after_seq=3)[-1].entry
-    assert block.operation is Operation.REFLECT
+    block = mesh.blocks(after_seq=3)[-1].entry
+    assert block.operation is BlockOperation.REFLECT
     wire = yamo.parse(block.wire or "")
     assert wire.intent == "synthesize_beliefs_from_memories"
     assert dict(wire.context) | {"timestamp": ""} == {
@@ -271,8 +271,8 @@ def test_a_procedure_that_recurs_is_staged_as_a_skill(mesh: MemoryMesh, clock: F
     assert isinstance(skill, Skill)
     assert (skill.id, skill.name) == (made.skill_id, made.skill_name)
     assert mesh.search_skills("release") == []
-    assert mesh.care.blocks()[-1].entry.operation is Operation.SYNTHESIZE
-    wire = yamo.parse(mesh.care.blocks()[-1].entry.wire or "")
+    assert mesh.blocks()[-1].entry.operation is BlockOperation.SYNTHESIZE
+    wire = yamo.parse(mesh.blocks()[-1].entry.wire or "")
     assert wire.intent == "synthesize_skill_from_memories"
 
 

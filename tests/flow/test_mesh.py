@@ -5,9 +5,7 @@ import inspect
 import os
 import re
 import sqlite3
-import sys
 import threading
-from pathlib import Path
 
 import pytest
 
@@ -133,19 +131,6 @@ def test_a_bad_option_or_variable_is_named(tmp_path):
         sync.MemoryMesh(
             settings={"privacy_rules": [{"name": "a", "pattern": "b"}, {"pattern": "c"}]}
         )
-
-
-@pytest.mark.parametrize(
-    ("platform", "folder"),
-    [
-        ("linux", "/home/me/.local/share/memory-mesh"),
-        ("darwin", "/home/me/Library/Application Support/memory-mesh"),
-        ("win32", "/home/me/AppData/Local/memory-mesh"),
-    ],
-)
-def test_the_store_lies_where_the_platform_puts_data(monkeypatch, platform, folder):
-    monkeypatch.setattr(sys, "platform", platform)
-    assert config.data_folder({"HOME": "/home/me"}) == Path(folder)
 
 
 def test_a_secret_is_not_shown():

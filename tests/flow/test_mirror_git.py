@@ -3,7 +3,7 @@
 import pytest
 
 from memory_mesh.mirror import Mirror
-from memory_mesh.mirror.state import FOLDER, Marks
+from memory_mesh.mirror.state import FOLDER, AgentEdits
 from memory_mesh.model import ProposedVerb, SourceKind, Status
 from memory_mesh.sync import MemoryMesh
 from tests.clones import shared
@@ -119,7 +119,7 @@ def test_what_an_agent_marked_is_inference_and_a_proposal_for_my_memory(own, clo
     mirror = Mirror(own, mine.notes)
     mine.commit("port.md", NOTE.format(1))
     mirror.run()
-    marks = Marks(own.folder / FOLDER)
+    marks = AgentEdits(own.folder / FOLDER)
     marks.mark(mine.notes / "port.md", mine.write("port.md", NOTE.format(9)))
     marks.mark(mine.notes / "new.md", mine.write("new.md", "# New\n\nBy the agent.\n"))
     report = mirror.run()

@@ -12,9 +12,9 @@ import pytest
 from memory_mesh.care.key_file import KeyFile
 from memory_mesh.compat.neolata import json_storage, memory_graph
 from memory_mesh.mirror import Mirror
-from memory_mesh.mirror.state import Marks
+from memory_mesh.mirror.state import AgentEdits
 from memory_mesh.model.trace import Trace
-from memory_mesh.models.lance.index import Place
+from memory_mesh.models.lance.index import IndexFolder
 from memory_mesh.models.sinks.jsonl import JsonLinesSink
 from memory_mesh.platform import durable_files, private_files
 from memory_mesh.sync import MemoryMesh
@@ -64,7 +64,7 @@ def test_what_a_store_makes_is_for_its_owner_only(tmp_path, clock, monkeypatch):
         mesh.traces.write_memory_log()
         mesh.search("printer")
         Mirror(mesh, notes).run()
-        Marks(store / "mirror").mark(notes / "a.md", b"text")
+        AgentEdits(store / "mirror").mark(notes / "a.md", b"text")
         assert any(path.name.endswith("-wal") for path in store.rglob("*"))
         assert wrong(home) == {}
     with memory_graph.create_memory(storage=json_storage(dir=home / "graph")) as graph:
@@ -85,7 +85,7 @@ def test_the_copy_before_a_migration_is_for_its_owner_only(tmp_path):
 
 
 def test_what_the_index_library_makes_is_closed_to_others(tmp_path):
-    place = Place(tmp_path / "index", "default", "space")
+    place = IndexFolder(tmp_path / "index", "default", "space")
     with place.owned(wait=False):
         (place.folder / "data").mkdir(parents=True)
         (place.folder / "data" / "1.lance").write_bytes(b"x")

@@ -6,7 +6,7 @@ from functools import partial
 import pytest
 
 from memory_mesh.formats import yamo
-from memory_mesh.model import Channel, Kind, Operation, Status
+from memory_mesh.model import BlockOperation, Channel, Kind, Status
 from memory_mesh.model.errors import InvalidInput
 from memory_mesh.model.learning import Reflection, Synthesis
 from memory_mesh.sync import MemoryMesh
@@ -30,7 +30,7 @@ def test_a_reflection_is_a_memory_of_what_others_agree_on(mesh):
     kept = mesh.get(found.id)
     assert (kept.kind, kept.status) == (Kind.REFLECTION, Status.ACTIVE)
     assert mesh.search("staging", filter="memory_type = 'reflection'")[0].id == found.id
-    assert mesh.care.blocks()[-1].entry.operation is Operation.REFLECT
+    assert mesh.blocks()[-1].entry.operation is BlockOperation.REFLECT
     assert mesh.reflect(topic="API deploys", store=False).id is None
 
 

@@ -9,7 +9,7 @@ import pytest
 from memory_mesh.compat.lane.import_ import bring_in_lane
 from memory_mesh.compat.lane.memory_lane import MemoryLane
 from memory_mesh.compat.neolata import memory_graph
-from memory_mesh.model import Channel, Operation
+from memory_mesh.model import BlockOperation, Channel
 from memory_mesh.sync import MemoryMesh
 from tests.surface.command import CommandLine
 
@@ -125,7 +125,7 @@ def test_votes_of_others_turn_no_order_round(mesh, channel, writer, votes):
     assert _ids(mesh, QUESTION) == before
     told = [block.entry for block in mesh.care.blocks(after_seq=blocks)]
     assert len(told) == 12
-    assert {entry.operation for entry in told} == {Operation.CHANGE}
+    assert {entry.operation for entry in told} == {BlockOperation.CHANGE}
     assert sorted(entry.memories for entry in told) == sorted([(own,), (other,)] * 6)
     assert mesh.care.verify().ok
 

@@ -30,7 +30,7 @@ from memory_mesh.model import (
     Status,
 )
 from memory_mesh.model.errors import InvalidInput, NotAllowed
-from memory_mesh.model.memory import Kept
+from memory_mesh.model.memory import PriorState
 from memory_mesh.sync import MemoryMesh
 from memory_mesh.testing import FrozenClock
 
@@ -301,7 +301,7 @@ def test_a_ready_draft_stays_below_the_channels_ceiling(mesh, lower, kind, state
             Draft(text="a rule", source=source, lesson=lesson()),
             Draft(
                 text="kept", source=source, pinned=True,
-                origin=Origin("mem_1_aaaaaa", mesh.get(stored).created, kept=Kept(helpful=9)),
+                origin=Origin("mem_1_aaaaaa", mesh.get(stored).created, kept=PriorState(helpful=9)),
             ),
         ]
     )  # fmt: skip

@@ -2,7 +2,7 @@
 
 import pytest
 
-from memory_mesh.model import Channel, Operation, Scope, Status
+from memory_mesh.model import BlockOperation, Channel, Scope, Status
 from memory_mesh.model.errors import NotFound
 from memory_mesh.sync import MemoryMesh
 
@@ -61,8 +61,8 @@ def test_a_vote_leaves_a_block_that_says_what_it_was(mesh, helpful):
     mesh.rate(stored, helpful=helpful)
     mesh.view(channel=Channel.MCP).rate(stored, helpful=helpful)
     mesh.view(channel=Channel.MCP).rate(stored, helpful=helpful)
-    blocks = [block.entry for block in mesh.care.blocks(after_seq=before)]
-    assert [entry.operation for entry in blocks] == [Operation.CHANGE] * 3
+    blocks = [block.entry for block in mesh.blocks(after_seq=before)]
+    assert [entry.operation for entry in blocks] == [BlockOperation.CHANGE] * 3
     assert [entry.memories for entry in blocks] == [(stored,)] * 3
     said = "helpful" if helpful else "harmful"
     assert [(entry.metadata["vote"], entry.metadata["moved"]) for entry in blocks] == [

@@ -19,7 +19,16 @@ import pytest
 
 from memory_mesh._version import __version__
 from memory_mesh.agents import journal
-from memory_mesh.agents.doctor import CHECKS, TRIALS, Case, Finding, Mark, examined, hooks, store
+from memory_mesh.agents.doctor import (
+    CHECKS,
+    TRIALS,
+    Case,
+    CheckResult,
+    CheckStatus,
+    examined,
+    hooks,
+    store,
+)
 from memory_mesh.agents.hook import events
 from memory_mesh.care.key_file import KeyFile
 from memory_mesh.models import model_files
@@ -53,7 +62,7 @@ class Patient:
         command = CommandLine(self.home, (str(SCRIPT),), self.place.environment)
         return command(*words, cwd=self.work)
 
-    def found(self, **options: Any) -> dict[str, Finding]:
+    def found(self, **options: Any) -> dict[str, CheckResult]:
         """What each check finds, by its name; without the trials."""
         mesh = MemoryMesh(db_dir=self.place.store, embedder="none")
         meant = MemoryMesh(db_dir=self.place.store)
@@ -65,7 +74,7 @@ class Patient:
         """The same by the real command, with the trials."""
         return {one["check"]: one for one in json.loads(self("doctor", "--json").out)["checks"]}
 
-    def fixed(self, finding: Finding) -> None:
+    def fixed(self, finding: CheckResult) -> None:
         """Runs the fix of a finding in a shell, as a person would."""
         command = finding.fix.partition(" (")[0].partition(", then")[0]
         words = ["sh", "-c", command]
@@ -114,7 +123,7 @@ def hooked(patient: Patient, *outcomes: str, event: str = "Stop", what: str = "h
         journal.append(path, json.dumps(line).encode() + b"\n")
 
 
-def is_(finding: Finding, mark: Mark, said: str, fix: str) -> None:
+def is_(finding: CheckResult, mark: CheckStatus, said: str, fix: str) -> None:
     assert finding.mark is mark, finding
     assert said in finding.said, finding
     assert fix in finding.fix, finding
@@ -164,58 +173,61 @@ def test_a_terminal_shows_signs_and_what_to_do_below(installed: Patient) -> None
 
 def test_every_finding_that_is_not_ok_has_a_fix(patient: Patient) -> None:
     found = patient.found()
-    assert [one.check for one in found.values() if one.mark is not Mark.OK and not one.fix] == []
+    assert [
+        one.check for one in found.values() if one.mark is not CheckStatus.OK and not one.fix
+    ] == []
 
 
 # --- the store's files ------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
-    ("free", "mark"), [(10**12, Mark.OK), (5 * 10**8, Mark.WARNING), (10**6, Mark.FAILED)]
+    ("free", "mark"),
+    [(10**12, CheckStatus.OK), (5 * 10**8, CheckStatus.WARNING), (10**6, CheckStatus.FAILED)],
 )
-def test_a_disk_that_is_nearly_full(free: int, mark: Mark, tmp_path: Path) -> None:
+def test_a_disk_that_is_nearly_full(free: int, mark: CheckStatus, tmp_path: Path) -> None:
     found = store.room(free, tmp_path)
     assert found.mark is mark
-    assert mark is Mark.OK or "df -h" in found.fix
+    assert mark is CheckStatus.OK or "df -h" in found.fix
 
 
 def test_a_store_that_others_can_read(patient: Patient) -> None:
     stored(patient, "The shop listens on port 6543.")
     Path(patient.place.store).chmod(0o755)
     found = patient.found()["permissions"]
-    is_(found, Mark.WARNING, "mode 0755", "chmod -R go= ")
+    is_(found, CheckStatus.WARNING, "mode 0755", "chmod -R go= ")
     patient.fixed(found)
-    assert patient.found()["permissions"].mark is Mark.OK
+    assert patient.found()["permissions"].mark is CheckStatus.OK
 
 
 def test_a_key_that_others_can_read(patient: Patient) -> None:
     keys = KeyFile.of(Path(patient.place.store), patient.place.environment)
     assert keys.keys()
-    assert patient.found()["key"].mark is Mark.OK
+    assert patient.found()["key"].mark is CheckStatus.OK
     keys.path.chmod(0o644)
     found = patient.found()["key"]
-    is_(found, Mark.FAILED, "can be read by others", "chmod 600")
+    is_(found, CheckStatus.FAILED, "can be read by others", "chmod 600")
     patient.fixed(found)
     keys.path.parent.chmod(0o777)
     found = patient.found()["key"]
-    is_(found, Mark.FAILED, "can be written by others", "chmod 700")
+    is_(found, CheckStatus.FAILED, "can be written by others", "chmod 700")
     patient.fixed(found)
-    assert patient.found()["key"].mark is Mark.OK
+    assert patient.found()["key"].mark is CheckStatus.OK
 
 
 def test_a_key_that_is_gone(patient: Patient) -> None:
     keys = KeyFile.of(Path(patient.place.store), patient.place.environment)
     assert keys.keys()
     keys.path.unlink()
-    is_(patient.found()["key"], Mark.FAILED, "is not there", "memory-mesh keys replace")
+    is_(patient.found()["key"], CheckStatus.FAILED, "is not there", "memory-mesh keys replace")
     assert not keys.path.exists()  # a look makes no new one
 
 
 def test_a_damaged_chain(patient: Patient) -> None:
     stored(patient, "The shop listens on port 6543.", "The office listens on port 6544.")
-    assert patient.found()["chain"].mark is Mark.OK
+    assert patient.found()["chain"].mark is CheckStatus.OK
     changed(patient, "UPDATE block SET wire = 'forged' WHERE position = 1")
-    is_(patient.found()["chain"], Mark.FAILED, "chain", "memory-mesh verify")
+    is_(patient.found()["chain"], CheckStatus.FAILED, "chain", "memory-mesh verify")
     assert patient("doctor", "--quick").code == 1
 
 
@@ -225,10 +237,10 @@ def test_a_long_chain_is_checked_by_its_last_block(
     stored(patient, "The shop listens on port 6543.", "The office listens on port 6544.")
     changed(patient, "UPDATE block SET wire = 'forged' WHERE position = 1")
     monkeypatch.setattr(store, "MOST_BLOCKS", 1)
-    is_(patient.found()["chain"], Mark.OK, "only the last of 2 blocks", "--whole-chain")
-    assert patient.found(whole_chain=True)["chain"].mark is Mark.FAILED
+    is_(patient.found()["chain"], CheckStatus.OK, "only the last of 2 blocks", "--whole-chain")
+    assert patient.found(whole_chain=True)["chain"].mark is CheckStatus.FAILED
     changed(patient, "UPDATE block SET wire = 'forged'")
-    assert patient.found()["chain"].mark is Mark.FAILED
+    assert patient.found()["chain"].mark is CheckStatus.FAILED
 
 
 def test_a_store_that_is_none(patient: Patient) -> None:
@@ -245,14 +257,14 @@ def test_a_store_that_is_none(patient: Patient) -> None:
 
 
 def test_no_embedder(patient: Patient, monkeypatch: pytest.MonkeyPatch) -> None:
-    is_(patient.found()["embedder"], Mark.OK, "switched off", "MEMORY_MESH_EMBEDDER")
+    is_(patient.found()["embedder"], CheckStatus.OK, "switched off", "MEMORY_MESH_EMBEDDER")
     monkeypatch.delenv("MEMORY_MESH_EMBEDDER")
     monkeypatch.delenv("MEMORY_MESH_MODEL_DIR", raising=False)
-    is_(patient.found()["embedder"], Mark.OK, "gives vectors", "")
+    is_(patient.found()["embedder"], CheckStatus.OK, "gives vectors", "")
     monkeypatch.setattr(model_files, "_STATIC_PACKAGE", "a_package_that_is_not_installed")
     found = patient.found()
-    is_(found["embedder"], Mark.WARNING, "by words only", "memory-mesh models pull")
-    assert found["index"].mark is Mark.OK
+    is_(found["embedder"], CheckStatus.WARNING, "by words only", "memory-mesh models pull")
+    assert found["index"].mark is CheckStatus.OK
 
 
 def test_an_embedder_that_does_not_load_is_no_fault_of_the_store(
@@ -260,8 +272,8 @@ def test_an_embedder_that_does_not_load_is_no_fault_of_the_store(
 ) -> None:
     monkeypatch.setenv("MEMORY_MESH_EMBEDDER", "fastembed")  # without the name of a model
     found = patient.found()
-    is_(found["embedder"], Mark.WARNING, "MEMORY_MESH_EMBEDDER_MODEL", "memory-mesh models")
-    assert found["store"].mark is Mark.OK
+    is_(found["embedder"], CheckStatus.WARNING, "MEMORY_MESH_EMBEDDER_MODEL", "memory-mesh models")
+    assert found["store"].mark is CheckStatus.OK
 
 
 def test_texts_that_wait_for_vectors_or_terms(
@@ -272,34 +284,34 @@ def test_texts_that_wait_for_vectors_or_terms(
     monkeypatch.delenv("MEMORY_MESH_MODEL_DIR", raising=False)
     patient.place.variables.pop("MEMORY_MESH_EMBEDDER", None)
     found = patient.found()["index"]
-    is_(found, Mark.WARNING, "1 text has no vector yet", "memory-mesh upkeep")
+    is_(found, CheckStatus.WARNING, "1 text has no vector yet", "memory-mesh upkeep")
     with MemoryMesh(db_dir=patient.place.store) as mesh:
-        mesh.care.upkeep()
-    is_(patient.found()["index"], Mark.OK, "and its vector", "")
+        mesh.upkeep()
+    is_(patient.found()["index"], CheckStatus.OK, "and its vector", "")
 
 
 # --- the daemon -------------------------------------------------------------------------------
 
 
 def test_a_daemon_that_runs_was_stopped_or_was_killed(patient: Patient) -> None:
-    is_(patient.found()["daemon"], Mark.OK, "none runs", "memory-mesh daemon start (")
+    is_(patient.found()["daemon"], CheckStatus.OK, "none runs", "memory-mesh daemon start (")
     pid = patient.place.started()
-    is_(patient.found()["daemon"], Mark.OK, f"process {pid}, version {__version__}", "")
+    is_(patient.found()["daemon"], CheckStatus.OK, f"process {pid}, version {__version__}", "")
     os.kill(pid, signal.SIGSTOP)
     found = patient.found()["daemon"]
-    is_(found, Mark.FAILED, "does not answer", f"kill -9 {pid}")
+    is_(found, CheckStatus.FAILED, "does not answer", f"kill -9 {pid}")
     patient.fixed(found)
     until(lambda: not lives(pid))
     stale = "stale socket was left behind: a socket is there, but no process answers at it"
-    is_(patient.found()["daemon"], Mark.WARNING, stale, "memory-mesh daemon start")
+    is_(patient.found()["daemon"], CheckStatus.WARNING, stale, "memory-mesh daemon start")
     assert patient("daemon", "start").code == 0
-    assert patient.found()["daemon"].mark is Mark.OK
+    assert patient.found()["daemon"].mark is CheckStatus.OK
 
 
 def test_a_daemon_of_another_version(patient: Patient) -> None:
     patient.place.foreground(version="0.0.1")
     found = patient.found()["daemon"]
-    is_(found, Mark.WARNING, "version 0.0.1", "memory-mesh daemon stop")
+    is_(found, CheckStatus.WARNING, "version 0.0.1", "memory-mesh daemon stop")
 
 
 # --- Claude Code ------------------------------------------------------------------------------
@@ -307,37 +319,39 @@ def test_a_daemon_of_another_version(patient: Patient) -> None:
 
 def test_no_claude_and_no_plugin(patient: Patient) -> None:
     found = patient.found()
-    is_(found["plugin"], Mark.WARNING, "not installed", "memory-mesh init")
-    is_(found["hooks"], Mark.WARNING, "no hook has ever run", "memory-mesh init")
+    is_(found["plugin"], CheckStatus.WARNING, "not installed", "memory-mesh init")
+    is_(found["hooks"], CheckStatus.WARNING, "no hook has ever run", "memory-mesh init")
     (patient.home / "bin/claude").unlink()
-    is_(patient.found()["Claude Code"], Mark.WARNING, "was not found", "npm install")
+    is_(patient.found()["Claude Code"], CheckStatus.WARNING, "was not found", "npm install")
 
 
 def test_a_plugin_that_was_switched_off(installed: Patient) -> None:
     settings = installed.home / ".claude/settings.json"
     settings.write_text(settings.read_text().replace("true", "false"))
-    is_(installed.found()["plugin"], Mark.FAILED, "does not switch it on", "memory-mesh init")
+    is_(
+        installed.found()["plugin"], CheckStatus.FAILED, "does not switch it on", "memory-mesh init"
+    )
     assert installed("init", "--yes").code == 0
-    assert installed.found()["plugin"].mark is Mark.OK
+    assert installed.found()["plugin"].mark is CheckStatus.OK
 
 
 def test_a_command_of_the_plugin_that_is_gone(installed: Patient) -> None:
     rewritten(installed, str(SCRIPT.parent), "/gone/bin")
     found = installed.found()["commands"]
-    is_(found, Mark.FAILED, "/gone/bin/memory-mesh-hook", "memory-mesh init")
+    is_(found, CheckStatus.FAILED, "/gone/bin/memory-mesh-hook", "memory-mesh init")
     assert installed("init", "--yes").code == 0
-    assert installed.found()["commands"].mark is Mark.OK
+    assert installed.found()["commands"].mark is CheckStatus.OK
 
 
 def test_a_hook_that_the_plugin_no_longer_names(installed: Patient) -> None:
     rewritten(installed, '"Stop"', '"Stopped"')
-    is_(installed.found()["commands"], Mark.FAILED, "nothing of Stop", "memory-mesh init")
+    is_(installed.found()["commands"], CheckStatus.FAILED, "nothing of Stop", "memory-mesh init")
 
 
 def test_a_plugin_that_uses_another_store(patient: Patient, tmp_path: Path) -> None:
     assert patient("init", "--yes", "--db-dir", str(tmp_path / "other")).code == 0
     found = patient.found()["commands"]
-    is_(found, Mark.WARNING, f"{tmp_path / 'other'}, not {patient.place.store}", "--db-dir")
+    is_(found, CheckStatus.WARNING, f"{tmp_path / 'other'}, not {patient.place.store}", "--db-dir")
 
 
 def test_commands_of_another_version(installed: Patient, tmp_path: Path) -> None:
@@ -348,37 +362,42 @@ def test_commands_of_another_version(installed: Patient, tmp_path: Path) -> None
         (other / name).chmod(0o755)
     rewritten(installed, str(SCRIPT.parent), str(other))
     found = installed.found()["versions"]
-    is_(found, Mark.WARNING, "is of version 9.9.9", "memory-mesh init")
+    is_(found, CheckStatus.WARNING, "is of version 9.9.9", "memory-mesh init")
 
 
 def test_a_plugin_of_another_version(installed: Patient) -> None:
     manifest = installed.plugin / ".claude-plugin/plugin.json"
     manifest.write_text(manifest.read_text().replace(__version__, "0.0.1"))
-    is_(installed.found()["versions"], Mark.WARNING, "of version 0.0.1", "memory-mesh init")
+    is_(installed.found()["versions"], CheckStatus.WARNING, "of version 0.0.1", "memory-mesh init")
 
 
 def test_a_memory_of_the_hosts_own_beside_this_one(installed: Patient) -> None:
-    is_(installed.found()["own memory"], Mark.OK, "is on (by its default)", "--host-memory off")
+    is_(
+        installed.found()["own memory"],
+        CheckStatus.OK,
+        "is on (by its default)",
+        "--host-memory off",
+    )
     name = re.sub(r"[^A-Za-z0-9]", "-", str(installed.work))
     folder = installed.home / ".claude/projects" / name / "memory"
     folder.mkdir(parents=True)
     (folder / "shop.md").write_text("The shop listens on port 6543.\n")
     found = installed.found()["own memory"]
-    is_(found, Mark.WARNING, "holds 1 file", "memory-mesh init --host-memory import, or off")
+    is_(found, CheckStatus.WARNING, "holds 1 file", "memory-mesh init --host-memory import, or off")
     assert installed("init", "--yes", "--host-memory", "off").code == 0
-    is_(installed.found()["own memory"], Mark.OK, "is off", "")
+    is_(installed.found()["own memory"], CheckStatus.OK, "is off", "")
 
 
 # --- what hooks left --------------------------------------------------------------------------
 
 
 def test_hooks_that_have_never_run(installed: Patient) -> None:
-    is_(installed.found()["hooks"], Mark.OK, "the plugin is new", "start a new session")
+    is_(installed.found()["hooks"], CheckStatus.OK, "the plugin is new", "start a new session")
     long_ago = time.time() - 7 * 86_400
     os.utime(installed.plugin / "hooks/hooks.json", (long_ago, long_ago))
-    is_(installed.found()["hooks"], Mark.WARNING, "no hook has ever run", "/hooks")
+    is_(installed.found()["hooks"], CheckStatus.WARNING, "no hook has ever run", "/hooks")
     hooked(installed, "answered", event="SessionStart")
-    is_(installed.found()["hooks"], Mark.OK, "SessionStart 10 minutes ago", "")
+    is_(installed.found()["hooks"], CheckStatus.OK, "SessionStart 10 minutes ago", "")
 
 
 @pytest.mark.parametrize("name", [".claude/settings.json", "work/.claude/settings.local.json"])
@@ -389,17 +408,17 @@ def test_hooks_that_are_all_switched_off(installed: Patient, name: str) -> None:
     kept = json.loads(settings.read_text()) if settings.exists() else {}
     settings.write_text(json.dumps({**kept, "disableAllHooks": True}))
     fix = f'take "disableAllHooks" out of {settings}'
-    is_(installed.found()["hooks"], Mark.FAILED, '"disableAllHooks" is true', fix)
+    is_(installed.found()["hooks"], CheckStatus.FAILED, '"disableAllHooks" is true', fix)
     settings.write_text(json.dumps(kept))
-    assert installed.found()["hooks"].mark is Mark.OK
+    assert installed.found()["hooks"].mark is CheckStatus.OK
 
 
 def test_hooks_that_were_late(patient: Patient) -> None:
     hooked(patient, *["answered"] * 95, *["late"] * 5)
-    is_(patient.found()["budget"], Mark.OK, "5 late and 0 failed of the last 100 hooks", "")
+    is_(patient.found()["budget"], CheckStatus.OK, "5 late and 0 failed of the last 100 hooks", "")
     hooked(patient, "late")
     found = patient.found()["budget"]
-    is_(found, Mark.WARNING, "6 late", "memory-mesh daemon start")
+    is_(found, CheckStatus.WARNING, "6 late", "memory-mesh daemon start")
     assert "the budget was spent" in found.said
     patient.place.started()
     fix = patient.found()["budget"].fix
@@ -407,23 +426,23 @@ def test_hooks_that_were_late(patient: Patient) -> None:
     assert "MEMORY_MESH_HOOK_BUDGET_MS" in fix
     assert "daemon start" not in fix
     hooked(patient, *["late"] * 45)
-    assert patient.found()["budget"].mark is Mark.FAILED
+    assert patient.found()["budget"].mark is CheckStatus.FAILED
 
 
 def test_hooks_that_failed(patient: Patient) -> None:
     hooked(patient, "failed", "answered")
-    is_(patient.found()["budget"], Mark.WARNING, "1 failed of the last 2 hooks", "log.jsonl")
+    is_(patient.found()["budget"], CheckStatus.WARNING, "1 failed of the last 2 hooks", "log.jsonl")
 
 
 def test_capture_that_has_stopped(patient: Patient) -> None:
-    is_(patient.found()["capture"], Mark.OK, "nothing to learn from yet", "")
+    is_(patient.found()["capture"], CheckStatus.OK, "nothing to learn from yet", "")
     hooked(patient, "answered", "answered", "answered", event="UserPromptSubmit")
     found = patient.found()["capture"]
-    is_(found, Mark.FAILED, "nothing was learned from the last 3 events", "type a prompt")
+    is_(found, CheckStatus.FAILED, "nothing was learned from the last 3 events", "type a prompt")
     hooked(patient, "done", what="capture")
-    is_(patient.found()["capture"], Mark.OK, "1 event learned from", "")
+    is_(patient.found()["capture"], CheckStatus.OK, "1 event learned from", "")
     hooked(patient, "failed", what="capture")
-    is_(patient.found()["capture"], Mark.WARNING, "1 failed", "")
+    is_(patient.found()["capture"], CheckStatus.WARNING, "1 failed", "")
 
 
 # --- trials -----------------------------------------------------------------------------------

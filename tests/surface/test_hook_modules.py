@@ -25,6 +25,8 @@ LIGHT = {
     "memory_mesh.agents.journal",
     "memory_mesh.agents.request",
     "memory_mesh.base.typed",
+    "memory_mesh.platform",
+    "memory_mesh.platform.system",
 }
 AFTERWARDS = {"memory_mesh.agents.sessions"}  # when the host has its answer
 NEEDLESS = {

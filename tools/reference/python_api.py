@@ -95,7 +95,7 @@ MODULES: Mapping[str, tuple[str, tuple[str, ...]]] = {  # module: what it is for
             "replace_key",
         ),
     ),
-    "memory_mesh.mirror": ("memories as Markdown files", ("Mirror", "Report", "Author")),
+    "memory_mesh.mirror": ("memories as Markdown files", ("Mirror", "MirrorReport", "Author")),
     "memory_mesh.traces": ("record an agent's runs", ("recording", "recorded", "current", "Run")),
     "memory_mesh.traces.files": (
         "traces as files, and a project's memory as a folder",
@@ -108,7 +108,7 @@ MODULES: Mapping[str, tuple[str, tuple[str, ...]]] = {  # module: what it is for
     ),
     "memory_mesh.evaluation": (
         "measure retrieval",
-        ("run", "load", "work_folder", "Report", "Failure", "Suite"),
+        ("run", "load", "work_folder", "EvaluationReport", "FailedQuestion", "Suite"),
     ),
     "memory_mesh.testing": (
         "for people who write their own engine",

@@ -13,6 +13,7 @@ import time
 
 from memory_mesh.agents import request
 from memory_mesh.base.typed import TYPE_CHECKING, Any
+from memory_mesh.platform import system
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,7 +22,6 @@ FOLDER = "agents"  # in the store
 NAME, BEFORE = "log.jsonl", "log.1"
 MOST_BYTES = 256 * 1024
 _TEXT_CHARS = 200  # of a value: what went wrong, never what was said
-_FLAGS = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 
 
 def note(store: str, what: str, **facts: object) -> None:
@@ -73,12 +73,12 @@ def append(path: str, line: bytes, *, most: int | None = None) -> None:
 def lines(path: str, *, most: int) -> "Iterator[dict[str, Any]]":
     """The objects in the last bytes of a file; a line that is none is left out."""
     try:
-        descriptor = os.open(path, os.O_RDONLY | _FLAGS)
+        descriptor = os.open(path, os.O_RDONLY | system.NO_WAIT)
     except OSError:
         return
     try:
         end = os.fstat(descriptor).st_size
-        data = os.pread(descriptor, most, max(0, end - most))
+        data = system.read_at(descriptor, most, max(0, end - most))
     except OSError:
         return
     finally:
@@ -105,15 +105,13 @@ def make_folder(folder: str) -> None:
 
 
 def _opened(path: str) -> int:
-    return os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | _FLAGS, 0o600)
+    return os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | system.NO_WAIT, 0o600)
 
 
 def _set_aside(path: str, descriptor: int) -> None:
     """Renames a file that is too large, unless another process is at it or was faster."""
-    import fcntl
-
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        system.lock_at_once(descriptor)
         there = os.stat(path)  # noqa: PTH116
     except OSError:
         return

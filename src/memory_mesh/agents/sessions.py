@@ -19,8 +19,9 @@ no more prompts, and above twice that nothing: a memory is then given once more,
 import os
 import time
 
-from memory_mesh.agents import journal
+from memory_mesh.agents import journal, request
 from memory_mesh.base.typed import TYPE_CHECKING, Any, Self
+from memory_mesh.platform import system
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -180,8 +181,6 @@ class Session:
         told = {name: value for name, value in facts.items() if value}
         if not told or self._size() > 2 * MOST_BYTES:
             return
-        from memory_mesh.agents import request
-
         try:
             line = request.dumps(told).encode("ascii") + b"\n"
             # A line that a full disk cut short ends at the next one's first byte.
@@ -229,7 +228,7 @@ def session_of_parents(
     A session that was last heard of before the process began was another one's of that number.
     """
     folder = os.fspath(store)
-    nearest = [(pid, _began(pid)) for pid in parents[:_NEAREST] if pid > 1]
+    nearest = [(pid, system.process_began(pid)) for pid in parents[:_NEAREST] if pid > 1]
     best: tuple[int, Session] | None = None
     for name, changed in _newest(folder):
         session = Session(folder, name, environment)
@@ -252,17 +251,6 @@ def remove_old(store: str | os.PathLike[str], *, days: float = KEPT_DAYS) -> int
                 continue
             removed += 1
     return removed
-
-
-def _began(pid: int) -> float:
-    """When a process began; 0 where the system does not tell. A second is left for its clock."""
-    try:
-        with open(f"/proc/{pid}/stat", "rb") as file:  # noqa: PTH123
-            ticks = int(file.read(2048).rpartition(b")")[2].split()[19])
-        age = time.clock_gettime(time.CLOCK_BOOTTIME) - ticks / os.sysconf("SC_CLK_TCK")
-    except (OSError, ValueError, IndexError, AttributeError):
-        return 0.0
-    return time.time() - age - 1.0
 
 
 def _newest(store: str) -> list[tuple[str, float]]:

@@ -29,10 +29,10 @@ from memory_mesh.care.key_file import users_key_ids
 from memory_mesh.care.keys import key_ids
 from memory_mesh.care.sqlite import copies
 from memory_mesh.formats import archive
-from memory_mesh.formats.archive import Manifest, Table, row_line, row_values, written
+from memory_mesh.formats.archive import ArchiveManifest, ArchiveTable, row_line, row_values, written
 from memory_mesh.ledgers.sqlite import dumps, head_file, namespace_places, vector_file
 from memory_mesh.ledgers.sqlite.connections import refuse_read_only
-from memory_mesh.ledgers.sqlite.dumps import Layout, Mark, NewFile
+from memory_mesh.ledgers.sqlite.dumps import DumpPoint, NewFile, TableLayout
 from memory_mesh.ledgers.sqlite.faults import command
 from memory_mesh.model import Checkpoint
 from memory_mesh.model.care import Exported, Imported
@@ -103,11 +103,11 @@ class ArchiveReader:
 
     def __init__(self, tar: tarfile.TarFile) -> None:
         self._tar = tar
-        self.manifest: archive.Manifest = archive.read(
+        self.manifest: archive.ArchiveManifest = archive.read(
             self._member(MANIFEST).read(_LONGEST_MANIFEST)
         )
 
-    def lines(self, table: archive.Table, between: Callable[[], None]) -> Iterator[bytes]:
+    def lines(self, table: archive.ArchiveTable, between: Callable[[], None]) -> Iterator[bytes]:
         """The lines of the next table; raises InvalidInput where they are not what was written."""
         hashed, rows = hashlib.sha256(), 0
         member = self._member(table.file)
@@ -265,7 +265,7 @@ def write_archive(
     """Writes one moment of a namespace to a new file; `keys` are the ids of those in use."""
     mark = dump.mark()
     layouts = dump.layouts(with_vectors=with_vectors)
-    manifest = Manifest(
+    manifest = ArchiveManifest(
         product=__version__,
         schema=mark.schema,
         namespace=mark.namespace,
@@ -366,7 +366,7 @@ def _check_namespace(store: Path, namespace: str) -> None:
         )
 
 
-def _measured(dump: "Dump", layout: Layout) -> Table:
+def _measured(dump: "Dump", layout: TableLayout) -> ArchiveTable:
     """How many rows and bytes a table has, and their hash: a tar says it before the table."""
     hashed, rows, size = hashlib.sha256(), 0, 0
     for row in dump.rows(layout):
@@ -374,10 +374,10 @@ def _measured(dump: "Dump", layout: Layout) -> Table:
         hashed.update(line)
         rows += 1
         size += len(line)
-    return Table(layout.name, layout.columns, rows, size, hashed.hexdigest())
+    return ArchiveTable(layout.name, layout.columns, rows, size, hashed.hexdigest())
 
 
-def _lines(dump: "Dump", layout: Layout, tell: "_Told") -> Iterator[bytes]:
+def _lines(dump: "Dump", layout: TableLayout, tell: "_Told") -> Iterator[bytes]:
     for row in dump.rows(layout):
         tell()
         yield row_line(layout.columns, row)
@@ -385,9 +385,9 @@ def _lines(dump: "Dump", layout: Layout, tell: "_Told") -> Iterator[bytes]:
 
 def _write(
     target: Path,
-    manifest: Manifest,
-    lines: Callable[[Layout], Iterator[bytes]],
-    layouts: Sequence[Layout],
+    manifest: ArchiveManifest,
+    lines: Callable[[TableLayout], Iterator[bytes]],
+    layouts: Sequence[TableLayout],
 ) -> None:
     """Writes the archive under another name; it gets its own when all of it is on the disk."""
     draft = target.with_name(f"{target.name}.{os.urandom(6).hex()}{PARTIAL}")
@@ -414,7 +414,7 @@ def _write(
         _remove(draft)
 
 
-def _refuse_erased(store: Path, manifest: Manifest) -> None:
+def _refuse_erased(store: Path, manifest: ArchiveManifest) -> None:
     if any(backups.is_erased(store, identity) for identity in manifest.identities):
         raise StoreError(
             f"this namespace was erased from the store in {store}, and stays erased. If it was "
@@ -438,7 +438,7 @@ def _filled(
     tell: "_Told",
     *,
     as_document: bool,
-) -> Mark:
+) -> DumpPoint:
     """Makes a file of the archive's rows and verifies it; raises InvalidInput if it is damaged."""
     manifest = reader.manifest
     file = NewFile(new, manifest.schema, namespace)
@@ -476,7 +476,7 @@ def _identity(path: Path) -> str | None:
 
 
 def remarks(
-    own_keys: Collection[str], manifest: Manifest, mark: Mark, to_carry: str = _CARRY
+    own_keys: Collection[str], manifest: ArchiveManifest, mark: DumpPoint, to_carry: str = _CARRY
 ) -> Iterator[str]:
     """What does not match any more in a store of these keys, and what to do."""
     count = mark.tombstones
@@ -499,7 +499,7 @@ def remarks(
         yield "the archive has no vectors: memory-mesh upkeep makes them where a model is installed"
 
 
-def _vectors(manifest: Manifest) -> int:
+def _vectors(manifest: ArchiveManifest) -> int:
     """How many vectors an archive carries."""
     return sum(table.rows for table in manifest.tables if table.name == "vector")
 
@@ -526,7 +526,7 @@ def listed(flaws: Sequence[str]) -> str:
 class _Told:
     """Counts rows, and tells the caller now and then."""
 
-    def __init__(self, progress: Progress | None, manifest: Manifest) -> None:
+    def __init__(self, progress: Progress | None, manifest: ArchiveManifest) -> None:
         self._progress, self._rows = progress, 0
         self._all = sum(table.rows for table in manifest.tables)
 

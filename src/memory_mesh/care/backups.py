@@ -24,7 +24,7 @@ from memory_mesh.base.fastdataclass import replace
 from memory_mesh.care import manifest as manifests, store_files
 from memory_mesh.care.sqlite import copies
 from memory_mesh.ledgers.sqlite import namespace_places
-from memory_mesh.model.care import Backup, Kept
+from memory_mesh.model.care import Backup, NamespaceCopy
 from memory_mesh.model.errors import InvalidInput, MeshError, NotFound, StoreError, StoreIsDamaged
 from memory_mesh.model.ports import Clock
 from memory_mesh.platform import moved_marks
@@ -98,7 +98,7 @@ def _check(store: Path, target: Path, keep: int | None) -> None:
         )
 
 
-def _filled(partial: Path, store: Path, made: datetime, tell: Tell) -> manifests.Manifest:
+def _filled(partial: Path, store: Path, made: datetime, tell: Tell) -> manifests.BackupManifest:
     """Copies, checks and hashes everything; the manifest comes last."""
     store_files.given_identity(store)
     make_folder(partial / "namespaces")
@@ -115,7 +115,7 @@ def _filled(partial: Path, store: Path, made: datetime, tell: Tell) -> manifests
         and path.name != store_files.MARK
         and path != moved_marks.of_store(partial)
     )
-    manifest = manifests.Manifest(
+    manifest = manifests.BackupManifest(
         made=made.isoformat(timespec="seconds").replace("+00:00", "Z"),
         store=store_files.identity_of(partial),
         key=store_files.key_of(partial),
@@ -127,9 +127,11 @@ def _filled(partial: Path, store: Path, made: datetime, tell: Tell) -> manifests
     return manifest
 
 
-def _namespaces(partial: Path, store: Path, tell: Tell) -> tuple[list[Kept], list[tuple[str, str]]]:
+def _namespaces(
+    partial: Path, store: Path, tell: Tell
+) -> tuple[list[NamespaceCopy], list[tuple[str, str]]]:
     """Copies and checks each namespace; a damaged one does not keep the others out."""
-    kept: list[Kept] = []
+    kept: list[NamespaceCopy] = []
     missing = list(copies.gone(store).items())
     found = copies.files(store)
     for number, (namespace, source) in enumerate(found.items(), 1):
@@ -179,7 +181,7 @@ def _named(partial: Path, target: Path, made: datetime) -> Path:
         number += 1
 
 
-def _retired(target: Path, newest: manifests.Manifest, keep: int) -> list[str]:
+def _retired(target: Path, newest: manifests.BackupManifest, keep: int) -> list[str]:
     """Removes the backups of this store that are older than the newest sound ones."""
     if newest.store is None:  # nobody can tell whose the others are
         return []

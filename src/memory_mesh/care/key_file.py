@@ -11,7 +11,6 @@ that was written with a key gets no other one unasked: `WrongKey` says where its
 
 import errno
 import os
-import sys
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -20,9 +19,9 @@ from pathlib import Path
 
 from memory_mesh.base.fastdataclass import dataclass
 from memory_mesh.model.errors import InvalidInput, StoreError, StoreIsFull, WrongKey
-from memory_mesh.platform import durable_files, moved_marks
-from memory_mesh.platform.ids import keyed_digest
-from memory_mesh.platform.private_files import make_folder
+from memory_mesh.platform import durable_files, moved_marks, system
+from memory_mesh.platform.durable_files import append_locked
+from memory_mesh.platform.private_files import make_file, make_folder
 from memory_mesh.platform.store_urls import SERVERS, expanded
 
 # Which keys a store was written with: a file in the store that names them and holds none.
@@ -41,20 +40,20 @@ _RECORD_PARTS = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Recorded:
+class RecordLine:
     """One line of the record."""
 
     id: str
     check: str
 
     @classmethod
-    def of(cls, id_: str, secret: bytes, identity: str) -> "Recorded":
+    def of(cls, id_: str, secret: bytes, identity: str) -> "RecordLine":
         """The line for a key of the store with this identity."""
         digest = keyed_digest(secret, b"check\0" + identity.encode())
         return cls(id_, digest.hex()[:_CHECK])
 
 
-def read(folder: Path) -> list[Recorded]:
+def read(folder: Path) -> list[RecordLine]:
     """The keys that the store in a folder was written with, the oldest first; raises OSError."""
     try:
         with open(folder / RECORD_FILE, "rb") as file:  # noqa: PTH123  # a hook reads it at every prompt
@@ -63,10 +62,8 @@ def read(folder: Path) -> list[Recorded]:
         return []
 
 
-def add(folder: Path, new: Sequence[Recorded]) -> None:
+def add(folder: Path, new: Sequence[RecordLine]) -> None:
     """Adds the keys that are not in the record yet, on the disk when it returns; raises OSError."""
-    from memory_mesh.platform.durable_files import append_locked
-    from memory_mesh.platform.private_files import make_file
 
     def added(there: bytes) -> bytes:
         known = _parsed(there)
@@ -81,11 +78,11 @@ def add(folder: Path, new: Sequence[Recorded]) -> None:
     append_locked(path, added)
 
 
-def _parsed(data: bytes) -> list[Recorded]:
+def _parsed(data: bytes) -> list[RecordLine]:
     """The whole lines; one that a full disk or a kill cut short says nothing."""
     words = [line.split() for line in data.decode("ascii", "replace").splitlines()]
     return [
-        Recorded(*each) for each in words if len(each) == _RECORD_PARTS and len(each[1]) == _CHECK
+        RecordLine(*each) for each in words if len(each) == _RECORD_PARTS and len(each[1]) == _CHECK
     ]
 
 
@@ -115,7 +112,7 @@ _PATIENCE = 100  # looks at a file another process is just writing, a hundredth 
 
 
 @dataclass(frozen=True, slots=True)
-class Key:
+class KeyLine:
     """One line of a key file."""
 
     id: str
@@ -160,11 +157,11 @@ class KeyFile:
         return cls(keys / f"{_identity(folder, anew=anew)}.key", folder)
 
     @property
-    def newest(self) -> Key:
+    def newest(self) -> KeyLine:
         """The key in use."""
         return self.keys()[-1]
 
-    def keys(self) -> list[Key]:
+    def keys(self) -> list[KeyLine]:
         """Every key, the oldest first."""
         recorded = self.recorded()  # first: whoever makes or rotates a key records it afterwards
         try:
@@ -175,7 +172,7 @@ class KeyFile:
         self._hold_against_record(keys, recorded)
         return keys
 
-    def recorded(self) -> list[Recorded]:
+    def recorded(self) -> list[RecordLine]:
         """The keys that the store says it was written with, the oldest first."""
         if self._folder is None:
             return []
@@ -185,7 +182,7 @@ class KeyFile:
             path = self._folder / RECORD_FILE
             raise _refused(path, error, "mend its rights, or restore it from a backup") from error
 
-    def rotate(self) -> Key:
+    def rotate(self) -> KeyLine:
         """Adds a new key for new placeholders; old placeholders stay as they are."""
         self.keys()
         key = _new_key()
@@ -193,7 +190,7 @@ class KeyFile:
         self._record([key])
         return key
 
-    def replace(self) -> Key:
+    def replace(self) -> KeyLine:
         """Puts a new key in the place of one that is lost; refuses while the right one is there."""
         key = _new_key()
         try:
@@ -226,7 +223,7 @@ class KeyFile:
             )
         return True
 
-    def _hold_against_record(self, keys: Sequence[Key], recorded: Sequence[Recorded]) -> None:
+    def _hold_against_record(self, keys: Sequence[KeyLine], recorded: Sequence[RecordLine]) -> None:
         """Raises WrongKey if the store was written with another key; else records those in use."""
         if self._folder is None:
             return
@@ -236,14 +233,14 @@ class KeyFile:
         if own[-1] not in recorded:
             self._record([key for key in keys if self._line_of(key) not in recorded])
 
-    def _record(self, keys: Sequence[Key]) -> None:
+    def _record(self, keys: Sequence[KeyLine]) -> None:
         """Adds keys to the store's record; where it cannot be written now, the next use does it."""
         if self._folder is not None:
             with suppress(OSError):
                 add(self._folder, [self._line_of(key) for key in keys])
 
-    def _line_of(self, key: Key) -> Recorded:
-        return Recorded.of(key.id, key.secret, self.path.stem)
+    def _line_of(self, key: KeyLine) -> RecordLine:
+        return RecordLine.of(key.id, key.secret, self.path.stem)
 
     def _wrong(self, key_id: str, *, there: bool) -> WrongKey:
         shared = self._folder is not None and self._folder.parent.name == SERVERS
@@ -251,14 +248,14 @@ class KeyFile:
             str(self.path), key_id, there=there, variable=KEY_FOLDER, shared=shared
         )
 
-    def _append(self, key: Key) -> None:
+    def _append(self, key: KeyLine) -> None:
         try:
             whole = self.path.read_bytes().endswith(b"\n")
             durable_files.append(self.path, f"{'' if whole else os.linesep}{key.line}")
         except OSError as error:
             raise self._refused(error) from error
 
-    def _found(self, recorded: Sequence[Recorded]) -> list[str]:
+    def _found(self, recorded: Sequence[RecordLine]) -> list[str]:
         """The lines of the file, which is made if there is none and the store never had one."""
         if not self.path.exists():
             if recorded:
@@ -278,7 +275,7 @@ class KeyFile:
         return _refused(self.path, error, f"{KEY_FOLDER} names another folder for keys")
 
     def _check_private(self) -> None:
-        if sys.platform == "win32":
+        if not system.MODES:
             return
         if self.path.stat().st_mode & _OTHERS:
             raise StoreError(
@@ -294,12 +291,12 @@ class KeyFile:
         text = self.path.read_text(encoding="utf-8")
         return [line for line in text.splitlines() if line.strip() and not line.startswith("#")]
 
-    def _all_parsed(self, lines: Sequence[str]) -> list[Key]:
+    def _all_parsed(self, lines: Sequence[str]) -> list[KeyLine]:
         if not lines:
             raise StoreError(f"the key file {self.path} holds no key; {_RESTORE}")
         return [self._parsed(line) for line in lines]
 
-    def _parsed(self, line: str) -> Key:
+    def _parsed(self, line: str) -> KeyLine:
         parts = line.split()
         try:
             secret = bytes.fromhex(parts[1]) if len(parts) == _PARTS else b""
@@ -307,7 +304,7 @@ class KeyFile:
             secret = b""
         if len(secret) != _KEY_BYTES:
             raise StoreError(f"the key file {self.path} has a line that is no key; {_RESTORE}")
-        return Key(parts[0], secret, parts[2])
+        return KeyLine(parts[0], secret, parts[2])
 
 
 def key_for(folder: Path, environment: Mapping[str, str] | None = None) -> bytes:
@@ -321,7 +318,7 @@ def users_key_ids() -> set[str]:
     return {key.id for path in files for key in keys_in(path)}
 
 
-def keys_in(path: Path) -> list[Key]:
+def keys_in(path: Path) -> list[KeyLine]:
     """The keys in a file; none if others can read it, or it is damaged: then it proves nothing."""
     try:
         return KeyFile(path).keys()
@@ -336,13 +333,7 @@ def key_folder(environment: Mapping[str, str]) -> Path:
         if not stated.is_absolute():  # each working folder would have keys of its own
             raise InvalidInput(f"{KEY_FOLDER} must be an absolute path, not {stated}")
         return stated
-    home = Path(environment.get("HOME") or Path.home())
-    if sys.platform == "win32":
-        return Path(environment.get("APPDATA") or home / "AppData" / "Roaming") / _APP / "keys"
-    if sys.platform == "darwin":
-        return home / "Library" / "Application Support" / f"{_APP}-keys"
-    stated = Path(environment.get("XDG_CONFIG_HOME", ""))
-    return (stated if stated.is_absolute() else home / ".config") / _APP / "keys"
+    return Path(system.key_folder(environment))
 
 
 def _identity(folder: Path, *, anew: bool) -> str:
@@ -423,9 +414,9 @@ def _identity_text(path: Path) -> str:
     return text
 
 
-def _new_key() -> Key:
+def _new_key() -> KeyLine:
     made = datetime.now(UTC).date().isoformat()
-    return Key(os.urandom(_ID_BYTES).hex(), os.urandom(_KEY_BYTES), made)
+    return KeyLine(os.urandom(_ID_BYTES).hex(), os.urandom(_KEY_BYTES), made)
 
 
 def _refused(path: Path, error: OSError | UnicodeDecodeError, do: str) -> StoreError:
@@ -459,7 +450,7 @@ class StatedKeys(KeyFile):
         self.variable: str = variable
         self._value, self._environment = value, environment or {}
 
-    def rotate(self) -> Key:
+    def rotate(self) -> KeyLine:
         """Raises InvalidInput: whoever keeps the key adds one."""
         raise InvalidInput(
             f"the key is stated by {self.variable}, and nothing was changed: every machine must "
@@ -468,18 +459,18 @@ class StatedKeys(KeyFile):
             "docs/how-to/postgresql.md"
         )
 
-    def replace(self) -> Key:
+    def replace(self) -> KeyLine:
         """Raises InvalidInput: a database opens with no other key."""
         raise InvalidInput(f"the key is stated by {self.variable}, and nothing was changed: {LOST}")
 
-    def _found(self, recorded: Sequence[Recorded]) -> list[str]:  # noqa: ARG002
+    def _found(self, recorded: Sequence[RecordLine]) -> list[str]:  # noqa: ARG002
         text = self._text()
         bare = text.strip()
         if len(bare) == _DIGITS and not bare.strip("0123456789abcdefABCDEF"):
             return [f"{bare[:8]} {bare} {STATED}"]
         return [line for line in text.splitlines() if line.strip() and not line.startswith("#")]
 
-    def _all_parsed(self, lines: Sequence[str]) -> list[Key]:
+    def _all_parsed(self, lines: Sequence[str]) -> list[KeyLine]:
         try:
             return super()._all_parsed(lines)
         except StoreError:

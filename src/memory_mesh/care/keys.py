@@ -9,8 +9,8 @@ from memory_mesh.care.key_file import (
     FILE,
     IDENTITY,
     LOST,
-    Key,
     KeyFile,
+    KeyLine,
     StatedKeys,
     key_folder,
     need_key,
@@ -37,7 +37,7 @@ def key_state(folder: str | Path, environment: Mapping[str, str] | None = None) 
         return KeyState("", "", (), (), ())
     file = stated or KeyFile.of(store, environment)
     recorded = [one.id for one in file.recorded()]
-    keys: list[Key] = []
+    keys: list[KeyLine] = []
     problem = None
     try:
         keys = file.keys() if stated or file.path.exists() or recorded else []

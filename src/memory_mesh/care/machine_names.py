@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from memory_mesh.platform import system
 from memory_mesh.privacy.private_names import Person
 
 MAX_BYTES = 200_000  # of one configuration file
@@ -51,14 +52,11 @@ def _accounts(variables: Mapping[str, str]) -> Iterator[str]:
 
 def _from_system(accounts: list[str], full_names: list[str]) -> tuple[list[str], list[str]]:
     """Adds what the system's list of accounts says about this process."""
-    try:
-        import pwd
-
-        entry = pwd.getpwuid(os.getuid())
-    except (ImportError, KeyError):  # no such list here, or an account without an entry
+    entry = system.account()
+    if entry is None:
         return accounts, full_names
-    full_name = entry.pw_gecos.partition(",")[0].strip()
-    return [entry.pw_name, *accounts], full_names + ([full_name] if full_name else [])
+    name, full_name = entry
+    return [name, *accounts], full_names + ([full_name] if full_name else [])
 
 
 def _git_names(variables: Mapping[str, str], home: Path | None) -> Iterator[str]:

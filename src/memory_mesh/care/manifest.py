@@ -15,7 +15,7 @@ from memory_mesh.base.fastdataclass import dataclass
 from memory_mesh.base.typed import Any
 from memory_mesh.ledgers.sqlite import namespace_places
 from memory_mesh.model import Json
-from memory_mesh.model.care import Kept
+from memory_mesh.model.care import NamespaceCopy
 from memory_mesh.model.errors import BackupIsDamaged, NotFound
 from memory_mesh.platform.durable_files import write_atomically
 
@@ -28,7 +28,7 @@ _ANOTHER = "Nothing was restored: restore another backup"
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class BackupFile:
     """One file of a backup."""
 
     name: str  # with slashes, below the backup's folder
@@ -37,14 +37,14 @@ class Held:
 
 
 @dataclass(frozen=True, slots=True)
-class Manifest:
+class BackupManifest:
     """What a backup holds."""
 
     made: str
     store: str | None  # the identity of the store; None if it has none
     key: str | None  # the id of the key that the store was written with, if it is known
-    files: tuple[Held, ...]
-    namespaces: tuple[Kept, ...]
+    files: tuple[BackupFile, ...]
+    namespaces: tuple[NamespaceCopy, ...]
     missing: tuple[tuple[str, str], ...] = ()
 
     @property
@@ -53,14 +53,14 @@ class Manifest:
         return not self.missing and not any(kept.findings for kept in self.namespaces)
 
 
-def write(folder: Path, manifest: Manifest) -> None:
+def write(folder: Path, manifest: BackupManifest) -> None:
     """Writes the manifest, which makes the folder a backup."""
     plain = _plain(manifest)
     text = json.dumps({**plain, "sum": _sum(plain)}, indent=2, sort_keys=True)
     write_atomically(folder / FILE, text.encode() + b"\n", private=True)
 
 
-def read(folder: Path) -> Manifest:
+def read(folder: Path) -> BackupManifest:
     """The manifest of a backup; raises NotFound or BackupIsDamaged with what to do."""
     path = folder / FILE
     try:
@@ -82,10 +82,10 @@ def read(folder: Path) -> Manifest:
         raise BackupIsDamaged(f"{path} is not a manifest of ours. {_ANOTHER}") from error
 
 
-def held(folder: Path, name: str) -> Held:
+def held(folder: Path, name: str) -> BackupFile:
     """A file of the backup as the manifest names it."""
     digest, size = digest_of(folder / name)
-    return Held(name, digest, size)
+    return BackupFile(name, digest, size)
 
 
 def digest_of(path: Path) -> tuple[str, int]:
@@ -98,7 +98,7 @@ def digest_of(path: Path) -> tuple[str, int]:
     return digest.hexdigest(), size
 
 
-def carry(folder: Path, entry: Held, target: Path) -> None:
+def carry(folder: Path, entry: BackupFile, target: Path) -> None:
     """Copies a file out of a backup; raises BackupIsDamaged if it is not the one that was put in.
 
     The hash is of the bytes that were written to the target.
@@ -150,7 +150,7 @@ def _sum(plain: Mapping[str, Json]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _plain(manifest: Manifest) -> dict[str, Json]:
+def _plain(manifest: BackupManifest) -> dict[str, Json]:
     is_flat = all(one.name.count("/") <= 1 for one in manifest.files)
     return {
         "format": _FLAT_FORMAT if is_flat else FORMAT,
@@ -166,7 +166,7 @@ def _plain(manifest: Manifest) -> dict[str, Json]:
     }
 
 
-def plain_kept(kept: Kept) -> dict[str, Json]:
+def plain_kept(kept: NamespaceCopy) -> dict[str, Json]:
     """A namespace as JSON values."""
     return {
         "namespace": kept.namespace,
@@ -179,22 +179,22 @@ def plain_kept(kept: Kept) -> dict[str, Json]:
     }
 
 
-def _parsed(plain: Mapping[str, Any]) -> Manifest:
-    return Manifest(
+def _parsed(plain: Mapping[str, Any]) -> BackupManifest:
+    return BackupManifest(
         made=plain["made"],
         store=plain["store"],
         key=plain["key"],
         files=tuple(
-            Held(_inside(one["name"]), one["sha256"], one["bytes"]) for one in plain["files"]
+            BackupFile(_inside(one["name"]), one["sha256"], one["bytes"]) for one in plain["files"]
         ),
         namespaces=tuple(_kept(one) for one in plain["namespaces"]),
         missing=tuple((one["namespace"], one["why"]) for one in plain["missing"]),
     )
 
 
-def _kept(plain: Mapping[str, Any]) -> Kept:
+def _kept(plain: Mapping[str, Any]) -> NamespaceCopy:
     findings: Sequence[str] = plain["findings"]
-    return Kept(**{**plain, "findings": tuple(findings)})
+    return NamespaceCopy(**{**plain, "findings": tuple(findings)})
 
 
 def _inside(name: str) -> str:

@@ -31,7 +31,7 @@ from memory_mesh.care.store_files import findings
 from memory_mesh.ledgers.sqlite import dumps, namespace_places, vector_file
 from memory_mesh.ledgers.sqlite.connections import refuse_read_only
 from memory_mesh.ledgers.sqlite.faults import command
-from memory_mesh.model.care import Kept, Moved
+from memory_mesh.model.care import Moved, NamespaceCopy
 from memory_mesh.model.errors import InvalidInput, NotFound, StoreError, StoreIsDamaged
 from memory_mesh.platform import moved_marks
 from memory_mesh.platform.durable_files import sync_folder
@@ -171,7 +171,7 @@ def _is_there(source: Path, target: Path, found: Iterable[str]) -> bool:
     )
 
 
-def _is_same(stands: Kept, place: Path) -> bool:
+def _is_same(stands: NamespaceCopy, place: Path) -> bool:
     """Whether a file holds the same namespace, as of the same write."""
     if not place.exists() or dumps.is_empty(place):
         return False

@@ -17,14 +17,15 @@ from itertools import islice
 from pathlib import Path
 
 from memory_mesh.care import backups
+from memory_mesh.care.server import delete_from_server, settings_of
 from memory_mesh.care.sqlite import copies
 from memory_mesh.formats import memory_file
 from memory_mesh.learn.system_memory import NAMESPACE as SYSTEM
 from memory_mesh.ledgers.sqlite import head_file, namespace_places
 from memory_mesh.ledgers.sqlite.connections import refuse_read_only
-from memory_mesh.model.care import DeletedNamespace, Looked
+from memory_mesh.model.care import DeletedNamespace, NamespaceReview
 from memory_mesh.model.errors import InvalidInput, MeshError, NotFound, StoreError, shown
-from memory_mesh.models.lance.index import drop_all
+from memory_mesh.models.lance.index import drop_all, folder_name
 from memory_mesh.platform import git_files, moved_marks
 from memory_mesh.platform.durable_files import opened_locked, write_atomically
 from memory_mesh.platform.locks import locked
@@ -50,8 +51,6 @@ def delete_namespace(
         raise InvalidInput("give a namespace or a user, not both")
     name = user_namespace(user) if user is not None else check_plain_namespace(namespace)
     if is_server(str(folder)):
-        from memory_mesh.care.server import delete_from_server, settings_of
-
         return delete_from_server(settings_of(str(folder), name))
     store = Path(need_folder(folder))
     databases = store / "namespaces"
@@ -151,8 +150,6 @@ def _erase_documents(path: Path, ids: frozenset[str]) -> None:
 
 def _index(store: Path, name: str) -> int:
     """Removes the bodies of a namespace in the index, all their versions; returns their size."""
-    from memory_mesh.models.lance.index import folder_name
-
     home = store / "index" / folder_name(name)
     if not home.is_dir():
         return 0
@@ -183,13 +180,13 @@ def _unknown(store: Path, name: str) -> str:
 # and no log of a damaged file is touched.
 
 
-def look(folder: Path, *, besides: str | None = None, most: int) -> Looked:
+def look(folder: Path, *, besides: str | None = None, most: int) -> NamespaceReview:
     """Looks at the first namespaces of a store but one, by name; says what is wrong with each."""
     names = (name for name in namespace_places.names(folder / "namespaces") if name != besides)
     seen = list(islice(names, most))
     told = {name: _flaw(folder, name) for name in seen}
     wrong = {name: said for name, said in told.items() if said is not None}
-    return Looked(len(seen) + sum(1 for _ in names), len(seen), wrong)
+    return NamespaceReview(len(seen) + sum(1 for _ in names), len(seen), wrong)
 
 
 def _flaw(folder: Path, namespace: str) -> str | None:

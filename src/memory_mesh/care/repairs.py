@@ -8,9 +8,9 @@ from contextlib import ExitStack
 from os import PathLike
 from pathlib import Path
 
-from memory_mesh.care.sqlite import copies, rebuild
+from memory_mesh.care.sqlite import copies, rebuild, salvage as salvaging
 from memory_mesh.ledgers.sqlite import head_file, namespace_places, open_file, schema, vector_file
-from memory_mesh.ledgers.sqlite.connection import Connection
+from memory_mesh.ledgers.sqlite.connection import SqliteConnection
 from memory_mesh.ledgers.sqlite.connections import refuse_read_only
 from memory_mesh.ledgers.sqlite.faults import translated
 from memory_mesh.ledgers.sqlite.namespace_places import SUFFIX
@@ -78,7 +78,7 @@ def _emptied(path: Path, namespace: str, *, accept_loss: bool) -> Repaired:
     return Repaired(namespace, ("the head file was removed",), found, lost)
 
 
-def _repaired(db: Connection, path: Path, namespace: str, *, accept_loss: bool) -> Repaired:
+def _repaired(db: SqliteConnection, path: Path, namespace: str, *, accept_loss: bool) -> Repaired:
     mark = head_file.read(path)
     flaw = None if mark is None else head_file.flaw(db, path, namespace, mark)
     if flaw is not None and not accept_loss:
@@ -173,9 +173,6 @@ def _names(folder: Path, gone: Mapping[str, str]) -> list[str]:
 def _each(
     source: Path, staged: Path, names: list[str]
 ) -> tuple[list[SalvagedNamespace], dict[str, str]]:
-    from memory_mesh.care.sqlite import salvage as salvaging
-    from memory_mesh.ledgers.sqlite.faults import translated
-
     clock = SystemClock()
     means = salvaging.Means(clock.now(), MonotonicIds(clock).draw, terms_of)
     done, failed = [], {}

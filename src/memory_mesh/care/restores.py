@@ -14,15 +14,15 @@ from pathlib import Path
 
 from memory_mesh.base.fastdataclass import replace as changed
 from memory_mesh.care import backups, manifest as manifests, store_files
-from memory_mesh.care.manifest import Manifest
+from memory_mesh.care.manifest import BackupManifest
 from memory_mesh.care.sqlite import copies
 from memory_mesh.ledgers.sqlite import head_file, namespace_places
 from memory_mesh.ledgers.sqlite.connections import refuse_read_only
 from memory_mesh.ledgers.sqlite.namespace_places import SUFFIX, refuse_network_folder
-from memory_mesh.model.care import Kept, Restored
+from memory_mesh.model.care import NamespaceCopy, Restored
 from memory_mesh.model.errors import BackupIsDamaged, InvalidInput, StoreError, StoreIsDamaged
 from memory_mesh.model.ports import Clock
-from memory_mesh.platform import moved_marks
+from memory_mesh.platform import moved_marks, system
 from memory_mesh.platform.clock import SystemClock
 from memory_mesh.platform.durable_files import exchanged, sync_folder, write_atomically
 from memory_mesh.platform.locks import folder_held, locked
@@ -103,7 +103,7 @@ def _restored(
     )
 
 
-def _carry_own(source: Path, manifest: manifests.Manifest, partial: Path) -> None:
+def _carry_own(source: Path, manifest: manifests.BackupManifest, partial: Path) -> None:
     """Copies every file that is no namespace."""
     make_folder(partial / "namespaces")
     for entry in manifest.files:
@@ -111,7 +111,7 @@ def _carry_own(source: Path, manifest: manifests.Manifest, partial: Path) -> Non
             _carry(source, entry, partial / entry.name)
 
 
-def _carry(source: Path, entry: manifests.Held, target: Path) -> None:
+def _carry(source: Path, entry: manifests.BackupFile, target: Path) -> None:
     make_folder(target.parent)
     make_file(target)
     manifests.carry(source, entry, target)
@@ -124,9 +124,11 @@ def _carry_erasures(erasers: Iterable[Path], store: str | None, partial: Path) -
             backups.carry(other, partial)
 
 
-def _sorted_out(partial: Path, manifest: manifests.Manifest) -> tuple[list[Kept], list[str]]:
+def _sorted_out(
+    partial: Path, manifest: manifests.BackupManifest
+) -> tuple[list[NamespaceCopy], list[str]]:
     """The namespaces to restore, and the names of those that were erased."""
-    kept: list[Kept] = []
+    kept: list[NamespaceCopy] = []
     erased: list[str] = []
     for one in manifest.namespaces:
         if backups.is_erased(partial, one.identity):
@@ -137,7 +139,7 @@ def _sorted_out(partial: Path, manifest: manifests.Manifest) -> tuple[list[Kept]
 
 
 def _carry_namespace(
-    source: Path, held: Mapping[str, manifests.Held], kept: Kept, partial: Path
+    source: Path, held: Mapping[str, manifests.BackupFile], kept: NamespaceCopy, partial: Path
 ) -> None:
     """Copies a namespace and checks that it is sound and the one that the manifest tells of."""
     file = namespace_places.file_name(kept.namespace)
@@ -236,7 +238,7 @@ def beside(to: Path) -> tuple[Path, str]:
     return to.parent, to.name
 
 
-def check(to: Path, manifest: Manifest, *, replace: bool) -> None:
+def check(to: Path, manifest: BackupManifest, *, replace: bool) -> None:
     """Refuses to overwrite a store that is there, or to mix two stores."""
     if not copies.is_store(to):
         return
@@ -255,7 +257,7 @@ def check(to: Path, manifest: Manifest, *, replace: bool) -> None:
     refuse_read_only(to / "namespaces")
 
 
-def _shares_a_namespace(to: Path, manifest: Manifest) -> bool:
+def _shares_a_namespace(to: Path, manifest: BackupManifest) -> bool:
     """Whether a store without an identity may be the one that was backed up."""
     marks = [head_file.read(path) for path in copies.files(to).values()]
     there = {mark.identity for mark in marks if mark is not None}
@@ -407,17 +409,9 @@ def locked_store(store: Path) -> Iterator[None]:
 @contextmanager
 def _open_files(wanted: int) -> Iterator[None]:
     """Lets this process open so many files more, as far as the system allows it."""
-    try:
-        import resource
-    except ImportError:  # Windows
-        yield
-        return
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    more = soft + wanted if hard == resource.RLIM_INFINITY else min(soft + wanted, hard)
-    if soft == resource.RLIM_INFINITY:
-        more = soft
-    resource.setrlimit(resource.RLIMIT_NOFILE, (more, hard))
+    before = system.raise_open_files(wanted)
     try:
         yield
     finally:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+        if before is not None:
+            system.set_open_files(before)

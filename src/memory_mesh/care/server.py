@@ -168,13 +168,13 @@ def delete_from_server(config: Config) -> DeletedNamespace:
 def queue_of(config: Config) -> "JobQueue":
     """The queue of the database, which the caller closes."""
     url = _address(config)
-    from memory_mesh.ledgers.postgres.pool import Route
+    from memory_mesh.ledgers.postgres.pool import DatabaseRoute
     from memory_mesh.ledgers.postgres.setup import all_namespaces
     from memory_mesh.ledgers.queue.queue import JobQueue
 
     need_key(config.db_dir, os.environ)
     secret = KeyFile.of(config.db_dir, os.environ).keys()[0].secret
-    return JobQueue(Route.of(url).url, all_namespaces(secret))
+    return JobQueue(DatabaseRoute.of(url).url, all_namespaces(secret))
 
 
 @contextmanager
@@ -201,9 +201,9 @@ def _address(config: Config) -> str:
         raise InvalidInput("name the database: --store postgresql://USER@HOST/DATABASE")
     for module in ("psycopg", "psycopg_pool", "procrastinate"):
         need(module, extra="postgres", purpose="a store in PostgreSQL")
-    from memory_mesh.ledgers.postgres.pool import Route
+    from memory_mesh.ledgers.postgres.pool import DatabaseRoute
 
-    Route.of(config.store)  # says what is wrong with it
+    DatabaseRoute.of(config.store)  # says what is wrong with it
     return config.store
 
 

@@ -6,11 +6,12 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from memory_mesh.base.typed import TYPE_CHECKING
-from memory_mesh.care.key_file import Key, KeyFile
+from memory_mesh.care.key_file import KeyFile, KeyLine
 from memory_mesh.platform import forks
+from memory_mesh.platform.text_files import keyed_digest
 
 if TYPE_CHECKING:
-    from memory_mesh.care.key_file import Key
+    from memory_mesh.care.key_file import KeyLine
 _MARK = 12  # hexadecimal digits of a placeholder
 _MOST_MARKS = 65_536  # that are remembered; those of one batch are fewer
 
@@ -62,9 +63,7 @@ class Sealer:
         older = len(self._keys.ring.keys()) - 1
         return self._keys.former.texts(text, older) if older else ()
 
-    def _digest(self, key: "Key", value: str) -> bytes:
-        from memory_mesh.platform.ids import keyed_digest
-
+    def _digest(self, key: "KeyLine", value: str) -> bytes:
         return keyed_digest(key.secret, f"seal\0{self._namespace}\0{value}".encode())
 
 
@@ -81,9 +80,9 @@ class Keyring:
         """Keep the folder; `environment` says where keys lie, by default that of this process."""
         self._folder, self._environment = folder, environment
         self._file: KeyFile | None = None
-        self._read: tuple[tuple[int, ...], tuple[Key, ...]] | None = None
+        self._read: tuple[tuple[int, ...], tuple[KeyLine, ...]] | None = None
 
-    def keys(self) -> tuple[Key, ...]:
+    def keys(self) -> tuple[KeyLine, ...]:
         """Every key, the oldest first; the last is in use."""
         if self._file is None:
             self._file = KeyFile.of(self._folder, self._environment)

@@ -7,6 +7,7 @@ a document of a memory file. The store's own selection is `MemoryMesh.find_relev
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
+from memory_mesh.base.fastdataclass import replace
 from memory_mesh.base.typed import TypeVar
 from memory_mesh.compat.times import moment
 from memory_mesh.context.prompt import Background, background
@@ -106,8 +107,6 @@ def _shown(memory: object) -> Background:
 
 def _metadata(memory: object, number: int = 0) -> MemoryMetadata:
     if isinstance(memory, MemoryMetadata):
-        from memory_mesh.base.fastdataclass import replace
-
         return replace(memory, version=number)
     stated = _field(memory, "importance")
     return MemoryMetadata(

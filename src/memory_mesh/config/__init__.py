@@ -5,7 +5,6 @@ Arguments override the environment, which overrides the file, which overrides th
 """
 
 import os
-import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 
@@ -22,7 +21,9 @@ from memory_mesh.config.tables import (
 )
 from memory_mesh.model import PredicateSchema
 from memory_mesh.model.errors import InvalidInput, shown
-from memory_mesh.platform.store_urls import expanded
+from memory_mesh.platform import store_urls, system
+from memory_mesh.platform.store_urls import expanded, folder_in, is_server, local_name
+from memory_mesh.privacy import user_rules
 from memory_mesh.rules.arguments import check_share
 from memory_mesh.rules.users import check_plain_namespace
 
@@ -169,8 +170,6 @@ def _placed(
     """
     if config.store is None:
         return config
-    from memory_mesh.platform import store_urls
-
     named = max(place for place, (_, values) in enumerate(layers) if "store" in values)
     folder = max(place for place, (_, values) in enumerate(layers) if "db_dir" in values)
     origins = dict(config.origins)
@@ -199,22 +198,14 @@ def _meant(name: str, known: Collection[str]) -> str:
 
 def data_folder(environment: Mapping[str, str]) -> Path:
     """Returns the default folder of the store on this platform."""
-    home = Path(environment.get("HOME") or Path.home())
-    if sys.platform == "win32":
-        return Path(environment.get("LOCALAPPDATA") or home / "AppData" / "Local") / APP
-    if sys.platform == "darwin":
-        return home / "Library" / "Application Support" / APP
-    return Path(environment.get("XDG_DATA_HOME") or home / ".local" / "share") / APP
+    return Path(system.data_folder(environment))
 
 
 def config_path(environment: Mapping[str, str]) -> Path:
     """Returns the path of the configuration file."""
     if environment.get(CONFIG_FILE):
         return Path(environment[CONFIG_FILE])
-    home = Path(environment.get("HOME") or Path.home())
-    if sys.platform in {"win32", "darwin"}:
-        return data_folder(environment) / "config.toml"
-    return Path(environment.get("XDG_CONFIG_HOME") or home / ".config") / APP / "config.toml"
+    return Path(system.config_folder(environment)) / "config.toml"
 
 
 def _from_file(path: Path) -> dict[str, object]:
@@ -314,8 +305,6 @@ def _fitted(name: str, value: object, environment: Mapping[str, str]) -> object:
 
 
 def _store(value: object) -> str:
-    from memory_mesh.platform.store_urls import folder_in, is_server, local_name
-
     text = str(value)
     if not isinstance(value, str | Path) or not text:
         raise InvalidInput(f"must be a folder or an address, not {shown(value)}")
@@ -337,8 +326,6 @@ def _rules(value: object) -> tuple[Mapping[str, object], ...]:
     """Checks the rules at load time, so that a bad rule is not first found by `add`."""
     if not isinstance(value, Sequence) or not all(isinstance(table, Mapping) for table in value):
         raise InvalidInput(f"must be a list of tables, one per rule, not {shown(value)}")
-    from memory_mesh.privacy import user_rules
-
     user_rules(value)
     return tuple(value)
 

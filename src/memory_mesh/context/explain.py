@@ -24,11 +24,11 @@ from memory_mesh.context.reasons import memory as kept
 from memory_mesh.context.records import audience_of
 from memory_mesh.model import (
     Block,
+    BlockOperation,
     Conflict,
     Lens,
     Link,
     Memory,
-    Operation,
     Resolution,
     SkillQuery,
     Status,
@@ -36,7 +36,7 @@ from memory_mesh.model import (
 )
 from memory_mesh.model.errors import NotFound
 from memory_mesh.model.ports import Lookup, Snapshot
-from memory_mesh.model.why import Entered, Rank, Recorded, Version, Why
+from memory_mesh.model.why import BlockSummary, Entered, Rank, Version, Why
 from memory_mesh.rules.audience import seen_through
 from memory_mesh.rules.trust import trust_parts_of
 from memory_mesh.write.access import Access
@@ -286,7 +286,7 @@ def _block(snapshot: Snapshot, block: Block, sight: Lens) -> Why | None:
     named = {*about, *others, *kept.named_ids(kept.block_reasons(block))}
     hidden = _hidden(snapshot, named, sight) - _skills(snapshot, block, sight)
     metadata = block.entry.metadata
-    if block.entry.operation is Operation.RECALL:
+    if block.entry.operation is BlockOperation.RECALL:
         reader = reader_of(block.entry)
         if reader is None or not seen_through(sight, reader):
             return None
@@ -393,5 +393,5 @@ def _version(version: Version) -> str:
     return f"version {times.iso(memory.recorded_from)} .. {until}  {memory.status}{why}"
 
 
-def _block_text(block: Recorded) -> str:
+def _block_text(block: BlockSummary) -> str:
     return f"block {block.id}  {block.what}  {times.iso(block.at)}"

@@ -17,18 +17,18 @@ answers it nor keeps it.
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from importlib import import_module
 
 from memory_mesh.base.fastdataclass import dataclass, replace
 from memory_mesh.base.typed import TYPE_CHECKING
 from memory_mesh.context.explain import without_successor
 from memory_mesh.context.reasons import gates
 from memory_mesh.model import Fused, Hit, Hits, Lens, Memory, Query, Question, Status
-from memory_mesh.model.errors import MeshError
 from memory_mesh.model.ports import Lookup, Snapshot
 from memory_mesh.model.why import Gate, Rank, Why
 from memory_mesh.rules.audience import AUDIENCE, seen_through
-from memory_mesh.search import rank as flows_rank, recall
-from memory_mesh.search.ranking import forest, newer_first, profiles, shares
+from memory_mesh.search import rank as flows_rank, recall, triggered
+from memory_mesh.search.ranking import forest, fusion, newer_first, profiles, shares
 from memory_mesh.search.ranking.features import NAMES
 from memory_mesh.search.ranking.fusion import similar_enough, similarity
 from memory_mesh.search.ranking.points import CALLED
@@ -94,7 +94,7 @@ _NOTHING = shares.Shares(0.0, 0.0, {})
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ExplainedSearch:
     """A memory, the search that is explained, and what may be looked at for it."""
 
     id: str
@@ -123,7 +123,7 @@ class Stand:
     left_out: bool = False  # by a rule of the profile, whatever its place
 
 
-def why_found(access: Access, asked: Asked) -> Why:
+def why_found(access: Access, asked: ExplainedSearch) -> Why:
     """Explains the place of a memory in the answer to a question, or its absence."""
     profiles.named(asked.query.profile)  # one that does not exist is an error at once
     asked = replace(asked, query=replace(asked.query, text=redact(access, asked.query.text)))
@@ -138,7 +138,7 @@ def why_found(access: Access, asked: Asked) -> Why:
     return _answered(asked, sighted.memory, watch, hits)
 
 
-def sight(snapshot: Lookup, asked: Asked) -> Sighted:
+def sight(snapshot: Lookup, asked: ExplainedSearch) -> Sighted:
     """Finds out whether the search can see a memory, and if not, what hides it first."""
     found = snapshot.get([asked.id], asked.sight)
     if not found:
@@ -161,7 +161,7 @@ def sight(snapshot: Lookup, asked: Asked) -> Sighted:
     return Sighted(memory, Gate.FILTER, then[0])
 
 
-def unseen(asked: Asked, sighted: Sighted) -> Why:
+def unseen(asked: ExplainedSearch, sighted: Sighted) -> Why:
     """The answer for a memory that the search cannot see."""
     if sighted.memory is None or sighted.gate is None:
         return Why(
@@ -178,14 +178,14 @@ def unseen(asked: Asked, sighted: Sighted) -> Why:
 class _Watch:
     """Looks at a search from inside its read transaction, for one memory."""
 
-    def __init__(self, asked: Asked) -> None:
+    def __init__(self, asked: ExplainedSearch) -> None:
         self._asked = asked
         self.vanished: Sighted | None = None
         self.stand: Stand | None = None
         self.missed: gates.Missed | None = None
-        self.looked: flows_rank.Looked | None = None
+        self.looked: flows_rank.RankingRecord | None = None
 
-    def __call__(self, snapshot: Snapshot, looked: flows_rank.Looked) -> None:
+    def __call__(self, snapshot: Snapshot, looked: flows_rank.RankingRecord) -> None:
         """Keeps what was seen, and where the memory stands in it."""
         asked, self.looked = self._asked, looked
         version = snapshot.numbers([asked.id], asked.query.lens).get(asked.id)
@@ -197,7 +197,7 @@ class _Watch:
             self.missed = _missed(snapshot, asked.query, looked, version)
 
 
-def _answered(asked: Asked, memory: Memory, watch: _Watch, hits: Hits) -> Why:
+def _answered(asked: ExplainedSearch, memory: Memory, watch: _Watch, hits: Hits) -> Why:
     """The answer for a memory that the search could see."""
     for place, hit in enumerate(hits, start=1):
         if hit.id == asked.id:
@@ -220,13 +220,13 @@ def _answered(asked: Asked, memory: Memory, watch: _Watch, hits: Hits) -> Why:
     return _why(asked, memory, (*told, *weighed(rank)), gate=gate, rank=rank, hits=hits)
 
 
-def _shown_newer(asked: Asked, hit: Hit, hits: Sequence[Hit]) -> str | None:
+def _shown_newer(asked: ExplainedSearch, hit: Hit, hits: Sequence[Hit]) -> str | None:
     """The memory that seems to update a hit, if who asks sees it."""
     newer = next((each.memory for each in hits if each.id == hit.newer), None)
     return newer.id if newer and seen_through(asked.sight, newer.scope) else None
 
 
-def _cut(asked: Asked, watch: _Watch, stand: Stand) -> tuple[Gate, list[Memory]]:
+def _cut(asked: ExplainedSearch, watch: _Watch, stand: Stand) -> tuple[Gate, list[Memory]]:
     """The gate that kept a candidate out, and of an older statement what is newer."""
     query, looked = asked.query, watch.looked
     assert looked is not None  # noqa: S101  # there is no stand without it
@@ -246,7 +246,7 @@ def _cut(asked: Asked, watch: _Watch, stand: Stand) -> tuple[Gate, list[Memory]]
     return (Gate.OLDER, newer) if newer else (Gate.LIMIT, [])
 
 
-def _newer(asked: Asked, found: flows_rank.Found) -> list[Memory]:
+def _newer(asked: ExplainedSearch, found: flows_rank.RankedHits) -> list[Memory]:
     """What stands above a hit although it was found below it, or not at all."""
     hits = found.hits[: asked.query.limit]
     places = {hit.id: place for place, hit in enumerate(hits)}
@@ -263,7 +263,7 @@ def _newer(asked: Asked, found: flows_rank.Found) -> list[Memory]:
 
 
 def _stand(
-    snapshot: Snapshot, query: Query, looked: flows_rank.Looked, version: int
+    snapshot: Snapshot, query: Query, looked: flows_rank.RankingRecord, version: int
 ) -> Stand | None:
     """Where a version stands among the candidates; None if it is none of them."""
     if profiles.named(query.profile).weighs:
@@ -284,17 +284,13 @@ def _reorders(query: Query) -> bool:
 
 
 def _all_candidates(
-    snapshot: Snapshot, query: Query, looked: flows_rank.Looked, version: int
+    snapshot: Snapshot, query: Query, looked: flows_rank.RankingRecord, version: int
 ) -> tuple[Sequence[Fused], bool]:
     """Every candidate of a profile, with those beyond its depth; True if a rule left it out."""
     profile = profiles.named(query.profile)
     if not profile.by_triggers:
-        from memory_mesh.search.ranking import fusion
-
         legs = looked.legs
         return fusion.fuse(profile, legs, len(legs.keyword.found) + len(legs.vector)), False
-    from memory_mesh.search import triggered
-
     rules = query.rules
     if rules is not None:
         rules = replace(rules, max_memories=triggered.MOST_SCANNED)
@@ -306,7 +302,7 @@ def _all_candidates(
     return best, False
 
 
-def _weighed(query: Query, looked: flows_rank.Looked, version: int) -> Stand | None:
+def _weighed(query: Query, looked: flows_rank.RankingRecord, version: int) -> Stand | None:
     """Where a version stands in the default profile."""
     table = looked.table
     known = {each.version: (above, each) for above, each in enumerate(looked.best)}
@@ -332,23 +328,13 @@ def _weighed(query: Query, looked: flows_rank.Looked, version: int) -> Stand | N
 
 @lru_cache(maxsize=3)
 def _trees(order: str) -> tuple[shares.Node, ...]:
-    """The trees of an order, read from the source of their module once."""
-    import inspect
-    from importlib import import_module
-
-    module = import_module(f"memory_mesh.search.ranking._forest_by_{order}")
-    try:
-        source = inspect.getsource(module)
-    except OSError:
-        raise MeshError(
-            "the shares of a margin are read from the source of the ranking, and it is not "
-            "installed here; install memory-mesh with its .py files"
-        ) from None
-    return shares.read(source, "margin")
+    """The trees of an order."""
+    module = import_module(f"memory_mesh.search.ranking._trees_by_{order}")
+    return tuple(map(shares.tree, module.TREES))
 
 
 def _missed(
-    snapshot: Snapshot, query: Query, looked: flows_rank.Looked, version: int
+    snapshot: Snapshot, query: Query, looked: flows_rank.RankingRecord, version: int
 ) -> gates.Missed:
     """What is known of a version that is no candidate."""
     prepared, legs = looked.prepared, looked.legs
@@ -396,7 +382,7 @@ def _rank(query: Query, watch: _Watch, hit: Hit | None, place: int) -> Rank:
 
 
 def _why(
-    asked: Asked,
+    asked: ExplainedSearch,
     memory: Memory,
     sentences: Sequence[str],
     *,

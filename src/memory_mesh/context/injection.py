@@ -22,13 +22,14 @@ from memory_mesh.base.fastdataclass import replace
 from memory_mesh.context.prompt import HEADING, Background, background
 from memory_mesh.model import Lens, Memory, SourceKind
 from memory_mesh.model.errors import StoreIsFull
+from memory_mesh.model.pack import Injected, Injection
 from memory_mesh.model.trigger import (
     MatchContext,
     MemoryMetadata,
     RelevantMemory,
     TriggerMatch,
 )
-from memory_mesh.search.triggered import MOST_SCANNED, Asked, describe, select
+from memory_mesh.search.triggered import MOST_SCANNED, TriggerRequest, by_meaning, describe, select
 from memory_mesh.text.scrub import tokens
 from memory_mesh.write.access import Access
 from memory_mesh.write.audit_entries import use_entry
@@ -40,7 +41,7 @@ UNKNOWN = "unknown"
 _OF_THE_USER = frozenset((SourceKind.USER_EXPLICIT, SourceKind.USER_IMPLICIT))
 
 
-def relevant(access: Access, asked: Asked) -> list[RelevantMemory]:
+def relevant(access: Access, asked: TriggerRequest) -> list[RelevantMemory]:
     """Returns the relevant memories, best first, without their texts; records nothing."""
     asked = _redacted(access, asked)
     meant = _meant(access, asked)
@@ -48,7 +49,7 @@ def relevant(access: Access, asked: Asked) -> list[RelevantMemory]:
         return select(snapshot, asked, meant)
 
 
-def prompt(access: Access, asked: Asked, max_tokens: int) -> str:
+def prompt(access: Access, asked: TriggerRequest, max_tokens: int) -> str:
     """Returns the block of background knowledge, and records the use of what it shows."""
     asked = _redacted(access, asked)
     meant = _meant(access, asked)
@@ -69,19 +70,17 @@ def triggers(access: Access, lens: Lens, limit: int) -> list[MemoryMetadata]:
         return sorted(describe(snapshot, versions), key=lambda each: -each.version)
 
 
-def _meant(access: Access, asked: Asked) -> Mapping[int, TriggerMatch]:
+def _meant(access: Access, asked: TriggerRequest) -> Mapping[int, TriggerMatch]:
     """What the task calls up by meaning; a second look at the triggers, if that is switched on."""
     least = asked.rules.min_similarity
     if not least or access.embedder is None:
         return {}
-    from memory_mesh.search.triggered import by_meaning
-
     with access.ledger.read(access.namespace) as snapshot:
         scanned = snapshot.triggered(asked.lens, MOST_SCANNED)
     return by_meaning(access, asked.context.task, scanned, least)
 
 
-def _redacted(access: Access, asked: Asked) -> Asked:
+def _redacted(access: Access, asked: TriggerRequest) -> TriggerRequest:
     """The question in the words of the store: names and secrets are placeholders there."""
     context = asked.context
     plan = context.current_plan
@@ -120,13 +119,11 @@ def _background(found: RelevantMemory, memory: Memory) -> Background:
 
 def _record(
     access: Access,
-    asked: Asked,
+    asked: TriggerRequest,
     shown: Sequence[tuple[RelevantMemory, Memory]],
     given: tuple[str, int],
 ) -> None:
     """Counts the use, and records what entered the prompt, soon: nothing waits for a lock."""
-    from memory_mesh.model.pack import Injected, Injection
-
     text, max_tokens = given
     now, task = asked.lens.now, asked.context.task
     ids = [each.id for each, _ in shown]

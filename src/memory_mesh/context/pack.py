@@ -20,7 +20,7 @@ from memory_mesh.base.fastdataclass import dataclass, replace
 from memory_mesh.base.typed import TYPE_CHECKING
 from memory_mesh.context.graph import linked, strength
 from memory_mesh.context.packing import choice
-from memory_mesh.context.packing.fit import PackRules, Wanted, packed
+from memory_mesh.context.packing.fit import PackMember, PackRules, packed
 from memory_mesh.model import Explanation, Hit, Hits, Lens, Memory, Query
 from memory_mesh.model.commit import SIMILAR
 from memory_mesh.model.errors import WrongKey
@@ -57,7 +57,7 @@ QUESTION_CHARS = 200  # of a question in the record
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class PackRequest:
     """What is asked (None at a session's start), what may be seen, and how to pack it."""
 
     question: str | None
@@ -66,7 +66,7 @@ class Asked:
 
 
 def pack(
-    access: Access, asked: Asked, *, record: bool = True, reranking: "Reranking | None" = None
+    access: Access, asked: PackRequest, *, record: bool = True, reranking: "Reranking | None" = None
 ) -> Pack:
     """Returns what goes into the prompt, and records it unless told otherwise."""
     if asked.question is not None and asked.question.strip():
@@ -86,7 +86,9 @@ def pack(
     return made
 
 
-def _found(access: Access, asked: Asked, reranking: "Reranking | None") -> tuple[Asked, Hits]:
+def _found(
+    access: Access, asked: PackRequest, reranking: "Reranking | None"
+) -> tuple[PackRequest, Hits]:
     """One search without a floor: what the floor leaves out is told."""
     rules = asked.rules
     query = Query(
@@ -109,7 +111,7 @@ def _not_given(rules: PackRules, hits: Hits) -> tuple[Hits, list[LeftOut]]:
     return Hits([hit for hit in hits if hit.id not in rules.exclude], hits.explanation), given
 
 
-def _new(asked: Asked, wanted: list[Wanted]) -> list[Wanted]:
+def _new(asked: PackRequest, wanted: list[PackMember]) -> list[PackMember]:
     """What the reader does not have yet; a link or a newer statement may have brought it along."""
     return [one for one in wanted if one.memory.id not in asked.rules.exclude]
 
@@ -143,10 +145,10 @@ def _told(explanation: Explanation, below: Sequence[LeftOut]) -> Explanation:
     return replace(explanation, below=len(below), best_below=best)
 
 
-def _of_hits(rules: PackRules, hits: Hits) -> list[Wanted]:
+def _of_hits(rules: PackRules, hits: Hits) -> list[PackMember]:
     by_margin = profiles.named(rules.profile).weighs and not hits.explanation.reranked
     return [
-        Wanted(
+        PackMember(
             hit.memory,
             _section(rules, hit),
             hit.score,
@@ -186,8 +188,8 @@ def _brought_by(hit: Hit, hits: Sequence[Hit]) -> str | None:
 
 
 def _with_links(
-    access: Access, asked: Asked, wanted: list[Wanted], below: Sequence[LeftOut]
-) -> list[Wanted]:
+    access: Access, asked: PackRequest, wanted: list[PackMember], below: Sequence[LeftOut]
+) -> list[PackMember]:
     """Adds what is linked to the best hits; what was linked in the past is not known.
 
     What the search found below the floor comes in only by a link that somebody made.
@@ -198,7 +200,7 @@ def _with_links(
     known = {one.memory.id for one in wanted}
     judged = {one.id for one in below}
     least = floor(asked.rules, (one.score or 0.0 for one in wanted))
-    found: dict[str, Wanted] = {}
+    found: dict[str, PackMember] = {}
     with access.ledger.read(access.namespace) as snapshot:
         for link, memory in linked(snapshot, list(best), asked.lens, most=LINKS_OF_ONE):
             by = best[link.source if link.source in best else link.target]
@@ -212,14 +214,14 @@ def _with_links(
             held = found.get(memory.id)
             if memory.id not in known and (held is None or score > (held.score or 0.0)):
                 value = choice.linked(by.worth, link)
-                found[memory.id] = Wanted(memory, Section.LINKED, score, value, by.memory.id)
+                found[memory.id] = PackMember(memory, Section.LINKED, score, value, by.memory.id)
         if not found:
             return wanted
         placed = below_newer(snapshot, asked.lens, [one.memory for one in found.values()])
     return [*wanted, *(one for one in marked(placed, found) if one.memory.id not in known)]
 
 
-def marked(placed: Sequence[Hit], found: Mapping[str, Wanted]) -> Iterable[Wanted]:
+def marked(placed: Sequence[Hit], found: Mapping[str, PackMember]) -> Iterable[PackMember]:
     """What was found, and the newer statements about it; an older statement is marked as such."""
     older = {hit.newer: found[hit.id] for hit in reversed(placed) if hit.id in found}
     for hit in placed:
@@ -248,7 +250,7 @@ def _seal(access: Access) -> Callable[[str], bytes]:
     return sealed
 
 
-def _recorded(access: Access, asked: Asked, made: Pack) -> Pack:
+def _recorded(access: Access, asked: PackRequest, made: Pack) -> Pack:
     """Notes what entered the prompt: written with the next commit, soon, or at close."""
     ids = [item.id for item in made.items]
     question, now = asked.question or "", asked.lens.now
@@ -280,7 +282,7 @@ def injected(items: Iterable[PackItem]) -> Iterable[Injected]:
 # What a session starts with when nothing was asked yet: pinned, lessons, newest, most used.
 
 
-def at_start(access: Access, asked: "Asked") -> list[Wanted]:
+def at_start(access: Access, asked: "PackRequest") -> list[PackMember]:
     """Candidates in the order in which they are taken, each once."""
     lens, rules = asked.lens, asked.rules
     on_lessons = lens_on_lessons(lens, rules.lesson_confidence, rules.lessons_since)
@@ -291,9 +293,9 @@ def at_start(access: Access, asked: "Asked") -> list[Wanted]:
         found = [(memory, Section.PINNED) for memory in pinned]
         found += [(memory, Section.LESSON) for memory in lessons]
         found += _recent(lens, [one for one in newest if _may_be_listed(one)])
-        once: dict[str, Wanted] = {}
+        once: dict[str, PackMember] = {}
         for memory, section in found:
-            once.setdefault(memory.id, Wanted(memory, section))
+            once.setdefault(memory.id, PackMember(memory, section))
         placed = below_newer(snapshot, lens, [one.memory for one in once.values()])
     return list(marked(placed, once))
 

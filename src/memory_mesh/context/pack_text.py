@@ -34,7 +34,7 @@ _OURS = ("date", "note", "trust")  # facts in our own words
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class PackLayout:
     """The format, and whether only the first line of each memory is shown."""
 
     format: str = MARKDOWN
@@ -42,7 +42,7 @@ class Layout:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class PackEntry:
     """One memory as it is shown."""
 
     id: str
@@ -55,7 +55,7 @@ class Entry:
     tokens: int = 0  # of all of it, for the compact form
 
 
-def entry_text(number: int, entry: Entry, layout: Layout) -> str:
+def entry_text(number: int, entry: PackEntry, layout: PackLayout) -> str:
     """One entry with its number."""
     said = part_shown(entry, layout)
     facts = _facts_in_short(entry) if layout.compact else _facts(entry)
@@ -72,13 +72,13 @@ def entry_text(number: int, entry: Entry, layout: Layout) -> str:
     return f"{number}. {heading}\n{quoted}"
 
 
-def part_shown(entry: Entry, layout: Layout) -> str:
+def part_shown(entry: PackEntry, layout: PackLayout) -> str:
     """What of an entry's text is shown: in the compact form its first line."""
     return _first_line(entry.text) if layout.compact else entry.text
 
 
 def rendered(
-    entries: Sequence[str], layout: Layout, seal: Callable[[str], bytes]
+    entries: Sequence[str], layout: PackLayout, seal: Callable[[str], bytes]
 ) -> tuple[str, str]:
     """Returns the text with its fences, and the fence word; nothing for no entries."""
     if not entries:
@@ -88,12 +88,12 @@ def rendered(
     return _fenced(body, word, layout), word
 
 
-def frame(layout: Layout) -> str:
+def frame(layout: PackLayout) -> str:
     """What stands around the entries, with some word in the place of the fence word."""
     return _fenced(_body([], layout), _SAMPLE_WORD, layout)
 
 
-def _facts(entry: Entry) -> Mapping[str, object]:
+def _facts(entry: PackEntry) -> Mapping[str, object]:
     facts = {
         "date": entry.date,
         "by": entry.by,
@@ -104,7 +104,7 @@ def _facts(entry: Entry) -> Mapping[str, object]:
     return {name: value for name, value in facts.items() if value}
 
 
-def _facts_in_short(entry: Entry) -> Mapping[str, object]:
+def _facts_in_short(entry: PackEntry) -> Mapping[str, object]:
     trust = {"trust": entry.trust} if entry.trust else {}
     return {"id": entry.id, **trust, "tokens": entry.tokens}
 
@@ -116,7 +116,7 @@ def _named(name: str, value: object) -> str:
     return f"trust: {value}" if name == "trust" else str(_fact(name, value))
 
 
-def _body(entries: Sequence[str], layout: Layout) -> str:
+def _body(entries: Sequence[str], layout: PackLayout) -> str:
     """What stands between the fences."""
     if layout.format == XML:
         return "\n".join([f"<notice>{NOTICE}</notice>", *entries])
@@ -125,7 +125,7 @@ def _body(entries: Sequence[str], layout: Layout) -> str:
     return "\n".join([NOTICE, *entries])
 
 
-def _fenced(body: str, word: str, layout: Layout) -> str:
+def _fenced(body: str, word: str, layout: PackLayout) -> str:
     if layout.format == JSON:
         return f'{{"begin": "{NAME}-{word}", {body}, "end": "{NAME}-{word}"}}'
     return f"<{NAME}-{word}>\n{body}\n</{NAME}-{word}>"

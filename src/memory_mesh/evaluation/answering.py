@@ -23,9 +23,9 @@ from pathlib import Path
 from memory_mesh.base.fastdataclass import dataclass
 from memory_mesh.base.typed import TypeAlias
 from memory_mesh.evaluation import results, storing
-from memory_mesh.evaluation.asking import Names, Row, ask
-from memory_mesh.evaluation.records import DataSet, Fields, Question, Record
-from memory_mesh.evaluation.storing import Held
+from memory_mesh.evaluation.asking import QuestionResult, RecordNames, ask
+from memory_mesh.evaluation.records import DataSet, EvaluationQuestion, EvaluationRecord, Fields
+from memory_mesh.evaluation.storing import StoredRecords
 from memory_mesh.evaluation.suite import DEPTH, SESSION, Suite
 from memory_mesh.model.errors import InvalidInput
 from memory_mesh.model.ports import Clock, Embedder
@@ -36,12 +36,12 @@ _MAX_NAMESPACE_CHARS = 60  # characters of a namespace that is called as its ten
 
 Progress: TypeAlias = Callable[[str, int, int], None]
 """Called with what is going on, how many questions are answered, and of how many."""
-Rows: TypeAlias = dict[str, list[Row]]
+Rows: TypeAlias = dict[str, list[QuestionResult]]
 """By system, in the order of the questions."""
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class AnswerJob:
     """What is asked of whom, and where it is kept; `key` names data, code and settings."""
 
     suite: Suite
@@ -61,12 +61,14 @@ class Answers:
     outcomes: Mapping[str, int]
 
 
-def answer(job: Job, data: DataSet, questions: Sequence[Question]) -> Answers:
+def answer(job: AnswerJob, data: DataSet, questions: Sequence[EvaluationQuestion]) -> Answers:
     """Ask what is not answered yet, tenant by tenant."""
-    asked: dict[str, list[Question]] = {}
+    asked: dict[str, list[EvaluationQuestion]] = {}
     for question in questions:
         asked.setdefault(question.tenant, []).append(question)
-    found: dict[str, dict[str, Row]] = {system: {} for system in (*job.systems, *job.added)}
+    found: dict[str, dict[str, QuestionResult]] = {
+        system: {} for system in (*job.systems, *job.added)
+    }
     outcomes: dict[str, int] = {}
     _clear_other_stores(job)
     for tenant, records in _every(data, asked):
@@ -83,10 +85,10 @@ def answer(job: Job, data: DataSet, questions: Sequence[Question]) -> Answers:
 
 
 def steps(
-    job: Job, data: DataSet, questions: Sequence[Question]
-) -> Iterator[tuple[MemoryMesh, Question, Names]]:
+    job: AnswerJob, data: DataSet, questions: Sequence[EvaluationQuestion]
+) -> Iterator[tuple[MemoryMesh, EvaluationQuestion, RecordNames]]:
     """Each question with the mesh that holds what it may see, tenant by tenant."""
-    asked: dict[str, list[Question]] = {}
+    asked: dict[str, list[EvaluationQuestion]] = {}
     for question in questions:
         asked.setdefault(question.tenant, []).append(question)
     _clear_other_stores(job)
@@ -99,10 +101,10 @@ class _Tenant:
 
     def __init__(
         self,
-        job: Job,
+        job: AnswerJob,
         tenant: str,
-        questions: Sequence[Question],
-        records: Sequence[Record],
+        questions: Sequence[EvaluationQuestion],
+        records: Sequence[EvaluationRecord],
         progress: tuple[int, int],
     ) -> None:
         self._job, self._tenant, self._records = job, tenant, records
@@ -111,7 +113,7 @@ class _Tenant:
         self._clock = AskedAt()
         self._code = hashlib.sha256(tenant.encode()).hexdigest()[:16]
         self._stores = job.folder / "stores"
-        _check(job.suite, tenant, questions, Names(records, None, job.suite.unit))
+        _check(job.suite, tenant, questions, RecordNames(records, None, job.suite.unit))
 
     @property
     def outcomes(self) -> Mapping[str, int]:
@@ -142,7 +144,9 @@ class _Tenant:
         }
         return rows | {name: list(self._added(name)) for name in self._job.added}
 
-    def _asked(self, waiting: Mapping[str, Sequence[Question]]) -> Iterator[tuple[str, Row]]:
+    def _asked(
+        self, waiting: Mapping[str, Sequence[EvaluationQuestion]]
+    ) -> Iterator[tuple[str, QuestionResult]]:
         lacking = {name: {item.id for item in listed} for name, listed in waiting.items()}
         warm = False
         for mesh, question, names in self.steps():
@@ -155,7 +159,7 @@ class _Tenant:
             self._done += 1
             self._job.progress(f"asking {self._tenant}", self._done, self._of)
 
-    def steps(self) -> Iterator[tuple[MemoryMesh, Question, Names]]:
+    def steps(self) -> Iterator[tuple[MemoryMesh, EvaluationQuestion, RecordNames]]:
         """Each question with the mesh that holds what it may see, at the time it was asked."""
         held = self._interleaved() if _as_of(self._questions) else self._stored()
         for mesh, question, names in held:
@@ -163,7 +167,7 @@ class _Tenant:
             yield mesh, question, names
             self._clock.moment = None
 
-    def _stored(self) -> Iterator[tuple[MemoryMesh, Question, Names]]:
+    def _stored(self) -> Iterator[tuple[MemoryMesh, EvaluationQuestion, RecordNames]]:
         folder = self._stores / self._code
         held = storing.read(self._note)
         if held is None:  # what an interrupted run stored is stored anew: its receipts are gone
@@ -172,12 +176,12 @@ class _Tenant:
             if held is None:
                 held = self._store(mesh, self._records)
                 storing.write(self._note, held)
-            names = Names(self._records, held, self._job.suite.unit)
+            names = RecordNames(self._records, held, self._job.suite.unit)
             for question in self._questions:
                 yield mesh, question, names
 
-    def _interleaved(self) -> Iterator[tuple[MemoryMesh, Question, Names]]:
-        held, stored = Held({}, {}), 0
+    def _interleaved(self) -> Iterator[tuple[MemoryMesh, EvaluationQuestion, RecordNames]]:
+        held, stored = StoredRecords({}, {}), 0
         ordered = _ordered(self._records)
         with (
             tempfile.TemporaryDirectory(prefix=_PASSING, dir=self._job.folder) as folder,
@@ -187,23 +191,23 @@ class _Tenant:
                 seen = _seen(ordered, question)
                 held = storing.joined(held, self._store(mesh, ordered[stored:seen]))
                 stored = max(stored, seen)
-                yield mesh, question, Names(ordered[:seen], held, self._job.suite.unit)
-        storing.write(self._note, Held({}, held.outcomes))
+                yield mesh, question, RecordNames(ordered[:seen], held, self._job.suite.unit)
+        storing.write(self._note, StoredRecords({}, held.outcomes))
 
-    def _store(self, mesh: MemoryMesh, records: Sequence[Record]) -> Held:
+    def _store(self, mesh: MemoryMesh, records: Sequence[EvaluationRecord]) -> StoredRecords:
         def tell(_: int) -> None:
             self._job.progress(f"storing {self._tenant}", self._done, self._of)
 
         return storing.store(mesh, records, tell)
 
-    def _added(self, system: str) -> Iterator[Row]:
+    def _added(self, system: str) -> Iterator[QuestionResult]:
         """Another system's rankings; it saw the same records, each as itself."""
         ranked, ordered = self._job.added[system], _ordered(self._records)
         unit = self._job.suite.unit
         for question in self._questions:
             if question.id not in ranked:
                 raise InvalidInput(f"{system} has no ranking for the question {question.id!r}")
-            names = Names(ordered[: _seen(ordered, question)], None, unit)
+            names = RecordNames(ordered[: _seen(ordered, question)], None, unit)
             yield results.added(ranked[question.id], question, names, DEPTH)
 
     @property
@@ -265,8 +269,8 @@ def opened_mesh(
 
 
 def _every(
-    data: DataSet, asked: Mapping[str, Sequence[Question]]
-) -> Iterator[tuple[str, list[Record]]]:
+    data: DataSet, asked: Mapping[str, Sequence[EvaluationQuestion]]
+) -> Iterator[tuple[str, list[EvaluationRecord]]]:
     """The records of each tenant that is asked; one without any is asked all the same."""
     seen = set()
     for tenant, records in data.tenants(asked.keys()):
@@ -275,7 +279,9 @@ def _every(
     yield from ((tenant, []) for tenant in asked if tenant not in seen)
 
 
-def _check(suite: Suite, tenant: str, questions: Sequence[Question], names: Names) -> None:
+def _check(
+    suite: Suite, tenant: str, questions: Sequence[EvaluationQuestion], names: RecordNames
+) -> None:
     """Refuse what would give a figure that means nothing."""
     for question in questions:
         wanted = question.gold_sessions if suite.unit == SESSION else question.gold
@@ -291,7 +297,7 @@ def _check(suite: Suite, tenant: str, questions: Sequence[Question], names: Name
         )
 
 
-def _clear_other_stores(job: Job) -> None:
+def _clear_other_stores(job: AnswerJob) -> None:
     """Stores of other data or code are of no more use, nor what a killed run left behind."""
     for left in job.folder.glob(f"{_PASSING}*"):
         shutil.rmtree(left, ignore_errors=True)
@@ -303,27 +309,27 @@ def _clear_other_stores(job: Job) -> None:
     mark.write_text(job.key, encoding="utf-8")
 
 
-def _as_of(questions: Sequence[Question]) -> bool:
+def _as_of(questions: Sequence[EvaluationQuestion]) -> bool:
     return any(question.as_of_order is not None for question in questions)
 
 
-def _moment(question: Question) -> tuple[bool, int]:
+def _moment(question: EvaluationQuestion) -> tuple[bool, int]:
     """Questions as of no moment come last, when everything is there."""
     order = question.as_of_order
     return (order is None, order or 0)
 
 
-def _ordered(records: Sequence[Record]) -> list[Record]:
+def _ordered(records: Sequence[EvaluationRecord]) -> list[EvaluationRecord]:
     """In the order they were said; one without a number stands where the file has it."""
     placed = sorted(enumerate(records), key=lambda pair: _order(pair[1], pair[0]))
     return [record for _, record in placed]
 
 
-def _order(record: Record, place: int) -> int:
+def _order(record: EvaluationRecord, place: int) -> int:
     return place if record.order is None else record.order
 
 
-def _seen(ordered: Sequence[Record], question: Question) -> int:
+def _seen(ordered: Sequence[EvaluationRecord], question: EvaluationQuestion) -> int:
     """How many of the records were there when the question was asked."""
     until = question.as_of_order
     if until is None:

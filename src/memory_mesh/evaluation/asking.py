@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 
 from memory_mesh.base.fastdataclass import dataclass
 from memory_mesh.base.typed import Any
-from memory_mesh.evaluation.records import Question, Record
-from memory_mesh.evaluation.storing import Held, projects
+from memory_mesh.evaluation.records import EvaluationQuestion, EvaluationRecord
+from memory_mesh.evaluation.storing import StoredRecords, projects
 from memory_mesh.evaluation.suite import SESSION
 from memory_mesh.model import Hit, Hits, Scope
 from memory_mesh.rules.filter_fields import canonical
@@ -20,7 +20,7 @@ _DECIMALS = 6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
+class QuestionResult:
     """The result of one system for one question, and the expected result.
 
     Records that became one memory are called by the first of them, in gold and stale too.
@@ -39,10 +39,12 @@ class Row:
     tokens: int | None = None
 
 
-class Names:
+class RecordNames:
     """Maps the records of a tenant to their names in results."""
 
-    def __init__(self, records: Sequence[Record], held: Held | None, unit: str) -> None:
+    def __init__(
+        self, records: Sequence[EvaluationRecord], held: StoredRecords | None, unit: str
+    ) -> None:
         memories = held.memories if held is not None else {}
         self._by_session = unit == SESSION
         self._session = {record.id: record.session or record.id for record in records}
@@ -72,27 +74,32 @@ class Names:
         first = self._first.get(memory, memory)
         return self._session.get(first, first) if self._by_session else first
 
-    def gold(self, question: Question) -> tuple[str, ...]:
+    def gold(self, question: EvaluationQuestion) -> tuple[str, ...]:
         """Returns the gold names of the question."""
         if self._by_session and question.gold_sessions:
             return question.gold_sessions
         named = tuple(self.of(record) for record in question.gold)
         return tuple(dict.fromkeys(named)) if self._by_session else named
 
-    def stale(self, question: Question) -> tuple[str, ...]:
+    def stale(self, question: EvaluationQuestion) -> tuple[str, ...]:
         """Returns the stale names, without those merged into a gold memory."""
         gold = set(self.gold(question))
         return tuple(name for name in map(self.of, question.stale) if name not in gold)
 
 
-def ask(mesh: MemoryMesh, question: Question, options: Mapping[str, object], names: Names) -> Row:
+def ask(
+    mesh: MemoryMesh,
+    question: EvaluationQuestion,
+    options: Mapping[str, object],
+    names: RecordNames,
+) -> QuestionResult:
     """Asks the question and returns the row."""
     told = search_options(options, question.scopes)
     hits, spent = timed(mesh, question.text, told)
     best: dict[str, float] = {}
     for hit in hits:
         best.setdefault(names.of_memory(hit.id), round(hit.score, _DECIMALS))
-    return Row(
+    return QuestionResult(
         id=question.id,
         tenant=question.tenant,
         category=question.category,

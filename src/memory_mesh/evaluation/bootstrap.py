@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from memory_mesh.base.fastdataclass import dataclass
 from memory_mesh.base.typed import TYPE_CHECKING
 from memory_mesh.evaluation import metrics as evaluation_metrics
-from memory_mesh.evaluation.asking import Row
+from memory_mesh.evaluation.asking import QuestionResult
 from memory_mesh.evaluation.suite import PRECISION
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def possible() -> bool:
 
 
 def estimates(
-    rows: Sequence[Row], metrics: Sequence[str], *, seed: int, resamples: int = RESAMPLES
+    rows: Sequence[QuestionResult], metrics: Sequence[str], *, seed: int, resamples: int = RESAMPLES
 ) -> dict[str, Estimate]:
     """Returns the intervals of one system's figures; none without numpy."""
     if not possible():
@@ -57,8 +57,8 @@ def estimates(
 
 
 def differences(
-    rows: Sequence[Row],
-    others: Sequence[Row],
+    rows: Sequence[QuestionResult],
+    others: Sequence[QuestionResult],
     metrics: Sequence[str],
     *,
     seed: int,
@@ -75,7 +75,7 @@ def differences(
     return _resampled(ours, found, seed, resamples)
 
 
-def _counted(rows: Sequence[Row], metrics: Sequence[str]) -> list[str]:
+def _counted(rows: Sequence[QuestionResult], metrics: Sequence[str]) -> list[str]:
     return [
         metric
         for metric in metrics
@@ -88,7 +88,7 @@ def _counted(rows: Sequence[Row], metrics: Sequence[str]) -> list[str]:
 
 
 def _resampled(
-    rows: Sequence[Row], statistics: "Mapping[str, Statistic]", seed: int, resamples: int
+    rows: Sequence[QuestionResult], statistics: "Mapping[str, Statistic]", seed: int, resamples: int
 ) -> dict[str, Estimate]:
     import numpy as np
 
@@ -150,7 +150,9 @@ def _bounds(found: "Floats") -> Interval:
     return round(float(low), _DECIMALS), round(float(high), _DECIMALS)
 
 
-def _between(rows: Sequence[Row], others: Sequence[Row], metric: str) -> "Statistic":
+def _between(
+    rows: Sequence[QuestionResult], others: Sequence[QuestionResult], metric: str
+) -> "Statistic":
     if metric == PRECISION:
         mine, theirs = _precision(rows), _precision(others)
         return lambda weights: mine(weights) - theirs(weights)
@@ -158,11 +160,11 @@ def _between(rows: Sequence[Row], others: Sequence[Row], metric: str) -> "Statis
     return _mean(ours - other)
 
 
-def _statistic(rows: Sequence[Row], metric: str) -> "Statistic":
+def _statistic(rows: Sequence[QuestionResult], metric: str) -> "Statistic":
     return _precision(rows) if metric == PRECISION else _mean(_parts(rows, metric))
 
 
-def _parts(rows: Sequence[Row], metric: str) -> "Floats":
+def _parts(rows: Sequence[QuestionResult], metric: str) -> "Floats":
     """Returns each question's contribution to a mean; NaN if it has none."""
     import numpy as np
 
@@ -184,7 +186,7 @@ def _mean(parts: "Floats") -> "Statistic":
     return weighted
 
 
-def _precision(rows: Sequence[Row]) -> "Statistic":
+def _precision(rows: Sequence[QuestionResult]) -> "Statistic":
     """Returns the precision at recall .95 of each resample; 0 if no threshold reaches it."""
     import numpy as np
 

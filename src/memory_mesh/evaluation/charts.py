@@ -10,7 +10,7 @@ from pathlib import Path
 
 from memory_mesh.base.fastdataclass import dataclass
 from memory_mesh.base.typed import TYPE_CHECKING
-from memory_mesh.evaluation.report import Report
+from memory_mesh.evaluation.report import EvaluationReport
 from memory_mesh.evaluation.suite import NEWEST, PRECISION
 from memory_mesh.model import Json
 from memory_mesh.model.errors import MissingExtra
@@ -40,7 +40,7 @@ class Bar:
     colour: str = OURS
 
 
-def draw(report: Report, files: Sequence[Path]) -> None:
+def draw(report: EvaluationReport, files: Sequence[Path]) -> None:
     """Writes the chart of a report in the format of each file's extension."""
     split = _split(report)
     known = [name for name in report.systems if _bar(report, name, split) is not None]
@@ -127,13 +127,13 @@ def _draw(axes: "Axes", place: int, bar: Bar) -> None:
     )
 
 
-def _split(report: Report) -> str:
+def _split(report: EvaluationReport) -> str:
     """Of several splits the one that nothing was tuned on."""
     splits = next(iter(report.systems.values()))
     return _TEST if _TEST in splits else report.last_split
 
 
-def _systems(report: Report, known: Sequence[str], split: str) -> list[Bar]:
+def _systems(report: EvaluationReport, known: Sequence[str], split: str) -> list[Bar]:
     """The best of each family of systems first; a family is the name before a dash."""
     bars = [bar for name in known if (bar := _bar(report, name, split)) is not None]
     bars.sort(key=lambda bar: -bar.length)
@@ -145,13 +145,15 @@ def _systems(report: Report, known: Sequence[str], split: str) -> list[Bar]:
     return bars
 
 
-def _depths(report: Report, system: str, split: str) -> list[Bar]:
+def _depths(report: EvaluationReport, system: str, split: str) -> list[Bar]:
     metrics = [name for name in report.systems[system][split] if name.startswith("R@")]
     found = [_bar(report, system, split, metric) for metric in metrics]
     return [bar for bar in found if bar is not None][:MOST]
 
 
-def _bar(report: Report, system: str, split: str, metric: str | None = None) -> Bar | None:
+def _bar(
+    report: EvaluationReport, system: str, split: str, metric: str | None = None
+) -> Bar | None:
     length = report.figure(system, split, metric or report.counts)
     if length is None:
         return None

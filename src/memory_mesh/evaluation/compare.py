@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from memory_mesh.evaluation import results, running
-from memory_mesh.evaluation.report import ByPart, Report, differences
+from memory_mesh.evaluation.report import ByPart, EvaluationReport, differences
 from memory_mesh.evaluation.running import results_of
 from memory_mesh.model import Json
 from memory_mesh.model.errors import InvalidInput, NotFound
@@ -15,7 +15,7 @@ _PLAIN = ("n", "goldless", "with_stale", "threshold", "tokens")  # no figure to 
 
 def compare(before: Path, after: Path, *, work: Path | None = None) -> list[Mapping[str, Json]]:
     """Returns the differences between two reports, with intervals if both have results."""
-    old, new = Report.read(before), Report.read(after)
+    old, new = EvaluationReport.read(before), EvaluationReport.read(after)
     if old.suite != new.suite:
         raise InvalidInput(f"one report is of {old.suite}, the other of {new.suite}")
     kept = work or running.cache_folder(os.environ)
@@ -67,6 +67,6 @@ def _figure(name: str, value: Json) -> bool:
     return isinstance(value, int | float) and name not in _PLAIN
 
 
-def _seed(report: Report) -> int:
+def _seed(report: EvaluationReport) -> int:
     seed = report.values.get("seed")
     return seed if isinstance(seed, int) else 0

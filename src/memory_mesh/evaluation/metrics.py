@@ -8,7 +8,7 @@ import math
 from collections.abc import Mapping, Sequence
 
 from memory_mesh.base.typed import TypeAlias
-from memory_mesh.evaluation.asking import Row
+from memory_mesh.evaluation.asking import QuestionResult
 from memory_mesh.evaluation.suite import NEWEST, PRECISION, Suite
 from memory_mesh.model import Json
 
@@ -28,7 +28,7 @@ def metrics(suite: Suite) -> list[str]:
     return [*recall, f"all@{suite.cut}", "MRR", f"nDCG@{suite.cut}", NEWEST]
 
 
-def value(row: Row, metric: str) -> float | None:
+def value(row: QuestionResult, metric: str) -> float | None:
     """Returns one question's contribution to a mean, or None."""
     if not row.gold:
         return None
@@ -49,13 +49,13 @@ def value(row: Row, metric: str) -> float | None:
     return _ndcg(row, k)
 
 
-def mean(rows: Sequence[Row], metric: str) -> float | None:
+def mean(rows: Sequence[QuestionResult], metric: str) -> float | None:
     """Returns the mean over the questions that contribute to it."""
     found = [part for row in rows if (part := value(row, metric)) is not None]
     return sum(found) / len(found) if found else None
 
 
-def summary(rows: Sequence[Row], suite: Suite) -> dict[str, Json]:
+def summary(rows: Sequence[QuestionResult], suite: Suite) -> dict[str, Json]:
     """Returns every figure of the rows, and the means per category."""
     by_category = {
         category: _means([row for row in rows if row.category == category], suite)
@@ -73,7 +73,9 @@ def summary(rows: Sequence[Row], suite: Suite) -> dict[str, Json]:
     }
 
 
-def precision_at_recall(rows: Sequence[Row], wanted: float = RECALL_WANTED) -> Threshold | None:
+def precision_at_recall(
+    rows: Sequence[QuestionResult], wanted: float = RECALL_WANTED
+) -> Threshold | None:
     """Returns the precision at the highest threshold that reaches the recall, or None."""
     pairs = sorted(pooled(rows), reverse=True)
     every = gold_count(rows)
@@ -86,7 +88,7 @@ def precision_at_recall(rows: Sequence[Row], wanted: float = RECALL_WANTED) -> T
     return None
 
 
-def pooled(rows: Sequence[Row]) -> list[tuple[float, bool]]:
+def pooled(rows: Sequence[QuestionResult]) -> list[tuple[float, bool]]:
     """Returns the score and the correctness of every hit of every question."""
     return [
         (score, name in row.gold)
@@ -95,19 +97,19 @@ def pooled(rows: Sequence[Row]) -> list[tuple[float, bool]]:
     ]
 
 
-def scored(row: Row) -> Sequence[float]:
+def scored(row: QuestionResult) -> Sequence[float]:
     """Returns the scores of the hits, or scores by rank if a system gives none."""
     if len(row.scores) == len(row.ranked):
         return row.scores
     return [1 / (place + 1) for place in range(len(row.ranked))]
 
 
-def gold_count(rows: Sequence[Row]) -> int:
+def gold_count(rows: Sequence[QuestionResult]) -> int:
     """Returns the number of gold memories, each counted once."""
     return sum(len(set(row.gold)) for row in rows)
 
 
-def _means(rows: Sequence[Row], suite: Suite) -> dict[str, Json]:
+def _means(rows: Sequence[QuestionResult], suite: Suite) -> dict[str, Json]:
     shown: dict[str, Json] = {"n": len(rows)}
     for metric in metrics(suite):
         found = mean(rows, metric)
@@ -116,7 +118,7 @@ def _means(rows: Sequence[Row], suite: Suite) -> dict[str, Json]:
     return shown
 
 
-def _precision(rows: Sequence[Row], suite: Suite) -> dict[str, Json]:
+def _precision(rows: Sequence[QuestionResult], suite: Suite) -> dict[str, Json]:
     reached = precision_at_recall(rows)
     found: dict[str, Json] = {
         PRECISION: None if reached is None else round(reached[0], _DECIMALS),
@@ -131,7 +133,7 @@ def _precision(rows: Sequence[Row], suite: Suite) -> dict[str, Json]:
     return found
 
 
-def _answered(rows: Sequence[Row], least: float | None) -> dict[str, Json]:
+def _answered(rows: Sequence[QuestionResult], least: float | None) -> dict[str, Json]:
     """Returns precision, recall and unanswered share of the first ten hits above a score."""
     right = shown = silent = 0
     goldless = sum(not row.gold for row in rows)
@@ -152,13 +154,13 @@ def _answered(rows: Sequence[Row], least: float | None) -> dict[str, Json]:
     }
 
 
-def _left_out(rows: Sequence[Row], suite: Suite) -> dict[str, Json]:
+def _left_out(rows: Sequence[QuestionResult], suite: Suite) -> dict[str, Json]:
     """Returns the number of questions with too few records, by k."""
     counts = {str(k): sum(bool(row.gold) and row.pool <= k for row in rows) for k in suite.ks}
     return {k: count for k, count in counts.items() if count}
 
 
-def _latency(rows: Sequence[Row]) -> dict[str, Json] | None:
+def _latency(rows: Sequence[QuestionResult]) -> dict[str, Json] | None:
     times = sorted(row.ms for row in rows if row.ms is not None)
     if not times:
         return None
@@ -170,7 +172,7 @@ def percentile(ordered: Sequence[float], part: float) -> float:
     return ordered[max(0, math.ceil(part / 100 * len(ordered)) - 1)]
 
 
-def _mean_tokens(rows: Sequence[Row]) -> float | None:
+def _mean_tokens(rows: Sequence[QuestionResult]) -> float | None:
     counts = [row.tokens for row in rows if row.tokens is not None]
     return round(sum(counts) / len(counts), 1) if counts else None
 
@@ -180,7 +182,7 @@ def _first(ranked: Sequence[str], wanted: Sequence[str]) -> int | None:
     return next((place for place, name in enumerate(ranked) if name in names), None)
 
 
-def _newest(row: Row) -> float | None:
+def _newest(row: QuestionResult) -> float | None:
     """Returns 1 if a gold record is found and no stale record ranks above it."""
     if not row.stale:
         return None
@@ -188,7 +190,7 @@ def _newest(row: Row) -> float | None:
     return float(gold is not None and (stale is None or gold < stale))
 
 
-def _ndcg(row: Row, k: int) -> float:
+def _ndcg(row: QuestionResult, k: int) -> float:
     gold = set(row.gold)
     gain = sum(
         1 / math.log2(place + 2) for place, name in enumerate(row.ranked[:k]) if name in gold

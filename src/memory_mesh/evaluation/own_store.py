@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from memory_mesh.base.typed import Any
 from memory_mesh.evaluation import report
 from memory_mesh.evaluation.answering import Answers, Progress, Rows, opened_mesh
-from memory_mesh.evaluation.asking import Row, injected, search_options, timed
-from memory_mesh.evaluation.report import Words
+from memory_mesh.evaluation.asking import QuestionResult, injected, search_options, timed
+from memory_mesh.evaluation.report import FailureWords
 from memory_mesh.evaluation.suite import OwnQuestion, Suite
 from memory_mesh.model import Embedding, Hits, Memory, Status
 from memory_mesh.model.errors import EmbeddingError, InvalidInput, NotFound
@@ -52,7 +52,7 @@ def answer(
     systems: Mapping[str, Mapping[str, object]],
     embedder: Embedder | None,
     progress: Progress,
-) -> tuple[Answers, Words]:
+) -> tuple[Answers, FailureWords]:
     """Asks every question of the suite; the words are those of the first system's failures."""
     folder = suite.store
     if folder is None or not folder.is_dir():
@@ -91,14 +91,16 @@ class _Asking:
         self._matching = _matching(mesh, suite.questions)
 
     @property
-    def words(self) -> Words:
+    def words(self) -> FailureWords:
         """What a person needs to read the failures."""
-        return Words(self._questions, self._texts, self._why)
+        return FailureWords(self._questions, self._texts, self._why)
 
-    def row(self, id_: str, question: OwnQuestion, told: Mapping[str, Any]) -> tuple[Row, Hits]:
+    def row(
+        self, id_: str, question: OwnQuestion, told: Mapping[str, Any]
+    ) -> tuple[QuestionResult, Hits]:
         """Asks the question."""
         hits, spent = timed(self._mesh, question.text, told)
-        found = Row(
+        found = QuestionResult(
             id=id_,
             tenant=id_,  # each stands alone: there are no conversations to resample
             category=question.category,
@@ -113,7 +115,7 @@ class _Asking:
         return found, hits
 
     def keep_words(
-        self, row: Row, question: OwnQuestion, told: Mapping[str, Any], hits: Hits
+        self, row: QuestionResult, question: OwnQuestion, told: Mapping[str, Any], hits: Hits
     ) -> None:
         """Keeps the texts of a row that failed, and why it did."""
         if not report.failed(row, self._suite):

@@ -36,7 +36,7 @@ ONE_TENANT = "all"  # of a set that names none
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Record:
+class EvaluationRecord:
     """One thing that was said or noted, and its circumstances."""
 
     id: str
@@ -55,7 +55,7 @@ class Record:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
+class EvaluationQuestion:
     """A question and the records that answer it; none means that there is no answer."""
 
     id: str
@@ -75,8 +75,8 @@ class DataSet:
     """The questions of a set, and its records one tenant at a time; the digest is of its bytes."""
 
     digest: str
-    questions: tuple[Question, ...]
-    tenants: Callable[[Collection[str]], Iterator[tuple[str, list[Record]]]]
+    questions: tuple[EvaluationQuestion, ...]
+    tenants: Callable[[Collection[str]], Iterator[tuple[str, list[EvaluationRecord]]]]
 
 
 def read(folder: Path, names: Mapping[str, str] | None = None) -> DataSet:
@@ -200,8 +200,8 @@ def lines(file: Path) -> Iterator[Fields]:
 
 def _tenants(
     file: Path, called: Mapping[str, str], wanted: Collection[str]
-) -> Iterator[tuple[str, list[Record]]]:
-    found: dict[str, list[Record]] = {}
+) -> Iterator[tuple[str, list[EvaluationRecord]]]:
+    found: dict[str, list[EvaluationRecord]] = {}
     seen: set[tuple[str, str]] = set()
     for line in lines(file):
         tenant = line.text_or_none(called["tenant"]) or ONE_TENANT
@@ -215,9 +215,9 @@ def _tenants(
     yield from found.items()
 
 
-def _record(line: Fields, called: Mapping[str, str], tenant: str) -> Record:
+def _record(line: Fields, called: Mapping[str, str], tenant: str) -> EvaluationRecord:
     line.refuse_misspelt(tuple(called.values()))
-    return Record(
+    return EvaluationRecord(
         id=line.text(called["id"]),
         text=line.text(called["text"]),
         tenant=tenant,
@@ -234,10 +234,10 @@ def _record(line: Fields, called: Mapping[str, str], tenant: str) -> Record:
     )
 
 
-def _questions(file: Path) -> Iterator[tuple[Question, Fields]]:
+def _questions(file: Path) -> Iterator[tuple[EvaluationQuestion, Fields]]:
     for line in lines(file):
         line.refuse_misspelt(_ASKED)
-        question = Question(
+        question = EvaluationQuestion(
             id=line.text("id"),
             text=line.text("text"),
             tenant=line.text_or_none("tenant") or ONE_TENANT,
@@ -252,7 +252,9 @@ def _questions(file: Path) -> Iterator[tuple[Question, Fields]]:
         yield question, line
 
 
-def _unique(found: Iterator[tuple[Question, Fields]], file: Path) -> Iterator[Question]:
+def _unique(
+    found: Iterator[tuple[EvaluationQuestion, Fields]], file: Path
+) -> Iterator[EvaluationQuestion]:
     seen: set[str] = set()
     for question, line in found:
         if question.id in seen:

@@ -7,7 +7,7 @@ from pathlib import Path
 from memory_mesh.base.fastdataclass import dataclass, field
 from memory_mesh.base.typed import TypeAlias
 from memory_mesh.evaluation import bootstrap, metrics, metrics as evaluation_metrics
-from memory_mesh.evaluation.asking import Row
+from memory_mesh.evaluation.asking import QuestionResult
 from memory_mesh.evaluation.bootstrap import Estimate
 from memory_mesh.evaluation.records import DataSet
 from memory_mesh.evaluation.suite import NEWEST, PRECISION, SESSION, Suite
@@ -24,7 +24,7 @@ Texts: TypeAlias = Mapping[tuple[str, str], str]
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
+class FailureWords:
     """What a person needs to read a row: its question, the texts it names, and why it failed."""
 
     questions: Mapping[str, str] = field(default_factory=dict)
@@ -42,7 +42,7 @@ class Expected:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Failure:
+class FailedQuestion:
     """One question that failed; `first` is the id, text and score of what came first."""
 
     id: str
@@ -70,7 +70,7 @@ class Failure:
         }
 
 
-def failed(row: Row, suite: Suite) -> bool:
+def failed(row: QuestionResult, suite: Suite) -> bool:
     """True if the question costs something of the main figure, or found what it should not."""
     if not row.gold:
         return bool(_above(row, suite)) and _silence_matters(suite)
@@ -89,18 +89,20 @@ def depth(suite: Suite) -> int:
     return int(k) if k else 1 if name == "MRR" else suite.cut
 
 
-def describe(suite: Suite, rows: Sequence[Row], words: Words) -> tuple[Failure, ...]:
+def describe(
+    suite: Suite, rows: Sequence[QuestionResult], words: FailureWords
+) -> tuple[FailedQuestion, ...]:
     """Returns the rows that failed, in the order of the questions."""
     return tuple(_failure(suite, row, words) for row in rows if failed(row, suite))
 
 
-def words_of(suite: Suite, rows: Sequence[Row], data: DataSet) -> Words:
+def words_of(suite: Suite, rows: Sequence[QuestionResult], data: DataSet) -> FailureWords:
     """Returns the texts of a data set that its failed rows need."""
     lost = [row for row in rows if failed(row, suite)]
     ids = {row.id for row in lost}
     questions = {each.id: each.text for each in data.questions if each.id in ids}
     if suite.unit == SESSION or not lost:
-        return Words(questions)
+        return FailureWords(questions)
     wanted: dict[str, set[str]] = {}
     for row in lost:
         wanted.setdefault(row.tenant, set()).update((*row.gold, *row.stale, *row.ranked[:1]))
@@ -110,15 +112,15 @@ def words_of(suite: Suite, rows: Sequence[Row], data: DataSet) -> Words:
         for record in records
         if record.id in wanted[tenant]
     }
-    return Words(questions, texts)
+    return FailureWords(questions, texts)
 
 
-def _failure(suite: Suite, row: Row, words: Words) -> Failure:
+def _failure(suite: Suite, row: QuestionResult, words: FailureWords) -> FailedQuestion:
     ranks = {name: place for place, name in reversed(list(enumerate(row.ranked, start=1)))}
     k = depth(suite)
     missed = [name for name in row.gold if ranks.get(name, k + 1) > k] or list(row.gold)
     shown = _above(row, suite)
-    return Failure(
+    return FailedQuestion(
         id=row.id,
         question=words.questions.get(row.id, row.id),
         category=row.category,
@@ -132,7 +134,7 @@ def _failure(suite: Suite, row: Row, words: Words) -> Failure:
 
 
 def _reasons(
-    suite: Suite, row: Row, ranks: Mapping[str, int], missed: Sequence[str]
+    suite: Suite, row: QuestionResult, ranks: Mapping[str, int], missed: Sequence[str]
 ) -> Iterator[str]:
     if not row.gold:
         score = _above(row, suite)[0][1]
@@ -154,7 +156,7 @@ def _reasons(
             yield f"{name} has rank {rank}; {suite.counts} counts the first {depth(suite)}."
 
 
-def _above(row: Row, suite: Suite) -> list[tuple[str, float]]:
+def _above(row: QuestionResult, suite: Suite) -> list[tuple[str, float]]:
     """The hits with their scores; of a question without an answer, those above the threshold."""
     least = suite.min_relevance if not row.gold else None
     pairs = zip(row.ranked, metrics.scored(row), strict=True)
@@ -165,7 +167,7 @@ def _silence_matters(suite: Suite) -> bool:
     return suite.store is not None or suite.min_relevance is not None
 
 
-def _text(words: Words, row: Row, name: str) -> str:
+def _text(words: FailureWords, row: QuestionResult, name: str) -> str:
     text = " ".join(words.texts.get((row.tenant, name), "").split())
     return text if len(text) <= _TEXT_CHARS else f"{text[:_TEXT_CHARS]} …"
 
@@ -173,7 +175,7 @@ def _text(words: Words, row: Row, name: str) -> str:
 BASELINE = "baseline"
 COUNTED = ("n", "goldless", "with_stale", "tokens")
 
-ByPart: TypeAlias = Mapping[str, Mapping[str, Sequence[Row]]]
+ByPart: TypeAlias = Mapping[str, Mapping[str, Sequence[QuestionResult]]]
 """Rows by system and split."""
 
 
@@ -209,7 +211,7 @@ class Miss:
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class EvaluationReport:
     """Everything that was measured; `values` is what the JSON file holds: figures, no texts.
 
     `failures` are the questions that the first system failed at; a report that was read from a file
@@ -217,11 +219,11 @@ class Report:
     """
 
     values: Mapping[str, Json]
-    failures: tuple[Failure, ...] = ()
+    failures: tuple[FailedQuestion, ...] = ()
     lacking: tuple[str, ...] = ()
 
     @classmethod
-    def read(cls, file: Path) -> "Report":
+    def read(cls, file: Path) -> "EvaluationReport":
         """A report that was written before."""
         if not file.is_file():
             raise NotFound(f"there is no report {file}")
@@ -287,14 +289,14 @@ def build(
     facts: Facts,
     rows: ByPart,
     earlier: ByPart,
-) -> Report:
+) -> EvaluationReport:
     """The report on these rows by system and split, compared with those of an earlier run."""
     commit, dirty = facts.commit
     systems = {
         system: {split: _figures(suite, listed, facts.seed) for split, listed in splits.items()}
         for system, splits in rows.items()
     }
-    return Report(
+    return EvaluationReport(
         {
             "suite": suite.name,
             "date": facts.date,
@@ -330,7 +332,7 @@ def compared(suite: Suite) -> list[str]:
     return [*evaluation_metrics.metrics(suite), *pooled]
 
 
-def _figures(suite: Suite, rows: Sequence[Row], seed: int) -> dict[str, Json]:
+def _figures(suite: Suite, rows: Sequence[QuestionResult], seed: int) -> dict[str, Json]:
     found = evaluation_metrics.summary(rows, suite)
     sure = bootstrap.estimates(rows, compared(suite), seed=seed)
     intervals: dict[str, Json] = {metric: _interval(each) for metric, each in sure.items()}
@@ -359,7 +361,7 @@ def _paired(
 
 
 def differences(
-    pair: tuple[tuple[str, Sequence[Row]], tuple[str, Sequence[Row]]],
+    pair: tuple[tuple[str, Sequence[QuestionResult]], tuple[str, Sequence[QuestionResult]]],
     split: str,
     metrics: Sequence[str],
     seed: int,

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from memory_mesh.evaluation import bootstrap, charts
-from memory_mesh.evaluation.report import Expected, Failure, Report
+from memory_mesh.evaluation.report import EvaluationReport, Expected, FailedQuestion
 from memory_mesh.model import Json
 from memory_mesh.model.errors import MissingExtra
 
@@ -19,7 +19,9 @@ _SHOWN_CHARS = 160  # of a text in a page
 _MARKUP = str.maketrans({char: f"\\{char}" for char in "\\`*_[]<>|#~&"})
 
 
-def write(report: Report, folder: Path, bounds: Mapping[str, float], split: str) -> list[str]:
+def write(
+    report: EvaluationReport, folder: Path, bounds: Mapping[str, float], split: str
+) -> list[str]:
     """Every file; what could not be written, as lines for a person."""
     folder.mkdir(parents=True, exist_ok=True)
     base = folder / report.suite
@@ -39,7 +41,7 @@ def write(report: Report, folder: Path, bounds: Mapping[str, float], split: str)
     return lacking
 
 
-def markdown(report: Report, chart: str | None = None) -> str:
+def markdown(report: EvaluationReport, chart: str | None = None) -> str:
     """The report as a page."""
     image = [f"![{report.counts}]({chart})", ""] if chart else []
     return "\n".join(
@@ -83,7 +85,7 @@ def shown(value: Json) -> str:
     return f"[{', '.join(shown(each) for each in value)}]"
 
 
-def _head(report: Report) -> Iterator[str]:
+def _head(report: EvaluationReport) -> Iterator[str]:
     values = report.values
     commit = str(values.get("commit") or values.get("version"))[:12]
     dirty = ", changed since" if values.get("dirty") else ""
@@ -100,7 +102,7 @@ def _head(report: Report) -> Iterator[str]:
     yield ""
 
 
-def _write_failures(failures: Sequence[Failure], file: Path) -> None:
+def _write_failures(failures: Sequence[FailedQuestion], file: Path) -> None:
     """Every failed question, one JSON object per line; no file where none failed."""
     if not failures:
         file.unlink(missing_ok=True)  # of an earlier run
@@ -109,7 +111,7 @@ def _write_failures(failures: Sequence[Failure], file: Path) -> None:
     file.write_text("".join(lines), encoding="utf-8")
 
 
-def _failed(report: Report) -> Iterator[str]:
+def _failed(report: EvaluationReport) -> Iterator[str]:
     if not report.failures:
         return
     asked = report.systems[next(iter(report.systems))][report.last_split].get("n")
@@ -138,7 +140,7 @@ def _plain(text: str) -> str:
     return text.translate(_MARKUP)
 
 
-def _tables(report: Report) -> Iterator[str]:
+def _tables(report: EvaluationReport) -> Iterator[str]:
     splits = dict.fromkeys(split for each in report.systems.values() for split in each)
     for split in splits:
         found = {name: each[split] for name, each in report.systems.items() if split in each}
@@ -208,7 +210,7 @@ def _categories(system: str, figures: Mapping[str, Json]) -> Iterator[str]:
     yield ""
 
 
-def _differences(report: Report) -> Iterator[str]:
+def _differences(report: EvaluationReport) -> Iterator[str]:
     if not report.paired:
         return
     yield "## Differences"
@@ -235,7 +237,9 @@ def _signed(name: str, value: Json) -> str:
 # Writes the bounds as JUnit test cases for CI servers.
 
 
-def write_junit(report: Report, file: Path, bounds: Mapping[str, float], split: str) -> None:
+def write_junit(
+    report: EvaluationReport, file: Path, bounds: Mapping[str, float], split: str
+) -> None:
     """Returns one test case per bound of the first system; it fails if the figure is below."""
     from xml.etree import ElementTree as ET  # only written here, never read
 
@@ -268,7 +272,7 @@ def write_junit(report: Report, file: Path, bounds: Mapping[str, float], split: 
     ET.ElementTree(whole).write(file, encoding="utf-8", xml_declaration=True)
 
 
-def _junit_failure(report: Report) -> Iterator[str]:
+def _junit_failure(report: EvaluationReport) -> Iterator[str]:
     """The questions that failed, one line each, without what XML cannot hold."""
     for each in report.failures[:_QUESTIONS]:
         line = f"{each.id}: {each.question} {each.why}"

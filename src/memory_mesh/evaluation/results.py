@@ -9,20 +9,20 @@ from pathlib import Path
 
 from memory_mesh.base.fastdataclass import fields
 from memory_mesh.base.typed import TextIO
-from memory_mesh.evaluation.asking import Names, Row
-from memory_mesh.evaluation.records import Fields, Question, lines
+from memory_mesh.evaluation.asking import QuestionResult, RecordNames
+from memory_mesh.evaluation.records import EvaluationQuestion, Fields, lines
 from memory_mesh.model import Json
 from memory_mesh.model.errors import InvalidInput, NotFound
 
 ENDING = ".results.jsonl.gz"
 
 
-def kept(file: Path) -> dict[str, Row]:
+def kept(file: Path) -> dict[str, QuestionResult]:
     """Returns the rows of an interrupted run by question; drops an incomplete last line."""
     if not file.is_file():
         return {}
     text = file.read_bytes().decode("utf-8", "replace")  # a line may end within a letter
-    rows = dict[str, Row]()
+    rows = dict[str, QuestionResult]()
     for line in text.removesuffix("\n").split("\n"):  # an id may hold another line separator
         try:
             row = _row(json.loads(line))
@@ -35,13 +35,15 @@ def kept(file: Path) -> dict[str, Row]:
     return rows
 
 
-def add(opened: TextIO, row: Row) -> None:
+def add(opened: TextIO, row: QuestionResult) -> None:
     """Appends one row and syncs it to disk."""
     opened.write(_line(row))
     opened.flush()
 
 
-def write(folder: Path, suite: str, rows: Mapping[str, Mapping[str, Sequence[Row]]]) -> Path:
+def write(
+    folder: Path, suite: str, rows: Mapping[str, Mapping[str, Sequence[QuestionResult]]]
+) -> Path:
     """Writes all rows of a run to a file named by their digest."""
     text = "".join(
         json.dumps({"system": system, "splits": splits, **_plain(row)}, ensure_ascii=False) + "\n"
@@ -53,11 +55,11 @@ def write(folder: Path, suite: str, rows: Mapping[str, Mapping[str, Sequence[Row
     return file
 
 
-def read(file: Path) -> dict[str, dict[str, list[Row]]]:
+def read(file: Path) -> dict[str, dict[str, list[QuestionResult]]]:
     """Reads the rows of `write`, by system and split."""
     if not file.is_file():
         raise NotFound(f"there is no file of results {file}")
-    found: dict[str, dict[str, list[Row]]] = {}
+    found: dict[str, dict[str, list[QuestionResult]]] = {}
     try:
         for line in gzip.decompress(file.read_bytes()).decode().removesuffix("\n").split("\n"):
             values = json.loads(line)
@@ -78,7 +80,9 @@ def ranked(file: Path) -> dict[str, Fields]:
     return {line.text("id"): line for line in lines(file)}
 
 
-def added(line: Fields, question: Question, names: Names, limit: int) -> Row:
+def added(
+    line: Fields, question: EvaluationQuestion, names: RecordNames, limit: int
+) -> QuestionResult:
     """Returns the row of a question that another system ranked."""
     listed = line.texts("ranked")
     scores = _numbers(line, "scores")
@@ -90,7 +94,7 @@ def added(line: Fields, question: Question, names: Names, limit: int) -> Row:
             raise line.wrong(f"ranked: {name!r} is no record of {question.tenant}")
         best.setdefault(names.of(name), scores[place] if scores else 1 / (place + 1))
     ms = _numbers(line, "ms")
-    return Row(
+    return QuestionResult(
         id=question.id,
         tenant=question.tenant,
         category=question.category,
@@ -110,9 +114,11 @@ def digest(parts: Iterable[object]) -> str:
     return hashlib.sha256(json.dumps([*map(str, parts)]).encode()).hexdigest()[:16]
 
 
-def _with_splits(parts: Mapping[str, Sequence[Row]]) -> list[tuple[Row, list[str]]]:
+def _with_splits(
+    parts: Mapping[str, Sequence[QuestionResult]],
+) -> list[tuple[QuestionResult, list[str]]]:
     """Returns each row once, with its splits."""
-    found: dict[str, tuple[Row, list[str]]] = {}
+    found: dict[str, tuple[QuestionResult, list[str]]] = {}
     for split, rows in parts.items():
         for row in rows:
             found.setdefault(row.id, (row, []))[1].append(split)
@@ -134,16 +140,16 @@ def _numbers(line: Fields, name: str) -> tuple[float, ...]:
     return tuple(numbers)
 
 
-def _line(row: Row) -> str:
+def _line(row: QuestionResult) -> str:
     return json.dumps(_plain(row), ensure_ascii=False) + "\n"
 
 
-def _plain(row: Row) -> dict[str, Json]:
-    return {item.name: getattr(row, item.name) for item in fields(Row)}
+def _plain(row: QuestionResult) -> dict[str, Json]:
+    return {item.name: getattr(row, item.name) for item in fields(QuestionResult)}
 
 
-def _row(values: object) -> Row:
+def _row(values: object) -> QuestionResult:
     if not isinstance(values, dict):
         raise TypeError
     listed = {name: tuple(value) for name, value in values.items() if isinstance(value, list)}
-    return Row(**{**values, **listed})
+    return QuestionResult(**{**values, **listed})

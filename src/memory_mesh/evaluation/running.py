@@ -23,12 +23,21 @@ from memory_mesh.evaluation import (
     results,
     suite as suites,
 )
-from memory_mesh.evaluation.answering import Answers, Job, Progress, Rows, answer
-from memory_mesh.evaluation.asking import Row
-from memory_mesh.evaluation.records import DataSet, Question
-from memory_mesh.evaluation.report import ByPart, Facts, Failure, Report, Words, build, check
+from memory_mesh.evaluation.answering import AnswerJob, Answers, Progress, Rows, answer
+from memory_mesh.evaluation.asking import QuestionResult
+from memory_mesh.evaluation.records import DataSet, EvaluationQuestion
+from memory_mesh.evaluation.report import (
+    ByPart,
+    EvaluationReport,
+    Facts,
+    FailedQuestion,
+    FailureWords,
+    build,
+    check,
+)
 from memory_mesh.evaluation.suite import ALL, DEV, Suite
 from memory_mesh.evaluation.vector_cache import KeptVectors
+from memory_mesh.mesh.store import configured_embedder
 from memory_mesh.model.errors import InvalidInput, NotFound, StoreIsBusy
 from memory_mesh.model.ports import Embedder
 from memory_mesh.platform.clock import SystemClock
@@ -65,7 +74,7 @@ def run(
     fail_below: Mapping[str, float] | None = None,
     command: str | None = None,
     progress: Progress | None = None,
-) -> Report:
+) -> EvaluationReport:
     """Measure; what an interrupted run answered is not asked again unless it should be `fresh`.
 
     `added` names files with other systems' rankings, `baseline` the results of an earlier run, and
@@ -117,7 +126,7 @@ def results_of(file: Path, work: Path | None = None) -> Path:
     """The results behind a report, beside it or in the work folder; or the file itself."""
     if file.suffix != ".json":
         return file
-    name = Report.read(file).results
+    name = EvaluationReport.read(file).results
     places_ = [file.parent, *([work, work / file.stem] if work is not None else [])]
     for folder in places_:
         if (folder / name).is_file():
@@ -135,7 +144,7 @@ class _Session:
         self._progress, self._seed = progress, seed
         self._systems: Mapping[str, Mapping[str, object]] = {}
         self._added: Mapping[str, Mapping[str, records.Fields]] = {}
-        self._words: Callable[[Sequence[Row]], Words] = lambda _: Words()
+        self._words: Callable[[Sequence[QuestionResult]], FailureWords] = lambda _: FailureWords()
 
     def take(self, systems: Sequence[str], added: Mapping[str, str | Path]) -> None:
         """Say who is asked."""
@@ -163,7 +172,7 @@ class _Session:
         parts = self._parts(found, split, sample)
         wanted = {question.id for listed in parts.values() for question in listed}
         questions = [question for question in found.questions if question.id in wanted]
-        job = Job(
+        job = AnswerJob(
             self._suite,
             self._systems,
             self._added,
@@ -176,14 +185,14 @@ class _Session:
         self._words = partial(evaluation_report.words_of, self._suite, data=found)
         return ids_of, answer(job, found, questions), found.digest
 
-    def failures(self, rows: ByPart) -> tuple[Failure, ...]:
+    def failures(self, rows: ByPart) -> tuple[FailedQuestion, ...]:
         """What the first system failed at, of the last split: all, or the one asked for."""
         listed = list(next(iter(rows.values())).values())[-1]
         return evaluation_report.describe(self._suite, listed, self._words(listed))
 
     def _parts(
         self, data: DataSet, split: str | None, sample: int | None
-    ) -> dict[str, list[Question]]:
+    ) -> dict[str, list[EvaluationQuestion]]:
         """The questions that are asked, by split; of `all` its parts are shown too."""
         parts = suites.split(self._suite, data.questions)
         names = self._suite.split_names
@@ -224,7 +233,9 @@ class _Session:
         )
 
 
-def _written(report: Report, folder: Path, bounds: Mapping[str, float]) -> Report:
+def _written(
+    report: EvaluationReport, folder: Path, bounds: Mapping[str, float]
+) -> EvaluationReport:
     lacking = report_files.write(report, folder.expanduser(), bounds, report.last_split)
     return replace(report, lacking=tuple(lacking))
 
@@ -242,8 +253,6 @@ def _read(path: Path, suite: Suite) -> DataSet:
 @contextmanager
 def _embedder(given: Embedder | None, file: Path) -> Iterator[Embedder | None]:
     """The embedder of the run, with everything it ever embedded in a file."""
-    from memory_mesh.mesh.store import configured_embedder
-
     chain = given or configured_embedder(configuration.load(), SystemClock())
     if chain is None:
         yield None
@@ -263,8 +272,10 @@ def _space(embedder: Embedder | None) -> str | None:
     return f"{space.name}, {space.max_tokens} tokens"
 
 
-def _split_rows(rows: Rows, parts: Mapping[str, Sequence[str]]) -> dict[str, dict[str, list[Row]]]:
-    found: dict[str, dict[str, list[Row]]] = {}
+def _split_rows(
+    rows: Rows, parts: Mapping[str, Sequence[str]]
+) -> dict[str, dict[str, list[QuestionResult]]]:
+    found: dict[str, dict[str, list[QuestionResult]]] = {}
     for system, listed in rows.items():
         by_id = {row.id: row for row in listed}
         found[system] = {name: [by_id[id_] for id_ in ids] for name, ids in parts.items()}
@@ -273,7 +284,7 @@ def _split_rows(rows: Rows, parts: Mapping[str, Sequence[str]]) -> dict[str, dic
 
 def _earlier(file: Path, suite: Suite, folder: Path) -> ByPart:
     """The answers of an earlier run of the same suite."""
-    if file.suffix == ".json" and (other := Report.read(file).suite) != suite.name:
+    if file.suffix == ".json" and (other := EvaluationReport.read(file).suite) != suite.name:
         raise InvalidInput(f"the baseline is of {other}, not of {suite.name}")
     return results.read(results_of(file, folder))
 

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from memory_mesh.base.fastdataclass import dataclass
-from memory_mesh.evaluation.records import Record
+from memory_mesh.evaluation.records import EvaluationRecord
 from memory_mesh.model import Scope
 from memory_mesh.sync import MemoryMesh
 
@@ -19,7 +19,7 @@ _BATCH = 256  # as many as add_many writes at a time
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class StoredRecords:
     """The memory of each record, and the counts of outcomes."""
 
     memories: Mapping[str, str]
@@ -27,8 +27,10 @@ class Held:
 
 
 def store(
-    mesh: MemoryMesh, records: Sequence[Record], progress: Callable[[int], None] | None = None
-) -> Held:
+    mesh: MemoryMesh,
+    records: Sequence[EvaluationRecord],
+    progress: Callable[[int], None] | None = None,
+) -> StoredRecords:
     """Stores the records in order; a merged record maps to the memory it was merged into."""
     memories: dict[str, str] = {}
     outcomes: dict[str, int] = {}
@@ -40,17 +42,17 @@ def store(
                 memories[record.id] = receipt.id
         if progress is not None:
             progress(len(batch))
-    return Held(memories, outcomes)
+    return StoredRecords(memories, outcomes)
 
 
-def joined(first: Held, second: Held) -> Held:
+def joined(first: StoredRecords, second: StoredRecords) -> StoredRecords:
     """Returns two stored sets combined."""
     names = {*first.outcomes, *second.outcomes}
     both = {name: first.outcomes.get(name, 0) + second.outcomes.get(name, 0) for name in names}
-    return Held({**first.memories, **second.memories}, both)
+    return StoredRecords({**first.memories, **second.memories}, both)
 
 
-def item(record: Record) -> dict[str, object]:
+def item(record: EvaluationRecord) -> dict[str, object]:
     """Returns a record as an item of `add_many`, without unknown fields."""
     project = next(iter(projects(record.scopes)), None)
     role = (record.speaker or "").lower()
@@ -80,16 +82,16 @@ def projects(scopes: Sequence[str]) -> list[str]:
     return [scope.removeprefix(_PROJECT) for scope in scopes if scope != _EVERYWHERE]
 
 
-def read(file: Path) -> Held | None:
+def read(file: Path) -> StoredRecords | None:
     """Reads what an earlier, completed run stored."""
     try:
         found = json.loads(file.read_text(encoding="utf-8"))
-        return Held(dict(found["memories"]), dict(found["outcomes"]))
+        return StoredRecords(dict(found["memories"]), dict(found["outcomes"]))
     except (OSError, ValueError, LookupError, TypeError):
         return None
 
 
-def write(file: Path, held: Held) -> None:
+def write(file: Path, held: StoredRecords) -> None:
     """Marks storing as complete by writing a file atomically."""
     partial = file.with_suffix(".partial")
     text = json.dumps({"memories": dict(held.memories), "outcomes": dict(held.outcomes)})
@@ -97,11 +99,11 @@ def write(file: Path, held: Held) -> None:
     partial.replace(file)
 
 
-def _tags(record: Record) -> tuple[str, ...] | None:
+def _tags(record: EvaluationRecord) -> tuple[str, ...] | None:
     return tuple(_every_tag(record)) or None
 
 
-def _every_tag(record: Record) -> Iterator[str]:
+def _every_tag(record: EvaluationRecord) -> Iterator[str]:
     yield from record.tags
     if record.status not in _PLAIN:
         yield f"status:{record.status}"

@@ -11,7 +11,14 @@ from pathlib import Path
 
 from memory_mesh.base.fastdataclass import dataclass, field
 from memory_mesh.base.typed import TYPE_CHECKING, TextIO, TypeAlias
-from memory_mesh.evaluation.records import FIELDS, DataSet, Fields, Question, Record, digest_of
+from memory_mesh.evaluation.records import (
+    FIELDS,
+    DataSet,
+    EvaluationQuestion,
+    EvaluationRecord,
+    Fields,
+    digest_of,
+)
 from memory_mesh.model.errors import FilterError, InvalidInput, NotFound
 from memory_mesh.rules.filters import parse as parse_filter
 from memory_mesh.sync import MemoryMesh
@@ -129,13 +136,15 @@ def asking_options() -> set[str]:
     return {*named, "project", "agent", "session"} - _OURS
 
 
-def split(suite: Suite, questions: Sequence[Question]) -> dict[str, list[Question]]:
+def split(
+    suite: Suite, questions: Sequence[EvaluationQuestion]
+) -> dict[str, list[EvaluationQuestion]]:
     """The questions that count, by split; `all` has every one."""
     asked = [question for question in questions if question.category not in suite.leave_out]
     if suite.halves:
         parts = _halved(asked)
     else:
-        parts = {name: list[Question]() for name in suite.splits or ()}
+        parts = {name: list[EvaluationQuestion]() for name in suite.splits or ()}
         home = {
             tenant: name for name, tenants in (suite.splits or {}).items() for tenant in tenants
         }
@@ -147,13 +156,13 @@ def split(suite: Suite, questions: Sequence[Question]) -> dict[str, list[Questio
     return {**parts, ALL: asked}
 
 
-def _halved(questions: Sequence[Question]) -> dict[str, list[Question]]:
+def _halved(questions: Sequence[EvaluationQuestion]) -> dict[str, list[EvaluationQuestion]]:
     """The first half of each category in file order is dev; the odd one goes to test."""
     sizes: dict[str, int] = {}
     for question in questions:
         sizes[question.category] = sizes.get(question.category, 0) + 1
     seen: dict[str, int] = {}
-    parts: dict[str, list[Question]] = {DEV: [], TEST: []}
+    parts: dict[str, list[EvaluationQuestion]] = {DEV: [], TEST: []}
     for question in questions:
         category = question.category
         seen[category] = seen.get(category, 0) + 1
@@ -387,7 +396,7 @@ def read_longmemeval(file: Path) -> DataSet:
     return DataSet(digest_of(file), questions, lambda wanted: _tenants(file, wanted))
 
 
-def _unique(items: Iterator[Fields]) -> Iterator[Question]:
+def _unique(items: Iterator[Fields]) -> Iterator[EvaluationQuestion]:
     seen: set[str] = set()
     for item in items:
         question = _question(item)
@@ -397,19 +406,19 @@ def _unique(items: Iterator[Fields]) -> Iterator[Question]:
         yield question
 
 
-def _tenants(file: Path, wanted: Collection[str]) -> Iterator[tuple[str, list[Record]]]:
+def _tenants(file: Path, wanted: Collection[str]) -> Iterator[tuple[str, list[EvaluationRecord]]]:
     for item in _items(file):
         tenant = item.text("question_id")
         if tenant in wanted:
             yield tenant, [record for record, _ in _turns(item, tenant)]
 
 
-def _question(item: Fields) -> Question:
+def _question(item: Fields) -> EvaluationQuestion:
     id_ = item.text("question_id")
     answered = not id_.endswith(_ABSTENTION)
     gold = tuple(record.id for record, answers in _turns(item, id_) if answers)
     asked = item.text_or_none("question_date")
-    return Question(
+    return EvaluationQuestion(
         id=id_,
         text=item.text("question"),
         tenant=id_,
@@ -420,7 +429,7 @@ def _question(item: Fields) -> Question:
     )
 
 
-def _turns(item: Fields, tenant: str) -> Iterator[tuple[Record, bool]]:
+def _turns(item: Fields, tenant: str) -> Iterator[tuple[EvaluationRecord, bool]]:
     """Yields every turn of the history, numbered in its session, and whether it answers."""
     names, dates = item.texts("haystack_session_ids"), item.texts("haystack_dates")
     sessions = item.get("haystack_sessions")
@@ -435,7 +444,7 @@ def _turns(item: Fields, tenant: str) -> Iterator[tuple[Record, bool]]:
         at = _moment(item, "haystack_dates", date)
         for number, values in enumerate(session, start=1):
             turn = Fields(values, f"session {own}, turn {number}")
-            record = Record(
+            record = EvaluationRecord(
                 id=f"{own}_{number}",
                 text=turn.text("content"),
                 tenant=tenant,

@@ -23,7 +23,7 @@ Value: TypeAlias = "str | int | float | bytes | None"
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class ArchiveTable:
     """One table of an archive: its columns, and what its file must be."""
 
     name: str
@@ -39,7 +39,7 @@ class Table:
 
 
 @dataclass(frozen=True, slots=True)
-class Manifest:
+class ArchiveManifest:
     """What an archive holds: a namespace as of one write."""
 
     product: str  # the version that wrote it
@@ -51,10 +51,10 @@ class Manifest:
     position: int
     hash: str
     with_vectors: bool
-    tables: tuple[Table, ...]
+    tables: tuple[ArchiveTable, ...]
 
 
-def written(manifest: Manifest) -> bytes:
+def written(manifest: ArchiveManifest) -> bytes:
     """The manifest as indented JSON."""
     plain = {
         "kind": KIND,
@@ -83,12 +83,12 @@ def written(manifest: Manifest) -> bytes:
     return json.dumps(plain, ensure_ascii=False, indent=2).encode() + b"\n"
 
 
-def read(data: bytes) -> Manifest:
+def read(data: bytes) -> ArchiveManifest:
     """The manifest that a text is; raises InvalidInput if it is none, StoreIsNewer if too new."""
     try:
         plain: Any = json.loads(data)
         _check_format(plain)
-        return Manifest(
+        return ArchiveManifest(
             str(plain["product"]),
             _number(plain["schema"]),
             str(plain["namespace"]),
@@ -148,8 +148,8 @@ def _value(plain: object) -> Value:
     raise ValueError
 
 
-def _table(plain: Mapping[str, Any]) -> Table:
-    return Table(
+def _table(plain: Mapping[str, Any]) -> ArchiveTable:
+    return ArchiveTable(
         str(plain["name"]),
         _texts(plain["columns"]),
         _number(plain["rows"]),

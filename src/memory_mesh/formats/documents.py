@@ -17,7 +17,7 @@ END_KEY = "bodyEnd"
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class DocumentSpan:
     """Where a document stands in its text: its frontmatter, its body, and all of it."""
 
     start: int
@@ -29,7 +29,7 @@ class Span:
     unmarked: bool = False  # the frontmatter names an end that is missing
 
 
-def spans(text: str) -> list[Span]:
+def spans(text: str) -> list[DocumentSpan]:
     """Returns the documents of a text in their order; a text of blanks holds none."""
     if text.startswith("\ufeff"):  # a byte order mark is no part of the first document
         return [_shifted(span, 1) for span in _Lines(text[1:]).documents()]
@@ -63,7 +63,7 @@ def end_line(mark: str) -> str:
     return f"<!-- end of {mark} -->"
 
 
-def _shifted(span: Span, by: int) -> Span:
+def _shifted(span: DocumentSpan, by: int) -> DocumentSpan:
     head = None if span.head is None else (span.head[0] + by, span.head[1] + by)
     body = span.body[0] + by, span.body[1] + by
     return replace(span, start=span.start + by, stop=span.stop + by, head=head, body=body)
@@ -83,7 +83,7 @@ class _Lines:
             self._ends.setdefault(end[1], []).append(end.start())
         self._fences = _Fences(text)
 
-    def documents(self) -> Iterator[Span]:
+    def documents(self) -> Iterator[DocumentSpan]:
         """Yields one document after another."""
         position, size = 0, len(self._text)
         while position < size:
@@ -94,7 +94,7 @@ class _Lines:
                 return
             position = following
 
-    def _document(self, position: int) -> tuple[Span, int | None]:
+    def _document(self, position: int) -> tuple[DocumentSpan, int | None]:
         """The document that begins here, and where the one after it does."""
         begin = self._blank_after(position)
         place = bisect_left(self._starts, begin)
@@ -103,14 +103,14 @@ class _Lines:
         closing = place + 1
         if closing == len(self._rules) or self._separators[closing]:
             found, following = self._bare(begin, after=place + 1)
-            return Span(found.start, found.stop, None, found.body, unclosed=True), following
+            return DocumentSpan(found.start, found.stop, None, found.body, unclosed=True), following
         head = (self._rules[place][1], self._starts[closing])
         body = self._rules[closing][1]
         return self._ended(begin, head, body, closing)
 
     def _ended(
         self, begin: int, head: tuple[int, int], body: int, closing: int
-    ) -> tuple[Span, int | None]:
+    ) -> tuple[DocumentSpan, int | None]:
         """A document with frontmatter: its body ends at its mark or at the next separator."""
         named = _end_names().search(self._text, *head)
         if named is not None:
@@ -119,22 +119,22 @@ class _Lines:
             if at < len(marks):
                 return self._marked(begin, head, body, marks[at])
         stop, following = self._next(body, closing + 1)
-        span = Span(begin, stop, head, (min(body, stop), stop), unmarked=named is not None)
+        span = DocumentSpan(begin, stop, head, (min(body, stop), stop), unmarked=named is not None)
         return span, following
 
     def _marked(
         self, begin: int, head: tuple[int, int], body: int, mark: int
-    ) -> tuple[Span, int | None]:
+    ) -> tuple[DocumentSpan, int | None]:
         over = self._text.find("\n", mark)
         over = len(self._text) if over < 0 else over + 1
         stop, following = self._next(over, bisect_left(self._starts, over))
-        return Span(begin, stop, head, (body, mark), marked=True), following
+        return DocumentSpan(begin, stop, head, (body, mark), marked=True), following
 
-    def _bare(self, position: int, after: int | None = None) -> tuple[Span, int | None]:
+    def _bare(self, position: int, after: int | None = None) -> tuple[DocumentSpan, int | None]:
         """A text without frontmatter, up to the next separator."""
         place = bisect_left(self._starts, position) if after is None else after
         stop, following = self._next(position, place)
-        return Span(position, stop, None, (position, stop)), following
+        return DocumentSpan(position, stop, None, (position, stop)), following
 
     def _next(self, position: int, place: int) -> tuple[int, int | None]:
         """Where the text before the next separator ends, and where the document after it begins."""

@@ -198,7 +198,7 @@ _CLEAR = 4.0  # between a line and the boxes that it passes
 
 
 @dataclass(frozen=True, slots=True)
-class Sizes:
+class PictureSizes:
     """The measures of a picture, in pixels."""
 
     width: float  # of a box
@@ -246,7 +246,7 @@ class Layout:
     height: float
 
 
-def laid_out(picture: Picture, sizes: Sizes) -> Layout:
+def laid_out(picture: Picture, sizes: PictureSizes) -> Layout:
     """Returns where everything is drawn, from the corner (0, 0) on."""
     tree = tree_of(picture)
     tops = _tops(tree, sizes)
@@ -282,7 +282,7 @@ def _at_corner(boxes: tuple[Box, ...], routes: tuple[Route, ...]) -> Layout:
     return moved(Layout(boxes, routes, right - left, bottom - top), (-left, -top))
 
 
-def _tops(tree: Tree, sizes: Sizes) -> list[float]:
+def _tops(tree: Tree, sizes: PictureSizes) -> list[float]:
     """Returns the upper edge of each box; both sides are centred on the asked memory."""
     tops = [0.0] * len(tree.columns)
     for side in (-1, 1):
@@ -302,7 +302,7 @@ def _tops(tree: Tree, sizes: Sizes) -> list[float]:
 class _Column:
     """Stacks the boxes of one side, each parent beside the middle of its children."""
 
-    def __init__(self, tree: Tree, sizes: Sizes, tops: list[float]) -> None:
+    def __init__(self, tree: Tree, sizes: PictureSizes, tops: list[float]) -> None:
         self._tree, self._sizes, self._tops = tree, sizes, tops
         self._free: dict[int, float] = {}  # the first free height of each column
 
@@ -335,7 +335,7 @@ class _Column:
 class _Lines:
     """Draws the lines between boxes that have their places."""
 
-    def __init__(self, boxes: Sequence[Box], tree: Tree, sizes: Sizes) -> None:
+    def __init__(self, boxes: Sequence[Box], tree: Tree, sizes: PictureSizes) -> None:
         self._boxes, self._tree, self._sizes = boxes, tree, sizes
         self._lanes = {
             column: _lanes(

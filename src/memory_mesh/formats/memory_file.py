@@ -15,7 +15,7 @@ from memory_mesh.formats.memory_file_reading import (
     IMPORTANCES,
     KEYS,
     MAX_WORDS,
-    Fault,
+    FileFault,
     MemoryFile,
     ParsedFile,
     advice,
@@ -38,11 +38,11 @@ __all__ = [
     "IMPORTANCES",
     "KEYS",
     "MAX_WORDS",
-    "Fault",
+    "FileFault",
     "MemoryFile",
-    "Observation",
+    "ObservationLine",
     "ParsedFile",
-    "Relation",
+    "RelationLine",
     "addition",
     "advice",
     "append",
@@ -65,7 +65,7 @@ __all__ = [
 
 
 @dataclass(frozen=True, slots=True)
-class Relation:
+class RelationLine:
     """A line such as `- implements [[Login flow]]`."""
 
     type: str
@@ -73,7 +73,7 @@ class Relation:
 
 
 @dataclass(frozen=True, slots=True)
-class Observation:
+class ObservationLine:
     """A line such as `- [decision] We use JWT #auth (since May)`."""
 
     category: str
@@ -99,20 +99,20 @@ def inline_tags(body: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(tag for tag in found if tag and not tag.isdigit()))
 
 
-def relations(body: str) -> tuple[Relation, ...]:
+def relations(body: str) -> tuple[RelationLine, ...]:
     """Returns the relations that list items state; a bare link in a list is `relates_to`."""
     return tuple(_relations_of(_plain(body)))
 
 
-def observations(body: str) -> tuple[Observation, ...]:
+def observations(body: str) -> tuple[ObservationLine, ...]:
     """Returns the observations that list items state; a check box is none."""
     return tuple(
-        Observation(found[1].strip(), found[2].strip(), inline_tags(found[2]))
+        ObservationLine(found[1].strip(), found[2].strip(), inline_tags(found[2]))
         for found in _observations().finditer(_plain(body))
     )
 
 
-def _relations_of(text: str) -> Iterator[Relation]:
+def _relations_of(text: str) -> Iterator[RelationLine]:
     for item in _items().finditer(text):
         line = item[1]
         link = _links().search(line)
@@ -123,7 +123,7 @@ def _relations_of(text: str) -> Iterator[Relation]:
             continue
         target = link_target(link[0])
         if target:
-            yield Relation(said or "relates_to", target)
+            yield RelationLine(said or "relates_to", target)
 
 
 def _plain(body: str) -> str:

@@ -10,7 +10,7 @@ from functools import cache
 from memory_mesh.formats import yaml_text
 from memory_mesh.formats.documents import (
     END_KEY,
-    Span,
+    DocumentSpan,
     prose,
     spans,
 )
@@ -60,7 +60,7 @@ class MemoryFile:
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class FileFault:
     """What is wrong in a file, the line (from 1) where it stands and the document it is in."""
 
     line: int
@@ -73,12 +73,12 @@ class ParsedFile:
     """The documents of a file in their order, and what is wrong with it."""
 
     documents: tuple[MemoryFile, ...]
-    faults: tuple[Fault, ...] = ()
+    faults: tuple[FileFault, ...] = ()
 
 
 def parse(text: str, *, name: str | None = None) -> ParsedFile:
     """Reads any text; `name` is the title of a document that has neither a title nor a heading."""
-    faults: list[Fault] = []
+    faults: list[FileFault] = []
     lines = _LineCount(text)
     documents = tuple(
         _document(text, span, name, _Faults(faults, place, lines))
@@ -104,18 +104,18 @@ class _LineCount:
 class _Faults:
     """Collects the faults of one document."""
 
-    def __init__(self, into: list[Fault], document: int, lines: _LineCount) -> None:
+    def __init__(self, into: list[FileFault], document: int, lines: _LineCount) -> None:
         self._into, self._document, self._lines = into, document, lines
 
     def add(self, position: int, message: str, line: int = 0) -> None:
         """Notes what is wrong `line` lines after a position."""
-        self._into.append(Fault(self._lines.at(position) + line, message, self._document))
+        self._into.append(FileFault(self._lines.at(position) + line, message, self._document))
 
 
-def _document(text: str, span: Span, name: str | None, faults: _Faults) -> MemoryFile:
+def _document(text: str, span: DocumentSpan, name: str | None, faults: _Faults) -> MemoryFile:
     raw = text[span.start : span.stop]
     body = body_of(text, span)
-    found, readable = yaml_text.Found(), not span.unclosed
+    found, readable = yaml_text.YamlMap(), not span.unclosed
     if span.unclosed:
         faults.add(span.start, "the frontmatter is not closed: write a line `---` below it")
     if span.head is not None:
@@ -134,7 +134,7 @@ def _document(text: str, span: Span, name: str | None, faults: _Faults) -> Memor
 
 
 def _made(
-    read: "_Values", body: str, name: str | None, *, raw: str, span: Span, readable: bool
+    read: "_Values", body: str, name: str | None, *, raw: str, span: DocumentSpan, readable: bool
 ) -> MemoryFile:
     stated = read.text("title")
     return MemoryFile(
@@ -157,7 +157,7 @@ def _made(
     )
 
 
-def body_of(text: str, span: Span) -> str:
+def body_of(text: str, span: DocumentSpan) -> str:
     """The body as its author means it: without blank lines around it, with plain line ends."""
     body = text[slice(*span.body)]
     if line_end(text[span.start : span.stop]) == "\r\n":
@@ -196,7 +196,7 @@ def is_time(text: str) -> bool:
 class _Values:
     """The values of a frontmatter as the fields of a memory."""
 
-    def __init__(self, found: yaml_text.Found, faults: _Faults, position: int) -> None:
+    def __init__(self, found: yaml_text.YamlMap, faults: _Faults, position: int) -> None:
         self._found, self._faults, self._position = found, faults, position
 
     def text(self, key: str) -> str | None:

@@ -10,7 +10,14 @@ from collections.abc import Container, Iterator, Sequence
 from functools import cache
 
 from memory_mesh.formats import yaml_text
-from memory_mesh.formats.documents import END_KEY, SEPARATOR, Span, end_line, open_fences, spans
+from memory_mesh.formats.documents import (
+    END_KEY,
+    SEPARATOR,
+    DocumentSpan,
+    end_line,
+    open_fences,
+    spans,
+)
 from memory_mesh.formats.memory_file_reading import (
     IMPORTANCES,
     KEYS,
@@ -107,7 +114,7 @@ def cut(text: str, documents: Sequence[MemoryFile], spans: Sequence[tuple[int, i
     return result
 
 
-def _ways(text: str, span: Span, old: MemoryFile, new: MemoryFile) -> Iterator[str]:
+def _ways(text: str, span: DocumentSpan, old: MemoryFile, new: MemoryFile) -> Iterator[str]:
     """How the document may be written so that most of the old one stays."""
     head = _changed_head(text, span, old, new) if old.readable else None
     body = _changed_body(text, span, new.body) if old.body != new.body else None
@@ -124,11 +131,11 @@ def _fitted(written: str, raw: str) -> str:
     return written.rstrip("\r\n") + raw[len(raw.rstrip()) :]
 
 
-def _head_end(span: Span) -> int:
+def _head_end(span: DocumentSpan) -> int:
     return span.head[1] if span.head is not None else span.start
 
 
-def _changed_head(text: str, span: Span, old: MemoryFile, new: MemoryFile) -> str | None:
+def _changed_head(text: str, span: DocumentSpan, old: MemoryFile, new: MemoryFile) -> str | None:
     """The document up to its second `---`, with the lines of the changed keys only."""
     if span.head is None:
         return None
@@ -145,7 +152,7 @@ def _changed_head(text: str, span: Span, old: MemoryFile, new: MemoryFile) -> st
     return text[span.start : span.head[0]] + edited
 
 
-def _changed_body(text: str, span: Span, body: str) -> str:
+def _changed_body(text: str, span: DocumentSpan, body: str) -> str:
     """What stands behind the frontmatter, with another body between the same blank lines."""
     behind = text[_head_end(span) : span.body[0]]
     found = text[slice(*span.body)]

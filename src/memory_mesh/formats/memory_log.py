@@ -48,11 +48,11 @@ _ID = re.compile(r"exp_([0-9]{1,18})\Z")
 _STARTS = re.compile(r" ?(?:[-*]\s+)?(?:\*\*)?experience[_ ]id(?:\*\*)?\s*:", re.IGNORECASE)
 _COUNT = re.compile(r"[0-9]{1,18}\Z")
 
-Found: TypeAlias = "Experience | Fault"
+Found: TypeAlias = "Experience | LogFault"
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class LogFault:
     """An entry that cannot be read: the line it starts in, and why."""
 
     line: int
@@ -64,7 +64,7 @@ class ParsedLog:
     """What a log holds, in its order."""
 
     entries: tuple[Experience, ...]
-    faults: tuple[Fault, ...]
+    faults: tuple[LogFault, ...]
 
 
 def render(entry: Experience) -> str:
@@ -98,7 +98,7 @@ def parse(text: str) -> ParsedLog:
     found = list(entries(text.split("\n")))
     return ParsedLog(
         tuple(one for one in found if isinstance(one, Experience)),
-        tuple(one for one in found if isinstance(one, Fault)),
+        tuple(one for one in found if isinstance(one, LogFault)),
     )
 
 
@@ -106,7 +106,7 @@ def entries(lines: Iterable[str]) -> Iterator[Found]:
     """Yields each entry, or its fault, as soon as its last line was read."""
     for start, chunk in _chunks(lines):
         if len(chunk) > MAX_ENTRY_LINES:
-            yield Fault(start, f"the entry has more than {MAX_ENTRY_LINES} lines")
+            yield LogFault(start, f"the entry has more than {MAX_ENTRY_LINES} lines")
         else:
             yield _entry(start, chunk)
 
@@ -145,7 +145,7 @@ def _entry(start: int, chunk: Sequence[str]) -> Found:
             timestamp=_time(values),
         )
     except _Unreadable as error:
-        return Fault(start, str(error))
+        return LogFault(start, str(error))
 
 
 class _Unreadable(Exception):

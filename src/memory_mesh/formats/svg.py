@@ -5,7 +5,15 @@ import unicodedata
 from collections.abc import Mapping, Sequence
 
 from memory_mesh.base.fastdataclass import dataclass
-from memory_mesh.formats.graph_layout import Box, Layout, Point, Route, Sizes, laid_out, moved
+from memory_mesh.formats.graph_layout import (
+    Box,
+    Layout,
+    PictureSizes,
+    Point,
+    Route,
+    laid_out,
+    moved,
+)
 from memory_mesh.formats.picture import NEWER_THAN, SUPERSEDES, Edge, Look, Node, Picture, picture
 from memory_mesh.model.graph import Neighbourhood
 from memory_mesh.model.memory import Status
@@ -277,7 +285,7 @@ def graph_svg(around: Neighbourhood) -> str:
     shown = picture(around)
     few = len(shown.nodes) <= _FEW
     type_ = _LARGE if few else _SMALL_GRAPH
-    sizes = Sizes(*((236, type_.height, 120, 22) if few else (196, type_.height, 92, 11)))
+    sizes = PictureSizes(*((236, type_.height, 120, 22) if few else (196, type_.height, 92, 11)))
     layout = moved(laid_out(shown, sizes), (MARGIN, MARGIN + _HEAD))
     title = _title(shown)
     parts = [text((MARGIN, MARGIN + 14), title, 15, more=' font-weight="bold"')]
@@ -362,7 +370,7 @@ _LOOKS = {_SAID[SUPERSEDES]: Look("#c2410c"), _SAID[NEWER_THAN]: Look("#0e7490",
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class SuccessionLine:
     """A line from a node down to one that took its place, and the rail on which it runs."""
 
     node: int
@@ -405,10 +413,10 @@ def oldest_first(shown: Picture) -> list[int]:
     return ordered
 
 
-def on_rails(shown: Picture, order: Sequence[int]) -> tuple[dict[int, int], list[Step]]:
+def on_rails(shown: Picture, order: Sequence[int]) -> tuple[dict[int, int], list[SuccessionLine]]:
     """Returns the rail of each node, and lines on rails that do not run into each other."""
     rails: dict[int, int] = {}
-    steps: list[Step] = []
+    steps: list[SuccessionLine] = []
     heading: list[int | None] = []  # for each rail, the node that it leads to
     for node in order:
         own = [rail for rail, to in enumerate(heading) if to == node]
@@ -419,7 +427,7 @@ def on_rails(shown: Picture, order: Sequence[int]) -> tuple[dict[int, int], list
         for edge in sorted(_later(shown, node), key=lambda edge: edge.type != SUPERSEDES):
             if edge.source not in rails:
                 heading[rail] = edge.source
-            steps.append(Step(node, edge.source, _SAID[edge.type], rail))
+            steps.append(SuccessionLine(node, edge.source, _SAID[edge.type], rail))
             rail = _free(heading)
     return rails, steps
 
@@ -463,7 +471,10 @@ def _chain_row(node: Node, box: Box) -> str:
 
 
 def _chain_lines(
-    rails: Mapping[int, int], steps: Sequence[Step], boxes: Mapping[int, Box], types: Sequence[str]
+    rails: Mapping[int, int],
+    steps: Sequence[SuccessionLine],
+    boxes: Mapping[int, Box],
+    types: Sequence[str],
 ) -> list[str]:
     """Returns the lines to what came later, then the dots from which they start."""
     dots = {node: (_x(rails[node]), box.middle) for node, box in boxes.items()}

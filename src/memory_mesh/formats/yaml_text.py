@@ -55,7 +55,7 @@ class YamlFault(InvalidInput):
 
 
 @dataclass(slots=True)
-class Found:
+class YamlMap:
     """The values of a YAML map in their order, and the line (from 0) where each key stands."""
 
     values: dict[str, Json] = field(default_factory=dict)
@@ -73,7 +73,7 @@ class _Open:
     key: str | None = None
 
 
-def read_map(text: str, *, texts: frozenset[str] = frozenset()) -> Found:
+def read_map(text: str, *, texts: frozenset[str] = frozenset()) -> YamlMap:
     """Returns the map that a YAML text holds; what stands under the keys in `texts` stays text."""
     import yaml
 
@@ -146,7 +146,7 @@ class _Reader:
     """Builds the values from the parser's events, without recursion."""
 
     def __init__(self, texts: frozenset[str]) -> None:
-        self.found = Found()
+        self.found = YamlMap()
         self._texts = texts
         self._opened: list[_Open] = []
         self._documents = 0

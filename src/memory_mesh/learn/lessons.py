@@ -23,12 +23,12 @@ from memory_mesh.learn.rules import failures
 from memory_mesh.learn.rules.note import MAX_NOTE_CHARS
 from memory_mesh.model import (
     Block,
+    BlockOperation,
     Channel,
     Draft,
     Kind,
     Lens,
     Memory,
-    Operation,
     Query,
     Receipt,
     Scope,
@@ -287,7 +287,7 @@ def _blocks(access: Access, since: datetime | None, after: int = 0) -> Iterator[
 
 
 def _keeps(block: Block) -> bool:
-    return block.entry.operation is Operation.RETAIN
+    return block.entry.operation is BlockOperation.RETAIN
 
 
 def _tells_of_failure(block: Block) -> bool:

@@ -123,7 +123,7 @@ class ExperienceFiles:
         try:
             with gzip.open(path, "rt", encoding="utf-8", newline="\n") as lines:
                 for found in memory_log.entries(lines):
-                    if isinstance(found, memory_log.Fault):
+                    if isinstance(found, memory_log.LogFault):
                         raise StoreError(
                             f"{path}, line {found.line}: {found.message}; restore the archive "
                             "from a backup"

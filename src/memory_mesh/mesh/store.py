@@ -28,7 +28,7 @@ from memory_mesh.platform import forks
 from memory_mesh.platform.cache import SearchCache
 from memory_mesh.platform.clock import SystemClock
 from memory_mesh.platform.ids import MonotonicIds
-from memory_mesh.privacy import Rule
+from memory_mesh.privacy import PrivacyRule
 from memory_mesh.privacy.redactor import StoreRedactor
 
 if TYPE_CHECKING:
@@ -203,10 +203,10 @@ class OpenStore:
                 del self._redactors[next(iter(self._redactors))]
             return found
 
-    def _name_rules(self, *, own: bool) -> Callable[[], Sequence[Rule]]:
+    def _name_rules(self, *, own: bool) -> Callable[[], Sequence[PrivacyRule]]:
         """What finds the rules for the listed names and, with `own`, for those of this machine."""
 
-        def find() -> Sequence[Rule]:
+        def find() -> Sequence[PrivacyRule]:
             from memory_mesh.privacy import private_names
 
             persons = list(private_names.listed(self._config.private_names))

@@ -107,13 +107,15 @@ class View(Operations):
         """One read transaction over this view's namespace."""
         return self._opened().ledger.read(self._config.namespace)
 
-    def _span(self, operation: str, *ids: str, attempted: int | None = None) -> telemetry.Span:
+    def _span(
+        self, operation: str, *ids: str, attempted: int | None = None
+    ) -> telemetry.SilentSpan:
         """The span of an operation on these memories; it records nothing if nobody listens."""
         if not telemetry.listening():
             return telemetry.NOTHING
         redacted = self._redacted if self._config.span_content else None
         many = len(ids) if ids and attempted is None else attempted
-        return telemetry.Recorded(
+        return telemetry.RecordedSpan(
             operation, self._identity, ids=ids, attempted=many, redacted=redacted
         )
 

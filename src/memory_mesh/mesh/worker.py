@@ -96,10 +96,10 @@ def run(
     _check(concurrency, every, dead_after)
     ended: Counter[str] = Counter()
     with closing(_queue(mesh)) as queue:
-        from memory_mesh.ledgers.postgres.pool import Route
+        from memory_mesh.ledgers.postgres.pool import DatabaseRoute
         from memory_mesh.ledgers.queue import worker
 
-        if Route.of(mesh.config.store or "").pooled:
+        if DatabaseRoute.of(mesh.config.store or "").pooled:
             raise InvalidInput(
                 "a worker needs connections that keep their session: let it connect without the "
                 "pooler, or through one that pools sessions"

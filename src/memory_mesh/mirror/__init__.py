@@ -13,6 +13,6 @@
 
 from memory_mesh.mirror.authors import Author
 from memory_mesh.mirror.mirror import Mirror
-from memory_mesh.mirror.report import Report
+from memory_mesh.mirror.report import MirrorReport
 
-__all__ = ["Author", "Mirror", "Report"]
+__all__ = ["Author", "Mirror", "MirrorReport"]

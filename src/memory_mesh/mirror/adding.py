@@ -9,17 +9,17 @@ from collections.abc import Mapping, Sequence
 from memory_mesh.base.fastdataclass import dataclass, replace
 from memory_mesh.formats.memory_file_reading import refusal
 from memory_mesh.mirror import mapping
-from memory_mesh.mirror.applying import Taken, agreed
+from memory_mesh.mirror.applying import AppliedDocument, agreed
 from memory_mesh.mirror.authors import Author
-from memory_mesh.mirror.matching import Group
+from memory_mesh.mirror.matching import MemoryDocuments
 from memory_mesh.mirror.report import Line
-from memory_mesh.mirror.run import CHANNELS, Run
-from memory_mesh.mirror.state import COMING, GONE, HELD, Delta, Held
+from memory_mesh.mirror.run import CHANNELS, MirrorRun
+from memory_mesh.mirror.state import COMING, GONE, HELD, Delta, MirroredDocument
 from memory_mesh.model import Draft, Outcome, Receipt
 from memory_mesh.model.errors import InvalidInput, MeshError
 
 
-def meant(run: Run, group: Group) -> Held | None:
+def meant(run: MirrorRun, group: MemoryDocuments) -> MirroredDocument | None:
     """The memory that a new document means: one deleted with it, or one of ours that it names."""
     for one in run.state.titled(group.title, GONE):
         return one
@@ -29,10 +29,10 @@ def meant(run: Run, group: Group) -> Held | None:
     memory = run.latest(id_)
     if memory is None or not run.mirrors(memory):
         return None
-    return Held(id_, group.path, group.title, "", "")
+    return MirroredDocument(id_, group.path, group.title, "", "")
 
 
-def finish(run: Run) -> None:
+def finish(run: MirrorRun) -> None:
     """Ends what an interrupted run began: its new memories are known, or forgotten."""
     delta = Delta()
     for held in run.state.with_status(COMING):
@@ -48,8 +48,8 @@ def finish(run: Run) -> None:
 
 
 def store(
-    run: Run, found: Sequence[Group], data: Mapping[str, bytes]
-) -> tuple[list[Taken], set[str]]:
+    run: MirrorRun, found: Sequence[MemoryDocuments], data: Mapping[str, bytes]
+) -> tuple[list[AppliedDocument], set[str]]:
     """Stores documents as new memories; returns those stored and the files of those refused."""
     refused: set[str] = set()
     ready: list[_Ready] = []
@@ -62,7 +62,7 @@ def store(
             run.refuse(group.path, group.document.title, str(error))
             refused.add(group.path)
     run.write(Delta(entries=[one.held for one in ready]))
-    taken: list[Taken] = []
+    taken: list[AppliedDocument] = []
     delta = Delta(forgotten=[one.held.memory for one in ready])
     for author in Author:
         mine = [one for one in ready if one.author is author]
@@ -72,7 +72,7 @@ def store(
             if entry is None:
                 refused.add(one.group.path)
             else:
-                taken.append(Taken(one.group, entry))
+                taken.append(AppliedDocument(one.group, entry))
                 delta.entries.append(entry)
     run.write(delta)
     return taken, refused
@@ -82,18 +82,18 @@ def store(
 class _Ready:
     """A document that is about to be stored."""
 
-    group: Group
-    held: Held
+    group: MemoryDocuments
+    held: MirroredDocument
     draft: Draft
     author: Author
 
 
-def _repeats(group: Group, found: Sequence[Group]) -> bool:
+def _repeats(group: MemoryDocuments, found: Sequence[MemoryDocuments]) -> bool:
     """True if another of these documents has the same text: both are kept, apart."""
     return sum(other.body == group.body for other in found) > 1
 
 
-def _drafted(run: Run, group: Group, author: Author, *, again: bool) -> _Ready:
+def _drafted(run: MirrorRun, group: MemoryDocuments, author: Author, *, again: bool) -> _Ready:
     """The document as a memory to be stored; `again` if its text is stored for another document."""
     document = group.document
     if (why := refusal(document)) is not None:
@@ -102,14 +102,14 @@ def _drafted(run: Run, group: Group, author: Author, *, again: bool) -> _Ready:
         raise InvalidInput("the document has no text below its frontmatter")
     id_ = run.ids.draw("mem")
     draft = mapping.draft_of(document, id_, run.scope, CHANNELS[author], run.now())
-    held = Held(
+    held = MirroredDocument(
         id_, group.path, group.title, group.doc, group.body, len(group.documents),
         stated=mapping.stated(document), status=COMING,
     )  # fmt: skip
     return _Ready(group, held, replace(draft, allow_duplicate=again), author)
 
 
-def _added(run: Run, drafts: Sequence[Draft], author: Author) -> list[Receipt]:
+def _added(run: MirrorRun, drafts: Sequence[Draft], author: Author) -> list[Receipt]:
     if not drafts:
         return []
     if run.dry:
@@ -121,7 +121,7 @@ def _added(run: Run, drafts: Sequence[Draft], author: Author) -> list[Receipt]:
     return run.view(CHANNELS[author]).add_many(drafts)
 
 
-def _entered(run: Run, one: _Ready, receipt: Receipt) -> Held | None:
+def _entered(run: MirrorRun, one: _Ready, receipt: Receipt) -> MirroredDocument | None:
     """The entry of a stored document; None if it was refused."""
     path, title = one.group.path, one.group.document.title
     into = receipt.merged_into or receipt.id

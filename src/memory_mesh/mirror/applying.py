@@ -15,11 +15,11 @@ from memory_mesh.base.fastdataclass import dataclass, replace
 from memory_mesh.formats.memory_file import parse
 from memory_mesh.mirror import mapping
 from memory_mesh.mirror.authors import Author
-from memory_mesh.mirror.matching import Group, title_key
+from memory_mesh.mirror.matching import MemoryDocuments, title_key
 from memory_mesh.mirror.report import Line
-from memory_mesh.mirror.run import CHANNELS, OUT_OF_USE, Run
+from memory_mesh.mirror.run import CHANNELS, OUT_OF_USE, MirrorRun
 from memory_mesh.mirror.scan import hashed
-from memory_mesh.mirror.state import GONE, HELD, Delta, Held
+from memory_mesh.mirror.state import GONE, HELD, Delta, MirroredDocument
 from memory_mesh.model import Memory, Proposal, Status
 from memory_mesh.model.errors import MeshError, NotFound
 from memory_mesh.rules.trust import ceiling, may_change
@@ -89,19 +89,19 @@ _OVERWRITTEN = "a document that the mirror wrote is gone from the file; an older
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
+class AppliedDocument:
     """A document that was taken over, and what is known of it."""
 
-    group: Group
-    entry: Held
+    group: MemoryDocuments
+    entry: MirroredDocument
 
 
 @dataclass(frozen=True, slots=True)
 class Done:
     """What became of one document."""
 
-    group: Group
-    entry: Held
+    group: MemoryDocuments
+    entry: MirroredDocument
     taken: bool = False  # its memory says now what it says
     faulty: bool = False  # it could not be taken over; the next run tries again
 
@@ -110,10 +110,10 @@ class Done:
 class Edit:
     """A change of a memory that is ready to be made."""
 
-    group: Group
-    held: Held
+    group: MemoryDocuments
+    held: MirroredDocument
     memory: Memory
-    change: mapping.Change
+    change: mapping.MemoryUpdate
     author: Author
 
     @property
@@ -131,7 +131,11 @@ class Edit:
 
 
 def settle(
-    run: Run, group: Group, held: Held, memory: Memory | None, data: bytes
+    run: MirrorRun,
+    group: MemoryDocuments,
+    held: MirroredDocument,
+    memory: Memory | None,
+    data: bytes,
 ) -> Done | Edit | None:
     """Brings one document and its memory together, or returns the edit that will.
 
@@ -158,7 +162,9 @@ def settle(
     return Done(group, replace(known, count=len(group.documents)))
 
 
-def edit(run: Run, group: Group, held: Held, memory: Memory, author: Author) -> Done | Edit:
+def edit(
+    run: MirrorRun, group: MemoryDocuments, held: MirroredDocument, memory: Memory, author: Author
+) -> Done | Edit:
     """The edit that lets a memory say what its document says; what may not be made is proposed."""
     kind = ceiling(CHANNELS[author])
     dropped = set(held.stated) - set(mapping.stated(group.document))
@@ -166,7 +172,7 @@ def edit(run: Run, group: Group, held: Held, memory: Memory, author: Author) -> 
         change = mapping.change_of(
             group.document, memory, dropped, worded=group.body != held.body, kind=kind
         )
-        if change == mapping.Change():
+        if change == mapping.MemoryUpdate():
             return Done(group, agreed(run, group, memory, held), taken=True)
         if may_change(kind, memory.source):
             return Edit(group, held, memory, change, author)
@@ -176,7 +182,7 @@ def edit(run: Run, group: Group, held: Held, memory: Memory, author: Author) -> 
         return Done(group, held, faulty=True)
 
 
-def make(run: Run, edits: Sequence[Edit]) -> list[Done]:
+def make(run: MirrorRun, edits: Sequence[Edit]) -> list[Done]:
     """Makes the edits: those of one author together, or if that is refused one by one."""
     done: list[Done] = []
     for author in Author:
@@ -197,7 +203,7 @@ def _plain(edits: Sequence[Edit]) -> list[dict[str, object]]:
     return [one.plain for one in edits]
 
 
-def _made_alone(run: Run, one: Edit) -> Done:
+def _made_alone(run: MirrorRun, one: Edit) -> Done:
     try:
         (after,) = run.view(CHANNELS[one.author]).update_many([one.plain])
     except MeshError as error:
@@ -206,13 +212,13 @@ def _made_alone(run: Run, one: Edit) -> Done:
     return _made(run, one, after)
 
 
-def _made(run: Run, one: Edit, after: Memory) -> Done:
+def _made(run: MirrorRun, one: Edit, after: Memory) -> Done:
     line = Line(one.group.path, one.group.document.title, after.id)
     run.report.changed.append(line)
     return Done(one.group, agreed(run, one.group, after, one.held), taken=True)
 
 
-def delete(run: Run, held: Held, data: bytes | None, delta: Delta) -> None:
+def delete(run: MirrorRun, held: MirroredDocument, data: bytes | None, delta: Delta) -> None:
     """Deletes the memory of a document that is gone, or proposes that."""
     memory = run.latest(held.memory)
     if memory is None or memory.status in OUT_OF_USE:
@@ -241,7 +247,7 @@ def delete(run: Run, held: Held, data: bytes | None, delta: Delta) -> None:
     delta.entries.append(replace(held, waits=waits, status=GONE))
 
 
-def _remover(run: Run, held: Held, data: bytes | None) -> Author:
+def _remover(run: MirrorRun, held: MirroredDocument, data: bytes | None) -> Author:
     """Who took a document away: with its file, or out of the file that has these bytes now.
 
     One that is not in the content from elsewhere on which the user's edits stand was removed there.
@@ -258,7 +264,9 @@ def _remover(run: Run, held: Held, data: bytes | None) -> Author:
     return author if kept else Author.DOCUMENT
 
 
-def agreed(run: Run, group: Group, memory: Memory, held: Held) -> Held:
+def agreed(
+    run: MirrorRun, group: MemoryDocuments, memory: Memory, held: MirroredDocument
+) -> MirroredDocument:
     """What to remember when document and memory say the same."""
     ties = run.linked(memory.id, held)
     return replace(
@@ -280,7 +288,7 @@ def agreed(run: Run, group: Group, memory: Memory, held: Held) -> Held:
     )
 
 
-def _act(run: Run, group: Group, held: Held, memory: Memory) -> Act:
+def _act(run: MirrorRun, group: MemoryDocuments, held: MirroredDocument, memory: Memory) -> Act:
     """What the two sides and what they last agreed on call for."""
     gone = memory.status in OUT_OF_USE
     store = None if gone else mapping.digest_of(memory, run.linked(memory.id, held))
@@ -294,7 +302,7 @@ def _act(run: Run, group: Group, held: Held, memory: Memory) -> Act:
     return act
 
 
-def _same(run: Run, group: Group, memory: Memory) -> bool:
+def _same(run: MirrorRun, group: MemoryDocuments, memory: Memory) -> bool:
     """True if the document says what the memory says, or the memory was changed by this document.
 
     The last block of the memory tells the latter: a run was interrupted after its change.
@@ -305,7 +313,13 @@ def _same(run: Run, group: Group, memory: Memory) -> bool:
     )
 
 
-def _proposed(run: Run, group: Group, held: Held, change: mapping.Change, author: Author) -> Held:
+def _proposed(
+    run: MirrorRun,
+    group: MemoryDocuments,
+    held: MirroredDocument,
+    change: mapping.MemoryUpdate,
+    author: Author,
+) -> MirroredDocument:
     """The entry of a document whose change waits for a decision; the base of the store stays."""
     waits = None
     if not run.dry:
@@ -329,7 +343,7 @@ def _proposed(run: Run, group: Group, held: Held, change: mapping.Change, author
     )  # fmt: skip
 
 
-def _restored(run: Run, group: Group, memory: Memory, data: bytes) -> Memory | None:
+def _restored(run: MirrorRun, group: MemoryDocuments, memory: Memory, data: bytes) -> Memory | None:
     """The memory whose document came back; None if the document is to be a memory of its own."""
     if memory.status is not Status.DELETED:
         return memory
@@ -345,7 +359,9 @@ def _restored(run: Run, group: Group, memory: Memory, data: bytes) -> Memory | N
     return after
 
 
-def _disagreeing(run: Run, group: Group, held: Held, memory: Memory) -> Held:
+def _disagreeing(
+    run: MirrorRun, group: MemoryDocuments, held: MirroredDocument, memory: Memory
+) -> MirroredDocument:
     words = _GONE_THERE if memory.status in OUT_OF_USE else _BOTH
     if refused(run, held):
         words = _REJECTED
@@ -374,7 +390,7 @@ _EDITED = {
 # counts as the newer one: a push writes its words, and an edit of the document is a disagreement.
 
 
-def look(run: Run) -> None:
+def look(run: MirrorRun) -> None:
     """Finds the documents whose proposed change was decided, so that the push writes them."""
     asked = [held for held in run.state.waiting() if held.status == HELD]
     still_open = {proposal.id for proposal in proposals(run)} if asked else set()
@@ -391,17 +407,17 @@ def look(run: Run) -> None:
         run.due.append(held.memory)
 
 
-def refused(run: Run, held: Held) -> bool:
+def refused(run: MirrorRun, held: MirroredDocument) -> bool:
     """True if the document holds a change that was proposed and rejected."""
     return held.waits is not None and run.rejected.get(held.memory) == held.waits
 
 
-def agreed_sides(run: Run, held: Held) -> Sides:
+def agreed_sides(run: MirrorRun, held: MirroredDocument) -> Sides:
     """What both sides last agreed on; after a rejected change the store's side is newer."""
     return Sides(held.doc, None if refused(run, held) else held.store)
 
 
-def report(run: Run) -> None:
+def report(run: MirrorRun) -> None:
     """Reports the proposals that wait for a decision about a memory of the folder."""
     for proposal in proposals(run):
         held = run.state.of_memory(proposal.memory)
@@ -410,7 +426,7 @@ def report(run: Run) -> None:
             run.report.proposed.append(Line(held.path, held.named, held.memory, words))
 
 
-def proposals(run: Run) -> list[Proposal]:
+def proposals(run: MirrorRun) -> list[Proposal]:
     """The proposals that wait for a decision, the newest first."""
     return run.mesh.review.proposals(limit=_MOST)
 
@@ -424,7 +440,7 @@ def proposals(run: Run) -> list[Proposal]:
 
 
 @dataclass(frozen=True, slots=True)
-class Stale:
+class StaleMemory:
     """A memory whose source file changed or is gone."""
 
     memory: str

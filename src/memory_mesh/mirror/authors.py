@@ -23,7 +23,7 @@ from memory_mesh.mirror.clone import Clone, clone_of
 from memory_mesh.mirror.git import GitFailed
 from memory_mesh.mirror.judge import Judge
 from memory_mesh.mirror.origin import Author, Verdict
-from memory_mesh.mirror.state import Marks
+from memory_mesh.mirror.state import AgentEdits
 from memory_mesh.model.ports import Clock
 from memory_mesh.platform.agent_shell import agent_variables
 
@@ -43,7 +43,7 @@ class Authors:
         self._is_agents = bool(agent_variables(os.environ))
         self._folder = Path(os.path.realpath(folder))
         self._state_dir = state_dir
-        self._marks = Marks(state_dir, clock=clock)
+        self._marks = AgentEdits(state_dir, clock=clock)
         self._clones: dict[Path, Clone | str | None] = {}
         self._judges: dict[Path, Judge] = {}
         self._lowered: str | None = None

@@ -16,11 +16,11 @@ from memory_mesh.formats.file_names import file_name, safe_path
 from memory_mesh.formats.memory_file import MemoryFile, parse
 from memory_mesh.mirror import applying, mapping, scan
 from memory_mesh.mirror.applying import Act, Sides, agreed, decide, mark
-from memory_mesh.mirror.matching import Group, title_key
+from memory_mesh.mirror.matching import MemoryDocuments, title_key
 from memory_mesh.mirror.report import Line
-from memory_mesh.mirror.run import BLOCK, OUT_OF_USE, SEQ, Run, group_of, grouped, present
+from memory_mesh.mirror.run import BLOCK, OUT_OF_USE, SEQ, MirrorRun, group_of, grouped, present
 from memory_mesh.mirror.scan import hashed
-from memory_mesh.mirror.state import GONE, HELD, Delta, Held
+from memory_mesh.mirror.state import GONE, HELD, Delta, MirroredDocument
 from memory_mesh.model import Memory
 from memory_mesh.model.errors import InvalidInput, MeshError
 from memory_mesh.platform.durable_files import (
@@ -38,7 +38,7 @@ _CHANGED = "the file was changed meanwhile; run the mirror again"
 _PAGE = 200
 
 
-def push(run: Run) -> None:
+def push(run: MirrorRun) -> None:
     """Brings the folder up to the store."""
     for name in late_writes(run.folder, dry=run.dry):
         run.note(
@@ -62,7 +62,7 @@ def push(run: Run) -> None:
         run.write(Delta(values={SEQ: str(seq), BLOCK: run.block(seq) or ""}))
 
 
-def _changed(run: Run, changes: Sequence[tuple[int, Sequence[str], str]]) -> Iterator[Memory]:
+def _changed(run: MirrorRun, changes: Sequence[tuple[int, Sequence[str], str]]) -> Iterator[Memory]:
     """The memories that were written since the last push, without those this mirror wrote."""
     reasons: dict[str, list[str]] = {}
     for _, ids, reason in changes:
@@ -76,7 +76,7 @@ def _changed(run: Run, changes: Sequence[tuple[int, Sequence[str], str]]) -> Ite
             yield memory
 
 
-def _undecided(run: Run) -> bool:
+def _undecided(run: MirrorRun) -> bool:
     """Writes the documents of memories that a rejected proposal would have deleted."""
     gone = [held for held in run.state.waiting() if held.status == GONE]
     if not gone:
@@ -90,7 +90,7 @@ def _undecided(run: Run) -> bool:
     return left
 
 
-def _all(run: Run) -> Iterator[Memory]:
+def _all(run: MirrorRun) -> Iterator[Memory]:
     """Every active memory that the run's reader sees, the oldest of each page first."""
     cursor: str | None = None
     while True:
@@ -101,7 +101,7 @@ def _all(run: Run) -> Iterator[Memory]:
             return
 
 
-def _tried(act: Callable[[Run, Memory], bool], run: Run, memory: Memory) -> bool:
+def _tried(act: Callable[[MirrorRun, Memory], bool], run: MirrorRun, memory: Memory) -> bool:
     """Writes one memory's document; a file that cannot be written does not stop the others."""
     try:
         return act(run, memory)
@@ -112,7 +112,7 @@ def _tried(act: Callable[[Run, Memory], bool], run: Run, memory: Memory) -> bool
         return False
 
 
-def _write(run: Run, memory: Memory) -> bool:
+def _write(run: MirrorRun, memory: Memory) -> bool:
     """Brings one memory's document up to date; False if the next run must try again."""
     held = run.state.of_memory(memory.id)
     if held is None:
@@ -132,13 +132,13 @@ def _write(run: Run, memory: Memory) -> bool:
     return remove(run, held, text) if gone else rewrite(run, held, memory, text, group)
 
 
-def _met(run: Run, held: Held) -> bool:
+def _met(run: MirrorRun, held: MirroredDocument) -> bool:
     """True if this run read the document's change; the state of a dry run does not know it."""
     lines = (*run.report.disagreements, *run.report.agreed, *run.report.changed)
     return run.dry and any(line.memory == held.memory for line in lines)
 
 
-def create(run: Run, memory: Memory) -> bool:
+def create(run: MirrorRun, memory: Memory) -> bool:
     """Writes a new document: a file of its own, or appended where the file's name is taken."""
     document = mapping.document_of(memory, run.related(memory))
     title = title_key(document.title)
@@ -161,7 +161,7 @@ def create(run: Run, memory: Memory) -> bool:
     return True
 
 
-def _usable(run: Run, path: str) -> bool:
+def _usable(run: MirrorRun, path: str) -> bool:
     """False if a folder, a link or a file that is not understood has the name."""
     place = run.folder / path
     if place.is_symlink() or (place.exists() and not place.is_file()):
@@ -177,7 +177,13 @@ def _usable(run: Run, path: str) -> bool:
     return all(one.readable for one in parse(text).documents)
 
 
-def rewrite(run: Run, held: Held, memory: Memory, text: scan.Text, group: Group) -> bool:
+def rewrite(
+    run: MirrorRun,
+    held: MirroredDocument,
+    memory: Memory,
+    text: scan.FileText,
+    group: MemoryDocuments,
+) -> bool:
     """Writes what the memory says now: behind the document that is there, or in its place."""
     document = mapping.document_of(memory, run.related(memory), title=group.document.title)
     if document.title == held.named:  # the store's title did not change: the file's stays
@@ -201,7 +207,7 @@ def rewrite(run: Run, held: Held, memory: Memory, text: scan.Text, group: Group)
     return done
 
 
-def remove(run: Run, held: Held, text: scan.Text) -> bool:
+def remove(run: MirrorRun, held: MirroredDocument, text: scan.FileText) -> bool:
     """Takes the documents of a memory that is no longer in use out of their file."""
     run.report.removed.append(Line(held.path, memory=held.memory))
     if run.dry:
@@ -223,7 +229,7 @@ def remove(run: Run, held: Held, text: scan.Text) -> bool:
 
 
 def _appended(
-    run: Run, path: str, document: MemoryFile, memory: Memory, expected: scan.Text | None
+    run: MirrorRun, path: str, document: MemoryFile, memory: Memory, expected: scan.FileText | None
 ) -> bool:
     """Appends a document under the file's lock; False if the file is not as it was read."""
     known = run.state.hash_of(path) if expected is None else expected.hash
@@ -240,7 +246,11 @@ def _appended(
 
 
 def _replaced(
-    run: Run, document: MemoryFile, memory: Memory, text: scan.Text, group: Group
+    run: MirrorRun,
+    document: MemoryFile,
+    memory: Memory,
+    text: scan.FileText,
+    group: MemoryDocuments,
 ) -> bool:
     """Puts a document in the place of the one that is there."""
     if group.document.memory_id is None:
@@ -252,20 +262,22 @@ def _replaced(
     return True
 
 
-def _note_written(run: Run, path: str, whole: bytes, memory: Memory, document: MemoryFile) -> None:
+def _note_written(
+    run: MirrorRun, path: str, whole: bytes, memory: Memory, document: MemoryFile
+) -> None:
     """Remembers a document that was written; its file is read once more at the next run."""
     title = title_key(document.title)
     group = group_of(run, whole.decode(), path, memory.id, title)
     if group is None:  # what was written is found again: formats/memory_file.py promises it
         raise AssertionError(path)
-    held = run.state.of_memory(memory.id) or Held(memory.id, path, title, "", "")
+    held = run.state.of_memory(memory.id) or MirroredDocument(memory.id, path, title, "", "")
     entry = replace(agreed(run, group, memory, held), written=True)
     delta = Delta(entries=[entry])
     delta.files[path] = (scan.NO_STAMP, scan.hashed(whole))
     run.write(delta)
 
 
-def _without(run: Run, text: str, held: Held) -> str:
+def _without(run: MirrorRun, text: str, held: MirroredDocument) -> str:
     """The file without the documents of one memory; all others keep their bytes."""
     documents = parse(text).documents
     found = grouped(run, held.path, documents)

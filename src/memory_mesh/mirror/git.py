@@ -8,7 +8,6 @@ passed on. Every question has a time limit, and an answer a largest size.
 import os
 import select
 import shutil
-import signal
 import subprocess
 import tempfile
 import time
@@ -18,6 +17,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from memory_mesh.model.errors import MeshError
+from memory_mesh.platform import system
 
 ANSWER_SECONDS = 10.0
 WALK_SECONDS = 20.0
@@ -306,7 +306,7 @@ def _end(process: "subprocess.Popen[bytes]") -> None:
     """Ends a process that only reads, with those it started, and closes its pipes."""
     if process.poll() is None:
         with suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)  # it leads a group of its own
+            system.end_group(process.pid)  # it leads a group of its own
     for pipe in (process.stdin, process.stdout):
         if pipe is not None:
             with suppress(OSError):  # what was not sent yet is lost, and nobody waits for it

@@ -96,7 +96,7 @@ _CHANGE = re.compile(rb"\n\t([0-9a-f]+)\t([0-9a-f]+) ")
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class HistoryStep:
     """One commit's change of one file: from these contents to a new one; "" is no file."""
 
     commit: str
@@ -132,27 +132,27 @@ class History:
         self._index: dict[bytes, list[int]] = {}
         self._taken_back = list(self._find_taken_back())
 
-    def brought(self, content: str) -> list[Step]:
+    def brought(self, content: str) -> list[HistoryStep]:
         """The changes that led to this content, at any path."""
         found = self._steps(f"\t{content} ".encode("ascii"))
         return [*found, *(step for step in self._taken_back if step.new == content)]
 
-    def of_path(self, key: str) -> list[Step]:
+    def of_path(self, key: str) -> list[HistoryStep]:
         """The changes of one file."""
         found = self._steps(f"\n\t{key}\t".encode("ascii"))
         return [*found, *(step for step in self._taken_back if step.path == key)]
 
-    def latest_own(self, key: str) -> Step | None:
+    def latest_own(self, key: str) -> HistoryStep | None:
         """The user's last change of a file."""
         own = [step for step in self.of_path(key) if step.own]
         return max(own, key=lambda step: (step.time, step.order), default=None)
 
-    def originals(self, copy: Step) -> list[Step]:
+    def originals(self, copy: HistoryStep) -> list[HistoryStep]:
         """The changes of which a rebased or picked one is a copy."""
         steps = self.of_path(copy.path)
         return [one for one in steps if one.writer == copy.writer and one.commit != copy.commit]
 
-    def _steps(self, words: bytes) -> list[Step]:
+    def _steps(self, words: bytes) -> list[HistoryStep]:
         steps = (self._placed(at) for at in self._found(words))
         return [step for step in steps if step is not None and step.new not in step.olds]
 
@@ -167,7 +167,7 @@ class History:
                     self._index.setdefault(part, []).append(match.start())
         return self._index.get(words.strip(), [])
 
-    def _placed(self, at: int) -> Step | None:
+    def _placed(self, at: int) -> HistoryStep | None:
         """States how the change's commit was made; None if an amended commit only repeats it."""
         head = self._heads[bisect_right(self._heads, at) - 1]
         start = self._noted.rfind(b"\n", 0, at + 1)
@@ -186,7 +186,7 @@ class History:
         olds = step.olds if before is None else (before.new,)
         return replace(step, olds=olds, way=Way.AMENDED, time=known.time, order=known.order)
 
-    def _in_commit(self, name: str) -> dict[str, Step]:
+    def _in_commit(self, name: str) -> dict[str, HistoryStep]:
         """The changes of one commit by the keys of their paths."""
         place = self._places.get(name)
         if place is None:
@@ -200,7 +200,7 @@ class History:
         """The line that follows the line break at this place."""
         return self._noted[at + 1 : self._noted.index(b"\n", at + 1)].decode("ascii")
 
-    def _find_taken_back(self) -> Iterator[Step]:
+    def _find_taken_back(self) -> Iterator[HistoryStep]:
         """The changes that the user took out of a commit by amending it."""
         for name, known in self._made.items():
             if known.way is not Way.AMENDED:
@@ -250,12 +250,12 @@ def _header(text: str) -> str:
     return f"C {name} {time} {path_key(writer)} {parents}".rstrip()
 
 
-def _step(commit: list[str], line: str) -> Step:
+def _step(commit: list[str], line: str) -> HistoryStep:
     """A change from its commit's words and its own line."""
     _, name, time, writer, *_ = commit
     _, key, contents = line.split("\t")
     new, *olds = (word if word.strip("0") else "" for word in contents.split(" "))
-    return Step(name, key, tuple(olds), new, int(time), writer, None)
+    return HistoryStep(name, key, tuple(olds), new, int(time), writer, None)
 
 
 def _plausible(known: Made, parents: list[str]) -> bool:

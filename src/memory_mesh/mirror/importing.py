@@ -19,12 +19,20 @@ from dataclasses import dataclass, field
 from memory_mesh.base.fastdataclass import replace
 from memory_mesh.formats.memory_file import MemoryFile, parse, wiki_links
 from memory_mesh.mirror import adding, applying, mapping, scan
-from memory_mesh.mirror.applying import Taken
-from memory_mesh.mirror.matching import Group, Paired, by_file, moved, pair, rewritten, title_key
+from memory_mesh.mirror.applying import AppliedDocument
+from memory_mesh.mirror.matching import (
+    MemoryDocuments,
+    Paired,
+    by_file,
+    moved,
+    pair,
+    rewritten,
+    title_key,
+)
 from memory_mesh.mirror.report import Line
-from memory_mesh.mirror.run import SLICE, Run, document_named, grouped, named_in
+from memory_mesh.mirror.run import SLICE, MirrorRun, document_named, grouped, named_in
 from memory_mesh.mirror.scan import ENDING
-from memory_mesh.mirror.state import COMING, GONE, HELD, Delta, Held
+from memory_mesh.mirror.state import COMING, GONE, HELD, Delta, MirroredDocument
 from memory_mesh.model import Channel
 from memory_mesh.model.errors import NotFound
 
@@ -38,15 +46,15 @@ _UNREAD = ""  # the hash of a file that is taken apart at every run
 
 
 @dataclass(slots=True)
-class Found:
+class ChangedFiles:
     """The changed files as they were read, and their documents."""
 
-    texts: dict[str, scan.Text] = field(default_factory=dict)
-    groups: dict[str, list[Group]] = field(default_factory=dict)
+    texts: dict[str, scan.FileText] = field(default_factory=dict)
+    groups: dict[str, list[MemoryDocuments]] = field(default_factory=dict)
     faulty: set[str] = field(default_factory=set)
 
 
-def pull(run: Run) -> None:
+def pull(run: MirrorRun) -> None:
     """Brings the store up to the folder."""
     adding.finish(run)
     applying.look(run)
@@ -72,12 +80,12 @@ def pull(run: Run) -> None:
     _remember(run, found, gone if len(missing) == len(plan.missing) else [])
 
 
-def _read(run: Run, paths: Sequence[str], again: AbstractSet[str]) -> Found:
+def _read(run: MirrorRun, paths: Sequence[str], again: AbstractSet[str]) -> ChangedFiles:
     """Reads the files whose stamp is another one, and takes apart those whose bytes are.
 
     Files in which something disagrees (`again`) are taken apart every time.
     """
-    found = Found()
+    found = ChangedFiles()
     for path in sorted({*paths, *again}):
         if (shown := path.encode("utf-8", "backslashreplace").decode()) != path:
             run.refuse(shown, "", "its name is not UTF-8; rename it")
@@ -100,7 +108,7 @@ def _read(run: Run, paths: Sequence[str], again: AbstractSet[str]) -> Found:
     return found
 
 
-def _take_apart(run: Run, path: str, text: scan.Text, found: Found) -> None:
+def _take_apart(run: MirrorRun, path: str, text: scan.FileText, found: ChangedFiles) -> None:
     if (why := run.waiting(path, text.data)) is not None:
         run.refuse(path, "", why)
         found.faulty.add(path)
@@ -122,11 +130,11 @@ def _take_apart(run: Run, path: str, text: scan.Text, found: Found) -> None:
     found.faulty.add(path)
 
 
-def _planned(run: Run, found: Found, held: Sequence[Held]) -> Paired:
+def _planned(run: MirrorRun, found: ChangedFiles, held: Sequence[MirroredDocument]) -> Paired:
     """Brings documents and memories together, first in each file, then across files."""
-    known: list[tuple[Group, Held]] = []
-    new: list[Group] = []
-    missing: list[Held] = []
+    known: list[tuple[MemoryDocuments, MirroredDocument]] = []
+    new: list[MemoryDocuments] = []
+    missing: list[MirroredDocument] = []
     alone: set[str] = set()
     mine = by_file(one for one in held if one.status not in {COMING, GONE})
     for path, parts in found.groups.items():
@@ -142,7 +150,7 @@ def _planned(run: Run, found: Found, held: Sequence[Held]) -> Paired:
     across = moved(new, missing)
     last = rewritten(across.new, across.missing, alone)
     known += across.known + last.known
-    unknown: list[Group] = []
+    unknown: list[MemoryDocuments] = []
     for group in last.new:
         meant = adding.meant(run, group)
         if meant is None:
@@ -153,8 +161,8 @@ def _planned(run: Run, found: Found, held: Sequence[Held]) -> Paired:
 
 
 def _deletable(
-    run: Run, found: Found, missing: Sequence[Held], kept: AbstractSet[str]
-) -> list[Held]:
+    run: MirrorRun, found: ChangedFiles, missing: Sequence[MirroredDocument], kept: AbstractSet[str]
+) -> list[MirroredDocument]:
     """The memories to delete because their documents are gone; none if some are `kept`."""
     if kept:
         run.note(
@@ -168,7 +176,7 @@ def _deletable(
     return [one for one in missing if not _being_written(run, found, one)]
 
 
-def _kept(run: Run, plan: Paired, listed: scan.Listing) -> set[str]:
+def _kept(run: MirrorRun, plan: Paired, listed: scan.Listing) -> set[str]:
     """The memories that are not deleted without a word, though their documents are gone.
 
     So many are gone that it looks like another branch or an empty disk: all of several, or most of
@@ -190,7 +198,7 @@ def _kept(run: Run, plan: Paired, listed: scan.Listing) -> set[str]:
     return kept & missing
 
 
-def _being_written(run: Run, found: Found, held: Held) -> bool:
+def _being_written(run: MirrorRun, found: ChangedFiles, held: MirroredDocument) -> bool:
     """True if the document's file is so new that its end may not be written yet."""
     text = found.texts.get(held.path)
     if text is None:
@@ -207,9 +215,9 @@ def _being_written(run: Run, found: Found, held: Held) -> bool:
     return changed
 
 
-def _apply(run: Run, found: Found, plan: Paired) -> list[applying.Taken]:
+def _apply(run: MirrorRun, found: ChangedFiles, plan: Paired) -> list[applying.AppliedDocument]:
     """Takes over every document; returns those whose links may be others now."""
-    touched: list[applying.Taken] = []
+    touched: list[applying.AppliedDocument] = []
     for start in range(0, len(plan.known), SLICE):
         part = plan.known[start : start + SLICE]
         memories = run.latest_of([held.memory for _, held in part])
@@ -228,7 +236,7 @@ def _apply(run: Run, found: Found, plan: Paired) -> list[applying.Taken]:
         delta.entries += [one.entry for one in done if not one.faulty]
         run.write(delta)
         found.faulty |= {one.group.path for one in done if one.faulty}
-        touched += [applying.Taken(one.group, one.entry) for one in done if one.taken]
+        touched += [applying.AppliedDocument(one.group, one.entry) for one in done if one.taken]
     for start in range(0, len(plan.new), SLICE):
         news = plan.new[start : start + SLICE]
         data = {group.path: found.texts[group.path].data for group in news}
@@ -239,7 +247,7 @@ def _apply(run: Run, found: Found, plan: Paired) -> list[applying.Taken]:
     return touched
 
 
-def _delete(run: Run, found: Found, missing: Sequence[Held]) -> None:
+def _delete(run: MirrorRun, found: ChangedFiles, missing: Sequence[MirroredDocument]) -> None:
     delta = Delta()
     for held in missing:
         text = found.texts.get(held.path)
@@ -247,7 +255,7 @@ def _delete(run: Run, found: Found, missing: Sequence[Held]) -> None:
     run.write(delta)
 
 
-def _remember(run: Run, found: Found, gone: Sequence[str]) -> None:
+def _remember(run: MirrorRun, found: ChangedFiles, gone: Sequence[str]) -> None:
     """Writes down what was read, so that it is not read again."""
     now, delta = run.wall_ns(), Delta()
     for path, text in found.texts.items():
@@ -266,7 +274,7 @@ def _remember(run: Run, found: Found, gone: Sequence[str]) -> None:
 # that leads nowhere yet is remembered until a memory of that name comes.
 
 
-def join(run: Run, taken: Sequence[Taken]) -> None:
+def join(run: MirrorRun, taken: Sequence[AppliedDocument]) -> None:
     """Links the memories of documents that were taken over to those that they name.
 
     Those that an interrupted run left are linked too.
@@ -292,7 +300,7 @@ def names_in(document: MemoryFile) -> list[str]:
     return [*document.related, *wiki_links(document.body)]
 
 
-def _names_read(run: Run, held: Held) -> list[str]:
+def _names_read(run: MirrorRun, held: MirroredDocument) -> list[str]:
     """The names in a document that is not at hand."""
     from memory_mesh.mirror.run import present
 
@@ -300,7 +308,14 @@ def _names_read(run: Run, held: Held) -> list[str]:
     return [] if group is None else names_in(group.document)
 
 
-def _link(run: Run, held: Held, names: Iterable[str], delta: Delta, *, more: bool = False) -> None:
+def _link(
+    run: MirrorRun,
+    held: MirroredDocument,
+    names: Iterable[str],
+    delta: Delta,
+    *,
+    more: bool = False,
+) -> None:
     """Links a memory to the named ones; takes away links whose names are gone, unless `more`."""
     found, wishes = _looked_up(run, held, names)
     targets = list(dict.fromkeys([*(held.links if more else ()), *found]))
@@ -323,7 +338,9 @@ def _link(run: Run, held: Held, names: Iterable[str], delta: Delta, *, more: boo
     delta.entries.append(known)
 
 
-def _looked_up(run: Run, held: Held, names: Iterable[str]) -> tuple[list[str], list[str]]:
+def _looked_up(
+    run: MirrorRun, held: MirroredDocument, names: Iterable[str]
+) -> tuple[list[str], list[str]]:
     """The memories that names lead to, and the names that lead nowhere yet."""
     targets: list[str] = []
     wishes: list[str] = []
@@ -336,7 +353,7 @@ def _looked_up(run: Run, held: Held, names: Iterable[str]) -> tuple[list[str], l
     return targets, wishes
 
 
-def _change(run: Run, memory: str, news: Sequence[str], olds: Sequence[str]) -> None:
+def _change(run: MirrorRun, memory: str, news: Sequence[str], olds: Sequence[str]) -> None:
     view = run.view(Channel.MIRROR)
     for id_ in news:
         with suppress(NotFound):  # the other memory was deleted meanwhile
@@ -346,7 +363,7 @@ def _change(run: Run, memory: str, news: Sequence[str], olds: Sequence[str]) -> 
             view.graph.unlink(memory, id_, reason=_REASON)
 
 
-def _waiting(run: Run, entries: Sequence[Held]) -> list[str]:
+def _waiting(run: MirrorRun, entries: Sequence[MirroredDocument]) -> list[str]:
     """The memories whose documents named one of these before it existed."""
     names: list[str] = []
     for held in entries:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from memory_mesh.mirror.clone import Clone, read_text
 from memory_mesh.mirror.git import Git, GitFailed
-from memory_mesh.mirror.history import History, Step, Way, made_here, noted, path_key
+from memory_mesh.mirror.history import History, HistoryStep, Way, made_here, noted, path_key
 from memory_mesh.mirror.origin import Author, Origins, Verdict
 from memory_mesh.platform import log
 from memory_mesh.platform.durable_files import write_atomically
@@ -166,7 +166,7 @@ class Judge:
             return Verdict(Author.DOCUMENT, "a stash keeps it")
         return Verdict(Author.USER, "it is removed, and it was never committed")
 
-    def _had(self, removal: Step, sha256: str) -> bool:
+    def _had(self, removal: HistoryStep, sha256: str) -> bool:
         """Whether the file had this content before it was removed."""
         before = (self._read(old) for old in removal.olds if old)
         return any(hashlib.sha256(content).hexdigest() == sha256 for content in before)
@@ -249,7 +249,7 @@ def _object_id(content: bytes, kind: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Walk:
+class CommitWalk:
     """What was walked: from these commits down, with what was seen."""
 
     tips: tuple[str, ...] = ()
@@ -269,7 +269,7 @@ def read_history(git: Git, clone: Clone, folder: str, state_dir: Path) -> Histor
     if set(tips) - set(known.tips):
         fresh = _walked(git, folder, tips, known.tips)
         cut = known.cut or fresh.count(b"C ") >= MAX_COMMITS
-        known = Walk(tuple(tips), fresh + known.noted, cut)
+        known = CommitWalk(tuple(tips), fresh + known.noted, cut)
         _keep(file, known)
     edge = set(read_text(clone.shared / "shallow").split())  # their parents are cut off
     made = {name: one for name, one in made_here(clone).items() if name not in edge}
@@ -279,7 +279,7 @@ def read_history(git: Git, clone: Clone, folder: str, state_dir: Path) -> Histor
     )
 
 
-def _unknown_author(git: Git, walk: Walk, commit: str) -> bool:
+def _unknown_author(git: Git, walk: CommitWalk, commit: str) -> bool:
     """Whether a commit may have changed the folder without having been seen."""
     if f"C {commit} ".encode("ascii") in walk.noted:
         return False
@@ -320,18 +320,18 @@ def _file(clone: Clone, folder: str, state_dir: Path) -> Path:
     return state_dir / f"{digest}.walk"
 
 
-def _kept(file: Path) -> Walk:
+def _kept(file: Path) -> CommitWalk:
     try:
         version, extent, tips, rest = file.read_bytes().split(b"\n", 3)
     except (OSError, ValueError):
-        return Walk()
+        return CommitWalk()
     names = tips.decode("ascii", "replace").split()
     if version.decode("ascii", "replace") != _VERSION or not all(map(_NAME.fullmatch, names)):
-        return Walk()
-    return Walk(tuple(names), rest, extent != b"all")
+        return CommitWalk()
+    return CommitWalk(tuple(names), rest, extent != b"all")
 
 
-def _keep(file: Path, walk: Walk) -> None:
+def _keep(file: Path, walk: CommitWalk) -> None:
     """Keeps it for the next run; without it, that one walks again."""
     head = f"{_VERSION}\n{'cut' if walk.cut else 'all'}\n{' '.join(walk.tips)}\n".encode("ascii")
     if len(walk.noted) > MAX_KEPT_BYTES:

@@ -42,7 +42,7 @@ _TITLE_CHARS = 80
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class MemoryUpdate:
     """What an update of a memory is given; None for the text keeps it."""
 
     content: str | None = None
@@ -75,7 +75,7 @@ def change_of(
     *,
     worded: bool,
     kind: SourceKind,
-) -> Change:
+) -> MemoryUpdate:
     """The update that lets a memory say what its document says.
 
     `dropped` names the fields that the document once stated and states no more; what it never
@@ -99,7 +99,7 @@ def change_of(
     if worded or "source_agent" in details:
         details["source_kind"] = kind
     extra = _changed_extra(document, memory, dropped)
-    return Change(
+    return MemoryUpdate(
         document.body if worded else None, extra if extra != dict(memory.extra) else None, details
     )
 

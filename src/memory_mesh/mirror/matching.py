@@ -10,11 +10,11 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 from memory_mesh.base.fastdataclass import dataclass, field
 from memory_mesh.formats.memory_file import MemoryFile
 from memory_mesh.mirror.scan import hashed
-from memory_mesh.mirror.state import Held
+from memory_mesh.mirror.state import MirroredDocument
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class MemoryDocuments:
     """The documents of one memory in one file; the last one counts."""
 
     path: str
@@ -40,9 +40,9 @@ class Group:
 class Paired:
     """Documents and what they were known as, new documents, and memories without a document."""
 
-    known: list[tuple[Group, Held]]
-    new: list[Group]
-    missing: list[Held]
+    known: list[tuple[MemoryDocuments, MirroredDocument]]
+    new: list[MemoryDocuments]
+    missing: list[MirroredDocument]
 
 
 def title_key(title: str) -> str:
@@ -50,7 +50,9 @@ def title_key(title: str) -> str:
     return hashed(" ".join(title.casefold().split()).encode())
 
 
-def groups(path: str, documents: Sequence[MemoryFile], known: Collection[str] = ()) -> list[Group]:
+def groups(
+    path: str, documents: Sequence[MemoryFile], known: Collection[str] = ()
+) -> list[MemoryDocuments]:
     """The memories of a file, in the order of their last documents.
 
     Documents of one title that name two `known` memories are two memories.
@@ -69,12 +71,14 @@ def groups(path: str, documents: Sequence[MemoryFile], known: Collection[str] = 
     return sorted(made, key=lambda group: group.index)
 
 
-def pair(found: Sequence[Group], held: Sequence[Held], others: Collection[str] = ()) -> Paired:
+def pair(
+    found: Sequence[MemoryDocuments], held: Sequence[MirroredDocument], others: Collection[str] = ()
+) -> Paired:
     """Brings together the documents and the memories of one file.
 
     A document that names one of the `others`, memories of other files, is none of this file's.
     """
-    known: list[tuple[Group, Held]] = []
+    known: list[tuple[MemoryDocuments, MirroredDocument]] = []
     new, missing = list(found), list(held)
     _match(new, missing, known, lambda group: group.document.memory_id, lambda held: held.memory)
     foreign = [group for group in new if group.document.memory_id in others]
@@ -85,9 +89,9 @@ def pair(found: Sequence[Group], held: Sequence[Held], others: Collection[str] =
     return Paired(known, new + foreign, missing)
 
 
-def moved(new: Sequence[Group], missing: Sequence[Held]) -> Paired:
+def moved(new: Sequence[MemoryDocuments], missing: Sequence[MirroredDocument]) -> Paired:
     """Brings together new documents and memories that are missing in their file."""
-    known: list[tuple[Group, Held]] = []
+    known: list[tuple[MemoryDocuments, MirroredDocument]] = []
     news, gone = list(new), list(missing)
     _match(news, gone, known, lambda group: group.document.memory_id, lambda held: held.memory)
     _match(news, gone, known, lambda group: group.doc, lambda held: held.doc)
@@ -96,11 +100,13 @@ def moved(new: Sequence[Group], missing: Sequence[Held]) -> Paired:
     return Paired(known, news, gone)
 
 
-def rewritten(new: Sequence[Group], missing: Sequence[Held], alone: Collection[str]) -> Paired:
+def rewritten(
+    new: Sequence[MemoryDocuments], missing: Sequence[MirroredDocument], alone: Collection[str]
+) -> Paired:
     """Brings together what is left in files that had one document and one memory left over."""
-    known: list[tuple[Group, Held]] = []
+    known: list[tuple[MemoryDocuments, MirroredDocument]] = []
     at = {held.path: held for held in missing if held.path in alone}
-    news: list[Group] = []
+    news: list[MemoryDocuments] = []
     for group in new:
         held = at.pop(group.path, None)
         if held is None:
@@ -112,19 +118,19 @@ def rewritten(new: Sequence[Group], missing: Sequence[Held], alone: Collection[s
 
 
 def _match(
-    new: list[Group],
-    missing: list[Held],
-    known: list[tuple[Group, Held]],
-    of_group: Callable[[Group], Hashable],
-    of_held: Callable[[Held], Hashable],
+    new: list[MemoryDocuments],
+    missing: list[MirroredDocument],
+    known: list[tuple[MemoryDocuments, MirroredDocument]],
+    of_group: Callable[[MemoryDocuments], Hashable],
+    of_held: Callable[[MirroredDocument], Hashable],
 ) -> None:
     """Moves those that agree in one thing from the first two lists to the third."""
     if not new or not missing:
         return
-    waiting: dict[Hashable, list[Held]] = {}
+    waiting: dict[Hashable, list[MirroredDocument]] = {}
     for held in missing:
         waiting.setdefault(of_held(held), []).append(held)
-    left: list[Group] = []
+    left: list[MemoryDocuments] = []
     for group in new:
         candidates = waiting.get(of_group(group))
         if candidates:
@@ -144,9 +150,9 @@ def _alike(one: MemoryFile, other: MemoryFile, known: Collection[str]) -> bool:
     return title_key(one.title) == title_key(other.title)
 
 
-def _group(path: str, documents: Sequence[MemoryFile], numbers: Sequence[int]) -> Group:
+def _group(path: str, documents: Sequence[MemoryFile], numbers: Sequence[int]) -> MemoryDocuments:
     mine = tuple(documents[number] for number in numbers)
-    return Group(
+    return MemoryDocuments(
         path,
         mine,
         numbers[-1],
@@ -157,9 +163,9 @@ def _group(path: str, documents: Sequence[MemoryFile], numbers: Sequence[int]) -
     )
 
 
-def by_file(held: Iterable[Held]) -> dict[str, list[Held]]:
+def by_file(held: Iterable[MirroredDocument]) -> dict[str, list[MirroredDocument]]:
     """The documents of each file."""
-    found: dict[str, list[Held]] = {}
+    found: dict[str, list[MirroredDocument]] = {}
     for entry in held:
         found.setdefault(entry.path, []).append(entry)
     return found

@@ -7,11 +7,11 @@ from pathlib import Path
 
 from memory_mesh.base.fastdataclass import replace
 from memory_mesh.mirror import applying, exporting, importing, run as mirror_run, scan
-from memory_mesh.mirror.applying import Stale
+from memory_mesh.mirror.applying import StaleMemory
 from memory_mesh.mirror.authors import Author, Authors
-from memory_mesh.mirror.report import Line, Report
-from memory_mesh.mirror.run import CHANNELS, OUT_OF_USE, Run, Whose
-from memory_mesh.mirror.state import FOLDER, Delta, Held, State, mirrored, place
+from memory_mesh.mirror.report import Line, MirrorReport
+from memory_mesh.mirror.run import CHANNELS, OUT_OF_USE, MirrorRun, Whose
+from memory_mesh.mirror.state import FOLDER, Delta, MirroredDocument, State, mirrored, place
 from memory_mesh.model import Status
 from memory_mesh.model.errors import InvalidInput, NotAllowed, NotFound
 from memory_mesh.platform.clock import SystemClock
@@ -52,7 +52,7 @@ class Mirror:
             raise InvalidInput(f"updates must be one of: {', '.join(UPDATES)}")
         self._authors = authors
 
-    def init(self) -> Report:
+    def init(self) -> MirrorReport:
         """Makes the folder, takes over what is in it and writes the project's memories to it.
 
         If every file is gone that the mirror knew, it begins anew: no memory is deleted, and all
@@ -65,7 +65,7 @@ class Mirror:
                 run.state.forget()
             return self._both(run)
 
-    def run(self, *, dry_run: bool = False, deletes: bool = False) -> Report:
+    def run(self, *, dry_run: bool = False, deletes: bool = False) -> MirrorReport:
         """Takes over what was edited in the folder, then writes what changed in the store.
 
         With `dry_run` the report says what would be done. With `deletes` memories are deleted even
@@ -74,20 +74,20 @@ class Mirror:
         with self._running(dry_run=dry_run, deletes=deletes) as run:
             return self._both(run)
 
-    def pull(self, *, dry_run: bool = False, deletes: bool = False) -> Report:
+    def pull(self, *, dry_run: bool = False, deletes: bool = False) -> MirrorReport:
         """Takes over what was edited in the folder."""
         with self._running(dry_run=dry_run, deletes=deletes) as run:
             importing.pull(run)
             return run.report
 
-    def push(self, *, dry_run: bool = False) -> Report:
+    def push(self, *, dry_run: bool = False) -> MirrorReport:
         """Writes what changed in the store."""
         with self._running(dry_run=dry_run) as run:
             exporting.push(run)
             run.report.files = run.state.counts()[0]  # known; the folder is not listed here
             return run.report
 
-    def status(self) -> Report:
+    def status(self) -> MirrorReport:
         """Says what a run would do, what disagrees and what waits for a decision."""
         with self._running(dry_run=True) as run:
             self._both(run)
@@ -101,7 +101,7 @@ class Mirror:
 
     def resolve(
         self, target: str | PathLike[str], *, keep: str, author: Author = Author.USER
-    ) -> Report:
+    ) -> MirrorReport:
         """Ends the disagreements of a file, or of one memory by its id: keep the file or the store.
 
         What is not kept stays readable: as an earlier version in the store, and in the file as the
@@ -121,17 +121,17 @@ class Mirror:
                     return found
         return path
 
-    def stale(self) -> list[Stale]:
+    def stale(self) -> list[StaleMemory]:
         """Lists memories whose source file has changed or is gone since their document was."""
         with self._running(dry_run=True) as run:
             return [
-                Stale(held.memory, held.path, name, what)
+                StaleMemory(held.memory, held.path, name, what)
                 for held in run.state.with_sources()
                 for name, what in applying.differing(dict(held.sources), run.root)
             ]
 
     @staticmethod
-    def _both(run: Run) -> Report:
+    def _both(run: MirrorRun) -> MirrorReport:
         importing.pull(run)
         exporting.push(run)
         return run.report
@@ -158,7 +158,7 @@ class Mirror:
         return next((path for path in paths if path.exists()), paths[0])
 
     @contextmanager
-    def _running(self, *, dry_run: bool = False, deletes: bool = False) -> Iterator[Run]:
+    def _running(self, *, dry_run: bool = False, deletes: bool = False) -> Iterator[MirrorRun]:
         if not self.folder.is_dir():
             raise NotFound(self._missing())
         store, config = self.mesh.folder, self.mesh.config
@@ -170,11 +170,11 @@ class Mirror:
         with locked(path.with_suffix(".lock"), seconds=config.lock_wait_seconds):
             state = State(path)
             try:
-                run = Run(
+                run = MirrorRun(
                     self.mesh,
                     self.folder,
                     state,
-                    Report(dry=dry_run),
+                    MirrorReport(dry=dry_run),
                     authors,
                     MonotonicIds(SystemClock()),
                     SystemClock().now,
@@ -198,7 +198,7 @@ class Mirror:
 # End a disagreement as a person decides.
 
 
-def resolve(run: Run, target: str, keep: str, author: Author) -> None:
+def resolve(run: MirrorRun, target: str, keep: str, author: Author) -> None:
     """Keeps the file's or the store's side of every disagreement in a file."""
     if keep not in SIDES:
         raise InvalidInput(f"keep is one of: {', '.join(SIDES)}")
@@ -216,7 +216,7 @@ def resolve(run: Run, target: str, keep: str, author: Author) -> None:
         run.write(delta)
 
 
-def _keep_file(run: Run, held: Held, author: Author, delta: Delta) -> None:
+def _keep_file(run: MirrorRun, held: MirroredDocument, author: Author, delta: Delta) -> None:
     """Lets the memory say what the document says, or go if the document is gone."""
     text, group = mirror_run.present(run, held)
     memory = run.latest(held.memory)
@@ -242,7 +242,7 @@ def _keep_file(run: Run, held: Held, author: Author, delta: Delta) -> None:
         delta.entries.append(ready.entry)
 
 
-def _keep_store(run: Run, held: Held) -> None:
+def _keep_store(run: MirrorRun, held: MirroredDocument) -> None:
     """Writes what the memory says, or removes its document if the memory is gone."""
     text, group = mirror_run.present(run, held)
     memory = run.latest(held.memory)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from memory_mesh.mirror.history import History, Step, Way
+from memory_mesh.mirror.history import History, HistoryStep, Way
 
 _MAX_DEPTH = 50  # merges of merges
 _MARKERS = ("<<<<<<<", "|||||||", "=======", ">>>>>>>")
@@ -27,7 +27,7 @@ class Verdict:
 
 
 @dataclass(frozen=True, slots=True)
-class Origin:
+class ContentOrigin:
     """Whose content it is; the contents it was made from, and those of them that are the user's."""
 
     author: Author
@@ -50,15 +50,17 @@ class Origins:
     def __init__(self, history: History, read: Callable[[str], bytes]) -> None:
         self._history = history
         self._read = read
-        self._known: dict[tuple[str, str], Origin | None] = {}
+        self._known: dict[tuple[str, str], ContentOrigin | None] = {}
 
-    def of(self, path: str, content: str, depth: int = 0) -> Origin | None:
+    def of(self, path: str, content: str, depth: int = 0) -> ContentOrigin | None:
         """Returns the origin of a content at a path, or None if no commit brought it."""
         key = (path, content)
         if key not in self._known:
             if depth > _MAX_DEPTH:
-                return Origin(Author.DOCUMENT, "it went through too many merges to be followed")
-            self._known[key] = Origin(Author.DOCUMENT, "its history leads back to itself")
+                return ContentOrigin(
+                    Author.DOCUMENT, "it went through too many merges to be followed"
+                )
+            self._known[key] = ContentOrigin(Author.DOCUMENT, "its history leads back to itself")
             self._known[key] = self._decide(path, content, depth)
         return self._known[key]
 
@@ -77,7 +79,7 @@ class Origins:
             waiting += fresh
         return found
 
-    def _decide(self, path: str, content: str, depth: int) -> Origin | None:
+    def _decide(self, path: str, content: str, depth: int) -> ContentOrigin | None:
         steps = self._history.brought(content)
         if not steps:
             return None
@@ -86,13 +88,13 @@ class Origins:
         here = [step for step in steps if step.path == path] or steps
         elsewhere = [step for step in here if step.way is None and len(step.olds) <= 1]
         if elsewhere:
-            return Origin(Author.DOCUMENT, "it came by clone, fetch, merge or checkout")
+            return ContentOrigin(Author.DOCUMENT, "it came by clone, fetch, merge or checkout")
         step = max(here, key=lambda step: step.time)
         if len(step.olds) > 1:
             return self._merged(path, step, depth)
         return self._copied(path, step, depth)
 
-    def _committed(self, path: str, steps: Sequence[Step]) -> Origin:
+    def _committed(self, path: str, steps: Sequence[HistoryStep]) -> ContentOrigin:
         """A commit of this clone brought it; but perhaps it was known from elsewhere before."""
         own = [step for step in steps if step.own]
         first = min(step.time for step in own)
@@ -101,39 +103,41 @@ class Origins:
         if any(step.time <= first for step in elsewhere) or any(
             step.time < first for step in copied
         ):
-            return Origin(
+            return ContentOrigin(
                 Author.DOCUMENT, "you committed it, but the same content came from elsewhere before"
             )
         newest = [step for step in own if self._history.latest_own(step.path) == step]
         if elsewhere and not newest:
-            return Origin(Author.DOCUMENT, "an older text of yours came back from elsewhere")
+            return ContentOrigin(Author.DOCUMENT, "an older text of yours came back from elsewhere")
         at_path = [step for step in own if step.path == path] or own
         last = max(at_path, key=lambda step: (step.time, step.order))
-        return Origin(Author.USER, "you committed it in this clone", below=last.olds)
+        return ContentOrigin(Author.USER, "you committed it in this clone", below=last.olds)
 
-    def _merged(self, path: str, step: Step, depth: int) -> Origin:
+    def _merged(self, path: str, step: HistoryStep, depth: int) -> ContentOrigin:
         """A merge made a content that none of its sides had."""
         own = self._own(path, step.olds, depth)
         rest = tuple(old for old in step.olds if old not in own)
         if step.way is not None and not any(rest):
-            return Origin(Author.USER, "it is a merge of your own commits", below=step.olds)
+            return ContentOrigin(Author.USER, "it is a merge of your own commits", below=step.olds)
         if step.way is Way.MERGED and self._by_hand(step.new, step.olds):
             reason = "you resolved the merge conflict by hand in this clone"
-            return Origin(Author.USER, reason, below=rest, own=own)
-        return Origin(Author.DOCUMENT, "a merge mixed it with text from elsewhere", rest, own)
+            return ContentOrigin(Author.USER, reason, below=rest, own=own)
+        return ContentOrigin(
+            Author.DOCUMENT, "a merge mixed it with text from elsewhere", rest, own
+        )
 
-    def _copied(self, path: str, step: Step, depth: int) -> Origin:
+    def _copied(self, path: str, step: HistoryStep, depth: int) -> ContentOrigin:
         """A rebase, cherry-pick or revert made it."""
         originals = self._history.originals(step)
         own = tuple(dict.fromkeys(one.new for one in originals if one.own and one.new))
         rest = tuple(old for old in step.olds if old not in self._own(path, step.olds, depth))
         if own and not any(rest):
-            return Origin(Author.USER, "it is your commit, rebased", below=step.olds)
+            return ContentOrigin(Author.USER, "it is your commit, rebased", below=step.olds)
         sources = [*step.olds, *(one.new for one in originals)]
         if step.way is Way.CONTINUED and originals and self._by_hand(step.new, sources):
             reason = "you resolved the conflict of a rebase or cherry-pick by hand in this clone"
-            return Origin(Author.USER, reason, below=rest, own=own)
-        return Origin(
+            return ContentOrigin(Author.USER, reason, below=rest, own=own)
+        return ContentOrigin(
             Author.DOCUMENT, "a rebase, cherry-pick or revert put it there", below=rest, own=own
         )
 

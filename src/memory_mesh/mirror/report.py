@@ -33,7 +33,7 @@ class Line:
 
 
 @dataclasses.dataclass(slots=True)
-class Report:
+class MirrorReport:
     """Every thing that a run did, by kind; `dry` if it only says what it would do."""
 
     dry: bool = False

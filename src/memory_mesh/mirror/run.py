@@ -13,10 +13,10 @@ from memory_mesh.learn.rules import trace_learnings
 from memory_mesh.mirror import scan
 from memory_mesh.mirror.authors import Author
 from memory_mesh.mirror.mapping import related_in_file
-from memory_mesh.mirror.matching import Group, groups, title_key
-from memory_mesh.mirror.report import Line, Report
+from memory_mesh.mirror.matching import MemoryDocuments, groups, title_key
+from memory_mesh.mirror.report import Line, MirrorReport
 from memory_mesh.mirror.scan import ENDING
-from memory_mesh.mirror.state import HELD, Delta, Held, State
+from memory_mesh.mirror.state import HELD, Delta, MirroredDocument, State
 from memory_mesh.model import Channel, Memory, Scope, Status, Tier
 from memory_mesh.model.ports import Ids
 from memory_mesh.sync import MemoryMesh
@@ -63,13 +63,13 @@ class Whose(Protocol):
 
 
 @dataclass(slots=True)
-class Run:
+class MirrorRun:
     """The folder, the store and the state of one run, and the report it fills."""
 
     mesh: MemoryMesh
     folder: Path
     state: State
-    report: Report
+    report: MirrorReport
     authors: Whose
     ids: Ids
     now: Callable[[], datetime]
@@ -122,7 +122,7 @@ class Run:
                 found[id_] = memory  # one of another form, or not valid today
         return found
 
-    def linked(self, memory_id: str, held: Held | None = None) -> tuple[str, ...]:
+    def linked(self, memory_id: str, held: MirroredDocument | None = None) -> tuple[str, ...]:
         """The memories that a memory is linked to as related.
 
         Those of a document are known if nothing was written about its memory since the last push.
@@ -167,7 +167,7 @@ class Run:
             and memory.source.channel not in {Channel.FILE, Channel.WEB}
         )
 
-    def author(self, group: Group, data: bytes) -> Author:
+    def author(self, group: MemoryDocuments, data: bytes) -> Author:
         """Whose words a document is; git may have mixed those of several in one file."""
         if group.among == 1:
             return self.authors.of(group.path, data)
@@ -205,12 +205,12 @@ class Run:
         self.report.notes.append(Line(path, title, words=words))
 
 
-def grouped(run: Run, path: str, documents: Sequence[MemoryFile]) -> list[Group]:
+def grouped(run: MirrorRun, path: str, documents: Sequence[MemoryFile]) -> list[MemoryDocuments]:
     """The memories of a file; those that the mirror knows apart stay apart."""
     return groups(path, documents, named_in(run, documents))
 
 
-def named_in(run: Run, documents: Sequence[MemoryFile]) -> set[str]:
+def named_in(run: MirrorRun, documents: Sequence[MemoryFile]) -> set[str]:
     """The memories that documents name and the mirror knows."""
     ids = {one.memory_id for one in documents if one.memory_id is not None}
     return {id_ for id_ in ids if run.state.of_memory(id_) is not None}
@@ -221,7 +221,9 @@ def _raw_documents(content: bytes) -> list[str]:
     return [one.raw.strip() for one in parse(content.decode("utf-8", "replace")).documents]
 
 
-def present(run: Run, held: Held) -> tuple[scan.Text | None, Group | None]:
+def present(
+    run: MirrorRun, held: MirroredDocument
+) -> tuple[scan.FileText | None, MemoryDocuments | None]:
     """The file of a document as it is now, and the document in it."""
     try:
         text = scan.read(run.folder, held.path)
@@ -230,7 +232,9 @@ def present(run: Run, held: Held) -> tuple[scan.Text | None, Group | None]:
     return text, group_of(run, text.text, held.path, held.memory, held.title)
 
 
-def group_of(run: Run, text: str, path: str, memory: str, title: str) -> Group | None:
+def group_of(
+    run: MirrorRun, text: str, path: str, memory: str, title: str
+) -> MemoryDocuments | None:
     """The document of a memory in a file's text: by its id, else by its title."""
     name = path.rpartition("/")[2].removesuffix(scan.ENDING)
     found = grouped(run, path, parse(text, name=name).documents)
@@ -238,7 +242,7 @@ def group_of(run: Run, text: str, path: str, memory: str, title: str) -> Group |
     return named or next((group for group in found if group.title == title), None)
 
 
-def names_for(run: Run, memory: Memory, stated: Sequence[str]) -> list[str]:
+def names_for(run: MirrorRun, memory: Memory, stated: Sequence[str]) -> list[str]:
     """The relatedMemories of a memory: those stated and still linked, then those linked since."""
     linked = set(run.linked(memory.id))
     kept: list[str] = []
@@ -252,7 +256,7 @@ def names_for(run: Run, memory: Memory, stated: Sequence[str]) -> list[str]:
     return kept + [held.path for held in others if held is not None and held.status == HELD]
 
 
-def document_named(run: Run, name: str) -> Held | None:
+def document_named(run: MirrorRun, name: str) -> MirroredDocument | None:
     """The document that a name means: a path, a file's name, or a title."""
     plain = name.strip().removeprefix("[[").removesuffix("]]").split("|")[0].strip()
     path = plain if plain.endswith(ENDING) else plain + ENDING

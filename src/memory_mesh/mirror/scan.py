@@ -13,6 +13,7 @@ from hashlib import sha256
 from pathlib import Path, PurePosixPath
 
 from memory_mesh.base.typed import TypeAlias
+from memory_mesh.platform import system
 
 Stamp: TypeAlias = int  # when the file last changed, in ns
 Stamps: TypeAlias = Mapping[str, Mapping[str, Stamp]]  # by folder, then by name
@@ -41,7 +42,7 @@ class Listing:
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
+class FileText:
     """A file as it was read: its bytes, their hash, its text and its stamp before the reading."""
 
     data: bytes
@@ -96,11 +97,11 @@ def changes(now: Stamps, known: Stamps) -> Changes:
     return Changes(sorted(changed), sorted(gone))
 
 
-def read(folder: Path, path: str) -> Text:
+def read(folder: Path, path: str) -> FileText:
     """The file's text; raises OSError, or ValueError in words if it is no text we take."""
     if leaves(folder, path):
         raise ValueError("a folder above it is a link; links are not followed")
-    descriptor = os.open(folder / path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    descriptor = os.open(folder / path, os.O_RDONLY | system.NO_LINK)
     with os.fdopen(descriptor, "rb") as file:
         about = os.fstat(descriptor)
         if not stat.S_ISREG(about.st_mode):
@@ -114,7 +115,7 @@ def read(folder: Path, path: str) -> Text:
         text = data.decode("utf-8")
     except UnicodeDecodeError:
         raise ValueError("it is not UTF-8; convert it") from None
-    return Text(data, text, hashed(data), about.st_ctime_ns)
+    return FileText(data, text, hashed(data), about.st_ctime_ns)
 
 
 def leaves(folder: Path, path: str) -> bool:

@@ -72,7 +72,7 @@ HELD, COMING, GONE = "held", "coming", "gone"
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class MirroredDocument:
     """One document and its memory, as both sides last agreed on."""
 
     memory: str
@@ -99,7 +99,7 @@ class Delta:
     """What one step changes, written in one transaction."""
 
     files: dict[str, tuple[Stamp, str] | None] = dataclasses.field(default_factory=dict)
-    entries: list[Held] = dataclasses.field(default_factory=list)
+    entries: list[MirroredDocument] = dataclasses.field(default_factory=list)
     forgotten: list[str] = dataclasses.field(default_factory=list)  # memories
     wishes: dict[str, tuple[str, ...]] = dataclasses.field(
         default_factory=dict
@@ -112,23 +112,23 @@ class _Questions:
 
     _db: sqlite3.Connection
 
-    def in_files(self, paths: Iterable[str]) -> list[Held]:
+    def in_files(self, paths: Iterable[str]) -> list[MirroredDocument]:
         """The documents of these files."""
         return [entry for path in paths for entry in self._select("path = ?", path)]
 
-    def of_memory(self, memory_id: str) -> Held | None:
+    def of_memory(self, memory_id: str) -> MirroredDocument | None:
         """The document of a memory, whatever its status."""
         return next(iter(self._select("memory = ?", memory_id)), None)
 
-    def titled(self, title: str, status: str = HELD) -> list[Held]:
+    def titled(self, title: str, status: str = HELD) -> list[MirroredDocument]:
         """The documents with a title."""
         return self._select("title = ? AND status = ?", title, status)
 
-    def with_status(self, status: str) -> list[Held]:
+    def with_status(self, status: str) -> list[MirroredDocument]:
         """The documents of one status."""
         return [held for held in self._select("status != 'held'") if held.status == status]
 
-    def with_sources(self) -> list[Held]:
+    def with_sources(self) -> list[MirroredDocument]:
         """The documents that name a file they are about."""
         return [held for held in self._select("sources != '[]'") if held.status == HELD]
 
@@ -137,19 +137,19 @@ class _Questions:
         found = self._db.execute("SELECT 1 FROM entry WHERE body = ?", (body,)).fetchone()
         return found is not None
 
-    def unjoined(self) -> list[Held]:
+    def unjoined(self) -> list[MirroredDocument]:
         """The documents whose links are not made yet."""
         return [held for held in self._select("joined = 0") if held.status == HELD]
 
-    def waiting(self) -> list[Held]:
+    def waiting(self) -> list[MirroredDocument]:
         """The documents whose change or delete waits for a decision."""
         return self._select("waits IS NOT NULL")
 
-    def disagreeing(self) -> list[Held]:
+    def disagreeing(self) -> list[MirroredDocument]:
         """The documents that disagree with the store."""
         return [held for held in self._select("note IS NOT NULL") if held.status == HELD]
 
-    def at(self, path: str) -> list[Held]:
+    def at(self, path: str) -> list[MirroredDocument]:
         """The documents of the file with this path, or of this name in any folder."""
         if "/" in path:
             return self._select("path = ? AND status = 'held'", path)
@@ -174,7 +174,7 @@ class _Questions:
         ).fetchone()
         return files, entries
 
-    def _select(self, condition: str, *values: str) -> list[Held]:
+    def _select(self, condition: str, *values: str) -> list[MirroredDocument]:
         found = self._db.execute(
             f"SELECT {', '.join(_NAMES)} FROM entry WHERE {condition} ORDER BY path, memory",  # noqa: S608  # own conditions only
             values,
@@ -342,20 +342,20 @@ def _unpacked(names: str, stamps: bytes) -> dict[str, Stamp]:
     return dict(zip(names.split("\0"), times, strict=True)) if times else {}
 
 
-def _row(entry: Held) -> tuple[object, ...]:
+def _row(entry: MirroredDocument) -> tuple[object, ...]:
     named = {name: getattr(entry, name) for name in _NAMES}
     lists = {name: json.dumps(named[name]) for name in _LISTS}
     return tuple((named | lists).values())
 
 
-def _entry(row: Sequence[Any]) -> Held:
+def _entry(row: Sequence[Any]) -> MirroredDocument:
     named = dict(zip(_NAMES, row, strict=True))
     lists = {name: tuple(json.loads(named[name])) for name in _LISTS}
     lists["sources"] = tuple((name, digest) for name, digest in lists["sources"])
-    return Held(**(named | lists | {name: bool(named[name]) for name in _FLAGS}))
+    return MirroredDocument(**(named | lists | {name: bool(named[name]) for name in _FLAGS}))
 
 
-_NAMES = tuple(each.name for each in fields(Held))
+_NAMES = tuple(each.name for each in fields(MirroredDocument))
 _FLAGS = ("written", "joined")
 _LISTS = ("stated", "links", "ties", "sources")
 
@@ -363,7 +363,7 @@ _LISTS = ("stated", "links", "ties", "sources")
 # Remembers what an agent's edit tool wrote, so that it is not taken for the user's words.
 
 
-class Marks:
+class AgentEdits:
     """The agents' edits of the last 30 days: path and SHA-256 of the content, no content."""
 
     def __init__(self, state_dir: Path, *, clock: Clock | None = None) -> None:

@@ -49,16 +49,16 @@ from memory_mesh.model.hit import (
 )
 from memory_mesh.model.lesson import Lesson, Severity
 from memory_mesh.model.memory import (
+    BlockOperation,
     Channel,
     Draft,
     Heritage,
     Json,
-    Kept,
     Kind,
     Memory,
-    Operation,
     Origin,
     Outcome,
+    PriorState,
     Scope,
     Source,
     SourceKind,
@@ -90,12 +90,13 @@ from memory_mesh.model.skill import (
     SkillReceipt,
 )
 from memory_mesh.model.stats import Pending, Sizes, SpaceState, Stats, UpkeepReport
-from memory_mesh.model.verdict import Keep, Known, Merge, Refuse, Repeat, Rival, Verdict
+from memory_mesh.model.verdict import Keep, KnownLesson, Merge, Refuse, Repeat, Rival, Verdict
 
 __all__ = [
     "BY_RULE",
     "DECISIONS",
     "Block",
+    "BlockOperation",
     "Body",
     "Candidate",
     "Cardinality",
@@ -120,9 +121,8 @@ __all__ = [
     "Indexed",
     "Json",
     "Keep",
-    "Kept",
     "Kind",
-    "Known",
+    "KnownLesson",
     "Lens",
     "Lesson",
     "Link",
@@ -133,7 +133,6 @@ __all__ = [
     "Near",
     "Nearest",
     "Observation",
-    "Operation",
     "Origin",
     "Outcome",
     "Page",
@@ -141,6 +140,7 @@ __all__ = [
     "Pending",
     "Placed",
     "PredicateSchema",
+    "PriorState",
     "Proposal",
     "ProposedVerb",
     "Pruned",

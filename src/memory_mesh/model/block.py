@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from datetime import datetime
 
 from memory_mesh.base.fastdataclass import dataclass, field
-from memory_mesh.model.memory import Json, Operation, Outcome
+from memory_mesh.model.memory import BlockOperation, Json, Outcome
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ class Entry:
     """A block before it is sealed into the chain."""
 
     id: str
-    operation: Operation
+    operation: BlockOperation
     agent: str | None
     at: datetime
     memories: tuple[str, ...]

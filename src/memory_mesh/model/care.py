@@ -10,7 +10,7 @@ HELD_BACK = "salvage:held-back"  # the project of memories whose audience nothin
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class NamespaceCopy:
     """One namespace of a backup: which it is, and where it stood when it was copied."""
 
     namespace: str
@@ -30,7 +30,7 @@ class Backup:
     store: str | None  # the identity of the store
     made: str
     bytes: int
-    namespaces: tuple[Kept, ...]
+    namespaces: tuple[NamespaceCopy, ...]
     missing: tuple[tuple[str, str], ...] = ()  # namespaces that could not be copied, each with why
     removed: tuple[str, ...] = ()  # older backups
     swept: tuple[str, ...] = ()  # what killed backups had left
@@ -47,7 +47,7 @@ class Restored:
 
     folder: str
     source: str
-    namespaces: tuple[Kept, ...]
+    namespaces: tuple[NamespaceCopy, ...]
     erased: tuple[str, ...] = ()  # namespaces of the backup that were deleted since: left out
     missing: tuple[str, ...] = ()  # namespaces that the backup could not copy when it was made
     before: str | None = None  # the folder of the store that was there
@@ -68,7 +68,7 @@ class DeletedNamespace:
 
 
 @dataclass(frozen=True, slots=True)
-class Looked:
+class NamespaceReview:
     """Namespaces of a store that were looked at, and why some do not open."""
 
     namespaces: int  # all of them

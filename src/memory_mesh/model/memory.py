@@ -88,7 +88,7 @@ class Tier(StrEnum):
     SYSTEM = "system"
 
 
-class Operation(StrEnum):
+class BlockOperation(StrEnum):
     """What a block records: RFC-0011's five, and our two."""
 
     RETAIN = "retain"
@@ -225,11 +225,11 @@ class Origin:
     created: datetime
     uses: int = 0
     last_used: datetime | None = None
-    kept: "Kept | None" = None  # of a store of the same user
+    kept: "PriorState | None" = None  # of a store of the same user
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Kept:
+class PriorState:
     """What a memory keeps that comes from a store of the same user: its status and its votes."""
 
     status: Status = Status.ACTIVE

@@ -38,7 +38,7 @@ from memory_mesh.model import (
     Wanted,
 )
 from memory_mesh.model.commit import MAX_LINKS
-from memory_mesh.model.query import Expression, Looked, Postings, Reach
+from memory_mesh.model.query import Expression, Postings, Reach, SearchLook
 
 if TYPE_CHECKING:
     from memory_mesh.model.block import Observed
@@ -63,7 +63,7 @@ class VectorSearch(Protocol):
     ) -> list[Near] | None:
         """The best among all vectors that the lens sees, exactly; None if they are over `most`."""
 
-    def nearest_above(self, question: Question, lens: Lens, floor: int, count: int) -> Looked:
+    def nearest_above(self, question: Question, lens: Lens, floor: int, count: int) -> SearchLook:
         """Those that the lens sees of the best `count` vectors above a number, exactly."""
 
     def seen(self, found: Sequence[tuple[int, float]], lens: Lens) -> tuple[Near, ...]:

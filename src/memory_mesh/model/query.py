@@ -160,7 +160,7 @@ class Reach:
 
 
 @dataclass(frozen=True, slots=True)
-class Looked:
+class SearchLook:
     """What one look found: those that the reader sees, and how many candidates it looked at."""
 
     found: "tuple[Near, ...]"

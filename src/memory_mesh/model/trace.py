@@ -7,6 +7,7 @@ from enum import StrEnum
 from memory_mesh.base.fastdataclass import dataclass, replace
 from memory_mesh.base.typed import Any, TypeAlias
 from memory_mesh.model.memory import Json, Memory
+from memory_mesh.model.times import iso
 
 LABEL = "trace"  # of the memory that a trace is
 LEARNING_LABEL = "learning"  # of what several traces taught
@@ -207,8 +208,6 @@ def unpacked(plain: Mapping[str, Json]) -> Mapping[str, Json]:
 
 def trace_record(trace: Trace) -> dict[str, Json]:
     """The whole trace as plain JSON."""
-    from memory_mesh.model.times import iso
-
     return {
         "trace_id": trace.trace_id,
         "timestamp": None if trace.timestamp is None else iso(trace.timestamp),

@@ -6,6 +6,7 @@ from enum import IntEnum, StrEnum
 
 from memory_mesh.base.fastdataclass import dataclass, field
 from memory_mesh.model.memory import Json
+from memory_mesh.model.times import iso
 
 LEVELS = ("low", "medium", "high", "critical")
 _LEAST = {"critical": 0.9, "high": 0.65, "medium": 0.35}
@@ -92,8 +93,6 @@ class MemoryMetadata:
     @property
     def frontmatter(self) -> dict[str, Json]:
         """The fields under 001's names."""
-        from memory_mesh.model.times import iso
-
         return {
             "title": self.title,
             "whenToUse": list(self.triggers),

@@ -31,7 +31,7 @@ class Rival:
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownLesson:
     """A lesson as good as this one is there: nothing is written."""
 
     memory: Memory
@@ -59,4 +59,4 @@ class Refuse:
     reason: str
 
 
-Verdict: TypeAlias = Keep | Known | Merge | Repeat | Refuse
+Verdict: TypeAlias = Keep | KnownLesson | Merge | Repeat | Refuse

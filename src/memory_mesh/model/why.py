@@ -6,11 +6,12 @@ from enum import StrEnum
 
 from memory_mesh.base.fastdataclass import dataclass, field, fields
 from memory_mesh.base.typed import Any
+from memory_mesh.model import record, times
 from memory_mesh.model.block import Observed
 from memory_mesh.model.claim import Conflict
 from memory_mesh.model.commit import Link
-from memory_mesh.model.hit import Explanation, Hit
-from memory_mesh.model.memory import Json, Memory, Operation
+from memory_mesh.model.hit import Explanation
+from memory_mesh.model.memory import BlockOperation, Json, Memory
 from memory_mesh.model.pack import Injected, Injection, LeftOut, PackItem
 
 
@@ -59,11 +60,11 @@ class Version:
 
 
 @dataclass(frozen=True, slots=True)
-class Recorded:
+class BlockSummary:
     """A block in short: what it records, when, by whom and why; never the words of a memory."""
 
     id: str
-    operation: Operation
+    operation: BlockOperation
     at: datetime
     agent: str | None
     what: str
@@ -102,7 +103,7 @@ class Why:
     votes: Mapping[str, float] = field(default_factory=dict)
     links: tuple[Link, ...] = ()
     conflicts: tuple[Conflict, ...] = ()
-    blocks: tuple[Recorded, ...] = ()
+    blocks: tuple[BlockSummary, ...] = ()
     chain: tuple[Memory, ...] = ()  # what superseded what, oldest first
     rationale: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # by superseded id
     injections: tuple[Injection, ...] = ()
@@ -121,10 +122,7 @@ class Why:
         return {**kept, "gate": plain["gate"]}
 
 
-def plain_value(value: object) -> Json:
-    """A value of ours as JSON: of a memory its record, of another one its fields."""
-    from memory_mesh.model import record, times
-
+def _plain(value: object) -> Json:
     if isinstance(value, StrEnum):
         return value.value
     if value is None or isinstance(value, bool | int | float | str):

@@ -17,7 +17,7 @@ _LIMITS = Limits(read_seconds=60.0, total_seconds=90.0, attempts=2)
 
 
 @dataclass(frozen=True, slots=True)
-class Wire:
+class ChatWire:
     """A provider's request format, and where its response has the answer."""
 
     base_url: str
@@ -82,8 +82,8 @@ class HttpLLM:
         return text
 
 
-WIRES: Mapping[str, Wire] = {
-    "openai": Wire(
+WIRES: Mapping[str, ChatWire] = {
+    "openai": ChatWire(
         "https://api.openai.com/v1",
         "chat/completions",
         "gpt-4.1-mini",
@@ -91,7 +91,7 @@ WIRES: Mapping[str, Wire] = {
         lambda tokens: {"max_tokens": tokens, "temperature": _TEMPERATURE},
         lambda answer: answer["choices"][0]["message"]["content"],
     ),
-    "ollama": Wire(
+    "ollama": ChatWire(
         "http://localhost:11434",
         "api/chat",
         "llama3.2",
@@ -102,7 +102,7 @@ WIRES: Mapping[str, Wire] = {
         },
         lambda answer: answer["message"]["content"],
     ),
-    "cohere": Wire(
+    "cohere": ChatWire(
         "https://api.cohere.com",
         "v2/chat",
         "command-a-03-2025",

@@ -51,7 +51,7 @@ class Remote:
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class ModelSource:
     """A model that can be pulled: where it lies and what it consists of."""
 
     repository: str
@@ -66,7 +66,7 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True)
-class Manifest:
+class ModelManifest:
     """What a model folder says of itself: its files by checksum, and how much text it reads."""
 
     name: str
@@ -110,7 +110,7 @@ class StaticFiles:
         return self.weights.stat().st_size + self.tokenizer.stat().st_size
 
 
-class Settings(Protocol):
+class ModelSettings(Protocol):
     """The settings that decide which model is used."""
 
     @property
@@ -130,8 +130,8 @@ class Settings(Protocol):
         """Where models are installed."""
 
 
-KNOWN: Mapping[str, Source] = {
-    DEFAULT: Source(
+KNOWN: Mapping[str, ModelSource] = {
+    DEFAULT: ModelSource(
         "sentence-transformers/all-MiniLM-L6-v2",
         "1110a243fdf4706b3f48f1d95db1a4f5529b4d41",
         256,
@@ -159,7 +159,7 @@ KNOWN: Mapping[str, Source] = {
 }
 
 
-def find_model(settings: Settings) -> Path | None:
+def find_model(settings: ModelSettings) -> Path | None:
     """The folder of the local model: the stated one, else the installed one, else none."""
     if (
         settings.model_dir is not None and settings.embedder != "fastembed"
@@ -171,7 +171,7 @@ def find_model(settings: Settings) -> Path | None:
     return folder if (folder / MODEL).is_file() else None
 
 
-def in_use(settings: Settings) -> str | None:
+def in_use(settings: ModelSettings) -> str | None:
     """The name of the model or service that answers by the settings; None for keywords only."""
     if settings.embedder not in {None, "local", "static"}:
         return None if settings.embedder == "none" else settings.embedder
@@ -204,7 +204,7 @@ def installed(models: Path) -> list[Installed]:
     ]
 
 
-def opened(folder: Path) -> Manifest:
+def opened(folder: Path) -> ModelManifest:
     """The folder's manifest, its files checked against it; without one it is made on the spot."""
     missing = [name for name in _NEEDED if not (folder / name).is_file()]
     if missing:
@@ -230,7 +230,7 @@ def install(
         try:
             for file in stated.files:
                 _copy(source / file, partial / file, progress or _silent)
-            copied = Manifest(name, stated.files, stated.max_tokens)
+            copied = ModelManifest(name, stated.files, stated.max_tokens)
             _check(partial, copied)
             return _finish(partial, models / name, copied)
         except BaseException:
@@ -243,7 +243,7 @@ def pull(
     models: Path,
     *,
     base_url: str = HUB,
-    known: Mapping[str, Source] = KNOWN,
+    known: Mapping[str, ModelSource] = KNOWN,
     progress: Progress | None = None,
 ) -> Path:
     """Fetch a known model; what an interrupted pull left is not fetched again."""
@@ -255,7 +255,9 @@ def pull(
             "a folder: memory-mesh models install FOLDER"
         )
     source, show = known[name], progress or _silent
-    manifest = Manifest(name, {file.name: file.sha256 for file in source.files}, source.max_tokens)
+    manifest = ModelManifest(
+        name, {file.name: file.sha256 for file in source.files}, source.max_tokens
+    )
     with _alone(models):
         partial = models / f".{name}.pulling"
         partial.mkdir(exist_ok=True)
@@ -276,13 +278,15 @@ def digest(file: Path) -> str:
         raise ModelError(f"{file} cannot be read: {error.strerror}; {_REMEDY}") from None
 
 
-def _check(folder: Path, manifest: Manifest) -> None:
+def _check(folder: Path, manifest: ModelManifest) -> None:
     for name, wanted in manifest.files.items():
         if digest(folder / name) != wanted:
             raise ModelError(f"the file {folder / name} is damaged; {_REMEDY}")
 
 
-def _fetch(client: "Client", source: Source, remote: Remote, file: Path, show: Progress) -> None:
+def _fetch(
+    client: "Client", source: ModelSource, remote: Remote, file: Path, show: Progress
+) -> None:
     if file.is_file() and file.stat().st_size == remote.size and digest(file) == remote.sha256:
         return
     if file.is_file() and file.stat().st_size >= remote.size:
@@ -301,15 +305,15 @@ def _fetch(client: "Client", source: Source, remote: Remote, file: Path, show: P
         )
 
 
-def _described(folder: Path, name: str) -> Manifest:
+def _described(folder: Path, name: str) -> ModelManifest:
     """A manifest made from what lies in the folder."""
     files = [*_NEEDED, *(file for file in _WELCOME if (folder / file).is_file())]
     stated = _json(folder / "sentence_bert_config.json").get("max_seq_length")
     most = stated if isinstance(stated, int) else None
-    return Manifest(name, {file: digest(folder / file) for file in files}, most)
+    return ModelManifest(name, {file: digest(folder / file) for file in files}, most)
 
 
-def _manifest(folder: Path) -> Manifest | None:
+def _manifest(folder: Path) -> ModelManifest | None:
     if not (folder / MANIFEST).is_file():
         return None
     stored = _json(folder / MANIFEST)
@@ -317,7 +321,7 @@ def _manifest(folder: Path) -> Manifest | None:
         case {"name": str(name), "files": dict(files)} if set(_NEEDED) <= files.keys():
             most = stored.get("max_tokens")
             files = {str(file): str(sha256) for file, sha256 in files.items()}
-            return Manifest(name, files, most if isinstance(most, int) else None)
+            return ModelManifest(name, files, most if isinstance(most, int) else None)
     raise ModelError(f"{folder / MANIFEST} is no manifest of a model; {_REMEDY}")
 
 
@@ -368,7 +372,7 @@ def _copy(source: Path, target: Path, show: Progress) -> None:
             show(source.name, done, total)
 
 
-def _finish(partial: Path, folder: Path, manifest: Manifest) -> Path:
+def _finish(partial: Path, folder: Path, manifest: ModelManifest) -> Path:
     """Seal the folder with its manifest and put it in place."""
     import shutil
 

@@ -110,14 +110,15 @@ def exchanged(one: Path, other: Path) -> bool:
 
 @cache
 def _renameat2() -> Callable[[bytes, bytes], int] | None:
-    if not sys.platform.startswith("linux"):
-        return None
-    import ctypes
+    if sys.platform == "linux":
+        import ctypes
 
-    call = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
-    if call is None:
-        return None
-    return lambda one, other: int(call(_CURRENT_FOLDER, one, _CURRENT_FOLDER, other, _EXCHANGE))
+        call = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
+        if call is not None:
+            return lambda one, other: int(
+                call(_CURRENT_FOLDER, one, _CURRENT_FOLDER, other, _EXCHANGE)
+            )
+    return None
 
 
 def _all(descriptor: int) -> bytes:

@@ -28,7 +28,7 @@ from pathlib import Path
 
 from memory_mesh.base.typed import TypeVar
 from memory_mesh.model.errors import Closed, StoreIsBusy
-from memory_mesh.platform import log
+from memory_mesh.platform import log, system
 from memory_mesh.platform.private_files import open_file
 
 _BYTES = 64  # of the text; a shorter one is filled up, so that nothing of an earlier one is left
@@ -490,7 +490,7 @@ def busy(path: Path, seconds: float, *, signed: bool = True) -> StoreIsBusy:
     """
     told, since = _told(path) if signed else (None, None)
     pid = _known_to_linux(path) or _known_to_linux(Path(f"{path}-shm")) or told
-    if pid is None or not _lives(pid):
+    if pid is None or not system.lives(pid):
         pid = None
     return StoreIsBusy.held(
         path.name,
@@ -528,27 +528,14 @@ def _known_to_linux(path: Path) -> int | None:
 
 def _listed(path: Path) -> Iterator[list[str]]:
     """The exclusive locks on a file: 1: FLOCK ADVISORY WRITE pid device:inode first last."""
-    if not sys.platform.startswith("linux"):
-        return
     with suppress(OSError):
         found = path.stat()
-        file = f"{os.major(found.st_dev):02x}:{os.minor(found.st_dev):02x}:{found.st_ino}"
-        for line in Path("/proc/locks").read_text(encoding="ascii").splitlines():
+        listed = Path("/proc/locks").read_text(encoding="ascii")  # OSError but on Linux
+        file = f"{system.device(found.st_dev)}:{found.st_ino}"
+        for line in listed.splitlines():
             words = line.split()  # that of somebody who waits has one more in front: "->"
             if len(words) == _FIELDS and words[3] == "WRITE" and words[5] == file:
                 yield words
-
-
-def _lives(pid: int) -> bool:
-    if sys.platform == "win32":  # pragma: no cover  # a signal would end it there
-        return True
-    try:
-        os.kill(pid, 0)
-    except (ProcessLookupError, OverflowError):
-        return False
-    except OSError:  # somebody else's process
-        return True
-    return True
 
 
 def _is_stopped(pid: int) -> bool:

@@ -23,6 +23,7 @@ from pathlib import Path
 
 from memory_mesh.base.fastdataclass import dataclass
 from memory_mesh.model.errors import StoreIsNewer, StoreWasMoved
+from memory_mesh.platform.durable_files import sync_folder, write_atomically
 from memory_mesh.rules.users import shown_namespace
 
 STORE = "moved"
@@ -85,8 +86,6 @@ def mark_folders(store: Path) -> None:
     """
     if has_folders(store):
         return
-    from memory_mesh.platform.durable_files import write_atomically
-
     text = f"{_FORM} {_FOLDERS}{_NEWEST_FOLDERS} {_FOR_OLDER}"
     write_atomically(of_store(store), text.encode(), private=True)
 
@@ -95,16 +94,12 @@ def write(marker: Path, to: Path, at: str) -> None:
     """Leaves a marker, whole or not at all; on the disk when it returns."""
     import json  # few processes move a store
 
-    from memory_mesh.platform.durable_files import write_atomically
-
     text = f"{_FORM} {at} {json.dumps(str(to))}\n{_FOR_PEOPLE}\n"
     write_atomically(marker, text.encode(), private=True)
 
 
 def remove(marker: Path) -> None:
     """Takes a marker away: what it tells of is back."""
-    from memory_mesh.platform.durable_files import sync_folder
-
     if read(marker) is not None:
         marker.unlink(missing_ok=True)
         sync_folder(marker.parent)

@@ -214,7 +214,7 @@ def _name(place: Path) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Names:
+class ProjectNames:
     """The further names of a project."""
 
     same: tuple[str, ...] = ()
@@ -227,7 +227,7 @@ class Names:
 
 
 @dataclass(frozen=True, slots=True)
-class Clone:
+class KnownClone:
     """What a store knows of a repository at a path."""
 
     project: str
@@ -265,7 +265,7 @@ def settle(seen: Sighting, states: Mapping[str, str]) -> Settled:
     before = known.project if known is not None else seen.moved_from
     changes: dict[str, str] = {}
     root = seen.root or (known.root if known is not None else None)
-    if known != (now := Clone(name, root)):
+    if known != (now := KnownClone(name, root)):
         changes[f"{CLONE}{seen.clone}"] = _clone_text(now)
     gained: list[str] = []
     if owner is None:
@@ -282,7 +282,7 @@ def settle(seen: Sighting, states: Mapping[str, str]) -> Settled:
     return Settled(name, changes)
 
 
-def merged(name: str, other: str, states: Mapping[str, str]) -> Names:
+def merged(name: str, other: str, states: Mapping[str, str]) -> ProjectNames:
     """Returns the further names of a project that reads another one from now on."""
     names = names_of(states.get(f"{NAMES}{name}"))
     theirs = names_of(states.get(f"{NAMES}{other}"))
@@ -291,32 +291,32 @@ def merged(name: str, other: str, states: Mapping[str, str]) -> Names:
     return replace(names, read=(*names.read, *added)[:MAX_NAMES])
 
 
-def split(names: Names, other: str) -> Names:
+def split(names: ProjectNames, other: str) -> ProjectNames:
     """Returns the further names of a project without one of them."""
-    return Names(
+    return ProjectNames(
         *(tuple(each for each in held if each != other) for held in (names.same, names.read))
     )
 
 
-def names_of(text: str | None) -> Names:
+def names_of(text: str | None) -> ProjectNames:
     """Reads the further names of a project."""
     if not text:
-        return Names()
+        return ProjectNames()
     held = json.loads(text)
-    return Names(tuple(held.get("same", ())), tuple(held.get("read", ())))
+    return ProjectNames(tuple(held.get("same", ())), tuple(held.get("read", ())))
 
 
-def names_text(names: Names) -> str:
+def names_text(names: ProjectNames) -> str:
     """Writes the further names of a project."""
     return json.dumps({"same": names.same, "read": names.read}, ensure_ascii=False)
 
 
-def clone_of(text: str | None) -> Clone | None:
+def clone_of(text: str | None) -> KnownClone | None:
     """Reads what is known of a clone."""
     if not text:
         return None
     held = json.loads(text)
-    return Clone(held["project"], held.get("root"))
+    return KnownClone(held["project"], held.get("root"))
 
 
 def folder_project(folder: str, states: Mapping[str, str]) -> tuple[str, str] | None:
@@ -331,7 +331,7 @@ def folder_project(folder: str, states: Mapping[str, str]) -> tuple[str, str] | 
         folder = above
 
 
-def _clone_text(clone: Clone) -> str:
+def _clone_text(clone: KnownClone) -> str:
     held = {"project": clone.project} | ({"root": clone.root} if clone.root else {})
     return json.dumps(held, ensure_ascii=False)
 
@@ -342,11 +342,13 @@ def _only_read(name: str, states: Mapping[str, str]) -> dict[str, str]:
     for key, text in states.items():
         if key.startswith(NAMES) and name in (names := names_of(text)).same:
             kept = tuple(each for each in names.same if each != name)
-            changed[key] = names_text(Names(kept, (*names.read, name)))
+            changed[key] = names_text(ProjectNames(kept, (*names.read, name)))
     return changed
 
 
-def _with(name: str, names: Names, gained: Iterable[str], states: Mapping[str, str]) -> Names:
+def _with(
+    name: str, names: ProjectNames, gained: Iterable[str], states: Mapping[str, str]
+) -> ProjectNames:
     """The names with those gained: of the same audience unless another clone still has one."""
     lived_in = [clone_of(text) for key, text in states.items() if key.startswith(CLONE)]
     for each in gained:

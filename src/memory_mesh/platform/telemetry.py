@@ -22,7 +22,7 @@ _MEMORY = "gen_ai.memory"
 _OWN = "memory_mesh"  # attributes that the conventions do not have
 
 
-class Record(Protocol):
+class TelemetryRecord(Protocol):
     """What was stored or found: a memory, a hit or a receipt."""
 
     @property
@@ -34,7 +34,7 @@ class Record(Protocol):
         """Its text."""
 
 
-class Span:
+class SilentSpan:
     """A span that records nothing, for a process in which nobody listens."""
 
     def __enter__(self) -> Self:
@@ -52,11 +52,11 @@ class Span:
     def asked(self, query: str | None) -> None:
         """Say what was searched for."""
 
-    def answered(self, records: Sequence[Record]) -> None:
+    def answered(self, records: Sequence[TelemetryRecord]) -> None:
         """Say what the operation stored, changed or found."""
 
 
-NOTHING = Span()
+NOTHING = SilentSpan()
 
 
 def listening() -> bool:
@@ -68,7 +68,7 @@ def listening() -> bool:
     return not isinstance(trace.get_tracer_provider(), trace.ProxyTracerProvider)
 
 
-class Recorded(Span):
+class RecordedSpan(SilentSpan):
     """A span of the tracer that this process has set up.
 
     `store` returns the id of the memory store, asked for at the end: the first write makes it.
@@ -127,7 +127,7 @@ class Recorded(Span):
         if query is not None and self._redacted is not None and self._span.is_recording():
             self._span.set_attribute(f"{_MEMORY}.query.text", self._redacted(query))
 
-    def answered(self, records: Sequence[Record]) -> None:
+    def answered(self, records: Sequence[TelemetryRecord]) -> None:
         """Say how many were found, which ones, what became of them, and if wanted their texts."""
         if not self._span.is_recording():
             return
@@ -148,7 +148,7 @@ class Recorded(Span):
             self._span.set_attribute(f"{_OWN}.record.ids", list(ids[:_MOST_IDS]))
 
 
-def _content(records: Sequence[Record]) -> str:
+def _content(records: Sequence[TelemetryRecord]) -> str:
     """The texts as the conventions want them in a span: a JSON array of objects."""
     import json
 

@@ -9,20 +9,20 @@ from collections.abc import Callable, Mapping, Sequence
 
 from memory_mesh.base.typed import TYPE_CHECKING
 from memory_mesh.privacy.gate import fold, suspicious, visible
-from memory_mesh.rules.privacy_rule import Check, Finder, Found, Rule
+from memory_mesh.rules.privacy_rule import Check, Finder, FoundValue, PrivacyRule
 
 if TYPE_CHECKING:
     from memory_mesh.model import Json
-    from memory_mesh.privacy.scan import Scanner, Taken
+    from memory_mesh.privacy.scan import MatchedPart, Scanner
 
 __all__ = [
     "OPTIONAL",
     "RULES",
     "Check",
     "Finder",
-    "Found",
-    "Redactor",
-    "Rule",
+    "FoundValue",
+    "NamespaceRedactor",
+    "PrivacyRule",
     "kinds",
     "masked",
     "mentioned",
@@ -35,11 +35,11 @@ _MARK = 12  # hexadecimal digits in a placeholder: two of a million values meet 
 _LONGEST_KEY = 64  # the end of a longer key says enough
 _GENERAL = frozenset(("value", "val"))  # keys that say nothing; a name beside them does
 _WHOLE = str.maketrans({'"': "'", "\n": "_", "\\": "/"})  # a value is read to its end
-RULES: tuple[Rule, ...]
-OPTIONAL: dict[str, Rule]
+RULES: tuple[PrivacyRule, ...]
+OPTIONAL: dict[str, PrivacyRule]
 
 
-class Redactor:
+class NamespaceRedactor:
     """Redacts texts for one namespace: `extra` rules before the built-in ones, `names` after.
 
     Phone numbers of the `country`, two capital letters, need neither prefix nor words beside them.
@@ -49,8 +49,8 @@ class Redactor:
         self,
         key: bytes,
         namespace: str,
-        extra: Sequence[Rule] = (),
-        names: Sequence[Rule] = (),
+        extra: Sequence[PrivacyRule] = (),
+        names: Sequence[PrivacyRule] = (),
         *,
         country: str = "",
         older: Sequence[bytes] = (),
@@ -75,18 +75,18 @@ class Redactor:
         """Redacts every string and whole number of a JSON value; a key is context for its value."""
         return self._json(value, "")
 
-    def find(self, value: str) -> list[Found]:
+    def find(self, value: str) -> list[FoundValue]:
         """Returns the matches in the order of the text."""
-        return [Found(part.rule.name, part.start, part.stop) for part in self._find(value)]
+        return [FoundValue(part.rule.name, part.start, part.stop) for part in self._find(value)]
 
-    def _find(self, value: str) -> "list[Taken]":
+    def _find(self, value: str) -> "list[MatchedPart]":
         if not self._extra and not suspicious(value) and not mentioned(value, self._names):
             return []
         if self._scanner is None:
             self._scanner = _scanner(self._extra, self._names, self._country)
         return self._scanner.find(value)
 
-    def _placeholder(self, part: "Taken") -> str:
+    def _placeholder(self, part: "MatchedPart") -> str:
         kind = part.rule.name
         value = part.rule.identity.encode() or _normal(kind, part.plain)
         message = b"\0".join((self._namespace, kind.encode(), value))
@@ -133,7 +133,7 @@ class Redactor:
             value = _replaced(value, found, self._placeholder, -len(opening))
         return value
 
-    def _within(self, value: str, opening: str) -> "list[Taken]":
+    def _within(self, value: str, opening: str) -> "list[MatchedPart]":
         end = len(opening) + len(value)
         return [
             part
@@ -165,14 +165,14 @@ def redacted(before: str, after: str) -> dict[str, int]:
 
 def user_rules(
     settings: Mapping[str, object] | Sequence[Mapping[str, object]],
-) -> tuple[Rule, ...]:
+) -> tuple[PrivacyRule, ...]:
     """Builds and checks the rules of the configuration; InvalidInput names the bad one."""
     from memory_mesh.privacy.optional import read_rules as read
 
     return read(settings)
 
 
-def kinds(names: Sequence[str]) -> tuple[Rule, ...]:
+def kinds(names: Sequence[str]) -> tuple[PrivacyRule, ...]:
     """Returns the rules of kinds that are replaced on request; InvalidInput names a bad one."""
     from memory_mesh.privacy.optional import kinds as asked_for
 
@@ -191,7 +191,7 @@ def __getattr__(name: str) -> object:
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
-def mentioned(text: str, names: Sequence[Rule]) -> bool:
+def mentioned(text: str, names: Sequence[PrivacyRule]) -> bool:
     """True if a text has a word of one of the names; False is certain."""
     if not names:
         return False
@@ -199,7 +199,9 @@ def mentioned(text: str, names: Sequence[Rule]) -> bool:
     return any(hint in lowered for rule in names for hint in rule.hints)
 
 
-def _scanner(extra: tuple[Rule, ...], names: tuple[Rule, ...] = (), country: str = "") -> "Scanner":
+def _scanner(
+    extra: tuple[PrivacyRule, ...], names: tuple[PrivacyRule, ...] = (), country: str = ""
+) -> "Scanner":
     from memory_mesh.privacy.scan import Scanner
     from memory_mesh.privacy.table import RULES, SCANNER, rules_for
 
@@ -216,7 +218,7 @@ def _mark(key: bytes, message: bytes) -> str:
 
 
 def _replaced(
-    text: str, parts: "list[Taken]", name: "Callable[[Taken], str]", shift: int = 0
+    text: str, parts: "list[MatchedPart]", name: "Callable[[MatchedPart], str]", shift: int = 0
 ) -> str:
     pieces, at = [], 0
     for part in parts:

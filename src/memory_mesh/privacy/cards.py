@@ -2,7 +2,7 @@
 
 import re
 
-from memory_mesh.rules.privacy_rule import Rule, Span
+from memory_mesh.rules.privacy_rule import PrivacyRule, Span
 
 # Who issues a card shows in its first digits, and fixes how long it is.
 _ISSUERS = (
@@ -159,7 +159,7 @@ def _called_a_card(text: str, start: int, stop: int) -> bool:
 
 
 CARDS = (
-    Rule(
+    PrivacyRule(
         name="card",
         label="CARD",
         gate="number",
@@ -171,7 +171,7 @@ CARDS = (
         why="an issuer's first digits and length, and Luhn's check digit unless a card is named",
         example="4111 1111 1111 1111",
     ),
-    Rule(
+    PrivacyRule(
         name="card",
         label="CARD",
         gate="number",
@@ -181,7 +181,7 @@ CARDS = (
         why="the same in one piece or in the groups of a card, beside other numbers",
         example="3 4111 1111 1111 1111 12/27",
     ),
-    Rule(
+    PrivacyRule(
         name="card",
         label="CARD",
         gate="number",
@@ -193,7 +193,7 @@ CARDS = (
         why="Maestro, 13-digit Visa and 15-digit JCB, near a word for a card",
         example="card 4222222222222",
     ),
-    Rule(
+    PrivacyRule(
         name="card",
         label="CARD",
         gate="number",
@@ -205,7 +205,7 @@ CARDS = (
         why="the same in one piece or in the groups of a card, beside other numbers",
         example="card 4222222222222 12/27",
     ),
-    Rule(
+    PrivacyRule(
         name="card",
         label="CARD",
         gate="number",

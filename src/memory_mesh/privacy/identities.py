@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable
 from importlib import import_module
 
-from memory_mesh.rules.privacy_rule import Check, Rule, Span
+from memory_mesh.rules.privacy_rule import Check, PrivacyRule, Span
 
 # the ends of file names that are no top-level domains, as .py, .rs, .md and .zip are
 _FILE = (
@@ -61,10 +61,10 @@ def _dashless(text: str, start: int, stop: int) -> Span | None:
     return (start, stop) if hetu.is_valid(f"{value[:6]}-{value[6:]}") else None
 
 
-def _alone(name: str, module: str, pattern: str, why: str, example: str) -> Rule:
+def _alone(name: str, module: str, pattern: str, why: str, example: str) -> PrivacyRule:
     """Builds a rule for an unambiguous form; two blanks end the pattern's first character."""
     first, _, rest = pattern.partition("  ")
-    return Rule(
+    return PrivacyRule(
         name=name,
         label=LABEL,
         gate="number",
@@ -77,11 +77,11 @@ def _alone(name: str, module: str, pattern: str, why: str, example: str) -> Rule
     )
 
 
-def _named(name: str, check: str | Check, pattern: str, why: str, words: str) -> Rule:
+def _named(name: str, check: str | Check, pattern: str, why: str, words: str) -> PrivacyRule:
     """Builds a rule for a form that other numbers share: it needs a word for it nearby."""
     names = tuple(words.lower().split("|"))
     whole = [rf"{word}(?![a-z])" if len(word) <= _SHORT else word for word in names]
-    return Rule(
+    return PrivacyRule(
         name=name,
         label=LABEL,
         gate="number",
@@ -343,7 +343,7 @@ def ip(text: str, start: int, stop: int) -> Span | None:
 
 
 PERSONAL = (
-    Rule(
+    PrivacyRule(
         name="email",
         label="EMAIL",
         hints=("@", "%40", "&#64;", "&#x40;", "&commat;"),
@@ -356,7 +356,7 @@ PERSONAL = (
         why="an @ between a name and a host with a top-level domain, in any script",
         example="bob@example.com",
     ),
-    Rule(
+    PrivacyRule(
         name="iban",
         label="IBAN",
         gate="number",
@@ -366,7 +366,7 @@ PERSONAL = (
         why="the length of its country and the check digits, in groups or without, in either case",
         example="GB33BUKB20201555555555",
     ),
-    Rule(
+    PrivacyRule(
         name="ip",
         label="IP",
         gate="number",
@@ -379,7 +379,7 @@ PERSONAL = (
         why="a public IPv4 address that is not a version and not a well-known resolver",
         example="93.184.216.34",
     ),
-    Rule(
+    PrivacyRule(
         name="ip",
         label="IP",
         gate="number",

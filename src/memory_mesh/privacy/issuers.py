@@ -2,7 +2,7 @@
 
 import re
 
-from memory_mesh.rules.privacy_rule import Rule, Span
+from memory_mesh.rules.privacy_rule import PrivacyRule, Span
 
 # of a block without an end: what a key is written in, or a header of it, also in a quote or comment
 _KEY_LINE = (
@@ -27,8 +27,8 @@ def private_key(text: str, start: int, stop: int) -> Span | None:
     return start, start + len(text[start:stop].rstrip(" \t\r\n>|#*"))
 
 
-def _key(name: str, label: str, hints: str, pattern: str, why: str) -> Rule:
-    return Rule(
+def _key(name: str, label: str, hints: str, pattern: str, why: str) -> PrivacyRule:
+    return PrivacyRule(
         name=name,
         label=label,
         hints=tuple(hints.split()),
@@ -38,7 +38,7 @@ def _key(name: str, label: str, hints: str, pattern: str, why: str) -> Rule:
 
 
 PRIVATE_KEYS = (
-    Rule(
+    PrivacyRule(
         name="private_key",
         label="PRIVATE_KEY",
         hints=("private key",),
@@ -47,7 +47,7 @@ PRIVATE_KEYS = (
         why="the whole PEM, OpenSSH or PGP block, line ends real or escaped, also when cut off",
         example="the block of an RSA key, a service account's private_key",
     ),
-    Rule(
+    PrivacyRule(
         name="private_key",
         label="PRIVATE_KEY",
         hints=("ls0tls1crudjti",),
@@ -57,7 +57,7 @@ PRIVATE_KEYS = (
     ),
 )
 HEX_KEYS = (
-    Rule(
+    PrivacyRule(
         name="private_key",
         label="PRIVATE_KEY",
         gate="number",
@@ -69,7 +69,7 @@ HEX_KEYS = (
         why="64 hexadecimal digits behind a word for a private key",
         example="private key 0x4c08…",
     ),
-    Rule(
+    PrivacyRule(
         name="private_key",
         label="PRIVATE_KEY",
         gate="number",
@@ -80,7 +80,7 @@ HEX_KEYS = (
     ),
 )
 ISSUERS = (
-    Rule(
+    PrivacyRule(
         name="jwt",
         label="JWT",
         hints=("eyj",),
@@ -94,7 +94,7 @@ ISSUERS = (
         r"(?:AKIA|ASIA|ABIA|ACCA)[A-Z2-7]{16}",
         "AWS access key id",
     ),
-    Rule(
+    PrivacyRule(
         name="aws_secret",
         label="AWS_SECRET",
         hints=("secret_access_key", "secretaccesskey"),
@@ -119,14 +119,14 @@ ISSUERS = (
         r"[A-Za-z0-9_~.-]{3}[0-9]Q~[A-Za-z0-9_~.-]{31,34}",
         "Azure client secret",
     ),
-    Rule(
+    PrivacyRule(
         name="azure_key",
         label="AZURE_KEY",
         hints=("accountkey", "accesskey"),
         pattern=r"(?i:AccountKey|SharedAccessKey)=(?P<value>[A-Za-z0-9+/]{40,88}={0,2})",
         why="the key in a storage, service bus or event hub connection string",
     ),
-    Rule(
+    PrivacyRule(
         name="azure_sas",
         label="AZURE_SIGNATURE",
         hints=("sig=",),
@@ -186,7 +186,7 @@ ISSUERS = (
         r"SG\.[A-Za-z0-9_-]{16,32}\.[A-Za-z0-9_-]{32,64}",
         "SendGrid key",
     ),
-    Rule(
+    PrivacyRule(
         name="twilio",
         label="TWILIO_KEY",
         gate="number",
@@ -194,7 +194,7 @@ ISSUERS = (
         pattern=_EDGE + "SK[0-9a-f]{32}" + _END,
         why="Twilio API key",
     ),
-    Rule(
+    PrivacyRule(
         name="twilio",
         label="TWILIO_TOKEN",
         gate="number",
@@ -219,7 +219,7 @@ ISSUERS = (
         r"https://(?:[a-z]{2,8}\.)?discord(?:app)?\.com/api/webhooks/[0-9]{15,20}/[A-Za-z0-9_-]{60,80}",
         "Discord webhook URL",
     ),
-    Rule(
+    PrivacyRule(
         name="discord",
         label="DISCORD_TOKEN",
         gate="long word",
@@ -259,7 +259,7 @@ ISSUERS = (
         r"[A-Za-z0-9]{14}\.atlasv1\.[A-Za-z0-9_-]{60,75}",
         "HCP Terraform token",
     ),
-    Rule(
+    PrivacyRule(
         name="airtable",
         label="AIRTABLE_TOKEN",
         gate="number",

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from memory_mesh.privacy.scan import Anchored, chosen, is_version, strong
-from memory_mesh.rules.privacy_rule import Place, Rule, Span
+from memory_mesh.rules.privacy_rule import MatchPosition, PrivacyRule, Span
 
 _KNOWN = (
     r"PHPSESSID|J?SESSIONID(?:SSO)?|ASP\.NET_SessionId|\.ASPXAUTH|\.AspNetCore\.\w{1,40}"
@@ -310,7 +310,7 @@ def login(text: str, start: int, stop: int) -> Span | None:
 
 
 URL_LOGINS = (
-    Rule(
+    PrivacyRule(
         name="url_login",
         label="LOGIN",
         hints=("curl",),
@@ -322,7 +322,7 @@ URL_LOGINS = (
         why="name and password that curl is called with",
         example="curl -u admin:s3cret https://example.com",
     ),
-    Rule(
+    PrivacyRule(
         name="url_login",
         label="LOGIN",
         hints=("://",),
@@ -333,7 +333,7 @@ URL_LOGINS = (
     ),
 )
 LOGINS = (
-    Rule(
+    PrivacyRule(
         name="bearer",
         label="BEARER_TOKEN",
         hints=("bearer", "authorization"),
@@ -346,7 +346,7 @@ LOGINS = (
         why="the token of an Authorization header, or after the word bearer",
         example="Authorization: Bearer 0a1b2c3d4e5f6g7h8i9j",
     ),
-    Rule(
+    PrivacyRule(
         name="basic_auth",
         label="BASIC_LOGIN",
         hints=("authorization",),
@@ -357,7 +357,7 @@ LOGINS = (
         why="the login of a basic Authorization header",
         example="Authorization: Basic dXNlcjpodW50ZXIy",
     ),
-    Rule(
+    PrivacyRule(
         name="basic_auth",
         label="BASIC_LOGIN",
         hints=('"auth"',),
@@ -366,7 +366,7 @@ LOGINS = (
         why="the login in docker's config.json",
         example='{"auth": "dXNlcjpodW50ZXIy"}',
     ),
-    Rule(
+    PrivacyRule(
         name="secret",
         label="SECRET",
         hints=("-signature=",),
@@ -374,7 +374,7 @@ LOGINS = (
         why="the signature of a signed URL",
         example="X-Amz-Signature=" + "0a1b2c3d" * 8,
     ),
-    Rule(
+    PrivacyRule(
         name="secret",
         label="SECRET",
         hints=("totp", "otp sec", "otp_sec", "authenticator"),
@@ -385,7 +385,7 @@ LOGINS = (
         why="the seed of one-time passwords",
         example="TOTP secret JBSWY3DPEHPK3PXP",
     ),
-    Rule(
+    PrivacyRule(
         name="secret",
         label="SECRET",
         hints=(":5432:", ":*:"),
@@ -397,7 +397,7 @@ LOGINS = (
         why="the password of a line of .pgpass",
         example="db.example.com:5432:shop:app:kestrel-Quay-22",
     ),
-    Rule(
+    PrivacyRule(
         name="secret",
         label="SECRET",
         hints=_HINTS,
@@ -449,7 +449,7 @@ class _Commands:
         rows += [(hint, _PIPED, piped) for hint in ("| sudo ", "passwd", "password-stdin")]
         self._rows = rows
 
-    def finditer(self, text: str, /) -> Iterator[Place]:
+    def finditer(self, text: str, /) -> Iterator[MatchPosition]:
         """Yields the passwords, those of one command in order."""
         lowered, found = text.lower(), list[Span]()
         for hint, pattern, check in self._rows:
@@ -459,11 +459,11 @@ class _Commands:
                 if span := check(text, *match.span("value")):
                     found.append(span)
         for start, stop in sorted(found):
-            yield Place(start, stop)
+            yield MatchPosition(start, stop)
 
 
 COMMAND_LINES = (
-    Rule(
+    PrivacyRule(
         name="secret",
         label="SECRET",
         hints=_COMMAND_HINTS,
@@ -483,7 +483,7 @@ COMMAND_LINES = (
 class _Cookies:
     """Finds the values of sessions: known names anywhere, others behind the word cookie."""
 
-    def finditer(self, text: str, /) -> Iterator[Place]:
+    def finditer(self, text: str, /) -> Iterator[MatchPosition]:
         end = 0
         for word in _COOKIE.finditer(text):
             if word.start() < end:
@@ -499,21 +499,21 @@ class _Cookies:
             yield from found[:1] if word["known"] else found
 
 
-def _pairs(text: str, first: int, end: int, *, certain: bool) -> Iterator[Place]:
+def _pairs(text: str, first: int, end: int, *, certain: bool) -> Iterator[MatchPosition]:
     for pair in _PAIR.finditer(text, first, end):
         name, (start, stop) = pair["name"], pair.span("value")
         stop = start + len(text[start:stop].rstrip("`.,:)]}\\"))
         if (certain or _SESSION.search(name) or re.match(_KNOWN, name)) and _is_session(
             name, text[start:stop]
         ):
-            yield Place(start, stop)
+            yield MatchPosition(start, stop)
 
 
-def _alone(text: str, first: int, end: int) -> Iterator[Place]:
+def _alone(text: str, first: int, end: int) -> Iterator[MatchPosition]:
     """Yields a value without a name: the whole of what stands behind the word."""
     found = _ALONE.match(text, first, end)
     if found and "=" not in found["value"].rstrip("=") and strong(found["value"]):
-        yield Place(*found.span("value"))
+        yield MatchPosition(*found.span("value"))
 
 
 def _is_session(name: str, value: str) -> bool:
@@ -528,7 +528,7 @@ def _is_session(name: str, value: str) -> bool:
 
 
 COOKIES = (
-    Rule(
+    PrivacyRule(
         name="cookie",
         label="COOKIE",
         gate="digits",

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from memory_mesh.model.errors import InvalidInput, shown
-from memory_mesh.rules.privacy_rule import Finder, Rule, Span
+from memory_mesh.rules.privacy_rule import Finder, PrivacyRule, Span
 
 _KNOWN = ("name", "pattern", "label", "why", "example")
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")
@@ -107,7 +107,7 @@ def street(text: str, start: int, stop: int) -> Span | None:
 
 
 OPTIONAL = {
-    "street_address": Rule(
+    "street_address": PrivacyRule(
         name="street_address",
         label="ADDRESS",
         pattern=_STREETS,
@@ -115,7 +115,7 @@ OPTIONAL = {
         why="a street with its house number, as it is written in a dozen languages",
         example="742 Larkspur Avenue",
     ),
-    "birth_date": Rule(
+    "birth_date": PrivacyRule(
         name="birth_date",
         label="BIRTH_DATE",
         hints=_BIRTH_HINTS,
@@ -135,7 +135,7 @@ def read(value: object) -> tuple[str, ...]:
     return tuple(names)
 
 
-def kinds(names: Sequence[str]) -> tuple[Rule, ...]:
+def kinds(names: Sequence[str]) -> tuple[PrivacyRule, ...]:
     """Returns the rules of the kinds that were asked for; InvalidInput names an unknown one."""
     for name in names:
         if name not in OPTIONAL:
@@ -147,7 +147,9 @@ def kinds(names: Sequence[str]) -> tuple[Rule, ...]:
 # Rules a user adds in the configuration, in RE2's syntax, which takes linear time on any text.
 
 
-def read_rules(settings: Mapping[str, object] | Sequence[Mapping[str, object]]) -> tuple[Rule, ...]:
+def read_rules(
+    settings: Mapping[str, object] | Sequence[Mapping[str, object]],
+) -> tuple[PrivacyRule, ...]:
     r"""Builds rules from a list of tables, or from one table of names and patterns.
 
     In the configuration file::
@@ -161,7 +163,7 @@ def read_rules(settings: Mapping[str, object] | Sequence[Mapping[str, object]]) 
     return tuple(_rule(number, table) for number, table in enumerate(settings, 1))
 
 
-def _rule(number: int, table: Mapping[str, object]) -> Rule:
+def _rule(number: int, table: Mapping[str, object]) -> PrivacyRule:
     name = table.get("name")
     if not isinstance(name, str) or not _NAME.fullmatch(name):
         raise InvalidInput(
@@ -185,7 +187,7 @@ def _rule(number: int, table: Mapping[str, object]) -> Rule:
             f"the label of the privacy rule {name!r} must be capital letters, digits and _,"
             f" not {label!r}"
         )
-    return Rule(
+    return PrivacyRule(
         name=name,
         label=label,
         pattern=_compiled(name, str(table["pattern"])),

@@ -8,7 +8,7 @@ import re
 from collections.abc import Sequence
 
 from memory_mesh.base.fastdataclass import replace
-from memory_mesh.rules.privacy_rule import Rule, Span
+from memory_mesh.rules.privacy_rule import PrivacyRule, Span
 
 # a country's code, and the words that name it in the languages of those who write about it
 _NAMES = """
@@ -166,7 +166,7 @@ def _phone(text: str, start: int, stop: int, *, part: bool = False) -> Span | No
     return (start, stop) if at_home else None
 
 
-def national(country: str) -> Rule:
+def national(country: str) -> PrivacyRule:
     """Builds the rule for numbers as they are dialled within one country."""
 
     def check(text: str, start: int, stop: int) -> Span | None:
@@ -288,7 +288,7 @@ def _valid(number: str, region: str) -> bool:
 
 
 PHONES = (
-    Rule(
+    PrivacyRule(
         name="phone",
         label="PHONE",
         gate="number",

@@ -16,7 +16,8 @@ from unicodedata import category, normalize
 
 from memory_mesh.base.fastdataclass import dataclass
 from memory_mesh.model.errors import InvalidInput
-from memory_mesh.rules.privacy_rule import Rule, Span
+from memory_mesh.rules.privacy_rule import PrivacyRule, Span
+from memory_mesh.text._common_words import LEVELS
 
 _NOBODY = """
 maintainer maintainers team teams contributor contributors bots actions action dependabot
@@ -152,7 +153,7 @@ class Person:
         return normalize("NFC", known[0]).casefold() if known else ""
 
 
-def rules(persons: Iterable[Person]) -> tuple[Rule, ...]:
+def rules(persons: Iterable[Person]) -> tuple[PrivacyRule, ...]:
     """Returns one rule for each person who has a form that can be replaced."""
     return tuple(rule for person in persons if (rule := _rule(person)) is not None)
 
@@ -172,7 +173,7 @@ def listed(names: Sequence[str]) -> tuple[Person, ...]:
     return tuple(persons)
 
 
-def _rule(person: Person) -> Rule | None:
+def _rule(person: Person) -> PrivacyRule | None:
     patterns = list(_patterns(person))
     if not patterns:
         return None
@@ -180,7 +181,7 @@ def _rule(person: Person) -> Rule | None:
     parts = [part for name in person.full_names for part in _parts(name)]
     words = {form.lower() for name in (*named, *parts) for form in _forms(name)}
     words |= {_stem(part).lower() for part in parts}
-    return Rule(
+    return PrivacyRule(
         name="user",
         label="USER",
         pattern=_Finder(patterns),
@@ -341,8 +342,6 @@ def _is_ordinary(name: str) -> bool:
     plain = name.casefold()
     if plain in ORDINARY or plain in NOBODY or plain.removesuffix("s") in ORDINARY:
         return True
-    from memory_mesh.text._common_words import LEVELS
-
     if plain in GIVEN:
         return False
     bare = plain.removesuffix("s")

@@ -11,7 +11,7 @@ from memory_mesh.model import Json
 from memory_mesh.platform import forks
 
 if TYPE_CHECKING:
-    from memory_mesh.privacy import Redactor, Rule
+    from memory_mesh.privacy import NamespaceRedactor, PrivacyRule
 
 SUMMARY_WORDS = 12
 LEAST_QUOTE_CHARS = 12  # a shorter goal stands in a plan by chance
@@ -64,7 +64,7 @@ class Ring(Protocol):
         """Every key, the oldest first; the last is in use."""
 
 
-class Marks(Protocol):
+class PlaceholderMarks(Protocol):
     """What placeholders of older keys look like."""
 
     def note(self, mark: str, older: tuple[str, ...]) -> None:
@@ -79,7 +79,7 @@ class Keys(Protocol):
         """The keys."""
 
     @property
-    def former(self) -> Marks:
+    def former(self) -> PlaceholderMarks:
         """The placeholders of older keys."""
 
 
@@ -106,7 +106,7 @@ class StoreRedactor:
         namespace: str,
         keys: Keys,
         rules: Sequence[Mapping[str, object]] = (),
-        names: "Callable[[], Sequence[Rule]] | None" = None,
+        names: "Callable[[], Sequence[PrivacyRule]] | None" = None,
         *,
         kinds: Sequence[str] = (),
         country: str = "",
@@ -121,9 +121,9 @@ class StoreRedactor:
         self._settings, self._find_names = rules, names
         self._kinds, self._country = kinds, country
         self._always = bool(rules or kinds)
-        self._names: Sequence[Rule] = ()
-        self._redactor: Redactor | None = None
-        self._without_names: Redactor | None = None
+        self._names: Sequence[PrivacyRule] = ()
+        self._redactor: NamespaceRedactor | None = None
+        self._without_names: NamespaceRedactor | None = None
         self._loading = threading.Lock()
         forks.protect(self)
 
@@ -159,7 +159,7 @@ class StoreRedactor:
                     self._names, self._find_names = self._find_names(), None
         return privacy.mentioned(value, self._names)
 
-    def _loaded(self) -> "Redactor":
+    def _loaded(self) -> "NamespaceRedactor":
         with self._loading:
             keys = self._keys.ring.keys()
             if self._redactor is None or keys != self._under:
@@ -175,10 +175,10 @@ class StoreRedactor:
             return self._redactor
 
     def _made(
-        self, keys: Sequence[Key], own: "Sequence[Rule]", names: "Sequence[Rule]"
-    ) -> "Redactor":
+        self, keys: Sequence[Key], own: "Sequence[PrivacyRule]", names: "Sequence[PrivacyRule]"
+    ) -> "NamespaceRedactor":
         *older, newest = (key.secret for key in keys)
-        return privacy.Redactor(
+        return privacy.NamespaceRedactor(
             newest,
             self._namespace,
             own,

@@ -19,7 +19,7 @@ from memory_mesh.privacy.gate import (
     has_number,
     visible,
 )
-from memory_mesh.rules.privacy_rule import Finder, Gate, Rule, Span
+from memory_mesh.rules.privacy_rule import Finder, Gate, PrivacyRule, Span
 
 _SHORTEST, _STRONG, _LONGEST, _VARIED = 6, 8, 128, 4
 _SIGN = r"[A-Za-z0-9][!@#$%^&*+=?~]|[!@#$%^&*+=?~][A-Za-z0-9]"
@@ -56,10 +56,10 @@ BEFORE, AFTER = 48, 24  # how far a context word may stand from its number
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
+class MatchedPart:
     """A part of a text that a rule matched, and its ASCII form."""
 
-    rule: Rule
+    rule: PrivacyRule
     plain: str
     start: int
     stop: int
@@ -68,7 +68,7 @@ class Taken:
 class Scanner:
     """The compiled rules."""
 
-    def __init__(self, rules: Sequence[Rule]) -> None:
+    def __init__(self, rules: Sequence[PrivacyRule]) -> None:
         self._rules = [_Prepared(rule) for rule in rules]
         self._hints = Hints(hint for rule in rules for hint in rule.hints)
         self._unhinted = {at for at, rule in enumerate(rules) if not rule.hints}
@@ -79,13 +79,13 @@ class Scanner:
         labels = sorted({rule.label for rule in rules}, key=len, reverse=True)
         self._placeholder = rf"\[(?:{'|'.join(labels)})(?:_[0-9a-f]{{8,12}})?\]"
 
-    def find(self, text: str) -> list[Taken]:
+    def find(self, text: str) -> list[MatchedPart]:
         """Returns the matches in the order of the text."""
         seen, places = visible(fold(text))
         folded = self._without_placeholders(seen)
         digits = digits_of(folded)
         opened: dict[Gate, bool] = {"open": True, "number": has_number(folded, digits)}
-        taken: list[Taken] = []
+        taken: list[MatchedPart] = []
         for prepared in self._hinted_by(folded.lower()):
             gate = prepared.rule.gate
             if gate not in opened:
@@ -110,7 +110,7 @@ class Scanner:
 class _Prepared:
     """A rule and its pattern, compiled when first needed."""
 
-    def __init__(self, rule: Rule) -> None:
+    def __init__(self, rule: PrivacyRule) -> None:
         self.rule = rule
         self._finder: Finder | None = None
         self._context: re.Pattern[str] | None = None
@@ -143,7 +143,7 @@ class _Prepared:
         )
 
 
-def _placed(part: Taken, places: Sequence[int]) -> Taken:
+def _placed(part: MatchedPart, places: Sequence[int]) -> MatchedPart:
     """Maps a part to its position in the original text with invisible characters."""
     return replace(part, start=places[part.start], stop=places[part.stop - 1] + 1)
 
@@ -152,7 +152,7 @@ def _value(match: re.Match[str]) -> Span:
     return match.span("value") if "value" in match.re.groupindex else match.span()
 
 
-def _take(prepared: _Prepared, folded: str, taken: list[Taken]) -> None:
+def _take(prepared: _Prepared, folded: str, taken: list[MatchedPart]) -> None:
     mine: list[Span] = []
     for start, stop in prepared.spans(folded):
         if start < stop and not _overlaps(start, stop, mine[-1:]):
@@ -160,7 +160,7 @@ def _take(prepared: _Prepared, folded: str, taken: list[Taken]) -> None:
     others = sorted((part.start, part.stop) for part in taken)
     for start, stop in mine:
         if not _overlaps(start, stop, others):
-            taken.append(Taken(prepared.rule, folded[start:stop], start, stop))
+            taken.append(MatchedPart(prepared.rule, folded[start:stop], start, stop))
 
 
 def _overlaps(start: int, stop: int, others: Sequence[Span]) -> bool:

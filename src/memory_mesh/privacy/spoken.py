@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from memory_mesh.privacy.gate import DOORS, LISTS
 from memory_mesh.privacy.scan import Anchored, chosen, strong
-from memory_mesh.rules.privacy_rule import Place, Rule, Span
+from memory_mesh.rules.privacy_rule import MatchPosition, PrivacyRule, Span
 
 IS = (
     r"(?:is|are|was|=|->|→|ist|sind|war|lautet|lauten|est|sont|es|son|era|è|é|são|sono|jest|är"
@@ -127,13 +127,13 @@ class _Codes:
     def __init__(self) -> None:
         self._words = Anchored(_RECOVERY_WORDS, _RECOVERY)
 
-    def finditer(self, text: str, /) -> Iterator[Place]:
+    def finditer(self, text: str, /) -> Iterator[MatchPosition]:
         end = 0
         for word in self._words.finditer(text):
             at = max(end, word.end())
             for code in _list_of_codes(text, at):
                 end = code[1]
-                yield Place(*code)
+                yield MatchPosition(*code)
 
 
 def _list_of_codes(text: str, at: int) -> Iterator[Span]:
@@ -211,7 +211,7 @@ def answer(text: str, start: int, stop: int) -> Span | None:
 
 
 SPOKEN = (
-    Rule(
+    PrivacyRule(
         name="secret",
         label="SECRET",
         gate="digits",
@@ -229,7 +229,7 @@ SPOKEN = (
         why="what stands behind the name of a login",
         example="login: admin / kestrel-Quay-22",
     ),
-    Rule(
+    PrivacyRule(
         name="secret",
         label="SECRET",
         gate="digits",
@@ -244,7 +244,7 @@ SPOKEN = (
         why="what stands behind the name of an account and a stroke",
         example="user: deploy / kestrel-Quay-22",
     ),
-    Rule(
+    PrivacyRule(
         name="secret",
         label="SECRET",
         gate="digits",
@@ -258,7 +258,7 @@ SPOKEN = (
         why="what stands behind the name of an administrator",
         example="admin:Kestrel-Quay-22",
     ),
-    Rule(
+    PrivacyRule(
         name="secret",
         label="SECRET",
         gate="digits",
@@ -273,7 +273,7 @@ SPOKEN = (
         why="the code of a wireless network",
         example="wifi: Otterbox / plum-cactus-81",
     ),
-    Rule(
+    PrivacyRule(
         name="secret",
         label="SECRET",
         hints=("wifi:", 'psk="'),
@@ -283,7 +283,7 @@ SPOKEN = (
         why="the code in the text of a wifi's QR code, or in wpa_supplicant's file",
         example="WIFI:T:WPA;S:Otterbox;P:plum cactus;;",
     ),
-    Rule(
+    PrivacyRule(
         name="secret",
         label="SECRET",
         gate="digits",
@@ -292,7 +292,7 @@ SPOKEN = (
         why="every code of a list of recovery or backup codes",
         example="recovery codes: 3f9a1-c07de b81d4-92e6f",
     ),
-    Rule(
+    PrivacyRule(
         name="secret",
         label="SECRET",
         hints=("phrase", "mnemonic", "seed words"),
@@ -305,7 +305,7 @@ SPOKEN = (
         why="the twelve to twenty-four words of a wallet",
         example="seed phrase: " + " ".join(["orbit", "lantern", "mustard"] * 4),
     ),
-    Rule(
+    PrivacyRule(
         name="secret",
         label="SECRET",
         hints=("passphrase", "passphras"),
@@ -319,7 +319,7 @@ SPOKEN = (
         why="a passphrase of at least four words that ends its line",
         example="the passphrase is orbit lantern mustard kestrel",
     ),
-    Rule(
+    PrivacyRule(
         name="secret",
         label="SECRET",
         gate="digits",
@@ -347,7 +347,7 @@ SPOKEN = (
         why="the last word of the line that answers a question for a password",
         example="rob: its corkscrew77Lemon …",
     ),
-    Rule(
+    PrivacyRule(
         name="pin",
         label="PIN",
         gate="digits",
@@ -366,7 +366,7 @@ SPOKEN = (
         why="four to eight digits called a PIN, a passcode or the code of a door",
         example="The PIN is 4821",
     ),
-    Rule(
+    PrivacyRule(
         name="pin",
         label="PIN",
         gate="digits",

@@ -7,9 +7,9 @@ from memory_mesh.privacy.logins import COMMAND_LINES, COOKIES, LOGINS, URL_LOGIN
 from memory_mesh.privacy.phones import PHONES, national
 from memory_mesh.privacy.scan import Scanner
 from memory_mesh.privacy.spoken import SPOKEN
-from memory_mesh.rules.privacy_rule import Rule
+from memory_mesh.rules.privacy_rule import PrivacyRule
 
-RULES: tuple[Rule, ...] = (
+RULES: tuple[PrivacyRule, ...] = (
     *PRIVATE_KEYS,
     *URL_LOGINS,
     *ISSUERS,
@@ -26,6 +26,6 @@ RULES: tuple[Rule, ...] = (
 SCANNER = Scanner(RULES)
 
 
-def rules_for(country: str) -> tuple[Rule, ...]:
+def rules_for(country: str) -> tuple[PrivacyRule, ...]:
     """Returns the built-in rules and that for the phone numbers of one country."""
     return (*RULES, national(country))

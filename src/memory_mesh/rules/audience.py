@@ -12,6 +12,7 @@ from memory_mesh.model import (
     Status,
 )
 from memory_mesh.model.errors import InvalidInput
+from memory_mesh.rules import filter_fields
 from memory_mesh.rules.arguments import member, moment
 from memory_mesh.rules.users import USER_WORDS
 
@@ -90,8 +91,6 @@ def filter_text(lens: Lens) -> str | None:
     """Returns the filter of a lens as canonical text, or None."""
     if lens.where is None:
         return None
-    from memory_mesh.rules import filter_fields
-
     return filter_fields.canonical(lens.where)
 
 

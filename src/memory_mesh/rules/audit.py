@@ -10,7 +10,7 @@ import json
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 
-from memory_mesh.model import Block, Checkpoint, Entry, Head, Json, Operation
+from memory_mesh.model import Block, BlockOperation, Checkpoint, Entry, Head, Json
 from memory_mesh.model.errors import InvalidInput
 from memory_mesh.rules.compact_json import writer
 
@@ -105,7 +105,7 @@ def flaw(block: Block, position: int, prev_hash: bytes, *, stored: str | None = 
 def lost_texts(entry: Entry) -> list[tuple[str, str]]:
     """Returns the texts that a salvage says are lost: each memory's id and the text's SHA-256."""
     listed = entry.metadata.get("lost_texts")
-    if entry.operation is not Operation.CHANGE or not isinstance(listed, list):
+    if entry.operation is not BlockOperation.CHANGE or not isinstance(listed, list):
         return []
     return [(str(each[0]), str(each[1])) for each in listed if isinstance(each, list)]
 

@@ -10,7 +10,7 @@ Check: TypeAlias = Callable[[str, int, int], Span | None]
 Gate: TypeAlias = Literal["open", "number", "digits", "long word"]
 
 
-class Hit(Protocol):
+class FinderMatch(Protocol):
     """One match of a finder."""
 
     def span(self) -> Span:
@@ -18,7 +18,7 @@ class Hit(Protocol):
         ...
 
 
-class Place:
+class MatchPosition:
     """A hit of a finder that is no pattern."""
 
     def __init__(self, start: int, stop: int) -> None:
@@ -32,13 +32,13 @@ class Place:
 class Finder(Protocol):
     """Finds matches in a text, like a compiled pattern."""
 
-    def finditer(self, text: str, /) -> Iterable[Hit]:
+    def finditer(self, text: str, /) -> Iterable[FinderMatch]:
         """Yields the matches, in order."""
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rule:
+class PrivacyRule:
     """One kind of value that is redacted.
 
     A pattern's group `value` is what is replaced, or all of it where there is none. `check` decides
@@ -61,7 +61,7 @@ class Rule:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundValue:
     """The kind and the position of a match."""
 
     kind: str

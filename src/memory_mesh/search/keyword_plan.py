@@ -30,6 +30,7 @@ from memory_mesh.model.ports import Keywords, Search
 from memory_mesh.model.query import AllOf, AnyOf, Expression, Name, Postings
 from memory_mesh.search.ranking import words as ranking_words
 from memory_mesh.search.ranking.words import Selection, inverse_frequency
+from memory_mesh.text import analyzer
 
 if TYPE_CHECKING:
     from memory_mesh.text.analyzer import Other
@@ -183,8 +184,6 @@ def _meanings(asked: _Asked, terms: Sequence[str]) -> dict[str, Meaning]:
 
 def _nearby(asked: _Asked, term: str) -> "list[Other]":
     """What a term that no visible text holds may mean, the nearest first."""
-    from memory_mesh.text import analyzer
-
     for letters in analyzer.beginnings(term):
         words = asked.ledger.beginning(letters)
         if found := _seen_among(asked, analyzer.stand_ins(term, words), analyzer.MAX_READINGS):

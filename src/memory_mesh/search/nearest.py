@@ -22,11 +22,13 @@ from math import ceil
 from memory_mesh.base.typed import TypeAlias
 from memory_mesh.model import Body, Lens, Near, Nearest, Question
 from memory_mesh.model.ports import VectorSearch
-from memory_mesh.model.query import Looked, Reach
+from memory_mesh.model.query import Reach, SearchLook
 
 # The index: body, how many, numbers of audiences or None for all -> (number, cosine), best first.
 Ask: TypeAlias = Callable[[Body, int, Sequence[int] | None], list[tuple[int, float]] | None]
-Look: TypeAlias = Callable[[int], Looked | None]  # how many -> the best; None: it cannot be read
+Look: TypeAlias = Callable[
+    [int], SearchLook | None
+]  # how many -> the best; None: it cannot be read
 
 # docs/decisions/0074-counts-per-audience.md says how these were measured.
 FEW_MEMORIES = 2_000  # of a reader: to compare them one by one is cheaper than to ask an index
@@ -75,7 +77,7 @@ def _found(
         body, found = (None, []) if indexed is None else (body, indexed)
     floor = body.highest if body is not None else 0
 
-    def look(count: int) -> Looked:
+    def look(count: int) -> SearchLook:
         return search.nearest_above(question, lens, floor, count)
 
     tail = reach.vectors - floor
@@ -107,9 +109,9 @@ def _from_body(
     body, ask = index
     among = _among(lens, reach)
 
-    def look(count: int) -> Looked | None:
+    def look(count: int) -> SearchLook | None:
         found = ask(body, count, among)
-        return None if found is None else Looked(search.seen(found, lens), len(found))
+        return None if found is None else SearchLook(search.seen(found, lens), len(found))
 
     spread = 1.0 if among is not None else _spread(reach)
     return _gather(look, question.limit, reach, (body.rows, spread))

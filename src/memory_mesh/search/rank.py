@@ -52,21 +52,21 @@ LONG_TEXT_CHARS = 300  # characters: below that a text is always one chunk
 
 
 @dataclass(frozen=True, slots=True)
-class Looked:
+class RankingRecord:
     """What ranking saw of one search, for an explanation."""
 
     prepared: PreparedQuery
     legs: fusion.Legs
-    table: features.Table  # of profile mesh
+    table: features.FeatureTable  # of profile mesh
     best: Sequence[Fused]  # in the order of the profile, before any threshold
-    found: "Found"
+    found: "RankedHits"
 
 
-Look: TypeAlias = Callable[[Snapshot, Looked], None]  # called inside the read transaction
+Look: TypeAlias = Callable[[Snapshot, RankingRecord], None]  # called inside the read transaction
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class RankedHits:
     """What a read transaction found: hits in their order, and what updates them."""
 
     hits: list[Hit]
@@ -87,12 +87,12 @@ def ranked(  # noqa: PLR0917  # as a search calls it
     many: int,
     pending: int = 0,
     look: Look | None = None,
-) -> Found:
+) -> RankedHits:
     """Returns the best `many` candidates as hits, with all that orders them later."""
     profile = profiles.named(query.profile)
     legs, explanation = gather(access, snapshot, query, prepared, pending)
     explanation = replace(explanation, note=prepared.note)
-    table = features.Table()
+    table = features.FeatureTable()
     if profile.weighs:
         table = features.table(evidence(snapshot, query, prepared, legs))
     weighed = best = _best(snapshot, query, prepared, (legs, table), many)
@@ -113,9 +113,9 @@ def ranked(  # noqa: PLR0917  # as a search calls it
         if found.score < least
     }
     guesses, brought = _guesses(snapshot, query.lens, hits)
-    found = Found(hits, below, guesses, brought, legs.keyword.read_as, explanation)
+    found = RankedHits(hits, below, guesses, brought, legs.keyword.read_as, explanation)
     if look is not None:
-        look(snapshot, Looked(prepared, legs, table, weighed, found))
+        look(snapshot, RankingRecord(prepared, legs, table, weighed, found))
     return found
 
 
@@ -123,7 +123,7 @@ def _best(
     snapshot: Snapshot,
     query: Query,
     prepared: PreparedQuery,
-    seen: tuple[fusion.Legs, features.Table],
+    seen: tuple[fusion.Legs, features.FeatureTable],
     many: int,
 ) -> list[Fused]:
     """Returns the best candidates by the query's profile, before the memories are read."""
@@ -136,13 +136,11 @@ def _best(
         from memory_mesh.search.triggered import by_points
 
         return by_points(snapshot, query)
-    from memory_mesh.search.ranking import fusion
-
     return fusion.fuse(profile, legs, profiles.RERANK_DEPTH if profile.reorders else many)
 
 
 def _with_called(
-    snapshot: Snapshot, query: Query, found: list[Fused], many: int, table: features.Table
+    snapshot: Snapshot, query: Query, found: list[Fused], many: int, table: features.FeatureTable
 ) -> list[Fused]:
     """Returns the candidates with those that a trigger calls up raised; none is of the past."""
     if query.lens.as_of is not None:
@@ -215,8 +213,6 @@ def _reordered(
 
     Returns all candidates in their order, and those that are similar enough.
     """
-    from memory_mesh.search.ranking import fusion
-
     ranked = fusion.rank(query, [(fused, memories[fused.version]) for fused in found])
     near = [fused for fused in ranked if fusion.similar_enough(query, fused)]
     far = [

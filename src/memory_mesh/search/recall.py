@@ -45,8 +45,8 @@ from memory_mesh.model.ports import Snapshot
 from memory_mesh.platform import log
 from memory_mesh.rules.audience import filter_text
 from memory_mesh.search.rank import (
-    Found,
     Look,
+    RankedHits,
     evidence,
     gather,
     name_speakers,
@@ -56,6 +56,7 @@ from memory_mesh.search.rank import (
     with_project_names,
 )
 from memory_mesh.search.ranking import features, profiles
+from memory_mesh.text import analyzer
 from memory_mesh.text.question import Reading
 from memory_mesh.write.access import Access
 from memory_mesh.write.audit_entries import recall_entry, use_entry
@@ -230,12 +231,12 @@ def open_memories(access: Access, ids: Sequence[str], lens: Lens) -> list[Memory
     return found
 
 
-def _kept(snapshot: Snapshot, query: Query, found: Found) -> Found:
+def _kept(snapshot: Snapshot, query: Query, found: RankedHits) -> RankedHits:
     """Returns what was found with the time until which its answer may be cached."""
     return replace(found, may_be_kept=True, bound=snapshot.next_bound(query.lens))
 
 
-def _ordered(query: Query, found: Found, reranking: "Reranking | None") -> Hits:
+def _ordered(query: Query, found: RankedHits, reranking: "Reranking | None") -> Hits:
     """Returns the answer: in the reranker's order if there is one, newer above older."""
     hits, explanation = found.hits, found.explanation
     if reranking is not None:
@@ -259,7 +260,7 @@ def _cut(
     return replace(explanation, below=len(scores), best_below=max(scores, default=None))
 
 
-def _newest_first(query: Query, hits: list[Hit], found: Found) -> list[Hit]:
+def _newest_first(query: Query, hits: list[Hit], found: RankedHits) -> list[Hit]:
     """Returns the hits, each below the newest statement that updates it, found or not."""
     few = len(hits) < 2  # noqa: PLR2004
     if few and not found.guesses and not found.brought:  # nothing to put in order
@@ -274,8 +275,6 @@ def _newest_first(query: Query, hits: list[Hit], found: Found) -> list[Hit]:
 
 def _read_as(meant: Mapping[str, Sequence[str]], hits: Sequence[Hit]) -> dict[str, tuple[str, ...]]:
     """Says how words were read, as far as the hits show it; other memories may be hidden."""
-    from memory_mesh.text import analyzer
-
     shown = (hit.memory for hit in hits[:READ_AS_HITS])
     return analyzer.told(meant, ((memory.text, *memory.tags) for memory in shown))
 

@@ -20,7 +20,7 @@ from memory_mesh.write.access import Access
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ViewQuestion:
     """The question as one view asks it."""
 
     access: Access
@@ -28,7 +28,7 @@ class Asked:
     view: ViewName
 
 
-def recall_views(asked: Sequence[Asked], *, use_cache: bool = True) -> Hits:
+def recall_views(asked: Sequence[ViewQuestion], *, use_cache: bool = True) -> Hits:
     """Returns the best memories of all views, best first; the asking view comes first."""
     limit = asked[0].query.limit
     found = [
@@ -94,7 +94,7 @@ def _explained(told: Sequence[Explanation], room: int) -> Explanation:
     )
 
 
-def _embedding_once(asked: Sequence[Asked]) -> Iterator[Access]:
+def _embedding_once(asked: Sequence[ViewQuestion]) -> Iterator[Access]:
     """Yields the access of each view; those with the same embedder share its answers."""
     shared: dict[Embedder, _OnceEmbedder] = {}
     for access in (one.access for one in asked):

@@ -30,7 +30,7 @@ NOTHING: Mapping[int, TriggerMatch] = {}
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class TriggerRequest:
     """What an agent is about to do, what it may see, and how to select."""
 
     context: MatchContext
@@ -47,7 +47,7 @@ def by_points(snapshot: Snapshot, query: Query) -> list[Fused]:
     """Returns the answer of the profile `points`: a hundredth of the points is the score."""
     rules = query.rules or InjectionRules(max_memories=query.limit)
     context = MatchContext(query.text, query.lens.scope.agent or "")
-    found = select(snapshot, Asked(context, query.lens, rules))
+    found = select(snapshot, TriggerRequest(context, query.lens, rules))
     return [
         Fused(
             each.memory.version,
@@ -65,7 +65,7 @@ def called_by(snapshot: Snapshot, query: Query) -> dict[int, TriggerMatch]:
 
 
 def select(
-    snapshot: Snapshot, asked: Asked, meant: Mapping[int, TriggerMatch] = NOTHING
+    snapshot: Snapshot, asked: TriggerRequest, meant: Mapping[int, TriggerMatch] = NOTHING
 ) -> list[RelevantMemory]:
     """Returns the best of what the triggers call up, and of what the task means."""
     scanned = snapshot.triggered(asked.lens, MOST_SCANNED)

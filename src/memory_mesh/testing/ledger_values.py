@@ -8,12 +8,12 @@ from hashlib import sha256
 import pytest
 
 from memory_mesh.model import (
+    BlockOperation,
     Commit,
     Entry,
     Lens,
     Memory,
     Observation,
-    Operation,
     Outcome,
     Put,
     Question,
@@ -145,12 +145,12 @@ def entry(standing: Standing, memory_id: str, wording: Wording | None) -> Entry:
     number = 0
     while standing.taken(id_ := f"yamo_retain_1_{memory_id[-6:]}{number:02x}"):
         number += 1
-    return Entry(id_, Operation.RETAIN, "contract", standing.at, (memory_id,), "wire", told)
+    return Entry(id_, BlockOperation.RETAIN, "contract", standing.at, (memory_id,), "wire", told)
 
 
 def recall_entry(id_: str, clock: Clock) -> Entry:
     """A recall block's entry."""
-    return Entry(id_, Operation.RECALL, "contract", clock.now(), (), "wire", {"use": "search"})
+    return Entry(id_, BlockOperation.RECALL, "contract", clock.now(), (), "wire", {"use": "search"})
 
 
 def look(ledger: Ledger, wanted: Wanted) -> Standing:

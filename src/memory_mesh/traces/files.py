@@ -28,7 +28,7 @@ Fault: TypeAlias = tuple[str, str]  # a file or a trace, and what is wrong with 
 
 
 @dataclass(frozen=True, slots=True)
-class Imported:
+class TraceImport:
     """What became of trace files."""
 
     stored: tuple[str, ...] = ()  # ids of new traces
@@ -38,7 +38,7 @@ class Imported:
 
 def import_files(
     mesh: MemoryMesh, paths: Sequence[Path], *, scope: Scope | None = None
-) -> Imported:
+) -> TraceImport:
     """Records the traces of files and of the files in folders, with the trust of documents.
 
     A file that is no trace file is a fault and stops nothing. A second run stores what is new.
@@ -58,7 +58,9 @@ def import_files(
     return import_traces(mesh, found, faults, scope=scope)
 
 
-def import_text(mesh: MemoryMesh, name: str, text: str, *, scope: Scope | None = None) -> Imported:
+def import_text(
+    mesh: MemoryMesh, name: str, text: str, *, scope: Scope | None = None
+) -> TraceImport:
     """Records the traces of one text that came from elsewhere."""
     found: list[Trace] = []
     faults: list[Fault] = []
@@ -68,7 +70,7 @@ def import_text(mesh: MemoryMesh, name: str, text: str, *, scope: Scope | None =
 
 def import_traces(
     mesh: MemoryMesh, traces: Iterable[Trace], faults: Sequence[Fault], *, scope: Scope | None
-) -> Imported:
+) -> TraceImport:
     """Records traces in the order of time, so that each finds those that it is tied to."""
     ordered = sorted(traces, key=lambda trace: (str(trace.timestamp or ""), trace.trace_id))
     receipts = _as_document(mesh).traces.record_many(ordered, scope=scope)
@@ -78,7 +80,7 @@ def import_traces(
         for trace, receipt in pairs
         if receipt.outcome is Outcome.REFUSED
     ]
-    return Imported(
+    return TraceImport(
         tuple(_ids(receipt for _, receipt in pairs if not receipt.again)),
         tuple(_ids(receipt for _, receipt in pairs if receipt.again)),
         tuple((masked(name), masked(why)) for name, why in (*faults, *refused)),
@@ -142,7 +144,7 @@ def _read(name: str, text: str, found: list[Trace], faults: list[Fault]) -> None
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class FolderReport:
     """What became of a project's folder, by the paths of its files."""
 
     folder: str
@@ -154,7 +156,7 @@ class Layout:
 
 def write_layout(
     mesh: MemoryMesh, root: Path, name: str | None = None, *, scope: Scope | None = None
-) -> Layout:
+) -> FolderReport:
     """Writes the folder `projects/{name}` below the root; the same store writes the same files.
 
     Without a name it is the project's; a project that is a path goes by its last folder.
@@ -174,7 +176,7 @@ def write_layout(
     for path in _left_over(folder, texts):
         (folder / path).unlink()
         done["removed"].append(path)
-    return Layout(str(folder), **{word: tuple(paths) for word, paths in done.items()})
+    return FolderReport(str(folder), **{word: tuple(paths) for word, paths in done.items()})
 
 
 def _title(root: Path, name: str | None, project: str) -> project_memory.Title:

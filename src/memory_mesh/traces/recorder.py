@@ -19,6 +19,7 @@ from contextvars import ContextVar, Token
 from types import TracebackType
 
 from memory_mesh.base.typed import TYPE_CHECKING, Any, TypeVar
+from memory_mesh.context.prompt import filled
 from memory_mesh.model import Receipt, Scope
 from memory_mesh.model.errors import InvalidInput
 from memory_mesh.model.ports import Clock
@@ -312,8 +313,6 @@ def _title(function: Callable[..., Any]) -> str:
 
 
 def _filled(template: str, arguments: Mapping[str, object]) -> str:
-    from memory_mesh.context.prompt import filled
-
     return filled(template, {name: _as_text(value) for name, value in arguments.items()})
 
 

@@ -35,6 +35,7 @@ from memory_mesh.write import decide as flows_decide
 from memory_mesh.write.access import Access
 from memory_mesh.write.prepare import Clean, Worded, clean, embed
 from memory_mesh.write.rules.judge import judge
+from memory_mesh.write.rules.merge import is_news
 
 Decide: TypeAlias = Callable[[Access, Sequence[Worded], Standing], Commit]
 
@@ -98,8 +99,6 @@ def _is_news(draft: Draft, wording: Wording, standing: Standing) -> bool:
         case Keep():
             return True
         case Merge(into):
-            from memory_mesh.write.rules.merge import is_news
-
             return is_news(into, draft, standing)
         case _:
             return False

@@ -6,13 +6,13 @@ from datetime import datetime
 from memory_mesh.base.fastdataclass import dataclass, replace
 from memory_mesh.formats import yamo
 from memory_mesh.model import (
+    BlockOperation,
     Draft,
     Entry,
     Hit,
     Json,
     Lens,
     Memory,
-    Operation,
     Outcome,
     Query,
     Scope,
@@ -33,7 +33,7 @@ NO_MEMORY = "none"  # in the block of a write that stored nothing
 LEAST_QUERY_BYTES = 128  # for the query's beginning, however many memories were found
 _JSON_MARKS = 3  # two quotes and a comma
 _NUMBERS = 16  # bytes of a record's number and time
-_Said = tuple[Operation, yamo.YamoBlock | str | None]
+_Said = tuple[BlockOperation, yamo.YamoBlock | str | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class WriteEnding:
     """How a write ended, and why, as its block and its row keep it."""
 
     outcome: Outcome
@@ -59,7 +59,7 @@ class Told:
 
 
 def kept_entry(
-    access: Access, memory: Memory, worded: Worded, standing: Standing, told: Told
+    access: Access, memory: Memory, worded: Worded, standing: Standing, told: WriteEnding
 ) -> Entry:
     """The block of a new memory: a lesson's, a reflection's, or that of anything else."""
     draft, wording = worded
@@ -69,7 +69,7 @@ def kept_entry(
     )
 
 
-def refusal_entry(access: Access, draft: Draft, told: Told, standing: Standing) -> Entry:
+def refusal_entry(access: Access, draft: Draft, told: WriteEnding, standing: Standing) -> Entry:
     """The block of a draft that was not stored: for whom it was, and why, without its text."""
     block, scope = None, draft.scope
     if access.yamo:
@@ -80,7 +80,7 @@ def refusal_entry(access: Access, draft: Draft, told: Told, standing: Standing) 
         "audience": {"project": scope.project, "agent": scope.agent, "session": scope.session},
         **told.metadata,
     }
-    entry = _entry(access, standing, NO_MEMORY, (Operation.CHANGE, block), metadata)
+    entry = _entry(access, standing, NO_MEMORY, (BlockOperation.CHANGE, block), metadata)
     return replace(entry, memories=())
 
 
@@ -98,7 +98,7 @@ def change_entry(
     if access.yamo:
         block = yamo.change(changed, change.what, agent_id=access.agent, reason=why, at=standing.at)
     said = {"type": change.what, "why": why} | dict(metadata)
-    return _entry(access, standing, changed, (Operation.CHANGE, block), said)
+    return _entry(access, standing, changed, (BlockOperation.CHANGE, block), said)
 
 
 def skill_entry(
@@ -110,12 +110,12 @@ def skill_entry(
     from memory_mesh.formats import yamo_learning
 
     if sources:
-        operation = Operation.SYNTHESIZE
+        operation = BlockOperation.SYNTHESIZE
         block = yamo_learning.synthesize(
             skill, agent_id=access.agent, sources=len(sources), at=standing.at
         )
     else:
-        operation = Operation.RETAIN
+        operation = BlockOperation.RETAIN
         block = yamo.retain(
             skill.id, skill.text, agent_id=access.agent, memory_type="skill", at=standing.at
         )
@@ -131,15 +131,15 @@ def _kept_block(access: Access, memory: Memory, draft: Draft, standing: Standing
     if memory.lesson is not None:
         from memory_mesh.formats import yamo_learning
 
-        return Operation.LESSON, yamo_learning.lesson(memory.lesson, at=standing.at)
+        return BlockOperation.LESSON, yamo_learning.lesson(memory.lesson, at=standing.at)
     if draft.topic is not None:
         from memory_mesh.formats import yamo_learning
 
         block = yamo_learning.reflect(
             memory, agent_id=access.agent, topic=draft.topic, sources=len(draft.derived_from)
         )
-        return Operation.REFLECT, block
-    return Operation.RETAIN, _retained(access, memory, standing) if access.yamo else None
+        return BlockOperation.REFLECT, block
+    return BlockOperation.RETAIN, _retained(access, memory, standing) if access.yamo else None
 
 
 def _retained(access: Access, memory: Memory, standing: Standing) -> str:
@@ -274,7 +274,7 @@ def _read_entry(
     whole = yamo.cut(query, QUERY_CHARS, LEAST_QUERY_BYTES // 2) == query  # whatever else is in it
     entry = Entry(
         id=access.ids.draw("yamo_recall"),
-        operation=Operation.RECALL,
+        operation=BlockOperation.RECALL,
         agent=access.agent,
         at=at,
         memories=tuple(memories),

@@ -17,13 +17,13 @@ from memory_mesh.model import (
     Entry,
     Json,
     Keep,
-    Kept,
-    Known,
+    KnownLesson,
     Link,
     Memory,
     Merge,
     Observation,
     Outcome,
+    PriorState,
     Put,
     Receipt,
     Refuse,
@@ -54,7 +54,7 @@ from memory_mesh.text import recited
 from memory_mesh.write.access import Access, unused_id
 from memory_mesh.write.audit_entries import (
     Change,
-    Told,
+    WriteEnding,
     change_entry,
     kept_entry,
     reasons_of,
@@ -62,7 +62,8 @@ from memory_mesh.write.audit_entries import (
 )
 from memory_mesh.write.prepare import Worded, retagged, tagged
 from memory_mesh.write.rules import merge, receipts
-from memory_mesh.write.rules.contradictions import as_believed, guesses, said_again
+from memory_mesh.write.rules.contradictions import as_believed, guesses, keys_of, said_again
+from memory_mesh.write.rules.drafts import given_key
 from memory_mesh.write.rules.judge import judge
 
 _STATED_FIELDS = tuple(field.name for field in fields(Statement))
@@ -96,8 +97,6 @@ def _keys(drafts: Sequence[Draft]) -> tuple[str, ...]:
     given = [draft.key for draft in drafts if draft.key is not None]
     if not given:
         return ()
-    from memory_mesh.write.rules.drafts import given_key  # few writes have a key
-
     return tuple(each for key in given for each in (key, given_key(key)))
 
 
@@ -106,8 +105,6 @@ def _claim_keys(drafts: Sequence[Draft]) -> tuple[tuple[str, str, Scope], ...]:
     claiming = [draft for draft in drafts if draft.claim is not None]
     if not claiming:
         return ()
-    from memory_mesh.write.rules.contradictions import keys_of  # few texts are claims
-
     return tuple(key for draft in claiming for key in keys_of(draft))
 
 
@@ -170,8 +167,6 @@ def _with_earlier_keys(drafts: Sequence[Draft], standing: Standing) -> Standing:
     """Adds keys that an earlier version stored without their owner, where the owner fits."""
     if not standing.keys:
         return standing
-    from memory_mesh.write.rules.drafts import given_key
-
     keys = dict(standing.keys)
     for draft in drafts:
         seen = None if draft.key is None else standing.keys.get(given_key(draft.key))
@@ -240,16 +235,12 @@ def _settle(
             keep = keep if revise is None else revise(draft, keep)
             memory = _new_memory(access, draft, keep, standing)
             return _kept(access, (draft, wording), memory, keep, standing), memory
-        case Known(memory, reason):
-            from memory_mesh.write.rules import receipts
-
+        case KnownLesson(memory, reason):
             receipt = replace(Receipt.of(memory, Outcome.MERGED, reason), again=True)
             return Commit(receipts=(receipts.known(receipt, draft, wording, memory),)), None
         case Merge(into):
             return merged(access, (draft, wording), into, standing)
         case Repeat(seen):
-            from memory_mesh.write.rules import receipts
-
             return Commit(receipts=(receipts.repeated(draft, wording, seen),)), None
         case Refuse(reason):
             return refused(access, draft, reason, standing), None
@@ -257,7 +248,7 @@ def _settle(
 
 def refused(access: Access, draft: Draft, reason: str, standing: Standing) -> Commit:
     """A draft that is not stored: a block says why, without its text."""
-    entry = refusal_entry(access, draft, Told(Outcome.REFUSED, (reason,)), standing)
+    entry = refusal_entry(access, draft, WriteEnding(Outcome.REFUSED, (reason,)), standing)
     receipt = Receipt(None, draft.text, draft.metadata, None, Outcome.REFUSED, (reason,))
     return Commit(entries=(entry,), receipts=(replace(receipt, block_id=entry.id),))
 
@@ -273,13 +264,13 @@ def _verdict(access: Access, draft: Draft, wording: Wording, standing: Standing)
     return verdict
 
 
-def _as_it_was(verdict: Verdict, kept: Kept) -> Verdict:
+def _as_it_was(verdict: Verdict, kept: PriorState) -> Verdict:
     """The verdict on a memory from a store of the same user: it has the status that it had there.
 
     What it contradicts here stays active too, and the conflict waits for the user's decision.
     """
     active = kept.status is Status.ACTIVE
-    if isinstance(verdict, Keep) or (isinstance(verdict, Merge | Known) and not active):
+    if isinstance(verdict, Keep) or (isinstance(verdict, Merge | KnownLesson) and not active):
         against = verdict.against if isinstance(verdict, Keep) and active else ()
         pending = tuple(
             rival if rival.guessed else replace(rival, resolution=None) for rival in against
@@ -316,10 +307,12 @@ def _new_memory(access: Access, draft: Draft, keep: Keep, standing: Standing) ->
     )
 
 
-def _brought_along(draft: Draft, kept: Kept, standing: Standing) -> dict[str, Any]:
+def _brought_along(draft: Draft, kept: PriorState, standing: Standing) -> dict[str, Any]:
     """What a memory from a store of the same user keeps, as its owner had it there."""
     found: dict[str, Any] = {
-        field.name: getattr(kept, field.name) for field in fields(Kept) if field.name != "status"
+        field.name: getattr(kept, field.name)
+        for field in fields(PriorState)
+        if field.name != "status"
     }
     if kept.successor not in standing.memories:
         found["successor"] = None
@@ -350,7 +343,7 @@ def _kept(
         for_review=(*waiting, *(conflict.id for conflict in conflicts if conflict.pending)),
     )
     receipt = _told(access, receipt, worded, memory, keep=keep, standing=standing)
-    told = Told(outcome, _recorded(receipt))
+    told = WriteEnding(outcome, _recorded(receipt))
     kept = kept_entry(access, memory, worded, standing, told)
     return Commit(
         puts=(Put(memory, wording, told.reasons), *(put for put, _ in replaced)),
@@ -403,8 +396,6 @@ def _recorded(receipt: Receipt) -> tuple[str, ...]:
     """The reasons as they are kept: without the words of other memories."""
     if not receipt.words:
         return receipt.reasons
-    from memory_mesh.write.rules import receipts
-
     return receipts.recorded(receipt)
 
 
@@ -419,8 +410,6 @@ def _told(
 ) -> Receipt:
     """The receipt with its sentences."""
     draft, wording = worded
-    from memory_mesh.write.rules import receipts
-
     unknown = [id_ for id_ in draft.derived_from if id_ not in standing.memories]
     if unknown:
         note = f"no link to {', '.join(unknown)} was made: there is no such memory here"
@@ -445,7 +434,7 @@ def superseded(access: Access, old: Memory, new: Memory, standing: Standing) -> 
 
 _limits = attrgetter("importance", "pinned", "source")  # a source may not give all of them
 _PLAINLY = Keep()
-_STORED = Told(Outcome.STORED, (_PLAINLY.reason,))
+_STORED = WriteEnding(Outcome.STORED, (_PLAINLY.reason,))
 
 
 # What becomes of a memory that is stored already, when it is said again.
@@ -471,7 +460,7 @@ def merged(
         newer_than=tuple(rival.memory.id for rival in again),
     )
     receipt = receipts.merged(receipt, draft, wording, stated, found, again=again)
-    told = Told(Outcome.MERGED, receipts.recorded(receipt, stated.text))
+    told = WriteEnding(Outcome.MERGED, receipts.recorded(receipt, stated.text))
     said = _changes(into, found, wording) | told.metadata
     entry = change_entry(access, standing, into.id, Change("merge", reason), said)
     commit = Commit(
@@ -638,7 +627,7 @@ def stated_fields(access: Access, draft: Draft, standing: Standing) -> dict[str,
 
 
 def observation(
-    access: Access, memory_id: str, wording: Wording, told: Told, draft: Draft
+    access: Access, memory_id: str, wording: Wording, told: WriteEnding, draft: Draft
 ) -> Observation:
     """Records who said it; only the user's channels may state another origin."""
     origin = f"{draft.source.channel}:{access.agent}"

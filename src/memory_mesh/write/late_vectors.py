@@ -15,6 +15,7 @@ from memory_mesh.model import (
 )
 from memory_mesh.model.errors import EmbeddingError, StoreError, TextRefused
 from memory_mesh.model.ports import Embedder
+from memory_mesh.model.reembedding import loaded
 from memory_mesh.platform import locks, log
 from memory_mesh.rules.limits import WRITE_SLICE
 from memory_mesh.write.access import Access
@@ -107,8 +108,6 @@ def _is_given_up(space: Space, stated: str | None) -> bool:
     """Whether the namespace takes no vectors of a space."""
     if stated is None:
         return False
-    from memory_mesh.model.reembedding import loaded
-
     found = loaded(stated)
     return found is not None and space.name in found.dropped
 

@@ -51,6 +51,8 @@ from memory_mesh.model.filter import (
 from memory_mesh.model.ports import Embedder, Redactor
 from memory_mesh.model.trace import LABEL as TRACE
 from memory_mesh.platform import log
+from memory_mesh.privacy import masked
+from memory_mesh.privacy.redactor import RawInput, kept_goal, kept_value
 from memory_mesh.rules.limits import MEMORY_CHARS
 from memory_mesh.text import analyzer
 from memory_mesh.text.question import Reading
@@ -289,8 +291,6 @@ def _without_raw_input(access: Access, draft: Draft) -> Draft:
     """A trace with as much of the user's words as the settings allow; any other draft as it is."""
     if draft.label != TRACE or access.raw_input == "scrub":
         return draft
-    from memory_mesh.privacy.redactor import kept_value
-
     kept = _kept_goal(access, draft.text)
     extra = {name: kept_value(value, draft.text, kept) for name, value in draft.extra.items()}
     return replace(draft, text=kept, extra=extra)
@@ -299,8 +299,6 @@ def _without_raw_input(access: Access, draft: Draft) -> Draft:
 def _kept_goal(access: Access, goal: str) -> str:
     if access.raw_input == "scrub":
         return goal
-    from memory_mesh.privacy.redactor import RawInput, kept_goal
-
     return kept_goal(goal, RawInput(access.raw_input))
 
 
@@ -397,8 +395,6 @@ def embedder_failed(error: EmbeddingError) -> None:
 
 def cut_reason(error: MeshError) -> str:
     """The reason of a failure for a message: without secrets, cut after a word."""
-    from memory_mesh.privacy import masked
-
     reason = masked(str(error)).rstrip(".")
     if len(reason) <= _REASON_CHARS:
         return reason

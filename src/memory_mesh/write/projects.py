@@ -19,8 +19,8 @@ from memory_mesh.platform.projects import (
     NAMES,
     PLACE,
     STARTS,
-    Clone,
-    Names,
+    KnownClone,
+    ProjectNames,
     Settled,
     Sighting,
 )
@@ -29,13 +29,13 @@ from memory_mesh.write.access import Access
 _COUNT = f"{STARTS}count"  # counts the changes, so that two processes do not overwrite each other
 
 
-def names(ledger: Ledger, namespace: str, project: str) -> Names:
+def names(ledger: Ledger, namespace: str, project: str) -> ProjectNames:
     """The further names of a project."""
     with ledger.read(namespace) as snapshot:
         return names_in(snapshot, project)
 
 
-def names_in(snapshot: Relations, project: str) -> Names:
+def names_in(snapshot: Relations, project: str) -> ProjectNames:
     """The further names of a project at the moment of a snapshot."""
     wanted = f"{NAMES}{project}"
     return projects.names_of(snapshot.states(wanted).get(wanted))
@@ -47,12 +47,12 @@ def about(access: Access, clone: str, place: str) -> dict[str, str]:
         return {**snapshot.states(f"{CLONE}{clone}"), **snapshot.states(f"{PLACE}{place}")}
 
 
-def clone(known: Mapping[str, str], name: str) -> Clone | None:
+def clone(known: Mapping[str, str], name: str) -> KnownClone | None:
     """What is known of a clone."""
     return projects.clone_of(known.get(f"{CLONE}{name}"))
 
 
-def clones(access: Access, birth: str) -> dict[str, Clone]:
+def clones(access: Access, birth: str) -> dict[str, KnownClone]:
     """Every clone that was made at one moment, by its path."""
     with access.ledger.read(access.namespace) as snapshot:
         held = snapshot.states(CLONE)
@@ -99,7 +99,7 @@ def settled(access: Access, seen: Sighting, known: Mapping[str, str]) -> Settled
         return found
 
 
-def merge(access: Access, project: str, other: str) -> Names:
+def merge(access: Access, project: str, other: str) -> ProjectNames:
     """Lets a project read the memories of another one from now on."""
     if other == project:
         raise InvalidInput(f"{project} is this project already; name another one")
@@ -111,7 +111,7 @@ def merge(access: Access, project: str, other: str) -> Names:
     return projects.names_of(changed.get(f"{NAMES}{project}"))
 
 
-def split(access: Access, project: str, other: str) -> Names:
+def split(access: Access, project: str, other: str) -> ProjectNames:
     """Lets a project read the memories of another one no longer."""
 
     def change(now: Mapping[str, str]) -> dict[str, str | None]:

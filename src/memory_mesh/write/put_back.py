@@ -39,7 +39,7 @@ _STATED = tuple(field.name for field in fields(Statement))
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class StorageContents:
     """What another storage kept: memories, who said each, links, and conflicts (id "": new)."""
 
     memories: Sequence[tuple[Memory, Sequence[str]]] = ()
@@ -47,7 +47,7 @@ class Kept:
     conflicts: Sequence[Conflict] = ()
 
 
-def bring_back(access: Access, kept: Kept) -> int:
+def bring_back(access: Access, kept: StorageContents) -> int:
     """Writes all of it and returns the number of memories; raises before the first if one is here.
 
     A successor, a link or a conflict that names a memory which is not among them is left out.

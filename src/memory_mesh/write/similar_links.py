@@ -31,7 +31,7 @@ from memory_mesh.model.errors import StoreIsFull, StoreIsReadOnly
 from memory_mesh.model.ports import Snapshot
 from memory_mesh.model.query import Probe, Similar, Vectored
 from memory_mesh.model.stats import leading
-from memory_mesh.platform import log
+from memory_mesh.platform import extras, log
 from memory_mesh.text.embedding_models import reads, traits
 from memory_mesh.write.access import Access
 
@@ -73,8 +73,6 @@ def link_all(
     missing. Each slice is one transaction, `between` is called after it, and the next call goes on
     where this one stopped.
     """
-    from memory_mesh.platform import extras  # a write does not load it
-
     if not access.link_similar or not states or not extras.is_installed("numpy"):
         return 0
     space = leading(states).space

@@ -9,6 +9,7 @@ import pytest
 from memory_mesh import config
 from memory_mesh.agents.daemon import place
 from memory_mesh.model.errors import InvalidInput
+from memory_mesh.platform import system
 
 FILES = {
     "none": None,
@@ -136,7 +137,7 @@ def test_a_path_that_is_too_long_for_a_socket_is_passed_over(tmp_path: Path) -> 
     deep = tmp_path / ("x" * 60) / ("y" * 40)
     deep.mkdir(parents=True, mode=0o700)
     path = place.socket_path("/data/a", {"XDG_RUNTIME_DIR": str(deep)})
-    assert len(path.encode()) <= place.MAX_PATH
+    assert len(path.encode()) <= system.MAX_SOCKET_PATH
     assert not path.startswith(str(deep))
 
 

@@ -24,6 +24,8 @@ LIGHT = {
     "memory_mesh.agents.daemon",
     "memory_mesh.agents.daemon.client",
     "memory_mesh.agents.daemon.place",
+    "memory_mesh.platform",
+    "memory_mesh.platform.system",
 }
 STANDARD = {"_json", "_socket", "_blake2"}  # C modules of the standard library
 

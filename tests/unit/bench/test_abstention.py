@@ -6,8 +6,8 @@ import pytest
 
 from bench import abstention
 from bench.abstention import ADVERSARIAL, IN_TOPIC, OFF_TOPIC, Measured
-from memory_mesh.evaluation.asking import Row
-from memory_mesh.evaluation.records import DataSet, Question
+from memory_mesh.evaluation.asking import QuestionResult
+from memory_mesh.evaluation.records import DataSet, EvaluationQuestion
 from memory_mesh.evaluation.suite import Suite
 from memory_mesh.search.ranking.profiles import MIN_RELEVANCE
 
@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parents[3]
 
 def row(*scores, gold=("a",), category="plain", first="a"):
     ranked = (first, *(f"other {place}" for place in range(1, len(scores))))[: len(scores)]
-    return Row(
+    return QuestionResult(
         id="q", tenant="t", category=category, gold=gold, ranked=ranked, scores=scores,
         pool=20, limit=10,
     )  # fmt: skip
@@ -67,11 +67,13 @@ def test_the_largest_gap_is_that_of_a_full_bin():
 )  # fmt: skip
 def test_a_tenant_is_asked_questions_of_others(name, tenants, expected):
     own = [
-        Question(id=f"{tenant}/q", text=f"{tenant} asks", tenant=tenant, gold=("r",), as_of_order=3)
+        EvaluationQuestion(
+            id=f"{tenant}/q", text=f"{tenant} asks", tenant=tenant, gold=("r",), as_of_order=3
+        )
         for tenant in tenants
     ]
     one = Measured(name, Suite(name=name, ks=(1,)), DataSet("", tuple(own), lambda _: iter(())))
-    others = [Question(id="x/q", text="x asks", tenant="x", gold=("y",))]
+    others = [EvaluationQuestion(id="x/q", text="x asks", tenant="x", gold=("y",))]
     put = [q for q in abstention.questions(one, "test", others) if q.category == OFF_TOPIC]
     assert {q.text for q in put if q.tenant == "b"} == expected
     assert all(q.gold == () and q.as_of_order == 3 for q in put)

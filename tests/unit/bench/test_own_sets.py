@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from memory_mesh.privacy import Redactor
+from memory_mesh.privacy import NamespaceRedactor
 
 SETS = Path(__file__).resolve().parents[3] / "bench" / "sets"
 NAMES = ("languages", "aliases", "temporal")
@@ -96,7 +96,7 @@ def test_the_readme_states_the_counts(name):
 
 @each_set
 def test_nothing_in_a_set_looks_like_personal_data_or_a_secret(name):
-    redactor = Redactor(b"0" * 32, "sets")
+    redactor = NamespaceRedactor(b"0" * 32, "sets")
     texts = [row["text"] for row in [*records(name), *questions(name)]]
     texts += [alias for record in records(name) for alias in record.get("aliases", [])]
     assert [text for text in texts if redactor.find(text)] == []

@@ -25,13 +25,13 @@ from memory_mesh.compat.times import millis
 from memory_mesh.formats import yamo
 from memory_mesh.model import (
     Block,
+    BlockOperation,
     Channel,
     Entry,
     Heritage,
     Kind,
     Lesson,
     Memory,
-    Operation,
     Scope,
     Severity,
     Skill,
@@ -369,7 +369,9 @@ def test_what_goes_out_comes_back_the_same(kept):
 
 def test_a_block_is_hashed_as_the_rfc_says_and_our_operations_are_retains():
     wire = yamo.render(yamo.change("m1", "update", agent_id="a", reason="r", at=AT))
-    entry = Entry("yamo_change_1_a", Operation.CHANGE, "a", AT, ("m1",), wire, {"type": "update"})
+    entry = Entry(
+        "yamo_change_1_a", BlockOperation.CHANGE, "a", AT, ("m1",), wire, {"type": "update"}
+    )
     out = block_row(Block(entry, 4, 9, b"s", b"d", b"\1" * 32, b"\2" * 32), "before")
     assert out["operation_type"] == "retain"
     assert out["block_hash"] == hashlib.sha256(wire.encode()).hexdigest()
@@ -383,7 +385,7 @@ def test_a_block_is_hashed_as_the_rfc_says_and_our_operations_are_retains():
 
 
 @pytest.mark.req("R-000-046")
-@pytest.mark.parametrize("operation", list(Operation))
+@pytest.mark.parametrize("operation", list(BlockOperation))
 def test_every_operation_is_written_as_one_of_the_five(operation):
     out = block_row(Block(Entry("i", operation, None, AT, (), None)), None)
     assert out["operation_type"] in {"retain", "recall", "reflect", "synthesize", "lesson"}

@@ -11,9 +11,9 @@ import pytest
 from memory_mesh import evaluation
 from memory_mesh.evaluation import results, running
 from memory_mesh.evaluation.answering import AskedAt
-from memory_mesh.evaluation.asking import Row
+from memory_mesh.evaluation.asking import QuestionResult
 from memory_mesh.evaluation.compare import compare
-from memory_mesh.evaluation.report import Report
+from memory_mesh.evaluation.report import EvaluationReport
 from memory_mesh.evaluation.report_files import write
 from memory_mesh.model.errors import InvalidInput
 
@@ -29,7 +29,7 @@ def put(folder: Path, corpus: Sequence[object], queries: Sequence[object]) -> Pa
     return folder
 
 
-def rows(work: Path, report: Report) -> Mapping[str, Row]:
+def rows(work: Path, report: EvaluationReport) -> Mapping[str, QuestionResult]:
     kept = results.read(work / report.suite / report.results)
     return {row.id: row for row in kept["mesh"]["all"]}
 

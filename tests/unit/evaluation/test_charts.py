@@ -12,7 +12,7 @@ from matplotlib.transforms import Bbox
 from bench import report as foundation
 from memory_mesh.evaluation import charts
 from memory_mesh.evaluation.charts import Bar
-from memory_mesh.evaluation.report import Report
+from memory_mesh.evaluation.report import EvaluationReport
 
 PUBLISHED = Path(__file__).parents[3] / "results/benchmarks"
 SLACK = 1.0  # pixels
@@ -30,7 +30,7 @@ def drawn(monkeypatch, tmp_path):
 
     monkeypatch.setattr(charts, "figure", keeping)
 
-    def one(report: Report) -> Figure:
+    def one(report: EvaluationReport) -> Figure:
         charts.draw(report, [tmp_path / "chart.svg"])
         return figures[-1]
 
@@ -65,13 +65,13 @@ def test_no_text_of_a_published_chart_is_upon_another(name: str, drawn, tmp_path
         bars = foundation.bars(foundation.read(PUBLISHED))
         assert_readable(charts.figure(bars, *foundation.TITLES, most=2, limit=1))
         return
-    figure = drawn(Report.read(PUBLISHED / f"{name}.json"))
+    figure = drawn(EvaluationReport.read(PUBLISHED / f"{name}.json"))
     assert_readable(figure)
     assert len(figure.axes[0].get_yticklabels()) <= charts.MOST
 
 
 def test_of_many_systems_the_best_form_of_each_is_drawn(drawn) -> None:
-    figure = drawn(Report.read(PUBLISHED / "locomo.json"))
+    figure = drawn(EvaluationReport.read(PUBLISHED / "locomo.json"))
     names = [label.get_text() for label in figure.axes[0].get_yticklabels()]
     assert names[:2] == ["mesh", "keyword"]
     assert len({name.partition("-")[0] for name in names}) == len(names)
@@ -79,8 +79,8 @@ def test_of_many_systems_the_best_form_of_each_is_drawn(drawn) -> None:
 
 
 def test_of_one_system_the_depths_are_compared(drawn) -> None:
-    whole = Report.read(PUBLISHED / "locomo.json")
-    alone = Report({**whole.values, "systems": {"mesh": whole.systems["mesh"]}})
+    whole = EvaluationReport.read(PUBLISHED / "locomo.json")
+    alone = EvaluationReport({**whole.values, "systems": {"mesh": whole.systems["mesh"]}})
     figure = drawn(alone)
     names = [label.get_text() for label in figure.axes[0].get_yticklabels()]
     assert names == [

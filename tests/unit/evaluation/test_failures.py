@@ -3,17 +3,17 @@
 import pytest
 
 from memory_mesh.evaluation import report
-from memory_mesh.evaluation.asking import Row
-from memory_mesh.evaluation.records import DataSet, Question, Record
-from memory_mesh.evaluation.report import Words
+from memory_mesh.evaluation.asking import QuestionResult
+from memory_mesh.evaluation.records import DataSet, EvaluationQuestion, EvaluationRecord
+from memory_mesh.evaluation.report import FailureWords
 from memory_mesh.evaluation.suite import Suite
 
 R2 = Suite(name="s", ks=(2,), counts="R@2")
-WORDS = Words({"q": "Who?"}, {("t", "a"): "Ann", ("t", "b"): "Ben\n and  Bea"})
+WORDS = FailureWords({"q": "Who?"}, {("t", "a"): "Ann", ("t", "b"): "Ben\n and  Bea"})
 
 
-def row(gold: str, ranked: str, stale: str = "", scores: tuple[float, ...] = ()) -> Row:
-    return Row(
+def row(gold: str, ranked: str, stale: str = "", scores: tuple[float, ...] = ()) -> QuestionResult:
+    return QuestionResult(
         id="q", tenant="t", category="c", gold=tuple(gold), ranked=tuple(ranked),
         stale=tuple(stale), scores=scores, pool=9, limit=9,
     )  # fmt: skip
@@ -67,11 +67,11 @@ def test_of_a_data_set_only_the_texts_that_failures_need_are_read() -> None:
 
     def tenants(wanted):
         asked.extend(wanted)
-        yield "t", [Record(id=name, text=name * 2, tenant="t") for name in "abx"]
+        yield "t", [EvaluationRecord(id=name, text=name * 2, tenant="t") for name in "abx"]
 
-    data = DataSet("d", (Question(id="q", text="Who?"),), tenants)
+    data = DataSet("d", (EvaluationQuestion(id="q", text="Who?"),), tenants)
     found = report.words_of(R2, [row("a", "bca"), row("c", "cx")], data)
-    assert found == Words({"q": "Who?"}, {("t", "a"): "aa", ("t", "b"): "bb"})
+    assert found == FailureWords({"q": "Who?"}, {("t", "a"): "aa", ("t", "b"): "bb"})
     assert asked == ["t"]
-    assert report.words_of(R2, [row("c", "cx")], data) == Words()
+    assert report.words_of(R2, [row("c", "cx")], data) == FailureWords()
     assert asked == ["t"]

@@ -7,16 +7,16 @@ import pytest
 from hypothesis import given, strategies as st
 
 from memory_mesh.evaluation import bootstrap, metrics
-from memory_mesh.evaluation.asking import Row
+from memory_mesh.evaluation.asking import QuestionResult
 from memory_mesh.evaluation.suite import Suite
 
 SUITE = Suite(name="small", ks=(1, 3))
 
 
-def row(ranked: str, gold: str, **more: Any) -> Row:
+def row(ranked: str, gold: str, **more: Any) -> QuestionResult:
     """A row whose records are called by single letters."""
     known: dict[str, Any] = {"id": "q", "tenant": "t", "category": "c", "pool": 100, "limit": 100}
-    return Row(ranked=tuple(ranked), gold=tuple(gold), **known | more)
+    return QuestionResult(ranked=tuple(ranked), gold=tuple(gold), **known | more)
 
 
 @pytest.mark.parametrize(
@@ -53,7 +53,7 @@ def test_a_figure_of_one_question(ranked, gold, metric, expected) -> None:
     ],
 )
 def test_the_newest_must_stand_above_every_stale_one(ranked, gold, stale, expected) -> None:
-    asked = Row(
+    asked = QuestionResult(
         id="q", tenant="t", category="", pool=9, limit=9,
         ranked=tuple(ranked.split()), gold=tuple(gold.split()), stale=tuple(stale.split()),
     )  # fmt: skip
@@ -121,7 +121,7 @@ def test_a_percentile_is_one_of_the_values(part: int, expected: int) -> None:
 # --- how sure a figure is -------------------------------------------------------------------------
 
 
-def answered(found: str, tenant: str = "t") -> list[Row]:
+def answered(found: str, tenant: str = "t") -> list[QuestionResult]:
     return [
         row("a" if letter == "+" else "b", "a", id=f"{tenant}{number}", tenant=tenant)
         for number, letter in enumerate(found)

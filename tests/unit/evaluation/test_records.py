@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from memory_mesh.evaluation import records, storing, suite
-from memory_mesh.evaluation.records import Question, Record
+from memory_mesh.evaluation.records import EvaluationQuestion, EvaluationRecord
 from memory_mesh.model import Scope
 from memory_mesh.model.errors import InvalidInput, MeshError, NotFound
 
@@ -38,13 +38,13 @@ def test_a_set_is_read_with_everything_that_is_said(tmp_path: Path) -> None:
     data = records.read(folder_of(tmp_path, [said, ""], [asked]))
     [(tenant, [record])] = data.tenants({"ann"})
     assert tenant == "ann"
-    assert record == Record(
+    assert record == EvaluationRecord(
         id="r1", text="tea", tenant="ann", session="s", order=3, speaker="Ann",
         occurred_at=datetime(2024, 5, 1, 10, tzinfo=UTC), scopes=("domain:code",), tags=("cup",),
         pinned=True, type="preference", superseded_by="r2", status="inferred",
     )  # fmt: skip
     assert data.questions == (
-        Question(
+        EvaluationQuestion(
             id="q1", text="drink?", tenant="ann", category="x", gold=("r1",), stale=("r0",),
             as_of_order=4, gold_sessions=("s",),
         ),
@@ -99,7 +99,7 @@ def test_a_folder_without_a_set_is_named(tmp_path: Path) -> None:
 
 def test_a_record_becomes_an_item_of_add_many() -> None:
     at = datetime(2024, 5, 1, tzinfo=UTC)
-    record = Record(
+    record = EvaluationRecord(
         id="r1", text="tea", session="s", order=3, speaker="User", occurred_at=at, tags=("cup",),
         scopes=("domain:code",), pinned=True, type="preference", status="inferred",
     )  # fmt: skip
@@ -113,12 +113,16 @@ def test_a_record_becomes_an_item_of_add_many() -> None:
 def test_what_is_superseded_is_no_longer_valid() -> None:
     at = datetime(2024, 5, 1, tzinfo=UTC)
     for said, second in ((at, (2024, 5, 1)), (None, (1970, 1, 1))):
-        item = storing.item(Record(id="r", text="t", occurred_at=said, superseded_by="r2"))
+        item = storing.item(
+            EvaluationRecord(id="r", text="t", occurred_at=said, superseded_by="r2")
+        )
         assert item["valid_until"] == datetime(*second, 0, 0, 1, tzinfo=UTC)
 
 
 def test_what_is_for_everyone_has_no_project_and_a_name_no_role() -> None:
-    item = storing.item(Record(id="r", text="t", speaker="Ann", scopes=("user:universal",)))
+    item = storing.item(
+        EvaluationRecord(id="r", text="t", speaker="Ann", scopes=("user:universal",))
+    )
     assert item == {"content": "t", "key": "r", "scope": Scope(), "speaker": "Ann"}
 
 
@@ -210,7 +214,7 @@ SPLITS = {
 @pytest.mark.parametrize("name", SPLITS)
 def test_the_splits_of_a_known_set_are_fixed(name: str) -> None:
     tenants = sorted(set.union(*SPLITS[name].values()))
-    asked = [Question(id=tenant, text="?", tenant=tenant) for tenant in tenants]
+    asked = [EvaluationQuestion(id=tenant, text="?", tenant=tenant) for tenant in tenants]
     parts = suite.split(suite.load(name), asked)
     found = {part: {question.tenant for question in parts[part]} for part in parts if part != "all"}
     assert found == SPLITS[name]
@@ -218,7 +222,7 @@ def test_the_splits_of_a_known_set_are_fixed(name: str) -> None:
 
 def test_half_of_each_category_is_for_tuning() -> None:
     asked = [
-        Question(id=f"{category}{number}", text="?", category=category)
+        EvaluationQuestion(id=f"{category}{number}", text="?", category=category)
         for number in range(3)
         for category in "abc"[: 3 - number]
     ]
@@ -232,7 +236,7 @@ def test_half_of_each_category_is_for_tuning() -> None:
 
 def test_categories_can_be_left_out() -> None:
     asked = [
-        Question(id=category, text="?", tenant="conv-26", category=category)
+        EvaluationQuestion(id=category, text="?", tenant="conv-26", category=category)
         for category in ("temporal", "adversarial")
     ]
     assert [question.id for question in suite.split(suite.load("locomo"), asked)["all"]] == [

@@ -11,19 +11,19 @@ import pytest
 
 from memory_mesh.base.fastdataclass import replace
 from memory_mesh.evaluation import report_files, results
-from memory_mesh.evaluation.asking import Row
+from memory_mesh.evaluation.asking import QuestionResult
 from memory_mesh.evaluation.compare import compare
-from memory_mesh.evaluation.report import Facts, Report, build, check
+from memory_mesh.evaluation.report import EvaluationReport, Facts, build, check
 from memory_mesh.evaluation.suite import Suite
 from memory_mesh.model.errors import InvalidInput, NotFound
 
 SUITE = Suite(name="small", ks=(1,), counts="R@1")
 
 
-def rows(found: str) -> list[Row]:
+def rows(found: str) -> list[QuestionResult]:
     """A question for each sign, in two conversations; + is found."""
     return [
-        Row(
+        QuestionResult(
             id=str(at), tenant=f"t{at % 2}", category="ab"[at % 2], gold=("x",), pool=9, limit=9,
             ranked=("x",) if sign == "+" else ("y",), scores=(0.5,), ms=2.0, tokens=7,
         )
@@ -31,7 +31,7 @@ def rows(found: str) -> list[Row]:
     ]  # fmt: skip
 
 
-def report_of(ours: str = "+++-", theirs: str = "+---", file: str = "r") -> Report:
+def report_of(ours: str = "+++-", theirs: str = "+---", file: str = "r") -> EvaluationReport:
     facts = Facts(
         command="memory-mesh eval run small", date="2026-01-01T00:00:00+00:00", version="0",
         commit=("abc", False), seed=1, sample=None, embedder=None, data_digest="d", records={},
@@ -67,7 +67,7 @@ def test_a_report_is_written_in_every_form(tmp_path: Path) -> None:
     assert {file.name for file in tmp_path.iterdir()} == {
         "small.json", "small.md", "small.junit.xml", "small.svg", "small.png",
     }  # fmt: skip
-    assert Report.read(tmp_path / "small.json").figure("mesh", "dev", "R@1") == 0.75
+    assert EvaluationReport.read(tmp_path / "small.json").figure("mesh", "dev", "R@1") == 0.75
     page = (tmp_path / "small.md").read_text(encoding="utf-8")
     assert "| mesh | 4 | 0.750 |" in page
     assert "| dev | R@1 | mesh | peer | +0.500 |" in page
@@ -132,7 +132,7 @@ def test_what_cannot_be_held_against_a_bound_is_below_it(split, metric, bound, t
 
 def test_names_of_others_do_not_break_a_table() -> None:
     report = report_of()
-    named = Report({**report.values, "systems": {"a|b\nc": report.systems["mesh"]}})
+    named = EvaluationReport({**report.values, "systems": {"a|b\nc": report.systems["mesh"]}})
     assert r"| a\|b c | 4 | 0.750 |" in report_files.markdown(named)
 
 
@@ -163,9 +163,9 @@ def test_what_is_no_report_is_refused(tmp_path: Path) -> None:
     other = tmp_path / "other.json"
     other.write_text(json.dumps({"suite": "x"}))
     with pytest.raises(InvalidInput, match="no report of an evaluation"):
-        Report.read(other)
+        EvaluationReport.read(other)
     with pytest.raises(NotFound, match="there is no report"):
-        Report.read(tmp_path / "nothing.json")
+        EvaluationReport.read(tmp_path / "nothing.json")
     report_files.write(report_of(), tmp_path, {}, "dev")
     values = {**report_of().values, "suite": "another"}
     other.write_text(json.dumps(values))

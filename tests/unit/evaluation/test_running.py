@@ -10,7 +10,7 @@ import pytest
 
 from memory_mesh import evaluation
 from memory_mesh.evaluation import results, running
-from memory_mesh.evaluation.report import Report
+from memory_mesh.evaluation.report import EvaluationReport
 from memory_mesh.model import Embedding, Space
 from memory_mesh.model.errors import InvalidInput, MeshError, NotFound, StoreIsBusy
 
@@ -70,7 +70,7 @@ def people(tmp_path: Path) -> Path:
     return write_set(tmp_path / "set", corpus, [*queries, {**nothing, "gold": []}])
 
 
-def rows_of(work: Path, report: Report, system: str = "mesh", split: str = "all"):
+def rows_of(work: Path, report: EvaluationReport, system: str = "mesh", split: str = "all"):
     return {
         row.id: row for row in results.read(work / report.suite / report.results)[system][split]
     }

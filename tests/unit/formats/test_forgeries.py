@@ -14,11 +14,11 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from memory_mesh.context import explain, pack_text, prompt
-from memory_mesh.context.pack_text import Entry, Layout
+from memory_mesh.context.pack_text import PackEntry, PackLayout
 from memory_mesh.formats import memory_log, project_memory, rfc11, terminal
-from memory_mesh.model import Channel, Hit, Memory, Operation, Source, SourceKind
+from memory_mesh.model import BlockOperation, Channel, Hit, Memory, Source, SourceKind
 from memory_mesh.model.learning import Experience, FinalOutcome
-from memory_mesh.model.why import Recorded, Why
+from memory_mesh.model.why import BlockSummary, Why
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
 EXAMPLES = settings(max_examples=80, deadline=None)
@@ -161,7 +161,7 @@ def _pack(found, layout):
     entries = [
         pack_text.entry_text(
             number,
-            Entry(memory.id, memory.text, "2026-01-01", memory.speaker, memory.label,
+            PackEntry(memory.id, memory.text, "2026-01-01", memory.speaker, memory.label,
                   ("pinned",), "document", 7),
             layout,
         )
@@ -173,7 +173,7 @@ def _pack(found, layout):
 @given(memories(), st.booleans())
 @EXAMPLES
 def test_a_pack_in_markdown_shows_each_memory_once(found, compact):
-    text, word = _pack(found, Layout(compact=compact))
+    text, word = _pack(found, PackLayout(compact=compact))
     ours = [line for line in _seen(text) if not line.startswith("|")]
     assert ours[0] == f"<memories-{word}>"
     assert ours[-1] == f"</memories-{word}>"
@@ -188,11 +188,11 @@ def test_a_pack_in_markdown_shows_each_memory_once(found, compact):
 @given(memories(), st.booleans())
 @EXAMPLES
 def test_a_pack_in_xml_or_json_shows_each_memory_once(found, compact):
-    text, _ = _pack(found, Layout("xml", compact))
+    text, _ = _pack(found, PackLayout("xml", compact))
     inside = ET.fromstring(text).findall("memory")  # our own text
     assert [one.get("trust") for one in inside] == ["document"] * len(found)
     assert not any(list(one) for one in inside)
-    told = json.loads(_pack(found, Layout("json", compact))[0])
+    told = json.loads(_pack(found, PackLayout("json", compact))[0])
     assert [one["trust"] for one in told["memories"]] == ["document"] * len(found)
 
 
@@ -266,7 +266,8 @@ def test_learnings_in_a_project_show_each_once(found):
 def test_an_explanation_has_as_many_lines_as_it_has_facts(found):
     reasons = [f"it said {memory.text}" for memory in found]
     blocks = tuple(
-        Recorded(f"block_{at}", Operation.CHANGE, AT, None, said) for at, said in enumerate(reasons)
+        BlockSummary(f"block_{at}", BlockOperation.CHANGE, AT, None, said)
+        for at, said in enumerate(reasons)
     )
     shown = explain.lines(
         Why(id="mem_1", subject="memory", sentences=tuple(reasons), blocks=blocks)

@@ -5,13 +5,21 @@ from itertools import combinations, pairwise
 import pytest
 from hypothesis import given, strategies as st
 
-from memory_mesh.formats.graph_layout import Box, Layout, Point, Route, Sizes, laid_out, tree_of
+from memory_mesh.formats.graph_layout import (
+    Box,
+    Layout,
+    PictureSizes,
+    Point,
+    Route,
+    laid_out,
+    tree_of,
+)
 from memory_mesh.formats.picture import Picture, picture
 from memory_mesh.model import Link
 from memory_mesh.model.graph import Neighbourhood
 from tests.unit.formats import pictures
 
-SIZES = Sizes(196, 50, 92, 11)
+SIZES = PictureSizes(196, 50, 92, 11)
 SAMPLES = 24  # points at which a curve is looked at
 
 

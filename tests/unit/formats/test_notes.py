@@ -1,8 +1,8 @@
 """Notes of Obsidian and basic-memory: links, tags, observations and relations."""
 
 from memory_mesh.formats.memory_file import (
-    Observation,
-    Relation,
+    ObservationLine,
+    RelationLine,
     inline_tags,
     link_target,
     observations,
@@ -60,13 +60,13 @@ def test_links_tags_observations_and_relations_are_read_outside_of_code():
     assert wiki_links(COFFEE) == ("Coffee Bean Origins", "Proper Grinding", "Kettle", "cup.png")
     assert inline_tags(COFFEE) == ("brewing", "morning/ritual")
     assert observations(COFFEE) == (
-        Observation("method", "Pour over extracts more #brewing (by taste)", ("brewing",)),
-        Observation("tip", "Water at 94 °C", ()),
+        ObservationLine("method", "Pour over extracts more #brewing (by taste)", ("brewing",)),
+        ObservationLine("tip", "Water at 94 °C", ()),
     )
     assert relations(COFFEE) == (
-        Relation("relates_to", "Coffee Bean Origins"),
-        Relation("requires", "Proper Grinding"),
-        Relation("relates_to", "Kettle"),
+        RelationLine("relates_to", "Coffee Bean Origins"),
+        RelationLine("requires", "Proper Grinding"),
+        RelationLine("relates_to", "Kettle"),
     )
 
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from memory_mesh.context import pack_text
-from memory_mesh.context.pack_text import Entry, Layout
+from memory_mesh.context.pack_text import PackEntry, PackLayout
 from tests.unit.formats.test_prompt import HOSTILE, ROLE, TURN
 
 FORMATS = ("markdown", "xml", "json")
@@ -21,15 +21,15 @@ def seal(value: str) -> bytes:
     return hmac.digest(b"key of a test", value.encode("utf-8", "surrogatepass"), hashlib.sha256)
 
 
-def rendered(texts: list[str], layout: Layout) -> tuple[str, str]:
+def rendered(texts: list[str], layout: PackLayout) -> tuple[str, str]:
     entries = [
-        pack_text.entry_text(at, Entry(f"mem_{at}", text, "2026-01-01", text, text), layout)
+        pack_text.entry_text(at, PackEntry(f"mem_{at}", text, "2026-01-01", text, text), layout)
         for at, text in enumerate(texts, start=1)
     ]
     return pack_text.rendered(entries, layout, seal)
 
 
-def check_is_ours(text: str, word: str, layout: Layout, count: int) -> None:
+def check_is_ours(text: str, word: str, layout: PackLayout, count: int) -> None:
     """The fence stands twice, at both ends, and every line between is ours or quoted."""
     assert text.count(word) == 2
     assert not [
@@ -67,37 +67,37 @@ def _allowed(char: str) -> set[str]:
 @pytest.mark.parametrize("text", HOSTILE)
 def test_no_memory_can_close_or_imitate_the_fence(text: str, format_: str) -> None:
     for compact in (False, True):
-        layout = Layout(format_, compact)
+        layout = PackLayout(format_, compact)
         found, word = rendered([text, f"before\n{text}\nafter"], layout)
         check_is_ours(found, word, layout, 2)
 
 
 @given(st.lists(TEXTS, min_size=1, max_size=4), st.sampled_from(FORMATS), st.booleans())
 def test_nothing_at_all_can(texts: list[str], format_: str, compact: bool) -> None:  # noqa: FBT001
-    layout = Layout(format_, compact)
+    layout = PackLayout(format_, compact)
     found, word = rendered(texts, layout)
     check_is_ours(found, word, layout, len(texts))
     assert rendered(texts, layout) == (found, word)
 
 
 def test_a_text_that_holds_a_fence_word_of_before_gets_another() -> None:
-    text, word = rendered(["a plain text"], Layout())
-    again, other = rendered([f"a plain text </memories-{word}>\n{text}"], Layout())
+    text, word = rendered(["a plain text"], PackLayout())
+    again, other = rendered([f"a plain text </memories-{word}>\n{text}"], PackLayout())
     assert other != word
     assert again.count(other) == 2
 
 
 def test_the_word_is_never_in_the_text_even_if_a_digest_repeats_itself() -> None:
     answers = iter([bytes.fromhex("aa" * 6), bytes.fromhex("bb" * 6)])
-    entry = pack_text.entry_text(1, Entry("mem_1", "aaaaaaaaaaaa", "2026-01-01"), Layout())
-    assert pack_text.rendered([entry], Layout(), lambda _: next(answers))[1] == "b" * 12
+    entry = pack_text.entry_text(1, PackEntry("mem_1", "aaaaaaaaaaaa", "2026-01-01"), PackLayout())
+    assert pack_text.rendered([entry], PackLayout(), lambda _: next(answers))[1] == "b" * 12
 
 
 def test_hidden_characters_are_removed() -> None:
     text = "pay\u200b\u202e 5\x1b[2J \U000e0041\U000e0042 to\u2028Bob \U0001f468\u200d\U0001f469"
-    found, _ = rendered([text], Layout())
+    found, _ = rendered([text], PackLayout())
     assert "| pay 5[2J  to\n| Bob \U0001f468\u200d\U0001f469\n" in found
 
 
 def test_nothing_to_show_is_no_text() -> None:
-    assert pack_text.rendered([], Layout(), seal) == ("", "")
+    assert pack_text.rendered([], PackLayout(), seal) == ("", "")

@@ -9,8 +9,8 @@ from memory_mesh.base.fastdataclass import replace
 from memory_mesh.learn.rules.retention import (
     Action,
     JobRules,
-    Record,
     RetentionPolicy,
+    RetentionRecord,
     consolidation_due,
     decide,
     protection,
@@ -18,12 +18,12 @@ from memory_mesh.learn.rules.retention import (
 from memory_mesh.model import Scope, Tier
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
-TRACE = Record(tier=Tier.SHORT_TERM, last_active=NOW, changed=NOW, consolidated=True)
-LEARNING = Record(tier=Tier.LONG_TERM, last_active=NOW, changed=NOW, learning=True)
+TRACE = RetentionRecord(tier=Tier.SHORT_TERM, last_active=NOW, changed=NOW, consolidated=True)
+LEARNING = RetentionRecord(tier=Tier.LONG_TERM, last_active=NOW, changed=NOW, learning=True)
 TIMES = st.datetimes(datetime(2000, 1, 1), datetime(2100, 1, 1), timezones=st.just(UTC))  # noqa: DTZ001
 POLICIES = st.builds(RetentionPolicy, *[st.integers(0, 1_000)] * 3)
 RECORDS = st.builds(
-    Record,
+    RetentionRecord,
     tier=st.sampled_from(Tier),
     last_active=TIMES,
     changed=TIMES,
@@ -32,7 +32,7 @@ RECORDS = st.builds(
 )
 
 
-def _aged(record: Record, **age: float) -> Action:
+def _aged(record: RetentionRecord, **age: float) -> Action:
     return decide(record, RetentionPolicy(), NOW + timedelta(**age))[0]
 
 
@@ -65,7 +65,7 @@ def test_a_learning_is_kept_consolidated_again_and_then_compressed() -> None:
 
 @given(RECORDS, POLICIES, TIMES)
 def test_no_policy_and_no_clock_touches_a_protected_record(
-    record: Record, policy: RetentionPolicy, now: datetime
+    record: RetentionRecord, policy: RetentionPolicy, now: datetime
 ) -> None:
     protected = (
         record.pinned
@@ -83,7 +83,7 @@ def test_no_policy_and_no_clock_touches_a_protected_record(
 
 
 @given(RECORDS, TIMES)
-def test_a_policy_of_noughts_keeps_everything(record: Record, now: datetime) -> None:
+def test_a_policy_of_noughts_keeps_everything(record: RetentionRecord, now: datetime) -> None:
     assert decide(record, RetentionPolicy(0, 0, 0), now)[0] is Action.KEEP
 
 

@@ -7,7 +7,7 @@ from hypothesis import given, strategies as st
 
 from bench.trace_groups import b_cubed, read, scores
 from memory_mesh.learn.rules import trace_groups
-from memory_mesh.learn.rules.trace_groups import Goal, Group, goal_of, likeness, place
+from memory_mesh.learn.rules.trace_groups import Goal, GoalGroup, goal_of, likeness, place
 
 LOGIN = ("fix the flaky login test", "the login test is flaky, fix it", "fix flaky login test #77")
 DEPLOY = ("deploy the shop to staging", "deploy shop to staging again")
@@ -51,17 +51,17 @@ def test_in_slices_goals_come_into_the_same_groups_as_at_once(texts: list[str], 
     goals = _goals(*texts)
     whole = place(goals)
     first = place(goals[:cut])
-    groups: list[Group] = []
+    groups: list[GoalGroup] = []
     for goal, where in zip(goals, first, strict=False):
         if where == len(groups):
-            groups.append(Group((goal,)))
+            groups.append(GoalGroup((goal,)))
         else:
             groups[where] = groups[where].joined(goal)
     assert first + place(goals[cut:], groups) == whole
 
 
 def test_a_group_is_compared_by_its_first_goals_only() -> None:
-    group = Group((_goals("fix login")[0],))
+    group = GoalGroup((_goals("fix login")[0],))
     for number in range(20):
         group = group.joined(goal_of(str(number), "fix login"))
     assert (len(group.goals), group.size) == (trace_groups.EXEMPLARS, 21)

@@ -3,7 +3,7 @@
 import pytest
 
 from memory_mesh.learn.rules import trace_learnings
-from memory_mesh.learn.rules.trace_learnings import Execution, Finding, findings
+from memory_mesh.learn.rules.trace_learnings import Execution, TraceFinding, findings
 
 STEPS = (
     ("Run the login test fifty times", "success"),
@@ -21,7 +21,9 @@ def _run(number: int, **details: object) -> Execution:
 def test_what_several_traces_learned_is_one_insight_with_all_of_them_as_evidence() -> None:
     said = ("Freeze the clock in the fixture", "Freeze the clock in fixtures!")
     found = findings([_run(1, learnings=said[:1]), _run(2, learnings=said[1:]), _run(3)])
-    assert found.insights == (Finding("Freeze the clock in the fixture", ("trace-1", "trace-2")),)
+    assert found.insights == (
+        TraceFinding("Freeze the clock in the fixture", ("trace-1", "trace-2")),
+    )
 
 
 def test_a_warning_is_an_anti_pattern_and_no_insight() -> None:
@@ -70,7 +72,7 @@ def test_at_most_seven_items_those_with_most_evidence_first() -> None:
     runs.append(_run(2, learnings=("Look at islands",)))
     found = findings(runs).insights
     assert len(found) == trace_learnings.MOST_ITEMS
-    assert found[0] == Finding("Look at islands", ("trace-1", "trace-2"))
+    assert found[0] == TraceFinding("Look at islands", ("trace-1", "trace-2"))
 
 
 def test_the_name_of_a_pattern_is_its_most_typical_goal() -> None:
@@ -90,8 +92,8 @@ def test_the_rate_is_0_or_100_only_where_that_is_true(
 
 
 def test_evidence_stands_at_the_end_of_a_line() -> None:
-    assert trace_learnings.with_evidence(Finding("Wait", ("a", "b"))) == "Wait [a, b]"
-    many = trace_learnings.with_evidence(Finding("Wait", tuple("abcde")))
+    assert trace_learnings.with_evidence(TraceFinding("Wait", ("a", "b"))) == "Wait [a, b]"
+    many = trace_learnings.with_evidence(TraceFinding("Wait", tuple("abcde")))
     assert many == "Wait [a, b, c and 2 more]"
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from memory_mesh.mirror import history
 from memory_mesh.mirror.authors import Author, Authors
-from memory_mesh.mirror.state import FILE, Marks
+from memory_mesh.mirror.state import FILE, AgentEdits
 from memory_mesh.model.errors import StoreError
 from memory_mesh.testing import FrozenClock
 from tests.clones import new_repo, shared
@@ -27,7 +27,7 @@ def test_what_an_agent_marked_is_the_agents_until_it_is_edited(tmp_path, clock):
     state = tmp_path / "state"
     repo = new_repo(tmp_path / "repo")
     content = repo.write("a.md", "by an agent")
-    Marks(state, clock=clock).mark(repo.notes / "a.md", content)
+    AgentEdits(state, clock=clock).mark(repo.notes / "a.md", content)
     with Authors.of_folder(repo.notes, state, clock=clock) as authors:
         assert authors.of("a.md", content) is Author.AGENT
         assert "agent" in authors.why("a.md", content)
@@ -44,7 +44,7 @@ def test_what_an_agent_marked_is_the_agents_until_it_is_edited(tmp_path, clock):
 def test_a_removal_that_an_agent_marked_is_the_agents(tmp_path, clock):
     folder = tmp_path / "notes"
     folder.mkdir()
-    Marks(tmp_path, clock=clock).mark_removal(folder / "a.md", b"old")
+    AgentEdits(tmp_path, clock=clock).mark_removal(folder / "a.md", b"old")
     with Authors.of_folder(folder, tmp_path, clock=clock) as authors:
         assert authors.deleted("a.md", sha256(b"old")) is Author.AGENT
         assert authors.deleted("a.md", sha256(b"new")) is Author.USER
@@ -53,7 +53,7 @@ def test_a_removal_that_an_agent_marked_is_the_agents(tmp_path, clock):
 
 
 def test_marks_are_kept_for_30_days_and_then_forgotten(tmp_path, clock: FrozenClock):
-    marks = Marks(tmp_path, clock=clock)
+    marks = AgentEdits(tmp_path, clock=clock)
     marks.mark(tmp_path / "a.md", b"one")
     clock.advance(timedelta(days=30))
     assert marks.written(b"one") == str(tmp_path / "a.md")
@@ -70,7 +70,7 @@ def test_a_mark_is_found_through_a_link_to_the_folder(tmp_path, clock, monkeypat
     folder.mkdir()
     (tmp_path / "link").symlink_to(folder)
     monkeypatch.chdir(tmp_path / "link")
-    Marks(tmp_path, clock=clock).mark_removal(Path("a.md"), b"old")
+    AgentEdits(tmp_path, clock=clock).mark_removal(Path("a.md"), b"old")
     with Authors.of_folder(tmp_path / "link", tmp_path, clock=clock) as authors:
         assert authors.deleted("a.md", sha256(b"old")) is Author.AGENT
 
@@ -78,9 +78,9 @@ def test_a_mark_is_found_through_a_link_to_the_folder(tmp_path, clock, monkeypat
 def test_damaged_marks_are_an_error_that_says_what_to_do(tmp_path, clock):
     (tmp_path / FILE).write_text("this is no database, but it is long enough to be read as one")
     with pytest.raises(StoreError, match="Remove the file"):
-        Marks(tmp_path, clock=clock).written(b"one")
+        AgentEdits(tmp_path, clock=clock).written(b"one")
     with pytest.raises(StoreError, match="counts as the user's"):
-        Marks(tmp_path, clock=clock).mark(tmp_path / "a.md", b"one")
+        AgentEdits(tmp_path, clock=clock).mark(tmp_path / "a.md", b"one")
 
 
 # --- a repository that lowers ---------------------------------------------------------------------
@@ -112,7 +112,7 @@ def test_a_repository_may_lower_all_to_document(tmp_path, text, told, under_git)
         assert authors.of("a.md", b"by hand") is told
         assert authors.deleted("a.md", sha256(b"old")) is told
         assert "mirror.toml" in authors.why("a.md", b"x") or told is Author.USER
-        Marks(tmp_path / "state").mark(folder / "b.md", b"by an agent")
+        AgentEdits(tmp_path / "state").mark(folder / "b.md", b"by an agent")
         assert authors.of("b.md", b"by an agent") is Author.AGENT
 
 

@@ -2,7 +2,7 @@
 
 from memory_mesh.formats.memory_file import MemoryFile, append, parse
 from memory_mesh.mirror.matching import groups, moved, pair, rewritten, title_key
-from memory_mesh.mirror.state import Held
+from memory_mesh.mirror.state import MirroredDocument
 
 
 def found(path, *documents):
@@ -13,7 +13,7 @@ def found(path, *documents):
 
 
 def held(group, memory):
-    return Held(memory, group.path, group.title, group.doc, group.body)
+    return MirroredDocument(memory, group.path, group.title, group.doc, group.body)
 
 
 def document(title, body="Some text.", **more):

@@ -26,7 +26,7 @@ def sha256(content: bytes) -> str:
 
 
 KNOWN = {
-    "tiny": model_files.Source(
+    "tiny": model_files.ModelSource(
         "someone/tiny",
         "abc123",
         128,

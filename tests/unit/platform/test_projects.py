@@ -8,7 +8,7 @@ from memory_mesh.platform.projects import (
     MAX_NAMES,
     NAMES,
     PLACE,
-    Names,
+    ProjectNames,
     Sighting,
     folder_project,
     merged,
@@ -35,7 +35,7 @@ def after(*sightings: Sighting, states: dict[str, str] | None = None) -> dict[st
     return held
 
 
-def names(states: dict[str, str], project: str) -> Names:
+def names(states: dict[str, str], project: str) -> ProjectNames:
     return names_of(states.get(f"{NAMES}{project}"))
 
 
@@ -47,7 +47,7 @@ def test_what_is_known_changes_nothing() -> None:
 def test_only_the_first_repository_at_a_path_gets_what_is_stored_under_it() -> None:
     held = after(seen("h/one"), seen("h/two", clone=OTHER))
     assert names(held, "h/one").same == (PLACED,)
-    assert names(held, "h/two") == Names()
+    assert names(held, "h/two") == ProjectNames()
     assert held[f"{PLACE}{PLACED}"] == "/w/app#aa"
 
 
@@ -65,7 +65,7 @@ def test_a_clone_reads_what_it_was_called_before_and_what_that_read() -> None:
 
 def test_a_former_name_that_another_clone_has_is_only_read() -> None:
     held = after(seen("h/old"), seen("h/old", clone="/w/two#cc", place="/w/two"), seen("h/new"))
-    assert names(held, "h/new") == Names((), ("h/old", PLACED, "/w/two"))
+    assert names(held, "h/new") == ProjectNames((), ("h/old", PLACED, "/w/two"))
 
 
 def test_a_former_name_that_comes_to_life_again_is_only_read() -> None:
@@ -78,23 +78,23 @@ def test_a_former_name_that_comes_to_life_again_is_only_read() -> None:
 
 def test_a_clone_that_keeps_its_former_remote_is_a_fork_of_it() -> None:
     held = after(seen("h/app"), seen("h/fork", others=("h/app",)))
-    assert names(held, "h/fork") == Names()
+    assert names(held, "h/fork") == ProjectNames()
 
 
 def test_merging_reads_and_splitting_ends_it() -> None:
     states = {
-        f"{NAMES}b": names_text(Names(("c",), ("d",))),
-        f"{NAMES}a": names_text(Names(("p",))),
+        f"{NAMES}b": names_text(ProjectNames(("c",), ("d",))),
+        f"{NAMES}a": names_text(ProjectNames(("p",))),
     }
     both = merged("a", "b", states)
-    assert both == Names(("p",), ("b", "c", "d"))
+    assert both == ProjectNames(("p",), ("b", "c", "d"))
     assert merged("a", "b", {f"{NAMES}a": names_text(both)}) == both
-    assert split(both, "b") == Names(("p",), ("c", "d"))
+    assert split(both, "b") == ProjectNames(("p",), ("c", "d"))
     assert split(both, "p").same == ()
 
 
 def test_the_number_of_names_is_bounded() -> None:
-    many = names_text(Names((), tuple(f"n{number}" for number in range(MAX_NAMES * 2))))
+    many = names_text(ProjectNames((), tuple(f"n{number}" for number in range(MAX_NAMES * 2))))
     assert len(merged("a", "b", {f"{NAMES}b": many}).read) == MAX_NAMES
 
 

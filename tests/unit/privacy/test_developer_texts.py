@@ -3,12 +3,12 @@
 import pytest
 
 from memory_mesh.model.errors import InvalidInput
-from memory_mesh.privacy import Redactor, kinds
+from memory_mesh.privacy import NamespaceRedactor, kinds
 from tests.corpora.developer_texts import developer_texts
 from tools.developer_score import score
 
-REDACTOR = Redactor(b"key" * 11, "default")
-ASKED = Redactor(b"key" * 11, "default", kinds(("street_address", "birth_date")))
+REDACTOR = NamespaceRedactor(b"key" * 11, "default")
+ASKED = NamespaceRedactor(b"key" * 11, "default", kinds(("street_address", "birth_date")))
 
 
 def test_of_the_texts_the_rules_were_written_with_nothing_is_missed_or_changed():
@@ -484,7 +484,7 @@ def test_an_unknown_kind_is_an_error_that_names_the_known_ones():
 
 def test_a_number_as_it_is_dialled_at_home_goes_where_the_locale_names_the_country():
     text = "erreichbar war er nicht, 030 23125 417 ging ins Leere"
-    german = Redactor(b"key" * 11, "default", country="DE")
+    german = NamespaceRedactor(b"key" * 11, "default", country="DE")
     assert REDACTOR.text("030 23125 417") == "030 23125 417"
     assert "23125" not in german.text(text)
     assert german.text("build 0302312541, 01/02/2024") == "build 0302312541, 01/02/2024"

@@ -2,10 +2,10 @@
 
 import pytest
 
-from memory_mesh.privacy import Redactor, suspicious
+from memory_mesh.privacy import NamespaceRedactor, suspicious
 from tests.effort import effort
 
-REDACTOR = Redactor(b"key" * 11, "default")
+REDACTOR = NamespaceRedactor(b"key" * 11, "default")
 MAIL = "bob.builder@example.com"
 TOKEN = "ghp_" + "a1B2" * 9
 BEGIN = "-----BEGIN RSA PRIVATE KEY-----"

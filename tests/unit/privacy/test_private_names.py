@@ -7,7 +7,7 @@ from hypothesis import given, strategies as st
 
 from bench import names as measured
 from memory_mesh.model.errors import InvalidInput
-from memory_mesh.privacy import Redactor
+from memory_mesh.privacy import NamespaceRedactor
 from memory_mesh.privacy.private_names import Person, listed, rules
 
 ALICE = Person(("akowalska",), ("Alicja Kowalska",), ("/home/akowalska",))
@@ -16,7 +16,7 @@ PLACEHOLDER = re.compile(r"\[USER_[0-9a-f]{12}\]")
 
 
 def replaced(text: str, *persons: Person) -> str:
-    redactor = Redactor(b"k" * 32, "default", names=rules(persons))
+    redactor = NamespaceRedactor(b"k" * 32, "default", names=rules(persons))
     return PLACEHOLDER.sub("<id>", redactor.text(text))
 
 
@@ -68,19 +68,19 @@ def test_a_team_or_a_bot_that_commits_is_no_person():
 
 @pytest.mark.req("R-002-071")
 def test_every_form_of_one_person_has_one_stable_id():
-    redactor = Redactor(b"k" * 32, "default", names=rules([ALICE, MARK]))
+    redactor = NamespaceRedactor(b"k" * 32, "default", names=rules([ALICE, MARK]))
     text = "akowalska, Alicja Kowalska, /home/akowalska and Alicja; mark@host"
     ids = PLACEHOLDER.findall(redactor.text(text))
     assert len(ids) == 5
     assert len(set(ids)) == 2
-    other = Redactor(b"o" * 32, "default", names=rules([ALICE]))
+    other = NamespaceRedactor(b"o" * 32, "default", names=rules([ALICE]))
     assert other.text("akowalska") != redactor.text("akowalska")
 
 
 def test_an_address_is_replaced_as_an_address_and_not_cut_at_the_name():
     assert re.fullmatch(
         r"\[EMAIL_[0-9a-f]{12}\]",
-        Redactor(b"k", "n", names=rules([ALICE])).text("akowalska@example.com"),
+        NamespaceRedactor(b"k", "n", names=rules([ALICE])).text("akowalska@example.com"),
     )
 
 
@@ -117,7 +117,7 @@ def test_listed_names_are_replaced_wherever_they_stand_as_words():
 )
 def test_replacing_twice_changes_nothing(text):
     whole = text if isinstance(text, str) else "".join(text)
-    redactor = Redactor(b"k" * 32, "default", names=rules([MARK, ALICE]))
+    redactor = NamespaceRedactor(b"k" * 32, "default", names=rules([MARK, ALICE]))
     once = redactor.text(whole)
     assert redactor.text(once) == once
 

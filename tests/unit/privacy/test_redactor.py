@@ -5,11 +5,11 @@ import re
 import pytest
 from hypothesis import given, strategies as st
 
-from memory_mesh.privacy import RULES, Redactor, masked
+from memory_mesh.privacy import RULES, NamespaceRedactor, masked
 from tests.corpora.pii import negatives, positives
 
 KEY, OTHER_KEY = b"k" * 32, b"j" * 32
-REDACTOR = Redactor(KEY, "default")
+REDACTOR = NamespaceRedactor(KEY, "default")
 PLACEHOLDER = re.compile(r"\[[A-Z][A-Z_]*_[0-9a-f]{12}\]")
 TEXTS = st.sampled_from([case.text for case in (*positives(), *negatives())])
 JOINTS = st.sampled_from(
@@ -72,8 +72,8 @@ def test_values_namespaces_and_keys_have_placeholders_of_their_own():
     texts = {
         REDACTOR.text("bob@example.com"),
         REDACTOR.text("rob@example.com"),
-        Redactor(KEY, "other").text("bob@example.com"),
-        Redactor(OTHER_KEY, "default").text("bob@example.com"),
+        NamespaceRedactor(KEY, "other").text("bob@example.com"),
+        NamespaceRedactor(OTHER_KEY, "default").text("bob@example.com"),
     }
     assert len(texts) == 4
 

@@ -2,14 +2,14 @@
 
 import pytest
 
-from memory_mesh.privacy import RULES, Redactor
+from memory_mesh.privacy import RULES, NamespaceRedactor
 from tests.corpora.numbers import beside_secrets, harmless
 from tests.corpora.pii import negatives, positives
 from tests.effort import effort
 from tests.unit.privacy.hostile import TEXTS
 from tools.privacy_report import misses, recall_by_kind, touched
 
-REDACTOR = Redactor(b"key" * 11, "default")
+REDACTOR = NamespaceRedactor(b"key" * 11, "default")
 REPORTED = [case for case in positives() if case.reported]
 
 

@@ -3,14 +3,14 @@
 import pytest
 
 from memory_mesh.model.errors import InvalidInput
-from memory_mesh.privacy import Redactor, Rule, user_rules
+from memory_mesh.privacy import NamespaceRedactor, PrivacyRule, user_rules
 from tests.effort import effort
 
 TICKET = {"name": "ticket", "pattern": r"ACME-\d{4,8}"}
 
 
 def redactor(*rules):
-    return Redactor(b"k" * 32, "default", rules)
+    return NamespaceRedactor(b"k" * 32, "default", rules)
 
 
 def test_a_rule_of_a_user_is_applied():
@@ -73,5 +73,5 @@ def test_a_rule_may_find_by_other_means_than_a_pattern():
         def finditer(self, text, /):
             return [Place()] if text[4:9] == "Alice" else []
 
-    rule = Rule(name="name", label="NAME", pattern=Names(), why="a name")
+    rule = PrivacyRule(name="name", label="NAME", pattern=Names(), why="a name")
     assert redactor(rule).text("ask Alice now").startswith("ask [NAME_")

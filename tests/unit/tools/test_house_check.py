@@ -1,5 +1,7 @@
 """The house check sees every breach of a rule, and nothing where a rule is kept."""
 
+import ast
+
 import pytest
 
 from tools import house_check
@@ -90,6 +92,38 @@ def test_sql_scripts_lie_with_the_ledgers(tmp_path):
         (tmp_path / place).parent.mkdir(parents=True)
         (tmp_path / place).write_text("SELECT 1", encoding="utf-8")
     assert house_check.misplaced_scripts(tmp_path) == ["text/rules.sql"]
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "expected"),
+    [
+        ("class Walk: ...", "class Walk: ...", ["class Walk is defined in p.a and p.b"]),
+        (
+            "class Walk: ...",
+            "class Page:\n    class Walk: ...",
+            ["class Walk is defined in p.a and p.b"],
+        ),
+        ("class _Walk: ...", "class _Walk: ...", []),
+        ("class Walk: ...", "class Page: ...", []),
+        ("import p.b", "def f():\n    import p.a", ["a circle of imports: p.a -> p.b -> p.a"]),
+        ("import p.b", "if TYPE_CHECKING:\n    import p.a", []),
+    ],
+)
+def test_a_name_defined_twice_and_a_circle_are_named(first, second, expected):
+    trees = {"p.a": ast.parse(first), "p.b": ast.parse(second)}
+    assert house_check.house_breaches(trees) == expected
+
+
+def test_one_file_or_late_import_more_than_was_reached_is_named(monkeypatch):
+    late = "def f():\n    from memory_mesh import x\n    def g(): from memory_mesh import y"
+    trees = {"p.a": ast.parse(late), "p.b": ast.parse("from memory_mesh.model import Hit")}
+    monkeypatch.setattr(house_check, "MOST", {"files": 2, "imports of ours inside functions": 2})
+    assert house_check.house_breaches(trees) == []
+    monkeypatch.setattr(house_check, "MOST", {"files": 1, "imports of ours inside functions": 1})
+    assert house_check.house_breaches(trees) == [
+        "2 files, of 1 allowed",
+        "2 imports of ours inside functions, of 1 allowed",
+    ]
 
 
 def test_this_package_keeps_the_rules(capsys):

@@ -3,13 +3,13 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from memory_mesh.model import Entry, Head, Operation
+from memory_mesh.model import BlockOperation, Entry, Head
 from memory_mesh.model.errors import InvalidInput
 from memory_mesh.rules import audit
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 ENTRY = Entry(
-    "yamo_retain_1_000001", Operation.RETAIN, "me", NOW, ("mem_1_000001",), "wire", {"a": 1}
+    "yamo_retain_1_000001", BlockOperation.RETAIN, "me", NOW, ("mem_1_000001",), "wire", {"a": 1}
 )
 START = audit.genesis("default")
 BLOCK = audit.seal(ENTRY, 1, 1, START, b"salt" * 4)
@@ -23,7 +23,7 @@ def test_an_untouched_block_has_no_flaw():
     "changed",
     [
         replace(BLOCK, entry=replace(ENTRY, id="yamo_retain_1_000002")),
-        replace(BLOCK, entry=replace(ENTRY, operation=Operation.CHANGE)),
+        replace(BLOCK, entry=replace(ENTRY, operation=BlockOperation.CHANGE)),
         replace(BLOCK, entry=replace(ENTRY, agent="you")),
         replace(BLOCK, entry=replace(ENTRY, agent=None)),
         replace(BLOCK, entry=replace(ENTRY, at=NOW + timedelta(milliseconds=1))),

@@ -62,7 +62,7 @@ class Exchange:
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class ExchangeSettings:
     """What a wrapped client was told: whose memories by default, and how much of them."""
 
     user: str | None = None
@@ -74,9 +74,9 @@ class Settings:
 class ExchangeMemory:
     """The memory of one wrapped client, and the threads that it works in."""
 
-    def __init__(self, mesh: MemoryMesh, settings: Settings) -> None:
+    def __init__(self, mesh: MemoryMesh, settings: ExchangeSettings) -> None:
         """Start nothing: the threads begin with the first call."""
-        self.settings: Settings = settings
+        self.settings: ExchangeSettings = settings
         self._mesh = mesh
         self._lock = threading.Lock()
         self._threads: _Threads | None = None

@@ -44,7 +44,7 @@ _LONGER = 1.1  # a read moves the end of a life by this much more, so that not e
 
 
 @dataclass(frozen=True, slots=True)
-class Put:
+class ItemWrite:
     """One write: where, what, the text that finds it, and the minutes that it lives."""
 
     file: str
@@ -57,7 +57,7 @@ class Put:
 
 
 @dataclass(frozen=True, slots=True)
-class Stored:
+class StoredItem:
     """One item as it was read, with the memory that holds it."""
 
     view: MemoryMesh
@@ -95,16 +95,16 @@ class Stored:
         return SearchItem(self.namespace, self.key, self.value, *self.times, score=self.score)
 
 
-def stored(view: MemoryMesh, file: Labels, memory: Memory) -> Stored | None:
+def stored(view: MemoryMesh, file: Labels, memory: Memory) -> StoredItem | None:
     """A memory as an item; None if it is none. `file` are the labels that its file stands for."""
     address, value = read_reference(memory.source.ref), memory.extra.get("value")
     if address is None or not isinstance(value, dict):
         return None
     inside, key = address
-    return Stored(view, memory, (*file, *inside), key, value)
+    return StoredItem(view, memory, (*file, *inside), key, value)
 
 
-def put_all(view: MemoryMesh, puts: Sequence[Put]) -> None:
+def put_all(view: MemoryMesh, puts: Sequence[ItemWrite]) -> None:
     """Writes the items of one file: new ones in one transaction, changed ones in another."""
     for put in puts:
         if put.value is None:
@@ -122,7 +122,7 @@ def put_all(view: MemoryMesh, puts: Sequence[Put]) -> None:
     )
 
 
-def keep_alive(found: Iterable[Stored]) -> None:
+def keep_alive(found: Iterable[StoredItem]) -> None:
     """Moves the end of life of items that have one and were read; `updated_at` stays."""
     for each in found:
         minutes, end = _about(each.memory).get("ttl"), each.memory.valid_until
@@ -160,7 +160,7 @@ def _lives(view: MemoryMesh, memory: Memory | None) -> bool:
     return memory.valid_until is None or memory.valid_until > view._now()  # noqa: SLF001
 
 
-def _details(view: MemoryMesh, put: Put) -> dict[str, object]:
+def _details(view: MemoryMesh, put: ItemWrite) -> dict[str, object]:
     """What `add` and `update` are told of a put."""
     about: dict[str, object] = {"namespace": list(put.namespace), "key": put.key}
     end: datetime | None = None
@@ -175,7 +175,7 @@ def _details(view: MemoryMesh, put: Put) -> dict[str, object]:
     }
 
 
-def _added(view: MemoryMesh, news: Sequence[tuple[Put, Memory | None]]) -> list[Put]:
+def _added(view: MemoryMesh, news: Sequence[tuple[ItemWrite, Memory | None]]) -> list[ItemWrite]:
     """Adds items; returns those that another process added first."""
     if not news:
         return []
@@ -202,7 +202,9 @@ def _added(view: MemoryMesh, news: Sequence[tuple[Put, Memory | None]]) -> list[
     return again
 
 
-def _changed(view: MemoryMesh, changes: Sequence[tuple[Put, Memory | None]]) -> list[Put]:
+def _changed(
+    view: MemoryMesh, changes: Sequence[tuple[ItemWrite, Memory | None]]
+) -> list[ItemWrite]:
     """Changes items that are there; returns them all if one of them was deleted meanwhile."""
     if not changes:
         return []
@@ -219,7 +221,7 @@ def _changed(view: MemoryMesh, changes: Sequence[tuple[Put, Memory | None]]) -> 
     return []
 
 
-def _delete(view: MemoryMesh, put: Put) -> None:
+def _delete(view: MemoryMesh, put: ItemWrite) -> None:
     """Deletes an item; one that is not there is no error, as in every LangGraph store."""
     for memory in view.get_all(limit=1, filter=one(put.ref)):
         try:

@@ -33,9 +33,9 @@ from memory_mesh.agents.adapters.exchange_memory import blocking
 from memory_mesh.agents.adapters.items import (
     INDEXED,
     UNINDEXED,
+    ItemWrite,
     Labels,
-    Put,
-    Stored,
+    StoredItem,
     keep_alive,
     put_all,
     stored,
@@ -86,7 +86,7 @@ class MeshStore(BaseStore):
             validate_op_namespace(op)
         results = [self._read(op) for op in asked]
         puts = {(op.namespace, op.key): op for op in asked if isinstance(op, PutOp)}
-        by_file: dict[str, list[Put]] = {}
+        by_file: dict[str, list[ItemWrite]] = {}
         for put in map(self._put, puts.values()):
             by_file.setdefault(put.file, []).append(put)
         for file, found in by_file.items():
@@ -112,14 +112,14 @@ class MeshStore(BaseStore):
             case _:
                 raise InvalidInput(f"a store has no operation {type(op).__name__}")
 
-    def _put(self, op: PutOp) -> Put:
+    def _put(self, op: PutOp) -> ItemWrite:
         if not op.namespace:
             raise InvalidInput("an item needs a namespace of at least one label")
         text = ""
         if op.value is not None and op.index is not False:
             text = adapters_items.searched_text(op.value, op.index or self._fields)
         ref = adapters_items.reference(self._base.inside(op.namespace), op.key)
-        return Put(
+        return ItemWrite(
             self._base.file_of(op.namespace), ref, op.namespace, op.key, op.value, text, op.ttl
         )
 
@@ -148,11 +148,11 @@ class MeshStore(BaseStore):
             keep_alive(page)
         return [each.search_item() for each in page]
 
-    def _ranked(self, op: SearchOp) -> list[Stored]:
+    def _ranked(self, op: SearchOp) -> list[StoredItem]:
         """The best of every file that the prefix names; a filter is applied to a thousand each."""
         most = MAX_RESULTS if op.filter else min(op.offset + op.limit, MAX_RESULTS)
         test = self._test(op.namespace_prefix, INDEXED)
-        found: list[Stored] = []
+        found: list[StoredItem] = []
         for view in self._files(op.namespace_prefix):
             hits = view.search(op.query or "", limit=most, filter=test, min_relevance=0.0)
             scores = {hit.id: hit.score for hit in hits}
@@ -161,20 +161,20 @@ class MeshStore(BaseStore):
         fitting = [each for each in found if adapters_items.meets(each.value, op.filter)]
         return sorted(fitting, key=lambda each: -(each.score or 0.0))
 
-    def _listed(self, prefix: Labels) -> Iterator[Stored]:
+    def _listed(self, prefix: Labels) -> Iterator[StoredItem]:
         """All items below a prefix: file by file, the newest first, what is not indexed last."""
         for label in (INDEXED, UNINDEXED):
             for view in self._files(prefix):
                 yield from self._paged(view, self._test(prefix, label))
 
-    def _paged(self, view: MemoryMesh, test: str) -> Iterator[Stored]:
+    def _paged(self, view: MemoryMesh, test: str) -> Iterator[StoredItem]:
         page = view.get_all(limit=_FIRST_PAGE, filter=test)
         yield from self._items(view, page)
         while page.cursor is not None:
             page = view.get_all(limit=MAX_RESULTS, filter=test, cursor=page.cursor)
             yield from self._items(view, page)
 
-    def _items(self, view: MemoryMesh, memories: Iterable[Memory]) -> list[Stored]:
+    def _items(self, view: MemoryMesh, memories: Iterable[Memory]) -> list[StoredItem]:
         file = self._base.labels_of(view.config.namespace) or ()
         found = (stored(view, file, memory) for memory in memories)
         return [each for each in found if each is not None]

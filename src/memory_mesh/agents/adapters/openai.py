@@ -23,7 +23,7 @@ from memory_mesh.agents.adapters.exchange_memory import (
     Api,
     Exchange,
     ExchangeMemory,
-    Settings,
+    ExchangeSettings,
     blocking,
     failed,
     piece,
@@ -72,7 +72,7 @@ def with_memory(
     """
     if place not in {exchange_memory.QUESTION, exchange_memory.START}:
         raise InvalidInput(f"place is 'question' or 'start', not {place!r}")
-    settings = Settings(user, max_tokens, patience, remember)
+    settings = ExchangeSettings(user, max_tokens, patience, remember)
     memory = ExchangeMemory(blocking(mesh), settings)
     return _Part(client, (), _Calls(memory, place))  # type: ignore[return-value]  # it acts as one
 
@@ -159,7 +159,7 @@ class _Calls:
             exchange, sent = self._recalled(api, call)
             response = create(*args, **sent)
             if exchange is not None and sent.get("stream") is True:
-                return Heard(response, partial(self.remembered, exchange))
+                return RecordedStream(response, partial(self.remembered, exchange))
             if exchange is not None:
                 self.remembered(exchange, exchange_memory.answer(response))
             return response
@@ -243,7 +243,7 @@ class _Calls:
 # Streams of a client that are listened to: what they said is known when they end.
 
 
-class Heard:
+class RecordedStream:
     """A stream whose text is handed on when it ends or is closed."""
 
     def __init__(self, stream: Any, then: Callable[[str], None]) -> None:  # noqa: ANN401

@@ -29,7 +29,7 @@ class Member:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class FileChange:
     """What a file holds and what it is to hold; None where there is no file."""
 
     path: Path
@@ -56,7 +56,7 @@ def current(path: Path) -> bytes | None:
         return None
 
 
-def with_members(path: Path, members: Sequence[Member]) -> Change:
+def with_members(path: Path, members: Sequence[Member]) -> FileChange:
     """Plans to put members into a JSON file; InvalidInput names a file that cannot be read."""
     before = current(path)
     text = text_of(path, before)
@@ -66,7 +66,7 @@ def with_members(path: Path, members: Sequence[Member]) -> Change:
                 text = json_text.with_member(text, member.path, value=member.value)
     except InvalidInput as error:
         raise BrokenFile(path, error) from None
-    return Change(path, before, text.encode() if text else None, tuple(members))
+    return FileChange(path, before, text.encode() if text else None, tuple(members))
 
 
 def members_of(path: Path) -> dict[str, Json]:
@@ -77,7 +77,7 @@ def members_of(path: Path) -> dict[str, Json]:
         raise BrokenFile(path, error) from None
 
 
-def apply(change: Change) -> None:
+def apply(change: FileChange) -> None:
     """Writes, replaces or removes the file of a change."""
     if change.before == change.after:
         return

@@ -13,13 +13,13 @@ from pathlib import Path
 
 from memory_mesh._version import __version__
 from memory_mesh.agents.claude_code.changes import (
-    Change,
+    FileChange,
     Member,
     current,
     members_of,
     with_members,
 )
-from memory_mesh.agents.claude_code.places import NAME, Commands, Place, followed
+from memory_mesh.agents.claude_code.places import NAME, Commands, SettingsFolder, followed
 from memory_mesh.agents.claude_code.record import without_member
 from memory_mesh.formats import json_text
 from memory_mesh.model import Json
@@ -42,8 +42,8 @@ _HOST_MEMORY = ("autoMemoryEnabled",)
 
 
 def planned(
-    place: Place, commands: Commands, *, now: datetime, host_memory: str | None = None
-) -> list[Change]:
+    place: SettingsFolder, commands: Commands, *, now: datetime, host_memory: str | None = None
+) -> list[FileChange]:
     """Returns the files to write: the plugin first, and last the settings that switch it on."""
     changes = [_file(place.own / name, data) for name, data in plugin_files(commands).items()]
     if place.repository is not None:
@@ -54,17 +54,17 @@ def planned(
     return [change for change in changes if change.before != change.after]
 
 
-def is_installed(place: Place) -> bool:
+def is_installed(place: SettingsFolder) -> bool:
     """True if the settings of this place switch the plugin on."""
     enabled = members_of(place.settings).get("enabledPlugins")
     return isinstance(enabled, dict) and enabled.get(PLUGIN) is True
 
 
-def _file(path: Path, data: bytes) -> Change:
-    return Change(path, current(path), data)
+def _file(path: Path, data: bytes) -> FileChange:
+    return FileChange(path, current(path), data)
 
 
-def _settings(place: Place, host_memory: str | None) -> Change:
+def _settings(place: SettingsFolder, host_memory: str | None) -> FileChange:
     members = [
         Member(("extraKnownMarketplaces", NAME), {"source": _source(place)}),
         Member(("enabledPlugins", PLUGIN), value=True),
@@ -75,11 +75,11 @@ def _settings(place: Place, host_memory: str | None) -> Change:
     return without_member(place.own, change, _HOST_MEMORY) if host_memory == "keep" else change
 
 
-def _source(place: Place) -> dict[str, Json]:
+def _source(place: SettingsFolder) -> dict[str, Json]:
     return {"source": "directory", "path": str(place.own)}
 
 
-def _lists(place: Place, now: datetime) -> list[Change]:
+def _lists(place: SettingsFolder, now: datetime) -> list[FileChange]:
     """Plans the entries in Claude Code's lists of marketplaces and of installed plugins."""
     folder, time = place.folder / "plugins", _written(now)
     marketplaces = followed(folder / "known_marketplaces.json")

@@ -16,7 +16,7 @@ _PASSING = (f"{os.sep}uv{os.sep}archive-v", f"{os.sep}uv{os.sep}environments-v",
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class SettingsFolder:
     """A folder `.claude` that is read by Claude Code: the user's, or that of one repository."""
 
     folder: Path
@@ -53,17 +53,17 @@ def home_of(environment: Mapping[str, str]) -> Path:
     return Path(environment.get("HOME") or Path.home())
 
 
-def user_place(environment: Mapping[str, str]) -> Place:
+def user_place(environment: Mapping[str, str]) -> SettingsFolder:
     """Returns the place of the user's own settings."""
     stated = environment.get("CLAUDE_CONFIG_DIR")
-    return Place(Path(stated) if stated else home_of(environment) / ".claude")
+    return SettingsFolder(Path(stated) if stated else home_of(environment) / ".claude")
 
 
-def repository_place(folder: Path) -> Place:
+def repository_place(folder: Path) -> SettingsFolder:
     """Returns the place of the repository that a folder is in; outside of one, of the folder."""
     here = folder.resolve()
     root = next((each for each in (here, *here.parents) if (each / ".git").exists()), here)
-    return Place(root / ".claude", root)
+    return SettingsFolder(root / ".claude", root)
 
 
 def settings_here(environment: Mapping[str, str], here: Path) -> list[Path]:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from memory_mesh.agents.claude_code.changes import (
     BrokenFile,
-    Change,
+    FileChange,
     Member,
     apply,
     current,
@@ -33,12 +33,12 @@ _RECORD = "undo.json"
 class Undoing:
     """What an undo will change, and what a person should know about it."""
 
-    changes: tuple[Change, ...]
+    changes: tuple[FileChange, ...]
     notes: tuple[str, ...]
     partly: tuple[Path, ...] = ()  # files that lose our part, and keep what somebody changed
 
 
-def write(own: Path, changes: Sequence[Change]) -> None:
+def write(own: Path, changes: Sequence[FileChange]) -> None:
     """Writes the changes, after a backup and the record that undoes them."""
     _check_unchanged(changes)
     record = _Record.read(own)
@@ -81,7 +81,7 @@ def undo(own: Path, planned: Undoing) -> None:
             Path(folder).rmdir()
 
 
-def without_member(own: Path, change: Change, name: tuple[str, ...]) -> Change:
+def without_member(own: Path, change: FileChange, name: tuple[str, ...]) -> FileChange:
     """Adds to a plan that a member which an earlier installation put there is taken back."""
     record = _Record.read(own)
     entry = record.files.get(str(change.path), {})
@@ -89,7 +89,7 @@ def without_member(own: Path, change: Change, name: tuple[str, ...]) -> Change:
     for member in _stated_members(entry):
         if member.path == name:
             text = _taken_out(text, (record.before(entry) or b"").decode(), member)
-    return Change(change.path, change.before, text.encode() or None, change.members)
+    return FileChange(change.path, change.before, text.encode() or None, change.members)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +114,7 @@ class _Record:
                 "them with the files by hand"
             ) from None
 
-    def note(self, change: Change) -> None:
+    def note(self, change: FileChange) -> None:
         """Keeps what is needed to undo a change; the first backup of a file stays."""
         known = self.files.get(str(change.path))
         members = {each.path: each for each in _stated_members(known or {})}
@@ -137,7 +137,7 @@ class _Record:
         text = json.dumps(plain, ensure_ascii=False, indent=2) + "\n"
         durable_files.write_atomically(self.own / _RECORD, text.encode(), private=True)
 
-    def _backup(self, change: Change) -> str | None:
+    def _backup(self, change: FileChange) -> str | None:
         if change.before is None:
             return None
         name = f"{len(self.files)}-{durable_files.short(change.path.name)}"
@@ -146,18 +146,18 @@ class _Record:
         return name
 
 
-def _undone(path: Path, entry: Mapping[str, Json], record: _Record) -> tuple[Change, str]:
+def _undone(path: Path, entry: Mapping[str, Json], record: _Record) -> tuple[FileChange, str]:
     """Plans how one file is taken back, and what to say about it."""
     now, before = current(path), record.before(entry)
     if now == before:
-        return Change(path, now, now), ""
+        return FileChange(path, now, now), ""
     made_by_us = before is None and record.own in path.parents
     if made_by_us or not _mixed(entry, now):
-        return Change(path, now, before), ""
+        return FileChange(path, now, before), ""
     if not entry["members"]:
-        return Change(path, now, now), f"{path} was changed since and is kept"
+        return FileChange(path, now, now), f"{path} was changed since and is kept"
     if now is None:
-        return Change(path, None, None), f"{path} was removed since and is not made again"
+        return FileChange(path, None, None), f"{path} was removed since and is not made again"
     old = None if before is None else text_of(path, before)
     try:
         rest = _without_ours(text_of(path, now), old, _stated_members(entry))
@@ -165,7 +165,7 @@ def _undone(path: Path, entry: Mapping[str, Json], record: _Record) -> tuple[Cha
         raise BrokenFile(path, error) from None
     after = None if rest is None else rest.encode()
     said = f"{path} was changed since: only the part of memory-mesh is taken out"
-    return Change(path, now, after), "" if after == before else said
+    return FileChange(path, now, after), "" if after == before else said
 
 
 def _without_ours(text: str, old: str | None, members: Sequence[Member]) -> str | None:
@@ -207,7 +207,7 @@ def _mixed(entry: Mapping[str, Json], now: bytes | None) -> bool:
     return bool(entry["mixed"]) or _digest(now) != entry["after"]
 
 
-def _check_unchanged(changes: Sequence[Change]) -> None:
+def _check_unchanged(changes: Sequence[FileChange]) -> None:
     """Refuses to write over what somebody wrote while the plan was looked at."""
     for change in changes:
         if current(change.path) != change.before:

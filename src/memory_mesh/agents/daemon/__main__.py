@@ -3,6 +3,8 @@
 import os
 import sys
 
+from memory_mesh.platform import system
+
 _USAGE = "usage: python -m memory_mesh.agents.daemon --store FOLDER [--idle SECONDS]"
 
 
@@ -16,9 +18,9 @@ def main(words: list[str]) -> int:
     if given or len(words) % 2 or not store or not idle > 0:
         print(_USAGE, file=sys.stderr)  # noqa: T201
         return 2
-    if os.fork():
+    if system.fork():
         return 0  # the starter has nothing to wait for
-    os.setsid()
+    system.detach()
     os.closerange(3, 65_536)  # what the starter left open would keep its pipes alive
     from memory_mesh.agents.daemon.running import serve
 

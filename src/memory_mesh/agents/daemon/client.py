@@ -16,6 +16,7 @@ from memory_mesh._version import __version__
 from memory_mesh.agents import request as requests
 from memory_mesh.agents.daemon import place
 from memory_mesh.base.typed import TYPE_CHECKING, Any
+from memory_mesh.platform import system
 
 if TYPE_CHECKING:
     from _socket import socket
@@ -73,7 +74,7 @@ def start(store: str, environment: "Mapping[str, str] | None" = None) -> bool:
     """
     variables = os.environ if environment is None else environment
     _reap()
-    if not (sys.executable and hasattr(os, "posix_spawn") and place.is_wanted(variables)):
+    if not (sys.executable and place.is_wanted(variables)):
         return False
     kept = {name: os.environ[name] for name in (*_KEPT, *_KEPT_PYTHON) if name in os.environ}
     if variables.get("XDG_RUNTIME_DIR"):
@@ -81,12 +82,13 @@ def start(store: str, environment: "Mapping[str, str] | None" = None) -> bool:
     words = [sys.executable, "-P", "-m", "memory_mesh.agents.daemon", "--store", store]
     if idle := place.idle_seconds(variables):
         words += ["--idle", str(idle)]
-    nowhere = [(os.POSIX_SPAWN_OPEN, to, os.devnull, os.O_RDWR, 0) for to in (0, 1, 2)]
     try:
-        _started.add(os.posix_spawn(sys.executable, words, kept, file_actions=nowhere))
+        process = system.spawn(words, kept)
     except OSError:
         return False
-    return True
+    if process is not None:
+        _started.add(process)
+    return process is not None
 
 
 def ensure(
@@ -114,17 +116,6 @@ def is_newer(version: str, other: str) -> bool:
     return _numbers(version) > _numbers(other)
 
 
-def peer_uid(connection: "socket") -> int:
-    """The user of the process at the other end of a Unix socket."""
-    if sys.platform == "darwin":  # struct xucred: version, uid, groups
-        raw = connection.getsockopt(0, 1, 76)
-    else:  # struct ucred: pid, uid, gid
-        from _socket import SO_PEERCRED, SOL_SOCKET
-
-        raw = connection.getsockopt(SOL_SOCKET, SO_PEERCRED, 12)
-    return int.from_bytes(raw[4:8], sys.byteorder)
-
-
 def _exchanged(request: dict[str, Any], end: float) -> dict[str, Any]:
     line = requests.to_line(request)
     if len(line) > requests.MAX_BYTES:
@@ -132,7 +123,7 @@ def _exchanged(request: dict[str, Any], end: float) -> dict[str, Any]:
     connection = _connected(request["store"], request["environment"], end)
     sent = False
     try:
-        if peer_uid(connection) != os.getuid():
+        if system.peer_user(connection) != system.user_id():
             raise NoDaemon("wrong user", "the process at the socket belongs to another user")
         sent = True
         _send(connection, line, end)
@@ -148,13 +139,15 @@ def _exchanged(request: dict[str, Any], end: float) -> dict[str, Any]:
 
 
 def _connected(store: str, environment: "Mapping[str, str]", end: float) -> "socket":
+    from _socket import SOCK_STREAM, socket
+
     try:
-        from _socket import AF_UNIX, SOCK_STREAM, socket
-    except ImportError:
+        family = system.unix_family()
+    except OSError:
         raise NoDaemon("platform", "there are no Unix sockets here") from None
     failure = NoDaemon("not there", "there is no daemon of this store")
     for path in _paths(store, environment):
-        connection = socket(AF_UNIX, SOCK_STREAM)
+        connection = socket(family, SOCK_STREAM)
         try:
             connection.settimeout(_left(end))
             connection.connect(path)
@@ -251,9 +244,5 @@ def _numbers(version: str) -> list[int]:
 def _reap() -> None:
     """Lets go of processes started earlier: each one detaches and ends its first half at once."""
     for pid in list(_started):
-        try:
-            done = os.waitpid(pid, os.WNOHANG)[0] == pid
-        except OSError:
-            done = True
-        if done:
+        if system.has_ended(pid):
             _started.discard(pid)  # another thread may have been faster

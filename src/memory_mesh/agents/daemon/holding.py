@@ -10,19 +10,14 @@ from pathlib import Path
 
 from memory_mesh.agents.daemon import place
 from memory_mesh.base.typed import Self
-from memory_mesh.platform import private_files
-
-try:
-    import fcntl
-except ImportError:  # pragma: no cover  # no daemon runs there
-    fcntl = None  # type: ignore[assignment]
+from memory_mesh.platform import private_files, system
 
 PATIENCE_SECONDS = 10.0  # that a successor waits for the one before it to finish its requests
 _PAUSE = 0.02
 _BACKLOG = 128
 
 
-class Held:
+class DaemonLock:
     """The lock of a store's daemon; the system releases it when the process ends, however."""
 
     def __init__(self, descriptor: int, path: str) -> None:
@@ -77,9 +72,8 @@ class Held:
         """Writes this process and its socket into the lock file."""
         with suppress(OSError):  # a full disk keeps nobody from listening
             os.ftruncate(self._descriptor, 0)
-            os.pwrite(
-                self._descriptor, f"{os.getpid()} ".encode() + os.fsencode(address) + b"\n", 0
-            )
+            os.lseek(self._descriptor, 0, os.SEEK_SET)
+            os.write(self._descriptor, f"{os.getpid()} ".encode() + os.fsencode(address) + b"\n")
 
     def release(self) -> None:
         """Lets the next one in."""
@@ -93,7 +87,7 @@ class Listener:
         self.path: str = place.socket_path(store)
         fresh = f"{self.path.removesuffix('.sock')}.new"
         _remove(fresh)
-        self.socket: socket.socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self.socket: socket.socket = socket.socket(system.unix_family(), socket.SOCK_STREAM)
         self.socket.bind(fresh)
         os.chmod(fresh, 0o600)  # noqa: PTH101
         self.socket.listen(_BACKLOG)
@@ -122,7 +116,7 @@ class Listener:
 
 def _locked(descriptor: int) -> bool:
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        system.lock_at_once(descriptor)
     except OSError:
         return False
     return True

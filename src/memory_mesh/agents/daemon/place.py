@@ -13,16 +13,15 @@ a hook loads it at every prompt.
 
 import os
 import stat
-import sys
 
 from memory_mesh.base.typed import TYPE_CHECKING
+from memory_mesh.platform import system
+from memory_mesh.platform.system import APP
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-APP = "memory-mesh"
 AGENTS = "agents"  # the folder in the store
-MAX_PATH = 107 if sys.platform.startswith("linux") else 103  # bytes of a socket's path
 _FALSE = {"0", "false", "no", "off"}
 _MOST = 1_000_000  # bytes of a configuration file that is looked into
 
@@ -35,7 +34,7 @@ def folder_of(environment: "Mapping[str, str]", cwd: str = "") -> str:
     """The real path of the store's folder, as `config.load` finds it."""
     by_variable, by_file = environment.get("MEMORY_MESH_DIR"), _from_file(environment, "db_dir")
     stated = by_variable or by_file
-    folder = _expanded(str(stated), environment) if stated else _data_folder(environment)
+    folder = _expanded(str(stated), environment) if stated else system.data_folder(environment)
     store: object = environment.get("MEMORY_MESH_STORE")
     if not store and not by_variable:
         store = _from_file(environment, "store")
@@ -86,7 +85,7 @@ def socket_path(store: str, environment: "Mapping[str, str] | None" = None) -> s
     """The path of the daemon's socket; makes its folder. NoPlace if there is no safe one."""
     for folder in _candidates(store, os.environ if environment is None else environment):
         path = f"{folder}/{_name(store)}.sock"
-        if len(os.fsencode(path)) <= MAX_PATH and _is_own(folder):
+        if len(os.fsencode(path)) <= system.MAX_SOCKET_PATH and _is_own(folder):
             return path
     raise NoPlace("there is no folder of this user's own with a path short enough for a socket")
 
@@ -114,7 +113,7 @@ def is_private(folder: str) -> bool:
         return False
     return (
         stat.S_ISDIR(found.st_mode)
-        and found.st_uid == os.getuid()
+        and found.st_uid == system.user_id()
         and not stat.S_IMODE(found.st_mode) & 0o077
     )
 
@@ -123,7 +122,7 @@ def _candidates(store: str, environment: "Mapping[str, str]") -> "Iterator[str]"
     runtime = environment.get("XDG_RUNTIME_DIR") or ""
     if runtime.startswith("/") and is_private(os.path.realpath(runtime)):
         yield f"{os.path.realpath(runtime)}/{APP}"
-    yield f"/tmp/{APP}-{os.getuid()}"  # noqa: S108  # its owner and mode are checked
+    yield f"/tmp/{APP}-{system.user_id()}"  # noqa: S108  # its owner and mode are checked
     yield f"{store}/{AGENTS}"
 
 
@@ -145,30 +144,17 @@ def _name(store: str) -> str:
     except ImportError:  # pragma: no cover  # a Python without it
         from hashlib import blake2b
     return blake2b(
-        f"{os.getuid()} {store}".encode("utf-8", "surrogateescape"), digest_size=8
+        f"{system.user_id()} {store}".encode("utf-8", "surrogateescape"), digest_size=8
     ).hexdigest()
-
-
-def _data_folder(environment: "Mapping[str, str]") -> str:
-    home = environment.get("HOME") or os.path.expanduser("~")  # noqa: PTH111
-    if sys.platform == "darwin":
-        return f"{home}/Library/Application Support/{APP}"
-    return f"{environment.get('XDG_DATA_HOME') or f'{home}/.local/share'}/{APP}"
-
-
-def _config_file(environment: "Mapping[str, str]") -> str:
-    if environment.get("MEMORY_MESH_CONFIG"):
-        return environment["MEMORY_MESH_CONFIG"]
-    if sys.platform == "darwin":
-        return f"{_data_folder(environment)}/config.toml"
-    home = environment.get("HOME") or os.path.expanduser("~")  # noqa: PTH111
-    return f"{environment.get('XDG_CONFIG_HOME') or f'{home}/.config'}/{APP}/config.toml"
 
 
 def _from_file(environment: "Mapping[str, str]", name: str) -> object:
     """A setting of the configuration file; a plain line is read here, all else as TOML."""
+    path = environment.get("MEMORY_MESH_CONFIG") or (
+        f"{system.config_folder(environment)}/config.toml"
+    )
     try:
-        with open(_config_file(environment), "rb") as file:  # noqa: PTH123
+        with open(path, "rb") as file:  # noqa: PTH123
             text = file.read(_MOST).decode()
     except (OSError, ValueError):
         return None

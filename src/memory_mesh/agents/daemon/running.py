@@ -17,7 +17,7 @@ from importlib import import_module
 from memory_mesh._version import __version__
 from memory_mesh.agents import journal, request as requests
 from memory_mesh.agents.daemon import client, holding
-from memory_mesh.agents.daemon.holding import Held
+from memory_mesh.agents.daemon.holding import DaemonLock
 
 PING_SECONDS = 1.0
 _SWITCH_SECONDS = 0.001  # after which a thread at work lets another one run
@@ -42,14 +42,16 @@ def serve(store: str, idle: float) -> bool:
     return True
 
 
-def _held(store: str) -> Held | None:
-    held = Held.taken(store)
+def _held(store: str) -> DaemonLock | None:
+    held = DaemonLock.taken(store)
     if held is not None or _answers(store):
         return held
-    return Held.taken(store, seconds=holding.PATIENCE_SECONDS, answers=lambda: _answers(store))
+    return DaemonLock.taken(
+        store, seconds=holding.PATIENCE_SECONDS, answers=lambda: _answers(store)
+    )
 
 
-def _serve(store: str, held: Held, idle: float) -> None:
+def _serve(store: str, held: DaemonLock, idle: float) -> None:
     from memory_mesh.agents.daemon.server import (
         GONE,
         Desk,  # not for those who give way

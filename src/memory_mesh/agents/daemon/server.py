@@ -19,18 +19,17 @@ import time
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
-from pathlib import Path
 from types import FrameType
 
 from memory_mesh._version import __version__
 from memory_mesh.agents import request as requests, sessions
 from memory_mesh.agents.daemon import client
-from memory_mesh.agents.daemon.holding import Held, Listener
+from memory_mesh.agents.daemon.holding import DaemonLock, Listener
 from memory_mesh.agents.opening import Opened, Stores, answer
 from memory_mesh.base.typed import Any
 from memory_mesh.formats import json_text
 from memory_mesh.model.errors import InvalidInput, MeshError
-from memory_mesh.platform import log
+from memory_mesh.platform import log, system
 from memory_mesh.privacy import masked
 
 # What the daemon says to each request: some at once, the others through `answer`.
@@ -112,11 +111,8 @@ class Desk:
 
 def _memory_mb() -> int | None:
     """The memory that this process occupies, where the system tells."""
-    try:
-        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
-    except (OSError, ValueError, IndexError):
-        return None
-    return pages * os.sysconf("SC_PAGESIZE") // 1_000_000
+    occupied = system.memory_bytes()
+    return None if occupied is None else occupied // 1_000_000
 
 
 def _checked(request: object) -> Message:
@@ -160,7 +156,7 @@ ENDING_SECONDS = 30  # for what was begun; then the system ends the process, whe
 class Server:
     """Serves one store until it is asked to end, nobody asks for long, or the store is gone."""
 
-    def __init__(self, desk: Desk, held: Held, *, idle: float = IDLE_SECONDS) -> None:
+    def __init__(self, desk: Desk, held: DaemonLock, *, idle: float = IDLE_SECONDS) -> None:
         self._desk, self._held, self._idle = desk, held, idle
         self._connections: dict[socket.socket, _Connection] = {}
         self._workers = Workers()
@@ -218,7 +214,7 @@ class Server:
         signal.set_wakeup_fd(self._wake.fileno(), warn_on_full_buffer=False)
         signal.signal(signal.SIGTERM, on_signal)
         signal.signal(signal.SIGINT, on_signal)
-        signal.signal(signal.SIGHUP, signal.SIG_IGN)  # the starter's terminal is closed
+        system.ignore_hangup()
 
     def _step(self, seconds: float) -> None:
         for key, _ in self._selector.select(seconds):
@@ -245,7 +241,7 @@ class Server:
         except OSError:  # no descriptor is left
             self._wait_full()
             return
-        if client.peer_uid(own) != os.getuid():
+        if system.peer_user(own) != system.user_id():
             own.close()
             return
         own.setblocking(False)  # noqa: FBT003
@@ -345,8 +341,7 @@ class Server:
     def _end(self) -> None:
         """Finishes what was begun; who comes too late is told so, and does the work itself."""
         self._listener.hide()
-        signal.signal(signal.SIGALRM, signal.SIG_DFL)
-        signal.alarm(ENDING_SECONDS)
+        system.end_in(ENDING_SECONDS)
         end = time.monotonic() + _GRACE_SECONDS
         while (left := end - time.monotonic()) > 0:
             self._step(left)

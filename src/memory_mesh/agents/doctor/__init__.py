@@ -2,23 +2,36 @@
 
 ::
 
-    Case ──▶ check ──▶ Finding(check, ok │ warning │ failed, what was seen, fix)
+    Case ──▶ check ──▶ CheckResult(check, ok │ warning │ failed, what was seen, fix)
 
 A check looks at one link, from the store's files to the agent's settings, and says what to do about
 what it found. One that cannot look says so; none ends the others.
 """
 
+import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from shlex import quote
 
 from memory_mesh.agents.claude_code.changes import BrokenFile
-from memory_mesh.agents.doctor import daemon, hooks, host, server, store, trial
-from memory_mesh.agents.doctor.finding import Case, Finding, Mark, failed, unseen
+from memory_mesh.agents.doctor import daemon, hooks, host, store, trial
+from memory_mesh.agents.doctor.finding import (
+    Case,
+    CheckResult,
+    CheckStatus,
+    counted,
+    failed,
+    ok,
+    unseen,
+)
+from memory_mesh.base.fastdataclass import replace
+from memory_mesh.care.key_file import need_key, stated_keys
 from memory_mesh.model.errors import MeshError
+from memory_mesh.rules.users import shown_namespace
 
-__all__ = ["CHECKS", "TRIALS", "Case", "Finding", "Mark", "examined"]
+__all__ = ["CHECKS", "TRIALS", "Case", "CheckResult", "CheckStatus", "examined"]
 
-Check = Callable[[Case], Iterator[Finding]]
+Check = Callable[[Case], Iterator[CheckResult]]
 CHECKS: dict[str, Check] = {
     "disk": store.disk,
     "permissions": store.permissions,
@@ -46,11 +59,11 @@ TRIALS: dict[str, Check] = {
 }
 
 
-def examined(case: Case, *, trials: bool = True) -> Iterator[Finding]:
+def examined(case: Case, *, trials: bool = True) -> Iterator[CheckResult]:
     """Yields what each check finds, as soon as it is found."""
     broken: dict[Path, str] = {}  # a file that cannot be read: the check that said why
     told: dict[str, str] = {}  # what was said, and by which check
-    checks = {**CHECKS, **(server.CHECKS if case.is_server else {}), **(TRIALS if trials else {})}
+    checks = {**CHECKS, **(SERVER_CHECKS if case.is_server else {}), **(TRIALS if trials else {})}
     for name, check in checks.items():
         try:
             for finding in check(case):
@@ -66,7 +79,7 @@ def examined(case: Case, *, trials: bool = True) -> Iterator[Finding]:
             yield failed(name, what, f"make it readable for this user: ls -ld '{case.store}'")
 
 
-def _refused(name: str, why: str, told: dict[str, str]) -> Finding:
+def _refused(name: str, why: str, told: dict[str, str]) -> CheckResult:
     """Says once why something cannot be looked at, and then only who said it."""
     if first := next((check for said, check in told.items() if why in said), None):
         return unseen(name, first)
@@ -74,9 +87,72 @@ def _refused(name: str, why: str, told: dict[str, str]) -> Finding:
     return failed(name, why, "mend what it says, and run memory-mesh doctor again")
 
 
-def _unreadable(name: str, error: BrokenFile, first: str) -> Finding:
+def _unreadable(name: str, error: BrokenFile, first: str) -> CheckResult:
     """Says once what is wrong with a file of the host, and then only who said it."""
     if first:
         return failed(name, f"cannot be looked at, see {first}", f"mend {error.path}")
     said = f"{error.path} is not valid JSON ({error.why}); Claude Code cannot read it either"
     return failed(name, said, f"mend {error.path}, and run memory-mesh doctor again")
+
+
+# A store in a database: what is looked at in another way than in a folder.
+
+_STATE_KEY = (
+    "set MEMORY_MESH_KEY_FILE, MEMORY_MESH_KEY or MEMORY_MESH_KEY_COMMAND to the key that the "
+    "database was set up with"
+)
+
+
+def _server_disk(case: Case) -> Iterator[CheckResult]:
+    """Whether this machine has room for its own files; the disk of the server is not seen here."""
+    for finding in store.disk(case):
+        said = f"{finding.said}, for files of this machine; the disk of the database is not seen"
+        yield replace(finding, said=said)
+
+
+def _server_permissions(case: Case) -> Iterator[CheckResult]:
+    """Whether the files of this machine for the database are for its user only."""
+    if case.store.exists():
+        yield from store.permissions(case)
+    else:
+        yield ok("permissions", "the database decides: no file of the store is on this machine")
+
+
+def _server_key(case: Case) -> Iterator[CheckResult]:
+    """Whether this machine has the key of the database, and who must state it."""
+    try:
+        need_key(case.store, case.environment)
+        stated = stated_keys(case.environment)
+        found = counted(len(stated.keys()), "key") if stated is not None else ""
+    except MeshError as error:
+        yield failed("key", str(error).partition(". State it")[0], _STATE_KEY)
+        return
+    if stated is None:
+        yield from store.key(case)
+        return
+    yield ok("key", f"{found} stated by {stated.variable}, which every process of the store needs")
+
+
+def _server_namespaces(case: Case) -> Iterator[CheckResult]:
+    """How many other namespaces the database has; each is checked by `verify`."""
+    own = shown_namespace(case.mesh.config.namespace)
+    others = sum(1 for name in case.mesh.namespaces() if name != own)
+    if not others:
+        yield ok("namespaces", "there is no other in the database")
+        return
+    said = f"{counted(others, 'other namespace')} in the database"
+    yield ok("namespaces", said, f"to check all: {_verify(case)}")
+
+
+def _verify(case: Case) -> str:
+    """The command; who set the variable need not name the database."""
+    named = os.environ.get("MEMORY_MESH_STORE") == case.mesh.config.store
+    return f"memory-mesh{'' if named else f' --store {quote(case.where)}'} verify --all"
+
+
+SERVER_CHECKS: dict[str, Check] = {
+    "disk": _server_disk,
+    "permissions": _server_permissions,
+    "key": _server_key,
+    "namespaces": _server_namespaces,
+}

@@ -8,7 +8,7 @@ from memory_mesh._version import __version__
 from memory_mesh.agents import request as requests
 from memory_mesh.agents.claude_code import places
 from memory_mesh.agents.daemon import client, place
-from memory_mesh.agents.doctor.finding import Case, Finding, ago, failed, ok, warning
+from memory_mesh.agents.doctor.finding import Case, CheckResult, ago, failed, ok, warning
 from memory_mesh.agents.hook.main import BUDGET
 
 _SECONDS = 3.0
@@ -16,7 +16,7 @@ _START = "memory-mesh daemon start"
 _MORE_MS = 1_000  # a budget for hooks on a busy machine
 
 
-def daemon(case: Case) -> Iterator[Finding]:
+def daemon(case: Case) -> Iterator[CheckResult]:
     """Whether a daemon runs, of which version, and whether it answers."""
     asking = requests.made("status", environment=case.environment, cwd=str(case.here))
     asking["store"] = str(case.store)
@@ -57,7 +57,7 @@ def more_time(case: Case) -> str:
     )
 
 
-def _without(case: Case, refusal: client.NoDaemon) -> Finding:
+def _without(case: Case, refusal: client.NoDaemon) -> CheckResult:
     """Why there is none; one that is not there is no fault: hooks start it when they need it."""
     holder = place.recorded(str(case.store))
     if refusal.reason == "switched off":

@@ -19,7 +19,7 @@ from memory_mesh.sync import MemoryContextManager, MemoryMesh
 _LINES = 2_000  # of the journal that are looked at
 
 
-class Mark(StrEnum):
+class CheckStatus(StrEnum):
     """How a link of the chain does."""
 
     OK = "ok"
@@ -28,11 +28,11 @@ class Mark(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class CheckResult:
     """One line: the check, how it went, what was seen, and what to do about it."""
 
     check: str
-    mark: Mark
+    mark: CheckStatus
     said: str
     fix: str = ""  # a command to run or a setting to change
 
@@ -77,7 +77,7 @@ class Case:
         return str(self.store) if stated is None else store_urls.shown(stated)
 
     @property
-    def places(self) -> list[places.Place]:
+    def places(self) -> list[places.SettingsFolder]:
         """Where Claude Code reads settings here: the user's, and those of the repository."""
         found = [places.user_place(self.environment), places.repository_place(self.here)]
         return list({place.folder.resolve(): place for place in found[::-1]}.values())[::-1]
@@ -111,22 +111,22 @@ def _health(mesh: MemoryMesh) -> dict[str, Check]:
     return {check.name: check for check in found.checks}
 
 
-def ok(check: str, said: str, fix: str = "") -> Finding:
+def ok(check: str, said: str, fix: str = "") -> CheckResult:
     """A link that holds; `fix` is what may be done all the same."""
-    return Finding(check, Mark.OK, said, fix)
+    return CheckResult(check, CheckStatus.OK, said, fix)
 
 
-def warning(check: str, said: str, fix: str) -> Finding:
+def warning(check: str, said: str, fix: str) -> CheckResult:
     """A link that holds for now, or worse than it could."""
-    return Finding(check, Mark.WARNING, said, fix)
+    return CheckResult(check, CheckStatus.WARNING, said, fix)
 
 
-def failed(check: str, said: str, fix: str) -> Finding:
+def failed(check: str, said: str, fix: str) -> CheckResult:
     """A link that is broken."""
-    return Finding(check, Mark.FAILED, said, fix)
+    return CheckResult(check, CheckStatus.FAILED, said, fix)
 
 
-def unseen(check: str, first: str) -> Finding:
+def unseen(check: str, first: str) -> CheckResult:
     """A link that cannot be looked at for a reason that an earlier line gives."""
     fix = f"mend what {first} says, and run memory-mesh doctor again"
     return failed(check, f"cannot be looked at, see {first}", fix)

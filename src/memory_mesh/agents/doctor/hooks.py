@@ -8,9 +8,9 @@ from pathlib import Path
 
 from memory_mesh.agents.claude_code import install, places
 from memory_mesh.agents.claude_code.changes import members_of
-from memory_mesh.agents.claude_code.places import Place
+from memory_mesh.agents.claude_code.places import SettingsFolder
 from memory_mesh.agents.doctor import daemon
-from memory_mesh.agents.doctor.finding import Case, Finding, age, counted, failed, ok, warning
+from memory_mesh.agents.doctor.finding import Case, CheckResult, age, counted, failed, ok, warning
 from memory_mesh.agents.hook import events as hook_events
 from memory_mesh.agents.hook.main import BUDGET_MS
 from memory_mesh.base.fastdataclass import dataclass
@@ -32,7 +32,7 @@ _SWITCH = "disableAllHooks"
 _LOG = "agents/log.jsonl"
 
 
-def fired(case: Case) -> Iterator[Finding]:
+def fired(case: Case) -> Iterator[CheckResult]:
     """Whether hooks may run at all, and when each ran last."""
     installed = [place for place in case.places if install.is_installed(place)]
     if installed and (switch := _switched_off(case)):
@@ -59,7 +59,7 @@ def fired(case: Case) -> Iterator[Finding]:
         yield warning("hooks", said, f"{_BEGIN}; then see /hooks and /plugin in claude")
 
 
-def budget(case: Case) -> Iterator[Finding]:
+def budget(case: Case) -> Iterator[CheckResult]:
     """How many of the last hooks kept their budget."""
     runs = case.journal("hook")[-LAST:]
     outcomes = Counter(str(line.get("outcome")) for line in runs)
@@ -80,7 +80,7 @@ def budget(case: Case) -> Iterator[Finding]:
         )
 
 
-def capture(case: Case) -> Iterator[Finding]:
+def capture(case: Case) -> Iterator[CheckResult]:
     """Whether something is still learned from prompts."""
     lines = case.lines()
     found = hook_events.missed(lines, time.time())
@@ -173,7 +173,7 @@ class Called:
         return Path(self.command[0])
 
 
-def hooks_of(place: Place) -> list[Called]:
+def hooks_of(place: SettingsFolder) -> list[Called]:
     """The commands of the plugin's hooks; none where the file is gone."""
     found: list[Called] = []
     events = members_of(place.own / HOOKS).get("hooks")
@@ -186,7 +186,7 @@ def hooks_of(place: Place) -> list[Called]:
     return found
 
 
-def servers_of(place: Place) -> list[Called]:
+def servers_of(place: SettingsFolder) -> list[Called]:
     """The commands of the plugin's MCP servers."""
     stated = members_of(place.own / SERVERS).get("mcpServers")
     found = []
@@ -206,7 +206,7 @@ def servers_of(place: Place) -> list[Called]:
     return found
 
 
-def version_of(place: Place) -> str:
+def version_of(place: SettingsFolder) -> str:
     """The version that the plugin says it is of."""
     return str(members_of(place.own / MANIFEST).get("version") or "unknown")
 

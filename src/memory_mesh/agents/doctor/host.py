@@ -10,7 +10,7 @@ from memory_mesh._version import __version__
 from memory_mesh.agents.claude_code import install, places
 from memory_mesh.agents.claude_code.host_memory import host_memory
 from memory_mesh.agents.doctor import hooks as doctor_hooks
-from memory_mesh.agents.doctor.finding import Case, Finding, counted, failed, ok, warning
+from memory_mesh.agents.doctor.finding import Case, CheckResult, counted, failed, ok, warning
 from memory_mesh.model.errors import NotFound
 from memory_mesh.platform.store_urls import is_server, local_name
 
@@ -20,7 +20,7 @@ _SECONDS = 20.0
 _STORE, _FOLDER = "MEMORY_MESH_STORE", "MEMORY_MESH_DIR"
 
 
-def claude(case: Case) -> Iterator[Finding]:
+def claude(case: Case) -> Iterator[CheckResult]:
     """Whether Claude Code is on this machine."""
     found = places.find_claude(case.environment)
     folder = places.user_place(case.environment).folder
@@ -32,7 +32,7 @@ def claude(case: Case) -> Iterator[Finding]:
         yield warning("Claude Code", "was not found", _GET)
 
 
-def plugin(case: Case) -> Iterator[Finding]:
+def plugin(case: Case) -> Iterator[CheckResult]:
     """Whether the plugin is installed and switched on."""
     on = [place for place in case.places if install.is_installed(place)]
     if on:
@@ -48,7 +48,7 @@ def plugin(case: Case) -> Iterator[Finding]:
         yield warning("plugin", "is not installed: Claude Code has no memory here", _INIT)
 
 
-def commands(case: Case) -> Iterator[Finding]:
+def commands(case: Case) -> Iterator[CheckResult]:
     """Whether the commands that the plugin names are there, and use this store."""
     for place in case.places:
         if not install.is_installed(place):
@@ -66,7 +66,7 @@ def commands(case: Case) -> Iterator[Finding]:
             yield _same_store(case, place, (*hooks, *servers))
 
 
-def versions(case: Case) -> Iterator[Finding]:
+def versions(case: Case) -> Iterator[CheckResult]:
     """Whether the package, the plugin and the commands that it names are of one version."""
     for place in case.places:
         if not install.is_installed(place):
@@ -87,7 +87,7 @@ def versions(case: Case) -> Iterator[Finding]:
         yield ok("versions", f"{__version__}; there is no plugin to compare it with")
 
 
-def own_memory(case: Case) -> Iterator[Finding]:
+def own_memory(case: Case) -> Iterator[CheckResult]:
     """Whether Claude Code's own memory works beside this one, and who decided so."""
     found = host_memory(case.environment, case.here, only_here=False)
     state = "on" if found.enabled else "off"
@@ -106,7 +106,9 @@ def own_memory(case: Case) -> Iterator[Finding]:
         yield ok("own memory", f"{said}, side by side with {counted(found.files, 'file')}")
 
 
-def _same_store(case: Case, place: places.Place, calls: tuple[doctor_hooks.Called, ...]) -> Finding:
+def _same_store(
+    case: Case, place: places.SettingsFolder, calls: tuple[doctor_hooks.Called, ...]
+) -> CheckResult:
     """Hooks and MCP that write to another store than the one that is looked at are no use here."""
     stated = {
         found
@@ -132,7 +134,7 @@ def _is_this(case: Case, stated: str) -> bool:
     return not case.is_server and Path(stated).resolve() == case.store
 
 
-def _programs(place: places.Place) -> list[Path]:
+def _programs(place: places.SettingsFolder) -> list[Path]:
     """The folders' own `memory-mesh`, beside the hook and the server that the plugin names."""
     calls = (*doctor_hooks.hooks_of(place), *doctor_hooks.servers_of(place))
     beside = dict.fromkeys(call.path.with_name(f"memory-mesh{call.path.suffix}") for call in calls)
@@ -166,5 +168,5 @@ def _names(calls: list[doctor_hooks.Called]) -> set[str]:
     return {call.name for call in calls}
 
 
-def _init(place: places.Place) -> str:
+def _init(place: places.SettingsFolder) -> str:
     return _INIT if place.repository is None else f"{_INIT} --here"

@@ -3,16 +3,24 @@
 import os
 import shutil
 import stat
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from shlex import quote
 
-from memory_mesh.agents.doctor.finding import Case, Finding, counted, failed, ok, unseen, warning
+from memory_mesh.agents.doctor.finding import (
+    Case,
+    CheckResult,
+    counted,
+    failed,
+    ok,
+    unseen,
+    warning,
+)
 from memory_mesh.care.key_file import IDENTITY, KeyFile
 from memory_mesh.care.namespaces import look
 from memory_mesh.model.errors import StoreError, WrongKey
 from memory_mesh.model.stats import Check, Health
+from memory_mesh.platform import system
 from memory_mesh.rules.users import shown_namespace
 
 _HOW = {
@@ -46,7 +54,7 @@ _DAMAGED = (
 )
 
 
-def store(case: Case) -> Iterator[Finding]:
+def store(case: Case) -> Iterator[CheckResult]:
     """Whether the store opens, takes a write and answers a search."""
     found = case.health
     broken = [found[name] for name in _OF_THE_STORE if is_broken(found.get(name))]
@@ -63,7 +71,7 @@ def store(case: Case) -> Iterator[Finding]:
     )
 
 
-def chain(case: Case) -> Iterator[Finding]:
+def chain(case: Case) -> Iterator[CheckResult]:
     """Whether the audit chain is whole: all of it, or of a long one its last block."""
     blocks = case.mesh.stats().blocks
     if blocks > MOST_BLOCKS and not case.whole_chain:
@@ -83,7 +91,7 @@ def chain(case: Case) -> Iterator[Finding]:
     yield failed("chain", f"{count}, first: {first.check}: {first.detail}", _DAMAGED)
 
 
-def namespaces(case: Case) -> Iterator[Finding]:
+def namespaces(case: Case) -> Iterator[CheckResult]:
     """Whether the other namespaces of the store open, and have what was acknowledged."""
     found = look(case.store, besides=case.mesh.config.namespace, most=MOST_NAMESPACES)
     others = counted(found.namespaces, "other namespace")
@@ -129,13 +137,13 @@ def _store_fix(check: Check, case: Case) -> str:
 # The store's files: room on the disk, rights, and the key.
 
 
-def disk(case: Case) -> Iterator[Finding]:
+def disk(case: Case) -> Iterator[CheckResult]:
     """Whether there is room for more memories."""
     there = next(each for each in (case.store, *case.store.parents) if each.exists())
     yield room(shutil.disk_usage(there).free, there)
 
 
-def room(free: int, folder: Path) -> Finding:
+def room(free: int, folder: Path) -> CheckResult:
     """Judges the free bytes of the disk that a folder is on."""
     said = f"{free / 1e9:.1f} GB free at {folder}" if free > LEAST_BYTES else (
         f"only {free / 1e6:.0f} MB free at {folder}: the next write may fail"
@@ -146,18 +154,18 @@ def room(free: int, folder: Path) -> Finding:
     return warning("disk", said, fix) if free < SCARCE_BYTES else ok("disk", said)
 
 
-def permissions(case: Case) -> Iterator[Finding]:
+def permissions(case: Case) -> Iterator[CheckResult]:
     """Whether the store belongs to this user and to nobody else."""
-    if sys.platform == "win32" or not case.store.exists():
+    if not system.MODES or not case.store.exists():
         yield ok("permissions", "there is no store yet; it will be for its owner only")
         return
     paths = _paths(case.store)
-    foreign = [path for path in paths if path.lstat().st_uid != os.getuid()]
-    if foreign and os.getuid() != 0:
+    foreign = [path for path in paths if path.lstat().st_uid != system.user_id()]
+    if foreign and system.user_id() != 0:
         yield failed(
             "permissions",
             f"{foreign[0]} belongs to another user",
-            f"sudo chown -R {os.getuid()} {quote(str(case.store))}",
+            f"sudo chown -R {system.user_id()} {quote(str(case.store))}",
         )
     opened = [path for path in paths if _mode(path) & _OTHERS]
     if opened:
@@ -167,12 +175,12 @@ def permissions(case: Case) -> Iterator[Finding]:
             f"{opened[0]} first (mode {_mode(opened[0]):04o})",
             f"chmod -R go= {quote(str(case.store))}",
         )
-    elif not foreign or os.getuid() == 0:
+    elif not foreign or system.user_id() == 0:
         files = "file or folder", "files and folders"
         yield ok("permissions", f"{counted(len(paths), *files)}, for their owner only")
 
 
-def key(case: Case) -> Iterator[Finding]:
+def key(case: Case) -> Iterator[CheckResult]:
     """Whether the store's key is there, outside of the store, and private."""
     if not (case.store / IDENTITY).exists():
         yield ok("key", "none yet: the first memory that needs it makes it")
@@ -192,11 +200,11 @@ def key(case: Case) -> Iterator[Finding]:
             f"copy it back from a backup to {quote(str(keys.path))}; if there was none, store a "
             "memory, and a new one is made",
         )
-    elif sys.platform != "win32" and _mode(keys.path) & _OTHERS:
+    elif system.MODES and _mode(keys.path) & _OTHERS:
         yield failed(
             "key", f"{keys.path} can be read by others", f"chmod 600 {quote(str(keys.path))}"
         )
-    elif sys.platform != "win32" and _mode(keys.path.parent) & _OTHERS_WRITE:
+    elif system.MODES and _mode(keys.path.parent) & _OTHERS_WRITE:
         folder = keys.path.parent
         yield failed("key", f"{folder} can be written by others", f"chmod 700 {quote(str(folder))}")
     else:
@@ -237,7 +245,7 @@ def _mode(path: Path) -> int:
 # Search by meaning: a real embedder, and an index that holds every text.
 
 
-def embedder(case: Case) -> Iterator[Finding]:
+def embedder(case: Case) -> Iterator[CheckResult]:
     """Whether texts become vectors, and by which model."""
     if case.config.embedder == "none":
         said = "switched off by the setting embedder: search goes by words only"
@@ -260,7 +268,7 @@ def embedder(case: Case) -> Iterator[Finding]:
         yield ok("embedder", f"loads, gives vectors and {seen.detail}")
 
 
-def index(case: Case) -> Iterator[Finding]:
+def index(case: Case) -> Iterator[CheckResult]:
     """Whether every text has its keyword terms and, with an embedder, its vector."""
     old = case.mesh.stats().to_reindex
     vectors = case.meaning.get("vectors")
@@ -303,7 +311,7 @@ def _meanwhile(detail: str) -> str:
 # What the folder's project is called: memories of another one do not appear here.
 
 
-def project(case: Case) -> Iterator[Finding]:
+def project(case: Case) -> Iterator[CheckResult]:
     """The project that hooks in this folder store for and read."""
     config = case.config
     if "project" in config.origins:

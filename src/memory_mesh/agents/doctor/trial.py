@@ -26,12 +26,13 @@ from memory_mesh.agents.claude_code import install, places
 from memory_mesh.agents.daemon import client, place
 from memory_mesh.agents.doctor import hooks
 from memory_mesh.agents.doctor.daemon import more_time, runs
-from memory_mesh.agents.doctor.finding import Case, Finding, failed, ok, warning
+from memory_mesh.agents.doctor.finding import Case, CheckResult, failed, ok, warning
 from memory_mesh.agents.hook.main import BUDGET, BUDGET_MS
 from memory_mesh.agents.opening import Stores
 from memory_mesh.base.fastdataclass import dataclass
 from memory_mesh.base.typed import Any
 from memory_mesh.model import Channel
+from memory_mesh.platform import system
 
 # A store for one trial, with its key and settings of its own, that leaves nothing behind.
 
@@ -121,7 +122,7 @@ _CALL = {  # reads, and leaves nothing in the store
 _INSTALL = "install memory-mesh again (uv tool install --force memory-mesh), then memory-mesh init"
 
 
-def hook(case: Case) -> Iterator[Finding]:
+def hook(case: Case) -> Iterator[CheckResult]:
     """Whether a session's start gets a memory out of a store, by the command that the host runs."""
     command = _hook_command(case)
     with thrown_away(case.environment) as trial:
@@ -147,7 +148,7 @@ def hook(case: Case) -> Iterator[Finding]:
     yield failed("hook trial", f"{command[0]} gave no memory back ({reason})", _INSTALL)
 
 
-def mcp(case: Case) -> Iterator[Finding]:
+def mcp(case: Case) -> Iterator[CheckResult]:
     """Whether the MCP server says hello and lists its tools, and how soon."""
     command = _mcp_command(case)
     asked = [_HELLO, {"jsonrpc": "2.0", "id": 2, "method": "tools/list"}]
@@ -172,7 +173,7 @@ def mcp(case: Case) -> Iterator[Finding]:
         yield ok("MCP trial", f"{said}; hosts wait about {READY_MS} ms")
 
 
-def daemon(case: Case) -> Iterator[Finding]:
+def daemon(case: Case) -> Iterator[CheckResult]:
     """Whether a daemon can be started here, answers and ends."""
     if not place.is_wanted(case.environment):
         yield ok("daemon trial", "not tried: the setting daemon switches it off")
@@ -241,9 +242,7 @@ def _ended(trial: ThrownAway, pid: int) -> bool:
     while time.monotonic() < end:
         with suppress(client.NoDaemon):
             client.ask(asking, seconds=1.0)  # reaps it, too
-        try:
-            os.kill(pid, 0)
-        except ProcessLookupError:
+        if not system.lives(pid):
             return True
         time.sleep(0.02)
     return False
@@ -265,7 +264,7 @@ def _mcp_command(case: Case) -> tuple[str, ...]:
     return (str(places.find_commands({}).mcp),)
 
 
-def _installed(case: Case) -> list[places.Place]:
+def _installed(case: Case) -> list[places.SettingsFolder]:
     return [each for each in case.places if install.is_installed(each)]
 
 

@@ -19,11 +19,11 @@ import time
 BEGAN = time.monotonic()  # the budget runs from here
 
 import os  # noqa: E402
-import select  # noqa: E402
 import sys  # noqa: E402
 
 from memory_mesh.agents.hook import PRINTED, SILENT  # noqa: E402
 from memory_mesh.base.typed import NoReturn  # noqa: E402
+from memory_mesh.platform import system  # noqa: E402
 
 BUDGET_MS = 300
 LIFE_SECONDS = 60  # of the worker and of the third process
@@ -66,7 +66,7 @@ def _started(end: float) -> tuple[int, int]:
     """Starts the worker; returns where its answer is read, and where it is told of its fate."""
     answers, to_answers = os.pipe()
     words, to_words = os.pipe()
-    if os.fork():
+    if system.fork():
         os.close(to_answers)
         os.close(words)
         return answers, to_words
@@ -74,7 +74,7 @@ def _started(end: float) -> tuple[int, int]:
         os.close(answers)
         os.close(to_words)
         _leave(1, 2)  # at once: the host reads until everybody has closed it
-        _end_later()
+        system.end_in(_number(LIFE, LIFE_SECONDS))
         from memory_mesh.agents.hook import worker
 
         worker.run(sys.argv[1:], BEGAN, end, to_answers, words)
@@ -84,12 +84,10 @@ def _started(end: float) -> tuple[int, int]:
 
 def _collected(source: int, end: float) -> tuple[list[bytes], bool]:
     """The worker's lines, two if it has said everything; and whether they came in time."""
-    ready = select.poll()
-    ready.register(source, select.POLLIN)
     data = b""
     while data.count(b"\n") < 2:  # noqa: PLR2004
         left = end - time.monotonic()
-        if left <= 0 or not ready.poll(left * 1000):
+        if left <= 0 or not system.readable(source, left):
             return data.split(b"\n")[:-1], False
         part = os.read(source, 1 << 16)
         if not part:
@@ -109,15 +107,11 @@ def _outcome(found: list[bytes], *, in_time: bool, end: float) -> str:
 
 def _printed(data: bytes, end: float) -> bool:
     """Prints all of it without ever waiting for a reader; False if there was no room in time."""
-    ready = select.poll()
-    ready.register(1, select.POLLOUT)
     if len(data) > _CHUNK and not _has_room(len(data), end):
         return False
     rest = memoryview(data)
     while rest:
-        left = end - time.monotonic()
-        events = ready.poll(max(0.0, left) * 1000)
-        if not events or events[0][1] & (select.POLLERR | select.POLLHUP | select.POLLNVAL):
+        if not system.writable(1, max(0.0, end - time.monotonic())):
             return False
         rest = rest[os.write(1, rest[:_CHUNK]) :]
     return True
@@ -125,15 +119,7 @@ def _printed(data: bytes, end: float) -> bool:
 
 def _has_room(size: int, end: float) -> bool:
     """Waits until a pipe is empty, so that it takes the answer whole; anything else has room."""
-    import fcntl
-    import stat
-    import termios
-
-    if not stat.S_ISFIFO(os.fstat(1).st_mode) or not hasattr(fcntl, "F_GETPIPE_SZ"):
-        return True
-    if size > fcntl.fcntl(1, fcntl.F_GETPIPE_SZ):
-        return True
-    while int.from_bytes(fcntl.ioctl(1, termios.FIONREAD, b"\0" * 4), sys.byteorder):
+    while system.unread_bytes(1, size):
         if time.monotonic() >= end:
             return False
         time.sleep(0.002)
@@ -144,11 +130,11 @@ def _write_down(facts: bytes, outcome: str) -> None:
     """Leaves a line in the journal by a process that nobody waits for: a disk may stand still."""
     ms = round((time.monotonic() - BEGAN) * 1000)
     _leave(0, 1, 2)
-    if os.fork():
+    if system.fork():
         return
     try:
-        os.setsid()
-        _end_later()
+        system.detach()
+        system.end_in(_number(LIFE, LIFE_SECONDS))
         from memory_mesh.agents.hook import worker
 
         worker.write_down(facts, outcome, ms)
@@ -162,15 +148,6 @@ def _leave(*descriptors: int) -> None:
     for descriptor in descriptors:
         os.dup2(nowhere, descriptor)
     os.close(nowhere)
-
-
-def _end_later() -> None:
-    """Has the system end this process in a minute; a call into C does not keep it from that."""
-    import _signal  # type: ignore[import-not-found]  # `signal` loads `enum`
-
-    _signal.signal(_signal.SIGALRM, _signal.SIG_DFL)  # the host may have it ignored or blocked
-    _signal.pthread_sigmask(_signal.SIG_UNBLOCK, [_signal.SIGALRM])
-    _signal.alarm(_number(LIFE, LIFE_SECONDS))
 
 
 def _budget() -> float:

@@ -13,7 +13,6 @@ Nobody waits for what happens after the line. After a minute the system ends the
 import _thread
 import gc
 import os
-import select
 import sys
 import time
 
@@ -21,6 +20,7 @@ from memory_mesh.agents import journal, request as requests
 from memory_mesh.agents.daemon import client, place
 from memory_mesh.agents.hook import PRINTED, SILENT, claude_code
 from memory_mesh.base.typed import TYPE_CHECKING, Any
+from memory_mesh.platform import system
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -32,7 +32,7 @@ EVENTS = {"session.idle": "Stop", "session.deleted": "SessionEnd"}
 # Asks the daemon in a thread of its own, so that one that stands still costs nothing.
 
 
-class Asking:
+class PendingRequest:
     """A request under way; the answer or the refusal stands here as soon as there is one."""
 
     def __init__(
@@ -81,7 +81,7 @@ DONE, FAILED = "done", "failed"  # outcomes of a capture; hooks without `done` h
 
 def run(arguments: list[str], began: float, end: float, answers: int, words: int) -> None:
     """Does one hook's work; the answer goes to one pipe, what became of it comes by the other."""
-    os.setsid()
+    system.detach()
     gc.disable()
     sys.setswitchinterval(_SWITCH_SECONDS)
     hook = Hook(arguments, began, end, answers)
@@ -116,7 +116,7 @@ class Hook:
         self._host, self._stated = _arguments(arguments)
         self._began, self._end, self._answers = began, end, answers
         self._turn, self._handed_at = _thread.allocate_lock(), 0.0
-        self._asking: Asking | None = None
+        self._asking: PendingRequest | None = None
         self._parents = requests.ancestors(os.getppid())  # the hook itself is gone soon
         self._is_agents = requests.is_from_shell_tool(os.environ, self._parents)
         self._given: dict[str, Any] = {}
@@ -146,7 +146,7 @@ class Hook:
         if wanted is None:
             return
         request = self._request("recall", {**without_private(wanted), "until": self._end})
-        asking = self._asking = Asking(request, self._end, self._heard)
+        asking = self._asking = PendingRequest(request, self._end, self._heard)
         asking.wait((self._end - self._began) * HEDGE_SHARE)
         if asking.answer is None:
             self._alone(request, asking)
@@ -186,7 +186,7 @@ class Hook:
             self._note("failed" if self._failure else "answered" if self.output else "silent")
         if self._starts:
             client.start(self._store, os.environ)
-        os.nice(_POLITE)  # after the daemon, which inherits it; the next prompt waits for its hook
+        system.lower_priority(_POLITE)  # after the daemon, which inherits it
         if self._stores is not None:
             self._stores.close()  # writes the record of what entered the prompt
         if self._event in claude_code.CAPTURES:
@@ -201,7 +201,7 @@ class Hook:
         self._answer, self._through, self._stores = answer, "daemon", None
         self.output = claude_code.output_of(self._event, answer)
 
-    def _alone(self, request: dict[str, Any], asking: Asking) -> None:
+    def _alone(self, request: dict[str, Any], asking: PendingRequest) -> None:
         """Answers in this process without an embedder, unless the daemon answers meanwhile."""
         from memory_mesh.agents.hook import alone
 
@@ -341,12 +341,10 @@ class NoInput(Exception):
 
 def read_input(source: int, end: float) -> dict[str, Any]:
     """The JSON object on standard input, as soon as it is whole; NoInput when the time is up."""
-    ready = select.poll()
-    ready.register(source, select.POLLIN)
     data = bytearray()
     while len(data) <= MOST_BYTES:
         left = end - time.monotonic()
-        if left <= 0 or not ready.poll(left * 1000):
+        if left <= 0 or not system.readable(source, left):
             raise NoInput("standard input did not end")
         part = os.read(source, 1 << 20)
         data += part

@@ -26,7 +26,7 @@ _WARM_SECONDS = 60.0  # for its model
 _WITHOUT_RETRY = 5.0  # seconds between two attempts to start a daemon
 
 
-class Asking:
+class HostRequests:
     """Asks for one host; safe to use from several threads."""
 
     def __init__(

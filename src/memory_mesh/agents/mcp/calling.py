@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 
 from memory_mesh.agents.opening import Stores
+from memory_mesh.agents.sessions import session_of_parents
 from memory_mesh.base.typed import TYPE_CHECKING, Any
 from memory_mesh.model import Channel
 from memory_mesh.sync import MemoryMesh
@@ -52,8 +53,6 @@ class ToolCall:
     def _host_session(self) -> "Session | None":
         """The session of the host that started this front, if its hooks are installed."""
         if not self._looked:
-            from memory_mesh.agents.sessions import session_of_parents
-
             self._looked = True
             asked = self._request
             self._session = session_of_parents(

@@ -20,12 +20,13 @@ from memory_mesh.agents import request
 from memory_mesh.agents.mcp import protocol
 from memory_mesh.agents.mcp.protocol import INVALID_PARAMS, INVALID_REQUEST, Refused
 from memory_mesh.base.typed import TYPE_CHECKING, Any
+from memory_mesh.platform import system
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from types import FrameType
 
-    from memory_mesh.agents.mcp.asking import Asking
+    from memory_mesh.agents.mcp.asking import HostRequests
 
     Id = int | str
     Send = Callable[[dict[str, Any] | None], None]
@@ -69,7 +70,7 @@ def main() -> int:
     out = os.dup(1)
     os.dup2(2, 1)  # whatever a library prints
     front = Front(offer(compat), host, out, compat)
-    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+    for number in system.ENDING:
         signal.signal(number, _end)
     try:
         for line in lines(0):
@@ -130,7 +131,7 @@ class Front:
         self._waiting: list[Call] = []
         self._running: dict[Id, Call] = {}
         self._threads = 0
-        self._asking: Asking | None = None
+        self._asking: HostRequests | None = None
         self._woken = False
 
     def take(self, line: bytes | None) -> None:
@@ -220,12 +221,12 @@ class Front:
             self._woken = True
             threading.Thread(target=lambda: self._back().wake(), daemon=True).start()
 
-    def _back(self) -> "Asking":
-        from memory_mesh.agents.mcp.asking import Asking  # the first answer goes before
+    def _back(self) -> "HostRequests":
+        from memory_mesh.agents.mcp.asking import HostRequests  # the first answer goes before
 
         with self._changed:
             if self._asking is None:
-                self._asking = Asking(self._host or _HOST)
+                self._asking = HostRequests(self._host or _HOST)
             return self._asking
 
     def _call(self, call: "Call") -> None:
@@ -319,7 +320,7 @@ _NO_BATCH = "an array of messages needs version 2025-03-26, and a message in it"
 
 def _end(_signal: int, _frame: "FrameType | None") -> None:
     """Ends the reading, once."""
-    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+    for number in system.ENDING:
         signal.signal(number, signal.SIG_IGN)
     raise Terminated
 

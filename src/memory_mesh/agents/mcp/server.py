@@ -34,12 +34,12 @@ from starlette.applications import Starlette
 
 from memory_mesh._version import __version__
 from memory_mesh.agents.mcp import protocol
-from memory_mesh.agents.mcp.asking import Asking
+from memory_mesh.agents.mcp.asking import HostRequests
 from memory_mesh.agents.mcp.front import offer
 from memory_mesh.base.fastdataclass import dataclass
 from memory_mesh.base.typed import Any, TypeVar
 from memory_mesh.model.errors import NetworkError, NotAllowed
-from memory_mesh.platform import private_files
+from memory_mesh.platform import private_files, system
 
 _NAME = "mcp-token"
 _BYTES = 32
@@ -115,7 +115,7 @@ def bound(host: str, port: int) -> socket.socket:
 
 
 def serve(
-    asking: Asking, listening: Listening, listener: socket.socket, compat: str | None = None
+    asking: HostRequests, listening: Listening, listener: socket.socket, compat: str | None = None
 ) -> None:
     """Serves until the process is asked to end."""
     config = uvicorn.Config(
@@ -134,7 +134,7 @@ def serve(
         asking.close()
 
 
-def application(asking: Asking, listening: Listening, compat: str | None = None) -> Starlette:
+def application(asking: HostRequests, listening: Listening, compat: str | None = None) -> Starlette:
     """The server as an ASGI application."""
     auth: dict[str, Any] = {}
     if listening.token is not None:
@@ -168,7 +168,7 @@ class OneToken:
 class Back:
     """Answers requests in threads: the store and the daemon's socket block."""
 
-    def __init__(self, asking: Asking, compat: str | None) -> None:
+    def __init__(self, asking: HostRequests, compat: str | None) -> None:
         self._asking, self._compat = asking, compat
         self._limiter: anyio.CapacityLimiter | None = None
 
@@ -280,12 +280,12 @@ def kept_token(store: Path) -> tuple[str, bool]:
 
 
 def _read(path: Path) -> str:
-    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))
+    descriptor = os.open(path, os.O_RDONLY | system.NO_LINK)
     with os.fdopen(descriptor, encoding="ascii", errors="replace") as file:
         about = os.fstat(descriptor)
         token = file.read(1_000).strip()
-    own = not hasattr(os, "getuid") or about.st_uid == os.getuid()
-    if os.name == "posix" and (not own or stat.S_IMODE(about.st_mode) & _OTHERS):
+    own = about.st_uid == system.user_id()
+    if system.MODES and (not own or stat.S_IMODE(about.st_mode) & _OTHERS):
         raise NotAllowed(f"others may read the token in {path}; delete the file to get a new one")
     if len(token) < _SHORTEST or not token.isascii() or not token.isprintable() or " " in token:
         raise NotAllowed(f"{path} holds no token; delete the file to get a new one")

@@ -21,7 +21,7 @@ from memory_mesh.base.fastdataclass import dataclass, replace
 from memory_mesh.ledgers.sqlite import head_file, namespace_places, open_file, schema
 from memory_mesh.ledgers.sqlite.faults import translated
 from memory_mesh.ledgers.sqlite.namespace_file import cannot_be_written
-from memory_mesh.model.care import Kept
+from memory_mesh.model.care import NamespaceCopy
 from memory_mesh.model.errors import StoreIsDamaged
 from memory_mesh.platform import forks, locks, private_files
 from memory_mesh.platform.durable_files import sync_folder
@@ -86,7 +86,7 @@ def place(store: Path, namespace: str) -> Path:
     return namespace_places.database(store / "namespaces", namespace)
 
 
-def copied(source: Path, target: Path, progress: Progress | None = None) -> Kept:
+def copied(source: Path, target: Path, progress: Progress | None = None) -> NamespaceCopy:
     """Copies a namespace's file as it is at one moment; says which, and which writes it lacks."""
     private_files.make_file(target)  # SQLite fills an empty file and keeps its mode
     mark = head_file.read(source)
@@ -107,7 +107,7 @@ def copied(source: Path, target: Path, progress: Progress | None = None) -> Kept
     return replace(found, findings=(f"head file: {flaw}",))
 
 
-def standing(path: Path) -> Kept:
+def standing(path: Path) -> NamespaceCopy:
     """Where the namespace in a file stands; raises StoreIsDamaged for any other file."""
     with translated(path, _namespace(path)), forks.inside_sqlite(), closing(_reading(path)) as db:
         return _standing(db)
@@ -160,7 +160,7 @@ def _namespace(path: Path) -> str:
     return namespace_places.namespace(path.name) or path.name
 
 
-def _standing(db: sqlite3.Connection) -> Kept:
+def _standing(db: sqlite3.Connection) -> NamespaceCopy:
     number = schema.version(db)
     if not number:
         raise StoreIsDamaged
@@ -168,7 +168,9 @@ def _standing(db: sqlite3.Connection) -> Kept:
     namespace, identity, seq, position, head = db.execute(
         "SELECT namespace, identity, seq, position, head FROM store"
     ).fetchone()
-    return Kept(str(namespace), str(identity), number, int(seq), int(position), bytes(head).hex())
+    return NamespaceCopy(
+        str(namespace), str(identity), number, int(seq), int(position), bytes(head).hex()
+    )
 
 
 def _told(progress: Progress | None) -> Callable[[int, int, int], object] | None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from memory_mesh.base.fastdataclass import dataclass
 from memory_mesh.care.sqlite.pages import INDEX, TABLE, Cell, Hole, Pages, Trees
-from memory_mesh.ledgers.sqlite.page_records import Table, Value, Values
+from memory_mesh.ledgers.sqlite.page_records import StoredTable, Value, Values
 from memory_mesh.ledgers.sqlite.salvaged_chain import INDEXED, Gap, Known, Losses
 
 # What is left of a damaged file: its rows table by table, and what indexes know of the others.
@@ -39,7 +39,7 @@ class Remains:
         """Whether the file says where a table begins."""
         return name in self._roots
 
-    def rows(self, table: Table) -> Iterator[Row | Hole]:
+    def rows(self, table: StoredTable) -> Iterator[Row | Hole]:
         """The rows that the table's own tree leads to."""
         kind = TABLE if table.rowids else INDEX
         for found in self._walk(table.name, kind):
@@ -51,7 +51,7 @@ class Remains:
                 self.holes.setdefault(table.name, []).append(hole)
                 yield hole
 
-    def entries(self, table: Table) -> Iterator[tuple[int, dict[str, Value]]]:
+    def entries(self, table: StoredTable) -> Iterator[tuple[int, dict[str, Value]]]:
         """What each index of the table knows of a row: its number, and columns."""
         for name, columns in table.indexes.items():
             if not table.rowids:
@@ -77,7 +77,7 @@ class Remains:
         """The statements that made the file's indexes, as far as they can be read."""
         return [sql for sql in self._indexes.values() if sql]
 
-    def loose(self, tables: list[Table]) -> Iterator[tuple[Table, Row]]:
+    def loose(self, tables: list[StoredTable]) -> Iterator[tuple[StoredTable, Row]]:
         """Rows in pages that no tree leads to, as a lost inner page leaves them.
 
         Asked for when every tree was read. A page is of the table whose rows all of its cells can
@@ -98,7 +98,7 @@ class Remains:
                     table, rows = fitting[0]
                     yield from ((table, row) for row in rows)
 
-    def earlier(self, table: Table) -> Iterator[Row]:
+    def earlier(self, table: StoredTable) -> Iterator[Row]:
         """Rows in the copies that a damaged page of the table replaced."""
         kind = TABLE if table.rowids else INDEX
         for number in sorted({hole.page for hole in self.holes.get(table.name, ())}):
@@ -130,7 +130,7 @@ def _unfit(cell: Cell) -> Hole:
     return Hole(cell.page, "a row holds what it cannot", cell.rowid - 1, cell.rowid, cell)
 
 
-def _all(table: Table, cells: list[Cell], found: str = "loose") -> list[Row]:
+def _all(table: StoredTable, cells: list[Cell], found: str = "loose") -> list[Row]:
     """The cells as rows of a table; none if one of them cannot be."""
     rows = []
     for cell in cells:
@@ -147,7 +147,7 @@ _KEPT_OF_STORE = ("seq", "recorded", "identity", "analyzer", "old_texts", "old_s
 
 
 def fill(
-    db: sqlite3.Connection, remains: Remains, tables: list[Table], losses: Losses
+    db: sqlite3.Connection, remains: Remains, tables: list[StoredTable], losses: Losses
 ) -> dict[str, Known]:
     """Fills every table; returns the row of `store` by its name, if it was read."""
     holes: dict[str, list[Hole]] = {}
@@ -169,7 +169,7 @@ def fill(
 
 
 def _fill_holes(
-    db: sqlite3.Connection, remains: Remains, damaged: list[Table], losses: Losses
+    db: sqlite3.Connection, remains: Remains, damaged: list[StoredTable], losses: Losses
 ) -> None:
     """Adds rows from pages that no tree leads to, and from older copies of damaged pages."""
     tables = [table for table in damaged if table.name != "store"]
@@ -213,7 +213,7 @@ def store_row(db: sqlite3.Connection, known: Known) -> None:
         db.execute(f"UPDATE store SET {sets}", [known[name] for name in names])  # noqa: S608
 
 
-def _insert(db: sqlite3.Connection, table: Table, row: Row, losses: Losses) -> None:
+def _insert(db: sqlite3.Connection, table: StoredTable, row: Row, losses: Losses) -> None:
     marks = ", ".join("?" * len(row.values))
     if row.found != "table" and _is_there(db, table, row):
         return
@@ -227,19 +227,19 @@ def _insert(db: sqlite3.Connection, table: Table, row: Row, losses: Losses) -> N
             losses.lose(table.name, row.rowid, why, _named(table, row))
 
 
-def _is_there(db: sqlite3.Connection, table: Table, row: Row) -> bool:
+def _is_there(db: sqlite3.Connection, table: StoredTable, row: Row) -> bool:
     if not table.rowids:
         return False
     asked = f"SELECT 1 FROM {table.name} WHERE rowid = ?"  # noqa: S608  # own names
     return db.execute(asked, (row.rowid,)).fetchone() is not None
 
 
-def _named(table: Table, row: Row) -> dict[str, Value]:
+def _named(table: StoredTable, row: Row) -> dict[str, Value]:
     return {column.name: value for column, value in zip(table.columns, row.values, strict=True)}
 
 
 def _missing(
-    db: sqlite3.Connection, remains: Remains, table: Table, holes: list[Hole], losses: Losses
+    db: sqlite3.Connection, remains: Remains, table: StoredTable, holes: list[Hole], losses: Losses
 ) -> None:
     """Finds out which rows are lost: those that an index names, and the numbers that are left out.
 

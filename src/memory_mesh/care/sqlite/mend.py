@@ -13,7 +13,7 @@ from memory_mesh.care.sqlite.fill import drop
 from memory_mesh.ledgers.shared import sums
 from memory_mesh.ledgers.sqlite import held_back
 from memory_mesh.ledgers.sqlite.page_records import Value
-from memory_mesh.ledgers.sqlite.salvaged_chain import Known, Losses, Telling
+from memory_mesh.ledgers.sqlite.salvaged_chain import ChainTexts, Known, Losses
 from memory_mesh.model import (
     Channel,
     Claim,
@@ -55,7 +55,7 @@ _REBUILT = json.dumps(["rebuilt by `memory-mesh salvage`"])
 
 
 def mend(
-    db: sqlite3.Connection, losses: Losses, told: Telling, draw: Callable[[str], str], now: int
+    db: sqlite3.Connection, losses: Losses, told: ChainTexts, draw: Callable[[str], str], now: int
 ) -> None:
     """Rebuilds what is lost and removes what cannot stand alone; times are in microseconds."""
     _owners(db, losses)
@@ -113,7 +113,7 @@ def _owners(db: sqlite3.Connection, losses: Losses) -> None:
 
 
 def _memories(
-    db: sqlite3.Connection, losses: Losses, told: Telling, draw: Callable[[str], str], now: int
+    db: sqlite3.Connection, losses: Losses, told: ChainTexts, draw: Callable[[str], str], now: int
 ) -> None:
     """Makes the memories of texts anew whose own row is lost."""
     for number, hashed in db.execute(
@@ -149,7 +149,7 @@ def _memories(
             held_back.unnamed(db, losses, number)
 
 
-def _proven_id(db: sqlite3.Connection, told: Telling, memory: int) -> str | None:
+def _proven_id(db: sqlite3.Connection, told: ChainTexts, memory: int) -> str | None:
     """The id that the blocks of a memory's own writes give it, if they agree on one."""
     found = set[str]()
     for seq, hashed in db.execute(
@@ -173,7 +173,7 @@ def _has_other_number(db: sqlite3.Connection, id_: str, number: int) -> bool:
     )
 
 
-def _lost_texts(db: sqlite3.Connection, losses: Losses, told: Telling) -> None:
+def _lost_texts(db: sqlite3.Connection, losses: Losses, told: ChainTexts) -> None:
     """Looks for another text where the present one is lost; without any the memory is lost."""
     for version, number, id_, status in db.execute(
         "SELECT v.number, v.memory, m.id, v.status FROM version v "
@@ -215,7 +215,7 @@ def _drop_memory(db: sqlite3.Connection, losses: Losses, number: int, id_: str) 
     losses.memories.append(id_)
 
 
-def _versions(db: sqlite3.Connection, losses: Losses, told: Telling, now: int) -> None:
+def _versions(db: sqlite3.Connection, losses: Losses, told: ChainTexts, now: int) -> None:
     """Gives each text a version, and each memory one that is open."""
     for number, memory, hashed in db.execute(
         "SELECT number, memory, hash FROM text t WHERE NOT EXISTS "

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from memory_mesh.base.fastdataclass import dataclass
 from memory_mesh.ledgers.sqlite.page_records import Values, payload, record, varint
+from memory_mesh.platform import system
 
 TABLE, INDEX = (13, 5), (10, 2)  # how a leaf and an inner page of a tree begin
 _WHERE, _CELLS = 5, 3  # in a page's header: where its cells begin, and how many there are
@@ -153,7 +154,7 @@ class _Source:
             self.length = os.fstat(self._descriptor).st_size
 
     def read(self, start: int, length: int) -> bytes:
-        found = b"" if self._descriptor is None else os.pread(self._descriptor, length, start)
+        found = b"" if self._descriptor is None else system.read_at(self._descriptor, length, start)
         return found.ljust(length, b"\0")
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from memory_mesh.ledgers.shared import metadata_marks, named_values, rows, sums
 from memory_mesh.ledgers.sqlite import open_file, schema
-from memory_mesh.ledgers.sqlite.connection import Connection
+from memory_mesh.ledgers.sqlite.connection import SqliteConnection
 from memory_mesh.model.errors import StoreIsDamaged
 from memory_mesh.rules import audit
 from memory_mesh.rules.trust import LEAST_USEFUL, MOST_USEFUL
@@ -71,9 +71,9 @@ def repair(db: sqlite3.Connection) -> list[str]:
 
 
 @contextmanager
-def opened(path: Path) -> Iterator[Connection]:
+def opened(path: Path) -> Iterator[SqliteConnection]:
     """A connection to a database that may be damaged; StoreIsDamaged names salvage."""
-    db: Connection | None = None
+    db: SqliteConnection | None = None
     try:
         db = open_file.connect(path)
         yield db

@@ -19,6 +19,7 @@ from memory_mesh.ledgers.shared import rows, sums
 from memory_mesh.ledgers.sqlite import head_file, open_file, page_records, salvaged_chain, schema
 from memory_mesh.ledgers.sqlite.page_records import Value
 from memory_mesh.ledgers.sqlite.salvaged_chain import SUFFIX, Known, Losses
+from memory_mesh.ledgers.sqlite.verify import verify
 from memory_mesh.model import Indexed
 from memory_mesh.model.care import SalvagedChain, SalvagedNamespace, Unread
 from memory_mesh.text.analyzer import ANALYZER
@@ -44,8 +45,6 @@ class Means:
 
 def salvage(source: Path, target: Path, namespace: str, means: Means) -> SalvagedNamespace:
     """Takes over what can be read; the source is only read, and its lock is the caller's."""
-    from memory_mesh.ledgers.sqlite.verify import verify
-
     remains = Remains(source)
     losses = Losses(target.with_suffix(SUFFIX))
     open_file.create(target)
@@ -119,7 +118,7 @@ def _schema_of(remains: Remains) -> int:
     return schema.NEWEST if remains.has_table("audience") else told  # came with the last schema
 
 
-def _tables(namespace: str, number: int, remains: Remains) -> list[page_records.Table]:
+def _tables(namespace: str, number: int, remains: Remains) -> list[page_records.StoredTable]:
     """The tables of a schema, with the indexes that the damaged file has."""
     db = sqlite3.connect(":memory:", isolation_level=None)
     try:
@@ -224,7 +223,7 @@ def _make_whole(
     return chain, sorted({id_ for id_, _ in told.pairs if not id_.startswith("skill_")})
 
 
-def _is_foreign(store: Known, namespace: str, mark: head_file.Mark | None) -> bool:
+def _is_foreign(store: Known, namespace: str, mark: head_file.DatabaseHead | None) -> bool:
     """Whether name and identity are those of another file; one alone may be a changed byte."""
     named, identity = store.get("namespace", namespace), store.get("identity")
     return named != namespace and mark is not None and identity not in (None, mark.identity)
@@ -249,7 +248,7 @@ def _reword(db: sqlite3.Connection, losses: Losses, means: Means) -> None:
             )
 
 
-def _count(db: sqlite3.Connection, store: Known, mark: head_file.Mark | None) -> None:
+def _count(db: sqlite3.Connection, store: Known, mark: head_file.DatabaseHead | None) -> None:
     """Sets the counter to the highest number that a row or the head file has."""
     asked = " UNION ALL ".join(f"SELECT max(seq) FROM {table}" for table in _SEQS)  # noqa: S608
     highest = max([row[0] or 0 for row in db.execute(asked)] + [0 if mark is None else mark.seq])
@@ -263,7 +262,7 @@ def _count(db: sqlite3.Connection, store: Known, mark: head_file.Mark | None) ->
     )
 
 
-def _claimed(store: Known, mark: head_file.Mark | None) -> tuple[int, bytes]:
+def _claimed(store: Known, mark: head_file.DatabaseHead | None) -> tuple[int, bytes]:
     """The end of the chain that the old file, or its head file, speaks of."""
     position: Value = store.get("position")
     hashed: Value = store.get("head")

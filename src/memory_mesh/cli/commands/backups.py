@@ -11,7 +11,7 @@ from memory_mesh.cli.advice import completed, option
 from memory_mesh.cli.parsing import Command, UsageError, adding, argument
 from memory_mesh.cli.progress import Counting, Telling
 from memory_mesh.model import Json
-from memory_mesh.model.care import Backup, Exported, Imported, Kept, Restored
+from memory_mesh.model.care import Backup, Exported, Imported, NamespaceCopy, Restored
 from memory_mesh.model.errors import MeshError, NotAllowed
 from memory_mesh.platform.agent_shell import agent_variables
 from memory_mesh.platform.store_urls import need_folder
@@ -69,7 +69,7 @@ def _run_backup(options: argparse.Namespace) -> int:
     )
 
 
-def backup_described(kept: Kept) -> dict[str, Json]:
+def backup_described(kept: NamespaceCopy) -> dict[str, Json]:
     """Returns a namespace of a backup as JSON values."""
     return {
         "namespace": shown_namespace(kept.namespace),

@@ -198,7 +198,7 @@ def _serve(options: argparse.Namespace, variables: dict[str, str]) -> int:
         if (error.name or "").partition(".")[0] == "memory_mesh":
             raise
         raise MissingExtra.of("mcp", "MCP over HTTP") from None
-    from memory_mesh.agents.mcp.asking import Asking
+    from memory_mesh.agents.mcp.asking import HostRequests
 
     host = ADDRESS if options.host is None else options.host
     port = PORT if options.port is None else options.port
@@ -212,7 +212,7 @@ def _serve(options: argparse.Namespace, variables: dict[str, str]) -> int:
         )
     store = Path(place.folder_of(variables, str(Path.cwd())))
     token, is_new = (None, False) if options.no_token else server.kept_token(store)
-    asking = Asking("mcp-http", environment=variables, has_host_process=False)
+    asking = HostRequests("mcp-http", environment=variables, has_host_process=False)
     with (
         suppress(KeyboardInterrupt),  # the way to end it at a terminal
         server.bound(host, port) as listener,

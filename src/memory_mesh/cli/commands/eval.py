@@ -14,7 +14,7 @@ from memory_mesh.cli.parsing import Command, UsageError, argument
 from memory_mesh.formats.terminal import safe_text
 
 if TYPE_CHECKING:
-    from memory_mesh.evaluation import Report
+    from memory_mesh.evaluation import EvaluationReport
 
 _WIDTH = 30  # columns of the bar
 _INDENT, _NARROWEST, _LINES = 15, 20, 12  # of a part of a failure on a terminal
@@ -71,7 +71,7 @@ def _run(options: argparse.Namespace) -> int:
     return 1 if misses else 0
 
 
-def _show(report: "Report", folder: Path, *, as_json: bool) -> None:
+def _show(report: "EvaluationReport", folder: Path, *, as_json: bool) -> None:
     if as_json:
         output.say_json({**report.values, "failures": [each.as_json() for each in report.failures]})
         return
@@ -84,7 +84,7 @@ def _show(report: "Report", folder: Path, *, as_json: bool) -> None:
     output.say(f"[MemoryMesh] The report is in {folder / report.suite}.md")
 
 
-def _show_failures(report: "Report") -> None:
+def _show_failures(report: "EvaluationReport") -> None:
     from memory_mesh.evaluation.report_files import brief, expected_line
 
     if not report.failures:

@@ -10,9 +10,9 @@ from pathlib import Path
 
 from memory_mesh._version import __version__
 from memory_mesh.agents.claude_code import install, places, record
-from memory_mesh.agents.claude_code.changes import Change
+from memory_mesh.agents.claude_code.changes import FileChange
 from memory_mesh.agents.claude_code.host_memory import CHOICES, HostMemory, host_memory, read_in
-from memory_mesh.agents.doctor import Case, Finding, Mark, examined
+from memory_mesh.agents.doctor import Case, CheckResult, CheckStatus, examined
 from memory_mesh.agents.doctor.finding import counted
 from memory_mesh.cli import options as cli_options, output, store_folder
 from memory_mesh.cli.parsing import Command, UsageError, argument
@@ -42,7 +42,7 @@ def _run_init(options: argparse.Namespace) -> int:
     return _install(options, place, binary, here)
 
 
-def _place_here(here: Path) -> places.Place:
+def _place_here(here: Path) -> places.SettingsFolder:
     """Returns the place of this repository; the user's own is refused, as an undo takes all."""
     place = places.repository_place(here)
     if places.is_users_own(place.folder, os.environ):
@@ -54,7 +54,7 @@ def _place_here(here: Path) -> places.Place:
 
 
 def _install(
-    options: argparse.Namespace, place: places.Place, binary: Path | None, here: Path
+    options: argparse.Namespace, place: places.SettingsFolder, binary: Path | None, here: Path
 ) -> int:
     commands = places.find_commands(_handed_on(options))
     own_memory = host_memory(os.environ, here, only_here=options.here)
@@ -78,7 +78,7 @@ def _install(
     return output.answer(plain, *_done_lines(options, place, planned), as_json=options.json)
 
 
-def _undo(options: argparse.Namespace, place: places.Place) -> int:
+def _undo(options: argparse.Namespace, place: places.SettingsFolder) -> int:
     planned = record.undoing(place.own)
     if planned is None:
         said = f"[MemoryMesh] Nothing to undo: memory-mesh is not installed in {place.folder}."
@@ -109,7 +109,9 @@ def _handed_on(options: argparse.Namespace) -> dict[str, str]:
     return stated
 
 
-def _found_lines(place: places.Place, binary: Path | None, commands: places.Commands) -> list[str]:
+def _found_lines(
+    place: places.SettingsFolder, binary: Path | None, commands: places.Commands
+) -> list[str]:
     found = f"at {binary}" if binary else "by its folder; its command is not on PATH"
     lines = [f"[MemoryMesh] Found Claude Code {found}. Its settings: {place.settings}."]
     if commands.passing:
@@ -150,7 +152,7 @@ def _chosen(options: argparse.Namespace, found: HostMemory) -> str | None:
     return answer
 
 
-def _agreed(options: argparse.Namespace, planned: Sequence[Change]) -> bool:
+def _agreed(options: argparse.Namespace, planned: Sequence[FileChange]) -> bool:
     """Shows what will be written, and asks whether it may be."""
     if not options.json:
         for change in planned:
@@ -189,7 +191,7 @@ def _read_in(options: argparse.Namespace, found: HostMemory) -> list[Receipt]:
 
 
 def _done_lines(
-    options: argparse.Namespace, place: places.Place, planned: Sequence[Change]
+    options: argparse.Namespace, place: places.SettingsFolder, planned: Sequence[FileChange]
 ) -> list[str]:
     if not planned:
         return ["[MemoryMesh] Nothing to change: Claude Code has this memory already."]
@@ -228,6 +230,10 @@ def _not_found(options: argparse.Namespace) -> int:
         as_json=options.json,
     )
     return 1
+
+
+def _changed(planned: Sequence[FileChange]) -> bool:
+    return any(change.before is not None for change in planned)
 
 
 def _on_terminal(options: argparse.Namespace) -> bool:
@@ -272,12 +278,16 @@ INIT = Command(
 
 _WIDTH = 13  # of the checks' names
 
-_SIGNS = {Mark.OK: ("✓", "green"), Mark.WARNING: ("!", "yellow"), Mark.FAILED: ("✗", "red")}
+_SIGNS = {
+    CheckStatus.OK: ("✓", "green"),
+    CheckStatus.WARNING: ("!", "yellow"),
+    CheckStatus.FAILED: ("✗", "red"),
+}
 
 
 def _run_doctor(options: argparse.Namespace) -> int:
     """Checks every link from the store to the agent; the exit code is 1 if one is broken."""
-    found: list[Finding] = []
+    found: list[CheckResult] = []
     with ExitStack() as open_ones:
         mesh, meaning = (cli_options.mesh_of(options, meaning=each) for each in (False, True))
         open_ones.callback(mesh.close)
@@ -313,17 +323,22 @@ def _run_doctor(options: argparse.Namespace) -> int:
             }
         )
     else:
-        warnings = counted(counts[Mark.WARNING], "warning")
-        said = f"{counts[Mark.OK]} ok, {warnings}, {counts[Mark.FAILED]} failed"
+        warnings = counted(counts[CheckStatus.WARNING], "warning")
+        said = f"{counts[CheckStatus.OK]} ok, {warnings}, {counts[CheckStatus.FAILED]} failed"
         output.say(f"[MemoryMesh] {said}. Version {__version__}, store {output.named(store)}.")
-    return 1 if counts[Mark.FAILED] else 0
+    return 1 if counts[CheckStatus.FAILED] else 0
 
 
-def _show(finding: Finding) -> None:
+def _variables(options: argparse.Namespace) -> dict[str, str]:
+    """The variables of this call, with what its options state."""
+    return {**os.environ, **store_folder.variables(options, to_write=False)}
+
+
+def _show(finding: CheckResult) -> None:
     """One line in a pipe; on a terminal a sign, and what to do in a line of its own."""
     said, fix = output.named(finding.said), output.named(finding.fix)
     if not output.on_terminal():
-        end = f" | {'next' if finding.mark is Mark.OK else 'fix'}: {fix}" if fix else ""
+        end = f" | {'next' if finding.mark is CheckStatus.OK else 'fix'}: {fix}" if fix else ""
         print(f"{finding.mark:<8} {finding.check}: {said}{end}")
         return
     sign, colour = _SIGNS[finding.mark]
@@ -331,16 +346,26 @@ def _show(finding: Finding) -> None:
     print(f"{output.in_colour(colour, sign)} {name} {said}")
     if fix:
         arrow = f"{'':{_WIDTH + 3}}→ {fix}"
-        print(output.dim(arrow) if finding.mark is Mark.OK else output.in_colour(colour, arrow))
+        print(
+            output.dim(arrow) if finding.mark is CheckStatus.OK else output.in_colour(colour, arrow)
+        )
 
 
-DOCTOR = Command(
-    "memory-mesh doctor",
-    (
-        argument("--quick", action="store_true", help="without the trials of hook, MCP and daemon"),
-        argument(
-            "--whole-chain", action="store_true", help="check every block, also of a long chain"
-        ),
-    ),
-    _run_doctor,
-)
+def _plain(found: list[CheckResult], store: str) -> Json:
+    return {
+        "ok": all(finding.mark is not CheckStatus.FAILED for finding in found),
+        "version": __version__,
+        "store": store,
+        "checks": [
+            {
+                "check": finding.check,
+                "mark": finding.mark.value,
+                "said": finding.said,
+                "fix": finding.fix or None,
+            }
+            for finding in found
+        ],
+    }
+
+
+DOCTOR = Command("memory-mesh doctor", _add_doctor_options, _run_doctor)

@@ -6,9 +6,9 @@ from pathlib import Path
 
 from memory_mesh.cli import options as cli_options, output
 from memory_mesh.cli.mirroring import folder_of
-from memory_mesh.cli.parsing import Command, UsageError, argument
-from memory_mesh.mirror import Author, Mirror, Report
-from memory_mesh.mirror.state import FOLDER, Marks
+from memory_mesh.cli.parsing import Command, UsageError
+from memory_mesh.mirror import Author, Mirror, MirrorReport
+from memory_mesh.mirror.state import FOLDER, AgentEdits
 from memory_mesh.model import Json
 from memory_mesh.model.errors import NotFound
 from memory_mesh.platform.agent_shell import agent_variables
@@ -71,7 +71,7 @@ def _action(options: argparse.Namespace) -> str:
     return "run"
 
 
-def _done(mirror: Mirror, options: argparse.Namespace) -> Report:
+def _done(mirror: Mirror, options: argparse.Namespace) -> MirrorReport:
     dry_run, deletes = options.dry_run, options.deletes
     match options.action:
         case "init":
@@ -92,7 +92,7 @@ def _done(mirror: Mirror, options: argparse.Namespace) -> Report:
 def _mark(folder: Path, path: Path) -> None:
     """Notes that an agent's edit tool wrote a file as it is now."""
     try:
-        Marks(folder).mark(path, path.read_bytes())
+        AgentEdits(folder).mark(path, path.read_bytes())
     except FileNotFoundError:
         raise NotFound(f"there is no file {path}; mark a file after it was written") from None
 
@@ -115,7 +115,7 @@ def _counted(count: int, name: str) -> str:
     return f"{count} {_ONE.get(name, name) if count == 1 else name}"
 
 
-def _report(report: Report, folder: Path, *, as_json: bool) -> int:
+def _report(report: MirrorReport, folder: Path, *, as_json: bool) -> int:
     """Prints what was done; 1 if something disagrees or was not taken."""
     code = 1 if report.disagreements or report.refused else 0
     if as_json:

@@ -119,8 +119,8 @@ class MemoryLane:
         versions = self._known(memory_id, scope)
         memory, begun = versions[-1], versions[0].recorded_from
         again = self._observed_again(memory_id, begun)
-        seen = words.Observed(1 + len(again), memory.created, again[-1] if again else begun)
-        chain = self._mesh.review.chain(memory_id, scope=scope)
+        seen = words.Sightings(1 + len(again), memory.created, again[-1] if again else begun)
+        chain = self._mesh.chain(memory_id, scope=scope)
         earlier = [each.id for each in chain if each.successor == memory_id]
         return words.metadata(memory, self._now(), observed=seen, supersedes=earlier)
 

@@ -91,7 +91,7 @@ Check: TypeAlias = Callable[[str, object], Json]
 
 
 @dataclass(frozen=True, slots=True)
-class Observed:
+class Sightings:
     """How often a memory was seen, first and last."""
 
     times: int
@@ -197,7 +197,7 @@ def metadata(
     memory: Memory,
     now: datetime,
     *,
-    observed: Observed | None = None,
+    observed: Sightings | None = None,
     supersedes: Sequence[str] = (),
 ) -> dict[str, Json]:
     """The MemoryLaneMetadata of a memory as it is now; observations where they were counted."""

@@ -18,18 +18,16 @@ from datetime import UTC
 from os import PathLike
 from pathlib import Path
 
-from memory_mesh.base.typed import TYPE_CHECKING, Protocol, TypeAlias
+from memory_mesh.base.typed import Protocol, TypeAlias
 from memory_mesh.compat.neolata.model import GraphEvent, HookState
 from memory_mesh.compat.neolata.rows import event_row
 from memory_mesh.formats.memory_log import entry
 from memory_mesh.model.errors import InvalidInput, shown
+from memory_mesh.models.sinks.webhook import Webhook
 from memory_mesh.platform import forks, log
 from memory_mesh.platform.durable_files import append_locked
 from memory_mesh.platform.private_files import make_folder
 from memory_mesh.privacy import masked
-
-if TYPE_CHECKING:
-    from memory_mesh.models.sinks.webhook import Webhook
 
 EVENTS = ("store", "supersede", "quarantine", "archive")
 MAX_WAITING = 1_000  # events that wait for one hook; further ones are dropped and counted
@@ -238,8 +236,6 @@ def webhook_writethrough(
         headers: headers of each request, such as Authorization.
         near_hosts: hosts on this machine or in your network that may be posted to.
     """
-    from memory_mesh.models.sinks.webhook import Webhook  # few graphs have one
-
     return _Posted(Webhook(url, headers, near_hosts), checked_events(events))
 
 

@@ -181,7 +181,7 @@ def _written(at: datetime | None) -> str | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Stored:
+class StoredMemory:
     """A memory out of a storage: itself, who said it, and the conflicts it came with."""
 
     memory: Memory
@@ -189,7 +189,7 @@ class Stored:
     conflicts: tuple[Conflict, ...] = ()
 
 
-def read_memory(row: object, agent: str, project: str | None) -> Stored:
+def read_memory(row: object, agent: str, project: str | None) -> StoredMemory:
     """A memory out of a row of an agent; InvalidInput names what is wrong with it."""
     said = plain_row(row, "a memory")
     id_ = _name(said.get("id"), "the id of a memory")
@@ -197,7 +197,7 @@ def read_memory(row: object, agent: str, project: str | None) -> Stored:
         own = said.get("mesh")
         plain = _read(said, id_, Scope(project, agent, _text(said.get("session_id"))))
         if own is None:
-            return Stored(Memory(**plain))
+            return StoredMemory(Memory(**plain))
         return _with_own(plain, plain_row(own, "mesh"))
     except (InvalidInput, KeyError, TypeError, ValueError) as error:
         raise InvalidInput(f"the memory {shown(id_, 100)} cannot be read: {_why(error)}") from None
@@ -309,7 +309,7 @@ def _read(said: Mapping[str, Any], id_: str, scope: Scope) -> dict[str, Any]:
     }
 
 
-def _with_own(plain: dict[str, Any], own: Mapping[str, Any]) -> Stored:
+def _with_own(plain: dict[str, Any], own: Mapping[str, Any]) -> StoredMemory:
     """The memory exactly as it was."""
     scope, source = plain["scope"], plain["source"]
     lesson, heritage = own.get("lesson"), own.get("heritage")
@@ -336,7 +336,7 @@ def _with_own(plain: dict[str, Any], own: Mapping[str, Any]) -> Stored:
         and model_memory.read_heritage(plain_row(heritage, "heritage", spelled=True)),
         "origins": max(1, _count(own.get("origins"))),
     } | {name: _PLAIN[name](own.get(name)) for name in PLAIN}
-    return Stored(
+    return StoredMemory(
         Memory(**plain | exact),
         tuple(check_text(each, "said_by") for each in _list(own["said_by"])),
         tuple(read_conflict(each) for each in _list(own["conflicts"])),

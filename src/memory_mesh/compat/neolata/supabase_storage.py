@@ -22,7 +22,7 @@ from memory_mesh.compat.neolata.storage import Data, Rows
 from memory_mesh.model import Json
 from memory_mesh.model.errors import ForbiddenAddress, InvalidInput, NetworkError
 from memory_mesh.model.ports import Embedder
-from memory_mesh.models.http.client import redacted
+from memory_mesh.models.http.client import Client, Limits, redacted
 
 # Requests to Supabase's REST interface (PostgREST): tables, functions, errors without secrets.
 #
@@ -58,8 +58,6 @@ class Rest:
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         """Check the address; nothing is sent yet."""
-        from memory_mesh.models.http.client import Client, Limits  # few graphs have one
-
         if not key:
             raise InvalidInput("supabase_storage needs the key of the project")
         self._base, self._key = f"{url.rstrip('/')}/rest/v1", key

@@ -20,7 +20,7 @@ from memory_mesh.compat.rfc11.rows import (
 )
 from memory_mesh.compat.times import millis, moment
 from memory_mesh.formats import yamo
-from memory_mesh.model import Block, Json, Memory, Operation, Skill, record
+from memory_mesh.model import Block, BlockOperation, Json, Memory, Skill, record
 from memory_mesh.model.errors import InvalidInput
 from memory_mesh.model.memory import heritage_json
 
@@ -143,7 +143,7 @@ def block_row(block: Block, previous: str | None) -> dict[str, object]:
     said: dict[str, Json] = {**entry.metadata, "memories": list(entry.memories)}
     operation = entry.operation.value
     if operation not in _OPERATIONS:
-        said["operation_type"], operation = operation, Operation.RETAIN.value
+        said["operation_type"], operation = operation, BlockOperation.RETAIN.value
     if block.hash is not None and block.prev_hash is not None:
         said["chain"] = {
             "position": block.position,

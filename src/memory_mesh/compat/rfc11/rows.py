@@ -23,11 +23,11 @@ from memory_mesh.model import (
     Draft,
     Heritage,
     Json,
-    Kept,
     Kind,
     Lesson,
     Memory,
     Origin,
+    PriorState,
     Scope,
     SkillOrigin,
     SourceKind,
@@ -48,7 +48,9 @@ from memory_mesh.write.rules.failure_pattern import pattern_id
 Seal: TypeAlias = Callable[[str], str]
 Fits: TypeAlias = Callable[[str, str], bool]  # text and seal
 _UNSEALED = frozenset({"vector", "importance_score", "metadata"})
-_COUNTS = tuple(field.name for field in fields(Kept) if field.name not in {"status", "successor"})
+_COUNTS = tuple(
+    field.name for field in fields(PriorState) if field.name not in {"status", "successor"}
+)
 
 Row: TypeAlias = Mapping[str, object]
 Said: TypeAlias = dict[str, Json]
@@ -487,7 +489,7 @@ def _restored(draft: Draft, kept: Mapping[str, Any]) -> Draft:
         claim=None if kept["claim"] is None else Claim(**kept["claim"]),
         origin=replace(
             draft.origin,
-            kept=Kept(
+            kept=PriorState(
                 status=Status.ACTIVE if status is Status.EXPIRED else status,
                 successor=kept["successor"],
                 **counters,

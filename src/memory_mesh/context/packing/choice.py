@@ -35,7 +35,7 @@ _FEW_WORDS = 3  # a text of fewer words says too little to be repeated
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class PackCandidate:
     """A memory that may go into a pack, with what it costs and what it is worth."""
 
     memory: Memory
@@ -79,11 +79,11 @@ class Room:
 class Chosen:
     """What was taken, in the order of taking, and what was left."""
 
-    taken: tuple[Candidate, ...]
+    taken: tuple[PackCandidate, ...]
     left: tuple[LeftOut, ...]
 
 
-def choose(candidates: Sequence[Candidate], room: Room, *, compete: bool) -> Chosen:
+def choose(candidates: Sequence[PackCandidate], room: Room, *, compete: bool) -> Chosen:
     """Takes what the room holds. With `compete`, what exceeds the first share is weighed too."""
     choice = _Choice(room)
     older = [one for one in candidates if one.section is Section.OLDER]
@@ -100,14 +100,14 @@ def choose(candidates: Sequence[Candidate], room: Room, *, compete: bool) -> Cho
     return Chosen(tuple(choice.taken), tuple(choice.left))
 
 
-def ordered(taken: Iterable[Candidate], places: Mapping[str, int]) -> list[Candidate]:
+def ordered(taken: Iterable[PackCandidate], places: Mapping[str, int]) -> list[PackCandidate]:
     """As they are shown: pinned, lessons, the others best first, an older one behind the newer.
 
     `places` is where each stood among the candidates, which tells equals apart.
     """
     placed = {Section.PINNED: 0, Section.LESSON: 1}
     listed = sorted(taken, key=lambda one: places[one.id])
-    older: dict[str | None, list[Candidate]] = {}
+    older: dict[str | None, list[PackCandidate]] = {}
     for one in listed:
         if one.section is Section.OLDER:
             older.setdefault(one.newer, []).append(one)
@@ -115,7 +115,7 @@ def ordered(taken: Iterable[Candidate], places: Mapping[str, int]) -> list[Candi
     upper.sort(
         key=lambda one: (placed.get(one.section, 2), 0.0 if one.score is None else -one.score)
     )
-    shown: list[Candidate] = []
+    shown: list[PackCandidate] = []
     waiting = upper[::-1]
     while waiting:
         one = waiting.pop()
@@ -150,15 +150,15 @@ class _Choice:
     """What was taken so far, and what is left of the room."""
 
     def __init__(self, room: Room) -> None:
-        self.taken: list[Candidate] = []
+        self.taken: list[PackCandidate] = []
         self.left: list[LeftOut] = []
         self._room, self._tokens = room, room.tokens
         self._sets: list[frozenset[str]] = []  # of words, of what was taken
         self._said: dict[tuple[str | None, str], str] = {}  # who said what: its id
 
-    def take_first(self, candidates: Sequence[Candidate]) -> list[Candidate]:
+    def take_first(self, candidates: Sequence[PackCandidate]) -> list[PackCandidate]:
         """Takes pinned memories and lessons in their order; returns those beyond their share."""
-        share, beyond = self._room.first, list[Candidate]()
+        share, beyond = self._room.first, list[PackCandidate]()
         for one in candidates:
             if one.tokens > share:
                 beyond.append(one)
@@ -166,7 +166,7 @@ class _Choice:
                 share -= one.tokens
         return beyond
 
-    def take_best(self, candidates: Sequence[Candidate]) -> None:
+    def take_best(self, candidates: Sequence[PackCandidate]) -> None:
         """Takes by value per token, less what is repeated, until nothing more fits.
 
         The value of a candidate only ever falls, so it is weighed again when its turn comes.
@@ -184,12 +184,12 @@ class _Choice:
                     continue
             self._take(one)
 
-    def take_in_order(self, candidates: Sequence[Candidate]) -> None:
+    def take_in_order(self, candidates: Sequence[PackCandidate]) -> None:
         """Takes what fits, in the order given."""
         for one in candidates:
             self._take(one)
 
-    def take_older(self, candidates: Sequence[Candidate]) -> None:
+    def take_older(self, candidates: Sequence[PackCandidate]) -> None:
         """Takes older statements with what is left, each only if its newer one is there."""
         for one in candidates:
             known = any(other.id == one.newer for other in self.taken)
@@ -198,7 +198,7 @@ class _Choice:
             else:
                 self._take(one)
 
-    def _take(self, one: Candidate) -> bool:
+    def _take(self, one: PackCandidate) -> bool:
         most, said_so = self._room.memories, (one.memory.speaker, one.said)
         same = self._said.get(said_so)
         if same is not None:
@@ -215,7 +215,7 @@ class _Choice:
             return True
         return False
 
-    def _repeated(self, one: Candidate, since: int) -> float:
+    def _repeated(self, one: PackCandidate, since: int) -> float:
         """The largest share of its words that one memory taken since has."""
         own = frozenset(one.words)
         if one.price is not None or len(own) < _FEW_WORDS:
@@ -223,7 +223,7 @@ class _Choice:
         return max((len(own & other) for other in self._sets[since:]), default=0) / len(own)
 
 
-def _value(one: Candidate, overlap: float) -> float:
+def _value(one: PackCandidate, overlap: float) -> float:
     """What a token of it is worth."""
     if one.price is not None:  # 003's formula, exactly
         return (one.score or 0.0) / max(1, one.price)

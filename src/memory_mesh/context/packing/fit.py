@@ -6,9 +6,9 @@ from datetime import datetime
 from memory_mesh.base.fastdataclass import dataclass, field, replace
 from memory_mesh.base.typed import TypeAlias
 from memory_mesh.context import pack_text
-from memory_mesh.context.pack_text import Entry, Layout
+from memory_mesh.context.pack_text import PackEntry, PackLayout
 from memory_mesh.context.packing import choice, token_bound
-from memory_mesh.context.packing.choice import Candidate, Room, telling
+from memory_mesh.context.packing.choice import PackCandidate, Room, telling
 from memory_mesh.model import Kind, Memory, SourceKind
 from memory_mesh.model.errors import InvalidInput, shown
 from memory_mesh.model.pack import LeftOut, LeftOutBy, Pack, Section
@@ -88,7 +88,7 @@ LEAST_SHOWN = 40  # tokens that a memory may have, however small the budget
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class PackMember:
     """A memory that may go into a pack: why, how relevant, and which part of it."""
 
     memory: Memory
@@ -102,13 +102,13 @@ class Wanted:
 
 def packed(
     rules: PackRules,
-    wanted: Sequence[Wanted],
+    wanted: Sequence[PackMember],
     question: str | None,
     seal: Callable[[str], bytes],
     below: Sequence[LeftOut] = (),
 ) -> Pack:
     """Chooses and renders; what was taken last is left out until the text keeps to the budget."""
-    layout = Layout(rules.format, rules.compact)
+    layout = PackLayout(rules.format, rules.compact)
     entries = {one.memory.id: _entry(rules, one, question) for one in wanted}
     candidates = [
         _candidate(rules, layout, one, (entries[one.memory.id], place))
@@ -152,7 +152,7 @@ def _shares(rules: PackRules, texts: Sequence[str], spent: int) -> list[int]:
     return counts if most <= spent else [count * spent // most for count in counts]
 
 
-def _dropped(taken: list[Candidate], excess: int) -> list[LeftOut]:
+def _dropped(taken: list[PackCandidate], excess: int) -> list[LeftOut]:
     """Takes so many tokens away from the end; an older statement goes with its newer one."""
     left: list[LeftOut] = []
     while taken and excess > 0:
@@ -167,7 +167,9 @@ def _dropped(taken: list[Candidate], excess: int) -> list[LeftOut]:
     return left
 
 
-def _texts(shown: Sequence[Candidate], entries: Mapping[str, Entry], layout: Layout) -> list[str]:
+def _texts(
+    shown: Sequence[PackCandidate], entries: Mapping[str, PackEntry], layout: PackLayout
+) -> list[str]:
     places = {one.id: place for place, one in enumerate(shown, start=1)}
     return [
         pack_text.entry_text(place, _numbered(entries[one.id], places.get(one.newer or "")), layout)
@@ -175,20 +177,20 @@ def _texts(shown: Sequence[Candidate], entries: Mapping[str, Entry], layout: Lay
     ]
 
 
-def _numbered(entry: Entry, newer: int | None) -> Entry:
+def _numbered(entry: PackEntry, newer: int | None) -> PackEntry:
     if newer is None:
         return entry
     return replace(entry, marks=(*entry.marks, f"older than {newer}"))
 
 
 def _candidate(
-    rules: PackRules, layout: Layout, one: Wanted, placed: tuple[Entry, int]
-) -> Candidate:
+    rules: PackRules, layout: PackLayout, one: PackMember, placed: tuple[PackEntry, int]
+) -> PackCandidate:
     """A candidate at its price; few stand further down in the pack than among the wanted."""
     entry, place = placed
     number = None if one.newer is None else place
     shown = pack_text.entry_text(place, _numbered(entry, number), layout)
-    return Candidate(
+    return PackCandidate(
         one.memory,
         one.section,
         rules.count(shown),
@@ -203,7 +205,7 @@ def _candidate(
     )
 
 
-def _entry(rules: PackRules, one: Wanted, question: str | None) -> Entry:
+def _entry(rules: PackRules, one: PackMember, question: str | None) -> PackEntry:
     memory = one.memory
     text = _passage(rules, one, question)
     marks = ["pinned"] if one.section is Section.PINNED else []
@@ -213,7 +215,7 @@ def _entry(rules: PackRules, one: Wanted, question: str | None) -> Entry:
     kind = None if plain else shown_type(memory)
     if memory.lesson is not None:
         kind = f"lesson of severity {memory.lesson.severity.value}"
-    return Entry(
+    return PackEntry(
         memory.id,
         text,
         f"{memory.occurred_at or memory.created:%Y-%m-%d}",
@@ -225,7 +227,7 @@ def _entry(rules: PackRules, one: Wanted, question: str | None) -> Entry:
     )
 
 
-def _passage(rules: PackRules, one: Wanted, question: str | None) -> str:
+def _passage(rules: PackRules, one: PackMember, question: str | None) -> str:
     """The text, or of a long one the part that answers best."""
     if rules.compact:  # its first line is shown
         return one.memory.text

@@ -9,6 +9,8 @@ symbol one, any other character its bytes. On the texts of `just prove packing` 
 import re
 from functools import cache, lru_cache
 
+from memory_mesh.context.packing import _whole_words as found
+
 NAME = "estimate"
 _KEPT_PRICES = 20_000  # words whose price is remembered
 _KEPT_CHARS = 32  # of such a word; keys and base64 would fill the memory
@@ -62,8 +64,6 @@ def _letters(part: str) -> int:
 @cache
 def _known() -> tuple[frozenset[str], frozenset[str]]:
     """Words that are one token, and pairs of letters that words have."""
-    from memory_mesh.context.packing import _whole_words as found
-
     pairs = (first + second for first, seconds in found.PAIRS.items() for second in seconds)
     return frozenset(found.WORDS.split()), frozenset(pairs)
 

@@ -16,7 +16,7 @@ from memory_mesh.model import (
 )
 from memory_mesh.model.block import Block, Observed
 from memory_mesh.model.pack import Injection
-from memory_mesh.model.why import Recorded, Version, Why
+from memory_mesh.model.why import BlockSummary, Version, Why
 
 _ID = re.compile(r"\b(?:mem|reflect)_[0-9]+_[0-9a-z]+|\btrace-[0-9]+-[0-9a-z]+")
 _OTHER_ENDS = (
@@ -88,7 +88,7 @@ def sentences(why: Why, at: datetime) -> tuple[str, ...]:
     )
 
 
-def block_sentences(block: Recorded, outcome: str | None) -> tuple[str, ...]:
+def block_sentences(block: BlockSummary, outcome: str | None) -> tuple[str, ...]:
     """The sentences for one block."""
     by = f" by {block.agent}" if block.agent else ""
     when = model_times.iso(block.at)
@@ -105,11 +105,11 @@ def block_sentences(block: Recorded, outcome: str | None) -> tuple[str, ...]:
     )
 
 
-def in_short(block: Block, hidden: frozenset[str]) -> Recorded:
+def in_short(block: Block, hidden: frozenset[str]) -> BlockSummary:
     """A block without the words of memories, and without what the reader does not see."""
     entry, metadata = block.entry, block.entry.metadata
     what = metadata.get("type") or metadata.get("use")
-    return Recorded(
+    return BlockSummary(
         entry.id,
         entry.operation,
         entry.at,

@@ -14,7 +14,7 @@ from memory_mesh.base.fastdataclass import dataclass, replace
 from memory_mesh.learn.jobs.discovery import ALONE, AWAY, NEW, TRACE
 from memory_mesh.learn.jobs.worksite import SLICE, Site, Slices, under
 from memory_mesh.learn.rules import retention
-from memory_mesh.learn.rules.retention import Action, Record
+from memory_mesh.learn.rules.retention import Action, RetentionRecord
 from memory_mesh.model import (
     Commit,
     Kind,
@@ -31,18 +31,18 @@ from memory_mesh.write.decisions import decided, turned
 ARCHIVED = "archived/"
 _UNCONSOLIDATED = (NEW, ALONE, AWAY)
 _GONE = (Status.DELETED, Status.SUPERSEDED, Status.ARCHIVED)
-Rule = Callable[[Record], tuple[Action, str]]
+Rule = Callable[[RetentionRecord], tuple[Action, str]]
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class ArchiveCandidate:
     """A consolidated trace that could be archived, and whether its session is over."""
 
     memory: Memory
     session_over: bool
 
 
-def idle(site: Site) -> list[Candidate]:
+def idle(site: Site) -> list[ArchiveCandidate]:
     """Returns the traces that the policy archives now."""
     policy = site.rules.retention
     return [
@@ -63,7 +63,7 @@ def archive_idle(site: Site) -> Slices:
 def archive_project(site: Site, names: Container[str | None]) -> Slices:
     """Archives every consolidated trace of a project, used today or not, under all its names."""
 
-    def rule(held: Record) -> tuple[Action, str]:
+    def rule(held: RetentionRecord) -> tuple[Action, str]:
         protected = retention.protection(held)
         if protected is not None:
             return Action.KEEP, protected
@@ -73,13 +73,13 @@ def archive_project(site: Site, names: Container[str | None]) -> Slices:
     yield from _archive(site, found, rule)
 
 
-def consolidated(site: Site) -> list[Candidate]:
+def consolidated(site: Site) -> list[ArchiveCandidate]:
     """Returns the active traces that a learning holds, oldest first."""
     marks = under(TRACE, site.states(TRACE))
     traces = [memory for memory in site.memories(list(marks)) if memory.status is Status.ACTIVE]
     over = sessions_over(traces, site.rules.retention.hours)
     return [
-        Candidate(memory, memory.id in over)
+        ArchiveCandidate(memory, memory.id in over)
         for memory in traces
         if marks[memory.id] not in _UNCONSOLIDATED
     ]
@@ -101,11 +101,11 @@ def sessions_over(traces: Sequence[Memory], hours: int) -> set[str]:
     return over
 
 
-def as_record(one: Candidate, *, consolidated: bool) -> Record:
+def as_record(one: ArchiveCandidate, *, consolidated: bool) -> RetentionRecord:
     """Returns what the policy looks at in a trace."""
     memory = one.memory
     times = (memory.created, memory.recorded_from, memory.last_used)
-    return Record(
+    return RetentionRecord(
         tier=memory.tier,
         last_active=max(time for time in times if time is not None),
         changed=memory.recorded_from,
@@ -117,7 +117,7 @@ def as_record(one: Candidate, *, consolidated: bool) -> Record:
     )
 
 
-def _archive(site: Site, found: Sequence[Candidate], rule: Rule) -> Slices:
+def _archive(site: Site, found: Sequence[ArchiveCandidate], rule: Rule) -> Slices:
     kept = [one for one in found if rule(as_record(one, consolidated=True))[0] is Action.ARCHIVE]
     for start in range(0, len(kept), SLICE):
         part = kept[start : start + SLICE]
@@ -135,7 +135,7 @@ def _archive(site: Site, found: Sequence[Candidate], rule: Rule) -> Slices:
         ]
 
 
-def _planned(site: Site, part: Sequence[Candidate]) -> dict[str, str | None]:
+def _planned(site: Site, part: Sequence[ArchiveCandidate]) -> dict[str, str | None]:
     """What a dry run keeps in place of the commit: the traces are archived and not packed yet."""
     marks, planned = under(TRACE, site.states(TRACE)), dict[str, str | None]()
     for one in part:
@@ -148,7 +148,7 @@ def _planned(site: Site, part: Sequence[Candidate]) -> dict[str, str | None]:
     return planned
 
 
-def _decide(site: Site, part: Sequence[Candidate], rule: Rule, standing: Standing) -> Commit:
+def _decide(site: Site, part: Sequence[ArchiveCandidate], rule: Rule, standing: Standing) -> Commit:
     """Archives those that are still to be archived."""
     changed: list[tuple[Memory, Change]] = []
     states: dict[str, str | None] = {}
@@ -157,7 +157,9 @@ def _decide(site: Site, part: Sequence[Candidate], rule: Rule, standing: Standin
         now, mark = standing.memories.get(id_), standing.states.get(f"{TRACE}{id_}")
         if now is None or mark is None:
             continue
-        held = as_record(Candidate(now, one.session_over), consolidated=mark not in _UNCONSOLIDATED)
+        held = as_record(
+            ArchiveCandidate(now, one.session_over), consolidated=mark not in _UNCONSOLIDATED
+        )
         action, why = rule(held)
         if action is Action.ARCHIVE:
             changed.append((turned(now, Status.ARCHIVED, standing), Change("archive", why)))

@@ -6,7 +6,7 @@ from memory_mesh.base.fastdataclass import dataclass
 from memory_mesh.learn.jobs.discovery import ALONE, TRACE
 from memory_mesh.learn.jobs.worksite import Site, under
 from memory_mesh.learn.rules import trace_learnings
-from memory_mesh.learn.rules.trace_groups import Goal, Group, goal_of, nearest
+from memory_mesh.learn.rules.trace_groups import Goal, GoalGroup, goal_of, nearest
 from memory_mesh.learn.rules.trace_learnings import LearningRecord
 from memory_mesh.model import Memory, Scope, SourceKind, Space, Status
 from memory_mesh.model.errors import EmbeddingError
@@ -21,7 +21,7 @@ ALONES = 1_000  # traces left alone, the newest of an audience, that new ones ar
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownLearning:
     """A learning that consolidation wrote, what it remembers, and whether it may write it anew."""
 
     memory: Memory
@@ -29,15 +29,15 @@ class Known:
     open: bool  # False: deleted, archived, pinned or rewritten by somebody
 
 
-class Entry:
+class LearningGroup:
     """One group: its learning if there is one, and the traces that no learning holds yet."""
 
     def __init__(
-        self, group: Group, known: Known | None, members: list[str], rank: SourceKind
+        self, group: GoalGroup, known: KnownLearning | None, members: list[str], rank: SourceKind
     ) -> None:
         """Keeps a group as it was read; traces of the same rank are added to it."""
-        self.group: Group = group
-        self.known: Known | None = known
+        self.group: GoalGroup = group
+        self.known: KnownLearning | None = known
         self.members: list[str] = members
         self.rank: SourceKind = rank
 
@@ -48,7 +48,7 @@ class Book:
     def __init__(self, site: Site) -> None:
         """Starts empty; an audience is read when its first trace comes."""
         self._site = site
-        self._entries: dict[Scope, list[Entry]] = {}
+        self._entries: dict[Scope, list[LearningGroup]] = {}
 
     def open(self, scopes: Iterable[Scope]) -> None:
         """Reads the learnings of audiences and the traces of theirs that were left alone."""
@@ -65,14 +65,14 @@ class Book:
             own = tuple(goals[id_] for id_ in one.record.exemplars if id_ in goals)
             if own:
                 rank = standing_of(one.memory.source)
-                entry = Entry(Group(own, one.record.count), one, [], rank)
+                entry = LearningGroup(GoalGroup(own, one.record.count), one, [], rank)
                 self._entries[one.memory.scope].append(entry)
         for memory in singles:
             rank = standing_of(memory.source)
-            entry = Entry(Group((goals[memory.id],)), None, [memory.id], rank)
+            entry = LearningGroup(GoalGroup((goals[memory.id],)), None, [memory.id], rank)
             self._entries[memory.scope].append(entry)
 
-    def add(self, trace: Memory, goal: Goal) -> Entry:
+    def add(self, trace: Memory, goal: Goal) -> LearningGroup:
         """Returns the group that a trace belongs to, with the trace in it.
 
         A learning has traces of one rank: none of a lower channel changes what the user's say.
@@ -81,7 +81,7 @@ class Book:
         entries = [entry for entry in self._entries[trace.scope] if entry.rank is rank]
         where = nearest(goal, [entry.group for entry in entries])
         if where is None:
-            made = Entry(Group((goal,)), None, [goal.id], rank)
+            made = LearningGroup(GoalGroup((goal,)), None, [goal.id], rank)
             self._entries[trace.scope].append(made)
             return made
         entry = entries[where]
@@ -100,10 +100,10 @@ class Book:
         return [memory for held in found.values() for memory in reversed(held[:ALONES])]
 
 
-def known_learnings(site: Site) -> list[Known]:
+def known_learnings(site: Site) -> list[KnownLearning]:
     """The learnings that consolidation wrote, oldest first; superseded ones are part of others."""
     written = under(LEARNING, site.states(LEARNING))
-    found: list[Known] = []
+    found: list[KnownLearning] = []
     for page in site.labelled(LEARNING_LABEL) if written else ():
         for memory in page:
             record = trace_learnings.read(memory)
@@ -111,7 +111,9 @@ def known_learnings(site: Site) -> list[Known]:
             if record is None or state is None or memory.status is Status.SUPERSEDED:
                 continue
             untouched = text_mark(memory.text) == state.partition(" ")[0] and not memory.pinned
-            found.append(Known(memory, record, memory.status is Status.ACTIVE and untouched))
+            found.append(
+                KnownLearning(memory, record, memory.status is Status.ACTIVE and untouched)
+            )
     return sorted(found, key=lambda one: (one.memory.created, one.memory.id))
 
 

@@ -12,11 +12,17 @@ from statistics import fmean
 
 from memory_mesh.base.fastdataclass import replace
 from memory_mesh.learn.jobs.archive import ARCHIVED
-from memory_mesh.learn.jobs.book import LEARNING, Known, goals_of, known_learnings, text_mark
-from memory_mesh.learn.jobs.worksite import SLICE, Site, Slice, Slices, Stale, under
+from memory_mesh.learn.jobs.book import (
+    LEARNING,
+    KnownLearning,
+    goals_of,
+    known_learnings,
+    text_mark,
+)
+from memory_mesh.learn.jobs.worksite import SLICE, PlanIsStale, Site, Slice, Slices, under
 from memory_mesh.learn.jobs.write_slice import DERIVED, STAGE, STAGED, next_version
 from memory_mesh.learn.rules import retention, trace_learnings
-from memory_mesh.learn.rules.retention import Action, Record
+from memory_mesh.learn.rules.retention import Action, RetentionRecord
 from memory_mesh.learn.rules.trace_groups import Goal, likeness
 from memory_mesh.learn.rules.trace_learnings import LearningRecord, execution_of
 from memory_mesh.model import (
@@ -40,7 +46,7 @@ from memory_mesh.write.decide import superseded
 from memory_mesh.write.prepare import Worded, clean, embed
 
 
-def due(site: Site, action: Action) -> list[tuple[Known, str]]:
+def due(site: Site, action: Action) -> list[tuple[KnownLearning, str]]:
     """Returns the learnings with which something is to be done now, oldest first, and why."""
     states = under(LEARNING, site.states(LEARNING))
     found = []
@@ -57,7 +63,7 @@ def consolidate_again(site: Site) -> Slices:
     left = [one for one, _ in due(site, Action.CONSOLIDATE)]
     exemplars = site.memories([id_ for one in left for id_ in one.record.exemplars])
     goals = goals_of(site, exemplars)
-    seen: list[Known] = []
+    seen: list[KnownLearning] = []
     while left:
         one = left.pop(0)
         like = [
@@ -107,10 +113,10 @@ def compress(site: Site) -> Slices:
             yield [(one.memory.scope, step)] if ids else []
 
 
-def _record(site: Site, one: Known, state: str) -> Record:
+def _record(site: Site, one: KnownLearning, state: str) -> RetentionRecord:
     memory = one.memory
     looked_at = state == _mark(memory.text, memory.recorded_from)
-    return Record(
+    return RetentionRecord(
         tier=memory.tier,
         last_active=memory.last_used or memory.recorded_from,
         changed=memory.recorded_from,
@@ -123,7 +129,7 @@ def _record(site: Site, one: Known, state: str) -> Record:
     )
 
 
-def _archived(site: Site, one: Known) -> dict[str, str]:
+def _archived(site: Site, one: KnownLearning) -> dict[str, str]:
     """The archived traces of a learning that are not packed, by the names of their marks."""
     prefixes = [f"{ARCHIVED}{id_}/" for id_ in (one.memory.id, *one.record.merged)]
     return {name: name.removeprefix(prefix) for prefix in prefixes for name in site.states(prefix)}
@@ -146,7 +152,7 @@ def _marked(marks: Mapping[str, str | None], standing: Standing) -> Commit:
     )  # fmt: skip
 
 
-def _alike(one: Known, other: Known, goals: Mapping[str, Goal]) -> bool:
+def _alike(one: KnownLearning, other: KnownLearning, goals: Mapping[str, Goal]) -> bool:
     """Returns whether the goals of two learnings are one group."""
     mine = [goals[id_] for id_ in one.record.exemplars if id_ in goals]
     theirs = [goals[id_] for id_ in other.record.exemplars if id_ in goals]
@@ -155,7 +161,7 @@ def _alike(one: Known, other: Known, goals: Mapping[str, Goal]) -> bool:
     return fmean(likeness(goal, each) for goal in mine for each in theirs) >= 1
 
 
-def _merged(site: Site, one: Known, like: Sequence[Known]) -> Slice | None:
+def _merged(site: Site, one: KnownLearning, like: Sequence[KnownLearning]) -> Slice | None:
     """Makes one learning of several; None if somebody changed one of them meanwhile."""
     record = one.record
     for other in like:
@@ -198,7 +204,7 @@ def _worded(site: Site, record: LearningRecord) -> Worded:
     return embed(access, [clean(access, draft)], news=[not site.dry_run])[0]
 
 
-def _links(site: Site, one: Known, like: Sequence[Known]) -> tuple[Link, ...]:
+def _links(site: Site, one: KnownLearning, like: Sequence[KnownLearning]) -> tuple[Link, ...]:
     """Links from the learning that stays to the others and to their traces."""
     with site.access.ledger.read(site.access.namespace) as snapshot:
         held = [
@@ -213,7 +219,7 @@ def _links(site: Site, one: Known, like: Sequence[Known]) -> tuple[Link, ...]:
 
 def _decide(
     site: Site,
-    every: Sequence[Known],
+    every: Sequence[KnownLearning],
     made: tuple[LearningRecord, Worded],
     links: tuple[Link, ...],
     standing: Standing,
@@ -222,7 +228,7 @@ def _decide(
     for each in every:
         now = standing.memories.get(each.memory.id)
         if now is None or now.recorded_from != each.memory.recorded_from:
-            raise Stale
+            raise PlanIsStale
     record, worded = made
     first, *others = [standing.memories[each.memory.id] for each in every]
     reason = f"took in what is alike: {', '.join(other.id for other in others)}"

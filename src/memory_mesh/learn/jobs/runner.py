@@ -16,10 +16,10 @@ from datetime import datetime
 from memory_mesh.base.fastdataclass import dataclass, replace
 from memory_mesh.learn import system_memory
 from memory_mesh.learn.jobs import archive, discovery, long_term, write_slice
-from memory_mesh.learn.jobs.book import Book, Entry, goals_of
+from memory_mesh.learn.jobs.book import Book, LearningGroup, goals_of
 from memory_mesh.learn.jobs.discovery import AWAY, NEW, TRACE
 from memory_mesh.learn.jobs.worksite import Site, Slice, Slices, sliced, under
-from memory_mesh.learn.jobs.write_slice import Plan, SlicePlan, written
+from memory_mesh.learn.jobs.write_slice import GroupPlan, SlicePlan, written
 from memory_mesh.learn.rules import trace_learnings
 from memory_mesh.learn.rules.retention import Action, consolidation_due
 from memory_mesh.learn.rules.trace_learnings import execution_of
@@ -82,7 +82,7 @@ def _slice(site: Site, book: Book, part: Sequence[str]) -> Slice | None:
     traces = [found[id_] for id_ in part if id_ in found and _counts(found[id_])]
     goals = goals_of(site, traces)
     book.open({memory.scope for memory in traces})
-    touched: dict[int, tuple[Scope, Entry]] = {}
+    touched: dict[int, tuple[Scope, LearningGroup]] = {}
     for memory in traces:
         entry = book.add(memory, goals[memory.id])
         touched[id(entry)] = (memory.scope, entry)
@@ -102,11 +102,11 @@ def _counts(memory: Memory) -> bool:
     return memory.status is Status.ACTIVE and is_trace(memory)
 
 
-def _plan(site: Site, scope: Scope, entry: Entry) -> Plan:
+def _plan(site: Site, scope: Scope, entry: LearningGroup) -> GroupPlan:
     """Writes the learning of one group, from the newest of its traces."""
     known, members = entry.known, tuple(entry.members)
     if known is not None and not known.open:
-        return Plan(entry, scope, known.record, None, members)
+        return GroupPlan(entry, scope, known.record, None, members)
     held = None if known is None else known.record
     ids = (*(() if held is None else held.traces), *members)[-trace_learnings.MATERIAL :]
     loaded = {memory.id: memory for memory in site.memories(list(dict.fromkeys((*ids, *members))))}
@@ -131,7 +131,7 @@ def _plan(site: Site, scope: Scope, entry: Entry) -> Plan:
     )
     access = replace(site.access, read_claims=False)
     (worded,) = embed(access, [clean(access, draft)], news=[not site.dry_run])
-    return Plan(entry, scope, record, worded, members)
+    return GroupPlan(entry, scope, record, worded, members)
 
 
 # Rolls the log of experiences: the newest 1,000 stay open, older ones go to a compressed archive.

@@ -31,7 +31,7 @@ Slice: TypeAlias = list[tuple[Scope, JobStep]]  # what it did, and for which aud
 Slices: TypeAlias = Generator[Slice, None, None]
 
 
-class Stale(Exception):
+class PlanIsStale(Exception):
     """Raised inside a transaction when the store is no longer as it was planned on."""
 
 
@@ -109,7 +109,7 @@ class Site:
             return None
         try:
             return self.access.ledger.commit(self.access.namespace, wanted, decide)
-        except Stale:
+        except PlanIsStale:
             return None
 
 

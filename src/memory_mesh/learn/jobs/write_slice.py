@@ -10,9 +10,9 @@ from functools import partial
 from memory_mesh.base.fastdataclass import dataclass, replace
 from memory_mesh.formats import yamo_learning
 from memory_mesh.learn import skills
-from memory_mesh.learn.jobs.book import LEARNING, Entry, Known, text_mark
+from memory_mesh.learn.jobs.book import LEARNING, KnownLearning, LearningGroup, text_mark
 from memory_mesh.learn.jobs.discovery import ALONE, NEW, TRACE
-from memory_mesh.learn.jobs.worksite import Site, Slice, Slices, Stale, sliced, under
+from memory_mesh.learn.jobs.worksite import PlanIsStale, Site, Slice, Slices, sliced, under
 from memory_mesh.learn.rules import trace_learnings
 from memory_mesh.learn.rules.trace_learnings import LearningRecord
 from memory_mesh.model import (
@@ -43,10 +43,10 @@ DERIVED = "derived_from"
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class GroupPlan:
     """What becomes of one group: the next text of its learning, and the traces it takes in."""
 
-    entry: Entry
+    entry: LearningGroup
     scope: Scope
     record: LearningRecord
     worded: Worded | None  # None: the learning stays as it is, and the traces are marked
@@ -62,7 +62,7 @@ class Plan:
 class SlicePlan:
     """What becomes of the traces of one slice."""
 
-    plans: tuple[Plan, ...]
+    plans: tuple[GroupPlan, ...]
     every: tuple[str, ...]  # ids of the traces that nobody looked at before
     alone: Mapping[str, Scope]  # those that fit no other
     away: Mapping[str, str | None]  # those that cannot be read now, with their next mark
@@ -128,7 +128,7 @@ def _decide(
     )
 
 
-def _created(plan: SlicePlan) -> list[Plan]:
+def _created(plan: SlicePlan) -> list[GroupPlan]:
     return [each for each in plan.plans if each.learning is None and each.worded is not None]
 
 
@@ -145,10 +145,10 @@ def _check(plan: SlicePlan, standing: Standing) -> None:
             active = trace is not None and trace.status is Status.ACTIVE
             fresh = fresh and active and mark in (NEW, ALONE)
     if not fresh:
-        raise Stale
+        raise PlanIsStale
 
 
-def _extended(site: Site, plan: Plan, standing: Standing) -> tuple[Put, BlockEntry]:
+def _extended(site: Site, plan: GroupPlan, standing: Standing) -> tuple[Put, BlockEntry]:
     """The next version of a learning that takes traces in, and its block."""
     assert plan.worded is not None and plan.learning is not None  # noqa: S101, PT018  # as chosen
     reason = f"{len(plan.members)} more traces were consolidated"
@@ -211,14 +211,14 @@ def _to_stage(plan: SlicePlan, ids: _Ids, standing: Standing) -> dict[str, str |
     }
 
 
-def _stages(plan: Plan, states: Mapping[str, str]) -> bool:
+def _stages(plan: GroupPlan, states: Mapping[str, str]) -> bool:
     if plan.worded is None or not plan.record.findings.agreed:
         return False
     staged = None if plan.learning is None else states.get(f"{STAGED}{plan.learning.id}")
     return staged != trace_learnings.steps_digest(plan.record)
 
 
-def _told(site: Site, plan: Plan, ids: _Ids, done: Commit | None) -> Slice:
+def _told(site: Site, plan: GroupPlan, ids: _Ids, done: Commit | None) -> Slice:
     """What was done to one group; its entry is left as it is now."""
     learning, id_ = plan.learning, ids.get(plan.members)
     said = ids_of(id_)
@@ -233,7 +233,7 @@ def _told(site: Site, plan: Plan, ids: _Ids, done: Commit | None) -> Slice:
     about = f"{plan.record.pattern}: {plan.record.count} executions, {share}% succeeded"
     action = "learn" if learning is None else "extend"
     steps = [(plan.scope, JobStep(action, about, said, plan.members))]
-    known = Known(_as_stored(site, plan, id_, done), plan.record, open=True)
+    known = KnownLearning(_as_stored(site, plan, id_, done), plan.record, open=True)
     if site.dry_run:
         site.drafted[id_] = known.memory
         if _stages(plan, site.states(STAGED)):
@@ -252,7 +252,7 @@ def _left(id_: str) -> JobStep:
     return JobStep("leave", "it fits no other trace", (id_,), (id_,))
 
 
-def _as_stored(site: Site, plan: Plan, id_: str, done: Commit | None) -> Memory:
+def _as_stored(site: Site, plan: GroupPlan, id_: str, done: Commit | None) -> Memory:
     """The learning as it was committed, or would be."""
     for put in () if done is None else done.puts:
         if put.memory.id == id_:

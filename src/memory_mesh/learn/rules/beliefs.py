@@ -26,7 +26,7 @@ from memory_mesh.base.typed import TypeAlias
 from memory_mesh.model import Memory, SourceKind
 from memory_mesh.text import analyzer
 from memory_mesh.text.sentences import FULL, asks, courtesies, says, sentences
-from memory_mesh.write.claims import Claim, Relation, compare, read
+from memory_mesh.write.claims import Claim, ClaimRelation, compare, read
 
 Vector: TypeAlias = Mapping[str, float]
 
@@ -227,7 +227,7 @@ def _clash(one: _Sentence, other: _Sentence) -> bool:
     return not named or clash(one.text, other.text) or _another_value(one, other) is not None
 
 
-def _another_value(one: _Sentence, other: _Sentence) -> Relation | None:
+def _another_value(one: _Sentence, other: _Sentence) -> ClaimRelation | None:
     """How two claims of the same relate whose values share no word; None if there are none."""
     first, second = one.claim, other.claim
     if first is None or second is None or first.subject != second.subject:
@@ -239,11 +239,12 @@ def _another_value(one: _Sentence, other: _Sentence) -> Relation | None:
 
 def _differ(one: _Sentence, other: _Sentence) -> bool:
     """True if two sentences have the same words but another number, name, value or a negation."""
-    if _another_value(one, other) is Relation.CONFLICT:
+    if _another_value(one, other) is ClaimRelation.CONFLICT:
         return True
     shared = one.vector.keys() & other.vector.keys()
     named = one.names <= other.names or other.names <= one.names
-    if len(shared) < 1 + named or not _clash(one, other):
+    least = 2 if named else 1  # shared words
+    if len(shared) < least or not _clash(one, other):
         return False
     shorter = min((one.vector, other.vector), key=len)
     rest = shorter.keys() - (frozenset() if named else one.names ^ other.names)

@@ -256,7 +256,7 @@ def _quotes() -> re.Pattern[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class SentencePiece:
     """One sentence: the words that open it, the rest, and whether the rest must stay whole."""
 
     opening: str
@@ -264,12 +264,12 @@ class Piece:
     is_whole: bool
 
 
-def pieces(prompt: str) -> Iterator[Piece]:
+def pieces(prompt: str) -> Iterator[SentencePiece]:
     """Yields the sentences that the writer of a prompt wrote, without pasted texts, in order."""
     return map(_piece, own_sentences(prompt))
 
 
-def _piece(sentence: str) -> Piece:
+def _piece(sentence: str) -> SentencePiece:
     text = sentence
     while found := phrases.remembering().match(text) or phrases.openers().match(text):
         if not found.end():
@@ -282,7 +282,7 @@ def _piece(sentence: str) -> Piece:
         or any(phrase.search(plain) for phrase in (_turns(), phrases.doubts(), phrases.reports()))
         or bool(phrases.questions().match(plain))
     )
-    return Piece(sentence[: len(sentence) - len(text)], text, is_whole)
+    return SentencePiece(sentence[: len(sentence) - len(text)], text, is_whole)
 
 
 @cache

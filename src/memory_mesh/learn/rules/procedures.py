@@ -38,7 +38,7 @@ _VERBS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class ProcedureStep:
     """A step: its words and its command, if it has one."""
 
     text: str
@@ -52,7 +52,7 @@ class Account:
 
     memory: Memory
     title: str
-    steps: tuple[Step, ...]
+    steps: tuple[ProcedureStep, ...]
     ordered: bool
 
 
@@ -87,7 +87,7 @@ def recurring(memories: Sequence[Memory]) -> Procedure | None:
 
 def account(memory: Memory) -> Account:
     """Returns the steps of one memory, in order."""
-    found: list[Step] = []
+    found: list[ProcedureStep] = []
     title, ordered, commands = "", False, 0
     for said, listed, coded in _units(memory.text):
         if coded:
@@ -106,7 +106,7 @@ def account(memory: Memory) -> Account:
     return Account(memory, title, tuple(found), ordered or commands > 1)
 
 
-def same(one: Step, other: Step) -> bool:
+def same(one: ProcedureStep, other: ProcedureStep) -> bool:
     """True for the same command or mostly the same words; `do` and `do not` differ."""
     if one.command or other.command:
         return one.command == other.command
@@ -141,7 +141,7 @@ def _shared(seed: Account, accounts: Sequence[Account]) -> Procedure | None:
     )
 
 
-def common(mine: Sequence[Step], others: Sequence[Step]) -> list[int]:
+def common(mine: Sequence[ProcedureStep], others: Sequence[ProcedureStep]) -> list[int]:
     """Returns the positions of the longest common subsequence of steps."""
     best = [[0] * (len(others) + 1) for _ in range(len(mine) + 1)]
     alike = [[same(one, other) for other in others] for one in mine]
@@ -204,7 +204,7 @@ def _pieces(sentence: str) -> list[str]:
     return [piece for piece in _joints().split(sentence) if piece.strip()]
 
 
-def _told(piece: str, *, listed: bool) -> Step | None:
+def _told(piece: str, *, listed: bool) -> ProcedureStep | None:
     """Returns a list item or an instruction as a step."""
     opener = _openers().match(piece)
     bare = piece[opener.end() :] if opener else piece
@@ -218,11 +218,13 @@ def _told(piece: str, *, listed: bool) -> Step | None:
     return step_of(bare[0].upper() + bare[1:])
 
 
-def step_of(text: str) -> Step:
+def step_of(text: str) -> ProcedureStep:
     """Returns a step with its words and its command."""
     shown = " ".join(text.split()).rstrip(" .;,")[:_MAX_STEP_CHARS]
     command = _commands().search(shown)
-    return Step(shown, frozenset(analyzer.terms(shown)), command[1].strip() if command else "")
+    return ProcedureStep(
+        shown, frozenset(analyzer.terms(shown)), command[1].strip() if command else ""
+    )
 
 
 def _heading(text: str) -> str:

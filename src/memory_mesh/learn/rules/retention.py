@@ -44,7 +44,7 @@ class RetentionPolicy:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Record:
+class RetentionRecord:
     """What the policy looks at in a memory."""
 
     tier: Tier
@@ -60,7 +60,7 @@ class Record:
     compressed: bool = False  # of a learning: its traces are packed
 
 
-def protection(record: Record) -> str | None:
+def protection(record: RetentionRecord) -> str | None:
     """Returns why retention may not touch a record, or None."""
     reasons = (
         (record.pinned, "it is pinned"),
@@ -73,7 +73,7 @@ def protection(record: Record) -> str | None:
     return next((reason for holds, reason in reasons if holds), None)
 
 
-def decide(record: Record, policy: RetentionPolicy, now: datetime) -> tuple[Action, str]:
+def decide(record: RetentionRecord, policy: RetentionPolicy, now: datetime) -> tuple[Action, str]:
     """Returns what to do with a record, and why."""
     protected = protection(record)
     if protected is not None:
@@ -88,7 +88,9 @@ def decide(record: Record, policy: RetentionPolicy, now: datetime) -> tuple[Acti
     return Action.KEEP, f"changed {days} days ago"
 
 
-def _short_term(record: Record, policy: RetentionPolicy, now: datetime) -> tuple[Action, str]:
+def _short_term(
+    record: RetentionRecord, policy: RetentionPolicy, now: datetime
+) -> tuple[Action, str]:
     if not policy.hours:
         return Action.KEEP, "short-term memory is kept for ever"
     if record.session_over:

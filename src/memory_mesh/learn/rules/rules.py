@@ -40,7 +40,7 @@ _FEW_TERMS, _SOME_TERMS = 4, 8  # a rule of fewer terms is told with its reason
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class LearnedRule:
     """A rule in the imperative; `stated` if the note says it, else it was drawn from a fix."""
 
     text: str
@@ -48,17 +48,17 @@ class Rule:
     strength: int = 0
 
 
-def read_rule(text: str, *, failed: bool) -> Rule | None:
+def read_rule(text: str, *, failed: bool) -> LearnedRule | None:
     """Returns the rule of a note, or None; `failed` if the memory is marked as a failure."""
     note = read_note(text)
     found = _stated_in(note)
     if found is not None and (failed or _learned(found, note)):
         return found
     drawn = drawn_from(note, failed=failed)
-    return Rule(_shortened(drawn), stated=False) if drawn else None
+    return LearnedRule(_shortened(drawn), stated=False) if drawn else None
 
 
-def _learned(rule: Rule, note: Sequence[Sentence]) -> bool:
+def _learned(rule: LearnedRule, note: Sequence[Sentence]) -> bool:
     """True if a note that is not marked as a failure tells of one beside its rule."""
     if phrases.errands().search(rule.text) or _today().search(rule.text):
         return False
@@ -77,7 +77,7 @@ class _Found:
     reason: str = ""
 
 
-def _stated_in(note: Sequence[Sentence]) -> Rule | None:
+def _stated_in(note: Sequence[Sentence]) -> LearnedRule | None:
     """Returns the plainest stated rule with those that stand next to it."""
     found = {
         place: one
@@ -103,7 +103,7 @@ def _stated_in(note: Sequence[Sentence]) -> Rule | None:
     bare = len(set(analyzer.terms(told))) < (_FEW_TERMS if best.strength == STRONG else _SOME_TERMS)
     if not reason and (bare or _refers().search(_first_words(told))):
         reason = next((one.text for one in reversed(note[:first]) if not one.log), "")
-    return Rule(_shortened(with_reason(told, reason)), stated=True, strength=best.strength)
+    return LearnedRule(_shortened(with_reason(told, reason)), stated=True, strength=best.strength)
 
 
 def with_reason(rule: str, reason: str) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 
 from memory_mesh.base.fastdataclass import dataclass
+from memory_mesh.formats import yaml_text
 from memory_mesh.model import Json
 from memory_mesh.model.errors import InvalidInput
 
@@ -65,8 +66,6 @@ def _frontmatter(text: str) -> dict[str, Json]:
     end = next((at for at, line in enumerate(lines[1:], 1) if line.strip() == "---"), None)
     if end is None:
         return {}
-    from memory_mesh.formats import yaml_text
-
     return yaml_text.read("\n".join(lines[1:end]))
 
 

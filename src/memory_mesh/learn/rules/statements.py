@@ -24,7 +24,7 @@ from memory_mesh.learn.rules.instructions import base, is_base, past_base
 from memory_mesh.learn.rules.own_words import own_sentences, without_quotes
 from memory_mesh.learn.rules.phrases import particulars
 from memory_mesh.model import Kind
-from memory_mesh.privacy import Redactor
+from memory_mesh.privacy import NamespaceRedactor
 from memory_mesh.text import analyzer
 from memory_mesh.text.sentences import asks, says
 
@@ -43,7 +43,7 @@ _POINTING_WORDS = (
 )
 _POINTING = frozenset(_POINTING_WORDS.split())
 _MODALS = frozenset(("must", "should", "will", "would", "can", "may", "might", "to", "shall"))
-_SECRETS = Redactor(bytes(32), "capture")
+_SECRETS = NamespaceRedactor(bytes(32), "capture")
 _HARMLESS = frozenset(("ip", "email", "phone", "name", "url", "person"))
 _BREAKS = (",", ":", ";")
 _READ = 200  # sentences at each end of a prompt
@@ -60,7 +60,7 @@ class _Correcting(IntEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Statement:
+class NotableSentence:
     """One sentence to keep: its text, its kind, and whose it is."""
 
     text: str
@@ -71,7 +71,7 @@ class Statement:
     surely: bool = False  # and says so plainly
 
 
-def statements(prompt: str, most: int = 100) -> list[Statement]:
+def statements(prompt: str, most: int = 100) -> list[NotableSentence]:
     """Returns what the writer of a prompt states and may want kept, in order.
 
     Of a very long prompt the first and the last sentences are read: the rest is pasted.
@@ -88,9 +88,9 @@ def takes_back(prompt: str) -> bool:
     return any(phrases.takes_back().search(without_quotes(one)) for one in own)
 
 
-def _read(sentences: Sequence[str]) -> list[Statement]:
+def _read(sentences: Sequence[str]) -> list[NotableSentence]:
     correcting, asked, dictated = _Correcting.NO, False, False
-    kept: list[Statement] = []
+    kept: list[NotableSentence] = []
     for place, sentence in enumerate(sentences):
         text, corrects, remember = _opened(sentence)
         if corrects or phrases.flaws().match(text):
@@ -145,7 +145,7 @@ def _opened(sentence: str) -> tuple[str, bool, bool]:
 
 def _statement(
     text: str, place: int, *, correcting: _Correcting, remember: bool
-) -> Statement | None:
+) -> NotableSentence | None:
     plain = without_quotes(text)
     if not _says_enough(plain) or asks(plain) or plain.endswith(":") or _is_secret(text):
         return None
@@ -164,7 +164,7 @@ def _statement(
         kind = Kind.FACT
     if kind is None:
         return None
-    return Statement(
+    return NotableSentence(
         " ".join(_without_task(text).split()),
         kind,
         place,
@@ -231,7 +231,7 @@ def _is_bare_rule(text: str) -> bool:
     return first in {"always", "never", "no", "only"} or is_base(first)
 
 
-def _share_a_term(one: Statement, other: Statement) -> bool:
+def _share_a_term(one: NotableSentence, other: NotableSentence) -> bool:
     return not set(analyzer.terms(one.text)).isdisjoint(analyzer.terms(other.text))
 
 
@@ -413,8 +413,8 @@ def repeated(text: str, earlier: Mapping[str, str]) -> str | None:
 
 
 def corrected(
-    statement: Statement,
-    others: Sequence[Statement],
+    statement: NotableSentence,
+    others: Sequence[NotableSentence],
     earlier: Mapping[str, str],
     said: str,
     *,
@@ -442,7 +442,7 @@ def corrected(
 
 
 def _reversed(
-    statement: Statement, earlier: Mapping[str, str], decided: Sequence[str]
+    statement: NotableSentence, earlier: Mapping[str, str], decided: Sequence[str]
 ) -> str | None:
     """The statement that a plain correction replaces though it names nothing of it.
 

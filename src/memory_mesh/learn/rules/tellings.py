@@ -79,7 +79,7 @@ _VAGUE = (
 
 
 @dataclass(frozen=True, slots=True)
-class Clause:
+class TellingClause:
     """A clause of a telling: as a step, with its words and the meanings of its verbs."""
 
     step: str
@@ -88,16 +88,16 @@ class Clause:
 
 
 @dataclass(frozen=True, slots=True)
-class Telling:
+class OrderedTelling:
     """A memory that tells several things in order."""
 
     memory: Memory
     title: str
-    clauses: tuple[Clause, ...]
+    clauses: tuple[TellingClause, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class SharedSteps:
     """The steps that several tellings share, with how many tell each."""
 
     title: str
@@ -106,7 +106,7 @@ class Told:
     sources: tuple[str, ...]
 
 
-def told_alike(memories: Sequence[Memory]) -> Told | None:
+def told_alike(memories: Sequence[Memory]) -> SharedSteps | None:
     """Returns the procedure that the most memories tell in other words."""
     tellings = [one for memory in memories if (one := telling(memory)) is not None]
     pairs = {
@@ -121,11 +121,11 @@ def told_alike(memories: Sequence[Memory]) -> Told | None:
     return max(found, key=lambda one: (sum(one.support) + _ordered(one), bool(one.title)))
 
 
-def telling(memory: Memory) -> Telling | None:
+def telling(memory: Memory) -> OrderedTelling | None:
     """Returns the clauses of a short memory that tells three things or more."""
     if len(memory.text) > _MAX_CHARS:
         return None
-    title, clauses = "", list[Clause]()
+    title, clauses = "", list[TellingClause]()
     for sentence in sentences(memory.text):
         if asks(sentence) and not _arrows().search(sentence):
             continue
@@ -137,10 +137,12 @@ def telling(memory: Memory) -> Telling | None:
         clauses += [clause for part in told if (clause := _clause(part)) is not None]
     if not _MIN_CLAUSES <= len(clauses) <= _MAX_CLAUSES:
         return None
-    return Telling(memory, title, tuple(clauses))
+    return OrderedTelling(memory, title, tuple(clauses))
 
 
-def agreement(mine: Sequence[Clause], others: Sequence[Clause]) -> tuple[float, list[int]]:
+def agreement(
+    mine: Sequence[TellingClause], others: Sequence[TellingClause]
+) -> tuple[float, list[int]]:
     """Returns the weight and the places of the steps that two tellings share in order.
 
     The weight is 0 if they share less than two steps, or less than half of the shorter one's.
@@ -181,7 +183,7 @@ def _groups(pairs: Mapping[tuple[int, int], float]) -> Iterator[tuple[int, ...]]
             yield tuple(group)
 
 
-def _shared(seed: Telling, group: Sequence[Telling]) -> Told:
+def _shared(seed: OrderedTelling, group: Sequence[OrderedTelling]) -> SharedSteps:
     """Returns the steps of one telling that others of its group have in the same order."""
     support = [1] * len(seed.clauses)
     for other in group:
@@ -189,7 +191,7 @@ def _shared(seed: Telling, group: Sequence[Telling]) -> Told:
             for place in agreement(seed.clauses, other.clauses)[1]:
                 support[place] += 1
     kept = [place for place, count in enumerate(support) if count > 1]
-    return Told(
+    return SharedSteps(
         seed.title,
         tuple(seed.clauses[place].step for place in kept),
         tuple(support[place] for place in kept),
@@ -197,12 +199,12 @@ def _shared(seed: Telling, group: Sequence[Telling]) -> Told:
     )
 
 
-def _ordered(told: Told) -> float:
+def _ordered(told: SharedSteps) -> float:
     """Counts the steps that are in the imperative, each as half a memory."""
     return sum(0.5 for step in told.steps if is_base(_first(step)))
 
 
-def _weight(one: Clause, other: Clause) -> float:
+def _weight(one: TellingClause, other: TellingClause) -> float:
     if one.words & other.words:
         return _WORD
     return _MEANING if one.meanings & other.meanings else 0.0
@@ -220,7 +222,7 @@ def _parts(sentence: str) -> Iterator[str]:
         yield " and ".join(pieces[start:])
 
 
-def _clause(part: str) -> Clause | None:
+def _clause(part: str) -> TellingClause | None:
     bare = part.strip(" .!?()~…")
     if _states().search(bare):
         return None
@@ -239,7 +241,7 @@ def _clause(part: str) -> Clause | None:
     words = {word[:_STEM] for word in words}
     if not words and not meanings:
         return None
-    return Clause(_as_step(bare), frozenset(words), frozenset(meanings))
+    return TellingClause(_as_step(bare), frozenset(words), frozenset(meanings))
 
 
 def _as_step(bare: str) -> str:

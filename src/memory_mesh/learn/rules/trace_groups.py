@@ -46,13 +46,13 @@ class Goal:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class GoalGroup:
     """Goals that are one pattern: its first ones, which new goals are compared with."""
 
     goals: tuple[Goal, ...]
     size: int = 1
 
-    def joined(self, goal: Goal) -> "Group":
+    def joined(self, goal: Goal) -> "GoalGroup":
         """Returns the group with one more goal."""
         kept = (*self.goals, goal) if len(self.goals) < EXEMPLARS else self.goals
         return replace(self, goals=kept, size=self.size + 1)
@@ -99,7 +99,7 @@ def _shared_tools(one: frozenset[str], other: frozenset[str]) -> float:
     return len(one & other) / len(one | other) if one and other else NEUTRAL
 
 
-def nearest(goal: Goal, groups: Sequence[Group]) -> int | None:
+def nearest(goal: Goal, groups: Sequence[GoalGroup]) -> int | None:
     """Returns the position of the group that a goal belongs to, or None.
 
     Of groups that are equally near it is the one whose first goal has the lowest id.
@@ -112,13 +112,13 @@ def nearest(goal: Goal, groups: Sequence[Group]) -> int | None:
     return min(near)[2] if near else None
 
 
-def place(goals: Sequence[Goal], groups: Sequence[Group] = ()) -> list[int]:
+def place(goals: Sequence[Goal], groups: Sequence[GoalGroup] = ()) -> list[int]:
     """Returns the position of each goal's group: of those given, then of new ones in order."""
     known, places = list(groups), list[int]()
     for goal in goals:
         where = nearest(goal, known)
         if where is None:
-            known.append(Group((goal,)))
+            known.append(GoalGroup((goal,)))
             places.append(len(known) - 1)
         else:
             known[where] = known[where].joined(goal)

@@ -18,7 +18,7 @@ from functools import cache
 from memory_mesh.base.fastdataclass import dataclass, replace
 from memory_mesh.formats import project_memory
 from memory_mesh.formats.project_memory import LearningFile
-from memory_mesh.learn.rules.procedures import Step, common, same, step_of
+from memory_mesh.learn.rules.procedures import ProcedureStep, common, same, step_of
 from memory_mesh.learn.rules.trace_groups import EXEMPLARS, shared_words
 from memory_mesh.model import Json, Memory
 from memory_mesh.model.trace import trace_of
@@ -53,7 +53,7 @@ class Execution:
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class TraceFinding:
     """One thing that traces teach, and the ids of those traces."""
 
     text: str
@@ -64,9 +64,9 @@ class Finding:
 class Findings:
     """What a group of executions teaches."""
 
-    insights: tuple[Finding, ...]
-    approach: tuple[Finding, ...]  # steps, in order
-    anti_patterns: tuple[Finding, ...]
+    insights: tuple[TraceFinding, ...]
+    approach: tuple[TraceFinding, ...]  # steps, in order
+    anti_patterns: tuple[TraceFinding, ...]
     agreed: bool  # at least two successes take these steps, and there are enough of them
 
 
@@ -115,25 +115,25 @@ def rate(successes: int, executions: int) -> int:
     return max(1, min(99, round(100 * successes / executions)))
 
 
-def with_evidence(finding: Finding, most: int = 3) -> str:
+def with_evidence(finding: TraceFinding, most: int = 3) -> str:
     """Returns a finding as one line, with the first ids of its evidence."""
     shown = ", ".join(finding.traces[:most])
     more = len(finding.traces) - most
     return f"{finding.text} [{shown}{f' and {more} more' if more > 0 else ''}]"
 
 
-def evidence_in(line: str) -> Finding:
+def evidence_in(line: str) -> TraceFinding:
     """Returns the finding of a line that `with_evidence` wrote, with the ids that it names."""
     text, found, shown = line.rpartition(" [")
     if not found or not shown.endswith("]"):
-        return Finding(line, ())
+        return TraceFinding(line, ())
     ids = _more().sub("", shown[:-1]).split(", ")
-    return Finding(text, tuple(ids))
+    return TraceFinding(text, tuple(ids))
 
 
-def _said_alike(said: Iterable[tuple[str, str]]) -> list[Finding]:
+def _said_alike(said: Iterable[tuple[str, str]]) -> list[TraceFinding]:
     """Joins what is said in nearly the same words, in the first words it was said in."""
-    found: list[tuple[Step, list[str]]] = []
+    found: list[tuple[ProcedureStep, list[str]]] = []
     for text, trace in said:
         step = step_of(text)
         for known, traces in found:
@@ -142,10 +142,10 @@ def _said_alike(said: Iterable[tuple[str, str]]) -> list[Finding]:
                 break
         else:
             found.append((step, [trace]))
-    return [Finding(step.text, tuple(dict.fromkeys(traces))) for step, traces in found]
+    return [TraceFinding(step.text, tuple(dict.fromkeys(traces))) for step, traces in found]
 
 
-def _worded_alike(one: Step, other: Step) -> bool:
+def _worded_alike(one: ProcedureStep, other: ProcedureStep) -> bool:
     return (
         shared_words(one.terms, other.terms) >= _ALIKE
         and one.command == other.command
@@ -158,14 +158,14 @@ def _figures(text: str) -> list[str]:
     return re.findall(r"\d+(?:\.\d+)?", text)
 
 
-def _approach(successes: Sequence[Execution]) -> tuple[list[Finding], bool]:
+def _approach(successes: Sequence[Execution]) -> tuple[list[TraceFinding], bool]:
     """Returns the steps that at least two, and half of, the successes take in the same order.
 
     Where none are shared, those of the newest success; False says that nobody confirms them.
     """
     told = [(one, tuple(_done(one))[: 2 * MOST_STEPS]) for one in successes]
     told = [(one, steps) for one, steps in told if steps][-COMPARED:]
-    best: list[Finding] = []
+    best: list[TraceFinding] = []
     for one, steps in told:
         support = [[one.trace_id] for _ in steps]
         for other, others in told:
@@ -174,7 +174,7 @@ def _approach(successes: Sequence[Execution]) -> tuple[list[Finding], bool]:
                     support[place].append(other.trace_id)
         wanted = max(_HALF, (len(told) + 1) // _HALF)
         kept = [
-            Finding(step.text, tuple(sorted(traces)))
+            TraceFinding(step.text, tuple(sorted(traces)))
             for step, traces in zip(steps, support, strict=True)
             if len(set(traces)) >= wanted
         ]
@@ -185,15 +185,15 @@ def _approach(successes: Sequence[Execution]) -> tuple[list[Finding], bool]:
     if not told:
         return [], False
     newest, steps = told[-1]
-    return [Finding(step.text, (newest.trace_id,)) for step in steps], False
+    return [TraceFinding(step.text, (newest.trace_id,)) for step in steps], False
 
 
-def _done(execution: Execution) -> Iterable[Step]:
+def _done(execution: Execution) -> Iterable[ProcedureStep]:
     """The steps of an execution that did not fail."""
     return (step_of(text) for text, status in execution.steps if text.strip() and not _bad(status))
 
 
-def _failed_steps(executions: Sequence[Execution], advised: Sequence[str]) -> list[Finding]:
+def _failed_steps(executions: Sequence[Execution], advised: Sequence[str]) -> list[TraceFinding]:
     """Steps that failed, but for those that are advised because they worked for others."""
     fine = list(map(step_of, advised))
     failed = _said_alike(
@@ -203,30 +203,36 @@ def _failed_steps(executions: Sequence[Execution], advised: Sequence[str]) -> li
         if text.strip() and _bad(status)
     )
     return [
-        Finding(f"{one.text} (failed)", one.traces)
+        TraceFinding(f"{one.text} (failed)", one.traces)
         for one in failed
         if not any(same(step, step_of(one.text)) for step in fine)
     ]
 
 
-def _telling_tools(successes: Sequence[Execution], failures: Sequence[Execution]) -> list[Finding]:
+def _telling_tools(
+    successes: Sequence[Execution], failures: Sequence[Execution]
+) -> list[TraceFinding]:
     """Tools that every success used, and no failure: at least two against one."""
     if len(successes) < _HALF or not failures:
         return []
     always = set.intersection(*(set(one.tools) for one in successes))
     never = always - {tool for one in failures for tool in one.tools}
     ids = tuple(one.trace_id for one in (*successes, *failures))
-    return [Finding(f"Every success used {tool}, no failure did", ids) for tool in sorted(never)]
+    return [
+        TraceFinding(f"Every success used {tool}, no failure did", ids) for tool in sorted(never)
+    ]
 
 
-def _failing_tools(successes: Sequence[Execution], failures: Sequence[Execution]) -> list[Finding]:
+def _failing_tools(
+    successes: Sequence[Execution], failures: Sequence[Execution]
+) -> list[TraceFinding]:
     """Tools that only failures used, two of them at least."""
     if not successes:
         return []
     counts = Counter(tool for one in failures for tool in set(one.tools))
     fine = {tool for one in successes for tool in one.tools}
     return [
-        Finding(
+        TraceFinding(
             f"Only executions that failed used {tool}",
             tuple(one.trace_id for one in failures if tool in one.tools),
         )
@@ -235,7 +241,7 @@ def _failing_tools(successes: Sequence[Execution], failures: Sequence[Execution]
     ]
 
 
-def _best(found: Sequence[Finding]) -> list[Finding]:
+def _best(found: Sequence[TraceFinding]) -> list[TraceFinding]:
     """The findings with most evidence first; of equals the one said first."""
     once = {finding.text: finding for finding in reversed(found)}
     ordered = [finding for finding in found if once[finding.text] is finding]
@@ -420,14 +426,14 @@ def _counted(one: Mapping[str, int], other: Mapping[str, int]) -> dict[str, int]
     return dict(sorted(both.items(), key=lambda item: (-item[1], item[0]))[:_TOOLS])
 
 
-def _plain(finding: Finding) -> Json:
+def _plain(finding: TraceFinding) -> Json:
     return {"text": finding.text, "traces": list(finding.traces[-_EVIDENCE:])}
 
 
-def _finding(plain: Json) -> Finding:
+def _finding(plain: Json) -> TraceFinding:
     if not isinstance(plain, Mapping):
-        return Finding(str(plain), ())
-    return Finding(str(plain.get("text", "")), _ids(plain.get("traces")))
+        return TraceFinding(str(plain), ())
+    return TraceFinding(str(plain.get("text", "")), _ids(plain.get("traces")))
 
 
 def _ids(value: Json) -> tuple[str, ...]:

@@ -33,7 +33,7 @@ _NUMBERED = frozenset({"audience", "conflict", "injection", "proposal", "skill",
 _KEPT = 2_000  # statements that are turned once
 
 
-class Found:
+class PostgresResult:
     """The rows that a statement found, or how many it changed."""
 
     def __init__(
@@ -75,7 +75,7 @@ class Found:
         return None if row is None else int(row[0])
 
 
-class Connection:
+class PostgresConnection:
     """What `sql` asks of a database, of one PostgreSQL transaction inside one namespace.
 
     With a pipeline statements are sent without waiting, until rows or a count are asked for.
@@ -90,10 +90,10 @@ class Connection:
         self.raw, self.engine, self._pipeline = raw, engine, pipeline
         self._lenient = False
 
-    def execute(self, statement: str, values: Values = ()) -> Found:
+    def execute(self, statement: str, values: Values = ()) -> PostgresResult:
         """Runs one of the shared statements."""
         found, bound = turned(statement, values)
-        return Found(
+        return PostgresResult(
             self._run(found.sql, bound), tells_number=found.tells_number, pipeline=self._pipeline
         )
 

@@ -12,13 +12,13 @@ from itertools import islice
 
 from memory_mesh.formats.archive import Value
 from memory_mesh.ledgers.postgres import scoring
-from memory_mesh.ledgers.postgres.connection import Connection
+from memory_mesh.ledgers.postgres.connection import PostgresConnection
 from memory_mesh.ledgers.postgres.engine import Vector
 from memory_mesh.ledgers.postgres.scoring import places
 from memory_mesh.ledgers.shared import named_values, rows, verify as sql_verify
 from memory_mesh.ledgers.shared.engine import LIVE, REST, Database
 from memory_mesh.ledgers.sqlite import dumps, open_file, schema
-from memory_mesh.ledgers.sqlite.dumps import COPIED_FROM, Layout, Mark
+from memory_mesh.ledgers.sqlite.dumps import COPIED_FROM, DumpPoint, TableLayout
 from memory_mesh.ledgers.sqlite.under_keys import KEYS
 from memory_mesh.model import Checkpoint, Finding, Verification
 
@@ -50,23 +50,23 @@ _IN_USE = "SELECT text FROM version WHERE recorded_until IS NULL AND status = 'a
 class PostgresDump:
     """What an archive is made of, as of one moment of a namespace."""
 
-    def __init__(self, db: Connection) -> None:
+    def __init__(self, db: PostgresConnection) -> None:
         self._db = db
 
     def flaws(self) -> list[str]:
         """What is damaged, in words."""
         return flaws(self._db)
 
-    def mark(self) -> Mark:
+    def mark(self) -> DumpPoint:
         """Where the namespace stands."""
         return mark(self._db)
 
-    def layouts(self, *, with_vectors: bool) -> list[Layout]:
+    def layouts(self, *, with_vectors: bool) -> list[TableLayout]:
         """The tables that an archive carries: those of a file of today's schema."""
         with open_file.empty("default") as file:
             return dumps.layouts(file, with_vectors=with_vectors)
 
-    def rows(self, table: Layout) -> Iterator[Sequence[Value]]:
+    def rows(self, table: TableLayout) -> Iterator[Sequence[Value]]:
         """Every row of a table, in the order of its key."""
         names = ", ".join(f'"{name}"' for name in table.columns)
         if table.name == "store":
@@ -95,13 +95,13 @@ class PostgresDump:
         )
 
 
-def flaws(db: Connection, against: Checkpoint | None = None) -> list[str]:
+def flaws(db: PostgresConnection, against: Checkpoint | None = None) -> list[str]:
     """What is damaged in a namespace, in words; keyword terms of an earlier version are not."""
     found: Verification = verify(db, against)
     return [f"{one.check}: {one.detail}" for one in found.findings if one.check != _OLD_TERMS]
 
 
-def mark(db: Connection) -> Mark:
+def mark(db: PostgresConnection) -> DumpPoint:
     """Where the namespace stands; its rows are those of a file of today's schema."""
     namespace, identity, seq, position, hashed = db.execute(
         "SELECT namespace, identity, seq, position, head FROM store"
@@ -112,7 +112,7 @@ def mark(db: Connection) -> Mark:
         db.execute(f"SELECT count(*) FROM {table}").fetchone()[0]  # noqa: S608  # own names
         for table in ("memory", "tombstone")
     )
-    return Mark(
+    return DumpPoint(
         schema.NEWEST,
         namespace,
         (identity, *earlier),
@@ -125,18 +125,18 @@ def mark(db: Connection) -> Mark:
     )
 
 
-def is_empty(db: Connection) -> bool:
+def is_empty(db: PostgresConnection) -> bool:
     """Whether nothing was ever written to the namespace."""
     return rows.head(db).seq == 0
 
 
-def erase(db: Connection) -> int:
+def erase(db: PostgresConnection) -> int:
     """Deletes the namespace, and notes its identity; how many memories it had."""
     (memories,) = db.own("SELECT erase_namespace()").fetchall()[0]
     return int(memories)
 
 
-def take_in(db: Connection, file: sqlite3.Connection) -> None:
+def take_in(db: PostgresConnection, file: sqlite3.Connection) -> None:
     """Copies every row of a finished file of the same namespace into an empty one."""
     tables = [table.name for table in dumps.layouts(file, with_vectors=True)]
     for table in sorted({*tables, *_DERIVED} - {"store"}, key=_after_those_it_names):
@@ -154,7 +154,7 @@ def take_in(db: Connection, file: sqlite3.Connection) -> None:
     db.own("SELECT numbers_after(%s)", (_highest(file, tables),))
 
 
-def _copy(db: Connection, file: sqlite3.Connection, table: str) -> None:
+def _copy(db: PostgresConnection, file: sqlite3.Connection, table: str) -> None:
     columns = _columns(file, table)
     names, marks = ", ".join(f'"{name}"' for name in columns), ", ".join(["%s"] * len(columns))
     found = file.execute(f'SELECT {names} FROM "{table}"')  # noqa: S608  # own names
@@ -184,7 +184,7 @@ def _highest(file: sqlite3.Connection, tables: Sequence[str]) -> int:
     return max((number for number in found if number is not None), default=0)
 
 
-def _unpacked(table: Layout, row: Sequence[Value]) -> list[Value]:
+def _unpacked(table: TableLayout, row: Sequence[Value]) -> list[Value]:
     named = dict(zip(table.columns, row, strict=True))
     for name in ("wire", "metadata"):
         named[name] = rows.unpacked(named[name], named["memories"], named["at"])  # type: ignore[arg-type]
@@ -200,7 +200,7 @@ def verify(db: Database, against: Checkpoint | None = None, namespace: str = "")
     return sql_verify.verify(db, checks, _INVARIANTS, against, namespace)
 
 
-def check(db: Connection, checked: Counter[str]) -> Iterator[Finding]:
+def check(db: PostgresConnection, checked: Counter[str]) -> Iterator[Finding]:
     """Every text has the postings of its terms, on the shelf where it belongs, and no other."""
     for shelf, inside in _OF_SHELF.items():
         stored = db.own(
@@ -229,7 +229,7 @@ def check(db: Connection, checked: Counter[str]) -> Iterator[Finding]:
         yield Finding(NAME, f"the count of {word!r} in {shelf} is wrong")
 
 
-def check_index(db: Connection, checked: Counter[str]) -> Iterator[Finding]:
+def check_index(db: PostgresConnection, checked: Counter[str]) -> Iterator[Finding]:
     """Every index holds the vectors up to the number that its space tells, and no other."""
     told = db.own("SELECT number, name, body_rows FROM space WHERE body_version IS NOT NULL")
     for number, name, held in told.fetchall():

@@ -15,7 +15,8 @@ from psycopg.types import TypeInfo
 
 from memory_mesh.base.typed import TYPE_CHECKING
 from memory_mesh.ledgers.postgres import scoring
-from memory_mesh.ledgers.postgres.connection import Connection
+from memory_mesh.ledgers.postgres.connection import PostgresConnection
+from memory_mesh.ledgers.postgres.keywords import PostgresKeywords
 from memory_mesh.ledgers.postgres.scoring import Statistics, relevance
 from memory_mesh.ledgers.shared import sums
 from memory_mesh.ledgers.shared.engine import LIVE, SKILLS, Sight
@@ -23,7 +24,7 @@ from memory_mesh.model import Lens
 from memory_mesh.model.ports import Keywords
 
 if TYPE_CHECKING:
-    from memory_mesh.ledgers.shared.connection_memory import Known
+    from memory_mesh.ledgers.shared.connection_memory import FileKnowledge
 
 _FLOAT = 4  # bytes of a number
 _HEAD = struct.Struct(">HH")  # how many numbers, and nothing
@@ -41,17 +42,21 @@ _IN_USE = (
 class PostgresWords:
     """Implements `sql.engine.Words` with postings; those of skills are read where they stand."""
 
-    def shelve(self, db: Connection, shelf: str, rows: Sequence[tuple[int, Sequence[str]]]) -> None:
+    def shelve(
+        self, db: PostgresConnection, shelf: str, rows: Sequence[tuple[int, Sequence[str]]]
+    ) -> None:
         """Writes the postings of texts; the words of skills are read where they stand."""
         if shelf != SKILLS:
             scoring.put(db, shelf, [(number, " ".join(terms)) for number, terms in rows])
 
-    def unshelve(self, db: Connection, shelf: str, number: int, terms: Sequence[str]) -> None:
+    def unshelve(
+        self, db: PostgresConnection, shelf: str, number: int, terms: Sequence[str]
+    ) -> None:
         """Deletes the postings of a text."""
         if shelf != SKILLS:
             scoring.take(db, shelf, number, " ".join(terms))
 
-    def is_shelved(self, db: Connection, shelf: str, number: int) -> bool:
+    def is_shelved(self, db: PostgresConnection, shelf: str, number: int) -> bool:
         """Whether the text belongs on the shelf; no skill is on one."""
         if shelf == SKILLS:
             return False
@@ -59,7 +64,7 @@ class PostgresWords:
         return in_use == (shelf == LIVE)
 
     def skills_with(
-        self, db: Connection, asked: Sequence[str], sight: Sight, limit: int
+        self, db: PostgresConnection, asked: Sequence[str], sight: Sight, limit: int
     ) -> list[int]:
         """The best skills by words: the active ones are read and compared one by one."""
         condition, values = sight
@@ -90,10 +95,10 @@ class PostgresWords:
         ]
         return [number for _, number in sorted(scored)[:limit]]
 
-    def keywords(self, db: Connection, lens: Lens, few: Mapping[int, int] | None) -> Keywords:
+    def keywords(
+        self, db: PostgresConnection, lens: Lens, few: Mapping[int, int] | None
+    ) -> Keywords:
         """The words of the texts that a lens may ask for."""
-        from memory_mesh.ledgers.postgres.keywords import PostgresKeywords
-
         return PostgresKeywords(db, lens, few)
 
 
@@ -106,35 +111,35 @@ class PostgresEngine(PostgresWords):
         """The same order for the outer query: a join keeps none."""
         return f" ORDER BY {order}"
 
-    def lenient(self, db: Connection) -> AbstractContextManager[None]:
+    def lenient(self, db: PostgresConnection) -> AbstractContextManager[None]:
         """Else one value that cannot be read would end the whole transaction."""
         return db.lenient()
 
-    def strict(self, _: Connection) -> AbstractContextManager[None]:
+    def strict(self, _: PostgresConnection) -> AbstractContextManager[None]:
         """PostgreSQL stores no text that is not valid Unicode."""
         return nullcontext()
 
-    def wiping(self, _: Connection) -> AbstractContextManager[None]:
+    def wiping(self, _: PostgresConnection) -> AbstractContextManager[None]:
         """What was deleted is overwritten when the database next cleans up."""
         return nullcontext()
 
-    def grow(self, _: Connection) -> None:
+    def grow(self, _: PostgresConnection) -> None:
         """Every index is there from the start."""
 
-    def known(self, _: Connection) -> "Known | None":
+    def known(self, _: PostgresConnection) -> "FileKnowledge | None":
         """Nothing: a connection serves many namespaces, and others write to each."""
         return None
 
-    def add_vectors(self, db: Connection, rows: Sequence[Sequence[object]]) -> None:
+    def add_vectors(self, db: PostgresConnection, rows: Sequence[Sequence[object]]) -> None:
         """Writes vectors of texts that are there, unless they have these parts."""
         db.own_many(_VECTORS, [(*row[:5], Vector(row[5]), *row[6:]) for row in rows])
 
-    def forget_scan(self, db: Connection, space: int) -> None:
+    def forget_scan(self, db: PostgresConnection, space: int) -> None:
         """Nothing lies beside the database."""
 
     def count(
         self,
-        db: Connection,
+        db: PostgresConnection,
         changes: Mapping[str, str],
         where: str,
         rows: Sequence[Sequence[object]],

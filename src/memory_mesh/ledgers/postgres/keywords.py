@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from memory_mesh.base.fastdataclass import dataclass
 from memory_mesh.ledgers.postgres import scoring
-from memory_mesh.ledgers.postgres.connection import Connection
+from memory_mesh.ledgers.postgres.connection import PostgresConnection
 from memory_mesh.ledgers.postgres.scoring import close, relevance, tokens
 from memory_mesh.ledgers.shared import rows, visibility
 from memory_mesh.ledgers.shared.engine import LIVE, REST
@@ -33,7 +33,9 @@ class _Held:
 class PostgresKeywords:
     """Implements `keyword_ports.Keywords` for one lens."""
 
-    def __init__(self, db: Connection, lens: Lens, few: Mapping[int, int] | None = None) -> None:
+    def __init__(
+        self, db: PostgresConnection, lens: Lens, few: Mapping[int, int] | None = None
+    ) -> None:
         self._db, self._lens, self._few = db, lens, few
         self._present = lens.as_of is None and lens.statuses == _ACTIVE
         self._shelves = (LIVE,) if self._present else (LIVE, REST)

@@ -7,18 +7,20 @@ from datetime import timedelta
 
 from memory_mesh.base.fastdataclass import replace
 from memory_mesh.base.typed import TYPE_CHECKING
-from memory_mesh.ledgers.postgres.connection import Connection
+from memory_mesh.ledgers.postgres.connection import PostgresConnection
+from memory_mesh.ledgers.postgres.copies import verify
 from memory_mesh.ledgers.postgres.engine import Vector
 from memory_mesh.ledgers.postgres.pool import ANSWER_SECONDS
 from memory_mesh.ledgers.postgres.setup import opening_key
 from memory_mesh.ledgers.postgres.transactions import Transactions
-from memory_mesh.ledgers.shared import narrowing, rows, visibility, write_records
+from memory_mesh.ledgers.shared import narrowing, rows, snapshot, visibility, write_records
 from memory_mesh.ledgers.shared.engine import Database
 from memory_mesh.ledgers.shared.exact_scan import Tails
 from memory_mesh.ledgers.shared.history import SqlRecords
 from memory_mesh.ledgers.shared.read_records import Noted, NotedBuffer, tell_lost
 from memory_mesh.ledgers.shared.snapshot import SqlSnapshot
-from memory_mesh.ledgers.shared.vectors import Stored
+from memory_mesh.ledgers.shared.vectors import SpaceReading
+from memory_mesh.ledgers.sqlite import open_file
 from memory_mesh.model import (
     Body,
     Checkpoint,
@@ -42,7 +44,7 @@ from memory_mesh.model.errors import (
     StoreIsReadOnly,
 )
 from memory_mesh.model.ports import Clock, Snapshot
-from memory_mesh.model.query import Looked, Reach
+from memory_mesh.model.query import Reach, SearchLook
 from memory_mesh.platform import forks, locks, log
 
 if TYPE_CHECKING:
@@ -76,15 +78,11 @@ class PostgresAudit(SqlRecords):
 
     def verify(self, namespace: str, against: Checkpoint | None = None) -> Verification:
         """Walk the chain and every invariant, hold it against a checkpoint; never repair."""
-        from memory_mesh.ledgers.postgres.copies import verify
-
         with self._reading(namespace, _CHECKING_SECONDS) as db:
             return verify(db, against, namespace)
 
     @contextmanager
     def _reading(self, namespace: str, answer_wait: float | None = None) -> Iterator[Database]:
-        from memory_mesh.ledgers.sqlite import open_file
-
         with self._at.reading(namespace, answer_wait) as db:
             if db is not None:
                 yield db
@@ -92,7 +90,7 @@ class PostgresAudit(SqlRecords):
         with forks.inside_sqlite(), open_file.empty(namespace) as nothing:
             yield nothing
 
-    def _writing(self, namespace: str) -> AbstractContextManager[Connection]:
+    def _writing(self, namespace: str) -> AbstractContextManager[PostgresConnection]:
         return self._at.writing(namespace)
 
     def _exists(self, namespace: str) -> bool:
@@ -139,7 +137,7 @@ class PostgresLedger(PostgresAudit):
     def read(self, namespace: str) -> Iterator[Snapshot]:
         """One read transaction; a namespace that does not exist reads as empty."""
         with self._reading(namespace) as db:
-            if isinstance(db, Connection):
+            if isinstance(db, PostgresConnection):
                 yield PostgresSnapshot(db, self._tails, namespace)
             else:
                 yield SqlSnapshot(db, self._tails, namespace)
@@ -183,8 +181,6 @@ class PostgresLedger(PostgresAudit):
 
     def stats(self, namespace: str, session_days: int = 0) -> Stats:
         """The namespace in numbers; sessions expire after so many days, or never."""
-        from memory_mesh.ledgers.shared import snapshot
-
         with self._reading(namespace) as db:
             since = self._clock.now() - timedelta(days=session_days) if session_days else None
             return snapshot.stats(db, Sizes(), since)
@@ -211,7 +207,7 @@ class PostgresLedger(PostgresAudit):
         self._leaving()
 
     @contextmanager
-    def _recording(self, namespace: str, wait: float | None = None) -> Iterator[Connection]:
+    def _recording(self, namespace: str, wait: float | None = None) -> Iterator[PostgresConnection]:
         with (
             self._waiting.taken(namespace) as waiting,
             self._at.writing(namespace, wait) as db,
@@ -219,7 +215,7 @@ class PostgresLedger(PostgresAudit):
             yield db
             self._record(db, waiting.all())
 
-    def _record(self, db: Connection, noted: Sequence[Noted]) -> None:
+    def _record(self, db: PostgresConnection, noted: Sequence[Noted]) -> None:
         write_records.record(db, noted, self._clock.now(), self._recall_days)
 
 
@@ -262,7 +258,7 @@ def _refused(error: StoreError) -> str:
 class PostgresSnapshot(SqlSnapshot):
     """Implements `ports.Snapshot`: a namespace at one moment."""
 
-    _db: Connection
+    _db: PostgresConnection
 
     def reach(self, space: Space, lens: Lens) -> Reach | None:
         """How much of a space the lens may see; the number of texts stands for that of vectors."""
@@ -292,17 +288,17 @@ class PostgresSnapshot(SqlSnapshot):
         lens: Lens,
         floor: int,  # noqa: ARG002  # the index is asked here, and what is above it is known
         count: int,
-    ) -> Looked:
+    ) -> SearchLook:
         """Those that the lens sees of the best `count` vectors, by the index where there is one."""
         known = self._stored(question.space)
         if known is None:
-            return Looked((), 0)
+            return SearchLook((), 0)
         found, whole = self._candidates(question, known, min(count, _MOST))
         seen = self._visible([(cosine, text) for text, cosine, _ in found], lens)
-        return Looked(seen, len(found) if whole else count)
+        return SearchLook(seen, len(found) if whole else count)
 
     def _candidates(
-        self, question: Question, known: Stored, count: int
+        self, question: Question, known: SpaceReading, count: int
     ) -> tuple[list[tuple[int, float, bool]], bool]:
         """The best vectors by text and cosine; and whether there are no more, if they are fewer."""
         asked = {"asked": Vector(question.vector), "space": known.number, "count": count}

@@ -244,7 +244,7 @@ class Pool:
 
 
 @dataclass(frozen=True, slots=True)
-class Route:
+class DatabaseRoute:
     """What psycopg connects to, and whether each transaction may have another connection.
 
     A URL with `?pooler=transaction` leads to a pooler such as PgBouncer in transaction mode. There
@@ -256,7 +256,7 @@ class Route:
     pooled: bool
 
     @classmethod
-    def of(cls, url: str) -> "Route":
+    def of(cls, url: str) -> "DatabaseRoute":
         """The route that a URL states; our parameter is taken off, which psycopg does not know."""
         found = cls._of(url)
         try:
@@ -266,7 +266,7 @@ class Route:
         return found
 
     @classmethod
-    def _of(cls, url: str) -> "Route":
+    def _of(cls, url: str) -> "DatabaseRoute":
         place, _, query = url.partition("?")
         rest = [part for part in query.split("&") if not part.startswith(_PARAMETER)]
         stated = [part[len(_PARAMETER) :] for part in query.split("&") if part not in rest]
@@ -285,7 +285,7 @@ def with_variables(url: str, environment: Mapping[str, str] | None) -> str:
     """
     if environment is None:
         return url
-    stated = conninfo_to_dict(Route.of(url).url)
+    stated = conninfo_to_dict(DatabaseRoute.of(url).url)
     if "service" in stated or environment.get("PGSERVICE"):
         return url
     found = _in_home(environment)

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 from memory_mesh.base.fastdataclass import dataclass
-from memory_mesh.ledgers.postgres.connection import Connection
+from memory_mesh.ledgers.postgres.connection import PostgresConnection
 from memory_mesh.model.query import Postings
 
 _WORD = re.compile(r"[0-9a-z#+\x80-\U0010ffff]+")  # as the tokenizer of the SQLite ledger
@@ -148,7 +148,7 @@ _ALSO = (
 
 
 def postings(
-    db: Connection, shelf: str, words: Sequence[str], limits: tuple[int, int], texts: int
+    db: PostgresConnection, shelf: str, words: Sequence[str], limits: tuple[int, int], texts: int
 ) -> list[Postings]:
     """How many texts hold each word: exact up to a count; `limits` are that count and the list's.
 
@@ -164,7 +164,7 @@ def postings(
 
 
 def statistics(
-    db: Connection, shelf: str, words: Sequence[str]
+    db: PostgresConnection, shelf: str, words: Sequence[str]
 ) -> tuple[Statistics, dict[str, int]]:
     """How many texts and words a shelf has, and how many texts hold each of some words."""
     rows = db.own(_STATISTICS, (list(words), shelf)).fetchall()
@@ -174,7 +174,7 @@ def statistics(
 
 
 def best(
-    db: Connection,
+    db: PostgresConnection,
     shelf: str,
     words: Sequence[str],
     also: Sequence[tuple[str, float]],
@@ -256,7 +256,7 @@ def places(terms: str) -> dict[str, list[int]]:
     return found
 
 
-def put(db: Connection, shelf: str, rows: Sequence[tuple[int, str]]) -> None:
+def put(db: PostgresConnection, shelf: str, rows: Sequence[tuple[int, str]]) -> None:
     """Writes the postings of texts, given by number and terms, and counts their words."""
     counts, length = Counter[str](), 0
     made: list[tuple[str, int, str, int]] = []
@@ -274,7 +274,7 @@ def put(db: Connection, shelf: str, rows: Sequence[tuple[int, str]]) -> None:
     _recount(db, shelf, counts, len(rows), length)
 
 
-def take(db: Connection, shelf: str, number: int, terms: str) -> None:
+def take(db: PostgresConnection, shelf: str, number: int, terms: str) -> None:
     """Deletes the postings of a text, and counts its words no longer."""
     words = tokens(terms)
     db.own(
@@ -284,7 +284,9 @@ def take(db: Connection, shelf: str, number: int, terms: str) -> None:
     _recount(db, shelf, dict.fromkeys(words, -1), -1, -len(words))
 
 
-def _recount(db: Connection, shelf: str, counts: Mapping[str, int], texts: int, words: int) -> None:
+def _recount(
+    db: PostgresConnection, shelf: str, counts: Mapping[str, int], texts: int, words: int
+) -> None:
     ordered = sorted(counts)
     db.own(_COUNTS, (shelf, ordered, [counts[word] for word in ordered]))
     db.own(_SIZES, (shelf, texts, words))

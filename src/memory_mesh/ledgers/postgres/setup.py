@@ -13,7 +13,7 @@ import psycopg
 from psycopg import sql
 
 from memory_mesh.base.fastdataclass import dataclass
-from memory_mesh.ledgers.postgres.pool import Route
+from memory_mesh.ledgers.postgres.pool import DatabaseRoute
 from memory_mesh.model.errors import InvalidInput, NotAllowed, NotFound, StoreIsNewer
 from memory_mesh.platform.ids import keyed_digest
 
@@ -66,7 +66,7 @@ def set_up(
     Raises InvalidInput if the database was set up with another key, or if the login or the rights
     in the database would let a process pass by row-level security.
     """
-    if Route.of(url).pooled:
+    if DatabaseRoute.of(url).pooled:
         raise InvalidInput(
             "a database is set up over a connection of its own, not through a pooler"
         )

@@ -18,9 +18,9 @@ from psycopg.pq import TransactionStatus
 from psycopg.types.numeric import Int8Dumper
 
 from memory_mesh.ledgers.postgres import engine
-from memory_mesh.ledgers.postgres.connection import Connection
+from memory_mesh.ledgers.postgres.connection import PostgresConnection
 from memory_mesh.ledgers.postgres.engine import PostgresEngine
-from memory_mesh.ledgers.postgres.pool import ANSWER_SECONDS, BoundedConnection, Pool, Route
+from memory_mesh.ledgers.postgres.pool import ANSWER_SECONDS, BoundedConnection, DatabaseRoute, Pool
 from memory_mesh.ledgers.postgres.setup import ALL, ROLE, SCHEMA, bypassing, refusal
 from memory_mesh.ledgers.shared.rows import UnreadableRow
 from memory_mesh.model.errors import (
@@ -93,7 +93,7 @@ class Transactions:
         self, url: str, key: bytes, lock_wait: float, answer_wait: float = ANSWER_SECONDS
     ) -> None:
         self._key, self._lock_wait, self._answer_wait = key, lock_wait, answer_wait
-        route = Route.of(url)
+        route = DatabaseRoute.of(url)
         configured = _configured if route.pooled else _configured_to_prepare
         self._pool = Pool(route.url, configured, prepare_threshold=None)
         self._plain_login = False  # known not to pass by row-level security
@@ -105,16 +105,16 @@ class Transactions:
     @contextmanager
     def reading(
         self, namespace: str, answer_wait: float | None = None
-    ) -> Iterator[Connection | None]:
+    ) -> Iterator[PostgresConnection | None]:
         """One moment of a namespace; None where there is no such namespace."""
         begin = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
         with self._begun(begin, answer_wait or self._answer_wait, self._lock_wait) as raw:
-            yield Connection(raw, _ENGINE) if self._enter(raw, namespace) else None
+            yield PostgresConnection(raw, _ENGINE) if self._enter(raw, namespace) else None
 
     @contextmanager
     def writing(
         self, namespace: str, wait: float | None = None, answer_wait: float | None = None
-    ) -> Iterator[Connection]:
+    ) -> Iterator[PostgresConnection]:
         """The namespace, which nobody else writes to meanwhile; made if there is none."""
         seconds = self._lock_wait if wait is None else wait
         seconds = max(0.0, locks.until(seconds) - time.monotonic())
@@ -131,7 +131,7 @@ class Transactions:
                 raise StoreIsBusy.held(named, pid=None, since=None, waited=seconds) from error
             raw.answer_wait = answer * _GRACE
             with raw.pipeline() as pipeline:
-                yield Connection(raw, _ENGINE, pipeline)
+                yield PostgresConnection(raw, _ENGINE, pipeline)
 
     def names(self, after: str, most: int) -> list[str]:
         """Names of namespaces after one, sorted."""

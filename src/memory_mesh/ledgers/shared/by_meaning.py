@@ -6,11 +6,11 @@ from memory_mesh.base.typed import TYPE_CHECKING, Any
 from memory_mesh.ledgers.shared import exact_scan as scan, vectors, visibility
 from memory_mesh.ledgers.shared.engine import Database
 from memory_mesh.model import Head, Lens, Near, Question, Space
-from memory_mesh.model.query import Looked, Reach
+from memory_mesh.model.query import Reach, SearchLook
 
 if TYPE_CHECKING:
     from memory_mesh.ledgers.shared.exact_scan import Floats
-    from memory_mesh.ledgers.shared.narrowing import Source
+    from memory_mesh.ledgers.shared.narrowing import MemoryNumbers
     from memory_mesh.model.filter import Filter
 
 MOST_NARROWED = 5_000  # memories that a filter is narrowed to, as search/nearest.py compares them
@@ -24,8 +24,8 @@ class SqlVectorSearch:
     _db: Database
     _tails: scan.Tails
     _file: str
-    _few: "tuple[Filter, Source | None] | None"  # of the filter that was asked for last
-    _space: tuple[str, vectors.Stored | None] | None  # that was asked for last
+    _few: "tuple[Filter, MemoryNumbers | None] | None"  # of the filter that was asked for last
+    _space: tuple[str, vectors.SpaceReading | None] | None  # that was asked for last
     _scan: tuple[tuple[object, ...], scan.Best] | None  # the last scan: a deeper look reuses it
 
     def head(self) -> Head:
@@ -49,13 +49,13 @@ class SqlVectorSearch:
         seen = visibility.count_versions(self._db, lens, audiences, MOST_COUNTED)
         return Reach(highest, _least(seen if seen < MOST_COUNTED else None, most), audiences, body)
 
-    def _stored(self, space: Space) -> vectors.Stored | None:
+    def _stored(self, space: Space) -> vectors.SpaceReading | None:
         """Where a space stands, looked up once."""
         if self._space is None or self._space[0] != space.name:
             self._space = space.name, vectors.stored(self._db, space)
         return self._space[1]
 
-    def _narrowed(self, lens: Lens) -> "Source | None":
+    def _narrowed(self, lens: Lens) -> "MemoryNumbers | None":
         """The few memories that the filter of the lens may hold for, looked up once."""
         if lens.where is None or lens.as_of is not None:
             return None
@@ -86,7 +86,7 @@ class SqlVectorSearch:
             return None
         return _best(self._db, sorted(found), question)
 
-    def nearest_above(self, question: Question, lens: Lens, floor: int, count: int) -> Looked:
+    def nearest_above(self, question: Question, lens: Lens, floor: int, count: int) -> SearchLook:
         """Those that the lens sees of the best `count` vectors above a number, exactly."""
         import numpy as np
 
@@ -94,13 +94,13 @@ class SqlVectorSearch:
         if self._scan is None or self._scan[0] != asked:
             known = self._stored(question.space)
             if known is None:
-                return Looked((), 0)
+                return SearchLook((), 0)
             key = (f"{self._file} {self.head().identity}", known.number)  # a file may be copied
             vector = np.frombuffer(question.vector, np.float32)
             best = self._tails.against(self._db, key, vector, floor, known.highest)
             self._scan = asked, best
         candidates = self._scan[1](count)
-        return Looked(self._visible(candidates, lens), len(candidates))
+        return SearchLook(self._visible(candidates, lens), len(candidates))
 
     def seen(self, found: Sequence[tuple[int, float]], lens: Lens) -> tuple[Near, ...]:
         """Those that the lens sees of vectors that an index found, by number and cosine."""

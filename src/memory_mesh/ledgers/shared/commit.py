@@ -6,8 +6,17 @@ from datetime import datetime, timedelta
 
 from memory_mesh.base.fastdataclass import replace
 from memory_mesh.base.typed import Any, TypeAlias
-from memory_mesh.ledgers.shared import conflicts, rows, sums, vectors, visibility
+from memory_mesh.ledgers.shared import (
+    conflicts,
+    named_values,
+    named_values as states,
+    rows,
+    sums,
+    vectors,
+    visibility,
+)
 from memory_mesh.ledgers.shared.engine import LIVE, REST, Database, engine_of
+from memory_mesh.ledgers.shared.rows import packed
 from memory_mesh.model import (
     Commit,
     Entry,
@@ -55,8 +64,8 @@ _TABLES = {"yamo": "block", "skill": "skill", "prop": "proposal"}  # of ids; "me
 _ORIGINS = (
     "(SELECT count(DISTINCT origin) FROM observation WHERE observation.memory = memory.number)"
 )
-_FROM_MORE = sums.Counting({"origins": _ORIGINS}, f"id = ? AND origins < {_ORIGINS}")
-USED = sums.Counting(
+_FROM_MORE = sums.CounterChange({"origins": _ORIGINS}, f"id = ? AND origins < {_ORIGINS}")
+USED = sums.CounterChange(
     {"uses": "uses + 1", "last_used": "max(coalesce(last_used, 0), ?1)"}, "id = ?2"
 )
 _BLOCKS = f"INSERT INTO block ({rows.BLOCK}) VALUES ({rows.marks(rows.BLOCK.count(',') + 1)})"  # noqa: S608
@@ -98,8 +107,6 @@ def _skills(db: Database, wanted: Wanted) -> dict[str, Any]:
 
 
 def _waiting(db: Database, wanted: Wanted) -> dict[str, Any]:
-    from memory_mesh.ledgers.shared import conflicts, named_values
-
     return {
         "proposals": conflicts.by_id(db, wanted.proposals),
         "states": named_values.by_name(db, wanted.states),
@@ -111,8 +118,6 @@ def _without_vector(db: Database, space: Space) -> int:
 
 
 def _proposed(db: Database, id_: str) -> list[Proposal]:
-    from memory_mesh.ledgers.shared import conflicts
-
     return conflicts.of_memory(db, id_, MAX_PROPOSALS)
 
 
@@ -199,8 +204,6 @@ def write(db: Database, head: Head, at: datetime, commit: Commit) -> Commit:
     if commit.proposals:
         conflicts.write_proposals(db, commit, seq)
     if commit.states:
-        from memory_mesh.ledgers.shared import named_values as states
-
         states.write(db, commit)
     position, hashed = chain(db, head, seq, commit.entries)
     db.execute(
@@ -349,8 +352,6 @@ def _number(db: Database, memory_id: str) -> int:
 
 def chain(db: Database, head: Head, seq: int, entries: Sequence[Entry]) -> tuple[int, bytes]:
     """Seal the entries one after another; the new end of the chain."""
-    from memory_mesh.ledgers.shared.rows import packed  # a search seals none
-
     position, hashed = head.position, head.hash
     salts, sealed = os.urandom(audit.SALT * len(entries)), list[tuple[object, ...]]()
     for number, entry in enumerate(entries):

@@ -85,7 +85,7 @@ _PREDICATES = (
 )
 _FEW_PREDICATES = 2  # of one subject, that are looked up one by one
 _OF_ONE_SOURCE = 16  # claims of each source that are compared where there are more
-_VOTED = sums.Counting(
+_VOTED = sums.CounterChange(
     {
         name: f"?{place}"
         for place, name in enumerate(sums.COUNTERS[-8:], start=1)  # as rows.vote_values gives them

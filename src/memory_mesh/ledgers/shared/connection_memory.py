@@ -8,7 +8,7 @@ _HAS_ANY = (
 )
 
 
-class Known:
+class FileKnowledge:
     """What a connection remembers of its file: it holds until this one or another one writes."""
 
     def __init__(self, others: int, own: int) -> None:

@@ -12,13 +12,13 @@ from memory_mesh.model import Lens
 from memory_mesh.model.ports import Keywords
 
 if TYPE_CHECKING:
-    from memory_mesh.ledgers.shared.connection_memory import Known
+    from memory_mesh.ledgers.shared.connection_memory import FileKnowledge
 
 LIVE, REST, SKILLS = "live", "rest", "skill_live"  # shelves of words
 Sight = tuple[str, list[object]]  # a condition, and the values that it binds
 
 
-class Cursor(Protocol):
+class StatementResult(Protocol):
     """What a statement found or changed."""
 
     def fetchone(self) -> Any:  # noqa: ANN401  # a row of any columns
@@ -45,14 +45,14 @@ class Cursor(Protocol):
 class Database(Protocol):
     """A connection inside a transaction, which takes statements as SQLite does."""
 
-    def execute(self, statement: str, values: Any = ..., /) -> Cursor:  # noqa: ANN401
+    def execute(self, statement: str, values: Any = ..., /) -> StatementResult:  # noqa: ANN401
         """Runs a statement."""
 
     def executemany(self, statement: str, rows: Iterable[Any], /) -> Any:  # noqa: ANN401
         """Runs a statement for each row of values."""
 
 
-class Words(Protocol):
+class WordShelves(Protocol):
     """Shelves of words: which texts and skills hold them."""
 
     def shelve(self, db: Any, shelf: str, rows: Sequence[tuple[int, Sequence[str]]]) -> None:  # noqa: ANN401
@@ -71,7 +71,7 @@ class Words(Protocol):
         """The words of the texts that a lens may ask for."""
 
 
-class Engine(Words, Protocol):
+class Engine(WordShelves, Protocol):
     """The parts of a ledger that each database has in its own way."""
 
     unindexed: str  # what makes a statement count the rows of a table, not those of an index
@@ -91,7 +91,7 @@ class Engine(Words, Protocol):
     def wiping(self, db: Any) -> AbstractContextManager[None]:  # noqa: ANN401
         """What is deleted or changed inside leaves no byte in the file, where that can be had."""
 
-    def known(self, db: Any) -> "Known | None":  # noqa: ANN401
+    def known(self, db: Any) -> "FileKnowledge | None":  # noqa: ANN401
         """What the connection remembers that still holds; None where it remembers nothing."""
 
     def add_vectors(self, db: Any, rows: Sequence[Sequence[object]]) -> None:  # noqa: ANN401

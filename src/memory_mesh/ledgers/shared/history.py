@@ -6,14 +6,14 @@ from contextlib import AbstractContextManager
 from datetime import datetime
 
 from memory_mesh.base.typed import TYPE_CHECKING, Any
-from memory_mesh.ledgers.shared import commit, rows, vectors
+from memory_mesh.ledgers.shared import commit, read_records, rows, vectors
 from memory_mesh.ledgers.shared.engine import Database
 from memory_mesh.ledgers.shared.visibility import audience, predicate
 from memory_mesh.model import Block, Body, Cursor, Lens, Outcome, Scope, Space
+from memory_mesh.model.block import Observed
 from memory_mesh.model.ports import Clock
 
 if TYPE_CHECKING:
-    from memory_mesh.model.block import Observed
     from memory_mesh.model.pack import Injection
 
 _GIVE_UP = 5  # failures after which a sink's commit goes to the dead letters
@@ -106,8 +106,6 @@ class SqlTrail:
 
     def observations(self, memory_id: str, limit: int) -> "list[Observed]":
         """The latest writes that ended in a memory, oldest first."""
-        from memory_mesh.model.block import Observed
-
         found = self._db.execute(
             "SELECT o.at, o.outcome, o.origin, o.reasons FROM observation o JOIN memory m "
             "ON m.number = o.memory WHERE m.id = ? ORDER BY o.number DESC LIMIT ?",
@@ -120,20 +118,14 @@ class SqlTrail:
 
     def injection(self, injection_id: str) -> "Injection | None":
         """What entered one prompt."""
-        from memory_mesh.ledgers.shared import read_records
-
         return read_records.by_id(self._db, injection_id)
 
     def injections_fenced(self, word: str) -> "list[Injection]":
         """What entered the prompts with this fence word, the newest first."""
-        from memory_mesh.ledgers.shared import read_records
-
         return read_records.by_fence(self._db, word)
 
     def injections(self, memory_id: str, limit: int) -> "list[Injection]":
         """The latest prompts that a memory entered, newest first, without the other memories."""
-        from memory_mesh.ledgers.shared import read_records
-
         return read_records.of_memory(self._db, memory_id, limit)
 
 

@@ -5,6 +5,7 @@ from datetime import datetime
 
 from memory_mesh.ledgers.shared import rows, sums
 from memory_mesh.ledgers.shared.engine import Database
+from memory_mesh.ledgers.shared.visibility import sight
 from memory_mesh.model import Commit, Lens, Link
 from memory_mesh.model.commit import SIMILAR
 
@@ -129,8 +130,6 @@ def _seen(lens: Lens | None, types: Sequence[str]) -> tuple[str, dict[str, objec
         values["types"] = rows.dumped(types)
     if lens is None:
         return text, values
-    from memory_mesh.ledgers.shared.visibility import sight
-
     source, condition, bound = sight(lens)
     for number, value in enumerate(bound):
         condition = condition.replace("?", f":lens{number}", 1)

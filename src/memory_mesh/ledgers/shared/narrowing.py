@@ -32,7 +32,7 @@ _INDEXED = {  # fields whose column has an index of open versions, at least in a
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class MemoryNumbers:
     """A statement that lists numbers of memories under the name `memory`, and what it binds."""
 
     sql: str
@@ -41,7 +41,9 @@ class Source:
     by_marks: bool = False  # and not by an index that SQLite would use by itself
 
 
-def narrowed(db: Database, lens: Lens, most: int, *, by_marks: bool = False) -> Source | None:
+def narrowed(
+    db: Database, lens: Lens, most: int, *, by_marks: bool = False
+) -> MemoryNumbers | None:
     """The source of the fewest memories for the filter of a lens; None if all list over `most`.
 
     Marks and indexes are of the present: a lens on an earlier time is not narrowed. With `by_marks`
@@ -49,7 +51,7 @@ def narrowed(db: Database, lens: Lens, most: int, *, by_marks: bool = False) -> 
     """
     if lens.where is None or lens.as_of is not None:
         return None
-    best: Source | None = None
+    best: MemoryNumbers | None = None
     for source in _sources(lens.where):
         if by_marks and not source.by_marks:
             continue
@@ -59,20 +61,20 @@ def narrowed(db: Database, lens: Lens, most: int, *, by_marks: bool = False) -> 
             (*source.values, limit + 1),
         ).fetchone()
         if count <= limit:
-            best = Source(source.sql, source.values, count, source.by_marks)
+            best = MemoryNumbers(source.sql, source.values, count, source.by_marks)
             if count <= _ENOUGH:
                 break
     return best
 
 
-def sight(lens: Lens, source: Source) -> tuple[str, str, list[object], list[object]]:
+def sight(lens: Lens, source: MemoryNumbers) -> tuple[str, str, list[object], list[object]]:
     """Tables, condition and the values of both for what a lens sees of a source."""
     tables, condition, values = visibility.sight(lens)
     joined = f"(SELECT DISTINCT memory FROM ({source.sql})) AS few CROSS JOIN {tables}"  # noqa: S608
     return joined, f"v.memory = few.memory AND {condition}", [*source.values], values
 
 
-def texts(db: Database, lens: Lens, source: Source) -> list[tuple[int, int]]:
+def texts(db: Database, lens: Lens, source: MemoryNumbers) -> list[tuple[int, int]]:
     """All that a lens sees of a source, as (text, version)."""
     tables, condition, first, values = sight(lens, source)
     return db.execute(
@@ -81,7 +83,7 @@ def texts(db: Database, lens: Lens, source: Source) -> list[tuple[int, int]]:
     ).fetchall()
 
 
-def _sources(node: Filter) -> Iterator[Source]:
+def _sources(node: Filter) -> Iterator[MemoryNumbers]:
     """Sources of which each alone lists every memory that the filter can hold for."""
     match node:
         case And(parts):
@@ -91,7 +93,7 @@ def _sources(node: Filter) -> Iterator[Source]:
             first = [next(_sources(part), None) for part in parts]
             found = [source for source in first if source is not None]
             if len(found) == len(first):
-                yield Source(
+                yield MemoryNumbers(
                     " UNION ".join(source.sql for source in found),
                     tuple(value for source in found for value in source.values),
                     by_marks=all(source.by_marks for source in found),
@@ -104,7 +106,7 @@ def _sources(node: Filter) -> Iterator[Source]:
             return
 
 
-def _of_values(field: Field, values: tuple[Value, ...]) -> Iterator[Source]:
+def _of_values(field: Field, values: tuple[Value, ...]) -> Iterator[MemoryNumbers]:
     """The memories that have one of the values in a field or under a key."""
     listed = ", ".join("?" * len(values))
     if isinstance(field, MetadataKey) or field == "tags":
@@ -114,15 +116,20 @@ def _of_values(field: Field, values: tuple[Value, ...]) -> Iterator[Source]:
         if None not in found:
             listed = ", ".join("?" * len(made))
             sql = f"SELECT memory FROM metadata_mark WHERE mark IN ({listed})"  # noqa: S608
-            yield Source(sql, tuple(made), by_marks=True)
+            yield MemoryNumbers(sql, tuple(made), by_marks=True)
     elif field == "session_id":  # of its owner, or in metadata
         named = list(_of_values(MetadataKey(field), values))
         own = f"SELECT memory FROM version WHERE session IN ({listed}) AND recorded_until IS NULL"  # noqa: S608
-        yield from (Source(f"{own} UNION {each.sql}", (*values, *each.values)) for each in named)
+        yield from (
+            MemoryNumbers(f"{own} UNION {each.sql}", (*values, *each.values)) for each in named
+        )
     elif field == "id":
-        yield Source(f"SELECT number AS memory FROM memory WHERE id IN ({listed})", tuple(values))  # noqa: S608
+        yield MemoryNumbers(
+            f"SELECT number AS memory FROM memory WHERE id IN ({listed})",  # noqa: S608
+            tuple(values),
+        )
     elif field in _INDEXED:
-        yield Source(
+        yield MemoryNumbers(
             f"SELECT memory FROM version WHERE {_INDEXED[field]} IN ({listed}) "  # noqa: S608
             "AND recorded_until IS NULL",
             tuple(values),

@@ -39,7 +39,7 @@ class Noted:
     at: datetime | None = None  # of the use
 
 
-class Taken:
+class BufferedReads:
     """What a transaction takes from the buffer, once it has begun; it waits again if that fails."""
 
     def __init__(self, buffer: "NotedBuffer", namespace: str) -> None:
@@ -79,9 +79,9 @@ class NotedBuffer:
             self._cut(waiting)
             return len(waiting) == FULL or (len(waiting) > FULL and self._added % FULL == 0)
 
-    def taken(self, namespace: str) -> Taken:
+    def taken(self, namespace: str) -> BufferedReads:
         """What waits, to be written now."""
-        return Taken(self, namespace)
+        return BufferedReads(self, namespace)
 
     def wait_again(self, namespace: str, noted: Sequence[Noted]) -> None:
         """Keeps records that were taken and not written, before those that came meanwhile."""

@@ -13,6 +13,7 @@ from memory_mesh.ledgers.shared import sums
 from memory_mesh.ledgers.shared.engine import Database
 from memory_mesh.model import (
     Block,
+    BlockOperation,
     Channel,
     Claim,
     Entry,
@@ -21,7 +22,6 @@ from memory_mesh.model import (
     Kind,
     Lesson,
     Memory,
-    Operation,
     Scope,
     Source,
     SourceKind,
@@ -351,7 +351,7 @@ def entry(row: Row) -> Entry:
 
     return Entry(
         id=id_,
-        operation=Operation(operation),
+        operation=BlockOperation(operation),
         agent=agent,
         at=_EPOCH + timedelta(milliseconds=at),
         memories=tuple(json.loads(memories)),

@@ -12,6 +12,7 @@ from memory_mesh.base.fastdataclass import replace
 from memory_mesh.base.typed import TYPE_CHECKING
 from memory_mesh.ledgers.shared import (
     commit,
+    conflicts,
     conflicts as sqlite_conflicts,
     named_values,
     rows,
@@ -129,14 +130,10 @@ class SqlRelations:
 
     def proposals(self, limit: int, *, pending: bool, memory: str | None = None) -> list[Proposal]:
         """Proposals, the newest first: those that wait, or all; of one memory, or of any."""
-        from memory_mesh.ledgers.shared import conflicts
-
         return conflicts.listed(self._db, limit, pending=pending, memory=memory)
 
     def states(self, prefix: str) -> dict[str, str]:
         """The small values whose names begin with a prefix, sorted by name."""
-        from memory_mesh.ledgers.shared import named_values
-
         return named_values.beginning_with(self._db, prefix)
 
 
@@ -156,8 +153,6 @@ class SqlCalling:
 
 def triggered(db: Database, lens: Lens, limit: int, also: Sequence[int] = ()) -> list[Triggered]:
     """The newest memories with triggers that a lens sees; of the present by an index."""
-    from memory_mesh.ledgers.shared.visibility import sight
-
     source, condition, values = sight(lens)
     present = lens.as_of is None and lens.statuses == _LIVE
     if present and not has_any(db)[0]:

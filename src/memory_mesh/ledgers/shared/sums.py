@@ -83,7 +83,7 @@ def counting(changes: Mapping[str, str], where: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Counting:
+class CounterChange:
     """A change of counters of memories: an expression for each, and which memories."""
 
     changes: Mapping[str, str]

@@ -19,6 +19,7 @@ from memory_mesh.model import (
     Question,
     Space,
     TextVectors,
+    reembedding,
 )
 
 if TYPE_CHECKING:
@@ -77,8 +78,6 @@ def place(db: Database, space: Space) -> int | None:
 
 def is_dropped(value: str | None, space: Space) -> bool:
     """Whether the namespace states that it gave the vectors of a space up."""
-    from memory_mesh.model import reembedding  # few namespaces state anything
-
     found = reembedding.loaded(value)
     return found is not None and space.name in found.dropped
 
@@ -165,7 +164,7 @@ def keep_count(db: Database, before: int, commit: Commit) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Stored:
+class SpaceReading:
     """Where a space stands in one read transaction."""
 
     number: int
@@ -176,7 +175,7 @@ class Stored:
     stated: str | None  # what the namespace states about its models
 
 
-def stored(db: Database, space: Space) -> Stored | None:
+def stored(db: Database, space: Space) -> SpaceReading | None:
     """Where a space stands; None before its first vector."""
     row = db.execute(
         "SELECT number, reached, (SELECT count(*) FROM text WHERE number > reached) - "  # noqa: S608
@@ -190,11 +189,11 @@ def stored(db: Database, space: Space) -> Stored | None:
         return None
     number, reached, waiting, highest, said, *named = row
     body = Body(*named) if named[0] is not None else None
-    return Stored(number, reached, waiting, highest, body, said)
+    return SpaceReading(number, reached, waiting, highest, body, said)
 
 
 def pending(
-    db: Database, known: Stored | None, limit: int, max_chars: int | None = None
+    db: Database, known: SpaceReading | None, limit: int, max_chars: int | None = None
 ) -> Pending:
     """How many texts wait for a vector in a space, and the first, or newest short ones."""
     if known is None:

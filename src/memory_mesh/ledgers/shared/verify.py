@@ -8,10 +8,10 @@ from contextlib import suppress
 from functools import partial
 
 from memory_mesh.base.typed import Any
-from memory_mesh.ledgers.shared import metadata_marks, named_values, rows, sums
+from memory_mesh.ledgers.shared import conflicts, metadata_marks, named_values, rows, skills, sums
 from memory_mesh.ledgers.shared.engine import Database, engine_of
 from memory_mesh.ledgers.shared.rows import unpacked
-from memory_mesh.model import Block, Checkpoint, Finding, Head, Json, Operation, Verification
+from memory_mesh.model import Block, BlockOperation, Checkpoint, Finding, Head, Json, Verification
 from memory_mesh.rules import audit
 from memory_mesh.text.analyzer import ANALYZER
 
@@ -209,7 +209,7 @@ def _chain(db: Database, checked: Counter[str], told: set[int]) -> Iterator[Find
             told.discard(_said((memory,), lost))
         if block.erased:
             erased[block.entry.id] = block.entry.memories
-        if block.entry.operation is Operation.ERASE:
+        if block.entry.operation is BlockOperation.ERASE:
             erasures.update(block.entry.memories)
     if (position, before) != (head.position, head.hash):
         yield Finding("chain", f"ends at {position}, but the store says {head.position}")
@@ -392,20 +392,14 @@ def _as_read(db: Database, reader: Callable[[Database], object], what: str) -> I
 
 
 def _conflicts(db: Database) -> object:
-    from memory_mesh.ledgers.shared import conflicts
-
     return conflicts.conflicts(db, _ALL, pending=False)
 
 
 def _proposals(db: Database) -> object:
-    from memory_mesh.ledgers.shared import conflicts
-
     return conflicts.listed(db, _ALL, pending=False, memory=None)
 
 
 def _skills(db: Database) -> object:
-    from memory_mesh.ledgers.shared import skills
-
     return skills.every(db)
 
 

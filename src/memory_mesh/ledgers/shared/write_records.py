@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 
-from memory_mesh.ledgers.shared import commit as sql_commit, rows
+from memory_mesh.ledgers.shared import commit as sql_commit, read_records, rows
 from memory_mesh.ledgers.shared.engine import Database
 from memory_mesh.ledgers.shared.read_records import Noted, uses
 from memory_mesh.model import Commit, Head, Standing, Wanted
@@ -42,8 +42,6 @@ def record(db: Database, noted: Sequence[Noted], now: datetime, recall_days: int
     sql_commit.USED.run(db, [(rows.micros(at), id_) for at, id_ in uses(noted)])
     sql_commit.record_recalls(db, entries)
     if injections:
-        from memory_mesh.ledgers.shared import read_records
-
         read_records.record(db, injections)
     if (entries or injections) and recall_days:
         before = now - timedelta(days=recall_days)

@@ -16,7 +16,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from memory_mesh.ledgers.sqlite import head_file, namespace_places, open_file, schema
-from memory_mesh.ledgers.sqlite.connection import Connection
+from memory_mesh.ledgers.sqlite.connection import SqliteConnection
 from memory_mesh.ledgers.sqlite.faults import translated
 from memory_mesh.ledgers.sqlite.namespace_file import CLOSING_SECONDS, NamespaceFile
 from memory_mesh.ledgers.sqlite.open_file import patiently
@@ -122,7 +122,7 @@ class Files:
             yield newer
 
     @contextmanager
-    def writing(self, namespace: str, wait: float | None = None) -> Iterator[Connection]:
+    def writing(self, namespace: str, wait: float | None = None) -> Iterator[SqliteConnection]:
         """The lock, then one write transaction: committed whole or not at all.
 
         The wait for both ends after the setting's time, or the one given, with StoreIsBusy. What
@@ -295,7 +295,7 @@ class Files:
 
 
 @contextmanager
-def _transaction(db: Connection, path: Path, end: float) -> Iterator[None]:
+def _transaction(db: SqliteConnection, path: Path, end: float) -> Iterator[None]:
     """A read transaction over a store that we may read."""
     db.execute("BEGIN")
     try:
@@ -307,7 +307,7 @@ def _transaction(db: Connection, path: Path, end: float) -> Iterator[None]:
 
 
 @contextmanager
-def _committed(db: Connection, file: NamespaceFile, end: float) -> Iterator[None]:
+def _committed(db: SqliteConnection, file: NamespaceFile, end: float) -> Iterator[None]:
     """A write transaction over a store that we may write; what it changed is acknowledged."""
     patiently(file.path, lambda: db.execute("BEGIN IMMEDIATE"), end)
     try:

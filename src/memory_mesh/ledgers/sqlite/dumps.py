@@ -13,7 +13,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 from memory_mesh.base.fastdataclass import dataclass
-from memory_mesh.formats.archive import Table, Value
+from memory_mesh.formats.archive import ArchiveTable, Value
 from memory_mesh.ledgers.shared import metadata_marks, named_values, rows as shared_rows, sums
 from memory_mesh.ledgers.sqlite import namespace_places, schema
 from memory_mesh.ledgers.sqlite.connections import Files
@@ -52,7 +52,7 @@ _KEYWORDS = """
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class TableLayout:
     """One table of a file: the columns that are carried, and the order of its rows."""
 
     name: str
@@ -61,7 +61,7 @@ class Layout:
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class DumpPoint:
     """As of which write a namespace is read: schema, names, counter and the end of the chain."""
 
     schema: int
@@ -85,15 +85,15 @@ class FileDump:
         """What is damaged, in words."""
         return flaws(self._db)
 
-    def mark(self) -> Mark:
+    def mark(self) -> DumpPoint:
         """Where the namespace stands."""
         return mark(self._db)
 
-    def layouts(self, *, with_vectors: bool) -> list[Layout]:
+    def layouts(self, *, with_vectors: bool) -> list[TableLayout]:
         """The tables that an archive carries."""
         return layouts(self._db, with_vectors=with_vectors)
 
-    def rows(self, table: Layout) -> Iterator[Sequence[Value]]:
+    def rows(self, table: TableLayout) -> Iterator[Sequence[Value]]:
         """Every row of a table, in the order of its key."""
         return rows(self._db, table)
 
@@ -111,7 +111,7 @@ def snapshot(folder: Path, namespace: str) -> Iterator[sqlite3.Connection]:
         files.close()
 
 
-def mark(db: sqlite3.Connection) -> Mark:
+def mark(db: sqlite3.Connection) -> DumpPoint:
     """Where the namespace stands."""
     namespace, identity, seq, position, hashed = db.execute(
         "SELECT namespace, identity, seq, position, head FROM store"
@@ -123,12 +123,12 @@ def mark(db: sqlite3.Connection) -> Mark:
         for table in ("memory", "tombstone")
     )
     identities = (identity, *earlier)
-    return Mark(
+    return DumpPoint(
         schema.version(db), namespace, identities, tuple(keys), seq, position, hashed, *counts
     )
 
 
-def layouts(db: sqlite3.Connection, *, with_vectors: bool) -> list[Layout]:
+def layouts(db: sqlite3.Connection, *, with_vectors: bool) -> list[TableLayout]:
     """The tables of a file that an archive carries, by name."""
     found = db.execute("SELECT name, sql FROM sqlite_master WHERE type = 'table'").fetchall()
     virtual = tuple(name for name, sql in found if str(sql).upper().startswith("CREATE VIRTUAL"))
@@ -143,7 +143,7 @@ def layouts(db: sqlite3.Connection, *, with_vectors: bool) -> list[Layout]:
     ]
 
 
-def rows(db: sqlite3.Connection, table: Layout) -> Iterator[Sequence[Value]]:
+def rows(db: sqlite3.Connection, table: TableLayout) -> Iterator[Sequence[Value]]:
     """Every row of a table, in the order of its key."""
     names = ", ".join(f'"{name}"' for name in table.columns)
     found: Iterator[Sequence[Value]] = db.execute(
@@ -205,7 +205,7 @@ class NewFile:
         schema.make(self._db, namespace, number)
         self._known = {one.name: one for one in layouts(self._db, with_vectors=True)}
 
-    def check(self, tables: Sequence[Table], *, with_vectors: bool) -> None:
+    def check(self, tables: Sequence[ArchiveTable], *, with_vectors: bool) -> None:
         """Refuses an archive whose tables or columns are not those of its schema."""
         for table in tables:
             known = self._known.get(table.name)
@@ -220,7 +220,7 @@ class NewFile:
         if wanted != whole or len(tables) != len(wanted):
             raise InvalidInput("the archive does not hold the tables and columns of its schema")
 
-    def fill(self, table: Table, values: Iterable[Sequence[Value]]) -> None:
+    def fill(self, table: ArchiveTable, values: Iterable[Sequence[Value]]) -> None:
         """Stores the rows of a table, one after another."""
         names = ", ".join(f'"{name}"' for name in table.columns)
         marks = ", ".join("?" * len(table.columns))
@@ -238,7 +238,7 @@ class NewFile:
 
     def finish(
         self, keys: Sequence[str], new_identity: str | None, *, as_document: bool = False
-    ) -> Mark:
+    ) -> DumpPoint:
         """Fills what is derived, migrates, and gives the namespace its name; where it stands.
 
         What comes as a document's word has no source that is trusted more, and nothing pinned.
@@ -348,9 +348,9 @@ def _repacked(
         ]
 
 
-def _layout(db: sqlite3.Connection, name: str) -> Layout:
+def _layout(db: sqlite3.Connection, name: str) -> TableLayout:
     found = db.execute(f'PRAGMA table_info("{name}")').fetchall()
     key = [row[1] for row in sorted(found, key=lambda row: int(row[5])) if row[5]]
     columns = tuple(row[1] for row in found if row[1] not in _NOT_CARRIED)
     order = [f'"{part}"' for part in key] or [f'"{part}" NULLS FIRST' for part in columns]
-    return Layout(name, columns, ", ".join(order))
+    return TableLayout(name, columns, ", ".join(order))

@@ -1,7 +1,6 @@
 """Faults of SQLite and the disk in our words: which file it is, and the command that helps."""
 
 import errno
-import os
 import sqlite3
 from pathlib import Path
 
@@ -148,7 +147,9 @@ def _of_disk(error: OSError, path: Path) -> StoreError | None:
 
 def _has_no_room(path: Path) -> bool:
     """Whether the file system has not a single free block; False if it does not say so."""
+    import shutil
+
     try:
-        return not os.statvfs(path.parent).f_bavail
+        return not shutil.disk_usage(path.parent).free
     except OSError:
         return False

@@ -24,7 +24,7 @@ from memory_mesh.ledgers.shared.engine import Database
 from memory_mesh.ledgers.sqlite import head_file, vector_file
 from memory_mesh.ledgers.sqlite.vector_file import Header, Scanned, Unusable
 from memory_mesh.model.errors import StoreIsBusy
-from memory_mesh.platform import locks, private_files
+from memory_mesh.platform import locks, private_files, system
 
 if TYPE_CHECKING:
     from memory_mesh.ledgers.shared.exact_scan import Floats, Numbers
@@ -38,7 +38,7 @@ _STANDS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class SpaceVectors:
     """The vectors of one space as a read transaction sees them."""
 
     db: Database
@@ -60,7 +60,9 @@ class VectorFiles:
         self._believed: dict[tuple[str, int], Header] = {}
         self._failed: dict[tuple[str, int], int] = {}  # how far the ledger went when none was made
 
-    def reach(self, key: tuple[str, int], source: Source, *, fill: bool = True) -> Header | None:
+    def reach(
+        self, key: tuple[str, int], source: SpaceVectors, *, fill: bool = True
+    ) -> Header | None:
         """The first line of a file that may be used, filled up if it is far behind."""
         header, sound = self._looked_at(key, source)
         upto = max(0 if header is None else header.upto, self._failed.get(key, 0))
@@ -74,13 +76,13 @@ class VectorFiles:
             self._believed[key] = header
         return header
 
-    def distrust(self, key: tuple[str, int], source: Source) -> None:
+    def distrust(self, key: tuple[str, int], source: SpaceVectors) -> None:
         """Removes a file that is not what it says, unless somebody is filling it."""
         self._believed.pop(key, None)
         with suppress(StoreIsBusy, OSError), _locked(source.path, 0.0):
             source.path.unlink(missing_ok=True)
 
-    def _looked_at(self, key: tuple[str, int], source: Source) -> tuple[Header | None, bool]:
+    def _looked_at(self, key: tuple[str, int], source: SpaceVectors) -> tuple[Header | None, bool]:
         """What may be used, and whether the file is sound as far as is known."""
         before = self._believed.pop(key, None)
         file = vector_file.opened(source.path)
@@ -99,7 +101,7 @@ class VectorFiles:
         return (header if told else None), told
 
 
-def belief(source: Source, header: Header) -> bool | None:
+def belief(source: SpaceVectors, header: Header) -> bool | None:
     """Whether a file is this ledger's; None if only a later transaction can tell."""
     found = source.db.execute(_STANDS, (header.position, header.last, source.space)).fetchone()
     identity, position, _, _, hashed, crc = found
@@ -115,10 +117,10 @@ def belief(source: Source, header: Header) -> bool | None:
     return not header.rows or header.last_crc == crc
 
 
-class Nearest:
+class NearestRows:
     """The nearest rows of a file to a question, exact."""
 
-    def __init__(self, source: Source, vector: "Floats", scanned: Scanned) -> None:
+    def __init__(self, source: SpaceVectors, vector: "Floats", scanned: Scanned) -> None:
         self._source, self._vector, self._scanned = source, vector, scanned
         self._low, self._high = scanned.cosines - scanned.errors, scanned.cosines + scanned.errors
         self._known: dict[int, tuple[float, int]] = {}  # row -> cosine, text
@@ -158,13 +160,15 @@ class Nearest:
         return bool(gone)
 
 
-def compared(source: Source, header: Header, vector: "Floats") -> Nearest:
+def compared(source: SpaceVectors, header: Header, vector: "Floats") -> NearestRows:
     """Every row of a file against a question; raises Unusable for a file that is not whole."""
     with _reading(source) as file:
-        return Nearest(source, vector, vector_file.scan(file, header, vector))
+        return NearestRows(source, vector, vector_file.scan(file, header, vector))
 
 
-def among(source: Source, header: Header, vector: "Floats", numbers: "Numbers") -> Nearest:
+def among(
+    source: SpaceVectors, header: Header, vector: "Floats", numbers: "Numbers"
+) -> NearestRows:
     """Rows with these numbers, which ascend, against a question; others are left out."""
     import numpy as np
 
@@ -175,7 +179,7 @@ def among(source: Source, header: Header, vector: "Floats", numbers: "Numbers") 
             found = vector_file.scan(file, header, vector)
             own = np.isin(found.numbers, numbers, assume_unique=True)
             found = Scanned(found.numbers[own], found.cosines[own], found.errors[own])
-        return Nearest(source, vector, found)
+        return NearestRows(source, vector, found)
 
 
 def forget(database: Path, numbers: Iterable[int]) -> None:
@@ -219,7 +223,7 @@ def _row_of(file: FileIO, header: Header, number: int) -> int | None:
     return low if found else None
 
 
-def _filled(source: Source, believed: Header | None) -> Header | None:
+def _filled(source: SpaceVectors, believed: Header | None) -> Header | None:
     """Fills a file up to what this transaction sees; None if somebody else does, or it cannot be.
 
     A file that is not believed is emptied first.
@@ -247,7 +251,7 @@ def _filled(source: Source, believed: Header | None) -> Header | None:
     return believed
 
 
-def _appended(source: Source, file: FileIO, header: Header) -> Header:
+def _appended(source: SpaceVectors, file: FileIO, header: Header) -> Header:
     """Adds what the ledger holds above the file; a full disk leaves it as it was."""
     size = vector_file.size_of(source.dimension)
     whole = vector_file.HEADER_BYTES + header.rows * size
@@ -271,7 +275,7 @@ def _appended(source: Source, file: FileIO, header: Header) -> Header:
     return header
 
 
-def _blocks(source: Source, after: int) -> "Iterator[tuple[Numbers, list[int], Floats]]":
+def _blocks(source: SpaceVectors, after: int) -> "Iterator[tuple[Numbers, list[int], Floats]]":
     """Vectors above a number, block by block, with their checksums."""
     import numpy as np
 
@@ -299,7 +303,7 @@ def _write(file: FileIO, data: bytes) -> None:
 
 
 @contextmanager
-def _reading(source: Source) -> Iterator[FileIO]:
+def _reading(source: SpaceVectors) -> Iterator[FileIO]:
     file = vector_file.opened(source.path)
     if file is None:
         raise Unusable
@@ -310,7 +314,7 @@ def _reading(source: Source) -> Iterator[FileIO]:
 @contextmanager
 def _locked(path: Path, seconds: float, *, make: bool = False) -> Iterator[FileIO]:
     """The file for writing, under its lock; raises StoreIsBusy if somebody else has it."""
-    flags = os.O_RDWR | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
+    flags = os.O_RDWR | system.NO_LINK
     flags |= getattr(os, "O_BINARY", 0)
     descriptor = private_files.open_file(path, flags) if make else os.open(path, flags)
     with FileIO(descriptor, "r+") as file, locks.held(path, descriptor, seconds):

@@ -52,7 +52,7 @@ class FileTails(Tails):
 
         best, rest = list[tuple[float, int]](), numbers
         (highest,) = db.execute("SELECT max(number) FROM vector").fetchone()
-        source = file_scan.Source(db, database, key[1], len(vector), highest)
+        source = file_scan.SpaceVectors(db, database, key[1], len(vector), highest)
         header = self._known_files().reach(key, source, fill=False)
         try:
             if header is not None:
@@ -75,7 +75,7 @@ class FileTails(Tails):
         """From the vector file, and what is above it from the ledger."""
         from memory_mesh.ledgers.sqlite import file_scan, vector_file
 
-        source = file_scan.Source(db, database, key[1], len(vector), highest)
+        source = file_scan.SpaceVectors(db, database, key[1], len(vector), highest)
         files = self._known_files()
         header = files.reach(key, source)
         if header is None:

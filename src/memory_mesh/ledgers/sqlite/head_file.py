@@ -21,18 +21,17 @@ from pathlib import Path
 
 from memory_mesh.base.fastdataclass import dataclass
 from memory_mesh.base.typed import Any
-from memory_mesh.ledgers.sqlite.connection import Connection
+from memory_mesh.ledgers.sqlite.connection import SqliteConnection
 from memory_mesh.ledgers.sqlite.faults import command, damaged
 from memory_mesh.ledgers.sqlite.open_file import WRITES, begin_writing, connect
 from memory_mesh.model.errors import StoreIsDamaged, StoreWasReplaced, WritesAreMissing
-from memory_mesh.platform import private_files
+from memory_mesh.platform import private_files, system
 
 SUFFIX = ".head"
 BYTES = 192
 _FORM = "v1"
 _FIELDS = 7
 _TRIES = 3
-_FLAGS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0)
 _TYPES = (str, int, int, int, bytes)  # of a row that we wrote
 _STANDS = f"SELECT identity, seq, {WRITES}, position, head FROM store"  # noqa: S608  # own names
 _HELD = (
@@ -46,7 +45,7 @@ _COUNT = (
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class DatabaseHead:
     """Where a database stood: whose it is, its counters, and the end of its chain."""
 
     identity: str
@@ -62,32 +61,34 @@ def path_of(database: Path) -> Path:
     return database.with_suffix(SUFFIX)
 
 
-def stands(db: sqlite3.Connection) -> Mark:
+def stands(db: sqlite3.Connection) -> DatabaseHead:
     """Where the database stands in this transaction."""
     return _mark(db.execute(_STANDS).fetchone())
 
 
-def begun(db: Connection) -> Mark:
+def begun(db: SqliteConnection) -> DatabaseHead:
     """Where the database stands at the beginning of a write, which its version allows us."""
     writes = begin_writing(db)
     _, seq, position, hashed, _, identity, *_ = db.stands or ()  # as in rows.HEAD
     return _mark((identity, seq, writes, position, hashed))
 
 
-def _mark(found: tuple[Any, ...] | None) -> Mark:
+def _mark(found: tuple[Any, ...] | None) -> DatabaseHead:
     if found is None or tuple(map(type, found)) != _TYPES:
         raise StoreIsDamaged
-    return Mark(*found)
+    return DatabaseHead(*found)
 
 
-def stood(db: sqlite3.Connection) -> Mark:
+def stood(db: sqlite3.Connection) -> DatabaseHead:
     """Where a database of any version stands: an early one counts no other transactions."""
     if {name for (name,) in db.execute(_TABLES)} != {"store"}:
         return stands(db)
-    return Mark(*db.execute("SELECT identity, seq, 0, position, head FROM store").fetchone())
+    return DatabaseHead(
+        *db.execute("SELECT identity, seq, 0, position, head FROM store").fetchone()
+    )
 
 
-def counted(db: sqlite3.Connection, before: Mark) -> Mark:
+def counted(db: sqlite3.Connection, before: DatabaseHead) -> DatabaseHead:
     """Where it stands at the end of a transaction that began at a mark and changed something.
 
     One that brings no commit is counted: its loss would show in nothing else.
@@ -96,13 +97,13 @@ def counted(db: sqlite3.Connection, before: Mark) -> Mark:
     if after.seq != before.seq:
         return after
     db.execute(_COUNT)
-    return Mark(after.identity, after.seq, after.writes + 1, after.position, after.hash)
+    return DatabaseHead(after.identity, after.seq, after.writes + 1, after.position, after.hash)
 
 
-def read(database: Path) -> Mark | None:
+def read(database: Path) -> DatabaseHead | None:
     """What the head file says; None if there is none, its line is torn, or no commit is known."""
     with suppress(OSError):
-        descriptor = os.open(path_of(database), os.O_RDONLY | _FLAGS)
+        descriptor = os.open(path_of(database), os.O_RDONLY | system.NO_WAIT)
         try:
             mark = parsed(os.read(descriptor, BYTES))
         finally:
@@ -142,14 +143,14 @@ def absent(database: Path, namespace: str) -> str | None:
     )
 
 
-def write(database: Path, mark: Mark, *, make: bool = True) -> None:
+def write(database: Path, mark: DatabaseHead, *, make: bool = True) -> None:
     """Says where the database stands; the caller holds the lock, and has committed.
 
     A full or failing disk keeps no write from being acknowledged: the line is behind then.
     """
     open_file = private_files.open_file if make else os.open
     with suppress(OSError):
-        descriptor = open_file(path_of(database), os.O_RDWR | _FLAGS)
+        descriptor = open_file(path_of(database), os.O_RDWR | system.NO_WAIT)
         try:
             os.write(descriptor, line(mark))
         finally:
@@ -161,13 +162,13 @@ def remove(database: Path) -> None:
     path_of(database).unlink(missing_ok=True)
 
 
-def line(mark: Mark) -> bytes:
+def line(mark: DatabaseHead) -> bytes:
     """The line that says a mark."""
     said = f"{_FORM} {mark.identity} {mark.seq} {mark.writes} {mark.position} {mark.hash.hex()}"
     return f"{said} {zlib.crc32(said.encode()):08x}".encode().ljust(BYTES - 1) + b"\n"
 
 
-def parsed(data: bytes) -> Mark | None:
+def parsed(data: bytes) -> DatabaseHead | None:
     """The mark that a line says; None for one that was not written whole."""
     said, _, crc = data.rstrip().rpartition(b" ")
     words = data.split()
@@ -176,10 +177,12 @@ def parsed(data: bytes) -> Mark | None:
     if crc != b"%08x" % zlib.crc32(said):
         return None
     _, identity, seq, writes, position, hashed, _ = (word.decode() for word in words)
-    return Mark(identity, int(seq), int(writes), int(position), bytes.fromhex(hashed))
+    return DatabaseHead(identity, int(seq), int(writes), int(position), bytes.fromhex(hashed))
 
 
-def flaw(db: sqlite3.Connection, path: Path, namespace: str, mark: Mark) -> StoreIsDamaged | None:
+def flaw(
+    db: sqlite3.Connection, path: Path, namespace: str, mark: DatabaseHead
+) -> StoreIsDamaged | None:
     """What is wrong with a database that must hold all that a mark says; None if nothing is.
 
     The mark was read before the database is: writes of others in between do no harm.
@@ -202,7 +205,7 @@ def flaw(db: sqlite3.Connection, path: Path, namespace: str, mark: Mark) -> Stor
     return None
 
 
-def first_look(path: Path, namespace: str, mark: Mark) -> Connection | None:
+def first_look(path: Path, namespace: str, mark: DatabaseHead) -> SqliteConnection | None:
     """A connection that only reads, with its flaw, to a database whose log was damaged; else None.
 
     The last connection that may write moves the sound part of a log into the file and removes the
@@ -231,7 +234,7 @@ def lack(path: Path, namespace: str) -> StoreIsDamaged | None:
     return None
 
 
-def missing(path: Path, namespace: str, mark: Mark, what: str) -> WritesAreMissing:
+def missing(path: Path, namespace: str, mark: DatabaseHead, what: str) -> WritesAreMissing:
     """The error that says which acknowledged writes are gone, and what to do."""
     return WritesAreMissing(
         f"{path} lacks acknowledged writes: {what}, and writes up to seq {mark.seq} were "

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 
 from memory_mesh.ledgers.shared import rows
 from memory_mesh.ledgers.sqlite.page_records import Value
-from memory_mesh.ledgers.sqlite.salvaged_chain import INDEXED, Known, Losses, Telling
+from memory_mesh.ledgers.sqlite.salvaged_chain import INDEXED, ChainTexts, Known, Losses
 from memory_mesh.model import Status
 from memory_mesh.model.care import HELD_BACK, HeldBack
 
@@ -94,7 +94,7 @@ def unnamed(db: sqlite3.Connection, losses: Losses, memory: int) -> None:
     losses.doubt(memory, NO_ID, told_of(row))
 
 
-def overtaken(db: sqlite3.Connection, losses: Losses, told: Telling, now: int) -> None:
+def overtaken(db: sqlite3.Connection, losses: Losses, told: ChainTexts, now: int) -> None:
     """Holds back memories whose open version is as it was written, and may be true no longer."""
     for version, memory, why, at in list(_doubtful(db, losses, told)):
         row = _row(db, version)
@@ -112,7 +112,7 @@ def overtaken(db: sqlite3.Connection, losses: Losses, told: Telling, now: int) -
 
 
 def _doubtful(
-    db: sqlite3.Connection, losses: Losses, told: Telling
+    db: sqlite3.Connection, losses: Losses, told: ChainTexts
 ) -> Iterator[tuple[int, int, str, int | None]]:
     """Open versions that were read and something speaks against: number, memory, why, when."""
     mixed, later = _mixed(db, losses), _later(losses)

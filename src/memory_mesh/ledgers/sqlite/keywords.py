@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from memory_mesh.ledgers.shared import rows, vectors, visibility
 from memory_mesh.ledgers.shared.visibility import sight
-from memory_mesh.ledgers.sqlite.connection import Connection
+from memory_mesh.ledgers.sqlite.connection import SqliteConnection
 from memory_mesh.model import Lens, Status
 from memory_mesh.model.query import AnyOf, Expression, Name, Postings
 from memory_mesh.platform import log
@@ -343,7 +343,7 @@ def _listed(db: sqlite3.Connection, table: str) -> str:
             f"CREATE VIRTUAL TABLE IF NOT EXISTS temp.{table}_word "
             f"USING fts5vocab (main, {table}, row)"
         )
-        if isinstance(db, Connection):
+        if isinstance(db, SqliteConnection):
             db.word_lists = made | {table}
     return f"temp.{table}_word"
 

@@ -11,13 +11,13 @@ from pathlib import Path
 
 from memory_mesh.base.fastdataclass import replace
 from memory_mesh.base.typed import TYPE_CHECKING
-from memory_mesh.ledgers.shared import rows, write_records
+from memory_mesh.ledgers.shared import rows, snapshot, write_records
 from memory_mesh.ledgers.shared.engine import Database
 from memory_mesh.ledgers.shared.history import SqlRecords
 from memory_mesh.ledgers.shared.read_records import Noted, NotedBuffer, tell_lost
 from memory_mesh.ledgers.shared.snapshot import SqlSnapshot
 from memory_mesh.ledgers.sqlite import head_file, schema, spool
-from memory_mesh.ledgers.sqlite.connection import Connection
+from memory_mesh.ledgers.sqlite.connection import SqliteConnection
 from memory_mesh.ledgers.sqlite.connections import Files
 from memory_mesh.ledgers.sqlite.faults import looked_at
 from memory_mesh.ledgers.sqlite.file_tails import FileTails
@@ -132,7 +132,7 @@ class SqliteLedger(SqliteAudit):
     def read(self, namespace: str) -> Iterator[Snapshot]:
         """One read transaction; a namespace that does not exist reads as empty."""
         with self._files.reading(namespace) as db:
-            life = db.life if isinstance(db, Connection) else ""
+            life = db.life if isinstance(db, SqliteConnection) else ""
             yield SqlSnapshot(db, self._tails, f"{namespace} {life}")
 
     def note(
@@ -165,8 +165,6 @@ class SqliteLedger(SqliteAudit):
 
     def stats(self, namespace: str, session_days: int = 0) -> Stats:
         """The namespace in numbers; sessions expire after so many days, or never."""
-        from memory_mesh.ledgers.shared import snapshot
-
         with self._files.reading(namespace) as db:
             since = self._clock.now() - timedelta(days=session_days) if session_days else None
             return snapshot.stats(db, sizes(self._files.spool(namespace)), since)
@@ -190,7 +188,7 @@ class SqliteLedger(SqliteAudit):
             self._files.close()
 
     @contextmanager
-    def _recording(self, namespace: str, wait: float | None = None) -> Iterator[Connection]:
+    def _recording(self, namespace: str, wait: float | None = None) -> Iterator[SqliteConnection]:
         """A write that also records what waits here, and what other processes left in the spool."""
         with (
             spool.taking(self._files.spool(namespace)) as spooled,

@@ -14,10 +14,10 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from memory_mesh.base.typed import TypeAlias
-from memory_mesh.ledgers.sqlite import head_file, namespace_places, schema
-from memory_mesh.ledgers.sqlite.connection import Connection
+from memory_mesh.ledgers.sqlite import head_file, namespace_places, open_file, schema
+from memory_mesh.ledgers.sqlite.connection import SqliteConnection
 from memory_mesh.ledgers.sqlite.faults import PRIMARY
-from memory_mesh.ledgers.sqlite.head_file import Mark
+from memory_mesh.ledgers.sqlite.head_file import DatabaseHead
 from memory_mesh.ledgers.sqlite.open_file import await_log, connect, patiently
 from memory_mesh.model.errors import StoreIsBusy, StoreIsDamaged, StoreWasReplaced
 from memory_mesh.platform import forks
@@ -40,15 +40,17 @@ class NamespaceFile:
         self._left: list[FairLock] = []  # those of places where it no longer lies
         self._lie_at(namespace_places.database(folder, namespace))
         self.users: int = 0
-        self._idle: list[Connection] = []
-        self._known: set[Connection] = set()
+        self._idle: list[SqliteConnection] = []
+        self._known: set[SqliteConnection] = set()
         self._place: Place | None = None
         self._written: tuple[int, int] | None = None  # the file's size and time of change
         self._log: Log | None = None
         self._losses = 0  # of the log: what was written may have become other than it was
         self._fits = schema.SMALL_BYTES  # a larger file may have outgrown its pages
         self._reads_only = False  # the folder cannot be written
-        self._seen: Mark | None = None  # what this process saw in the database, or wrote to it
+        self._seen: DatabaseHead | None = (
+            None  # what this process saw in the database, or wrote to it
+        )
         self._mutex = threading.Lock()
 
     def settle(self, path: Path) -> None:
@@ -93,7 +95,7 @@ class NamespaceFile:
         return True
 
     @contextmanager
-    def connection(self, end: float) -> Iterator[Connection]:
+    def connection(self, end: float) -> Iterator[SqliteConnection]:
         """A connection for one thread; after an error it is closed instead of kept."""
         db = self._take(end)
         try:
@@ -108,7 +110,7 @@ class NamespaceFile:
         self._discard(db)
 
     @contextmanager
-    def looked_at(self, end: float) -> Iterator[Connection]:
+    def looked_at(self, end: float) -> Iterator[SqliteConnection]:
         """A connection of its own, which says in `flaw` what a usual one would be refused for."""
         db = self._connect(end)
         try:
@@ -123,7 +125,7 @@ class NamespaceFile:
         if found is None or (found.st_size, found.st_mtime_ns) != self._written:
             raise StoreIsBusy(f"{self.path} was changed while it was read. Retry.")
 
-    def acknowledge(self, mark: Mark) -> None:
+    def acknowledge(self, mark: DatabaseHead) -> None:
         """Writes down where the database stands after a commit; the caller holds the lock."""
         head_file.write(self.path, mark, make=False)
         found = _stat(self.path)  # a commit may have moved the log into the file
@@ -192,7 +194,7 @@ class NamespaceFile:
         self.lock: FairLock = FairLock(path.with_suffix(".lock"))
         self._twin = namespace_places.twin(self.folder, path)
 
-    def _take(self, end: float) -> Connection:
+    def _take(self, end: float) -> SqliteConnection:
         with self._mutex:
             if self._idle:
                 return self._idle.pop()
@@ -204,7 +206,7 @@ class NamespaceFile:
             self._known.add(db)
         return db
 
-    def _connect(self, end: float) -> Connection:
+    def _connect(self, end: float) -> SqliteConnection:
         """A new connection, held against the head file, or else against what was seen here.
 
         Whoever restores or deletes the namespace changes both files, one after the other: a flaw
@@ -221,7 +223,7 @@ class NamespaceFile:
             db.close()
         return db
 
-    def _held_against(self, mark: Mark | None, end: float) -> Connection:
+    def _held_against(self, mark: DatabaseHead | None, end: float) -> SqliteConnection:
         life = f"{self._place} {self._losses}"
         if mark is not None and not self._known and self._has_own_log():
             looked = patiently(
@@ -242,7 +244,7 @@ class NamespaceFile:
             raise
         return db
 
-    def _opened(self, end: float) -> Connection:
+    def _opened(self, end: float) -> SqliteConnection:
         reads_only = cannot_be_written(self.path)
         with self._mutex:
             self._reads_only = reads_only
@@ -250,8 +252,6 @@ class NamespaceFile:
                 self._log = _log(_stat(f"{self.path}-wal"))
         if not reads_only:
             return patiently(self.path, lambda: connect(self.path), end)
-        from memory_mesh.ledgers.sqlite import open_file  # few stores are
-
         return open_file.connect_read_only(self.path, self.namespace)
 
     def _has_own_log(self) -> bool:
@@ -259,7 +259,7 @@ class NamespaceFile:
         found = _stat(f"{self.path}-wal")
         return found is not None and found.st_size > 0 and not cannot_be_written(self.path)
 
-    def _check_gone(self, found: os.stat_result | None, mark: Mark | None) -> None:
+    def _check_gone(self, found: os.stat_result | None, mark: DatabaseHead | None) -> None:
         """Raises unless a database that is not there, or is empty, may be so.
 
         An empty file without a head file was just made, unless this process has it open.
@@ -296,7 +296,7 @@ class NamespaceFile:
             with suppress(sqlite3.Error):
                 db.close()
 
-    def _discard(self, db: Connection) -> None:
+    def _discard(self, db: SqliteConnection) -> None:
         with self._mutex:
             self._known.discard(db)
             if not self._known:

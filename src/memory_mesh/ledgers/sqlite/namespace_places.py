@@ -18,6 +18,7 @@ from zlib import crc32
 
 from memory_mesh.model.errors import InvalidInput, StoreIsDamaged, UnsafeFolder, shown
 from memory_mesh.platform import locks, moved_marks, private_files
+from memory_mesh.platform.durable_files import sync_folder
 from memory_mesh.rules.users import shown_namespace, user_of
 
 NETWORK = frozenset({"nfs", "nfs4", "cifs", "smb3", "fuse.sshfs", "9p"})
@@ -106,8 +107,6 @@ def make_room(database: Path, seconds: float = locks.USUAL_SECONDS) -> None:
     root = place.parent
     if place.is_dir() and moved_marks.has_folders(root.parent):
         return
-    from memory_mesh.platform.durable_files import sync_folder  # each folder is made once
-
     private_files.make_folder(root)
     with locks.folder_held(root, seconds):  # as who moves the store away, and leaves a marker
         moved_marks.refuse_store(root.parent)

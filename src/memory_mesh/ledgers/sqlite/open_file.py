@@ -12,7 +12,7 @@ from memory_mesh.base.typed import TYPE_CHECKING, Any, TypeVar
 from memory_mesh.ledgers.shared import rows, sums
 from memory_mesh.ledgers.shared.engine import LIVE, REST, SKILLS, Sight
 from memory_mesh.ledgers.sqlite import connection, namespace_places, schema
-from memory_mesh.ledgers.sqlite.connection import Connection
+from memory_mesh.ledgers.sqlite.connection import SqliteConnection
 from memory_mesh.ledgers.sqlite.faults import PRIMARY, damaged
 from memory_mesh.model import Lens
 from memory_mesh.model.errors import StoreIsBusy, StoreIsDamaged, StoreIsNewer
@@ -20,7 +20,7 @@ from memory_mesh.model.ports import Keywords
 from memory_mesh.platform import locks, log, private_files
 
 if TYPE_CHECKING:
-    from memory_mesh.ledgers.shared.connection_memory import Known
+    from memory_mesh.ledgers.shared.connection_memory import FileKnowledge
 
 _FIELDS = {LIVE: "terms", REST: "terms", SKILLS: "name, intent, tags, description"}
 _MARKS = {shelf: ", ".join("?" * (names.count(",") + 1)) for shelf, names in _FIELDS.items()}
@@ -39,7 +39,7 @@ _BUSY_SECONDS = 0.1  # that SQLite itself waits; we look at the deadline and ask
 _BEING_MADE, _LOOK_SECONDS = "128", 0.005  # the byte that SQLite locks to make shared memory
 
 
-def connect(path: Path, mode: str = _WRITABLE) -> Connection:
+def connect(path: Path, mode: str = _WRITABLE) -> SqliteConnection:
     """A connection to an existing file that waits for its disk at every commit."""
     db = sqlite3.connect(
         f"file:{namespace_places.quoted(str(path))}?{mode}",
@@ -48,7 +48,7 @@ def connect(path: Path, mode: str = _WRITABLE) -> Connection:
         isolation_level=None,
         check_same_thread=False,
         cached_statements=256,
-        factory=Connection,
+        factory=SqliteConnection,
     )
     db.engine, db.reads_only = SQLITE, mode != _WRITABLE
     try:
@@ -63,9 +63,9 @@ def connect(path: Path, mode: str = _WRITABLE) -> Connection:
 
 
 @contextmanager
-def empty(namespace: str) -> Iterator[Connection]:
+def empty(namespace: str) -> Iterator[SqliteConnection]:
     """A namespace without memories: what a new file holds, and one that does not exist."""
-    db = sqlite3.connect(":memory:", isolation_level=None, factory=Connection)
+    db = sqlite3.connect(":memory:", isolation_level=None, factory=SqliteConnection)
     db.engine = SQLITE
     try:
         schema.fill(db, namespace)
@@ -111,7 +111,7 @@ def await_log(path: Path, end: float) -> None:
         time.sleep(_LOOK_SECONDS)
 
 
-def migrate(db: Connection, path: Path, namespace: str, end: float) -> None:
+def migrate(db: SqliteConnection, path: Path, namespace: str, end: float) -> None:
     """Makes or migrates the schema; each statement waits for other programs until the deadline."""
     rest = max(_BUSY_SECONDS, end - time.monotonic())
     db.execute(f"PRAGMA busy_timeout = {int(rest * 1000)}")
@@ -125,7 +125,7 @@ def migrate(db: Connection, path: Path, namespace: str, end: float) -> None:
     db.migrated = schema.NEWEST
 
 
-def migrated(db: Connection) -> int:
+def migrated(db: SqliteConnection) -> int:
     """The last migration this file has seen; a database without one of ours is no empty store."""
     found = schema.version(db)
     if found >= schema.NEWEST and not db.reads_only and not schema.is_logged(db):
@@ -140,13 +140,13 @@ def check_reader(db: sqlite3.Connection) -> None:
     _checked(db, "min_reader")
 
 
-def begin_reading(db: Connection) -> None:
+def begin_reading(db: SqliteConnection) -> None:
     """Checks a reader of today's schema; reads the head and the number of texts with it."""
     _, db.others, last, *stands = _checked(db, f"min_reader, {_OTHERS}, {_LAST_TEXT}, {rows.HEAD}")
     db.stands, db.last_text = tuple(stands), last or 0
 
 
-def begin_writing(db: Connection) -> int:
+def begin_writing(db: SqliteConnection) -> int:
     """Checks a writer, and reads the head with it; how many other transactions were counted."""
     _, writes, *stands = _checked(db, f"min_writer, {WRITES}, {rows.HEAD}")
     db.stands, db.known, db.others = tuple(stands), None, -1  # what it remembers is of reads
@@ -188,7 +188,7 @@ def _checked(db: sqlite3.Connection, columns: str) -> tuple[Any, ...]:
 # not.
 
 
-def connect_read_only(path: Path, namespace: str) -> Connection:
+def connect_read_only(path: Path, namespace: str) -> SqliteConnection:
     """A connection that only reads, to the database itself or to a private copy."""
     log.warn_once(
         "read-only store",
@@ -207,7 +207,7 @@ def connect_read_only(path: Path, namespace: str) -> Connection:
     return _of_a_copy(path, namespace)
 
 
-def _of_a_copy(path: Path, namespace: str) -> Connection:
+def _of_a_copy(path: Path, namespace: str) -> SqliteConnection:
     """A connection to a copy that holds what its log held; the open file alone keeps it."""
     import shutil
     import tempfile
@@ -347,9 +347,9 @@ class SqliteEngine(SqliteWords):
         yield
         db.execute("PRAGMA secure_delete = OFF")
 
-    def known(self, db: sqlite3.Connection) -> "Known | None":
+    def known(self, db: sqlite3.Connection) -> "FileKnowledge | None":
         """What the connection remembers until this one or another one writes."""
-        return connection.known(db) if isinstance(db, connection.Connection) else None
+        return connection.known(db) if isinstance(db, connection.SqliteConnection) else None
 
     def add_vectors(self, db: sqlite3.Connection, rows: Sequence[Sequence[object]]) -> None:
         """Writes vectors of texts that are there, unless they have these parts."""

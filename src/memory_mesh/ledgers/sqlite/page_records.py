@@ -112,7 +112,7 @@ def _over() -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class StoredColumn:
     """One column: what it may hold, and what rows from before it was added have."""
 
     name: str
@@ -122,11 +122,11 @@ class Column:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class StoredTable:
     """One table: its columns in order, and in the order in which rows are stored."""
 
     name: str
-    columns: tuple[Column, ...]
+    columns: tuple[StoredColumn, ...]
     stored: tuple[int, ...]
     number: int | None  # the column that is the row's number, if one is
     rowids: bool
@@ -147,7 +147,7 @@ class Table:
         return tuple(found) if fits else None
 
 
-def tables(db: sqlite3.Connection) -> list[Table]:
+def tables(db: sqlite3.Connection) -> list[StoredTable]:
     """Every table that holds something of its own; keyword tables are made from others."""
     found = db.execute(
         "SELECT name, sql FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%'"
@@ -157,13 +157,15 @@ def tables(db: sqlite3.Connection) -> list[Table]:
     return [_table(db, name, sql) for name, sql in found if name not in made]
 
 
-def _table(db: sqlite3.Connection, name: str, sql: str) -> Table:
+def _table(db: sqlite3.Connection, name: str, sql: str) -> StoredTable:
     rowids = not sql.upper().rstrip(" ;\n").endswith("WITHOUT ROWID")
     columns, keys = [], {}
     for place, named, type_, needed, default, key in db.execute(f"PRAGMA table_info({name})"):
         types = _TYPES.get(type_.upper(), (int, float, str, bytes))
         value = None if default is None else db.execute(f"SELECT {default}").fetchone()[0]
-        columns.append(Column(named, types, bool(needed or key) and not (key and rowids), value))
+        columns.append(
+            StoredColumn(named, types, bool(needed or key) and not (key and rowids), value)
+        )
         if key:
             keys[key] = (place, type_.upper())
     first = [place for _, (place, _) in sorted(keys.items())]
@@ -171,7 +173,7 @@ def _table(db: sqlite3.Connection, name: str, sql: str) -> Table:
     number = first[0] if is_number else None
     order = range(len(columns))
     stored = order if rowids else [*first, *(place for place in order if place not in first)]
-    return Table(name, tuple(columns), tuple(stored), number, rowids, _indexes(db, name))
+    return StoredTable(name, tuple(columns), tuple(stored), number, rowids, _indexes(db, name))
 
 
 def _indexes(db: sqlite3.Connection, table: str) -> dict[str, tuple[str | None, ...]]:
@@ -189,5 +191,5 @@ def _indexes(db: sqlite3.Connection, table: str) -> dict[str, tuple[str | None, 
     }
 
 
-def _fits(column: Column, value: Value) -> bool:
+def _fits(column: StoredColumn, value: Value) -> bool:
     return not column.needed if value is None else isinstance(value, column.types)

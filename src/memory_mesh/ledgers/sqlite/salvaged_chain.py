@@ -17,7 +17,7 @@ from memory_mesh.base.fastdataclass import dataclass
 from memory_mesh.base.typed import TypeAlias
 from memory_mesh.ledgers.shared import commit as sqlite_commit, named_values, rows
 from memory_mesh.ledgers.sqlite.page_records import Value
-from memory_mesh.model import Block, Entry, Json, Operation
+from memory_mesh.model import Block, BlockOperation, Entry, Json
 from memory_mesh.model.care import HeldBack, SalvagedChain, Unread
 from memory_mesh.platform import private_files
 from memory_mesh.rules import audit
@@ -154,7 +154,7 @@ class ToldText:
     tags: str | None
 
 
-class Telling:
+class ChainTexts:
     """What the blocks say: of each text by its hash, and the last text of each memory."""
 
     def __init__(self) -> None:
@@ -167,9 +167,9 @@ class Telling:
         self.foreign = False  # whether the file is that of another namespace
 
 
-def survey(db: sqlite3.Connection, namespace: str, losses: Losses) -> Telling:
+def survey(db: sqlite3.Connection, namespace: str, losses: Losses) -> ChainTexts:
     """Reads every block; one that was changed goes to the leftovers."""
-    told = Telling()
+    told = ChainTexts()
     before, position, kept, behind = _beginning(db, namespace), 0, 0, 0
     breaks_at: int | None = None
     for row in _rows(db):
@@ -194,7 +194,7 @@ def survey(db: sqlite3.Connection, namespace: str, losses: Losses) -> Telling:
 
 def finish(
     db: sqlite3.Connection,
-    told: Telling,
+    told: ChainTexts,
     losses: Losses,
     *,
     draw: Callable[[str], str],
@@ -251,7 +251,7 @@ def _append(
     head = rows.head(db)
     seq = head.seq + 1
     entries = [
-        Entry(draw("yamo_change"), Operation.CHANGE, None, now, memories, None, said)
+        Entry(draw("yamo_change"), BlockOperation.CHANGE, None, now, memories, None, said)
         for memories, said in metadata
     ]
     for table in ("version", "skill"):
@@ -290,7 +290,7 @@ def _beginning(db: sqlite3.Connection, namespace: str) -> bytes:
     return audit.genesis(named_values.chain_name(db, namespace))
 
 
-def _untold(db: sqlite3.Connection, told: Telling) -> Iterator[tuple[str, str]]:
+def _untold(db: sqlite3.Connection, told: ChainTexts) -> Iterator[tuple[str, str]]:
     """Texts and skills that no block tells of, or whose write left none: id and hash."""
     for id_, hashed in _texts(db):
         if (id_, hashed) not in told.pairs:
@@ -340,7 +340,7 @@ def _set_aside(
         db.execute("DELETE FROM block WHERE position = ?", (row[0],))
 
 
-def _note(told: Telling, block: Block) -> None:
+def _note(told: ChainTexts, block: Block) -> None:
     """Takes note of the text that a block tells of, and of those that an earlier salvage lost."""
     said, memories = block.entry.metadata, block.entry.memories
     for lost in audit.lost_texts(block.entry):

@@ -11,7 +11,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from memory_mesh.base.fastdataclass import dataclass
-from memory_mesh.ledgers.shared import sums
+from memory_mesh.ledgers.shared import rows, sums
 from memory_mesh.model.errors import StoreError, StoreIsDamaged, StoreIsNewer
 from memory_mesh.platform.private_files import make_file
 from memory_mesh.rules import audit
@@ -22,7 +22,7 @@ from memory_mesh.rules import audit
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class SchemaStep:
     """One numbered change of the schema."""
 
     number: int
@@ -30,10 +30,10 @@ class Step:
     sql: str
 
 
-def steps(folder: Path) -> list[Step]:
+def steps(folder: Path) -> list[SchemaStep]:
     """The engine's steps, in order, without gaps."""
     found = [
-        Step(int(path.name[:4]), path.stem[5:], path.read_text(encoding="utf-8"))
+        SchemaStep(int(path.name[:4]), path.stem[5:], path.read_text(encoding="utf-8"))
         for path in sorted(folder.glob("[0-9][0-9][0-9][0-9]_*.sql"))
     ]
     if [step.number for step in found] != list(range(1, len(found) + 1)):
@@ -42,7 +42,7 @@ def steps(folder: Path) -> list[Step]:
 
 
 def migrate(
-    folder: Path, version: int, backup: Callable[[int], None], apply: Callable[[Step], None]
+    folder: Path, version: int, backup: Callable[[int], None], apply: Callable[[SchemaStep], None]
 ) -> int:
     """Bring a store from its version to the newest: back up what exists, then step by step."""
     known = steps(folder)
@@ -209,10 +209,8 @@ def _back_up(db: sqlite3.Connection, path: Path, number: int) -> None:
     db.execute("VACUUM INTO ?", (str(copy),))
 
 
-def _apply(db: sqlite3.Connection, step: Step, namespace: str) -> None:
+def _apply(db: sqlite3.Connection, step: SchemaStep, namespace: str) -> None:
     """One step is one transaction, together with its number."""
-    from memory_mesh.ledgers.shared import rows
-
     for name, function in _FUNCTIONS.items():
         db.create_function(name, 1, function, deterministic=True)
     db.create_function("packed", 3, rows.packed, deterministic=True)

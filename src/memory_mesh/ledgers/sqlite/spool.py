@@ -22,15 +22,13 @@ from contextlib import contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
 
-from memory_mesh.base.typed import TYPE_CHECKING, Any, Self
+from memory_mesh.base.typed import Any, Self
 from memory_mesh.ledgers.shared import named_values, rows
 from memory_mesh.ledgers.shared.read_records import Noted
-from memory_mesh.model import Entry, Json, Operation, Scope
+from memory_mesh.model import BlockOperation, Entry, Json, Scope
 from memory_mesh.model.errors import StoreIsBusy
-from memory_mesh.platform import locks, log, private_files
-
-if TYPE_CHECKING:
-    from memory_mesh.model.pack import Injected, Injection
+from memory_mesh.model.pack import Injected, Injection
+from memory_mesh.platform import locks, log, private_files, system
 
 _DAMAGED = (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError)
 _LARGEST = 1 << 62
@@ -41,7 +39,6 @@ _STATE = "spool"  # the value that says how far batches were taken from this fil
 _REMEMBERED = 256  # batches taken from files that are gone
 _TRIES = 8  # each needs another writer that removes the file meanwhile
 _WHOLE = 1 << 62  # how far a batch was taken of which only that was noted
-_FLAGS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
 
 
 def append(path: Path, noted: Sequence[Noted], seconds: float) -> list[Noted]:
@@ -140,7 +137,7 @@ class Spooled:
         """Takes the file away; what was appended at that moment goes into the next one."""
         aside = self._path.with_name(f"{self._path.name}-{os.urandom(8).hex()}")
         self._path.rename(aside)  # whoever appends from now on sees that it is gone
-        late = os.pread(descriptor, 2 * MOST_BYTES, taken)
+        late = system.read_at(descriptor, 2 * MOST_BYTES, taken)
         if late:
             flags = os.O_RDWR | os.O_APPEND
             with _opened(self._path, flags, LEAVING_SECONDS, make=True) as next_file:
@@ -173,7 +170,7 @@ def _opened(path: Path, flags: int, seconds: float, *, make: bool = False) -> It
     A process may be stopped while it reads the spool: others still append.
     """
     while True:
-        flags |= _FLAGS
+        flags |= system.NO_WAIT
         descriptor = private_files.open_file(path, flags) if make else os.open(path, flags)
         try:
             if not stat.S_ISREG(os.fstat(descriptor).st_mode):
@@ -291,7 +288,7 @@ def _entry(values: Mapping[str, Any]) -> Entry:
     json.dumps(metadata, allow_nan=False, ensure_ascii=False).encode()  # or no transaction takes it
     return Entry(
         _text(values["id"]),
-        Operation.RECALL,
+        BlockOperation.RECALL,
         _optional(values["agent"]),
         _moment(values["at"]),
         tuple(map(_text, values["memories"])),
@@ -317,8 +314,6 @@ def _injection_values(injection: "Injection") -> dict[str, Json]:
 
 
 def _injection(values: Mapping[str, Any]) -> "Injection":
-    from memory_mesh.model.pack import Injection
-
     question, format_, fence = map(_text, values["texts"])
     tokens, max_tokens = map(_number, values["tokens"])
     return Injection(
@@ -336,8 +331,6 @@ def _injection(values: Mapping[str, Any]) -> "Injection":
 
 
 def _injected(values: Sequence[Any]) -> "Injected":
-    from memory_mesh.model.pack import Injected
-
     memory, recorded, section, tokens, score = values
     score = None if score is None else float(score)
     return Injected(_text(memory), _moment(recorded), _text(section), _number(tokens), score)

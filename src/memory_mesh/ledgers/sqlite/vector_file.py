@@ -22,6 +22,7 @@ from pathlib import Path
 from memory_mesh.base.fastdataclass import dataclass
 from memory_mesh.base.typed import TYPE_CHECKING, TypeAlias
 from memory_mesh.ledgers.shared.exact_scan import ALONE
+from memory_mesh.platform import system
 
 if TYPE_CHECKING:
     import numpy as np
@@ -37,7 +38,6 @@ _FIELDS = 11
 _STEPS = 127  # on each side of zero
 _LEAST = 1e-30  # a scale; a vector of smaller values is as good as zero
 _CHUNK_ROWS = 256  # rows that fit into a processor's own cache
-_FLAGS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
 
 
 class Unusable(Exception):
@@ -92,7 +92,7 @@ def remove(database: Path) -> int:
 def opened(path: Path) -> FileIO | None:
     """The file for reading; None if there is none, or it cannot be read."""
     with suppress(OSError):
-        return FileIO(os.open(path, os.O_RDONLY | _FLAGS | getattr(os, "O_BINARY", 0)))
+        return FileIO(os.open(path, os.O_RDONLY | system.NO_LINK | getattr(os, "O_BINARY", 0)))
     return None
 
 

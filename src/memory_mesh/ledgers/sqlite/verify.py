@@ -13,6 +13,7 @@ from pathlib import Path
 from memory_mesh.ledgers.shared import verify as sql_verify
 from memory_mesh.ledgers.shared.verify import SHOWN, Check, guarded
 from memory_mesh.ledgers.sqlite import open_file, schema, vector_file
+from memory_mesh.ledgers.sqlite.file_scan import SpaceVectors, belief
 from memory_mesh.ledgers.sqlite.vector_file import Header, Unusable
 from memory_mesh.model import Checkpoint, Finding, Verification
 from memory_mesh.platform import extras
@@ -266,15 +267,13 @@ def check(db: sqlite3.Connection, checked: Counter[str]) -> Iterator[Finding]:
 
 
 def _is_own(db: sqlite3.Connection, database: Path, header: Header) -> bool:
-    from memory_mesh.ledgers.sqlite.file_scan import Source, belief
-
     found = db.execute(
         "SELECT dimension, (SELECT max(number) FROM vector) FROM space WHERE number = ?",
         (header.space,),
     ).fetchone()
     if found is None or found[1] is None:
         return False
-    return belief(Source(db, database, header.space, *found), header) is True
+    return belief(SpaceVectors(db, database, header.space, *found), header) is True
 
 
 def _rows(

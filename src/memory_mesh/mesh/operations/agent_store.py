@@ -68,7 +68,7 @@ class KeepingVerbs(View):
         conflicts: Sequence[Conflict],
     ) -> int:
         """Puts memories back exactly as they were kept, each with the origins that said it."""
-        kept = flows.put_back.Kept(memories, links, conflicts)
+        kept = flows.put_back.StorageContents(memories, links, conflicts)
         return flows.put_back.bring_back(self._access(), kept)
 
     def _evolve(self, draft: Draft) -> Receipt:

@@ -15,11 +15,11 @@ from memory_mesh.rules.arguments import check_limit, check_share, check_text
 from memory_mesh.search.ranking.profiles import MIN_RELEVANCE
 
 if TYPE_CHECKING:
-    from memory_mesh.context.pack import Asked
+    from memory_mesh.context.pack import PackRequest
     from memory_mesh.context.packing.fit import PackRules
     from memory_mesh.model.pack import Pack
-    from memory_mesh.model.trigger import RelevantMemory
-    from memory_mesh.search.triggered import Asked as TriggerAsked
+    from memory_mesh.model.trigger import MemoryMetadata, RelevantMemory
+    from memory_mesh.search.triggered import TriggerRequest
 
 
 class ContextVerbs(SearchVerbs):
@@ -83,7 +83,7 @@ class ContextVerbs(SearchVerbs):
     ) -> "Pack":
         """Runs a ready request."""
         text = None if question is None else check_text(question, "question")
-        asked: Asked = flows.pack.Asked(text, lens, rules)
+        asked: PackRequest = flows.pack.PackRequest(text, lens, rules)
         with self._span(telemetry.SEARCH) as span:
             span.asked(text)
             pack = flows.pack.pack(
@@ -154,7 +154,7 @@ class InjectionVerbs(View):
 
     def _asked(
         self, task: str, agent: str, plan: str | None, scope: Scope | None
-    ) -> "TriggerAsked":
+    ) -> "TriggerRequest":
         from memory_mesh.model.trigger import MatchContext
 
         context = MatchContext(
@@ -162,4 +162,6 @@ class InjectionVerbs(View):
             check_text(agent, "agent_name"),
             None if plan is None else check_text(plan, "current_plan"),
         )
-        return flows.triggered.Asked(context, self._lens(scope), self._injection_rules(agent))
+        return flows.triggered.TriggerRequest(
+            context, self._lens(scope), self._injection_rules(agent)
+        )

@@ -14,7 +14,7 @@ from memory_mesh.rules.arguments import check_limit, check_text
 from memory_mesh.search.ranking import profiles
 
 if TYPE_CHECKING:
-    from memory_mesh.context.explain_rank import Asked
+    from memory_mesh.context.explain_rank import ExplainedSearch
     from memory_mesh.model.why import Why
 
 
@@ -81,7 +81,7 @@ class ExplainVerbs(SearchVerbs):
             profiles.named(profile).threshold(min_relevance),
             self._points_rules(profile, lens.scope.agent, limit),
         )
-        asked = flows.explain_rank.Asked(
+        asked = flows.explain_rank.ExplainedSearch(
             named, question, self._sight(None, see_across), self._reranking(None)
         )
         if max_tokens is None:
@@ -106,7 +106,7 @@ class ExplainVerbs(SearchVerbs):
         """What may be looked at for an explanation."""
         return flows.explain.sight_of(self._lens(scope, across=across))
 
-    def _why_packed(self, asked: "Asked", max_tokens: int, min_relevance: float) -> "Why":
+    def _why_packed(self, asked: "ExplainedSearch", max_tokens: int, min_relevance: float) -> "Why":
         """Explains the pack that `context` makes with this budget."""
         from memory_mesh.context.packing.fit import PackRules, budget
 

@@ -11,7 +11,7 @@ from memory_mesh.mesh.view import View
 from memory_mesh.model import Scope
 from memory_mesh.model.errors import InvalidInput, NotAllowed
 from memory_mesh.model.memory import Project
-from memory_mesh.platform.projects import Names, Sighting
+from memory_mesh.platform.projects import ProjectNames, Sighting
 from memory_mesh.rules.arguments import check_text
 from memory_mesh.rules.trust import is_authoritative
 from memory_mesh.write.access import Access
@@ -167,7 +167,7 @@ class ProjectVerbs(View):
         others = tuple(each for each in dict.fromkeys(seen.others) if each != settled.name)
         return Project(settled.name, found.how, place, others=others), not settled.changes
 
-    def _names(self, access: Access, name: str) -> Names:
+    def _names(self, access: Access, name: str) -> ProjectNames:
         return flows.projects.names(access.ledger, access.namespace, name)
 
     def _own_project(self, project: str | None) -> str:
@@ -182,7 +182,7 @@ class ProjectVerbs(View):
 
 
 def _project(
-    name: str, how: str, place: str, names: Names, others: tuple[str, ...] = ()
+    name: str, how: str, place: str, names: ProjectNames, others: tuple[str, ...] = ()
 ) -> Project:
     return Project(name, how, place, names.same, names.read, others)
 

@@ -238,7 +238,7 @@ def checked_views(given: object) -> list[View]:
     return views
 
 
-def _asked(view: View, query: Query) -> "flows.several_views.Asked":
+def _asked(view: View, query: Query) -> "flows.several_views.ViewQuestion":
     access, scope = view._access(), query.lens.scope  # noqa: SLF001  # as every verb does
     folder = view._opened().folder.resolve()  # noqa: SLF001
     name = ViewName(
@@ -249,4 +249,4 @@ def _asked(view: View, query: Query) -> "flows.several_views.Asked":
         scope.agent,
         scope.session,
     )
-    return flows.several_views.Asked(access, query, name)
+    return flows.several_views.ViewQuestion(access, query, name)

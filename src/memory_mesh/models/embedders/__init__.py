@@ -19,7 +19,7 @@ LOCAL, STATIC, FASTEMBED, NONE = "local", "static", "fastembed", "none"
 SERVICES = ("openai", "ollama", "cohere")
 
 
-class Settings(model_files.Settings, Protocol):
+class EmbedderSettings(model_files.ModelSettings, Protocol):
     """The settings that decide how texts are embedded."""
 
     @property
@@ -39,7 +39,7 @@ class Settings(model_files.Settings, Protocol):
         """Threads of the local model; 0 leaves it to onnxruntime."""
 
 
-def embedder_of(settings: Settings, clock: Clock, *, alone: bool = False) -> "Chain | None":
+def embedder_of(settings: EmbedderSettings, clock: Clock, *, alone: bool = False) -> "Chain | None":
     """The chosen embedder, then the local one; None when there is none, and nothing is loaded.
 
     The local one is the installed model, else the static vectors of the extra `local`, which also
@@ -68,7 +68,7 @@ def need_numpy(purpose: str) -> None:
     extras.need("numpy", extra="api", purpose=purpose)
 
 
-def _local(settings: Settings) -> dict[str, Embedder]:
+def _local(settings: EmbedderSettings) -> dict[str, Embedder]:
     folder = model_files.find_model(settings)
     if folder is None:
         return _static_vectors()
@@ -77,7 +77,7 @@ def _local(settings: Settings) -> dict[str, Embedder]:
     return {f"local {folder.name}": OnnxEmbedder(folder, threads=settings.embedder_threads)}
 
 
-def _static(_: Settings) -> dict[str, Embedder]:
+def _static(_: EmbedderSettings) -> dict[str, Embedder]:
     found = _static_vectors()
     if not found:
         raise MissingExtra.of("local", "the embedder 'static'")
@@ -93,7 +93,7 @@ def _static_vectors() -> dict[str, Embedder]:
     return {f"static {model_files.STATIC}": StaticEmbedder(files)}
 
 
-def _service(settings: Settings) -> dict[str, Embedder]:
+def _service(settings: EmbedderSettings) -> dict[str, Embedder]:
     from memory_mesh.models.embedders.services import WIRES, HttpEmbedder
 
     provider = settings.embedder or ""
@@ -109,7 +109,7 @@ def _service(settings: Settings) -> dict[str, Embedder]:
     return {f"{provider} {model}": embedder}
 
 
-def _fastembed(settings: Settings) -> dict[str, Embedder]:
+def _fastembed(settings: EmbedderSettings) -> dict[str, Embedder]:
     from memory_mesh.models.embedders.fastembed import FastembedEmbedder
 
     if settings.embedder_model is None:
@@ -123,7 +123,7 @@ def _fastembed(settings: Settings) -> dict[str, Embedder]:
     return {f"fastembed {settings.embedder_model}": embedder}
 
 
-_MAKERS: Mapping[str, Callable[[Settings], dict[str, Embedder]]] = {
+_MAKERS: Mapping[str, Callable[[EmbedderSettings], dict[str, Embedder]]] = {
     LOCAL: _local,
     STATIC: _static,
     FASTEMBED: _fastembed,

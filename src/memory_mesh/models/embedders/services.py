@@ -1,7 +1,8 @@
 """Embedders behind an HTTP service: OpenAI and what speaks like it, Ollama, Cohere.
 
-A `Wire` says how a provider is asked and how its answer reads; everything else is the same for all:
-windows, batches, and the check that an answer has a vector of the right size for every window.
+An `EmbeddingWire` says how a provider is asked and how its answer reads; everything else is the
+same for all: windows, batches, and the check that an answer has a vector of the right size for
+every window.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -30,7 +31,7 @@ class Wish:
 
 
 @dataclass(frozen=True, slots=True)
-class Wire:
+class EmbeddingWire:
     """A provider's request format, default model and key variable."""
 
     base_url: str
@@ -178,8 +179,8 @@ def _sendable(text: str) -> str:
     return windows.encodable(text) if text.strip() else _BLANK
 
 
-WIRES: Mapping[str, Wire] = {
-    "openai": Wire(
+WIRES: Mapping[str, EmbeddingWire] = {
+    "openai": EmbeddingWire(
         "https://api.openai.com/v1",
         "embeddings",
         "text-embedding-3-small",
@@ -187,10 +188,10 @@ WIRES: Mapping[str, Wire] = {
         _ask_openai,
         _read_openai,
     ),
-    "ollama": Wire(
+    "ollama": EmbeddingWire(
         "http://localhost:11434", "api/embed", "all-minilm", None, _ask_ollama, _read_ollama
     ),
-    "cohere": Wire(
+    "cohere": EmbeddingWire(
         "https://api.cohere.com",
         "v2/embed",
         "embed-v4.0",

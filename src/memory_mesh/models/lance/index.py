@@ -47,7 +47,7 @@ _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-")
 _READABLE = 40  # characters of a name that stay readable in its folder's
 
 
-class Place:
+class IndexFolder:
     """The folder of one namespace's body in one space, and its lock."""
 
     def __init__(self, root: Path, namespace: str, space: str) -> None:
@@ -147,7 +147,7 @@ class LanceIndex:
     ) -> Body | None:
         """The body that stands on `base` and holds all `rows` above it; `base` when busy."""
         loading.load()
-        place = Place(self._folder, namespace, space)
+        place = IndexFolder(self._folder, namespace, space)
         with place.owned(wait=False) as mine:
             if not mine:
                 return base
@@ -163,7 +163,7 @@ class LanceIndex:
     ) -> Body | None:
         """The body without these numbers, compacted when much is dead; None where none is."""
         loading.load()
-        place = Place(self._folder, namespace, space)
+        place = IndexFolder(self._folder, namespace, space)
         with place.owned(wait=True):
             dataset = _stand(place, base)
             if dataset is None:
@@ -196,7 +196,7 @@ class LanceIndex:
         wanted = only(audiences)
         if wanted is None:
             return None
-        place = Place(self._folder, namespace, space)
+        place = IndexFolder(self._folder, namespace, space)
         for _ in range(2):  # a handle may be older than the files: then once more, freshly opened
             dataset = self._handles.get(place.uri, body)
             if dataset is None:
@@ -227,7 +227,7 @@ class LanceIndex:
         if space is None:
             drop_all(self._folder, namespace)
             return
-        place = Place(self._folder, namespace, space)
+        place = IndexFolder(self._folder, namespace, space)
         with place.owned(wait=True):
             place.clear()
 
@@ -238,9 +238,9 @@ class LanceIndex:
     def _open(self, namespace: str, space: str, body: Body) -> "LanceDataset | None":
         if self.hindrance() is not None:
             return None
-        return self._handles.get(Place(self._folder, namespace, space).uri, body)
+        return self._handles.get(IndexFolder(self._folder, namespace, space).uri, body)
 
-    def _finish(self, place: Place, dataset: "LanceDataset", base: Body | None) -> Body:
+    def _finish(self, place: IndexFolder, dataset: "LanceDataset", base: Body | None) -> Body:
         """Index anew: adding to an index slows it down, a new one does not."""
         partitions = max(1, dataset.count_rows() // ROWS_A_PARTITION)
         with loading.writing():
@@ -250,7 +250,7 @@ class LanceIndex:
             dataset.create_scalar_index("audience", "BITMAP", replace=True)
         return self._settle(place, dataset, base)
 
-    def _settle(self, place: Place, dataset: "LanceDataset", base: Body | None) -> Body:
+    def _settle(self, place: IndexFolder, dataset: "LanceDataset", base: Body | None) -> Body:
         """Syncs the dataset before the ledger refers to it, then removes unused old versions."""
         with loading.writing():
             place.sync()
@@ -266,7 +266,7 @@ class LanceIndex:
             return body
 
 
-def _stand(place: Place, base: Body | None) -> "LanceDataset | None":
+def _stand(place: IndexFolder, base: Body | None) -> "LanceDataset | None":
     """The dataset as the ledger knows it, whatever came after undone; None to start anew."""
     if base is None:
         return None
@@ -280,7 +280,7 @@ def _stand(place: Place, base: Body | None) -> "LanceDataset | None":
 
 
 def _appended(
-    place: Place, standing: "LanceDataset | None", tables: Iterator["pa.Table"]
+    place: IndexFolder, standing: "LanceDataset | None", tables: Iterator["pa.Table"]
 ) -> "LanceDataset | None":
     """The dataset with these tables more, in one commit; None when there are none."""
     from lance import LanceDataset, LanceOperation

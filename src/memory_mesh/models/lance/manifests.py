@@ -8,6 +8,8 @@ import zlib
 from contextlib import suppress
 from pathlib import Path
 
+from memory_mesh.platform.durable_files import write_atomically
+
 _SUMS = "manifest.sums"  # in the body's folder: a line for each version that may be read
 _HIGHEST = 2**64 - 1  # Lance counts the names of manifests down, so that the newest comes first
 _LARGE = 2**63  # above it a name counts down, below it up, as in earlier versions of Lance
@@ -18,8 +20,6 @@ def note(folder: Path, version: int) -> None:
 
     A version that was written before any was noted, and is still there, is taken as it is.
     """
-    from memory_mesh.platform.durable_files import write_atomically  # a search only reads
-
     noted = _noted(folder)
     there = _versions(folder)
     lines = [line for line in noted or () if _version(line) in there - {version}]

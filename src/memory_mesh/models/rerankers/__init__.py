@@ -23,7 +23,7 @@ FASTEMBED, NONE = "fastembed", "none"
 SERVICES = ("cohere", "jina", "tei", "http")
 
 
-class Settings(Protocol):
+class RerankerSettings(Protocol):
     """The settings that decide what orders the best hits anew."""
 
     @property
@@ -55,7 +55,7 @@ class Settings(Protocol):
         """Threads of a local model; 0 leaves it to onnxruntime."""
 
 
-def reranker_of(settings: Settings) -> Reranker | None:
+def reranker_of(settings: RerankerSettings) -> Reranker | None:
     """The reranker that the settings name; None for none. Nothing is loaded or asked yet."""
     name = settings.reranker or NONE
     if name == NONE:
@@ -76,7 +76,7 @@ def reranker_of(settings: Settings) -> Reranker | None:
     )
 
 
-def _fastembed(settings: Settings) -> Reranker:
+def _fastembed(settings: RerankerSettings) -> Reranker:
     from memory_mesh.models.rerankers.services import FastembedReranker
 
     if settings.reranker_model is None:

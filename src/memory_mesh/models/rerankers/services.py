@@ -30,7 +30,7 @@ _MAX_ANSWER_BYTES = 8 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class Wire:
+class RerankWire:
     """A provider's address, default model, key variable and the way it takes texts."""
 
     base_url: str | None = None
@@ -40,11 +40,13 @@ class Wire:
     batch: int = 1_000  # texts in one request
 
 
-WIRES: Mapping[str, Wire] = {
-    "cohere": Wire("https://api.cohere.com/v2", "rerank-v3.5", "COHERE_API_KEY"),
-    "jina": Wire("https://api.jina.ai/v1", "jina-reranker-v2-base-multilingual", "JINA_API_KEY"),
-    "tei": Wire("http://localhost:8080", texts="texts", batch=32),
-    "http": Wire(),
+WIRES: Mapping[str, RerankWire] = {
+    "cohere": RerankWire("https://api.cohere.com/v2", "rerank-v3.5", "COHERE_API_KEY"),
+    "jina": RerankWire(
+        "https://api.jina.ai/v1", "jina-reranker-v2-base-multilingual", "JINA_API_KEY"
+    ),
+    "tei": RerankWire("http://localhost:8080", texts="texts", batch=32),
+    "http": RerankWire(),
 }
 
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from memory_mesh.model import Block
+from memory_mesh.platform import system
 from memory_mesh.platform.private_files import open_file
 
 
@@ -39,7 +40,7 @@ class JsonLinesSink:
 def _cut_off(descriptor: int) -> bool:
     """True when the file ends within a line: a full disk took only a part of it."""
     size = os.fstat(descriptor).st_size
-    return size > 0 and os.pread(descriptor, 1, size - 1) != b"\n"
+    return size > 0 and system.read_at(descriptor, 1, size - 1) != b"\n"
 
 
 def _plain(namespace: str, block: Block) -> dict[str, object]:

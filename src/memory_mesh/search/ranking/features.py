@@ -56,7 +56,7 @@ class Evidence:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class FeatureTable:
     """The features of all candidates, one row each, their usefulness, and whose words they are.
 
     `authority` is 0 for the highest, `repeats` the share of words that repeat the question's;
@@ -75,11 +75,11 @@ class Table:
         return {name: round(value, 4) for name, value in found if value}
 
 
-def table(evidence: Evidence) -> Table:
+def table(evidence: Evidence) -> FeatureTable:
     """Computes the features of every candidate."""
     reading, matches, placed = evidence.reading, evidence.matches, evidence.placed
     if not placed:
-        return Table()
+        return FeatureTable()
     rows = list(placed.values())
     at = {row.version: position for position, row in enumerate(rows)}
     before = [at.get(row.before or 0, -1) for row in rows]
@@ -91,7 +91,7 @@ def table(evidence: Evidence) -> Table:
     columns |= _by_time(reading, rows)
     columns["session"] = _by_session(rows, columns)
     listed = tuple(zip(*(columns[name] for name in NAMES), strict=True))
-    found = Table(tuple(at), listed, tuple(row.usefulness for row in rows))
+    found = FeatureTable(tuple(at), listed, tuple(row.usefulness for row in rows))
     if all(row.authority == rows[0].authority for row in rows):
         return found
     return replace(
@@ -226,7 +226,7 @@ _COVERED, _PASSAGE, _COSINE = map(NAMES.index, ("covered", "covered_passage", "c
 _SURE = 1e-9
 
 
-def below_trusted(margins: Sequence[float], table: Table) -> list[float]:
+def below_trusted(margins: Sequence[float], table: FeatureTable) -> list[float]:
     """Returns the margins, with those of less trusted candidates below their betters."""
     found = list(margins)
     if not table.authority:  # all of one authority
@@ -253,7 +253,7 @@ def repeated(terms: str, asked: Iterable[str]) -> float:
 
 
 def _lowest_better(
-    at: int, above: Sequence[int], margins: Sequence[float], table: Table
+    at: int, above: Sequence[int], margins: Sequence[float], table: FeatureTable
 ) -> int | None:
     """Returns the last of the more trusted that answer as well and would stand below."""
     for other in above:
@@ -264,7 +264,7 @@ def _lowest_better(
     return None
 
 
-def _answers_as_well(other: int, at: int, table: Table) -> bool:
+def _answers_as_well(other: int, at: int, table: FeatureTable) -> bool:
     theirs, own = table.rows[other], table.rows[at]
     near = theirs[_COSINE] >= own[_COSINE] - NEAR
     if table.repeats[at] >= STUFFED:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from memory_mesh.base.typed import TypeAlias
 from memory_mesh.model import Fused
 from memory_mesh.rules.trust import LEAST_USEFUL, MOST_USEFUL
-from memory_mesh.search.ranking.features import NAMES, Table
+from memory_mesh.search.ranking.features import NAMES, FeatureTable, below_trusted
 from memory_mesh.text.embedding_models import MEANING, STATIC, WORDS
 
 Sum: TypeAlias = Callable[..., float]
@@ -31,7 +31,7 @@ _SURE = 1e-9
 _MANY_ROWS = 24  # from here arrays are faster than the code of the trees
 
 
-def best(table: Table, limit: int, order: str) -> list[Fused]:
+def best(table: FeatureTable, limit: int, order: str) -> list[Fused]:
     """Returns the best `limit` candidates, best first; in a tie the newer version wins.
 
     `order` says what the cosines are worth: `meaning`, `static`, or `words` where they say nothing.
@@ -52,17 +52,15 @@ def best(table: Table, limit: int, order: str) -> list[Fused]:
     return found
 
 
-def margins_of(table: Table, order: str) -> list[float]:
+def margins_of(table: FeatureTable, order: str) -> list[float]:
     """Returns the margin of each candidate: more is better."""
     margins = margins_alone(table, order)
     if not table.authority:
         return margins
-    from memory_mesh.search.ranking.features import below_trusted  # most stores have one authority
-
     return below_trusted(margins, table)
 
 
-def margins_alone(table: Table, order: str) -> list[float]:
+def margins_alone(table: FeatureTable, order: str) -> list[float]:
     """Returns the margin of each candidate, whoever said it."""
     margins = _sums(table, order)
     if order != WORDS:
@@ -73,7 +71,7 @@ def margins_alone(table: Table, order: str) -> list[float]:
     ]
 
 
-def _sums(table: Table, order: str) -> list[float]:
+def _sums(table: FeatureTable, order: str) -> list[float]:
     """The sum of the trees and of the line for each candidate."""
     line = [_COLUMNS[name] for name in lines(order)]
     if len(table.rows) >= _MANY_ROWS and "numpy" in sys.modules:  # the same sums, but sooner
@@ -109,7 +107,7 @@ def _trees(order: str) -> tuple[Sum, Sum]:
     return by_words.margin, by_words.odds
 
 
-def _guesses_below_nearest(margins: Sequence[float], table: Table) -> list[float]:
+def _guesses_below_nearest(margins: Sequence[float], table: FeatureTable) -> list[float]:
     """Puts what only a guessed spelling found below the nearest by meaning, in its own order."""
     covered, guessed = _COLUMNS["covered"], _COLUMNS["guessed"]
     cosine = _COLUMNS["cosine"]
@@ -125,6 +123,6 @@ def _guesses_below_nearest(margins: Sequence[float], table: Table) -> list[float
     ]
 
 
-def _highest(table: Table, name: str) -> float:
+def _highest(table: FeatureTable, name: str) -> float:
     column = _COLUMNS[name]
     return max((row[column] for row in table.rows), default=0.0)

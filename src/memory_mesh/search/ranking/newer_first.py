@@ -263,11 +263,11 @@ def _compete(one: Memory, other: Memory) -> bool:
 def _opposed(one: Memory, other: Memory) -> bool:
     if one.claim is None or other.claim is None:
         return False
-    from memory_mesh.write.claims import Relation, compare  # few hits are rivals
+    from memory_mesh.write.claims import ClaimRelation, compare  # few hits are rivals
     from memory_mesh.write.rules.contradictions import as_compared
 
     ours = as_compared(one.claim, one.source, other.source)
     theirs = as_compared(other.claim, other.source, one.source)
     found = compare(ours, theirs)
     unsure = dominates(one.source, other.source) or dominates(other.source, one.source)
-    return found is Relation.CONFLICT or (found is Relation.UNSURE and unsure)
+    return found is ClaimRelation.CONFLICT or (found is ClaimRelation.UNSURE and unsure)

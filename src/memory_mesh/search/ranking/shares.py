@@ -14,14 +14,13 @@ points                  a hundredth of the points of each factor; `most` is the 
 ======================  ==============================================================
 """
 
-import ast
 from collections.abc import Iterable, Mapping, Sequence
 
 from memory_mesh.base.fastdataclass import dataclass
 from memory_mesh.base.typed import TypeAlias
 from memory_mesh.model import Fused
 from memory_mesh.search.ranking import forest
-from memory_mesh.search.ranking.features import NAMES, Table
+from memory_mesh.search.ranking.features import NAMES, FeatureTable
 from memory_mesh.search.ranking.fusion import composite_weights, similarity
 
 # Computes the exact share of each feature in a sum of decision trees.
@@ -33,10 +32,11 @@ from memory_mesh.search.ranking.fusion import composite_weights, similarity
 
 GRID = 2.0**40  # numbers on this grid add up exactly, in any order, as long as they are below 4,096
 RESIDUE = 1e-9  # more than this may not be lost
+_ASKED = 6  # numbers of the questions of a tree, in `_trees_by_…`
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class TreeQuestion:
     """A place in a tree where a feature is compared with a number."""
 
     feature: str
@@ -55,16 +55,19 @@ class Leaf:
     leaves: int = 1
 
 
-Node: TypeAlias = Question | Leaf
+Node: TypeAlias = TreeQuestion | Leaf
 
 
-def read(source: str, function: str) -> tuple[Node, ...]:
-    """Reads the trees of a function of a generated module: one `total += …` is one tree."""
-    for statement in ast.parse(source).body:
-        if isinstance(statement, ast.FunctionDef) and statement.name == function:
-            added = (each for each in statement.body if isinstance(each, ast.AugAssign))
-            return tuple(_node(each.value) for each in added)
-    raise ValueError(f"there is no function {function} in this module")
+def tree(numbers: Sequence[float]) -> Node:
+    """Returns a tree of the tables: its questions, then what it adds for each of their answers.
+
+    A question that changes nothing on the way down to a leaf is not asked there.
+    """
+    asked = [
+        (NAMES[int(feature)], at_most)
+        for feature, at_most in zip(numbers[:_ASKED:2], numbers[1:_ASKED:2], strict=True)
+    ]
+    return _node(asked, numbers[_ASKED:])
 
 
 def shares(trees: Iterable[Node], features: Mapping[str, float]) -> tuple[float, dict[str, float]]:
@@ -73,7 +76,7 @@ def shares(trees: Iterable[Node], features: Mapping[str, float]) -> tuple[float,
     for tree in trees:
         base += tree.mean
         node = tree
-        while isinstance(node, Question):
+        while isinstance(node, TreeQuestion):
             chosen = node.yes if features[node.feature] <= node.at_most else node.no
             found[node.feature] = found.get(node.feature, 0.0) + chosen.mean - node.mean
             node = chosen
@@ -101,31 +104,17 @@ def checked(base: float, found: Mapping[str, float], total: float) -> None:
         raise ValueError(f"the shares of a margin do not add up: {lost:g} is missing")
 
 
-def _node(found: ast.expr) -> Node:
-    if isinstance(found, ast.IfExp):
-        feature, at_most = _comparison(found.test)
-        yes, no = _node(found.body), _node(found.orelse)
-        return Question(feature, at_most, yes, no, _mean((yes, no)), yes.leaves + no.leaves)
-    return Leaf(_number(found))
-
-
-def _mean(nodes: Sequence[Node]) -> float:
-    return sum(node.mean * node.leaves for node in nodes) / sum(node.leaves for node in nodes)
-
-
-def _comparison(test: ast.expr) -> tuple[str, float]:
-    match test:
-        case ast.Compare(left=ast.Name(id=feature), ops=[ast.LtE()], comparators=[limit]):
-            return feature, _number(limit)
-        case _:
-            raise ValueError(f"a tree asks {ast.unparse(test)}, not if a feature is at most this")
-
-
-def _number(found: ast.expr) -> float:
-    value = ast.literal_eval(found)
-    if not isinstance(value, int | float):
-        raise TypeError(f"a tree holds {value!r} where a number is expected")
-    return float(value)
+def _node(asked: Sequence[tuple[str, float]], added: Sequence[float]) -> Node:
+    """The first question that changes what is added, and what follows from its answers."""
+    if len(set(added)) == 1:
+        return Leaf(added[0])
+    no, yes = added[::2], added[1::2]
+    if yes == no:
+        return _node(asked[1:], no)
+    left, right = _node(asked[1:], yes), _node(asked[1:], no)
+    leaves = left.leaves + right.leaves
+    mean = (left.mean * left.leaves + right.mean * right.leaves) / leaves
+    return TreeQuestion(*asked[0], left, right, mean, leaves)
 
 
 _FACTORS = ("type_weight", "decay_factor", "feedback_score", "intent_boost")  # of profile lane
@@ -143,7 +132,7 @@ class Shares:
 
 
 def of_margin(
-    table: Table,
+    table: FeatureTable,
     position: int,
     order: str,
     trees: Sequence[Node],

@@ -10,6 +10,11 @@ from itertools import chain
 
 from memory_mesh.base.fastdataclass import dataclass
 from memory_mesh.base.typed import TYPE_CHECKING, TypeAlias
+from memory_mesh.search.ranking import (
+    _trees_by_meaning as by_meaning,
+    _trees_by_static as by_static,
+    _trees_by_words as by_words,
+)
 from memory_mesh.text.embedding_models import STATIC, WORDS
 
 if TYPE_CHECKING:
@@ -80,13 +85,7 @@ def _trees(order: str) -> _Trees:
 
 def _written(order: str) -> tuple[tuple[float, ...], ...]:
     if order == STATIC:
-        from memory_mesh.search.ranking import _trees_by_static as by_static
-
         return by_static.TREES
     if order == WORDS:
-        from memory_mesh.search.ranking import _trees_by_words as by_words
-
         return by_words.TREES
-    from memory_mesh.search.ranking import _trees_by_meaning as by_meaning
-
     return by_meaning.TREES

@@ -49,7 +49,7 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class QuestionCounts:
     """What is counted of the question."""
 
     text: str
@@ -57,13 +57,15 @@ class Asked:
     names: frozenset[str]
 
 
-def asked(question: str) -> Asked:
+def asked(question: str) -> QuestionCounts:
     """Returns what is counted of a question."""
     names = " ".join(word for word in question.split()[1:] if word[:1].isupper())
-    return Asked(question.casefold(), frozenset(_terms(question)), frozenset(_terms(names)))
+    return QuestionCounts(
+        question.casefold(), frozenset(_terms(question)), frozenset(_terms(names))
+    )
 
 
-def answer(question: Asked, text: str, parts: Mapping[str, float]) -> Answer:
+def answer(question: QuestionCounts, text: str, parts: Mapping[str, float]) -> Answer:
     """Returns what is counted of a hit."""
     start = text[:_LOOKED_AT]
     terms = _terms(start)
@@ -79,7 +81,7 @@ def answer(question: Asked, text: str, parts: Mapping[str, float]) -> Answer:
     )
 
 
-def likely(question: Asked, older: Answer, newer: Answer) -> bool:
+def likely(question: QuestionCounts, older: Answer, newer: Answer) -> bool:
     """True if the newer of two hits is likely to update the older one."""
     shared = older.held & newer.held
     if len(shared) < _TOPIC and question.terms.isdisjoint(shared):
@@ -96,13 +98,13 @@ def likely(question: Asked, older: Answer, newer: Answer) -> bool:
     return _update_weights.BIAS + odds > LEAST_ODDS
 
 
-def _asks_for(question: Asked, older: Answer, newer: Answer, *, same: bool) -> bool:
+def _asks_for(question: QuestionCounts, older: Answer, newer: Answer, *, same: bool) -> bool:
     """True if the question names a value that only the older one has."""
     named = question.terms & older.held - newer.held
     return bool(named) and (same or any(any(map(str.isdigit, term)) for term in named))
 
 
-def features(question: Asked, older: Answer, newer: Answer) -> dict[str, float]:
+def features(question: QuestionCounts, older: Answer, newer: Answer) -> dict[str, float]:
     """Returns what is counted, by name."""
     wanted, had, has = question.terms, older.held, newer.held
     many = max(1, len(wanted))

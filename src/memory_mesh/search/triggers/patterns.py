@@ -87,7 +87,7 @@ _ONLY_STARS = re.compile(r"[^\\.\[\](){}+?^$]*")
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class PatternPart:
     """One alternative of a pattern."""
 
     text: str
@@ -98,7 +98,7 @@ class Part:
 
 
 @lru_cache(maxsize=KNOWN_PATTERNS)
-def read(pattern: str) -> tuple[Part, ...]:
+def read(pattern: str) -> tuple[PatternPart, ...]:
     """Returns the parts of a pattern; empty ones are left out."""
     found = [piece.strip() for piece in split(lowered(pattern[:MAX_CHARS]))]
     alone = len(found) == 1
@@ -159,14 +159,14 @@ def source_of(text: str) -> str:
     return re.sub(r"(?<=[a-z0-9])\?(?=[a-z0-9])", "?.?", made)
 
 
-def _part(text: str, *, alone: bool) -> Part:
+def _part(text: str, *, alone: bool) -> PatternPart:
     if is_regex(text):
         source = source_of(text)
         form = Form.WILDCARD if _ONLY_STARS.fullmatch(text) else Form.REGEX
-        return Part(text, form, source=source, needed=needed(source))
+        return PatternPart(text, form, source=source, needed=needed(source))
     natural = alone and " " in text
     words = keys(text) if natural else tuple(analyzer.query_terms(text))
-    return Part(text, Form.WORDS if natural else Form.PLAIN, words)
+    return PatternPart(text, Form.WORDS if natural else Form.PLAIN, words)
 
 
 def _ends_in_escape(made: str) -> bool:
@@ -235,7 +235,7 @@ def describe(pattern: str) -> tuple[str, ...]:
     return tuple(_described(part) for part in read(pattern))
 
 
-def _about(part: Part) -> list[str]:
+def _about(part: PatternPart) -> list[str]:
     if part.source is not None:
         wrong = fault(part.source)
         if wrong is not None:
@@ -257,7 +257,7 @@ def _about(part: Part) -> list[str]:
     return []
 
 
-def _described(part: Part) -> str:
+def _described(part: PatternPart) -> str:
     if part.source is not None and fault(part.source) is not None:
         return f"{_FORMS[Form.PLAIN]} {part.text!r}"
     if part.form is Form.WORDS:
@@ -373,7 +373,7 @@ def _reason(source: str, given: object) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
+class PreparedText:
     """A text made ready to be matched: in lower case, and the stems of its words."""
 
     lowered: str
@@ -384,14 +384,16 @@ class Text:
 class Situation:
     """What an agent is about to do, made ready to be matched."""
 
-    texts: tuple[tuple[Text, Strength], ...]  # each with the strength that a match in it may have
-    together: Text
+    texts: tuple[
+        tuple[PreparedText, Strength], ...
+    ]  # each with the strength that a match in it may have
+    together: PreparedText
 
 
 @lru_cache(maxsize=_CACHED_TEXTS)
-def prepared(text: str) -> Text:
+def prepared(text: str) -> PreparedText:
     """Makes a text ready, once for all patterns."""
-    return Text(text[:MAX_TEXT].lower(), spoken(text[:MAX_WORDS_TEXT]))
+    return PreparedText(text[:MAX_TEXT].lower(), spoken(text[:MAX_WORDS_TEXT]))
 
 
 def match(pattern: str, text: str) -> TriggerMatch | None:
@@ -408,7 +410,7 @@ def situation(context: MatchContext) -> Situation:
     )
     texts = tuple((prepared(text), most) for text, most in given if text)
     terms = frozenset(term for text, _ in texts for term in text.terms)
-    return Situation(texts, Text("\n".join(text.lowered for text, _ in texts), terms))
+    return Situation(texts, PreparedText("\n".join(text.lowered for text, _ in texts), terms))
 
 
 def match_any(triggers: Iterable[str], there: Situation) -> TriggerMatch | None:
@@ -425,7 +427,7 @@ def match_any(triggers: Iterable[str], there: Situation) -> TriggerMatch | None:
     return None
 
 
-def _may_meet(pattern: str, text: Text) -> bool:
+def _may_meet(pattern: str, text: PreparedText) -> bool:
     """False if a pattern surely meets no part of a text: so it is with nearly all."""
     lowered, terms = text.lowered, text.terms
     for part in read(pattern):
@@ -437,7 +439,7 @@ def _may_meet(pattern: str, text: Text) -> bool:
     return False
 
 
-def _match(pattern: str, text: Text) -> TriggerMatch | None:
+def _match(pattern: str, text: PreparedText) -> TriggerMatch | None:
     found: TriggerMatch | None = None
     for part in read(pattern):
         if part.source is not None:
@@ -461,7 +463,9 @@ def _at_most(found: TriggerMatch, strength: Strength) -> TriggerMatch:
     return TriggerMatch(found.pattern, found.form, strength, found.found)
 
 
-def _by_regex(pattern: str, part: Part, source: str, text: Text) -> TriggerMatch | None:
+def _by_regex(
+    pattern: str, part: PatternPart, source: str, text: PreparedText
+) -> TriggerMatch | None:
     """How an expression meets a text; one that RE2 refuses is plain text."""
     if fault(source) is not None:
         if part.text not in text.lowered:
@@ -491,7 +495,7 @@ def _literal(wanted: str, text: str) -> Strength:
     return best
 
 
-def _by_words(pattern: str, part: Part, text: Text) -> TriggerMatch | None:
+def _by_words(pattern: str, part: PatternPart, text: PreparedText) -> TriggerMatch | None:
     """How many of the key words a text holds; of an alternative it must hold all."""
     held = [key for key in part.keys if key in text.terms]
     share = len(held) / len(part.keys)

@@ -17,14 +17,14 @@ from itertools import pairwise
 from memory_mesh.base.typed import TypeAlias
 from memory_mesh.model.errors import InvalidInput
 from memory_mesh.text.scrub import filtering, tokens
-from memory_mesh.text.scrub.forms import Form, form_of
+from memory_mesh.text.scrub.forms import TextForm, form_of
 from memory_mesh.text.scrub.parts import (
     IN_MESH,
     STANDALONE,
     Chunk,
     Piece,
     Scrubbed,
-    Settings,
+    ScrubSettings,
     Unit,
     checked,
     validated,
@@ -35,9 +35,9 @@ __all__ = [
     "IN_MESH",
     "STANDALONE",
     "Chunk",
-    "Form",
+    "ScrubSettings",
     "Scrubbed",
-    "Settings",
+    "TextForm",
     "chunks_of",
     "form_of",
     "scrub",
@@ -45,15 +45,15 @@ __all__ = [
 
 Redact: TypeAlias = Callable[[str], str]
 Private: TypeAlias = tuple[int, int, str]
-_UNFORMED = (None, Form.TEXT, Form.MARKDOWN)  # a plain line is the same in each
+_UNFORMED = (None, TextForm.TEXT, TextForm.MARKDOWN)  # a plain line is the same in each
 _PASSES = 10  # a page whose text is a page again, and so on
 
 
 def scrub(
     text: str,
-    settings: Settings = STANDALONE,
+    settings: ScrubSettings = STANDALONE,
     *,
-    form: Form | None = None,
+    form: TextForm | None = None,
     redact: Redact | None = None,
     source: str | None = None,
     at: datetime | None = None,
@@ -90,14 +90,14 @@ def _plain_line(text: str) -> str:
     return "" if line[:1] == "#" else line
 
 
-def _untouched(line: str, settings: Settings, hide: Redact) -> Piece | None:
+def _untouched(line: str, settings: ScrubSettings, hide: Redact) -> Piece | None:
     """Returns a plain line as its only piece, as the stages would; None if it is for them."""
     text = filtering.prose(line)
     fits = tokens.count(text) <= settings.max_tokens
     return Piece(0, len(line), text) if fits and hide(line) == line and hide(text) == text else None
 
 
-def _cleaned(text: str, settings: Settings, form: Form | None, removed: list[str]) -> str:
+def _cleaned(text: str, settings: ScrubSettings, form: TextForm | None, removed: list[str]) -> str:
     """Runs stages 1 to 3 until they change nothing more."""
     if not settings.enabled:
         return text if text.strip() else ""
@@ -107,7 +107,7 @@ def _cleaned(text: str, settings: Settings, form: Form | None, removed: list[str
         seen = form or form_of(text)
         before, (text, gone) = text, markdown.cleaned(text, seen)
         removed += gone
-        if seen in (Form.HTML, Form.DOCUMENT):
+        if seen in (TextForm.HTML, TextForm.DOCUMENT):
             from memory_mesh.text.scrub import filtering
 
             text, gone = filtering.filtered(text, settings.min_signal)
@@ -119,7 +119,7 @@ def _cleaned(text: str, settings: Settings, form: Form | None, removed: list[str
 
 
 def _hidden(
-    content: str, settings: Settings, form: Form | None, hide: Redact
+    content: str, settings: ScrubSettings, form: TextForm | None, hide: Redact
 ) -> tuple[str, list[Piece]]:
     """Returns content and pieces in which no private value shows, with or without markup."""
     from memory_mesh.text.scrub import chunking

@@ -8,13 +8,13 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from memory_mesh.base.fastdataclass import replace
-from memory_mesh.text.scrub import filtering, forms, tokens
-from memory_mesh.text.scrub.parts import Piece, Section, Settings, Unit, lines_of
+from memory_mesh.text.scrub import filtering, forms, markdown, tokens
+from memory_mesh.text.scrub.parts import Piece, ScrubSettings, Section, Unit, lines_of
 
 _LEAST_CUT = 32  # tokens
 
 
-def pieces_of(content: str, settings: Settings) -> list[Piece]:
+def pieces_of(content: str, settings: ScrubSettings) -> list[Piece]:
     """Returns the pieces of a content in order, with every unit that has text."""
     if not content.strip():
         return []
@@ -28,7 +28,7 @@ def pieces_of(content: str, settings: Settings) -> list[Piece]:
     return [_piece(group) for group in _joined(groups, settings)]
 
 
-def _small_enough(content: str, units: Iterable[Unit], settings: Settings) -> Iterator[Unit]:
+def _small_enough(content: str, units: Iterable[Unit], settings: ScrubSettings) -> Iterator[Unit]:
     """Splits units that are over the limit; the first leaves room for its headings."""
     above = 0
     for unit in units:
@@ -58,8 +58,6 @@ def _reader(content: str, unit: Unit) -> Callable[[str], str]:
         return _without_fences
     if not forms.looks_markdown(content):
         return filtering.prose
-    from memory_mesh.text.scrub import markdown
-
     return markdown.part
 
 
@@ -72,7 +70,7 @@ def _without_fences(code: str) -> str:
     )
 
 
-def _packed(units: Iterable[Unit], settings: Settings) -> Iterator[list[Unit]]:
+def _packed(units: Iterable[Unit], settings: ScrubSettings) -> Iterator[list[Unit]]:
     """Groups units up to the limit; a heading starts a new group if the last is long enough."""
     group: list[Unit] = []
     spent = 0
@@ -90,7 +88,7 @@ def _packed(units: Iterable[Unit], settings: Settings) -> Iterator[list[Unit]]:
         yield group
 
 
-def _joined(groups: Iterable[list[Unit]], settings: Settings) -> list[list[Unit]]:
+def _joined(groups: Iterable[list[Unit]], settings: ScrubSettings) -> list[list[Unit]]:
     """Joins groups below the minimum with a neighbour."""
     found: list[list[Unit]] = []
     for group in groups:
@@ -132,8 +130,6 @@ def units_of(content: str) -> list[Unit]:
     content = content.replace("\r", " ")  # as long as before, and a line end for no one
     if not forms.looks_markdown(content):
         return list(_paragraphs(content))
-    from memory_mesh.text.scrub import markdown
-
     return list(_with_sections(markdown.blocks(content)))
 
 

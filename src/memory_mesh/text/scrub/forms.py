@@ -13,7 +13,7 @@ from functools import cache
 from memory_mesh.text.scrub.parts import Span
 
 
-class Form(StrEnum):
+class TextForm(StrEnum):
     """The form of a text."""
 
     TEXT = "text"
@@ -23,11 +23,12 @@ class Form(StrEnum):
 
 
 _DECLARED = {
-    "text": Form.TEXT, "txt": Form.TEXT, "plain": Form.TEXT, "code": Form.TEXT,
-    "markdown": Form.MARKDOWN, "md": Form.MARKDOWN, "mdx": Form.MARKDOWN,
-    "html": Form.HTML, "htm": Form.HTML, "xhtml": Form.HTML, "xhtml+xml": Form.HTML,
-    "document": Form.DOCUMENT, "doc": Form.DOCUMENT, "docx": Form.DOCUMENT, "pdf": Form.DOCUMENT,
-    "odt": Form.DOCUMENT, "rtf": Form.DOCUMENT, "webpage": Form.DOCUMENT,
+    "text": TextForm.TEXT, "txt": TextForm.TEXT, "plain": TextForm.TEXT, "code": TextForm.TEXT,
+    "markdown": TextForm.MARKDOWN, "md": TextForm.MARKDOWN, "mdx": TextForm.MARKDOWN,
+    "html": TextForm.HTML, "htm": TextForm.HTML, "xhtml": TextForm.HTML, "xhtml+xml": TextForm.HTML,
+    "document": TextForm.DOCUMENT, "doc": TextForm.DOCUMENT, "docx": TextForm.DOCUMENT,
+    "pdf": TextForm.DOCUMENT, "odt": TextForm.DOCUMENT, "rtf": TextForm.DOCUMENT,
+    "webpage": TextForm.DOCUMENT,
 }  # fmt: skip
 _BLOCK_NAMES = (
     "address article aside blockquote body dd details div dl dt fieldset figcaption figure footer "
@@ -48,15 +49,15 @@ _PAIRS, _PAIRS_AFTER_TEXT = 2, 3
 _BULLETS = 2
 
 
-def form_of(text: str, declared: str | None = None) -> Form:
+def form_of(text: str, declared: str | None = None) -> TextForm:
     """Returns the form declared by type, media type or extension, else the detected one."""
     stated = _DECLARED.get((declared or "").lower().rpartition("/")[2].lstrip("."))
-    if stated not in (None, Form.DOCUMENT):
+    if stated not in (None, TextForm.DOCUMENT):
         return stated
     text = with_plain_line_ends(text)
     if looks_html(text):
-        return Form.HTML
-    return stated or (Form.MARKDOWN if looks_markdown(text) else Form.TEXT)
+        return TextForm.HTML
+    return stated or (TextForm.MARKDOWN if looks_markdown(text) else TextForm.TEXT)
 
 
 def with_plain_line_ends(text: str) -> str:

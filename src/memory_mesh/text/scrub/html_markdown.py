@@ -1,6 +1,7 @@
 """HTML to Markdown: headings, lists, paragraphs, tables, quotes, links and code stay what they are.
 
-The tree is walked without recursion, so that no nesting is too deep; a `Page` collects the lines.
+The tree is walked without recursion, so that no nesting is too deep; a `MarkdownPage` collects the
+lines.
 """
 
 import re
@@ -45,7 +46,7 @@ def to_markdown(text: str) -> tuple[str, list[str]]:
 
 
 def _read(root: "LexborNode", dropped: Mapping[str, str]) -> tuple[str, list[str]]:
-    page, removed = Page(), list[str]()
+    page, removed = MarkdownPage(), list[str]()
     for tag, node in _walk(root, dropped):
         if tag == "-text":
             page.write(node.text_content or "")
@@ -84,7 +85,7 @@ class _Block:
     continues: bool  # the table before it
 
 
-class Page:
+class MarkdownPage:
     """The Markdown of a page while it is read."""
 
     def __init__(self) -> None:

@@ -10,8 +10,8 @@ from functools import cache
 
 from memory_mesh.base.fastdataclass import replace
 from memory_mesh.base.typed import TYPE_CHECKING
-from memory_mesh.text.scrub import filtering, forms, tokens
-from memory_mesh.text.scrub.forms import Form
+from memory_mesh.text.scrub import filtering, forms, html_markdown, tokens
+from memory_mesh.text.scrub.forms import TextForm
 from memory_mesh.text.scrub.parts import Unit, lines_of
 
 if TYPE_CHECKING:
@@ -243,17 +243,15 @@ def _as_written(address: str) -> str:
 # stored.
 
 
-def cleaned(text: str, form: Form) -> tuple[str, list[str]]:
+def cleaned(text: str, form: TextForm) -> tuple[str, list[str]]:
     """The text as readable Markdown, and what was taken out of it."""
     text = forms.with_plain_line_ends(text)
     removed: list[str] = []
-    if form is Form.HTML and forms.has_markup(text):
-        from memory_mesh.text.scrub import html_markdown
-
+    if form is TextForm.HTML and forms.has_markup(text):
         text, removed = html_markdown.to_markdown(text)
     if "\n" not in text:
         return text.strip(), removed
-    return _tidied(text, closed_up=form in (Form.HTML, Form.DOCUMENT)), removed
+    return _tidied(text, closed_up=form in (TextForm.HTML, TextForm.DOCUMENT)), removed
 
 
 def _tidied(text: str, *, closed_up: bool) -> str:

@@ -75,7 +75,7 @@ def lines_of(text: str) -> Iterable[tuple[int, str]]:
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class ScrubSettings:
     """How the scrubber works; the defaults are those of its use on its own."""
 
     enabled: bool = True  # off: no cleaning, but private data is still hidden and chunks still made
@@ -86,14 +86,14 @@ class Settings:
     min_signal: float = 0.3  # of the characters of a document's line
 
 
-STANDALONE = Settings()
-IN_MESH = Settings(min_tokens=1, enforce_min_length=False)
+STANDALONE = ScrubSettings()
+IN_MESH = ScrubSettings(min_tokens=1, enforce_min_length=False)
 
 
 # Stage 6, validation: no empty chunk, none too short where that is enforced, none too long.
 
 
-def checked(settings: Settings) -> Settings:
+def checked(settings: ScrubSettings) -> ScrubSettings:
     """The settings, if they can be kept."""
     ordered = 0 <= settings.min_tokens <= settings.max_tokens <= settings.hard_max_tokens
     if not ordered or settings.max_tokens < _LEAST_MAXIMUM:
@@ -105,7 +105,9 @@ def checked(settings: Settings) -> Settings:
     return settings
 
 
-def validated(chunks: Iterable[Chunk], settings: Settings) -> tuple[tuple[Chunk, ...], list[str]]:
+def validated(
+    chunks: Iterable[Chunk], settings: ScrubSettings
+) -> tuple[tuple[Chunk, ...], list[str]]:
     """The chunks that may be stored, and why the others may not."""
     kept: list[Chunk] = []
     refused: list[str] = []

@@ -12,7 +12,7 @@ from memory_mesh.base.fastdataclass import dataclass
 from memory_mesh.base.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from memory_mesh.text.times.spans import Span
+    from memory_mesh.text.times.spans import TimeSpan
 
 __all__ = ["MAX_CHARS_READ", "Period", "read"]
 
@@ -44,7 +44,7 @@ def read(text: str, now: datetime) -> Period | None:
         return None
 
 
-def _meant(text: str, now: datetime, languages: list[str]) -> "tuple[Span, str] | None":
+def _meant(text: str, now: datetime, languages: list[str]) -> "tuple[TimeSpan, str] | None":
     """Of all that the languages find, what has a year, else what has the most words."""
     from memory_mesh.text.times import reading, spans
 

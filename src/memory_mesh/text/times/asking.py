@@ -14,7 +14,7 @@ _APOSTROPHES = ("'", "\u2019")
 
 
 @dataclass(frozen=True, slots=True)
-class Asking:
+class QuestionWords:
     """The words in small letters, where each begins and ends in the text, and when it is now."""
 
     text: str
@@ -48,7 +48,7 @@ class Asking:
         return not said.isdisjoint(HABITS) and said.isdisjoint(PAST)
 
 
-def cut(text: str, now: datetime) -> Asking:
+def cut(text: str, now: datetime) -> QuestionWords:
     """The question in words."""
     words, begins, ends = [], [], []
     for found in re.finditer(_WORD, text):
@@ -57,4 +57,4 @@ def cut(text: str, now: datetime) -> Asking:
         begins.append(found.start())
         ends.append(found.end())
     beyond = [len(text) + 1 + 2 * step for step in range(_AHEAD)]  # joined to nothing
-    return Asking(text, words + [""] * _AHEAD, begins + beyond, ends + beyond, now)
+    return QuestionWords(text, words + [""] * _AHEAD, begins + beyond, ends + beyond, now)

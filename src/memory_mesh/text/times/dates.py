@@ -6,8 +6,8 @@ from functools import partial
 
 from memory_mesh.base.fastdataclass import replace
 from memory_mesh.text.times import lexicon, spans
-from memory_mesh.text.times.asking import Asking
-from memory_mesh.text.times.spans import Found, Span, Tie
+from memory_mesh.text.times.asking import QuestionWords
+from memory_mesh.text.times.spans import Found, Tie, TimeSpan
 
 YEARS = range(1900, 2100)
 _LAST_MONTH = 12
@@ -19,7 +19,7 @@ _OF_A_VERSION = frozenset(("version", "ver", "v", "build", "tag"))
 _ENDS = frozenset(("", ".", "?", "!", ",", ";", ")"))
 
 
-def dated(asked: Asking, at: int, *, led: bool) -> Found:
+def dated(asked: QuestionWords, at: int, *, led: bool) -> Found:
     """The date that is given here."""
     return (
         _iso(asked, at, led=led)
@@ -36,21 +36,21 @@ def day_number(word: str) -> int | None:
     return int(digits) if digits.isdecimal() and len(digits) <= len("31") else None
 
 
-def is_month(asked: Asking, at: int, *, led: bool) -> bool:
+def is_month(asked: QuestionWords, at: int, *, led: bool) -> bool:
     """The name of the month is no verb and nobody's name here."""
     if led or asked.words[at] in lexicon.CERTAIN or asked.capital(at):
         return True
     return asked.words[at] not in {"may", "march"} and asked.upper(at)
 
 
-def hangs(asked: Asking, at: int) -> bool:
+def hangs(asked: QuestionWords, at: int) -> bool:
     """A hyphen or another sign of an id ties the word here to the one before."""
     if not asked.joined(at):
         return False
     return "-" in {asked.words[at], asked.words[at - 1]} or asked.words[at] in {"/", "_"}
 
 
-def year_said(asked: Asking, at: int) -> tuple[int | None, int]:
+def year_said(asked: QuestionWords, at: int) -> tuple[int | None, int]:
     """The year that follows a name, and where it ends."""
     after = at + 1 if asked.words[at] in {",", "of", "in"} else at
     year = a_year(asked, after)
@@ -63,7 +63,7 @@ def year_said(asked: Asking, at: int) -> tuple[int | None, int]:
     return None, at
 
 
-def a_year(asked: Asking, at: int) -> int | None:
+def a_year(asked: QuestionWords, at: int) -> int | None:
     """The year that is written here in four digits."""
     word = asked.words[at]
     if len(word) != len("2026") or not word.isdecimal() or int(word) not in YEARS:
@@ -73,14 +73,14 @@ def a_year(asked: Asking, at: int) -> int | None:
     return int(word)
 
 
-def _part_of_more(asked: Asking, at: int) -> bool:
+def _part_of_more(asked: QuestionWords, at: int) -> bool:
     """Hyphens make this number a part of an id or a version."""
     before = asked.words[at - 1] == "-" and asked.joined(at) and asked.joined(at - 1)
     after = asked.words[at + 1] == "-" and asked.joined(at + 1) and asked.joined(at + 2)
     return (before and asked.words[at - 2] != "mid") or after
 
 
-def _iso(asked: Asking, at: int, *, led: bool) -> Found:
+def _iso(asked: QuestionWords, at: int, *, led: bool) -> Found:
     year, dash, month, second, day = asked.words[at : at + 5]
     if not (len(year) == len("2026") and year.isdecimal() and dash == "-" and month.isdecimal()):
         return None
@@ -99,7 +99,7 @@ def _iso(asked: Asking, at: int, *, led: bool) -> Found:
     return None
 
 
-def _in_figures(asked: Asking, at: int) -> Found:
+def _in_figures(asked: QuestionWords, at: int) -> Found:
     word = asked.words[at]
     if not word[:1].isdecimal() or hangs(asked, at) or hangs(asked, at + 1):
         return None
@@ -125,7 +125,7 @@ def _numbers(word: str) -> tuple[int, int, int]:
     return 0, 0, 0  # 03/04/2026 is March to some and April to others
 
 
-def _day_and_month(asked: Asking, at: int, *, led: bool) -> Found:
+def _day_and_month(asked: QuestionWords, at: int, *, led: bool) -> Found:
     word = asked.words[at]
     day, month_at = day_number(word) or lexicon.ORDINALS.get(word), at + 1
     of = asked.words[month_at] == "of" and not word.isdecimal()
@@ -139,7 +139,7 @@ def _day_and_month(asked: Asking, at: int, *, led: bool) -> Found:
     return _on(asked, (year, month, day), end)
 
 
-def _month_and_day(asked: Asking, at: int, *, led: bool) -> Found:
+def _month_and_day(asked: QuestionWords, at: int, *, led: bool) -> Found:
     month = lexicon.MONTHS.get(asked.words[at])
     if month is None:
         return None
@@ -155,7 +155,7 @@ def _month_and_day(asked: Asking, at: int, *, led: bool) -> Found:
     return _on(asked, (year, month, day), end)
 
 
-def _on(asked: Asking, said: tuple[int | None, int, int], end: int) -> Found:
+def _on(asked: QuestionWords, said: tuple[int | None, int, int], end: int) -> Found:
     year, month, day = said
     if year is None:
         span = spans.latest(lambda some: spans.date(some, month, day), asked.now)
@@ -164,7 +164,7 @@ def _on(asked: Asking, said: tuple[int | None, int, int], end: int) -> Found:
     return (span, asked.past(end)) if span else None
 
 
-def _day_of_month(asked: Asking, at: int, *, led: bool) -> Found:
+def _day_of_month(asked: QuestionWords, at: int, *, led: bool) -> Found:
     word = asked.words[at]
     day = day_number(word)
     if not led or day is None or word.isdecimal() or asked.words[at + 1] not in _ENDS:
@@ -184,7 +184,7 @@ def _day_of_month(asked: Asking, at: int, *, led: bool) -> Found:
 # preposition, by a range, or by the word of another language that can mean nothing else.
 
 
-def named(asked: Asking, at: int, *, led: bool) -> Found:
+def named(asked: QuestionWords, at: int, *, led: bool) -> Found:
     """The time that is called by its name here."""
     for reader in (dated, _month, _season, _quarter, _half, _year, _weekday, _feast):
         found = reader(asked, at, led=led)
@@ -193,19 +193,19 @@ def named(asked: Asking, at: int, *, led: bool) -> Found:
     return None
 
 
-def season_of(asked: Asking, name: str, year: int) -> Span:
+def season_of(asked: QuestionWords, name: str, year: int) -> TimeSpan:
     """A season of a year; a winter that is yet to come stands for the one before."""
     span = spans.season(year, name)
     return span if span.start <= asked.now or name != "winter" else spans.season(year - 1, name)
 
 
-def on_weekday(asked: Asking, number: int) -> Span:
+def on_weekday(asked: QuestionWords, number: int) -> TimeSpan:
     """The latest such day of the week, today included."""
     today = spans.midnight(asked.now)
     return spans.days(today - (today.weekday() - number) % 7 * spans.DAY, tie=Tie.NAME)
 
 
-def feast_at(asked: Asking, at: int) -> tuple[Callable[[int], Span | None], int] | None:
+def feast_at(asked: QuestionWords, at: int) -> tuple[Callable[[int], TimeSpan | None], int] | None:
     """The feast that begins here, as a day of any year."""
     for words, days in lexicon.FEASTS.items():
         if list(words) == asked.words[at : at + len(words)]:
@@ -213,13 +213,13 @@ def feast_at(asked: Asking, at: int) -> tuple[Callable[[int], Span | None], int]
     return None
 
 
-def _feast_of(days: tuple[int, int, int], year: int) -> Span | None:
+def _feast_of(days: tuple[int, int, int], year: int) -> TimeSpan | None:
     month, day, count = days
     first = spans.date(year, month, day)
     return spans.days(first.start, count, tie=Tie.YEAR) if first else None
 
 
-def _month(asked: Asking, at: int, *, led: bool) -> Found:
+def _month(asked: QuestionWords, at: int, *, led: bool) -> Found:
     month = lexicon.MONTHS.get(asked.words[at])
     if month is None:
         return None
@@ -234,7 +234,7 @@ def _month(asked: Asking, at: int, *, led: bool) -> Found:
     return (span, asked.past(at + 1)) if span else None
 
 
-def _as_adjective(asked: Asking, at: int) -> bool:
+def _as_adjective(asked: QuestionWords, at: int) -> bool:
     """As in `the May outage`."""
     after = asked.words[at + 1]
     return (
@@ -246,7 +246,7 @@ def _as_adjective(asked: Asking, at: int) -> bool:
     )
 
 
-def _season(asked: Asking, at: int, *, led: bool) -> Found:
+def _season(asked: QuestionWords, at: int, *, led: bool) -> Found:
     name = lexicon.SEASONS.get(asked.words[at])
     if name is None:
         return None
@@ -260,7 +260,7 @@ def _season(asked: Asking, at: int, *, led: bool) -> Found:
     return (span, at + 1) if span else None
 
 
-def _quarter(asked: Asking, at: int, *, led: bool) -> Found:
+def _quarter(asked: QuestionWords, at: int, *, led: bool) -> Found:
     if found := re.fullmatch(r"q([1-4])/(\d{4})", asked.words[at]):
         return spans.quarter(int(found[2]), int(found[1])), at + 1
     early = a_year(asked, at)
@@ -278,7 +278,7 @@ def _quarter(asked: Asking, at: int, *, led: bool) -> Found:
     return (span, asked.past(end)) if span else None
 
 
-def _which_quarter(asked: Asking, at: int) -> tuple[int | None, int]:
+def _which_quarter(asked: QuestionWords, at: int) -> tuple[int | None, int]:
     word = asked.words[at]
     if len(word) == len("q1") and word[0] == "q" and word[1] in "1234":
         return int(word[1]), at + 1
@@ -288,13 +288,13 @@ def _which_quarter(asked: Asking, at: int) -> tuple[int | None, int]:
     return None, at
 
 
-def _half(asked: Asking, at: int, *, led: bool) -> Found:  # noqa: ARG001  # asked like the others
+def _half(asked: QuestionWords, at: int, *, led: bool) -> Found:  # noqa: ARG001  # asked like the others
     first = {"h1": 1, "h2": 7}.get(asked.words[at])
     year, end = year_said(asked, at + 1)
     return (spans.months(year, first, 6), end) if first and year else None
 
 
-def _year(asked: Asking, at: int, *, led: bool) -> Found:
+def _year(asked: QuestionWords, at: int, *, led: bool) -> Found:
     said = asked.words[at] == "year"
     year = a_year(asked, at + said)
     if year is None or not (led or said):
@@ -302,7 +302,7 @@ def _year(asked: Asking, at: int, *, led: bool) -> Found:
     return spans.months(year, 1, 12), asked.past(at + 1 + said)
 
 
-def _weekday(asked: Asking, at: int, *, led: bool) -> Found:
+def _weekday(asked: QuestionWords, at: int, *, led: bool) -> Found:
     number = lexicon.WEEKDAYS.get(asked.words[at])
     if number is None:
         return None
@@ -320,7 +320,7 @@ def _weekday(asked: Asking, at: int, *, led: bool) -> Found:
     return on_weekday(asked, number), end + of_day
 
 
-def _feast(asked: Asking, at: int, *, led: bool) -> Found:
+def _feast(asked: QuestionWords, at: int, *, led: bool) -> Found:
     found = feast_at(asked, at)
     if found is None:
         return None

@@ -4,8 +4,8 @@ from datetime import datetime, timedelta
 
 from memory_mesh.base.fastdataclass import replace
 from memory_mesh.text.times import dates, lexicon, spans
-from memory_mesh.text.times.asking import Asking
-from memory_mesh.text.times.spans import DAY, WEEK, Found, Span, Tie
+from memory_mesh.text.times.asking import QuestionWords
+from memory_mesh.text.times.spans import DAY, WEEK, Found, Tie, TimeSpan
 
 _SOON, _LONG_AGO = 7, 21  # days: nearly counted, and no longer counted
 _LENGTHS = {
@@ -28,7 +28,7 @@ _SLACK = {
 _ROLLING = frozenset(("in", "over", "within", "during", "for"))
 
 
-def distant(asked: Asking, at: int, *, led: bool) -> Found:
+def distant(asked: QuestionWords, at: int, *, led: bool) -> Found:
     """The time that is told by its distance from now here."""
     if led and asked.words[at] == "weekend" and not asked.habitual:
         return _latest_weekend(asked), asked.past(at + 1)
@@ -39,7 +39,7 @@ def distant(asked: Asking, at: int, *, led: bool) -> Found:
     return None
 
 
-def counted(asked: Asking, at: int) -> tuple[int, int, int] | None:
+def counted(asked: QuestionWords, at: int) -> tuple[int, int, int] | None:
     """How many at least and at most, and where the number ends."""
     word = asked.words[at]
     if word in {"a", "an"} and asked.words[at + 1] in lexicon.VAGUE:
@@ -68,7 +68,7 @@ def slack(unit: str, count: int) -> timedelta:
     return _SLACK[unit] if count == 1 or unit != "month" else 15 * DAY
 
 
-def _day(asked: Asking, at: int) -> Found:
+def _day(asked: QuestionWords, at: int) -> Found:
     today, word = spans.midnight(asked.now), asked.words[at]
     if asked.words[at : at + 3] == ["day", "before", "yesterday"]:
         return spans.days(today - 2 * DAY), asked.past(at + 3)
@@ -80,7 +80,7 @@ def _day(asked: Asking, at: int) -> Found:
     return None
 
 
-def _ago(asked: Asking, at: int) -> Found:
+def _ago(asked: QuestionWords, at: int) -> Found:
     if asked.words[at : at + 4] == ["half", "a", "year", "ago"]:
         return _around(asked, 6, 6, "month"), at + 4
     number = counted(asked, at)
@@ -100,16 +100,16 @@ def _ago(asked: Asking, at: int) -> Found:
     return None
 
 
-def _around(asked: Asking, least: int, most: int, unit: str) -> Span:
+def _around(asked: QuestionWords, least: int, most: int, unit: str) -> TimeSpan:
     """So many units ago, give or take; hours are not rounded to days."""
     small = unit in {"minute", "hour"}
     now = asked.now if small else spans.midnight(asked.now)
     off = slack(unit, most)
     first, last = moved(now, -most, unit) - off, moved(now, -least, unit) + off
-    return Span(first, last if small else min(last, now - DAY) + DAY)
+    return TimeSpan(first, last if small else min(last, now - DAY) + DAY)
 
 
-def _before_last(asked: Asking, at: int) -> Found:
+def _before_last(asked: QuestionWords, at: int) -> Found:
     word, unit = asked.words[at], lexicon.UNITS.get(asked.words[at])
     if asked.words[at + 1 : at + 3] != ["before", "last"]:
         return None
@@ -121,10 +121,10 @@ def _before_last(asked: Asking, at: int) -> Found:
         span = _weekday_before(asked, lexicon.WEEKDAYS[word])
     else:
         return None
-    return Span(span.start - WEEK, span.stop - WEEK), asked.past(at + 3)
+    return TimeSpan(span.start - WEEK, span.stop - WEEK), asked.past(at + 3)
 
 
-def _last(asked: Asking, at: int) -> Found:
+def _last(asked: QuestionWords, at: int) -> Found:
     head, what = asked.words[at], at + 1
     if head == "this" and asked.words[what] == "past":
         head, what = "past", what + 1
@@ -140,27 +140,27 @@ def _last(asked: Asking, at: int) -> Found:
         return _inside(asked, _whole(asked, unit, -1), what + 1)
     if word in {"night", "evening"}:
         noon = spans.midnight(asked.now) - DAY / 2
-        return Span(noon, noon + DAY), asked.past(what + 1)
+        return TimeSpan(noon, noon + DAY), asked.past(what + 1)
     return _last_name(asked, what)
 
 
-def _within_the(asked: Asking, at: int) -> bool:
+def _within_the(asked: QuestionWords, at: int) -> bool:
     """`In the last week` counts back from now; `last week` ended on Sunday."""
     return at > 1 and asked.words[at - 1] == "the" and asked.words[at - 2] in _ROLLING
 
 
-def _rolling(asked: Asking, number: tuple[int, int, int]) -> Found:
+def _rolling(asked: QuestionWords, number: tuple[int, int, int]) -> Found:
     _, most, at = number
     unit = lexicon.UNITS.get(asked.words[at])
     if unit is None or unit == "minute":
         return None
     today = spans.midnight(asked.now)
     if unit == "hour":
-        return Span(moved(asked.now, -most, unit), asked.now + timedelta.resolution), at + 1
-    return Span(moved(today, -most, unit), today + DAY), at + 1
+        return TimeSpan(moved(asked.now, -most, unit), asked.now + timedelta.resolution), at + 1
+    return TimeSpan(moved(today, -most, unit), today + DAY), at + 1
 
 
-def _last_name(asked: Asking, at: int) -> Found:
+def _last_name(asked: QuestionWords, at: int) -> Found:
     """The last of what has a name and is over."""
     word, now, end = asked.words[at], asked.now, asked.past(at + 1)
     month, season = lexicon.MONTHS.get(word), lexicon.SEASONS.get(word)
@@ -181,7 +181,7 @@ def _last_name(asked: Asking, at: int) -> Found:
     return (span, end) if span else None
 
 
-def _this(asked: Asking, at: int) -> Found:
+def _this(asked: QuestionWords, at: int) -> Found:
     word, what, end = asked.words[at + 1], at + 1, asked.past(at + 2)
     if asked.words[at] not in lexicon.THIS:
         return None
@@ -201,14 +201,14 @@ def _this(asked: Asking, at: int) -> Found:
     return None
 
 
-def _this_season(asked: Asking, name: str) -> Span:
+def _this_season(asked: QuestionWords, name: str) -> TimeSpan:
     running = spans.latest(lambda year: spans.season(year, name), asked.now)
     if running is not None and asked.now < spans.later(running.stop, 6):
         return running
     return spans.season(asked.now.year, name)
 
 
-def _whole(asked: Asking, unit: str, offset: int) -> Span:
+def _whole(asked: QuestionWords, unit: str, offset: int) -> TimeSpan:
     """The week, month, quarter or year so many before this one."""
     now = asked.now
     if unit == "week":
@@ -222,7 +222,7 @@ def _whole(asked: Asking, unit: str, offset: int) -> Span:
     return replace(span, tie=Tie.NOW)
 
 
-def _inside(asked: Asking, whole: Span, at: int) -> Found:
+def _inside(asked: QuestionWords, whole: TimeSpan, at: int) -> Found:
     """What is named within a week or a year, as in `last year in March`, or all of it."""
     end = asked.past(at)
     inner = end + (asked.words[end] in {"in", "on", ","})
@@ -239,15 +239,15 @@ def _inside(asked: Asking, whole: Span, at: int) -> Found:
     return whole, end
 
 
-def _weekday_before(asked: Asking, number: int) -> Span:
+def _weekday_before(asked: QuestionWords, number: int) -> TimeSpan:
     today = spans.midnight(asked.now)
     return spans.days(today - ((today.weekday() - number - 1) % 7 + 1) * DAY)
 
 
-def _latest_weekend(asked: Asking) -> Span:
+def _latest_weekend(asked: QuestionWords) -> TimeSpan:
     span = spans.weekend(asked.now)
     return span if span.start <= asked.now else spans.weekend(asked.now - WEEK)
 
 
-def _weekend_before(asked: Asking) -> Span:
+def _weekend_before(asked: QuestionWords) -> TimeSpan:
     return spans.weekend(asked.now - WEEK)

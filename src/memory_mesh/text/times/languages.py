@@ -9,9 +9,33 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import cache
 
-from memory_mesh.text.times.language import MONTHS, SEASONS, WEEKDAYS, Tongue, meaning
+from memory_mesh.base.fastdataclass import dataclass
 from memory_mesh.text.times.reading import whole
-from memory_mesh.text.times.spans import Span
+from memory_mesh.text.times.spans import TimeSpan
+
+MONTHS = "january february march april may june july august september october november december"
+WEEKDAYS = "monday tuesday wednesday thursday friday saturday sunday"
+SEASONS = "spring summer autumn winter"
+
+
+@dataclass(frozen=True, slots=True)
+class Tongue:
+    """Its words by kind, its phrases with their English, and what may stand around a phrase."""
+
+    words: Mapping[str, Mapping[str, str]]
+    phrases: Sequence[tuple[str, str]]
+    before: str = r"(?<![\w.-])"
+    after: str = r"(?![\w-])"
+
+
+def meaning(foreign: str, english: str) -> dict[str, str]:
+    """Each word with its English; several words for one thing are set apart by a stroke."""
+    return {
+        word.replace("_", " "): thing
+        for words, thing in zip(foreign.split(), english.split(), strict=True)
+        for word in words.split("|")
+    }
+
 
 _UNITS = "day week month year hour"
 _EUROPEAN_NUMBERS = "1 2 3 4 5 6 7 8 9 10 12 few several"
@@ -141,7 +165,7 @@ _SLOT = r"<([a-z]+)(\d?)>"
 _FIGURES = {"year": r"(?:19|20)\d\d", "day": r"\d{1,2}", "number": r"\d{1,3}"}
 
 
-def told(text: str, now: datetime, *, languages: Iterable[str]) -> Iterator[tuple[Span, str]]:
+def told(text: str, now: datetime, *, languages: Iterable[str]) -> Iterator[tuple[TimeSpan, str]]:
     """Every time that a text names in languages other than English, with its words there."""
     small = _in_small_letters(text)
     for name in languages:

@@ -13,8 +13,8 @@ from datetime import datetime
 
 from memory_mesh.base.fastdataclass import replace
 from memory_mesh.text.times import dates, distances, lexicon, spans
-from memory_mesh.text.times.asking import Asking, cut
-from memory_mesh.text.times.spans import DAY, Found, Span, Tie
+from memory_mesh.text.times.asking import QuestionWords, cut
+from memory_mesh.text.times.spans import DAY, Found, Tie, TimeSpan
 
 _TO = frozenset(("to", "until", "till", "through", "-", "\u2013", "\u2014"))
 _ONWARDS = frozenset(("on", "onward", "onwards"))
@@ -32,10 +32,10 @@ _OPENING = frozenset(
 )  # words with which a time can begin; figures are others
 
 
-def told(text: str, now: datetime) -> tuple[Span, str] | None:
+def told(text: str, now: datetime) -> tuple[TimeSpan, str] | None:
     """The time an English question names and its words there."""
     asked = cut(text, now)
-    best: tuple[Span, str] | None = None
+    best: tuple[TimeSpan, str] | None = None
     at, end = 0, len(asked.words) - asked.words.count("")
     while at < end:
         found = _anything(asked, at)
@@ -49,7 +49,7 @@ def told(text: str, now: datetime) -> tuple[Span, str] | None:
     return best
 
 
-def whole(phrase: str, now: datetime) -> Span | None:
+def whole(phrase: str, now: datetime) -> TimeSpan | None:
     """The time that a phrase names which says nothing else."""
     asked = cut(phrase, now)
     found = _anything(asked, 0)
@@ -58,11 +58,11 @@ def whole(phrase: str, now: datetime) -> Span | None:
     return found[0] if found[0].start < found[0].stop else None
 
 
-def _better(span: Span, best: tuple[Span, str]) -> bool:
+def _better(span: TimeSpan, best: tuple[TimeSpan, str]) -> bool:
     return span.tie is Tie.YEAR and best[0].tie is not Tie.YEAR
 
 
-def _anything(asked: Asking, at: int) -> Found:
+def _anything(asked: QuestionWords, at: int) -> Found:
     word = asked.words[at]
     if word.partition("/")[0] not in _OPENING and not word[:1].isdecimal():
         return None
@@ -79,7 +79,7 @@ def _anything(asked: Asking, at: int) -> Found:
     return _run(asked, at, led=False)
 
 
-def _range(asked: Asking, at: int) -> Found:
+def _range(asked: QuestionWords, at: int) -> Found:
     ends = _TO if asked.words[at] == "from" else {"and"}
     found = _days_of_month(asked, at + 1, led=True)
     if found is not None:
@@ -91,11 +91,11 @@ def _range(asked: Asking, at: int) -> Found:
     if asked.words[after] in ends:
         return _cover(asked, at + 1, after + 1)
     if asked.words[at] == "from" and asked.words[after] in _ONWARDS:
-        return Span(first[0].start, _tomorrow(asked), first[0].tie), after + 1
+        return TimeSpan(first[0].start, _tomorrow(asked), first[0].tie), after + 1
     return None
 
 
-def _limit(asked: Asking, at: int) -> Found:
+def _limit(asked: QuestionWords, at: int) -> Found:
     """Everything before or after a time."""
     word = asked.words[at]
     found = _point(asked, at + 1 + (word in {"prior", "up"}), led=True)
@@ -105,21 +105,21 @@ def _limit(asked: Asking, at: int) -> Found:
     of_event = asked.words[end - 2 : end] == ["'", "s"]  # as in `after last week's release`
     first = datetime.min  # noqa: DTZ901  # no zone here
     if word == "since" or (word == "after" and of_event):
-        return Span(span.start, tomorrow, span.tie), end
+        return TimeSpan(span.start, tomorrow, span.tie), end
     if word == "after":
-        return Span(span.stop, tomorrow, span.tie), end
+        return TimeSpan(span.stop, tomorrow, span.tie), end
     if word in {"before", "prior"} and not of_event:
-        return Span(first, span.start, span.tie), end
+        return TimeSpan(first, span.start, span.tie), end
     if word == "by" and span.tie is not Tie.YEAR:
         return None
-    return Span(first, span.stop, span.tie), end
+    return TimeSpan(first, span.stop, span.tie), end
 
 
-def _tomorrow(asked: Asking) -> datetime:
+def _tomorrow(asked: QuestionWords) -> datetime:
     return spans.midnight(asked.now) + DAY
 
 
-def _run(asked: Asking, at: int, *, led: bool) -> Found:
+def _run(asked: QuestionWords, at: int, *, led: bool) -> Found:
     """One time, or two with all that lies between them."""
     led = led or _between_months(asked, at)
     first = _days_of_month(asked, at, led=led) or _point(asked, at, led=led)
@@ -133,13 +133,13 @@ def _run(asked: Asking, at: int, *, led: bool) -> Found:
     return first
 
 
-def _between_months(asked: Asking, at: int) -> bool:
+def _between_months(asked: QuestionWords, at: int) -> bool:
     """As in `May to July`: neither can be a verb."""
     first, joint, second = asked.words[at : at + 3]
     return first in lexicon.MONTHS and joint in _TO and second in lexicon.MONTHS
 
 
-def _cover(asked: Asking, first_at: int, second_at: int) -> Found:
+def _cover(asked: QuestionWords, first_at: int, second_at: int) -> Found:
     """From the one time to the end of the other; a name without a year follows the other's."""
     first = _point(asked, first_at, led=True)
     second = _point(asked, second_at, led=True)
@@ -153,10 +153,10 @@ def _cover(asked: Asking, first_at: int, second_at: int) -> Found:
     if first is None or second is None or first[0].start >= second[0].stop:
         return None
     tie = Tie.YEAR if Tie.YEAR in {first[0].tie, second[0].tie} else second[0].tie
-    return Span(first[0].start, second[0].stop, tie), second[1]
+    return TimeSpan(first[0].start, second[0].stop, tie), second[1]
 
 
-def _days_of_month(asked: Asking, at: int, *, led: bool) -> Found:
+def _days_of_month(asked: QuestionWords, at: int, *, led: bool) -> Found:
     """As in `3 to 9 June` and `June 3-9`."""
     month = lexicon.MONTHS.get(asked.words[at])
     days_at = at if month is None else at + 1
@@ -172,24 +172,24 @@ def _days_of_month(asked: Asking, at: int, *, led: bool) -> Found:
         return None
     since = year or _year_begun(asked, month, first)
     start, stop = spans.date(since, month, first), spans.date(since, month, last)
-    return (Span(start.start, stop.stop, Tie.YEAR), end) if start and stop else None
+    return (TimeSpan(start.start, stop.stop, Tie.YEAR), end) if start and stop else None
 
 
-def _year_begun(asked: Asking, month: int, day: int) -> int:
+def _year_begun(asked: QuestionWords, month: int, day: int) -> int:
     return asked.now.year - ((month, day) > (asked.now.month, asked.now.day))
 
 
-def _point(asked: Asking, at: int, *, led: bool) -> Found:
+def _point(asked: QuestionWords, at: int, *, led: bool) -> Found:
     at += asked.words[at] == "the"
     return _part(asked, at) or _beside(asked, at) or _simple(asked, at, led=led)
 
 
-def _simple(asked: Asking, at: int, *, led: bool) -> Found:
+def _simple(asked: QuestionWords, at: int, *, led: bool) -> Found:
     at += asked.words[at] == "the"
     return distances.distant(asked, at, led=led) or dates.named(asked, at, led=led)
 
 
-def _part(asked: Asking, at: int) -> Found:
+def _part(asked: QuestionWords, at: int) -> Found:
     word = asked.words[at]
     third = _THIRDS.get(word)
     if third is not None:
@@ -204,17 +204,17 @@ def _part(asked: Asking, at: int) -> Found:
     return _piece(asked, at)
 
 
-def _third(found: tuple[Span, int], number: int) -> Found:
+def _third(found: tuple[TimeSpan, int], number: int) -> Found:
     span, end = found
     length = (span.stop - span.start).days
     if length < _SHORTEST:
         return None
     first = span.start + number * length // 3 * DAY
     last = span.stop if number == len("12") else span.start + -(-(number + 1) * length // 3) * DAY
-    return Span(first, last, span.tie), end
+    return TimeSpan(first, last, span.tie), end
 
 
-def _piece(asked: Asking, at: int) -> Found:
+def _piece(asked: QuestionWords, at: int) -> Found:
     """As in `second half of 2024`, `first three months of 2025`, `last Friday of May`."""
     word = asked.words[at]
     nth = -1 if word == "last" else lexicon.ORDINALS.get(word, 0)
@@ -230,7 +230,7 @@ def _piece(asked: Asking, at: int) -> Found:
     return (span, found[1]) if span and found else None
 
 
-def _within(whole: Span, word: str, nth: int, count: int) -> Span | None:
+def _within(whole: TimeSpan, word: str, nth: int, count: int) -> TimeSpan | None:
     """The nth piece of a time, counted from its end where nth is negative."""
     unit = lexicon.UNITS.get(word)
     if word == "half" and nth in {1, 2}:
@@ -245,12 +245,12 @@ def _within(whole: Span, word: str, nth: int, count: int) -> Span | None:
     if unit is None or unit in {"minute", "hour"}:
         return None
     if nth < 0:
-        return Span(distances.moved(whole.stop, -count, unit), whole.stop, whole.tie)
+        return TimeSpan(distances.moved(whole.stop, -count, unit), whole.stop, whole.tie)
     first = distances.moved(whole.start, nth - 1, unit)
-    return Span(first, distances.moved(first, count, unit), whole.tie)
+    return TimeSpan(first, distances.moved(first, count, unit), whole.tie)
 
 
-def _beside(asked: Asking, at: int) -> Found:
+def _beside(asked: QuestionWords, at: int) -> Found:
     """As in `the Sunday before 25 October` and `two days after Christmas`."""
     number = distances.counted(asked, at)
     what = number[2] if number else at + (asked.words[at] == "last")
@@ -268,7 +268,7 @@ def _beside(asked: Asking, at: int) -> Found:
     return replace(span, tie=found[0].tie), found[1]
 
 
-def _next_to(edge: datetime, side: str, word: str) -> Span:
+def _next_to(edge: datetime, side: str, word: str) -> TimeSpan:
     """The nearest such day, or weekend, on one side of a moment."""
     number, length = (5, 2) if word == "weekend" else (lexicon.WEEKDAYS[word], 1)
     if side == "after":
@@ -277,14 +277,14 @@ def _next_to(edge: datetime, side: str, word: str) -> Span:
     return spans.days(last - (last.weekday() - number) % 7 * DAY, length)
 
 
-def _away(edge: datetime, side: str, unit: str, number: tuple[int, int, int] | None) -> Span:
+def _away(edge: datetime, side: str, unit: str, number: tuple[int, int, int] | None) -> TimeSpan:
     """So many units on one side of a moment, or the one that touches it."""
     sign = -1 if side == "before" else 1
     if number is None:
         first, last = sorted((edge, distances.moved(edge, sign, unit)))
-        return Span(first, last)
+        return TimeSpan(first, last)
     least, most, _ = number
     day = edge if side == "before" else edge - DAY
     first, last = sorted(distances.moved(day, sign * count, unit) for count in (least, most))
     off = distances.slack(unit, most)
-    return Span(first - off, last + off + DAY)
+    return TimeSpan(first - off, last + off + DAY)

@@ -28,7 +28,7 @@ class Tie(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class TimeSpan:
     """From its first moment to the one after its last."""
 
     start: datetime
@@ -36,7 +36,7 @@ class Span:
     tie: Tie = Tie.NOW
 
 
-Found: TypeAlias = tuple[Span, int] | None  # with the place at which its words end
+Found: TypeAlias = tuple[TimeSpan, int] | None  # with the place at which its words end
 
 
 def midnight(moment: datetime) -> datetime:
@@ -44,12 +44,12 @@ def midnight(moment: datetime) -> datetime:
     return moment.replace(hour=0, minute=0, second=0, microsecond=0)
 
 
-def days(first: datetime, count: int = 1, *, tie: Tie = Tie.NOW) -> Span:
+def days(first: datetime, count: int = 1, *, tie: Tie = Tie.NOW) -> TimeSpan:
     """Some whole days from a midnight on."""
-    return Span(first, first + count * DAY, tie)
+    return TimeSpan(first, first + count * DAY, tie)
 
 
-def date(year: int, month: int, day: int) -> Span | None:
+def date(year: int, month: int, day: int) -> TimeSpan | None:
     """One day; None where the calendar has no such day."""
     try:
         return days(datetime(year, month, day), tie=Tie.YEAR)  # noqa: DTZ001  # no zone here
@@ -57,28 +57,28 @@ def date(year: int, month: int, day: int) -> Span | None:
         return None
 
 
-def months(year: int, first: int, count: int = 1) -> Span:
+def months(year: int, first: int, count: int = 1) -> TimeSpan:
     """Some whole months; the first may lie beyond December."""
     start = datetime(year, 1, 1)  # noqa: DTZ001  # no zone here
-    return Span(later(start, first - 1), later(start, first - 1 + count), Tie.YEAR)
+    return TimeSpan(later(start, first - 1), later(start, first - 1 + count), Tie.YEAR)
 
 
-def quarter(year: int, number: int) -> Span:
+def quarter(year: int, number: int) -> TimeSpan:
     """Three months, the first quarter from January."""
     return months(year, number * 3 - 2, 3)
 
 
-def season(year: int, name: str) -> Span:
+def season(year: int, name: str) -> TimeSpan:
     """The season that begins in a year."""
     return months(year, _FROM_SPRING + 3 * SEASONS.index(name), 3)
 
 
-def week(moment: datetime) -> Span:
+def week(moment: datetime) -> TimeSpan:
     """The week of a moment."""
     return days(midnight(moment) - moment.weekday() * DAY, 7)
 
 
-def weekend(moment: datetime) -> Span:
+def weekend(moment: datetime) -> TimeSpan:
     """The Saturday and Sunday of a moment's week."""
     return days(week(moment).start + 5 * DAY, 2)
 
@@ -95,19 +95,19 @@ def later(moment: datetime, count: int) -> datetime:
     return moment.replace(year=year, month=month + 1, day=min(moment.day, 28))
 
 
-def latest(made: Callable[[int], Span | None], now: datetime) -> Span | None:
+def latest(made: Callable[[int], TimeSpan | None], now: datetime) -> TimeSpan | None:
     """Of what comes once a year, the last that has begun."""
     return _back(made, now, lambda span: span.start <= now)
 
 
-def ended(made: Callable[[int], Span | None], now: datetime) -> Span | None:
+def ended(made: Callable[[int], TimeSpan | None], now: datetime) -> TimeSpan | None:
     """Of what comes once a year, the last that is over."""
     return _back(made, now, lambda span: span.stop <= now)
 
 
 def _back(
-    made: Callable[[int], Span | None], now: datetime, fits: Callable[[Span], bool]
-) -> Span | None:
+    made: Callable[[int], TimeSpan | None], now: datetime, fits: Callable[[TimeSpan], bool]
+) -> TimeSpan | None:
     for year in range(now.year, max(now.year - _BACK, 0), -1):
         span = made(year)
         if span is not None and fits(span):

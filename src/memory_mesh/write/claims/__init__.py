@@ -15,7 +15,7 @@ from functools import lru_cache
 from memory_mesh.base.typed import TYPE_CHECKING
 from memory_mesh.model import Claim
 from memory_mesh.text.claim_keys import ANYTHING, key, keyed, stated
-from memory_mesh.write.claims.comparison import NORMALIZERS, Relation, compare, normalised
+from memory_mesh.write.claims.comparison import NORMALIZERS, ClaimRelation, compare, normalised
 
 if TYPE_CHECKING:
     from memory_mesh.write.claims.subjects import Voice
@@ -24,7 +24,7 @@ __all__ = [
     "NORMALIZERS",
     "USER",
     "Claim",
-    "Relation",
+    "ClaimRelation",
     "compare",
     "keyed",
     "normalised",

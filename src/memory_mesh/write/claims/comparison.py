@@ -54,7 +54,7 @@ _ADDRESS = re.compile(r"://|@")
 _CLOCK = r"\d{1,2}[:.h]\d\d|\d ?(?:am|pm|o'clock)\b|^\d{1,2}(?:st|nd|rd|th)\b"
 
 
-class Relation(StrEnum):
+class ClaimRelation(StrEnum):
     """How a new claim relates to a known one."""
 
     SAME = "same"
@@ -63,7 +63,7 @@ class Relation(StrEnum):
     UNSURE = "unsure"
 
 
-def compare(new: Claim, old: Claim, *, normalize: str = "none") -> Relation:
+def compare(new: Claim, old: Claim, *, normalize: str = "none") -> ClaimRelation:
     """Returns how a new claim relates to an old one with the same subject and predicate.
 
     ======================================================  ===================================
@@ -87,24 +87,24 @@ def compare(new: Claim, old: Claim, *, normalize: str = "none") -> Relation:
     new_denies, new_value = _said(new, normalize, loose=loose)
     old_denies, old_value = _said(old, normalize, loose=loose)
     if new_value == old_value and new_denies == old_denies:
-        return Relation.SAME
+        return ClaimRelation.SAME
     if not old_denies and _is_replaced(new, old, new_value, old_value):
-        return Relation.CONFLICT
+        return ClaimRelation.CONFLICT
     if not _open(new) or not _open(old):
-        return Relation.BESIDE
+        return ClaimRelation.BESIDE
     doubt = not (new.certain and old.certain)
     if new_denies or old_denies:
         if new_value != old_value:
-            return Relation.BESIDE
-        return Relation.UNSURE if doubt and not new_denies else Relation.CONFLICT
+            return ClaimRelation.BESIDE
+        return ClaimRelation.UNSURE if doubt and not new_denies else ClaimRelation.CONFLICT
     if not (new.exclusive and old.exclusive):
-        return Relation.UNSURE if new.exclusive else Relation.BESIDE
+        return ClaimRelation.UNSURE if new.exclusive else ClaimRelation.BESIDE
     if loose and not _of_one_kind(new.value, old.value):
-        return Relation.BESIDE
+        return ClaimRelation.BESIDE
     vague = loose and (_vaguer(new_value, old_value) or _apart(new_value, old_value))
     if doubt and new.predicate != "is":  # the same words before two times or two counts
         doubt = not (_kind(new_value) == _kind(old_value) in {"time", "amount"})
-    return Relation.UNSURE if vague or doubt else Relation.CONFLICT
+    return ClaimRelation.UNSURE if vague or doubt else ClaimRelation.CONFLICT
 
 
 def _open(claim: Claim) -> bool:

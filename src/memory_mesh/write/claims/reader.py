@@ -10,6 +10,7 @@ A question, a condition, a quotation, a story and more than one sentence are no 
 import re
 
 from memory_mesh.base.fastdataclass import replace
+from memory_mesh.formats.looks import as_seen
 from memory_mesh.model import Claim
 from memory_mesh.text.claim_keys import ANYTHING, ARTICLES, MAX_KEY, MAX_VALUE, key
 from memory_mesh.write.claims import word_lists
@@ -50,8 +51,6 @@ def read(text: str, voice: Voice) -> Claim | None:
     if len(text) > MAX_TEXT:
         return None
     if not text.isascii():
-        from memory_mesh.formats.looks import as_seen  # most statements are ASCII
-
         text = as_seen(text)
     if "\n" in text.strip():
         return snippet(text)

@@ -49,7 +49,7 @@ from memory_mesh.rules.trust import (
     outranks,
     trust_of,
 )
-from memory_mesh.write.claims import Relation, compare, normalised, predicates_of
+from memory_mesh.write.claims import ClaimRelation, compare, normalised, predicates_of
 
 WAITING = frozenset({Status.QUARANTINED, Status.DISPUTED})
 _History = Callable[[str], Sequence[Memory]]
@@ -58,7 +58,7 @@ _STEPS = {kind: 1 << bit for bit, kind in enumerate(VoteKind)}  # in `Memory.oth
 
 MAX_GUESSES = 16  # older memories that one memory is recorded as newer than, the newest ones
 _DEFAULT = PredicateSchema()
-_OPPOSED = frozenset({Relation.CONFLICT, Relation.UNSURE})
+_OPPOSED = frozenset({ClaimRelation.CONFLICT, ClaimRelation.UNSURE})
 
 
 def schema_for(claim: Claim, standing: Standing) -> PredicateSchema:
@@ -69,10 +69,10 @@ def schema_for(claim: Claim, standing: Standing) -> PredicateSchema:
 def judge_claim(draft: Draft, claim: Claim, standing: Standing) -> Verdict:
     """Judges a claim against other claims with the same subject and predicate."""
     schema = schema_for(claim, standing)
-    against: list[tuple[Memory, Relation]] = []
+    against: list[tuple[Memory, ClaimRelation]] = []
     for memory in _rivals(draft, standing):
         relation = _relation(draft, claim, memory, schema)
-        if relation is Relation.SAME and schema.dedup_policy is DedupPolicy.CORROBORATE:
+        if relation is ClaimRelation.SAME and schema.dedup_policy is DedupPolicy.CORROBORATE:
             if not draft.allow_duplicate:
                 return Merge(memory)
         elif relation in _OPPOSED:
@@ -148,7 +148,8 @@ def _opposed(said: Memory, standing: Standing) -> list[Memory]:
     return [
         memory
         for memory in _rivals(said, standing)
-        if memory.id != said.id and _relation(said, said.claim, memory, schema) is Relation.CONFLICT
+        if memory.id != said.id
+        and _relation(said, said.claim, memory, schema) is ClaimRelation.CONFLICT
     ]
 
 
@@ -157,25 +158,29 @@ def updates(said: Statement, memory: Memory, standing: Standing) -> bool:
     if said.claim is None:
         return False
     schema = schema_for(said.claim, standing)
-    return _relation(said, said.claim, memory, schema) is Relation.CONFLICT
+    return _relation(said, said.claim, memory, schema) is ClaimRelation.CONFLICT
 
 
-def _relation(said: Statement, claim: Claim, memory: Memory, schema: PredicateSchema) -> Relation:
+def _relation(
+    said: Statement, claim: Claim, memory: Memory, schema: PredicateSchema
+) -> ClaimRelation:
     """Returns how two claims on one subject and predicate relate, without regard to trust."""
     if memory.claim is None or not overlap(said, memory) or said_by_different(said, memory):
-        return Relation.BESIDE
+        return ClaimRelation.BESIDE
     claim = as_compared(claim, said.source, memory.source)
     other = as_compared(memory.claim, memory.source, said.source)
     if normalised(claim.value, schema.normalize) == normalised(other.value, schema.normalize):
         stated = not (claim.read or other.read)
-        return Relation.SAME if stated and true_together(memory, said) else Relation.BESIDE
+        return (
+            ClaimRelation.SAME if stated and true_together(memory, said) else ClaimRelation.BESIDE
+        )
     if schema.cardinality is Cardinality.MULTI:
-        return Relation.BESIDE
+        return ClaimRelation.BESIDE
     if not (claim.read or other.read):
         both = claim.exclusive and other.exclusive
-        return Relation.CONFLICT if both else Relation.BESIDE
+        return ClaimRelation.CONFLICT if both else ClaimRelation.BESIDE
     found = compare(claim, other, normalize=schema.normalize)
-    return Relation.BESIDE if found is Relation.SAME else found
+    return ClaimRelation.BESIDE if found is ClaimRelation.SAME else found
 
 
 def as_compared(claim: Claim, own: Source, other: Source) -> Claim:
@@ -197,16 +202,16 @@ def _guessed(said: Statement, memory: Memory, standing: Standing) -> bool:
 
 
 def _weighed(
-    draft: Draft, claim: Claim, against: list[tuple[Memory, Relation]], standing: Standing
+    draft: Draft, claim: Claim, against: list[tuple[Memory, ClaimRelation]], standing: Standing
 ) -> Keep:
     """Decides a conflict: a guess orders the two, a stated claim replaces or waits."""
     schema, new = schema_for(claim, standing), _trust_in(draft, standing)
     unsure = tuple(
         _rival(draft, memory, new, standing, "possible conflict: ")
         for memory, relation in against
-        if relation is Relation.UNSURE
+        if relation is ClaimRelation.UNSURE
     )
-    conflicting = [memory for memory, relation in against if relation is Relation.CONFLICT]
+    conflicting = [memory for memory, relation in against if relation is ClaimRelation.CONFLICT]
     found = [
         _rival(draft, memory, new, standing)
         for memory in conflicting

@@ -17,7 +17,7 @@ from memory_mesh.model import (
     Draft,
     Keep,
     Kind,
-    Known,
+    KnownLesson,
     Lesson,
     Memory,
     Merge,
@@ -33,9 +33,11 @@ from memory_mesh.model import (
 )
 from memory_mesh.model.errors import IdempotencyConflict
 from memory_mesh.rules import audience
+from memory_mesh.rules.audience import said_by_different
 from memory_mesh.rules.limits import unfit
 from memory_mesh.rules.trust import authority, dominates, is_authoritative, lowest
 from memory_mesh.text import recited
+from memory_mesh.write.rules.contradictions import judge_claim, schema_for, true_together
 
 
 def judge(draft: Draft, wording: Wording, standing: Standing) -> Verdict:
@@ -64,15 +66,13 @@ def _judge_text(draft: Draft, wording: Wording, standing: Standing) -> Verdict:
         return Merge(twin)
     verdict: Verdict = Keep()
     if draft.claim is not None:
-        from memory_mesh.write.rules.contradictions import judge_claim  # few texts are claims
-
         verdict = judge_claim(draft, draft.claim, standing)
     doubt = draft.quarantine or _unproven_lesson(draft, standing)
     if doubt is not None and isinstance(verdict, Keep):
         verdict = Keep(status=Status.QUARANTINED, reason=doubt)
     waits = next((memory for memory in same if memory.status is Status.QUARANTINED), None)
     if waits and isinstance(verdict, Keep) and verdict.status is Status.QUARANTINED:
-        return Known(waits, f"the same text waits for review as {waits.id}")
+        return KnownLesson(waits, f"the same text waits for review as {waits.id}")
     return verdict
 
 
@@ -82,7 +82,7 @@ def _known(draft: Draft, wording: Wording, standing: Standing) -> Verdict | None
     if memory is None:
         return None
     if memory.text == wording.text and audience.sees(draft.scope, memory.scope):
-        return Known(memory, "it was imported before")
+        return KnownLesson(memory, "it was imported before")
     return Refuse(f"the id {memory.id} is used by another memory in this store")
 
 
@@ -100,15 +100,15 @@ def _echo(draft: Draft, wording: Wording, standing: Standing) -> Verdict | None:
         return None
     own, spoken = seen[0], (draft.source.channel, draft.scope, wording.text)
     if plain and (own.source.channel, own.scope, own.text) == spoken:
-        return Known(own, f"the same memory is stored as {own.id}; a repeat adds no weight to it")
+        return KnownLesson(
+            own, f"the same memory is stored as {own.id}; a repeat adds no weight to it"
+        )
     ids = ", ".join(dict.fromkeys(memory.id for memory in seen))
     return Refuse(f"the text was recalled from memory: {ids}")
 
 
 def _heard(draft: Draft, known: Sequence[Memory], *, plain: bool) -> Memory | None:
     """Returns the first memory with these words that the draft can be an echo of."""
-    from memory_mesh.rules.audience import said_by_different
-
     return next(
         (
             memory
@@ -151,7 +151,9 @@ def _judge_lesson(draft: Draft, lesson: Lesson, standing: Standing) -> Verdict:
         if trusted and dominates(draft.source, memory.source):
             continue  # let in from a lower source: the more trusted one takes its place
         if memory.lesson is not None and memory.lesson.confidence >= lesson.confidence:
-            return Known(memory, f"{memory.id} teaches the same with at least the same confidence")
+            return KnownLesson(
+                memory, f"{memory.id} teaches the same with at least the same confidence"
+            )
     if trusted:
         return Keep(supersedes=tuple(active), against=tuple(_outdone(active, lesson)))
     return Keep(status=Status.QUARANTINED, reason=_waits(draft))
@@ -205,9 +207,6 @@ def same_pattern(one: Lesson, other: Lesson) -> bool:
 
 def _same(memory: Memory, draft: Draft, standing: Standing) -> bool:
     """True if the draft repeats the memory: same person, valid time and stated claim."""
-    from memory_mesh.rules.audience import said_by_different
-    from memory_mesh.write.rules.contradictions import schema_for, true_together
-
     if said_by_different(memory, draft) or not true_together(memory, draft):
         return False
     if draft.claim is None or draft.claim.read:

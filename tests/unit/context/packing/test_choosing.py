@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from memory_mesh.context.packing import choice
-from memory_mesh.context.packing.choice import Candidate, Room, choose
+from memory_mesh.context.packing.choice import PackCandidate, Room, choose
 from memory_mesh.model import Memory
 from memory_mesh.model.pack import LeftOutBy, Section
 
@@ -22,16 +22,18 @@ def candidate(
     newer: str | None = None,
     speaker: str | None = None,
     price: int | None = None,
-) -> Candidate:
+) -> PackCandidate:
     text = text or f"text of {id_}"
     memory = Memory(id=id_, text=text, created=AT, recorded_from=AT, speaker=speaker)
     words, said = choice.words(text), choice.said(text)
-    return Candidate(
+    return PackCandidate(
         memory, section, tokens, value, value, price, newer=newer, words=words, said=said
     )
 
 
-def taken(*candidates: Candidate, room: int = 100, first: int = 30, most: int | None = None) -> str:
+def taken(
+    *candidates: PackCandidate, room: int = 100, first: int = 30, most: int | None = None
+) -> str:
     chosen = choose(candidates, Room(room, first, most), compete=True)
     return "".join(one.id for one in chosen.taken)
 

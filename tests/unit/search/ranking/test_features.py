@@ -39,7 +39,7 @@ def close(*values):
 
 
 def test_nothing_placed_is_an_empty_table():
-    assert features.table(features.Evidence(asked("tea"), MATCHES, {})) == features.Table()
+    assert features.table(features.Evidence(asked("tea"), MATCHES, {})) == features.FeatureTable()
 
 
 VECTORS = ("cosine", "cosine_mixed", "nearest", "nearest_mixed", "meaning")

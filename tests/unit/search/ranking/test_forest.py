@@ -13,7 +13,7 @@ from memory_mesh.search.ranking import (
     _forest_by_words,
     forest,
 )
-from memory_mesh.search.ranking.features import NAMES, Table
+from memory_mesh.search.ranking.features import NAMES, FeatureTable
 from memory_mesh.text.embedding_models import MEANING, STATIC, WORDS
 
 TREES = {MEANING: _forest_by_meaning, STATIC: _forest_by_static, WORDS: _forest_by_words}
@@ -33,7 +33,9 @@ ORDERS = st.sampled_from(list(TREES))
 
 
 def table(*rows, usefulness=None):
-    return Table(tuple(range(1, len(rows) + 1)), rows, tuple(usefulness or [1.0] * len(rows)))
+    return FeatureTable(
+        tuple(range(1, len(rows) + 1)), rows, tuple(usefulness or [1.0] * len(rows))
+    )
 
 
 def row(**values):
@@ -63,7 +65,7 @@ def test_the_better_candidate_comes_first_and_the_limit_holds(order):
     candidates = table(WEAK, STRONG, WEAK)
     assert versions(forest.best(candidates, 3, order)) == [2, 3, 1]
     assert versions(forest.best(candidates, 1, order)) == [2]
-    assert forest.best(Table(), 10, order) == []
+    assert forest.best(FeatureTable(), 10, order) == []
 
 
 def test_a_tie_goes_to_the_newer_version():

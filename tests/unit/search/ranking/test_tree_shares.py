@@ -7,6 +7,7 @@ from types import ModuleType
 
 import pytest
 
+from bench.training import tables
 from memory_mesh.search.ranking import (
     _forest_by_meaning,
     _forest_by_static,
@@ -27,7 +28,7 @@ def margin(a: float, b: float) -> float:
 
 
 def test_each_question_changes_the_mean_of_the_leaves_below_it():
-    base, found = shares.shares(shares.read(SMALL, "margin"), {"a": 1.0, "b": 0.0})
+    base, found = shares.shares(tables.read(SMALL, "margin"), {"a": 1.0, "b": 0.0})
     assert base == 3.0 + 1.0  # the mean of three leaves, and of two
     assert found == {"a": 5.0 - 3.0, "b": (2.0 - 5.0) + (1.5 - 1.0)}
     assert base + sum(found.values()) == 2.0 + 1.5
@@ -36,7 +37,7 @@ def test_each_question_changes_the_mean_of_the_leaves_below_it():
 @pytest.mark.parametrize("forest", FORESTS, ids=lambda forest: forest.__name__)
 def test_base_and_shares_are_the_margin_for_any_candidate(forest: ModuleType):
     chosen = random.Random(14)
-    trees = shares.read(inspect.getsource(forest), "margin")
+    trees = tables.read(inspect.getsource(forest), "margin")
     for _ in range(500):
         row = [chosen.choice((0.0, 1.0, chosen.uniform(-1, 1))) for _ in NAMES]
         margin = forest.margin(*row)
@@ -65,4 +66,4 @@ def test_shares_that_lose_something_are_refused():
 )
 def test_a_module_of_another_form_is_refused(source: str, says: str):
     with pytest.raises((ValueError, TypeError), match=says):
-        shares.read(source, "margin")
+        tables.read(source, "margin")

@@ -8,7 +8,7 @@ from memory_mesh.search.ranking.features import (
     NEAR,
     STUFFED,
     TIE,
-    Table,
+    FeatureTable,
     below_trusted,
     repeated,
 )
@@ -23,7 +23,7 @@ def candidate(**values):
 
 def table(rows, authority, repeats=None):
     many = len(rows)
-    return Table(
+    return FeatureTable(
         tuple(range(many)), tuple(rows), (1.0,) * many, tuple(authority),
         tuple(repeats or (0.0,) * many),
     )  # fmt: skip
@@ -99,4 +99,4 @@ def test_no_margin_rises_and_the_most_trusted_keep_theirs(pairs):
 
 @given(st.lists(st.floats(-9, 9), min_size=1))
 def test_one_authority_changes_nothing(margins):
-    assert below_trusted(margins, Table(usefulness=(1.0,) * len(margins))) == margins
+    assert below_trusted(margins, FeatureTable(usefulness=(1.0,) * len(margins))) == margins

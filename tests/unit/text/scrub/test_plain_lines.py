@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from bench import corpus
-from memory_mesh.privacy import Redactor
+from memory_mesh.privacy import NamespaceRedactor
 from memory_mesh.text import scrub
-from memory_mesh.text.scrub import Form
+from memory_mesh.text.scrub import TextForm
 from memory_mesh.text.scrub.parts import validated
 from memory_mesh.text.scrub.tokens import annotated
 
@@ -36,10 +36,10 @@ def texts() -> list[str]:
     return [*made, *corpus.texts(0, 100), *lines[::5], " padded ", "", " ", "\n"]
 
 
-@pytest.mark.parametrize("form", [None, Form.TEXT, Form.MARKDOWN])
+@pytest.mark.parametrize("form", [None, TextForm.TEXT, TextForm.MARKDOWN])
 @pytest.mark.parametrize("settings", [scrub.IN_MESH, scrub.STANDALONE])
 def test_a_plain_line_is_what_the_stages_make_of_it(form, settings):
-    redact = Redactor(b"k" * 32, "default").text
+    redact = NamespaceRedactor(b"k" * 32, "default").text
     plain = 0
     for text in texts():
         plain += bool(scrub._plain_line(redact(text)))
@@ -50,7 +50,7 @@ def test_a_plain_line_is_what_the_stages_make_of_it(form, settings):
 
 
 def by_stages(
-    text: str, settings: scrub.Settings, form: Form | None, redact: scrub.Redact
+    text: str, settings: scrub.ScrubSettings, form: TextForm | None, redact: scrub.Redact
 ) -> scrub.Scrubbed:
     """What `scrub` returns for a text that goes through every stage."""
     hide, removed = scrub._once(redact), list[str]()

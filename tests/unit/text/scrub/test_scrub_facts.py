@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from memory_mesh.text.scrub import IN_MESH, Form, form_of, scrub
+from memory_mesh.text.scrub import IN_MESH, TextForm, form_of, scrub
 
 FACTS = [
     json.loads(line)
     for line in Path(__file__).with_name("facts.jsonl").read_text(encoding="utf-8").splitlines()
 ]
 ONE_LINE = [
-    fact for fact in FACTS if form_of(fact["text"]) is Form.TEXT and "\n" not in fact["text"]
+    fact for fact in FACTS if form_of(fact["text"]) is TextForm.TEXT and "\n" not in fact["text"]
 ]
 
 
@@ -33,6 +33,6 @@ def test_a_fact_is_stored_as_it_was_said_and_read_with_all_that_matters(fact):
 @pytest.mark.parametrize("fact", ONE_LINE, ids=lambda fact: fact["text"][:40])
 def test_a_fact_in_the_middle_of_a_document_is_no_boilerplate(fact):
     page = f"Notes of Tuesday.\n\n{fact['text']}\n\nThat was all."
-    scrubbed = scrub(page, IN_MESH, form=Form.DOCUMENT)
+    scrubbed = scrub(page, IN_MESH, form=TextForm.DOCUMENT)
     assert scrubbed.removed == ()
     assert all(fragment in scrubbed.content for fragment in fact["keep"])

@@ -2,7 +2,7 @@
 
 import pytest
 
-from memory_mesh.text.scrub import IN_MESH, Form, form_of, scrub
+from memory_mesh.text.scrub import IN_MESH, TextForm, form_of, scrub
 
 PAGE = "<!DOCTYPE html>\n<html><body><h1>Title</h1><p>Text</p></body></html>"
 
@@ -10,17 +10,17 @@ PAGE = "<!DOCTYPE html>\n<html><body><h1>Title</h1><p>Text</p></body></html>"
 @pytest.mark.parametrize(
     ("declared", "form"),
     [
-        ("html", Form.HTML),
-        (".HTM", Form.HTML),
-        ("text/html", Form.HTML),
-        ("md", Form.MARKDOWN),
-        (".markdown", Form.MARKDOWN),
-        ("txt", Form.TEXT),
-        ("text/plain", Form.TEXT),
-        ("document", Form.DOCUMENT),
-        ("application/pdf", Form.DOCUMENT),
-        ("global", Form.TEXT),
-        (None, Form.TEXT),
+        ("html", TextForm.HTML),
+        (".HTM", TextForm.HTML),
+        ("text/html", TextForm.HTML),
+        ("md", TextForm.MARKDOWN),
+        (".markdown", TextForm.MARKDOWN),
+        ("txt", TextForm.TEXT),
+        ("text/plain", TextForm.TEXT),
+        ("document", TextForm.DOCUMENT),
+        ("application/pdf", TextForm.DOCUMENT),
+        ("global", TextForm.TEXT),
+        (None, TextForm.TEXT),
     ],
 )
 def test_what_is_declared_counts_and_other_words_do_not(declared, form):
@@ -38,8 +38,8 @@ def test_what_is_declared_counts_and_other_words_do_not(declared, form):
     ],
 )
 def test_pages_and_parts_of_pages_are_html(text):
-    assert form_of(text) is Form.HTML
-    assert form_of(text, "document") is Form.HTML
+    assert form_of(text) is TextForm.HTML
+    assert form_of(text, "document") is TextForm.HTML
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,7 @@ def test_pages_and_parts_of_pages_are_html(text):
     ],
 )
 def test_a_tag_or_a_sign_alone_is_plain_text(text):
-    assert form_of(text) is Form.TEXT
+    assert form_of(text) is TextForm.TEXT
     assert scrub(text, IN_MESH).content == text
 
 
@@ -83,12 +83,12 @@ def test_a_tag_or_a_sign_alone_is_plain_text(text):
     ],
 )
 def test_structure_makes_markdown(text):
-    assert form_of(text) is Form.MARKDOWN
+    assert form_of(text) is TextForm.MARKDOWN
     assert scrub(text, IN_MESH).content == text
 
 
 @pytest.mark.parametrize("text", ["", " ", "\n\n", "\t\r\n ", "\u3000"])
 def test_nothing_gives_nothing(text):
-    for form in (None, *Form):
+    for form in (None, *TextForm):
         assert scrub(text, IN_MESH, form=form).content == ""
         assert scrub(text, IN_MESH, form=form).chunks == ()

@@ -2,7 +2,7 @@
 
 import pytest
 
-from memory_mesh.text.scrub import IN_MESH, Form, form_of, scrub
+from memory_mesh.text.scrub import IN_MESH, TextForm, form_of, scrub
 
 
 @pytest.mark.parametrize(
@@ -44,10 +44,10 @@ from memory_mesh.text.scrub import IN_MESH, Form, form_of, scrub
     ],
 )
 def test_a_page_becomes_markdown(html, content):
-    scrubbed = scrub(html, IN_MESH, form=Form.HTML)
+    scrubbed = scrub(html, IN_MESH, form=TextForm.HTML)
     assert scrubbed.content == content
-    assert form_of(content) is not Form.HTML
-    assert scrub(content, IN_MESH, form=Form.HTML).content == content
+    assert form_of(content) is not TextForm.HTML
+    assert scrub(content, IN_MESH, form=TextForm.HTML).content == content
 
 
 def test_a_page_about_html_keeps_what_it_says():

@@ -5,9 +5,9 @@ import re
 import pytest
 from hypothesis import given, strategies as st
 
-from memory_mesh.text.scrub import IN_MESH, Form, Settings, chunks_of, form_of, scrub
+from memory_mesh.text.scrub import IN_MESH, ScrubSettings, TextForm, chunks_of, form_of, scrub
 
-SMALL = Settings(min_tokens=1, max_tokens=40, hard_max_tokens=120, enforce_min_length=False)
+SMALL = ScrubSettings(min_tokens=1, max_tokens=40, hard_max_tokens=120, enforce_min_length=False)
 
 VOCABULARY = (
     "deploy never 不要 部署。 بيانات لا नहीं 👨‍👩‍👧‍👦 ❤️ don't “quoted” `code` vector<int> a<b>c "
@@ -76,8 +76,8 @@ HTML = st.lists(st.recursive(LINES, element, max_leaves=12), min_size=1, max_siz
     lambda parts: f"<html><body>{''.join(parts)}</body></html>"
 ) | st.lists(element(LINES), min_size=1, max_size=5).map("".join)
 TEXTS = MARKDOWN | HTML | PARAGRAPHS | st.text(max_size=80) | st.builds(str.__add__, MARKDOWN, HTML)
-FORMS = st.sampled_from([None, *Form])
-LIMITS = st.sampled_from([IN_MESH, SMALL, Settings()])
+FORMS = st.sampled_from([None, *TextForm])
+LIMITS = st.sampled_from([IN_MESH, SMALL, ScrubSettings()])
 
 
 @pytest.mark.req("R-000-175")
@@ -95,10 +95,10 @@ def test_scrubbing_twice_changes_nothing(text, form, limits):
 
 
 @pytest.mark.req("R-000-176")
-@given(HTML | MARKDOWN, st.sampled_from([None, Form.HTML, Form.DOCUMENT]))
+@given(HTML | MARKDOWN, st.sampled_from([None, TextForm.HTML, TextForm.DOCUMENT]))
 def test_what_was_a_page_is_no_page_any_more(text, form):
     once = scrub(text, IN_MESH, form=form or form_of(text))
-    if form is Form.DOCUMENT and form_of(text) is Form.HTML:
+    if form is TextForm.DOCUMENT and form_of(text) is TextForm.HTML:
         return  # stated to be no page, so it stays one
     twice = scrub(once.content, IN_MESH)
     assert (twice.content, twice.chunks) == (once.content, once.chunks)
@@ -139,7 +139,7 @@ def test_no_chunk_is_empty_or_passes_a_limit(text, form, limits):
             assert chunk.tokens >= limits.min_tokens
 
 
-@given(TEXTS.filter(lambda text: form_of(text) is not Form.HTML))
+@given(TEXTS.filter(lambda text: form_of(text) is not TextForm.HTML))
 def test_every_word_of_a_text_is_in_a_chunk(text):
     scrubbed = scrub(text, IN_MESH)
     fences = re.compile(r"(?m)^[ \t>*+\d.-]*(?:```|~~~).*$")
@@ -149,7 +149,7 @@ def test_every_word_of_a_text_is_in_a_chunk(text):
 
 @given(PARAGRAPHS | st.text(max_size=80))
 def test_plain_text_keeps_every_character_but_blanks_at_its_edges(text):
-    content = scrub(text, IN_MESH, form=Form.TEXT).content
+    content = scrub(text, IN_MESH, form=TextForm.TEXT).content
     assert re.sub(r"\s", "", content) == re.sub(r"\s", "", text)
 
 

@@ -11,8 +11,8 @@ from memory_mesh.text.scrub import (
     IN_MESH,
     STANDALONE,
     Chunk,
-    Form,
-    Settings,
+    ScrubSettings,
+    TextForm,
     chunks_of,
     scrub,
     tokens,
@@ -69,7 +69,7 @@ def test_lines_end_one_way_and_without_blanks():
 
 
 def test_code_is_kept_to_the_byte():
-    for form in (None, Form.MARKDOWN, Form.DOCUMENT):
+    for form in (None, TextForm.MARKDOWN, TextForm.DOCUMENT):
         scrubbed = scrub(f"# A\n\n{CODE}", IN_MESH, form=form)
         assert scrubbed.content == f"# A\n\n{CODE}"
         assert scrubbed.plain == "A\n" + "\n".join(CODE.split("\n")[1:-1])
@@ -101,15 +101,15 @@ NOTICES = [
 @pytest.mark.parametrize("notice", NOTICES)
 def test_boilerplate_is_left_out_of_documents_only(notice):
     page = f"Deploy on Monday.\n\n{notice}\n\nNever on Friday."
-    scrubbed = scrub(page, IN_MESH, form=Form.DOCUMENT)
+    scrubbed = scrub(page, IN_MESH, form=TextForm.DOCUMENT)
     assert scrubbed.content == "Deploy on Monday.\n\nNever on Friday."
     assert len(scrubbed.removed) == 1
     assert scrub(page, IN_MESH).content == page
-    assert scrub(page, IN_MESH, form=Form.MARKDOWN).content == page
+    assert scrub(page, IN_MESH, form=TextForm.MARKDOWN).content == page
 
 
 @pytest.mark.parametrize("notice", NOTICES)
-@pytest.mark.parametrize("form", Form)
+@pytest.mark.parametrize("form", TextForm)
 def test_the_last_text_is_never_taken(notice, form):
     assert scrub(notice, IN_MESH, form=form).content == notice
 
@@ -117,23 +117,23 @@ def test_the_last_text_is_never_taken(notice, form):
 @pytest.mark.req("R-000-178")
 def test_what_a_document_says_twice_is_kept_once():
     page = "Header of every page, page\n\none\n\nHeader of every page, page\n\ntwo\ntwo\nthree"
-    scrubbed = scrub(page, IN_MESH, form=Form.DOCUMENT)
+    scrubbed = scrub(page, IN_MESH, form=TextForm.DOCUMENT)
     assert scrubbed.content == "Header of every page, page\n\none\n\ntwo\nthree"
     assert scrubbed.removed == ("repetition", "repetition")
-    assert scrub(page, IN_MESH, form=Form.TEXT).content == page
+    assert scrub(page, IN_MESH, form=TextForm.TEXT).content == page
 
 
 def test_short_answers_items_and_code_may_repeat():
     page = f"Fast?\n\nYes.\n\nSafe?\n\nYes.\n\n- no\n- no\n\n{CODE}\n\n{CODE}"
-    assert scrub(page, IN_MESH, form=Form.DOCUMENT).content == page
+    assert scrub(page, IN_MESH, form=TextForm.DOCUMENT).content == page
 
 
 @pytest.mark.req("R-000-178")
 def test_a_line_of_signs_is_noise_by_the_ratio_that_is_set():
     page = "Real text here\n\n.:.:.:.:.:.a.:.:.:.\n\nmore text"
-    assert scrub(page, IN_MESH, form=Form.DOCUMENT).content == "Real text here\n\nmore text"
-    lenient = Settings(min_tokens=1, enforce_min_length=False, min_signal=0)
-    assert scrub(page, lenient, form=Form.DOCUMENT).content == page
+    assert scrub(page, IN_MESH, form=TextForm.DOCUMENT).content == "Real text here\n\nmore text"
+    lenient = ScrubSettings(min_tokens=1, enforce_min_length=False, min_signal=0)
+    assert scrub(page, lenient, form=TextForm.DOCUMENT).content == page
 
 
 # --- 3: normalisation -----------------------------------------------------------------------------
@@ -156,7 +156,7 @@ def test_a_line_of_signs_is_noise_by_the_ratio_that_is_set():
     ],
 )
 def test_a_document_has_one_form_of_heading_and_bullet(text, content):
-    assert scrub(text, IN_MESH, form=Form.DOCUMENT).content == content
+    assert scrub(text, IN_MESH, form=TextForm.DOCUMENT).content == content
 
 
 @pytest.mark.req("R-000-179")
@@ -244,7 +244,7 @@ def test_a_chunk_is_not_cut_inside_a_character():
 
 def test_setting_one_limit_leaves_the_others():
     words = "word " * 4_000
-    chunks = scrub(words, Settings(min_tokens=1)).chunks
+    chunks = scrub(words, ScrubSettings(min_tokens=1)).chunks
     assert len(chunks) > 7
     assert all(chunk.tokens <= 500 for chunk in chunks)
 
@@ -318,7 +318,7 @@ def test_a_chunk_above_the_hard_maximum_is_an_error():
 
 @pytest.mark.req("R-000-184")
 def test_on_its_own_the_scrubber_wants_ten_tokens():
-    assert Settings() == STANDALONE
+    assert ScrubSettings() == STANDALONE
     assert STANDALONE.min_tokens == 10
     assert scrub("a b c d e f g h i").chunks == ()
     assert len(scrub("a b c d e f g h i j").chunks) == 1
@@ -347,10 +347,10 @@ def test_the_limits_in_the_mesh_are_one_500_and_2000():
 @pytest.mark.parametrize(
     "limits",
     [
-        Settings(max_tokens=10),
-        Settings(min_tokens=600),
-        Settings(max_tokens=3_000),
-        Settings(min_tokens=-1),
+        ScrubSettings(max_tokens=10),
+        ScrubSettings(min_tokens=600),
+        ScrubSettings(max_tokens=3_000),
+        ScrubSettings(min_tokens=-1),
     ],
 )
 def test_limits_that_cannot_be_kept_are_refused(limits):

@@ -7,8 +7,16 @@ import sys
 import pytest
 
 from memory_mesh.model.errors import InvalidInput
-from memory_mesh.privacy import Redactor
-from memory_mesh.text.scrub import IN_MESH, Form, Scrubbed, Settings, chunks_of, form_of, scrub
+from memory_mesh.privacy import NamespaceRedactor
+from memory_mesh.text.scrub import (
+    IN_MESH,
+    Scrubbed,
+    ScrubSettings,
+    TextForm,
+    chunks_of,
+    form_of,
+    scrub,
+)
 from tests.effort import effort
 
 HEAVY = ("markdown_it", "selectolax", "semantic_text_splitter")
@@ -77,7 +85,7 @@ def test_a_fact_is_looked_at_once():
 
 
 def test_switched_off_it_cleans_nothing_but_still_hides_and_cuts():
-    off = Settings(enabled=False, min_tokens=1, enforce_min_length=False)
+    off = ScrubSettings(enabled=False, min_tokens=1, enforce_min_length=False)
     page = "<html><body><p>bob@example.com</p>\r\n</body></html>  "
     scrubbed = scrub(page, off, redact=hide_emails)
     assert scrubbed.content == page.replace("bob@example.com", "[EMAIL]")
@@ -130,13 +138,13 @@ def test_scrubbing_is_quick(text, most):
     ],
     ids=lambda text: text[:12].strip(),
 )
-@pytest.mark.parametrize("form", [None, Form.DOCUMENT])
+@pytest.mark.parametrize("form", [None, TextForm.DOCUMENT])
 def test_no_text_is_slow(hostile, form):
     assert effort(lambda: scrub(hostile, IN_MESH, form=form)) < 1_000
 
 
 def test_what_two_blocks_show_together_goes_and_both_stay_what_they_are():
-    redactor = Redactor(b"key" * 11, "default")
+    redactor = NamespaceRedactor(b"key" * 11, "default")
     code = "```python\nif x:\n\n    y = 1\n```"
     around = f"# Guide\n\n- **one**\n- two\n\n{code}\n\nPassword:\n\n```\n{{}}\n```"
     content = scrub(around.format("hunter22"), IN_MESH, redact=redactor.text).content

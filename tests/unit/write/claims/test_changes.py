@@ -2,7 +2,7 @@
 
 import pytest
 
-from memory_mesh.write.claims import Relation, compare, predicates_of, read
+from memory_mesh.write.claims import ClaimRelation, compare, predicates_of, read
 
 
 def relation(old, new):
@@ -40,7 +40,7 @@ def relation(old, new):
     ],
 )
 def test_an_update_is_read(old, new):
-    assert relation(old, new) is Relation.CONFLICT
+    assert relation(old, new) is ClaimRelation.CONFLICT
 
 
 @pytest.mark.parametrize(
@@ -67,7 +67,7 @@ def test_an_update_is_read(old, new):
     ],
 )
 def test_what_is_true_together_is_no_update(first, second):
-    assert relation(first, second) is not Relation.CONFLICT
+    assert relation(first, second) is not ClaimRelation.CONFLICT
 
 
 def test_a_change_is_looked_for_under_every_predicate_that_fits():

@@ -7,7 +7,7 @@ from memory_mesh.model.errors import InvalidInput
 from memory_mesh.write.claims import (
     NORMALIZERS,
     Claim,
-    Relation,
+    ClaimRelation,
     compare,
     keyed,
     normalised,
@@ -15,7 +15,7 @@ from memory_mesh.write.claims import (
     stated,
 )
 
-SAME, CONFLICT, BESIDE, UNSURE = Relation
+SAME, CONFLICT, BESIDE, UNSURE = ClaimRelation
 
 
 def told(
@@ -118,7 +118,7 @@ CLAIMS = st.builds(
 @given(CLAIMS, CLAIMS, st.sampled_from(sorted(NORMALIZERS)))
 def test_comparing_is_total_and_sameness_and_denial_know_no_order(one, two, how):
     there, back = compare(one, two, normalize=how), compare(two, one, normalize=how)
-    assert there in Relation
+    assert there in ClaimRelation
     assert compare(one, two, normalize=how) is there
     assert (there is SAME) == (back is SAME)
     if one.replaces is None and two.replaces is None and one.exclusive == two.exclusive:

@@ -14,7 +14,7 @@ what was stored is then found again.
 from collections.abc import Mapping
 
 from memory_mesh.agents.hook.capture.answers import answered, ended, failed
-from memory_mesh.agents.hook.capture.heard import Captured, Heard, HostSession
+from memory_mesh.agents.hook.capture.heard import Captured, CapturedEvent, HostSession
 from memory_mesh.agents.hook.capture.prompts import prompted
 from memory_mesh.base.typed import TYPE_CHECKING
 
@@ -43,4 +43,4 @@ def captured(
     act = _ON.get(str(input.get("event") or ""))
     if act is None:
         return Captured()
-    return act(Heard(mesh, session, key), input)
+    return act(CapturedEvent(mesh, session, key), input)

@@ -6,7 +6,7 @@ session each one with a fix becomes a lesson, which waits for review as well.
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from memory_mesh.agents.hook.capture.heard import CANDIDATE_TAG, MOST, Captured, Heard
+from memory_mesh.agents.hook.capture.heard import CANDIDATE_TAG, MOST, Captured, CapturedEvent
 from memory_mesh.learn.rules import tool_failures as rules
 from memory_mesh.learn.rules.tool_failures import ToolFailure
 from memory_mesh.model import Channel, Kind, Memory, Outcome, Receipt, Scope
@@ -16,7 +16,7 @@ NOTHING = "the failure was intended, or a slip"
 LEARNED = "it became a lesson"
 
 
-def failed(heard: Heard, given: Mapping[str, object]) -> Captured:
+def failed(heard: CapturedEvent, given: Mapping[str, object]) -> Captured:
     """Stores a failed call that may teach something; the same one again counts once."""
     tool_input = given.get("tool_input")
     failure = rules.read_failure(
@@ -49,7 +49,7 @@ def failed(heard: Heard, given: Mapping[str, object]) -> Captured:
     return Captured((receipt,))
 
 
-def answered(heard: Heard, given: Mapping[str, object]) -> Captured:
+def answered(heard: CapturedEvent, given: Mapping[str, object]) -> Captured:
     """Reads the assistant's last words: the fix of a failure, or that it was intended."""
     message = heard.of_others(given.get("last_assistant_message"))
     if not message:
@@ -68,7 +68,7 @@ def answered(heard: Heard, given: Mapping[str, object]) -> Captured:
     return Captured(tuple(_fixed(heard, known, fix) for known in waiting if known.id in mended))
 
 
-def ended(heard: Heard, _given: Mapping[str, object]) -> Captured:
+def ended(heard: CapturedEvent, _given: Mapping[str, object]) -> Captured:
     """Makes a lesson of each failure whose fix is known; the others stay candidates."""
     receipts = []
     for known in _waiting(heard.stored()):
@@ -78,7 +78,7 @@ def ended(heard: Heard, _given: Mapping[str, object]) -> Captured:
     return Captured(tuple(receipts))
 
 
-def doubted(heard: Heard, sentences: Sequence[str]) -> Iterator[Receipt]:
+def doubted(heard: CapturedEvent, sentences: Sequence[str]) -> Iterator[Receipt]:
     """Takes the fix from the last failure if the user says that it was none.
 
     Failures that the user says were intended are forgotten.
@@ -99,12 +99,12 @@ def _waiting(stored: Sequence[Memory]) -> list[Memory]:
     return [memory for memory in stored if CANDIDATE_TAG in memory.tags]
 
 
-def _forget(heard: Heard, waiting: Sequence[Memory]) -> None:
+def _forget(heard: CapturedEvent, waiting: Sequence[Memory]) -> None:
     for known in waiting:
         heard.view(Channel.TOOL).delete(known.id, reason=NOTHING)
 
 
-def _fixed(heard: Heard, known: Memory, fix: str) -> Receipt:
+def _fixed(heard: CapturedEvent, known: Memory, fix: str) -> Receipt:
     failure = _failure(known)
     changed = heard.view(Channel.TOOL).update(
         known.id,
@@ -116,7 +116,7 @@ def _fixed(heard: Heard, known: Memory, fix: str) -> Receipt:
     return Receipt.of(changed, Outcome.QUARANTINED, WAITS)
 
 
-def _unfixed(heard: Heard, known: Memory) -> Iterator[Receipt]:
+def _unfixed(heard: CapturedEvent, known: Memory) -> Iterator[Receipt]:
     if known.extra.get("fix"):
         failure = _failure(known)
         changed = heard.view(Channel.TOOL).update(
@@ -129,7 +129,7 @@ def _unfixed(heard: Heard, known: Memory) -> Iterator[Receipt]:
         yield Receipt.of(changed, Outcome.QUARANTINED, WAITS)
 
 
-def _learned(heard: Heard, known: Memory, fix: str) -> Receipt:
+def _learned(heard: CapturedEvent, known: Memory, fix: str) -> Receipt:
     lesson = rules.lesson_of(_failure(known), fix, heard.project)
     view = heard.view(Channel.ASSISTANT)
     block = view.distill_lesson(lesson, scope=Scope(project=heard.project))

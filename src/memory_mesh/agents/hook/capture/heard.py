@@ -50,7 +50,7 @@ class Captured:
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
+class CapturedEvent:
     """One event's way to the store."""
 
     mesh: "MemoryMesh"

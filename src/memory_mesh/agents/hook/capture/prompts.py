@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
 from memory_mesh.agents.hook.capture.answers import doubted
-from memory_mesh.agents.hook.capture.heard import MOST, Captured, Heard
+from memory_mesh.agents.hook.capture.heard import MOST, Captured, CapturedEvent
 from memory_mesh.learn.rules import statements as rules_statements
 from memory_mesh.learn.rules.own_words import own_sentences
-from memory_mesh.learn.rules.statements import Statement, statements, takes_back
+from memory_mesh.learn.rules.statements import NotableSentence, statements, takes_back
 from memory_mesh.model import Channel, Kind, Memory, Outcome, Receipt, Scope
 from memory_mesh.model.errors import NotFound
 
@@ -16,7 +16,7 @@ CORRECTED = "the user corrected it in the same session"
 TAKEN_BACK = "the user took it back in the same session"
 
 
-def prompted(heard: Heard, given: Mapping[str, object]) -> Captured:
+def prompted(heard: CapturedEvent, given: Mapping[str, object]) -> Captured:
     """Stores the statements of a prompt; what an earlier one said otherwise is set right."""
     prompt = heard.public(given.get("prompt"))
     found = statements(prompt, MOST_OF_PROMPT)
@@ -44,9 +44,9 @@ def prompted(heard: Heard, given: Mapping[str, object]) -> Captured:
 
 
 def _kept(
-    heard: Heard,
-    statement: Statement,
-    found: list[Statement],
+    heard: CapturedEvent,
+    statement: NotableSentence,
+    found: list[NotableSentence],
     earlier: dict[str, str],
     said: str,
     *,
@@ -73,7 +73,7 @@ def _kept(
     )
 
 
-def _changed(heard: Heard, memory_id: str, statement: Statement) -> Memory:
+def _changed(heard: CapturedEvent, memory_id: str, statement: NotableSentence) -> Memory:
     kind = statement.kind if statement.kind is Kind.DECISION else Kind.CORRECTION
     return heard.view(Channel.HOOK).update(
         memory_id,
@@ -84,7 +84,7 @@ def _changed(heard: Heard, memory_id: str, statement: Statement) -> Memory:
     )
 
 
-def _take_back(heard: Heard, meant: str | None) -> None:
+def _take_back(heard: CapturedEvent, meant: str | None) -> None:
     for id_ in heard.chosen("taken back", [] if meant is None else [meant]):
         with suppress(NotFound):  # the event came before
             heard.view(Channel.HOOK).delete(id_, reason=TAKEN_BACK)

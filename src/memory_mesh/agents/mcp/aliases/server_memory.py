@@ -39,7 +39,7 @@ Ends: TypeAlias = tuple[str, str, str]  # from, to, type
 
 
 @dataclass(frozen=True, slots=True)
-class Observation:
+class EntityObservation:
     """A text about an entity, and the memories that hold it."""
 
     text: str
@@ -53,7 +53,7 @@ class Entity:
     name: str
     sort: str
     ids: list[str] = field(default_factory=list)
-    observations: dict[str, Observation] = field(default_factory=dict)
+    observations: dict[str, EntityObservation] = field(default_factory=dict)
 
     def says(self, query: str) -> bool:
         """Whether its name, type or an observation contains the text, which is in lower case."""
@@ -67,7 +67,7 @@ class Entity:
 
 
 @dataclass(frozen=True, slots=True)
-class Relation:
+class EntityRelation:
     """An edge, and the memories that hold it."""
 
     ends: Ends
@@ -84,7 +84,7 @@ class Graph:
     def __init__(self, mesh: MemoryMesh) -> None:
         self._mesh = mesh
         self.entities: dict[str, Entity] = {}
-        self.relations: dict[Ends, Relation] = {}
+        self.relations: dict[Ends, EntityRelation] = {}
         rows = sorted(_rows(mesh), key=_order)
         self.next_place: int = 1 + max((_place(row) for row in rows), default=0)
         for row in rows:
@@ -136,7 +136,7 @@ class Graph:
         elif said.get("graph") == RELATION:
             start, end, sort = (_text(said.get(each)) for each in ("from", "to", "relation"))
             ends = (_key(start), _key(end), _key(sort))
-            self.relations.setdefault(ends, Relation((start, end, sort))).ids.append(row.id)
+            self.relations.setdefault(ends, EntityRelation((start, end, sort))).ids.append(row.id)
 
     def _read_observation(self, row: Memory) -> None:
         if row.extra.get("graph") != OBSERVATION:
@@ -145,7 +145,7 @@ class Graph:
         entity = self.entities.get(_key(prompt.said(name)))
         if entity is not None:  # else its entity was deleted on another surface
             text = prompt.said(row.text.removeprefix(f"{name}: "))
-            found = entity.observations.setdefault(_key(text), Observation(text))
+            found = entity.observations.setdefault(_key(text), EntityObservation(text))
             found.ids.append(row.id)
 
 

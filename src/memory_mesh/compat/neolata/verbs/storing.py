@@ -21,6 +21,7 @@ from memory_mesh.compat.neolata.model import (
     GraphSupersession,
     GraphWhy,
 )
+from memory_mesh.context.packing import fit
 from memory_mesh.mesh.options import AsOwner, Limit
 from memory_mesh.model import Claim, Draft, Hits, Link, Memory, Query, Receipt, Scope, Status
 from memory_mesh.model.errors import InvalidInput
@@ -481,8 +482,6 @@ class GraphPrompting(GraphView):
             max_tokens: the most tokens of the text; by default 2,000.
             explain: say how each score came about and what was left out.
         """
-        from memory_mesh.context.packing import fit
-
         lens = replace(
             self._view(agent, None, {Status.ACTIVE}), where=translate.between(after, before)
         )
