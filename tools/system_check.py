@@ -40,7 +40,9 @@ def library(folder: Path) -> bool:
         found = [hit.content for hit in mesh.search("themes")]
         mesh.delete(str(first))
         left = [hit.content for hit in mesh.search("themes")]
-        return found[:1] == ["The user prefers light themes"] and left == [] and mesh.verify().ok
+        return (
+            found[:1] == ["The user prefers light themes"] and left == [] and mesh.care.verify().ok
+        )
 
 
 def command_line(folder: Path) -> bool:

@@ -106,7 +106,7 @@ def test_records_that_wait_are_written_at_close_and_dropped_when_the_lock_is_hel
     again.note("nowhere", world.recall(3))
     again.close()
     with closing(world.open_ledger(database)) as other:
-        assert [block.entry.id for block in other.care.recalls("shared", 9)] == ["yamo_recall_2"]
-        assert list(other.care.namespaces()) == ["shared"]
+        assert [block.entry.id for block in other.recalls("shared", 9)] == ["yamo_recall_2"]
+        assert list(other.namespaces()) == ["shared"]
     with pytest.raises(Closed):
         world.write(again, BATCH)

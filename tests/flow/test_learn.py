@@ -93,7 +93,7 @@ def test_a_reflection_is_kept_with_its_sources_and_leaves_its_block(
         found.confidence,
     )
     assert kept.id.startswith("reflect_")
-    block = mesh.blocks(after_seq=3)[-1].entry
+    block = mesh.care.blocks(after_seq=3)[-1].entry
     assert block.operation is BlockOperation.REFLECT
     wire = yamo.parse(block.wire or "")
     assert wire.intent == "synthesize_beliefs_from_memories"
@@ -271,8 +271,8 @@ def test_a_procedure_that_recurs_is_staged_as_a_skill(mesh: MemoryMesh, clock: F
     assert isinstance(skill, Skill)
     assert (skill.id, skill.name) == (made.skill_id, made.skill_name)
     assert mesh.search_skills("release") == []
-    assert mesh.blocks()[-1].entry.operation is BlockOperation.SYNTHESIZE
-    wire = yamo.parse(mesh.blocks()[-1].entry.wire or "")
+    assert mesh.care.blocks()[-1].entry.operation is BlockOperation.SYNTHESIZE
+    wire = yamo.parse(mesh.care.blocks()[-1].entry.wire or "")
     assert wire.intent == "synthesize_skill_from_memories"
 
 

@@ -30,7 +30,7 @@ def test_a_reflection_is_a_memory_of_what_others_agree_on(mesh):
     kept = mesh.get(found.id)
     assert (kept.kind, kept.status) == (Kind.REFLECTION, Status.ACTIVE)
     assert mesh.search("staging", filter="memory_type = 'reflection'")[0].id == found.id
-    assert mesh.blocks()[-1].entry.operation is BlockOperation.REFLECT
+    assert mesh.care.blocks()[-1].entry.operation is BlockOperation.REFLECT
     assert mesh.reflect(topic="API deploys", store=False).id is None
 
 

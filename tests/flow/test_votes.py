@@ -61,7 +61,7 @@ def test_a_vote_leaves_a_block_that_says_what_it_was(mesh, helpful):
     mesh.rate(stored, helpful=helpful)
     mesh.view(channel=Channel.MCP).rate(stored, helpful=helpful)
     mesh.view(channel=Channel.MCP).rate(stored, helpful=helpful)
-    blocks = [block.entry for block in mesh.blocks(after_seq=before)]
+    blocks = [block.entry for block in mesh.care.blocks(after_seq=before)]
     assert [entry.operation for entry in blocks] == [BlockOperation.CHANGE] * 3
     assert [entry.memories for entry in blocks] == [(stored,)] * 3
     said = "helpful" if helpful else "harmful"

@@ -286,7 +286,7 @@ def test_texts_that_wait_for_vectors_or_terms(
     found = patient.found()["index"]
     is_(found, CheckStatus.WARNING, "1 text has no vector yet", "memory-mesh upkeep")
     with MemoryMesh(db_dir=patient.place.store) as mesh:
-        mesh.upkeep()
+        mesh.care.upkeep()
     is_(patient.found()["index"], CheckStatus.OK, "and its vector", "")
 
 

@@ -114,8 +114,8 @@ def test_a_machine_without_the_model_in_use_says_how_to_get_it(
     monkeypatch.delenv("MEMORY_MESH_MODEL_DIR", raising=False)
     with MemoryMesh(db_dir=patient.place.store) as mesh:
         mesh.add("The shop listens on port 6543.")
-        mesh.reembed({"model_dir": str(model_folder)})
-        mesh.switch_model()
+        mesh.care.models.reembed({"model_dir": str(model_folder)})
+        mesh.care.models.switch()
     is_(
         patient.found()["embedder"],
         CheckStatus.WARNING,

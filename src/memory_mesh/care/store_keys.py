@@ -8,7 +8,7 @@ from pathlib import Path
 from memory_mesh.base.typed import TYPE_CHECKING
 from memory_mesh.care.key_file import KeyFile, KeyLine
 from memory_mesh.platform import forks
-from memory_mesh.platform.text_files import keyed_digest
+from memory_mesh.platform.ids import keyed_digest
 
 if TYPE_CHECKING:
     from memory_mesh.care.key_file import KeyLine

@@ -339,16 +339,11 @@ def _as_argument(option: Option) -> dict[str, Any]:
     return words | {"action": "append", "help": f"{about}; may be repeated"}
 
 
-class SelectionOptions(TypedDict):
-    """The arguments of `search` and `get_all` that select memories."""
-
-    limit: int
-    filter: str | None
-    scope: Scope
-    across: tuple[str, ...]
-    include: list[str]
-    as_of: str | None
-    valid_at: str | None
+def _number(text: str) -> float | str:
+    try:
+        return float(text)
+    except ValueError:
+        return text
 
 
 def when(text: str) -> str:
@@ -463,14 +458,18 @@ def also_of(options: argparse.Namespace, mesh: MemoryMesh) -> list[MemoryMesh]:
     ]
 
 
-def view_of(options: argparse.Namespace, mesh: MemoryMesh) -> SelectionOptions:
-    """Returns the arguments of `search` and `get_all` from the options."""
-    return {
-        "limit": options.limit,
-        "filter": options.filter,
-        "scope": reader_of(mesh),
-        "across": ("project",) if options.all_projects else (),
-        "include": options.include,
-        "as_of": options.as_of,
-        "valid_at": options.valid_at,
-    }
+def elsewhere(mesh: MemoryMesh, view: Mapping[str, Any]) -> list[str]:
+    """Says how many memories other projects have, where those were not looked at."""
+    project = view["scope"].project
+    others = {"$exists": True} if project is None else {"$ne": project}
+    found = () if view["across"] else mesh.get_all(
+        limit=_COUNTED, scope=view["scope"], across=("project",), filter={"project": others}
+    )  # fmt: skip
+    if not found:
+        return []
+    counts = Counter(memory.scope.project or "every project" for memory in found)
+    said = [f"{count} in {output.unbroken(name)}" for name, count in counts.most_common()]
+    said[0] = said[0].replace(" in ", " memory in " if said[0][:2] == "1 " else " memories in ", 1)
+    only = "the memories of projects were not looked at"
+    only = only if project is None else f"only the project {project} was looked at"
+    return [f"{only}; {output.some(said)}: --all-projects"]

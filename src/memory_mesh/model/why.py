@@ -6,11 +6,10 @@ from enum import StrEnum
 
 from memory_mesh.base.fastdataclass import dataclass, field, fields
 from memory_mesh.base.typed import Any
-from memory_mesh.model import record, times
 from memory_mesh.model.block import Observed
 from memory_mesh.model.claim import Conflict
 from memory_mesh.model.commit import Link
-from memory_mesh.model.hit import Explanation
+from memory_mesh.model.hit import Explanation, Hit
 from memory_mesh.model.memory import BlockOperation, Json, Memory
 from memory_mesh.model.pack import Injected, Injection, LeftOut, PackItem
 
@@ -122,7 +121,10 @@ class Why:
         return {**kept, "gate": plain["gate"]}
 
 
-def _plain(value: object) -> Json:
+def plain_value(value: object) -> Json:
+    """A value of ours as JSON: of a memory its record, of another one its fields."""
+    from memory_mesh.model import record, times
+
     if isinstance(value, StrEnum):
         return value.value
     if value is None or isinstance(value, bool | int | float | str):

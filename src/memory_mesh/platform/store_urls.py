@@ -10,7 +10,7 @@ from os import PathLike, fspath
 from pathlib import Path
 
 from memory_mesh.model.errors import InvalidInput
-from memory_mesh.platform.text_files import keyed_digest
+from memory_mesh.platform.ids import keyed_digest
 
 SERVERS = "servers"  # a folder that holds one of this machine for each database that is used
 _SQLITE = "sqlite://"

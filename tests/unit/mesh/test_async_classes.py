@@ -15,6 +15,8 @@ from memory_mesh.compat import neolata
 from memory_mesh.compat.neolata import memory_graph
 from memory_mesh.mesh import conversation, mesh
 from memory_mesh.mesh.async_threads import MAX_THREADS, AwaitedOnly, Threads, awaited, not_awaited
+from memory_mesh.mesh.view import Family
+from tests.operations import FAMILIES, names
 
 TWINS = (
     (mesh.MemoryMesh, memory_mesh.MemoryMesh),
@@ -25,6 +27,12 @@ AT_ONCE = {  # what RFC-0011 4.1 and 4.3 and neolata have without an await, and 
     "clear_cache", "format_results", "get_cache_stats", "dispose", "format_memories_for_prompt",
     "on", "off", "hook_states", "for_user", "view",
 }  # fmt: skip
+
+
+def _families():
+    """Each family of the blocking mesh, with that of the async one."""
+    blocking, awaited = FAMILIES[mesh.MemoryMesh], FAMILIES[memory_mesh.MemoryMesh]
+    return [(kind, awaited[name]) for name, kind in blocking.items()]
 
 
 class Blocking:
@@ -74,14 +82,12 @@ class Awaiting(AwaitedOnly):
         await self._threads.run_last(self._sync.close)
 
 
-@pytest.mark.parametrize(("blocking", "face"), TWINS)
+@pytest.mark.parametrize(("blocking", "face"), [*TWINS, *_families()])
 def test_every_public_name_of_the_blocking_class_is_in_the_async_one(blocking, face):
-    for name in dir(blocking):
-        if name.startswith("_"):
-            continue
+    for name in sorted(names(blocking)):
         own, its = inspect.getattr_static(blocking, name), inspect.getattr_static(face, name)
-        assert isinstance(own, property) is isinstance(its, property), name
-        if isinstance(own, property):
+        assert isinstance(own, property | Family) is isinstance(its, property), name
+        if isinstance(its, property):
             continue
         assert inspect.iscoroutinefunction(its) is (name not in AT_ONCE), name
         theirs = inspect.signature(getattr(face, name)).parameters

@@ -136,7 +136,7 @@ def _server_key(case: Case) -> Iterator[CheckResult]:
 def _server_namespaces(case: Case) -> Iterator[CheckResult]:
     """How many other namespaces the database has; each is checked by `verify`."""
     own = shown_namespace(case.mesh.config.namespace)
-    others = sum(1 for name in case.mesh.namespaces() if name != own)
+    others = sum(1 for name in case.mesh.care.namespaces() if name != own)
     if not others:
         yield ok("namespaces", "there is no other in the database")
         return

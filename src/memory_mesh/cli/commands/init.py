@@ -232,10 +232,6 @@ def _not_found(options: argparse.Namespace) -> int:
     return 1
 
 
-def _changed(planned: Sequence[FileChange]) -> bool:
-    return any(change.before is not None for change in planned)
-
-
 def _on_terminal(options: argparse.Namespace) -> bool:
     return not options.json and sys.stdin is not None and sys.stdin.isatty()
 
@@ -308,7 +304,7 @@ def _run_doctor(options: argparse.Namespace) -> int:
     if options.json:
         output.say_json(
             {
-                "ok": all(finding.mark is not Mark.FAILED for finding in found),
+                "ok": all(finding.mark is not CheckStatus.FAILED for finding in found),
                 "version": __version__,
                 "store": store,
                 "checks": [
@@ -329,11 +325,6 @@ def _run_doctor(options: argparse.Namespace) -> int:
     return 1 if counts[CheckStatus.FAILED] else 0
 
 
-def _variables(options: argparse.Namespace) -> dict[str, str]:
-    """The variables of this call, with what its options state."""
-    return {**os.environ, **store_folder.variables(options, to_write=False)}
-
-
 def _show(finding: CheckResult) -> None:
     """One line in a pipe; on a terminal a sign, and what to do in a line of its own."""
     said, fix = output.named(finding.said), output.named(finding.fix)
@@ -351,21 +342,13 @@ def _show(finding: CheckResult) -> None:
         )
 
 
-def _plain(found: list[CheckResult], store: str) -> Json:
-    return {
-        "ok": all(finding.mark is not CheckStatus.FAILED for finding in found),
-        "version": __version__,
-        "store": store,
-        "checks": [
-            {
-                "check": finding.check,
-                "mark": finding.mark.value,
-                "said": finding.said,
-                "fix": finding.fix or None,
-            }
-            for finding in found
-        ],
-    }
-
-
-DOCTOR = Command("memory-mesh doctor", _add_doctor_options, _run_doctor)
+DOCTOR = Command(
+    "memory-mesh doctor",
+    (
+        argument("--quick", action="store_true", help="without the trials of hook, MCP and daemon"),
+        argument(
+            "--whole-chain", action="store_true", help="check every block, also of a long chain"
+        ),
+    ),
+    _run_doctor,
+)

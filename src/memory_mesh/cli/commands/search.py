@@ -6,9 +6,7 @@ from datetime import UTC, datetime
 
 from memory_mesh.base.typed import Any, TypeAlias
 from memory_mesh.cli import options as cli_options, output
-from memory_mesh.cli.misuse import near
-from memory_mesh.cli.options import SelectionOptions
-from memory_mesh.cli.parsing import Command
+from memory_mesh.cli.parsing import Command, adding, argument
 from memory_mesh.formats import rfc11
 from memory_mesh.model import Hits, Json, record
 from memory_mesh.model.filter import MetadataKey
@@ -65,9 +63,7 @@ def _run_search(options: argparse.Namespace) -> int:
     return 0
 
 
-def _told(
-    mesh: MemoryMesh, hits: Hits, options: argparse.Namespace, view: cli_options.SelectionOptions
-) -> list[str]:
+def _told(mesh: MemoryMesh, hits: Hits, options: argparse.Namespace, view: View) -> list[str]:
     """Why nothing was found, or found by words only, for a person at a terminal."""
     if options.json or not output.at_terminal():
         return []
@@ -82,28 +78,13 @@ def _told(
     return told
 
 
-def _not_searched(mesh: MemoryMesh, view: cli_options.SelectionOptions) -> list[str]:
-    """Says that memories of other projects were left out, if there are any."""
-    project = view["scope"].project
-    others = {"$exists": True} if project is None else {"$ne": project}
-    if view["across"] or not mesh.get_all(
-        limit=1, scope=view["scope"], across=("project",), filter={"project": others}
-    ):
-        return []
-    only = "the memories of projects were not searched"
-    only = only if project is None else f"only the project {project} was searched"
-    return [f"{only}; try --all-projects"]
-
-
 def _without_vector(texts: int) -> str:
     if texts == 1:
         return "1 text has no vector yet and is found by its"
     return f"{texts} texts have no vector yet and are found by their"
 
 
-def _for_person(
-    hits: Hits, options: argparse.Namespace, view: cli_options.SelectionOptions, told: list[str]
-) -> int:
+def _for_person(hits: Hits, options: argparse.Namespace, told: list[str]) -> int:
     """Prints the hits as a person reads them."""
     from memory_mesh.cli import found
 
@@ -208,7 +189,7 @@ SEARCH = Command(
 # Why a search found nothing, for a person at a terminal; loaded only then.
 
 
-def reasons(mesh: MemoryMesh, options: argparse.Namespace, view: SelectionOptions) -> list[str]:
+def reasons(mesh: MemoryMesh, options: argparse.Namespace, view: View) -> list[str]:
     """The most likely reason, and what to do about it; empty if none is known."""
     if mesh.config.store is None and not (mesh.config.db_dir / "namespaces").is_dir():
         folder = output.named(mesh.config.db_dir)
@@ -220,10 +201,6 @@ def reasons(mesh: MemoryMesh, options: argparse.Namespace, view: SelectionOption
     return list(_unknown_keys(mesh, options.filter, view)) if options.filter else []
 
 
-def _holds_nothing(mesh: MemoryMesh, view: SelectionOptions) -> bool:
-    return not mesh.get_all(limit=1, scope=view["scope"], across=("project", "agent", "session"))
-
-
 def _empty(options: argparse.Namespace, mesh: MemoryMesh) -> str:
     if options.user is not None:
         whose = f"The user {output.named(options.user)} has"
@@ -232,7 +209,7 @@ def _empty(options: argparse.Namespace, mesh: MemoryMesh) -> str:
     return f"{whose} no memories here. Who has some: memory-mesh namespaces"
 
 
-def _unknown_keys(mesh: MemoryMesh, expression: str, view: SelectionOptions) -> Iterator[str]:
+def _unknown_keys(mesh: MemoryMesh, expression: str, view: View) -> Iterator[str]:
     """Names of the filter that are no field and that no memory has in its metadata."""
     from memory_mesh.cli.misuse import near
 

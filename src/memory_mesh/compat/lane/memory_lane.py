@@ -120,7 +120,7 @@ class MemoryLane:
         memory, begun = versions[-1], versions[0].recorded_from
         again = self._observed_again(memory_id, begun)
         seen = words.Sightings(1 + len(again), memory.created, again[-1] if again else begun)
-        chain = self._mesh.chain(memory_id, scope=scope)
+        chain = self._mesh.review.chain(memory_id, scope=scope)
         earlier = [each.id for each in chain if each.successor == memory_id]
         return words.metadata(memory, self._now(), observed=seen, supersedes=earlier)
 

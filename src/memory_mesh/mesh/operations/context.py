@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from memory_mesh.context.pack import PackRequest
     from memory_mesh.context.packing.fit import PackRules
     from memory_mesh.model.pack import Pack
-    from memory_mesh.model.trigger import MemoryMetadata, RelevantMemory
+    from memory_mesh.model.trigger import RelevantMemory
     from memory_mesh.search.triggered import TriggerRequest
 
 
