@@ -9,6 +9,8 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from itertools import islice
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import memory_mesh
@@ -48,7 +50,8 @@ class Desk:
             config = self.store.mesh.config
             made = MemoryGraph(
                 db_dir=config.db_dir, namespace=HERE, project=self.reader.project,
-                agent_id=self.reader.agent, session=self.reader.session, settings={"session_days": 0},
+                agent_id=self.reader.agent, session=self.reader.session,
+                settings={"session_days": 0},
                 clock=self.store.mesh._opened().clock, custom_embedder=Topical(),
                 enable_yamo=False,
             )  # fmt: skip
@@ -110,6 +113,13 @@ def _blocks(call: Asking) -> object:
             break
         after = blocks[-1].seq or 0
     return found
+
+
+def _exported(call: Asking) -> object:
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "all.jsonl"
+        call.mesh.export(path)
+        return path.read_text(encoding="utf-8")
 
 
 def _get_all(call: Asking) -> object:
@@ -179,7 +189,8 @@ def _async(call: Asking) -> object:
         config = call.store.mesh.config
         async with memory_mesh.MemoryMesh(
             db_dir=config.db_dir, namespace=HERE, project=call.desk.reader.project,
-            agent_id=call.desk.reader.agent, session=call.desk.reader.session, settings={"session_days": 0},
+            agent_id=call.desk.reader.agent, session=call.desk.reader.session,
+            settings={"session_days": 0},
             clock=call.store.mesh._opened().clock, embedder="none", enable_yamo=False,
         ) as mesh:  # fmt: skip
             return [
@@ -208,9 +219,11 @@ def _of_face(face: str, verbs: Mapping[str, tuple[Ask, str]]) -> dict[str, tuple
 
 
 _OF_GRAPH_SUITE = {  # methods that graph_leaking.py has calls for
-    "graph.links": "links", "graph.traverse": "traverse", "graph.path": "path", "graph.clusters": "clusters",
+    "graph.links": "links", "graph.traverse": "traverse", "graph.path": "path",
+    "graph.clusters": "clusters",
     "graph.neighbourhood": "neighbourhood", "review.chain": "chain", "graph.episodes": "episodes",
-    "graph.episodes (about)": "episodes about", "graph.episode": "episode", "context (start)": "start",
+    "graph.episodes (about)": "episodes about", "graph.episode": "episode",
+    "context (start)": "start",
     "context": "context", "search": "search", "explain": "explain", "explain (block)": "block",
     "explain (why not)": "why not", "explain (prompt)": "injection",
 }  # fmt: skip
@@ -252,7 +265,9 @@ READS: Mapping[str, tuple[Ask, str]] = {
         "history": (lambda call: call.mesh.history(_some_held(call)), BARE),
         "review.trust": (lambda call: call.mesh.review.trust(_some_held(call)), BARE),
         "review.predicates": (lambda call: call.mesh.review.predicates(), BARE),
-        "graph.supersessions": (lambda call: call.mesh.graph.supersessions(call.some("claim")), BARE),
+        "graph.supersessions": (
+            lambda call: call.mesh.graph.supersessions(call.some("claim")), BARE,
+        ),
         "graph.summarise_episode": (_summary, BARE),
         "search (misspelt)": (_misspelt, BARE),
         "skills.search": (lambda call: call.mesh.search_skills(call.question()), WORDS),
@@ -280,6 +295,7 @@ READS: Mapping[str, tuple[Ask, str]] = {
         "format_results": (
             lambda call: call.mesh.format_results(call.mesh.search(call.question())), FILLED,
         ),
+        "export": (_exported, BARE),
         "stats": (lambda call: call.mesh.stats(), WORDS),
         "care.jobs": (lambda call: call.mesh.care.jobs(), WORDS),
         "care.verify": (lambda call: call.mesh.care.verify(), WORDS),
@@ -288,7 +304,9 @@ READS: Mapping[str, tuple[Ask, str]] = {
         "get_cache_stats": (lambda call: call.mesh.get_cache_stats(), WORDS),
         "lessons.due": (lambda call: call.mesh.lessons.due(), WORDS),
         "traces.experiences": (lambda call: call.mesh.traces.experiences(), WORDS),
-        "traces.search_experiences": (lambda call: call.mesh.traces.search_experiences("ferry"), WORDS),
+        "traces.search_experiences": (
+            lambda call: call.mesh.traces.search_experiences("ferry"), WORDS,
+        ),
         "traces.experience_summary": (lambda call: call.mesh.traces.experience_summary(), WORDS),
     }),
     **_of_face("async", {"care.blocks": (_async, BARE)}),
@@ -354,15 +372,18 @@ COMMANDS: Sequence[Sequence[str]] = (
 )  # fmt: skip
 
 _WRITES = """
-    add add_many skills.add_draft graph.add_to_episode care.archive_project graph.create_episode delete review.dispute lessons.distill
-    lessons.record traces.erase_experiences evolve ingest skills.add insert_heritage graph.link traces.log_experience
-    review.mark_superseded pin review.propose_delete review.propose_update skills.prune rate care.rebuild_index care.rebuild_terms
-    lessons.receive traces.record traces.record_many review.register_predicates review.reinforce graph.remove_from_episode
-    review.resolve restore review.decide review.decide_source traces.roll_experiences care.run_jobs skills.synthesize review.undo
+    delete_user import_ add add_many skills.add_draft graph.add_to_episode care.archive_project
+    graph.create_episode delete review.dispute lessons.distill lessons.record
+    traces.erase_experiences evolve ingest skills.add insert_heritage graph.link
+    traces.log_experience review.mark_superseded pin review.propose_delete
+    review.propose_update skills.prune rate care.rebuild_index care.rebuild_terms
+    lessons.receive traces.record traces.record_many review.register_predicates
+    review.reinforce graph.remove_from_episode review.resolve restore review.decide
+    review.decide_source traces.roll_experiences care.run_jobs skills.synthesize review.undo
     graph.unlink update update_many skills.rate care.upkeep traces.write_memory_log
-    clear_cache close config folder for_user init view
-    care.projects.merge care.projects.name care.projects.at care.projects.split
-    care.models.compare care.models.drop care.models.reembed care.models.state care.models.roll_back care.models.switch
+    clear_cache close config folder for_user init view care.projects.merge care.projects.name
+    care.projects.at care.projects.split care.models.compare care.models.drop
+    care.models.reembed care.models.state care.models.roll_back care.models.switch
 """.split()  # noqa: SIM905
 _GRAPH_WRITES = """
     add_to_episode close create_episode dispute evolve off on reinforce remove_from_episode

@@ -138,7 +138,8 @@ def _seats(
         made = graph_world.planted(folder / name, steps, reader, more=audience_world.MORE, **how)
         made.mesh.close()
         made.mesh = MemoryMesh(  # from now on nothing is recorded: answers stay as they are
-            db_dir=folder / name, clock=made.mesh._store._clock, agent_id="none", settings={"session_days": 0},
+            db_dir=folder / name, clock=made.mesh._store._clock, agent_id="none",
+            settings={"session_days": 0},
             custom_embedder=Topical(), enable_yamo=False,
         )  # fmt: skip
         opened.callback(made.mesh.close)

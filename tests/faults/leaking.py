@@ -110,7 +110,7 @@ def _plant(folder: Path, chance: random.Random, count: int, opened: ExitStack) -
     meshes = {
         name: opened.enter_context(
             MemoryMesh(db_dir=folder, namespace=name, clock=clock, agent_id="none",
-                       settings={"session_days": 0},  # audiences are tested here; expiry would hide half of it
+                       settings={"session_days": 0},  # expiry would hide half
                        custom_embedder=Hashed())
         )
         for name in NAMESPACES

@@ -10,6 +10,7 @@ from memory_mesh.compat.lane.memory_lane import MemoryLane
 from memory_mesh.compat.neolata.hooks import EVENTS, markdown_writethrough
 from memory_mesh.compat.neolata.memory_graph import MemoryGraph
 from memory_mesh.compat.neolata.storage import JsonStorage
+from memory_mesh.config.tables import Settings
 from memory_mesh.model import Channel, Space
 from memory_mesh.model.trace import Trace
 from memory_mesh.models.sinks.jsonl import JsonLinesSink
@@ -17,6 +18,7 @@ from memory_mesh.sync import MemoryContextManager, MemoryMesh
 from memory_mesh.testing import FrozenClock
 from tests.faults.secret_shapes import Targets
 from tests.faults.secrets import Face, Walk, parameters, public
+from tests.operations import reach
 
 SKILL = "---\nname: Deploy\nintent: deploy\n---\n1. run make ship\n"
 LESSON = {
@@ -66,18 +68,23 @@ NEEDED: dict[str, object] = {
     "other": "another project",
     "name": "a project",
     "folder": "/nowhere",
+    "path": "/nowhere/notes.jsonl",
 }
 _FRESH = frozenset(("content", "text", "goal", "title", "prompt"))  # a repeat would be merged
 _NUMBERS = count()
 _ALSO: dict[str, dict[str, object]] = {  # without which a call says nothing
-    "propose_update": {"content": "another text"},
-    "erase_experiences": {"everything": True},
+    "review.propose_update": {"content": "another text"},
+    "traces.erase_experiences": {"everything": True},
 }
+_ALL_ON: Settings = {"enable_heritage_tracking": True, "system_memory": True}
 OF_MESH = {
     "view(namespace)": "the name of a namespace is the name of its file, and stays readable",
     "for_user(user_id)": "the id of a user is the name of a file, and stays readable",
-    "verify(checkpoint)": "a file that the caller names, and that is written there",
-    "verify(against)": "a file that the caller names",
+    "delete_user(user_id)": "the id of a user is the name of a file, and stays readable",
+    "export(path)": "a file that the caller names, and that is written there",
+    "import_(path)": "a file that the caller names",
+    "care.verify(checkpoint)": "a file that the caller names, and that is written there",
+    "care.verify(against)": "a file that the caller names",
     "build_agent_prompt(prompt)": "the caller's own prompt is what comes back",
 }
 OF_CONVERSATION = {
@@ -88,7 +95,7 @@ _IDS = frozenset(
     ("memory_id", "id", "ids", "by", "source_id", "target_id", "start_id", "conflict_id",
      "episode_id", "changes", "source", "action")
 )  # fmt: skip  # arguments that name something stored
-_SPOILING = ("review", "resolve", "delete", "undo", "restore", "evolve", "superseded", "update")
+_SPOILING = ("decide", "resolve", "delete", "undo", "restore", "evolve", "superseded", "update")
 OF_STORED_GRAPH = {
     "agent": "a storage is asked for an agent by the caller's name; ours names a folder by it",
 }
@@ -133,7 +140,7 @@ def needed(method: str, name: str, targets: Targets) -> object:
         "conflict_id": targets.conflict_id,
         "episode_id": targets.episode_id,
     }
-    if name in {"memory_id", "id"} and "review" in method:
+    if name in {"memory_id", "id"} and method in {"review.decide", "review.undo"}:
         return targets.waiting_id or targets.rival_id
     if name in ids:
         return ids[name]
@@ -160,7 +167,7 @@ def open_mesh(folder: Path, opened: ExitStack, **more: object) -> MemoryMesh:
     """A mesh with everything switched on that keeps texts, and a sink."""
     sink = JsonLinesSink(folder.with_suffix(".jsonl"))
     return opened.enter_context(
-        MemoryMesh(db_dir=folder, clock=FrozenClock(), sinks=[sink], settings={"enable_heritage_tracking": True, "system_memory": True}, **more)  # type: ignore[arg-type]  # settings
+        MemoryMesh(db_dir=folder, clock=FrozenClock(), sinks=[sink], settings=_ALL_ON, **more)  # type: ignore[arg-type]  # settings
     )  # fmt: skip
 
 
@@ -217,6 +224,6 @@ def _of(
         return made[method]
 
     def bound(method: str) -> Callable[..., object]:
-        return partial(getattr(thing, method), **_ALSO.get(method, {}))
+        return partial(reach(thing, method), **_ALSO.get(method, {}))
 
     return Face(name, methods, bound, needed, for_method, reasons or {})

@@ -188,7 +188,7 @@ def _mesh_page() -> str:
         "## MemoryMesh\n\n" + _constructor(mesh.MemoryMesh),
         *(_method(call, "mesh") for call in calls_of(mesh.MemoryMesh)),
         (
-            "## Families\n\nOperations on one subject. A family is loaded when it is first used; the "
+            "## Families\n\nOperations on one subject. A family is loaded when it is used; the "
             "async class has the same ones.\n\n"
             + "\n".join(
                 f"- `{name}`: {_lowered(one.__doc__ or '')}"

@@ -168,6 +168,13 @@ def write_layout(
     _refuse_links(root, folder)
     _refuse_another(folder, title)
     texts = _texts(mesh, title, scope)
+    try:
+        return _written(folder, texts)
+    except OSError as error:
+        raise InvalidInput(f"{error.filename or folder}: {error.strerror}") from error
+
+
+def _written(folder: Path, texts: Mapping[str, str]) -> FolderReport:
     done: dict[str, list[str]] = {"written": [], "unchanged": [], "removed": [], "kept": []}
     (folder / _RESULTS).mkdir(parents=True, exist_ok=True)
     (folder / LONG_TERM).mkdir(parents=True, exist_ok=True)

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import islice
 from os import PathLike
 from pathlib import Path
@@ -11,7 +12,7 @@ from memory_mesh.mesh.operations.memories import MemoryVerbs
 from memory_mesh.mesh.options import Across, Condition, Progress, Reader
 from memory_mesh.model import Outcome
 from memory_mesh.model.care import ImportedFile
-from memory_mesh.model.errors import InvalidInput, NotAllowed
+from memory_mesh.model.errors import InvalidInput, MeshError, NotAllowed
 from memory_mesh.model.record import record
 from memory_mesh.rules.trust import is_authoritative
 
@@ -39,8 +40,8 @@ class TransferVerbs(MemoryVerbs):
         """Writes the visible memories to a file and returns how many; its ending says the format.
 
         `.jsonl` has one memory per line with everything that is known of it, `.csv` the same as a
-        table, `.md` the texts as a list. A file that is there is replaced at the end, at once. For a
-        copy of the whole store with versions and audit use `memory_mesh.care.backup`.
+        table, `.md` the texts as a list. A file that is there is replaced at the end. For a copy of
+        the whole store with versions and audit use `memory_mesh.care.backup`.
 
         Options:
             progress: called with the number of memories written so far.
@@ -66,12 +67,13 @@ class TransferVerbs(MemoryVerbs):
                     return
 
         part = target.with_name(f".{target.name}.part")
-        try:
-            with part.open("w", encoding="utf-8", newline="") as file:
-                file.writelines(write(rows()))
-            part.replace(target)
-        finally:
-            part.unlink(missing_ok=True)
+        with _file_errors(target):
+            try:
+                with part.open("w", encoding="utf-8", newline="") as file:
+                    file.writelines(write(rows()))
+                part.replace(target)
+            finally:
+                part.unlink(missing_ok=True)
         return done
 
     def import_(self, path: str | PathLike[str], *, progress: Progress = None) -> ImportedFile:
@@ -88,7 +90,7 @@ class TransferVerbs(MemoryVerbs):
         source = Path(path)
         read = exchange.READERS[exchange.format_of(source.name)]
         outcomes, reasons = Counter[str](), list[str]()
-        with source.open(encoding="utf-8", newline="") as file:
+        with _file_errors(source), source.open(encoding="utf-8", newline="") as file:
             drafts = map(exchange.draft_of, read(file))
             while part := list(islice(drafts, _SLICE)):
                 wrong = [one for one in part if isinstance(one, InvalidInput)]
@@ -105,7 +107,8 @@ class TransferVerbs(MemoryVerbs):
     def delete_user(self, user_id: str) -> "DeletedNamespace":
         """Deletes all memories of a user for good: no restore, no import brings them back.
 
-        Only where the user speaks. Older backups still hold them; `left` names what is out of reach.
+        Only where the user speaks. Older backups still hold them; `left` names what is out of
+        reach.
         """
         from memory_mesh.care.namespaces import delete_namespace
 
@@ -114,3 +117,16 @@ class TransferVerbs(MemoryVerbs):
         if not (store := self._config.store):
             store = str(self._opened().folder)
         return delete_namespace(store, user=user_id)
+
+
+@contextmanager
+def _file_errors(path: Path) -> Iterator[None]:
+    """A file that cannot be read or written, in words."""
+    try:
+        yield
+    except MeshError:
+        raise
+    except UnicodeDecodeError as error:
+        raise InvalidInput(f"{path} is not UTF-8: {error.reason}") from None
+    except (OSError, ValueError) as error:
+        raise InvalidInput(f"{path}: {getattr(error, 'strerror', None) or error}") from error
