@@ -23,7 +23,7 @@ from tools.house_imports import circles, count_late, names_used_twice, parsed
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "src" / "memory_mesh"
-COMMITTING = ("write/", "learn/", "care/", "ledgers/", "models/lance/", "testing/")
+COMMITTING = ("write/", "learn/", "care/", "ledgers/", "models/lance/")
 NOTING = (*COMMITTING, "search/", "context/")
 REDACTING = (
     "write/prepare.py",

@@ -14,7 +14,7 @@ from memory_mesh.model import Body
 from memory_mesh.model.errors import MissingExtra
 from memory_mesh.models.lance import index as lance_index
 from memory_mesh.models.lance.index import IndexFolder, LanceIndex
-from memory_mesh.testing.index_contract import (
+from tests.contract.index_contract import (
     SPACE,
     IndexContract,
     absorb,
@@ -120,7 +120,7 @@ import os, signal, sys
 from pathlib import Path
 from memory_mesh.model.errors import NotAfterFork
 from memory_mesh.models.lance.index import LanceIndex
-from memory_mesh.testing.index_contract import SPACE, absorb, clustered, near
+from tests.contract.index_contract import SPACE, absorb, clustered, near
 
 index, vectors = LanceIndex(Path(sys.argv[1])), clustered(300)
 if sys.argv[2] == "used":
@@ -212,7 +212,7 @@ import sys
 from pathlib import Path
 from memory_mesh.models.lance.index import LanceIndex
 from memory_mesh.model import Body
-from memory_mesh.testing.index_contract import SPACE, absorb, clustered, near
+from tests.contract.index_contract import SPACE, absorb, clustered, near
 vectors, body = clustered(2_000), Body(*map(int, sys.argv[2:]))
 index = LanceIndex(Path(sys.argv[1]))
 found = index.near("n", SPACE, body=body, vector=vectors[3].tobytes(), limit=5)

@@ -9,7 +9,7 @@ from memory_mesh.ledgers.postgres.ledger import PostgresLedger
 from memory_mesh.ledgers.postgres.setup import opening_key
 from memory_mesh.ledgers.postgres.transactions import Transactions
 from memory_mesh.model.ports import Clock
-from memory_mesh.testing.search_contract import SearchContract
+from tests.contract.search_contract import SearchContract
 from tests.faults.postgres_isolation import attacked
 from tests.faults.postgres_tenants import OTHERS, OWN, made_world
 from tests.pgbouncer import BINARY, Bouncer

@@ -4,10 +4,9 @@ import pytest
 
 from memory_mesh.ledgers.sqlite.ledger import SqliteLedger
 from memory_mesh.model.ports import Clock
-from memory_mesh.testing import LedgerContract
-from memory_mesh.testing.keyword_contract import KeywordContract
-from memory_mesh.testing.ledger_contract import RelationsContract
-from memory_mesh.testing.search_contract import BodyContract, CallingContract, SearchContract
+from tests.contract.keyword_contract import KeywordContract
+from tests.contract.ledger_contract import LedgerContract, RelationsContract
+from tests.contract.search_contract import BodyContract, CallingContract, SearchContract
 
 
 class TestSqliteLedger(

@@ -21,7 +21,7 @@ from memory_mesh.ledgers.postgres.copies import verify
 from memory_mesh.ledgers.postgres.engine import PostgresEngine, register
 from memory_mesh.ledgers.postgres.setup import ROLE, SCHEMA
 from memory_mesh.model import Scope
-from memory_mesh.testing.ledger_values import axis, change, put
+from tests.contract.ledger_values import axis, change, put
 from tests.faults import postgres_world as world
 from tests.faults.report import Progress, Report, Ticker, silent
 from tests.faults.sample import dealt

@@ -18,7 +18,7 @@ from memory_mesh.ledgers.postgres.setup import SCHEMA, opening_key
 from memory_mesh.ledgers.postgres.transactions import Transactions
 from memory_mesh.model import Commit, Memory, Standing, Wanted
 from memory_mesh.testing import FrozenClock
-from memory_mesh.testing.ledger_values import made, recall_entry, stored
+from tests.contract.ledger_values import made, recall_entry, stored
 from tests.postgres import APP, SECRET, Server
 
 OWN = "ann"

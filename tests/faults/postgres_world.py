@@ -28,7 +28,7 @@ from memory_mesh.model import (
 )
 from memory_mesh.model.ports import Ledger, Snapshot
 from memory_mesh.platform.clock import SystemClock
-from memory_mesh.testing.ledger_values import made, word
+from tests.contract.ledger_values import made, word
 from tests.postgres import SECRET
 
 _AT_ONCE = 500  # ids that are looked for at a time

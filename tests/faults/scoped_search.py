@@ -38,7 +38,7 @@ from memory_mesh.models.lance.index import LanceIndex
 from memory_mesh.rules.audience import seen_through
 from memory_mesh.search import nearest
 from memory_mesh.testing.clock import FrozenClock
-from memory_mesh.testing.ledger_values import entry, made, word
+from tests.contract.ledger_values import entry, made, word
 from tests.faults.report import Progress, Report, Ticker, silent
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)

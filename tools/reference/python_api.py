@@ -111,11 +111,8 @@ MODULES: Mapping[str, tuple[str, tuple[str, ...]]] = {  # module: what it is for
         ("run", "load", "work_folder", "EvaluationReport", "FailedQuestion", "Suite"),
     ),
     "memory_mesh.testing": (
-        "for people who write their own engine",
-        (
-            "FrozenClock", "ScriptedLLM", "LedgerContract", "IndexContract", "EmbedderContract",
-            "KeywordContract", "SearchContract", "AdapterContract",
-        ),
+        "for people who write their own embedder or adapter",
+        ("FrozenClock", "ScriptedLLM", "EmbedderContract", "AdapterContract"),
     ),
 }  # fmt: skip
 PROTOCOLS = (ports.Embedder, ports.Reranker, ports.LLM, ports.Sink, ports.Clock)

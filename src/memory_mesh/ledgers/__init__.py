@@ -1,1 +1,1 @@
-"""The truth on disk: one Ledger per engine, all held to `memory_mesh.testing.LedgerContract`."""
+"""The truth on disk: one Ledger per engine, all held to one suite in tests/contract."""

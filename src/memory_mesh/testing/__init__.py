@@ -1,4 +1,4 @@
-"""Shipped with the product for those who test against it, or write an engine for it.
+"""Shipped for those who test against the product, or write an embedder or an adapter for it.
 
 The suites need pytest. Each is loaded when it is asked for, so that the clock and the scripted
 model work without it.
@@ -12,32 +12,20 @@ if TYPE_CHECKING:
     from memory_mesh.testing.adapter_contract import AdapterContract
     from memory_mesh.testing.clock import FrozenClock
     from memory_mesh.testing.embedder_contract import EmbedderContract
-    from memory_mesh.testing.index_contract import IndexContract
-    from memory_mesh.testing.keyword_contract import KeywordContract
-    from memory_mesh.testing.ledger_contract import LedgerContract
     from memory_mesh.testing.llm import ScriptedLLM
-    from memory_mesh.testing.search_contract import SearchContract
 
 __all__ = [
     "AdapterContract",
     "EmbedderContract",
     "FrozenClock",
-    "IndexContract",
-    "KeywordContract",
-    "LedgerContract",
     "ScriptedLLM",
-    "SearchContract",
 ]
 
 _HOMES = {  # name to module of this package
     "AdapterContract": "adapter_contract",
     "EmbedderContract": "embedder_contract",
     "FrozenClock": "clock",
-    "IndexContract": "index_contract",
-    "KeywordContract": "keyword_contract",
-    "LedgerContract": "ledger_contract",
     "ScriptedLLM": "llm",
-    "SearchContract": "search_contract",
 }
 
 

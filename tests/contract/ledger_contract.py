@@ -29,7 +29,7 @@ from memory_mesh.model.ports import Ledger
 from memory_mesh.rules import audit
 from memory_mesh.search import keyword_plan
 from memory_mesh.testing.clock import FrozenClock
-from memory_mesh.testing.ledger_values import (
+from tests.contract.ledger_values import (
     SPACE,
     EmptyLedger,
     axis,
