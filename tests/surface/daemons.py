@@ -24,7 +24,7 @@ import sys
 sys.path.append(sys.argv[5])
 from memory_mesh import _version
 _version.__version__ = sys.argv[3]
-from memory_mesh.agents import answer
+from memory_mesh.agents import opening as answer
 answer._HOMES["note"] = ("tests.surface.daemon_work", "note")
 answer._HOMES["slow"] = ("tests.surface.daemon_work", "slow")
 answer._HOMES["loaded"] = ("tests.surface.daemon_work", "loaded")
