@@ -20,15 +20,6 @@ _LINK = "source target type similarity at"  # its fields, as JSON has them
 # link
 
 
-def _add_link_options(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of the command."""
-    parser.add_argument("source", metavar="ID", help="the memory that the link begins at")
-    parser.add_argument("target", metavar="OTHER", help="the id of the memory that it leads to")
-    parser.add_argument("--remove", action="store_true", help="remove such a link instead")
-    said = {"type": {"choices": LINK_TYPES, "default": LINK_TYPES[0]}}
-    cli_options.add_operation(parser, MemoryMesh.link, said)
-
-
 def _run_link(options: argparse.Namespace) -> int:
     """Links two memories, or removes the link."""
     said = cli_options.given(options, MemoryMesh.link)
@@ -54,7 +45,16 @@ def _run_link(options: argparse.Namespace) -> int:
 
 LINK = Command(
     "memory-mesh graph link mem_1767225600000_0a1b2c mem_1767225700000_3d4e5f --type depends_on",
-    (_add_link_options,),
+    (
+        argument("source", metavar="ID", help="the memory that the link begins at"),
+        argument("target", metavar="OTHER", help="the id of the memory that it leads to"),
+        argument("--remove", action="store_true", help="remove such a link instead"),
+        adding(
+            cli_options.add_operation,
+            MemoryMesh.link,
+            {"type": {"choices": LINK_TYPES, "default": LINK_TYPES[0]}},
+        ),
+    ),
     _run_link,
 )
 
@@ -200,15 +200,6 @@ LINKS = Command(
 _IDS = 3  # ids of a cluster that its line shows
 
 
-def _add_clusters_options(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of the command."""
-    parser.add_argument(
-        "--min-size", metavar="N", type=int, default=2, help="the fewest memories; default 2"
-    )
-    said = {"limit": {"default": 20, "help": "the most clusters (default: 20)"}}
-    cli_options.add_operation(parser, MemoryMesh.clusters, said, ("include", "types"))
-
-
 def _run_clusters(options: argparse.Namespace) -> int:
     """Prints groups of memories that links hold together, largest first."""
     said = cli_options.given(options, MemoryMesh.clusters)
@@ -230,7 +221,19 @@ def _clusters_line(cluster: Cluster) -> str:
 
 
 CLUSTERS = Command(
-    "memory-mesh graph clusters --min-size 3", (_add_clusters_options,), _run_clusters
+    "memory-mesh graph clusters --min-size 3",
+    (
+        argument(
+            "--min-size", metavar="N", type=int, default=2, help="the fewest memories; default 2"
+        ),
+        adding(
+            cli_options.add_operation,
+            MemoryMesh.clusters,
+            {"limit": {"default": 20, "help": "the most clusters (default: 20)"}},
+            ("include", "types"),
+        ),
+    ),
+    _run_clusters,
 )
 
 
@@ -241,23 +244,6 @@ _FORMATS = ("mermaid", "svg")
 _MOST = 200  # memories in one picture; more of them nobody can read
 
 _HIDDEN = (Status.SUPERSEDED, Status.ARCHIVED, Status.QUARANTINED, Status.DISPUTED)
-
-
-def _add_graph_options(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of the command."""
-    cli_options.add_any_id(parser)
-    add = parser.add_argument
-    add(
-        "--format",
-        choices=_FORMATS,
-        help="mermaid: text that GitHub and editors draw (default); svg: a picture for browsers, "
-        "the default for an --output that ends in .svg",
-    )
-    said = {"include": {"choices": [each.value for each in _HIDDEN]}}
-    cli_options.add_operation(parser, MemoryMesh.neighbourhood, said)
-    add("--chain", action="store_true",
-        help="draw what it superseded and what superseded it, instead of its links")  # fmt: skip
-    add("--output", metavar="FILE", help="write the picture to this file")
 
 
 def _run_graph(options: argparse.Namespace) -> int:
@@ -361,7 +347,26 @@ def _graph_plain(around: Neighbourhood) -> dict[str, Json]:
 
 GRAPH = Command(
     "memory-mesh graph mem_1767225600000_0a1b2c --output around.svg",
-    (_add_graph_options,),
+    (
+        cli_options.add_any_id,
+        argument(
+            "--format",
+            choices=_FORMATS,
+            help="mermaid: text that GitHub and editors draw (default); svg: a picture for "
+            "browsers, the default for an --output that ends in .svg",
+        ),
+        adding(
+            cli_options.add_operation,
+            MemoryMesh.neighbourhood,
+            {"include": {"choices": [each.value for each in _HIDDEN]}},
+        ),
+        argument(
+            "--chain",
+            action="store_true",
+            help="draw what it superseded and what superseded it, instead of its links",
+        ),
+        argument("--output", metavar="FILE", help="write the picture to this file"),
+    ),
     _run_graph,
 )
 
@@ -369,22 +374,6 @@ GRAPH = Command(
 # episode
 
 _ACTIONS = ("list", "show", "summary", "create", "add", "remove")
-
-
-def _add_episode_options(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of the command."""
-    add = parser.add_argument
-    add(
-        "action", nargs="?", choices=_ACTIONS, default="list",
-        help="list episodes, show or summarise one, create one, add or remove memories",
-    )  # fmt: skip
-    add(
-        "words", nargs="*", metavar="WORD",
-        help="list: words of the title; create: the title, then ids; else the id, then ids",
-    )  # fmt: skip
-    for method in (MemoryMesh.create_episode, MemoryMesh.summarise_episode, MemoryMesh.episodes):
-        cli_options.add_operation(parser, method, hidden=("ids", "query", "session"))
-    add("--of-session", metavar="ID", help="create: memories of this session")
 
 
 def _run_episode(options: argparse.Namespace) -> int:
@@ -484,6 +473,24 @@ def _episode_plain(episode: Episode, *, whole: bool = False) -> dict[str, Json]:
 
 EPISODE = Command(
     "memory-mesh graph episode create 'Trip to Rome' --since 2026-05-01 --until 2026-05-08",
-    (_add_episode_options,),
+    (
+        argument(
+            "action",
+            nargs="?",
+            choices=_ACTIONS,
+            default="list",
+            help="list episodes, show or summarise one, create one, add or remove memories",
+        ),
+        argument(
+            "words",
+            nargs="*",
+            metavar="WORD",
+            help="list: words of the title; create: the title, then ids; else the id, then ids",
+        ),
+        adding(cli_options.add_operation, MemoryMesh.create_episode, hidden=("ids", "session")),
+        adding(cli_options.add_operation, MemoryMesh.summarise_episode),
+        adding(cli_options.add_operation, MemoryMesh.episodes, hidden=("query",)),
+        argument("--of-session", metavar="ID", help="create: memories of this session"),
+    ),
     _run_episode,
 )

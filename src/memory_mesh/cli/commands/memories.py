@@ -7,7 +7,7 @@ from pathlib import Path
 
 from memory_mesh.cli import options as cli_options, output
 from memory_mesh.cli.advice import completed
-from memory_mesh.cli.parsing import Command, UsageError, about, adding, argument
+from memory_mesh.cli.parsing import Command, UsageError, about, adding, argument, one_of
 from memory_mesh.formats.terminal import safe_text
 from memory_mesh.model import Json, Memory, Proposal, Scope, Status, record, times
 from memory_mesh.model.errors import InvalidInput, NotFound
@@ -156,10 +156,9 @@ LIST = Command(
 # update
 
 
-def _add_propose(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--propose", action="store_true", help="ask a person to decide; change nothing yet"
-    )
+_PROPOSE = argument(
+    "--propose", action="store_true", help="ask a person to decide; change nothing yet"
+)
 
 
 def _run_update(options: argparse.Namespace) -> int:
@@ -250,7 +249,7 @@ UPDATE = Command(
         adding(cli_options.add_text, "the new text"),
         cli_options.add_metadata,
         adding(cli_options.add_operation, MemoryMesh.update),
-        _add_propose,
+        _PROPOSE,
         argument(
             "--edit", action="store_true", help="open the text in $EDITOR; `edit ID` does the same"
         ),
@@ -329,7 +328,7 @@ DELETE = Command(
     (
         about(_IN_AN_AGENTS_SHELL),
         cli_options.add_id,
-        _add_propose,
+        _PROPOSE,
         adding(cli_options.add_operation, MemoryMesh.delete),
     ),
     _run_delete,
@@ -394,14 +393,6 @@ HISTORY = Command(
 # rate
 
 
-def _add_rate_options(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of the command."""
-    cli_options.add_id(parser)
-    vote = parser.add_mutually_exclusive_group(required=True)
-    vote.add_argument("--helpful", action="store_true", help="it helped: rank it higher")
-    vote.add_argument("--not-helpful", action="store_true", help="it did not: rank it lower")
-
-
 def _run_rate(options: argparse.Namespace) -> int:
     """Counts one vote; it changes the rank of the memory and nothing else."""
     with (
@@ -423,5 +414,14 @@ def _run_rate(options: argparse.Namespace) -> int:
 
 
 RATE = Command(
-    "memory-mesh memory rate mem_1767225600000_0a1b2c --helpful", (_add_rate_options,), _run_rate
+    "memory-mesh memory rate mem_1767225600000_0a1b2c --helpful",
+    (
+        cli_options.add_id,
+        one_of(
+            argument("--helpful", action="store_true", help="it helped: rank it higher"),
+            argument("--not-helpful", action="store_true", help="it did not: rank it lower"),
+            required=True,
+        ),
+    ),
+    _run_rate,
 )

@@ -4,32 +4,13 @@ import argparse
 from collections.abc import Sequence
 
 from memory_mesh.cli import options as cli_options, output
-from memory_mesh.cli.options import given
-from memory_mesh.cli.parsing import Command, UsageError
+from memory_mesh.cli.options import add_operation, given
+from memory_mesh.cli.parsing import Command, UsageError, adding, argument, one_of
 from memory_mesh.formats import memory_log
 from memory_mesh.model import Json, Scope
 from memory_mesh.model.errors import NotFound
 from memory_mesh.model.learning import Experience, ExperienceSummary
 from memory_mesh.sync import MemoryMesh
-
-
-def _add_memory_log_options(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of the command."""
-    parser.add_argument(
-        "action",
-        choices=("list", "search", "summary", "write", "roll", "erase"),
-        help="list or search entries, sum them up, write the log file, archive old entries, erase",
-    )
-    parser.add_argument("query", nargs="?", metavar="WORDS", help="search: what to look for")
-    said = {"limit": {"default": 20, "help": "the most entries shown (default: 20)"}}
-    cli_options.add_operation(parser, MemoryMesh.experiences, said)
-    which = parser.add_mutually_exclusive_group()
-    which.add_argument(
-        "--of-project", metavar="NAME", help="erase: the project whose entries are removed"
-    )
-    which.add_argument("--all", action="store_true", help="erase: remove all entries")
-    hidden = ("project", "everything")
-    cli_options.add_operation(parser, MemoryMesh.erase_experiences, hidden=hidden)
 
 
 def _run_memory_log(options: argparse.Namespace) -> int:
@@ -117,6 +98,26 @@ def _sum_up(summary: ExperienceSummary, options: argparse.Namespace) -> int:
 
 MEMORY_LOG = Command(
     'memory-mesh trace log search "failed release docker"',
-    (_add_memory_log_options,),
+    (
+        argument(
+            "action",
+            choices=("list", "search", "summary", "write", "roll", "erase"),
+            help="list or search entries, sum them up, write the log file, archive old entries, "
+            "erase",
+        ),
+        argument("query", nargs="?", metavar="WORDS", help="search: what to look for"),
+        adding(
+            add_operation,
+            MemoryMesh.experiences,
+            {"limit": {"default": 20, "help": "the most entries shown (default: 20)"}},
+        ),
+        one_of(
+            argument(
+                "--of-project", metavar="NAME", help="erase: the project whose entries are removed"
+            ),
+            argument("--all", action="store_true", help="erase: remove all entries"),
+        ),
+        adding(add_operation, MemoryMesh.erase_experiences, hidden=("project", "everything")),
+    ),
     _run_memory_log,
 )

@@ -4,7 +4,7 @@ import argparse
 from collections.abc import Sequence
 
 from memory_mesh.cli import options as cli_options, output
-from memory_mesh.cli.parsing import Command, UsageError, adding, argument
+from memory_mesh.cli.parsing import Command, UsageError, adding, argument, one_of
 from memory_mesh.formats.terminal import word
 from memory_mesh.model import (
     DECISIONS,
@@ -26,33 +26,6 @@ from memory_mesh.sync import MemoryMesh
 _MAX_RESULTS = 1_000  # results of one call
 
 _PLACEHOLDER = "PROJECT"  # as `salvage` prints it
-
-
-def _add_review_options(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of the command."""
-    what = "the memory, skill or proposal to show, approve or reject; default: list all"
-    parser.add_argument("named", nargs="?", metavar="ID", help=what)
-    parser.add_argument("--id", metavar="ID", help="the same, as an option")
-    verdict = parser.add_mutually_exclusive_group()
-    verdict.add_argument(
-        "--approve", action="store_true", help="make it active, or make the proposed change"
-    )
-    verdict.add_argument(
-        "--reject",
-        action="store_true",
-        help="archive a memory and refuse its value in future, or leave out a proposed change",
-    )
-    verdict.add_argument("--undo", action="store_true", help="undo the last review or decision")
-    parser.add_argument(
-        "--source", metavar="NAME", help="everything from this source that waits for review"
-    )
-    parser.add_argument(
-        "--give-to",
-        metavar="PROJECT",
-        help="with --approve: the project it is for, '' for all; for what `salvage` held back",
-    )
-    for method in (MemoryMesh.review, MemoryMesh.awaiting_review):
-        cli_options.add_operation(parser, method, hidden=("approve",))
 
 
 def _run_review(options: argparse.Namespace) -> int:
@@ -237,7 +210,37 @@ def _review_plain(item: Memory | Skill | Proposal) -> dict[str, Json]:
 
 REVIEW = Command(
     'memory-mesh review --id mem_1767225600000_0a1b2c --approve --reason "checked"',
-    (_add_review_options,),
+    (
+        argument(
+            "named",
+            nargs="?",
+            metavar="ID",
+            help="the memory, skill or proposal to show, approve or reject; default: list all",
+        ),
+        argument("--id", metavar="ID", help="the same, as an option"),
+        one_of(
+            argument(
+                "--approve", action="store_true", help="make it active, or make the proposed change"
+            ),
+            argument(
+                "--reject",
+                action="store_true",
+                help="archive a memory and refuse its value in future, or leave out a proposed "
+                "change",
+            ),
+            argument("--undo", action="store_true", help="undo the last review or decision"),
+        ),
+        argument(
+            "--source", metavar="NAME", help="everything from this source that waits for review"
+        ),
+        argument(
+            "--give-to",
+            metavar="PROJECT",
+            help="with --approve: the project it is for, '' for all; for what `salvage` held back",
+        ),
+        adding(cli_options.add_operation, MemoryMesh.review, hidden=("approve",)),
+        adding(cli_options.add_operation, MemoryMesh.awaiting_review),
+    ),
     _run_review,
 )
 
