@@ -269,7 +269,7 @@ def _run_export(options: argparse.Namespace) -> int:
             "with_vectors": done.with_vectors,
             "vectors": done.vectors,
         },
-        f"[MemoryMesh] Exported {output.counted(done.memories, 'memory', 'memories')} of {name}, "
+        f"[MemoryMesh] Exported {output.counted(done.memories, 'memory')} of {name}, "
         f"{output.counted(done.position, 'block')}, {_vectors(done)}to {output.named(done.file)} "
         f"({done.bytes} bytes).",
         as_json=options.json,
@@ -346,7 +346,7 @@ def _run_import(options: argparse.Namespace) -> int:
             "with_vectors": done.with_vectors,
             "remarks": list(done.remarks),
         },
-        f"[MemoryMesh] Imported {output.counted(done.memories, 'memory', 'memories')}, "
+        f"[MemoryMesh] Imported {output.counted(done.memories, 'memory')}, "
         f"{output.counted(done.position, 'block')}, into {name}; the chain was verified.",
         as_json=options.json,
     )

@@ -324,8 +324,7 @@ def _write(around: Neighbourhood, drawn: str, options: argparse.Namespace) -> in
             f"there is no folder {path.parent}; make it first, or give another --output"
         )
     write_atomically(path, drawn.encode())
-    count = len(around.memories)
-    drew = f"Drew {count} {'memory' if count == 1 else 'memories'}"
+    drew = f"Drew {output.counted(len(around.memories), 'memory')}"
     told = f"[MemoryMesh] {drew} to {output.named(path)}."
     if around.more:
         told += f" {around.more} more within reach are not drawn (--limit, at most {_MOST})."
@@ -428,7 +427,8 @@ def _done(mesh: MemoryMesh, reader: Scope, options: argparse.Namespace) -> Episo
 
 def _episode_line(episode: Episode) -> str:
     title = output.one_line(episode.title, 60)
-    return f"{episode.id}  {title}  ({_count(episode)}{_when(episode)})"
+    count = output.counted(len(episode.memories) + episode.more, "memory")
+    return f"{episode.id}  {title}  ({count}{_when(episode)})"
 
 
 def _lines(episode: Episode) -> list[str]:
@@ -438,11 +438,6 @@ def _lines(episode: Episode) -> list[str]:
         for memory in episode.memories
     ]
     return [_episode_line(episode), *([episode.summary] if episode.summary else members)]
-
-
-def _count(episode: Episode) -> str:
-    count = len(episode.memories) + episode.more
-    return "1 memory" if count == 1 else f"{count} memories"
 
 
 def _when(episode: Episode) -> str:

@@ -16,7 +16,7 @@ def _run_reflect(options: argparse.Namespace) -> int:
         said = cli_options.given(options, MemoryMesh.reflect)
         reader = cli_options.reader_of(mesh)
         found = mesh.reflect(store=not options.dry_run, scope=reader, **said)
-    lines = [f"[MemoryMesh] Reflected on {output.counted(found.count, 'memory', 'memories')}."]
+    lines = [f"[MemoryMesh] Reflected on {output.counted(found.count, 'memory')}."]
     if found.text:
         lines.append(found.text)
     elif found.count:

@@ -37,7 +37,7 @@ def _act(mesh: MemoryMesh, reader: Scope, options: argparse.Namespace) -> int:
             return output.answer({"path": path}, told, as_json=options.json)
         case "roll":
             moved = mesh.roll_experiences()
-            told = f"[MemoryMesh] Archived {output.counted(moved, 'entry', 'entries')}."
+            told = f"[MemoryMesh] Archived {output.counted(moved, 'entry')}."
             return output.answer({"archived": moved}, told, as_json=options.json)
         case _:
             return _erase(mesh.view(scope=Scope(reader.project)), options)
@@ -56,7 +56,7 @@ def _erase(mesh: MemoryMesh, options: argparse.Namespace) -> int:
             "its name as `memory-mesh project` shows it inside the work tree, or as --project or "
             "MEMORY_MESH_PROJECT has it; --all erases the entries of every project"
         )
-    told = f"[MemoryMesh] Erased {erased} {'entry' if erased == 1 else 'entries'}."
+    told = f"[MemoryMesh] Erased {output.counted(erased, 'entry')}."
     return output.answer({"erased": erased}, told, as_json=options.json)
 
 

@@ -277,7 +277,7 @@ def _tell_comparison(found: Comparison, options: argparse.Namespace) -> int:
 def _told(found: Comparison) -> list[str]:
     if found.overlap is None:
         return ["[MemoryMesh] No search is on record, so there is nothing to compare by."]
-    asked = output.counted(len(found.queries), "query", "queries")
+    asked = output.counted(len(found.queries), "query")
     lines = [
         f"[MemoryMesh] {asked}, the first {found.depth} hits: {found.overlap:.0%} are the same.",
         f"  in use: {found.in_use}",

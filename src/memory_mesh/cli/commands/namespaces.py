@@ -59,7 +59,7 @@ def _deleted(options: argparse.Namespace) -> int:
     gone = _gone(options, config)
     count = "its memories"
     if gone.memories is not None:
-        count = output.counted(gone.memories, "memory", "memories")
+        count = output.counted(gone.memories, "memory")
     if config.store is None:
         count = f"{count}, {output.counted(gone.files, 'file')}, {gone.bytes:,} bytes"
     lines = [

@@ -43,7 +43,7 @@ def _run_wipe(options: argparse.Namespace) -> int:
                 {"deleted": 0}, f"[MemoryMesh] There are no memories of {whose}.",
                 as_json=options.json,
             )  # fmt: skip
-        count = output.counted(len(found), "memory", "memories")
+        count = output.counted(len(found), "memory")
         kinds = Counter(memory.kind.value for memory in found)
         said = ", ".join(f"{number} {kind}" for kind, number in kinds.most_common())
         _confirm(options, f"{count} of {whose}: {said}", len(found))
