@@ -20,27 +20,23 @@ def _run_memory_log(options: argparse.Namespace) -> int:
     if options.action == "erase" and not options.all and options.of_project is None:
         raise UsageError("say what to erase: --of-project NAME or --all")
     with cli_options.opened(options) as (mesh, reader):
-        return _act(mesh, reader, options)
-
-
-def _act(mesh: MemoryMesh, reader: Scope, options: argparse.Namespace) -> int:
-    match options.action:
-        case "list":
-            return _show(mesh.experiences(**given(options, MemoryMesh.experiences)), options)
-        case "search":
-            return _show(mesh.search_experiences(options.query, limit=options.limit), options)
-        case "summary":
-            return _sum_up(mesh.experience_summary(), options)
-        case "write":
-            path = mesh.write_memory_log()
-            told = f"[MemoryMesh] Wrote {path}"
-            return output.answer({"path": path}, told, as_json=options.json)
-        case "roll":
-            moved = mesh.roll_experiences()
-            told = f"[MemoryMesh] Archived {output.counted(moved, 'entry')}."
-            return output.answer({"archived": moved}, told, as_json=options.json)
-        case _:
-            return _erase(mesh.view(scope=Scope(reader.project)), options)
+        match options.action:
+            case "list":
+                return _show(mesh.experiences(**given(options, MemoryMesh.experiences)), options)
+            case "search":
+                return _show(mesh.search_experiences(options.query, limit=options.limit), options)
+            case "summary":
+                return _sum_up(mesh.experience_summary(), options)
+            case "write":
+                path = mesh.write_memory_log()
+                told = f"[MemoryMesh] Wrote {path}"
+                return output.answer({"path": path}, told, as_json=options.json)
+            case "roll":
+                moved = mesh.roll_experiences()
+                told = f"[MemoryMesh] Archived {output.counted(moved, 'entry')}."
+                return output.answer({"archived": moved}, told, as_json=options.json)
+            case _:
+                return _erase(mesh.view(scope=Scope(reader.project)), options)
 
 
 def _erase(mesh: MemoryMesh, options: argparse.Namespace) -> int:

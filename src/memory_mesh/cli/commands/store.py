@@ -106,9 +106,9 @@ STORE = Command(
 # evolve
 
 
-def _run_evolve(options: argparse.Namespace) -> int:
-    """Stores the newer statement; what it contradicts is superseded, what is similar is linked."""
-    return _run_store(options, evolve=True)
-
-
-EVOLVE = Command('memory-mesh memory evolve "The office is in Berlin now"', _TAKES, _run_evolve)
+# What the newer statement contradicts is superseded, what is similar is linked.
+EVOLVE = Command(
+    'memory-mesh memory evolve "The office is in Berlin now"',
+    _TAKES,
+    lambda options: _run_store(options, evolve=True),
+)

@@ -37,7 +37,9 @@ def _run_wipe(options: argparse.Namespace) -> int:
             raise NotFound("this folder belongs to no project; name one: --project NAME")
         only = None if of_project is None else reader.project
         found = list(_memories(mesh, only))
-        whose = f"the project {only}" if only else _part(mesh, options)
+        whose = f"the namespace {shown_namespace(mesh.config.namespace)}"
+        if only or options.user:
+            whose = f"the project {only}" if only else f"the user {output.named(options.user)}"
         if not found:
             return output.answer(
                 {"deleted": 0}, f"[MemoryMesh] There are no memories of {whose}.",
@@ -73,12 +75,6 @@ def _scopes(mesh: MemoryMesh, reader: Scope) -> str:
     whose = shown_namespace(mesh.config.namespace)
     lines.append(f"  wipe --all           {everything.total()} of the namespace {whose}")
     return "nothing was deleted: say whose memories are meant\n" + "\n".join(lines)
-
-
-def _part(mesh: MemoryMesh, options: argparse.Namespace) -> str:
-    if options.user is not None:
-        return f"the user {output.named(options.user)}"
-    return f"the namespace {shown_namespace(mesh.config.namespace)}"
 
 
 def _memories(mesh: MemoryMesh, project: str | None) -> Iterator[Memory]:
