@@ -31,7 +31,7 @@ def need_folder(config: Config, instead: str) -> Path:
 
 def config_of(options: argparse.Namespace) -> Config:
     """The settings of the store that the options name."""
-    return _mesh(options).config
+    return cli_options.mesh_of(options).config
 
 
 def shown(config: Config) -> str:
@@ -45,7 +45,7 @@ def shown(config: Config) -> str:
 
 def namespace_of(options: argparse.Namespace) -> str:
     """The namespace, or that of a user."""
-    return _mesh(options).config.namespace
+    return cli_options.mesh_of(options).config.namespace
 
 
 def named_namespace(options: argparse.Namespace) -> str | None:
@@ -60,10 +60,6 @@ def refuse_one(options: argparse.Namespace, instead: str) -> None:
     if options.namespace is not None or options.user is not None:
         which = "--namespace" if options.user is None else "--user"
         raise UsageError(f"this takes the whole store, and {which} names a part of it: {instead}")
-
-
-def _mesh(options: argparse.Namespace) -> MemoryMesh:
-    return cli_options.mesh_of(options)  # it opens nothing until it is used
 
 
 # Every namespace of a store, for commands that work on one after the other.

@@ -255,6 +255,7 @@ def _run_export(options: argparse.Namespace) -> int:
         )
     done = _exported(options)
     name = shown_namespace(done.namespace)
+    vectors = f"{output.counted(done.vectors, 'vector')}, " if done.with_vectors else ""
     if options.with_vectors and not done.vectors:
         output.tell([_NO_VECTORS])
     return output.answer(
@@ -270,15 +271,11 @@ def _run_export(options: argparse.Namespace) -> int:
             "vectors": done.vectors,
         },
         f"[MemoryMesh] Exported {output.counted(done.memories, 'memory')} of {name}, "
-        f"{output.counted(done.position, 'block')}, {_vectors(done)}to {output.named(done.file)} "
+        f"{output.counted(done.position, 'block')}, {vectors}to {output.named(done.file)} "
         f"({done.bytes} bytes).",
         as_json=options.json,
         remark="It holds every text of the namespace: keep it as private as the store.",
     )
-
-
-def _vectors(done: Exported) -> str:
-    return f"{output.counted(done.vectors, 'vector')}, " if done.with_vectors else ""
 
 
 def _exported(options: argparse.Namespace) -> Exported:

@@ -308,17 +308,28 @@ CONFLICTS = Command(
 # reinforce
 
 
-def _run_reinforce(options: argparse.Namespace) -> int:
-    """Counts one vote that the memory is true; it raises trust and importance."""
+def _voted(options: argparse.Namespace, *, holds: bool) -> int:
+    """Counts one vote that a memory is true or false, and says what that has led to."""
     with (
         cli_options.opened(options) as (mesh, reader),
         cli_options.looked_up(options.id, reader, mesh),
     ):
-        memory = mesh.reinforce(options.id, options.boost, scope=reader)
+        if holds:
+            memory = mesh.reinforce(options.id, options.boost, scope=reader)
+        else:
+            said = cli_options.given(options, MemoryMesh.dispute)
+            memory = mesh.dispute(options.id, scope=reader, **said)
         trust = mesh.trust(options.id, scope=reader)
+    done = f"[MemoryMesh] {'Reinforced' if holds else 'Disputed'} record {memory.id}, trust now "
+    state = "" if holds else f", {memory.status.value}"
     return output.answer(
-        cli_options.truth_of(memory, trust),
-        f"[MemoryMesh] Reinforced record {memory.id}, trust now {trust:.2f}",
+        {
+            "id": memory.id,
+            "status": memory.status.value,
+            **output.plain(memory, "reinforcements disputes importance"),
+            "trust": trust,
+        },
+        f"{done}{trust:.2f}{state}",
         as_json=options.json,
     )
 
@@ -335,31 +346,15 @@ REINFORCE = Command(
             help="how much to raise its importance (default: 0.1)",
         ),
     ),
-    _run_reinforce,
+    lambda options: _voted(options, holds=True),
 )
 
 
 # dispute
 
 
-def _run_dispute(options: argparse.Namespace) -> int:
-    """Counts one vote that the memory is false; three such votes send it to review."""
-    with (
-        cli_options.opened(options) as (mesh, reader),
-        cli_options.looked_up(options.id, reader, mesh),
-    ):
-        said = cli_options.given(options, MemoryMesh.dispute)
-        memory = mesh.dispute(options.id, scope=reader, **said)
-        trust = mesh.trust(options.id, scope=reader)
-    return output.answer(
-        cli_options.truth_of(memory, trust),
-        f"[MemoryMesh] Disputed record {memory.id}, trust now {trust:.2f}, {memory.status.value}",
-        as_json=options.json,
-    )
-
-
 DISPUTE = Command(
     'memory-mesh review dispute mem_1767225600000_0a1b2c --reason "the office has moved"',
     (cli_options.add_id, adding(cli_options.add_operation, MemoryMesh.dispute)),
-    _run_dispute,
+    lambda options: _voted(options, holds=False),
 )

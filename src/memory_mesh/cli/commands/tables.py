@@ -37,8 +37,8 @@ def _run_import_tables(options: argparse.Namespace) -> int:
         output.say_json(
             {
                 "schema": done.schema,
-                "memories": _plain(done.memories),
-                "skills": _plain(done.skills),
+                "memories": output.plain(done.memories, " ".join(_COUNTS_IMPORT_TABLES)),
+                "skills": output.plain(done.skills, " ".join(_COUNTS_IMPORT_TABLES)),
                 "blocks": done.blocks,
                 "own": done.own,
                 "strange": done.strange,
@@ -73,10 +73,6 @@ def _whose(own: int, strange: int) -> list[str]:
             "[MemoryMesh] If that export is your own, use --trusted with an empty namespace.",
         ]
     return lines
-
-
-def _plain(tally: "Tally") -> dict[str, Json]:
-    return {name: getattr(tally, name) for name in _COUNTS_IMPORT_TABLES}
 
 
 def _said(tally: "Tally") -> str:
