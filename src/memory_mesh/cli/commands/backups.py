@@ -414,7 +414,7 @@ def _run_move(options: argparse.Namespace) -> int:
     )
     to = Path(need_folder(options.to)).expanduser()
     if options.only:
-        done = move_namespace(folder, store_folder.namespace_of(options), to)
+        done = move_namespace(folder, store_folder.config_of(options).namespace, to)
     else:
         done = move_store(folder, to)
     names = [shown_namespace(name) for name in done.namespaces]

@@ -198,15 +198,13 @@ def _run_repair(options: argparse.Namespace) -> int:
     )
     if done.ok:
         return 0
+    left = output.counted(len(done.verification.findings), "finding")
     raise MeshError(
-        f"{_left(len(done.verification.findings))} left in the namespace {name}: what is named is "
-        "derived from nothing else. Restore a backup (memory-mesh restore --from BACKUP) or copy "
+        f"{left} {'is' if left.startswith('1 ') else 'are'} left in the namespace {name}: "
+        "what is named is derived from nothing else. Restore a backup (memory-mesh restore "
+        "--from BACKUP) or copy "
         "what can be read: memory-mesh salvage --to FOLDER"
     )
-
-
-def _left(count: int) -> str:
-    return f"{output.counted(count, 'finding')} {'is' if count == 1 else 'are'}"
 
 
 REPAIR = Command(

@@ -9,7 +9,7 @@ from memory_mesh.base.fastdataclass import replace
 from memory_mesh.cli import options as cli_options, output
 from memory_mesh.cli.parsing import Command, UsageError, adding, argument
 from memory_mesh.mesh.operations.graph import LINK_TYPES, MOST_HOPS
-from memory_mesh.model import Json, Link, Memory, Scope, Status, times
+from memory_mesh.model import Json, Link, Scope, Status, times
 from memory_mesh.model.commit import SIMILAR
 from memory_mesh.model.errors import NotFound
 from memory_mesh.model.graph import Cluster, Episode, Neighbourhood, Walk
@@ -278,8 +278,13 @@ def _read(mesh: MemoryMesh, reader: Scope, options: argparse.Namespace) -> Neigh
         try:
             return mesh.neighbourhood(id_, scope=reader, **said)
         except NotFound:
-            _explain_status(id_, mesh.history(id_, scope=reader))
-            raise
+            versions = mesh.history(id_, scope=reader)
+            if not versions or (status := versions[-1].status) not in _HIDDEN:
+                raise
+            raise UsageError(
+                f"{id_} is {status} and is drawn only if you ask for it: memory-mesh graph {id_} "
+                f"--include {status}. To see what superseded what: memory-mesh graph {id_} --chain"
+            ) from None
 
 
 def _shortened(chain: Neighbourhood) -> Neighbourhood:
@@ -288,15 +293,6 @@ def _shortened(chain: Neighbourhood) -> Neighbourhood:
     first = max(0, min(ids.index(chain.center) - _MOST // 2, len(ids) - _MOST))
     kept = chain.memories[first : first + _MOST]
     return replace(chain, memories=kept, more=chain.more + len(ids) - len(kept))
-
-
-def _explain_status(id_: str, versions: Sequence[Memory]) -> None:
-    """Raises the error for a memory that only its status hides."""
-    if versions and (status := versions[-1].status) in _HIDDEN:
-        raise UsageError(
-            f"{id_} is {status} and is drawn only if you ask for it: memory-mesh graph {id_} "
-            f"--include {status}. To see what superseded what: memory-mesh graph {id_} --chain"
-        )
 
 
 def _format(options: argparse.Namespace) -> str:

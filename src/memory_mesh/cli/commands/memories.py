@@ -105,7 +105,9 @@ def _run_list(options: argparse.Namespace) -> int:
     if output.on_terminal():
         _align(page, options.user)
     else:
-        _separate(page)
+        for memory in page:
+            cells = (memory.id, memory.created_at, record.shown_type(memory), memory.text)
+            print("\t".join(safe_text(cell, keep_newlines=False) for cell in cells))
     if page.cursor is not None:
         output.hint(f"There are more: repeat the command with --cursor {page.cursor}")
     return 0
@@ -119,12 +121,6 @@ def _tell_unknown(mesh: MemoryMesh, options: argparse.Namespace) -> None:
     what = "namespace" if options.user is None else "user"
     said = f"there is no {what} {output.named(named)} here. Those there are: memory-mesh namespaces"
     output.tell([completed(said, options)])
-
-
-def _separate(memories: Sequence[Memory]) -> None:
-    for memory in memories:
-        cells = (memory.id, memory.created_at, record.shown_type(memory), memory.text)
-        print("\t".join(safe_text(cell, keep_newlines=False) for cell in cells))
 
 
 def _align(memories: Sequence[Memory], user: str | None) -> None:

@@ -20,7 +20,6 @@ The memories are counted and shown, the store is backed up, and you are asked fo
 number of memories before anything is deleted. What is deleted can be brought back one by
 one for 30 days (memory-mesh restore ID), and all of it from the backup. Skills stay."""
 _HERE = "\0"  # --project without a name
-_PAGE = 1_000
 _KEPT = [status for status in Status if status is not Status.DELETED]
 
 
@@ -83,7 +82,7 @@ def _memories(mesh: MemoryMesh, project: str | None) -> Iterator[Memory]:
     cursor = None
     while True:
         page = mesh.get_all(
-            limit=_PAGE, cursor=cursor, filter=where, scope=Scope(project), across=AUDIENCE,
+            limit=1_000, cursor=cursor, filter=where, scope=Scope(project), across=AUDIENCE,
             include=_KEPT,
         )  # fmt: skip
         yield from page
