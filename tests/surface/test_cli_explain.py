@@ -38,7 +38,7 @@ def test_a_place_is_explained_by_what_stands_above_it(cli: CommandLine) -> None:
     )
     told = {id_: cli("explain", id_, *words).out for id_ in (first, second, last)}
     assert "because two newer notes answer better with more of your words" in told[last]
-    assert "It has some of them." in told[last]
+    assert "It has some of your words." in told[last]
     places = sorted(told[id_].split()[2] for id_ in (first, second))
     assert places == ["first", "second"]
     lower = next(id_ for id_ in (first, second) if told[id_].startswith("It is second"))

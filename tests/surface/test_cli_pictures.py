@@ -137,7 +137,7 @@ def test_errors_say_what_to_do_next(
 
 def test_help_has_an_example_and_the_overview_a_line(cli: CommandLine) -> None:
     assert "example:\n  memory-mesh graph mem_" in cli("graph", "--help").out
-    assert "  graph " in cli("--help").out
+    assert "  graph draw " in cli("help", "--all").out
 
 
 def test_a_superseded_memory_is_drawn_when_asked_for(cli: CommandLine, ids: dict[str, str]) -> None:

@@ -16,9 +16,10 @@ def reworded(message: str, parser: argparse.ArgumentParser) -> str:
     if message.startswith(_UNKNOWN):
         return _unrecognized(parser, message.removeprefix(_UNKNOWN))
     if message.startswith(_NEEDED):
-        return _missing(parser, message.removeprefix(_NEEDED))
+        return f"{message.removeprefix(_NEEDED)} is missing; for example: {_example(parser)}"
     if message.startswith(_ANY_OF) and message.endswith(_IS_NEEDED):
-        return _one_of(parser, message.removeprefix(_ANY_OF).removesuffix(_IS_NEEDED))
+        names = message.removeprefix(_ANY_OF).removesuffix(_IS_NEEDED).split()
+        return f"give {' or '.join(names)}; for example: {_example(parser)}"
     return message
 
 
@@ -60,14 +61,6 @@ def _wrong_choice(option: str, given: str, choices: str) -> str:
     hint = f"; did you mean {meant}?" if meant else ""
     words = ", ".join(known[:-1]) + f" or {known[-1]}" if known[1:] else known[0]
     return f"{option} takes {words}, not {given}{hint}"
-
-
-def _missing(parser: argparse.ArgumentParser, names: str) -> str:
-    return f"{names} is missing; for example: {_example(parser)}"
-
-
-def _one_of(parser: argparse.ArgumentParser, names: str) -> str:
-    return f"give {' or '.join(names.split())}; for example: {_example(parser)}"
 
 
 def _example(parser: argparse.ArgumentParser) -> str:

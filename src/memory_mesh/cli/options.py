@@ -14,7 +14,7 @@ from memory_mesh.base.typed import Any
 from memory_mesh.cli import output
 from memory_mesh.cli.parsing import UsageError
 from memory_mesh.mesh.operation import Option, options_of
-from memory_mesh.model import Channel, Json, Memory, Scope, Status
+from memory_mesh.model import Channel, Json, Scope, Status
 from memory_mesh.model.errors import InvalidInput, NotAllowed, NotFound
 from memory_mesh.model.times import iso
 from memory_mesh.platform.agent_shell import agent_variables
@@ -178,18 +178,6 @@ def any_id(options: argparse.Namespace, command: str) -> str:
         raise UsageError(f"give one ID. See: memory-mesh {command} --help")
     given: str = options.named or options.id
     return given
-
-
-def truth_of(memory: Memory, trust: float) -> dict[str, Json]:
-    """Returns what votes on a memory's truth have led to, as JSON values."""
-    return {
-        "id": memory.id,
-        "status": memory.status.value,
-        "reinforcements": memory.reinforcements,
-        "disputes": memory.disputes,
-        "importance": memory.importance,
-        "trust": trust,
-    }
 
 
 @contextmanager

@@ -51,9 +51,10 @@ def say_more(total: int, named: int, what: str = "refused") -> None:
         say(f"[MemoryMesh] … and {total - named} more {what}; --json names them.")
 
 
-def counted(number: int, what: str, several: str = "") -> str:
-    """Returns a number with what is counted: 1 memory, 2 memories."""
-    return f"{number} {what if number == 1 else several or f'{what}s'}"
+def counted(number: int, what: str) -> str:
+    """Returns a number with what is counted: 1 memory, 2 memories, 2 days."""
+    several = f"{what[:-1]}ies" if what.endswith("y") and what[-2] not in "aeiou" else f"{what}s"
+    return f"{number} {what if number == 1 else several}"
 
 
 def some(names: Sequence[str]) -> str:

@@ -247,6 +247,15 @@ def adding(function: Callable[..., None], *first: object, **options: object) -> 
     return lambda parser: function(parser, *first, **options)
 
 
+def one_of(*steps: Step, required: bool = False) -> Step:
+    """A step that adds arguments which exclude each other."""
+    return lambda parser: [
+        step(group)  # type: ignore[arg-type]  # it takes arguments as a parser does
+        for group in [parser.add_mutually_exclusive_group(required=required)]
+        for step in steps
+    ]
+
+
 def about(text: str) -> Step:
     """A step that says more of a command, below what it does."""
 

@@ -21,7 +21,10 @@ _TRUSTED = ((0.8, "fully"), (0.51, "mostly"), (0.0, "little"))
 _CLOSE = 0.02  # a difference in meaning that is worth a word
 _NEAR = 0.55  # the least similarity that is called close
 _ALIKE = 0.5  # the share of common words of two texts that say the same
-_MOST = 0.99  # of the words of a question: all of them
+_COVERED = (  # the share of the words of a question that a text has
+    (0.99, "all of your words"), (0.5, "most of your words"), (0.01, "some of your words"),
+    (0.0, "none of your words"),
+)  # fmt: skip
 
 
 def sentences(why: Why, now: datetime) -> list[str]:
@@ -51,7 +54,8 @@ def _found(own: Hit, answer: Sequence[Hit], place: int) -> Iterator[str]:
     else:
         yield "It is the only answer."
     near = ", and its meaning is close to your question" if _part(own, "cosine") >= _NEAR else ""
-    yield f"It has {_words(own)}{near}."
+    words = next(said for least, said in _COVERED if _part(own, "covered") >= least)
+    yield f"It has {words}{near}."
     parts = own.parts
     if parts.get("in_period", 0) > 0:
         yield "It is of the time that you name."
@@ -98,13 +102,6 @@ def _came_in(memory: Memory, now: datetime) -> str:
     where = f"the project {memory.scope.project}" if memory.scope.project else "every project"
     source = f", in {memory.source.ref}" if memory.source.ref else ""
     return f"{_SOURCES[memory.source.kind]}{source}, {ago(memory.created, now)}, for {where}."
-
-
-def _words(hit: Hit) -> str:
-    share = _part(hit, "covered")
-    if share >= _MOST:
-        return "all of your words"
-    return "none of your words" if not share else f"{'most' if share >= _ALIKE else 'some'} of them"
 
 
 def _part(hit: Hit, name: str) -> float:

@@ -31,7 +31,7 @@ def need_folder(config: Config, instead: str) -> Path:
 
 def config_of(options: argparse.Namespace) -> Config:
     """The settings of the store that the options name."""
-    return _mesh(options).config
+    return cli_options.mesh_of(options).config
 
 
 def shown(config: Config) -> str:
@@ -43,16 +43,11 @@ def shown(config: Config) -> str:
     return store_urls.shown(config.store)
 
 
-def namespace_of(options: argparse.Namespace) -> str:
-    """The namespace, or that of a user."""
-    return _mesh(options).config.namespace
-
-
 def named_namespace(options: argparse.Namespace) -> str | None:
     """The namespace that the command line names; None if it names none."""
     if options.user is not None:
         return user_namespace(options.user)
-    return namespace_of(options) if options.namespace is not None else None
+    return config_of(options).namespace if options.namespace is not None else None
 
 
 def refuse_one(options: argparse.Namespace, instead: str) -> None:
@@ -60,10 +55,6 @@ def refuse_one(options: argparse.Namespace, instead: str) -> None:
     if options.namespace is not None or options.user is not None:
         which = "--namespace" if options.user is None else "--user"
         raise UsageError(f"this takes the whole store, and {which} names a part of it: {instead}")
-
-
-def _mesh(options: argparse.Namespace) -> MemoryMesh:
-    return cli_options.mesh_of(options)  # it opens nothing until it is used
 
 
 # Every namespace of a store, for commands that work on one after the other.
@@ -91,14 +82,9 @@ def views(mesh: MemoryMesh, after: str | None = None) -> Iterator[tuple[str, Mem
     """
     while page := mesh.care.namespaces(after=after, limit=_PAGE):
         for name in page:
-            yield name, _view(mesh, name)
+            user = name.removeprefix(PREFIX) if name.startswith(PREFIX) else None
+            yield name, mesh.view(namespace=name) if user is None else mesh.for_user(user)
         after = page[-1]
-
-
-def _view(mesh: MemoryMesh, name: str) -> MemoryMesh:
-    if name.startswith(PREFIX):
-        return mesh.for_user(name.removeprefix(PREFIX))
-    return mesh.view(namespace=name)
 
 
 # Where the command line says that the store is, as variables for other processes.

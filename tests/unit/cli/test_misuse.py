@@ -17,7 +17,10 @@ from memory_mesh.cli import parsing
         (["search", "tea", "--limit", "x"], "--limit takes a whole number, not 'x'."),
         (["search", "tea", "--limit"], "--limit needs a value."),
         (["search"], "WORDS is missing; for example: memory-mesh search "),
-        (["rate", "mem_1_a"], "give --helpful or --not-helpful; for example: memory-mesh rate "),
+        (
+            ["rate", "mem_1_a"],
+            "give --helpful or --not-helpful; for example: memory-mesh memory rate ",
+        ),
         (["rate", "mem_1_a", "--helpful", "--not-helpful"], "exclude each other; give one"),
         (["list", "--include", "archivd"], "not 'archivd'; did you mean archived?"),
         (["get", "mem_1_a", "mem_2_b"], "unexpected words: mem_2_b."),

@@ -255,6 +255,7 @@ def _run_export(options: argparse.Namespace) -> int:
         )
     done = _exported(options)
     name = shown_namespace(done.namespace)
+    vectors = f"{output.counted(done.vectors, 'vector')}, " if done.with_vectors else ""
     if options.with_vectors and not done.vectors:
         output.tell([_NO_VECTORS])
     return output.answer(
@@ -269,16 +270,12 @@ def _run_export(options: argparse.Namespace) -> int:
             "with_vectors": done.with_vectors,
             "vectors": done.vectors,
         },
-        f"[MemoryMesh] Exported {output.counted(done.memories, 'memory', 'memories')} of {name}, "
-        f"{output.counted(done.position, 'block')}, {_vectors(done)}to {output.named(done.file)} "
+        f"[MemoryMesh] Exported {output.counted(done.memories, 'memory')} of {name}, "
+        f"{output.counted(done.position, 'block')}, {vectors}to {output.named(done.file)} "
         f"({done.bytes} bytes).",
         as_json=options.json,
         remark="It holds every text of the namespace: keep it as private as the store.",
     )
-
-
-def _vectors(done: Exported) -> str:
-    return f"{output.counted(done.vectors, 'vector')}, " if done.with_vectors else ""
 
 
 def _exported(options: argparse.Namespace) -> Exported:
@@ -346,7 +343,7 @@ def _run_import(options: argparse.Namespace) -> int:
             "with_vectors": done.with_vectors,
             "remarks": list(done.remarks),
         },
-        f"[MemoryMesh] Imported {output.counted(done.memories, 'memory', 'memories')}, "
+        f"[MemoryMesh] Imported {output.counted(done.memories, 'memory')}, "
         f"{output.counted(done.position, 'block')}, into {name}; the chain was verified.",
         as_json=options.json,
     )
@@ -417,7 +414,7 @@ def _run_move(options: argparse.Namespace) -> int:
     )
     to = Path(need_folder(options.to)).expanduser()
     if options.only:
-        done = move_namespace(folder, store_folder.namespace_of(options), to)
+        done = move_namespace(folder, store_folder.config_of(options).namespace, to)
     else:
         done = move_store(folder, to)
     names = [shown_namespace(name) for name in done.namespaces]

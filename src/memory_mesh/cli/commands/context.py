@@ -51,7 +51,7 @@ def _summary(pack: "Pack") -> str:
     """One line about the pack: how full it is, and what was left out."""
     if not pack and not pack.left_out:
         return "[MemoryMesh] Nothing is relevant enough."
-    count = output.counted(len(pack), "memory", "memories")
+    count = output.counted(len(pack), "memory")
     kept = f"{count}, {pack.tokens} of {pack.max_tokens} tokens"
     reasons = [one.by.value for one in pack.left_out]
     left = ", ".join(f"{reasons.count(by)} by {by}" for by in dict.fromkeys(reasons))
@@ -188,7 +188,7 @@ def _list(options: argparse.Namespace) -> int:
             {"id": memory.id, **memory.frontmatter, "problems": list(problems[memory.id])}
             for memory in found
         ],
-        f"[MemoryMesh] {output.counted(len(found), 'memory', 'memories')} with triggers.",
+        f"[MemoryMesh] {output.counted(len(found), 'memory')} with triggers.",
         *(
             f"{memory.id}  {output.one_line(memory.title, _LINE)}\n    "
             + output.one_line(", ".join(memory.triggers), _LINE)
@@ -216,7 +216,7 @@ def _find(options: argparse.Namespace) -> int:
             }
             for each in found
         ],
-        f"[MemoryMesh] The task calls up {output.counted(len(found), 'memory', 'memories')}.",
+        f"[MemoryMesh] The task calls up {output.counted(len(found), 'memory')}.",
         *(
             f"{each.points:>3}  {each.id}  {output.one_line(each.title, _LINE)}\n     "
             + _match_line(each.match)

@@ -198,15 +198,13 @@ def _run_repair(options: argparse.Namespace) -> int:
     )
     if done.ok:
         return 0
+    left = output.counted(len(done.verification.findings), "finding")
     raise MeshError(
-        f"{_left(len(done.verification.findings))} left in the namespace {name}: what is named is "
-        "derived from nothing else. Restore a backup (memory-mesh restore --from BACKUP) or copy "
+        f"{left} {'is' if left.startswith('1 ') else 'are'} left in the namespace {name}: "
+        "what is named is derived from nothing else. Restore a backup (memory-mesh restore "
+        "--from BACKUP) or copy "
         "what can be read: memory-mesh salvage --to FOLDER"
     )
-
-
-def _left(count: int) -> str:
-    return f"{output.counted(count, 'finding')} {'is' if count == 1 else 'are'}"
 
 
 REPAIR = Command(
@@ -281,7 +279,7 @@ def _run_salvage(options: argparse.Namespace) -> int:
             output.tell([f"all of it could be read; {_salvage_next(done)}"])
         return 0
     held = sum(len(each.held_back) for each in done.namespaces)
-    waits = f" {output.counted(held, 'memory', 'memories')} held back for you to decide on;"
+    waits = f" {output.counted(held, 'memory')} held back for you to decide on;"
     waits = waits if held else ""
     raise MeshError(f"not everything could be read;{waits} {_salvage_next(done)}")
 
@@ -307,7 +305,7 @@ def _lines(done: Salvaged) -> list[str]:
 def _about(each: SalvagedNamespace, folder: str) -> list[str]:
     name, chain = shown_namespace(each.namespace), each.chain
     counts = (
-        f"{output.counted(each.known, 'memory', 'memories')}: {each.memories} as they were, "
+        f"{output.counted(each.known, 'memory')}: {each.memories} as they were, "
         f"{len(each.held_back)} held back, {len(each.lost)} lost; "
         f"{output.counted(chain.kept + chain.sealed_anew, 'block')}, {chain.lost} lost, "
         f"{output.counted(len(each.verification.findings), 'finding')} in the new file"

@@ -9,7 +9,7 @@ from memory_mesh.base.fastdataclass import replace
 from memory_mesh.cli import options as cli_options, output
 from memory_mesh.cli.parsing import Command, UsageError, adding, argument
 from memory_mesh.mesh.operations.graph import LINK_TYPES, MOST_HOPS
-from memory_mesh.model import Json, Link, Memory, Scope, Status, times
+from memory_mesh.model import Json, Link, Scope, Status, times
 from memory_mesh.model.commit import SIMILAR
 from memory_mesh.model.errors import NotFound
 from memory_mesh.model.graph import Cluster, Episode, Neighbourhood, Walk
@@ -18,15 +18,6 @@ from memory_mesh.sync import MemoryMesh
 _LINK = "source target type similarity at"  # its fields, as JSON has them
 
 # link
-
-
-def _add_link_options(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of the command."""
-    parser.add_argument("source", metavar="ID", help="the memory that the link begins at")
-    parser.add_argument("target", metavar="OTHER", help="the id of the memory that it leads to")
-    parser.add_argument("--remove", action="store_true", help="remove such a link instead")
-    said = {"type": {"choices": LINK_TYPES, "default": LINK_TYPES[0]}}
-    cli_options.add_operation(parser, MemoryMesh.graph.link, said)
 
 
 def _run_link(options: argparse.Namespace) -> int:
@@ -54,7 +45,16 @@ def _run_link(options: argparse.Namespace) -> int:
 
 LINK = Command(
     "memory-mesh graph link mem_1767225600000_0a1b2c mem_1767225700000_3d4e5f --type depends_on",
-    (_add_link_options,),
+    (
+        argument("source", metavar="ID", help="the memory that the link begins at"),
+        argument("target", metavar="OTHER", help="the id of the memory that it leads to"),
+        argument("--remove", action="store_true", help="remove such a link instead"),
+        adding(
+            cli_options.add_operation,
+            MemoryMesh.link,
+            {"type": {"choices": LINK_TYPES, "default": LINK_TYPES[0]}},
+        ),
+    ),
     _run_link,
 )
 
@@ -202,15 +202,6 @@ LINKS = Command(
 _IDS = 3  # ids of a cluster that its line shows
 
 
-def _add_clusters_options(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of the command."""
-    parser.add_argument(
-        "--min-size", metavar="N", type=int, default=2, help="the fewest memories; default 2"
-    )
-    said = {"limit": {"default": 20, "help": "the most clusters (default: 20)"}}
-    cli_options.add_operation(parser, MemoryMesh.graph.clusters, said, ("include", "types"))
-
-
 def _run_clusters(options: argparse.Namespace) -> int:
     """Prints groups of memories that links hold together, largest first."""
     said = cli_options.given(options, MemoryMesh.graph.clusters)
@@ -232,7 +223,19 @@ def _clusters_line(cluster: Cluster) -> str:
 
 
 CLUSTERS = Command(
-    "memory-mesh graph clusters --min-size 3", (_add_clusters_options,), _run_clusters
+    "memory-mesh graph clusters --min-size 3",
+    (
+        argument(
+            "--min-size", metavar="N", type=int, default=2, help="the fewest memories; default 2"
+        ),
+        adding(
+            cli_options.add_operation,
+            MemoryMesh.clusters,
+            {"limit": {"default": 20, "help": "the most clusters (default: 20)"}},
+            ("include", "types"),
+        ),
+    ),
+    _run_clusters,
 )
 
 
@@ -243,23 +246,6 @@ _FORMATS = ("mermaid", "svg")
 _MOST = 200  # memories in one picture; more of them nobody can read
 
 _HIDDEN = (Status.SUPERSEDED, Status.ARCHIVED, Status.QUARANTINED, Status.DISPUTED)
-
-
-def _add_graph_options(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of the command."""
-    cli_options.add_any_id(parser)
-    add = parser.add_argument
-    add(
-        "--format",
-        choices=_FORMATS,
-        help="mermaid: text that GitHub and editors draw (default); svg: a picture for browsers, "
-        "the default for an --output that ends in .svg",
-    )
-    said = {"include": {"choices": [each.value for each in _HIDDEN]}}
-    cli_options.add_operation(parser, MemoryMesh.graph.neighbourhood, said)
-    add("--chain", action="store_true",
-        help="draw what it superseded and what superseded it, instead of its links")  # fmt: skip
-    add("--output", metavar="FILE", help="write the picture to this file")
 
 
 def _run_graph(options: argparse.Namespace) -> int:
@@ -294,8 +280,13 @@ def _read(mesh: MemoryMesh, reader: Scope, options: argparse.Namespace) -> Neigh
         try:
             return mesh.graph.neighbourhood(id_, scope=reader, **said)
         except NotFound:
-            _explain_status(id_, mesh.history(id_, scope=reader))
-            raise
+            versions = mesh.history(id_, scope=reader)
+            if not versions or (status := versions[-1].status) not in _HIDDEN:
+                raise
+            raise UsageError(
+                f"{id_} is {status} and is drawn only if you ask for it: memory-mesh graph {id_} "
+                f"--include {status}. To see what superseded what: memory-mesh graph {id_} --chain"
+            ) from None
 
 
 def _shortened(chain: Neighbourhood) -> Neighbourhood:
@@ -304,15 +295,6 @@ def _shortened(chain: Neighbourhood) -> Neighbourhood:
     first = max(0, min(ids.index(chain.center) - _MOST // 2, len(ids) - _MOST))
     kept = chain.memories[first : first + _MOST]
     return replace(chain, memories=kept, more=chain.more + len(ids) - len(kept))
-
-
-def _explain_status(id_: str, versions: Sequence[Memory]) -> None:
-    """Raises the error for a memory that only its status hides."""
-    if versions and (status := versions[-1].status) in _HIDDEN:
-        raise UsageError(
-            f"{id_} is {status} and is drawn only if you ask for it: memory-mesh graph {id_} "
-            f"--include {status}. To see what superseded what: memory-mesh graph {id_} --chain"
-        )
 
 
 def _format(options: argparse.Namespace) -> str:
@@ -340,8 +322,7 @@ def _write(around: Neighbourhood, drawn: str, options: argparse.Namespace) -> in
             f"there is no folder {path.parent}; make it first, or give another --output"
         )
     write_atomically(path, drawn.encode())
-    count = len(around.memories)
-    drew = f"Drew {count} {'memory' if count == 1 else 'memories'}"
+    drew = f"Drew {output.counted(len(around.memories), 'memory')}"
     told = f"[MemoryMesh] {drew} to {output.named(path)}."
     if around.more:
         told += f" {around.more} more within reach are not drawn (--limit, at most {_MOST})."
@@ -363,7 +344,26 @@ def _graph_plain(around: Neighbourhood) -> dict[str, Json]:
 
 GRAPH = Command(
     "memory-mesh graph mem_1767225600000_0a1b2c --output around.svg",
-    (_add_graph_options,),
+    (
+        cli_options.add_any_id,
+        argument(
+            "--format",
+            choices=_FORMATS,
+            help="mermaid: text that GitHub and editors draw (default); svg: a picture for "
+            "browsers, the default for an --output that ends in .svg",
+        ),
+        adding(
+            cli_options.add_operation,
+            MemoryMesh.neighbourhood,
+            {"include": {"choices": [each.value for each in _HIDDEN]}},
+        ),
+        argument(
+            "--chain",
+            action="store_true",
+            help="draw what it superseded and what superseded it, instead of its links",
+        ),
+        argument("--output", metavar="FILE", help="write the picture to this file"),
+    ),
     _run_graph,
 )
 
@@ -371,26 +371,6 @@ GRAPH = Command(
 # episode
 
 _ACTIONS = ("list", "show", "summary", "create", "add", "remove")
-
-
-def _add_episode_options(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of the command."""
-    add = parser.add_argument
-    add(
-        "action", nargs="?", choices=_ACTIONS, default="list",
-        help="list episodes, show or summarise one, create one, add or remove memories",
-    )  # fmt: skip
-    add(
-        "words", nargs="*", metavar="WORD",
-        help="list: words of the title; create: the title, then ids; else the id, then ids",
-    )  # fmt: skip
-    for method in (
-        MemoryMesh.graph.create_episode,
-        MemoryMesh.graph.summarise_episode,
-        MemoryMesh.graph.episodes,
-    ):
-        cli_options.add_operation(parser, method, hidden=("ids", "query", "session"))
-    add("--of-session", metavar="ID", help="create: memories of this session")
 
 
 def _run_episode(options: argparse.Namespace) -> int:
@@ -445,7 +425,8 @@ def _done(mesh: MemoryMesh, reader: Scope, options: argparse.Namespace) -> Episo
 
 def _episode_line(episode: Episode) -> str:
     title = output.one_line(episode.title, 60)
-    return f"{episode.id}  {title}  ({_count(episode)}{_when(episode)})"
+    count = output.counted(len(episode.memories) + episode.more, "memory")
+    return f"{episode.id}  {title}  ({count}{_when(episode)})"
 
 
 def _lines(episode: Episode) -> list[str]:
@@ -455,11 +436,6 @@ def _lines(episode: Episode) -> list[str]:
         for memory in episode.memories
     ]
     return [_episode_line(episode), *([episode.summary] if episode.summary else members)]
-
-
-def _count(episode: Episode) -> str:
-    count = len(episode.memories) + episode.more
-    return "1 memory" if count == 1 else f"{count} memories"
 
 
 def _when(episode: Episode) -> str:
@@ -490,6 +466,24 @@ def _episode_plain(episode: Episode, *, whole: bool = False) -> dict[str, Json]:
 
 EPISODE = Command(
     "memory-mesh graph episode create 'Trip to Rome' --since 2026-05-01 --until 2026-05-08",
-    (_add_episode_options,),
+    (
+        argument(
+            "action",
+            nargs="?",
+            choices=_ACTIONS,
+            default="list",
+            help="list episodes, show or summarise one, create one, add or remove memories",
+        ),
+        argument(
+            "words",
+            nargs="*",
+            metavar="WORD",
+            help="list: words of the title; create: the title, then ids; else the id, then ids",
+        ),
+        adding(cli_options.add_operation, MemoryMesh.create_episode, hidden=("ids", "session")),
+        adding(cli_options.add_operation, MemoryMesh.summarise_episode),
+        adding(cli_options.add_operation, MemoryMesh.episodes, hidden=("query",)),
+        argument("--of-session", metavar="ID", help="create: memories of this session"),
+    ),
     _run_episode,
 )

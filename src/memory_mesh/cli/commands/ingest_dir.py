@@ -8,7 +8,7 @@ from pathlib import Path
 
 from memory_mesh.care.key_file import key_for
 from memory_mesh.cli import options as cli_options, output
-from memory_mesh.cli.commands.store import add_global
+from memory_mesh.cli.commands.store import FOR_ALL
 from memory_mesh.cli.parsing import Command, argument
 from memory_mesh.cli.progress import Counting
 from memory_mesh.model import Channel, Outcome, Receipt, Scope
@@ -188,7 +188,7 @@ INGEST_DIR = Command(
         ),
         argument("--type", metavar="TYPE", help="type of the memories"),
         argument("--recursive", action="store_true", help="also read subfolders"),
-        add_global,
+        FOR_ALL,
     ),
     _run_ingest_dir,
 )

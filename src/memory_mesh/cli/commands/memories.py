@@ -7,7 +7,7 @@ from pathlib import Path
 
 from memory_mesh.cli import options as cli_options, output
 from memory_mesh.cli.advice import completed
-from memory_mesh.cli.parsing import Command, UsageError, about, adding, argument
+from memory_mesh.cli.parsing import Command, UsageError, about, adding, argument, one_of
 from memory_mesh.formats.terminal import safe_text
 from memory_mesh.model import Json, Memory, Proposal, Scope, Status, record, times
 from memory_mesh.model.errors import InvalidInput, NotFound
@@ -105,7 +105,9 @@ def _run_list(options: argparse.Namespace) -> int:
     if output.on_terminal():
         _align(page, options.user)
     else:
-        _separate(page)
+        for memory in page:
+            cells = (memory.id, memory.created_at, record.shown_type(memory), memory.text)
+            print("\t".join(safe_text(cell, keep_newlines=False) for cell in cells))
     if page.cursor is not None:
         output.hint(f"There are more: repeat the command with --cursor {page.cursor}")
     return 0
@@ -119,12 +121,6 @@ def _tell_unknown(mesh: MemoryMesh, options: argparse.Namespace) -> None:
     what = "namespace" if options.user is None else "user"
     said = f"there is no {what} {output.named(named)} here. Those there are: memory-mesh namespaces"
     output.tell([completed(said, options)])
-
-
-def _separate(memories: Sequence[Memory]) -> None:
-    for memory in memories:
-        cells = (memory.id, memory.created_at, record.shown_type(memory), memory.text)
-        print("\t".join(safe_text(cell, keep_newlines=False) for cell in cells))
 
 
 def _align(memories: Sequence[Memory], user: str | None) -> None:
@@ -156,10 +152,9 @@ LIST = Command(
 # update
 
 
-def _add_propose(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--propose", action="store_true", help="ask a person to decide; change nothing yet"
-    )
+_PROPOSE = argument(
+    "--propose", action="store_true", help="ask a person to decide; change nothing yet"
+)
 
 
 def _run_update(options: argparse.Namespace) -> int:
@@ -250,7 +245,7 @@ UPDATE = Command(
         adding(cli_options.add_text, "the new text"),
         cli_options.add_metadata,
         adding(cli_options.add_operation, MemoryMesh.update),
-        _add_propose,
+        _PROPOSE,
         argument(
             "--edit", action="store_true", help="open the text in $EDITOR; `edit ID` does the same"
         ),
@@ -329,7 +324,7 @@ DELETE = Command(
     (
         about(_IN_AN_AGENTS_SHELL),
         cli_options.add_id,
-        _add_propose,
+        _PROPOSE,
         adding(cli_options.add_operation, MemoryMesh.delete),
     ),
     _run_delete,
@@ -394,14 +389,6 @@ HISTORY = Command(
 # rate
 
 
-def _add_rate_options(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of the command."""
-    cli_options.add_id(parser)
-    vote = parser.add_mutually_exclusive_group(required=True)
-    vote.add_argument("--helpful", action="store_true", help="it helped: rank it higher")
-    vote.add_argument("--not-helpful", action="store_true", help="it did not: rank it lower")
-
-
 def _run_rate(options: argparse.Namespace) -> int:
     """Counts one vote; it changes the rank of the memory and nothing else."""
     with (
@@ -423,5 +410,14 @@ def _run_rate(options: argparse.Namespace) -> int:
 
 
 RATE = Command(
-    "memory-mesh memory rate mem_1767225600000_0a1b2c --helpful", (_add_rate_options,), _run_rate
+    "memory-mesh memory rate mem_1767225600000_0a1b2c --helpful",
+    (
+        cli_options.add_id,
+        one_of(
+            argument("--helpful", action="store_true", help="it helped: rank it higher"),
+            argument("--not-helpful", action="store_true", help="it did not: rank it lower"),
+            required=True,
+        ),
+    ),
+    _run_rate,
 )

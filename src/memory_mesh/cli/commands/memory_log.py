@@ -4,32 +4,13 @@ import argparse
 from collections.abc import Sequence
 
 from memory_mesh.cli import options as cli_options, output
-from memory_mesh.cli.options import given
-from memory_mesh.cli.parsing import Command, UsageError
+from memory_mesh.cli.options import add_operation, given
+from memory_mesh.cli.parsing import Command, UsageError, adding, argument, one_of
 from memory_mesh.formats import memory_log
 from memory_mesh.model import Json, Scope
 from memory_mesh.model.errors import NotFound
 from memory_mesh.model.learning import Experience, ExperienceSummary
 from memory_mesh.sync import MemoryMesh
-
-
-def _add_memory_log_options(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of the command."""
-    parser.add_argument(
-        "action",
-        choices=("list", "search", "summary", "write", "roll", "erase"),
-        help="list or search entries, sum them up, write the log file, archive old entries, erase",
-    )
-    parser.add_argument("query", nargs="?", metavar="WORDS", help="search: what to look for")
-    said = {"limit": {"default": 20, "help": "the most entries shown (default: 20)"}}
-    cli_options.add_operation(parser, MemoryMesh.traces.experiences, said)
-    which = parser.add_mutually_exclusive_group()
-    which.add_argument(
-        "--of-project", metavar="NAME", help="erase: the project whose entries are removed"
-    )
-    which.add_argument("--all", action="store_true", help="erase: remove all entries")
-    hidden = ("project", "everything")
-    cli_options.add_operation(parser, MemoryMesh.traces.erase_experiences, hidden=hidden)
 
 
 def _run_memory_log(options: argparse.Namespace) -> int:
@@ -39,31 +20,23 @@ def _run_memory_log(options: argparse.Namespace) -> int:
     if options.action == "erase" and not options.all and options.of_project is None:
         raise UsageError("say what to erase: --of-project NAME or --all")
     with cli_options.opened(options) as (mesh, reader):
-        return _act(mesh, reader, options)
-
-
-def _act(mesh: MemoryMesh, reader: Scope, options: argparse.Namespace) -> int:
-    match options.action:
-        case "list":
-            return _show(
-                mesh.traces.experiences(**given(options, MemoryMesh.traces.experiences)), options
-            )
-        case "search":
-            return _show(
-                mesh.traces.search_experiences(options.query, limit=options.limit), options
-            )
-        case "summary":
-            return _sum_up(mesh.traces.experience_summary(), options)
-        case "write":
-            path = mesh.traces.write_memory_log()
-            told = f"[MemoryMesh] Wrote {path}"
-            return output.answer({"path": path}, told, as_json=options.json)
-        case "roll":
-            moved = mesh.traces.roll_experiences()
-            told = f"[MemoryMesh] Archived {output.counted(moved, 'entry', 'entries')}."
-            return output.answer({"archived": moved}, told, as_json=options.json)
-        case _:
-            return _erase(mesh.view(scope=Scope(reader.project)), options)
+        match options.action:
+            case "list":
+                return _show(mesh.experiences(**given(options, MemoryMesh.experiences)), options)
+            case "search":
+                return _show(mesh.search_experiences(options.query, limit=options.limit), options)
+            case "summary":
+                return _sum_up(mesh.experience_summary(), options)
+            case "write":
+                path = mesh.write_memory_log()
+                told = f"[MemoryMesh] Wrote {path}"
+                return output.answer({"path": path}, told, as_json=options.json)
+            case "roll":
+                moved = mesh.roll_experiences()
+                told = f"[MemoryMesh] Archived {output.counted(moved, 'entry')}."
+                return output.answer({"archived": moved}, told, as_json=options.json)
+            case _:
+                return _erase(mesh.view(scope=Scope(reader.project)), options)
 
 
 def _erase(mesh: MemoryMesh, options: argparse.Namespace) -> int:
@@ -79,7 +52,7 @@ def _erase(mesh: MemoryMesh, options: argparse.Namespace) -> int:
             "its name as `memory-mesh project` shows it inside the work tree, or as --project or "
             "MEMORY_MESH_PROJECT has it; --all erases the entries of every project"
         )
-    told = f"[MemoryMesh] Erased {erased} {'entry' if erased == 1 else 'entries'}."
+    told = f"[MemoryMesh] Erased {output.counted(erased, 'entry')}."
     return output.answer({"erased": erased}, told, as_json=options.json)
 
 
@@ -121,6 +94,26 @@ def _sum_up(summary: ExperienceSummary, options: argparse.Namespace) -> int:
 
 MEMORY_LOG = Command(
     'memory-mesh trace log search "failed release docker"',
-    (_add_memory_log_options,),
+    (
+        argument(
+            "action",
+            choices=("list", "search", "summary", "write", "roll", "erase"),
+            help="list or search entries, sum them up, write the log file, archive old entries, "
+            "erase",
+        ),
+        argument("query", nargs="?", metavar="WORDS", help="search: what to look for"),
+        adding(
+            add_operation,
+            MemoryMesh.experiences,
+            {"limit": {"default": 20, "help": "the most entries shown (default: 20)"}},
+        ),
+        one_of(
+            argument(
+                "--of-project", metavar="NAME", help="erase: the project whose entries are removed"
+            ),
+            argument("--all", action="store_true", help="erase: remove all entries"),
+        ),
+        adding(add_operation, MemoryMesh.erase_experiences, hidden=("project", "everything")),
+    ),
     _run_memory_log,
 )

@@ -112,7 +112,7 @@ def _stale(mirror: Mirror, *, as_json: bool) -> int:
 
 
 def _counted(count: int, name: str) -> str:
-    return f"{count} {_ONE.get(name, name) if count == 1 else name}"
+    return output.counted(count, _ONE[name]) if name in _ONE else f"{count} {name}"
 
 
 def _report(report: MirrorReport, folder: Path, *, as_json: bool) -> int:

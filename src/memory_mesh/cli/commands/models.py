@@ -236,7 +236,9 @@ def _lines(state: ReembedState) -> list[str]:
         return [
             "[MemoryMesh] Each process searches by the model of its settings; no other one is made."
         ]
-    lines = [f"[MemoryMesh] In use: {state.in_use}{_missing(state.waiting_in_use)}."]
+    lack = output.counted(state.waiting_in_use, "text")
+    lack = f" ({lack} without a vector)" if state.waiting_in_use else ""
+    lines = [f"[MemoryMesh] In use: {state.in_use}{lack}."]
     if state.beside is not None:
         what = "the former model" if state.switched else "the new model"
         lines.append(
@@ -244,10 +246,6 @@ def _lines(state: ReembedState) -> list[str]:
             f"{state.texts - state.waiting:,} of {output.counted(state.texts, 'text')}."
         )
     return lines
-
-
-def _missing(waiting: int) -> str:
-    return f" ({output.counted(waiting, 'text')} without a vector)" if waiting else ""
 
 
 def _next(state: ReembedState, options: argparse.Namespace) -> str:
@@ -277,7 +275,7 @@ def _tell_comparison(found: Comparison, options: argparse.Namespace) -> int:
 def _told(found: Comparison) -> list[str]:
     if found.overlap is None:
         return ["[MemoryMesh] No search is on record, so there is nothing to compare by."]
-    asked = output.counted(len(found.queries), "query", "queries")
+    asked = output.counted(len(found.queries), "query")
     lines = [
         f"[MemoryMesh] {asked}, the first {found.depth} hits: {found.overlap:.0%} are the same.",
         f"  in use: {found.in_use}",

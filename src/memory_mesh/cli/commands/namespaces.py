@@ -17,7 +17,7 @@ from memory_mesh.formats.terminal import safe_text
 from memory_mesh.model import Json, Stats
 from memory_mesh.model.care import DeletedNamespace
 from memory_mesh.model.errors import InvalidInput, MeshError, StoreError
-from memory_mesh.model.stats import OUTGROWN, SpaceState
+from memory_mesh.model.stats import OUTGROWN
 from memory_mesh.platform.text_files import folder_bytes
 from memory_mesh.privacy import masked
 from memory_mesh.rules.users import check_plain_namespace, shown_namespace
@@ -59,7 +59,7 @@ def _deleted(options: argparse.Namespace) -> int:
     gone = _gone(options, config)
     count = "its memories"
     if gone.memories is not None:
-        count = output.counted(gone.memories, "memory", "memories")
+        count = output.counted(gone.memories, "memory")
     if config.store is None:
         count = f"{count}, {output.counted(gone.files, 'file')}, {gone.bytes:,} bytes"
     lines = [
@@ -386,16 +386,14 @@ def _more(stats: Stats, whole: int | None) -> dict[str, str | int]:
         "Expired": stats.expired,
         **{
             f"Vectors {safe_text(state.space.name, keep_newlines=False)}": (
-                f"{state.vectors}{_indexed(state)}, missing for "
+                f"{state.vectors}"
+                f"{f', {state.indexed} of them in the index' if state.body is not None else ''}"
+                ", missing for "
                 f"{output.counted(state.pending, 'text')}"
             )
             for state in stats.spaces
         },
     }
-
-
-def _indexed(state: SpaceState) -> str:
-    return f", {state.indexed} of them in the index" if state.body is not None else ""
 
 
 STATS = Command(

@@ -4,7 +4,7 @@ import argparse
 from collections.abc import Sequence
 
 from memory_mesh.cli import options as cli_options, output
-from memory_mesh.cli.parsing import Command, UsageError, adding, argument
+from memory_mesh.cli.parsing import Command, UsageError, adding, argument, one_of
 from memory_mesh.formats.terminal import word
 from memory_mesh.model import (
     DECISIONS,
@@ -26,33 +26,6 @@ from memory_mesh.sync import MemoryMesh
 _MAX_RESULTS = 1_000  # results of one call
 
 _PLACEHOLDER = "PROJECT"  # as `salvage` prints it
-
-
-def _add_review_options(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of the command."""
-    what = "the memory, skill or proposal to show, approve or reject; default: list all"
-    parser.add_argument("named", nargs="?", metavar="ID", help=what)
-    parser.add_argument("--id", metavar="ID", help="the same, as an option")
-    verdict = parser.add_mutually_exclusive_group()
-    verdict.add_argument(
-        "--approve", action="store_true", help="make it active, or make the proposed change"
-    )
-    verdict.add_argument(
-        "--reject",
-        action="store_true",
-        help="archive a memory and refuse its value in future, or leave out a proposed change",
-    )
-    verdict.add_argument("--undo", action="store_true", help="undo the last review or decision")
-    parser.add_argument(
-        "--source", metavar="NAME", help="everything from this source that waits for review"
-    )
-    parser.add_argument(
-        "--give-to",
-        metavar="PROJECT",
-        help="with --approve: the project it is for, '' for all; for what `salvage` held back",
-    )
-    for method in (MemoryMesh.review.decide, MemoryMesh.review.waiting):
-        cli_options.add_operation(parser, method, hidden=("approve",))
 
 
 def _run_review(options: argparse.Namespace) -> int:
@@ -237,7 +210,37 @@ def _review_plain(item: Memory | Skill | Proposal) -> dict[str, Json]:
 
 REVIEW = Command(
     'memory-mesh review --id mem_1767225600000_0a1b2c --approve --reason "checked"',
-    (_add_review_options,),
+    (
+        argument(
+            "named",
+            nargs="?",
+            metavar="ID",
+            help="the memory, skill or proposal to show, approve or reject; default: list all",
+        ),
+        argument("--id", metavar="ID", help="the same, as an option"),
+        one_of(
+            argument(
+                "--approve", action="store_true", help="make it active, or make the proposed change"
+            ),
+            argument(
+                "--reject",
+                action="store_true",
+                help="archive a memory and refuse its value in future, or leave out a proposed "
+                "change",
+            ),
+            argument("--undo", action="store_true", help="undo the last review or decision"),
+        ),
+        argument(
+            "--source", metavar="NAME", help="everything from this source that waits for review"
+        ),
+        argument(
+            "--give-to",
+            metavar="PROJECT",
+            help="with --approve: the project it is for, '' for all; for what `salvage` held back",
+        ),
+        adding(cli_options.add_operation, MemoryMesh.review, hidden=("approve",)),
+        adding(cli_options.add_operation, MemoryMesh.awaiting_review),
+    ),
     _run_review,
 )
 
@@ -309,17 +312,28 @@ CONFLICTS = Command(
 # reinforce
 
 
-def _run_reinforce(options: argparse.Namespace) -> int:
-    """Counts one vote that the memory is true; it raises trust and importance."""
+def _voted(options: argparse.Namespace, *, holds: bool) -> int:
+    """Counts one vote that a memory is true or false, and says what that has led to."""
     with (
         cli_options.opened(options) as (mesh, reader),
         cli_options.looked_up(options.id, reader, mesh),
     ):
-        memory = mesh.review.reinforce(options.id, options.boost, scope=reader)
-        trust = mesh.review.trust(options.id, scope=reader)
+        if holds:
+            memory = mesh.reinforce(options.id, options.boost, scope=reader)
+        else:
+            said = cli_options.given(options, MemoryMesh.dispute)
+            memory = mesh.dispute(options.id, scope=reader, **said)
+        trust = mesh.trust(options.id, scope=reader)
+    done = f"[MemoryMesh] {'Reinforced' if holds else 'Disputed'} record {memory.id}, trust now "
+    state = "" if holds else f", {memory.status.value}"
     return output.answer(
-        cli_options.truth_of(memory, trust),
-        f"[MemoryMesh] Reinforced record {memory.id}, trust now {trust:.2f}",
+        {
+            "id": memory.id,
+            "status": memory.status.value,
+            **output.plain(memory, "reinforcements disputes importance"),
+            "trust": trust,
+        },
+        f"{done}{trust:.2f}{state}",
         as_json=options.json,
     )
 
@@ -336,31 +350,15 @@ REINFORCE = Command(
             help="how much to raise its importance (default: 0.1)",
         ),
     ),
-    _run_reinforce,
+    lambda options: _voted(options, holds=True),
 )
 
 
 # dispute
 
 
-def _run_dispute(options: argparse.Namespace) -> int:
-    """Counts one vote that the memory is false; three such votes send it to review."""
-    with (
-        cli_options.opened(options) as (mesh, reader),
-        cli_options.looked_up(options.id, reader, mesh),
-    ):
-        said = cli_options.given(options, MemoryMesh.review.dispute)
-        memory = mesh.review.dispute(options.id, scope=reader, **said)
-        trust = mesh.review.trust(options.id, scope=reader)
-    return output.answer(
-        cli_options.truth_of(memory, trust),
-        f"[MemoryMesh] Disputed record {memory.id}, trust now {trust:.2f}, {memory.status.value}",
-        as_json=options.json,
-    )
-
-
 DISPUTE = Command(
     'memory-mesh review dispute mem_1767225600000_0a1b2c --reason "the office has moved"',
-    (cli_options.add_id, adding(cli_options.add_operation, MemoryMesh.review.dispute)),
-    _run_dispute,
+    (cli_options.add_id, adding(cli_options.add_operation, MemoryMesh.dispute)),
+    lambda options: _voted(options, holds=False),
 )

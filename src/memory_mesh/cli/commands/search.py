@@ -44,9 +44,13 @@ def _run_search(options: argparse.Namespace) -> int:
         if not hits and not hits.explanation.below:
             output.tell(cli_options.elsewhere(mesh, view))
     if waiting := hits.explanation.pending:
-        output.note(
-            f"[MemoryMesh] {_without_vector(waiting)} words only; run `memory-mesh upkeep`."
+        are = (
+            "has no vector yet and is found by its"
+            if waiting == 1
+            else ("have no vector yet and are found by their")
         )
+        texts = output.counted(waiting, "text")
+        output.note(f"[MemoryMesh] {texts} {are} words only; run `memory-mesh upkeep`.")
     if not hits and hits.explanation.below:
         output.tell([f"nothing relevant (best {hits.explanation.best_below:.2g}); --all shows it"])
     if options.json:
@@ -76,12 +80,6 @@ def _told(mesh: MemoryMesh, hits: Hits, options: argparse.Namespace, view: View)
     if not told and wanted and hits.explanation.space is None:
         told = [_NO_MODEL]
     return told
-
-
-def _without_vector(texts: int) -> str:
-    if texts == 1:
-        return "1 text has no vector yet and is found by its"
-    return f"{texts} texts have no vector yet and are found by their"
 
 
 def _for_person(hits: Hits, options: argparse.Namespace, told: list[str]) -> int:

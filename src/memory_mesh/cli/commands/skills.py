@@ -4,7 +4,7 @@ import argparse
 from pathlib import Path
 
 from memory_mesh.cli import options as cli_options, output
-from memory_mesh.cli.commands.store import add_global
+from memory_mesh.cli.commands.store import FOR_ALL
 from memory_mesh.cli.parsing import Command, adding, argument
 from memory_mesh.model import Scope
 from memory_mesh.model.errors import InvalidInput, NotFound
@@ -50,7 +50,7 @@ INGEST_SKILL = Command(
             help="a YAMO file, or Markdown with frontmatter",
         ),
         argument("--type", metavar="TYPE", help="type of the skill, stored in its metadata"),
-        add_global,
+        FOR_ALL,
     ),
     _run_ingest_skill,
 )

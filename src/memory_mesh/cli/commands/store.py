@@ -4,7 +4,7 @@ import argparse
 from pathlib import Path
 
 from memory_mesh.cli import options as cli_options, output
-from memory_mesh.cli.parsing import Command, UsageError
+from memory_mesh.cli.parsing import Command, UsageError, adding, argument
 from memory_mesh.model import Outcome, Receipt, Scope, SourceKind, record
 from memory_mesh.model.errors import InvalidInput
 from memory_mesh.sync import MemoryMesh
@@ -17,22 +17,18 @@ _USER = SourceKind.USER_EXPLICIT
 _NAME_CHARS = 200  # of what may be the name of a file
 
 
-def _add_store_options(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of the command."""
-    cli_options.add_text(parser, "the memory")
-    cli_options.add_metadata(parser)
-    cli_options.add_operation(parser, MemoryMesh.add)
-    add_global(parser)
-
-
-def add_global(parser: argparse.ArgumentParser) -> None:
-    """Adds the option to store for every project."""
-    parser.add_argument(
-        "--global",
-        action="store_true",
-        dest="for_all",
-        help="store for every project, not only this one",
-    )
+FOR_ALL = argument(
+    "--global",
+    action="store_true",
+    dest="for_all",
+    help="store for every project, not only this one",
+)
+_TAKES = (
+    adding(cli_options.add_text, "the memory"),
+    cli_options.add_metadata,
+    adding(cli_options.add_operation, MemoryMesh.add),
+    FOR_ALL,
+)
 
 
 def _run_store(options: argparse.Namespace, *, evolve: bool = False) -> int:
@@ -102,7 +98,7 @@ def _headline(receipt: Receipt, scope: Scope) -> str:
 
 STORE = Command(
     'memory-mesh store "The user prefers dark themes" --type preference',
-    (_add_store_options,),
+    _TAKES,
     _run_store,
 )
 
@@ -110,11 +106,9 @@ STORE = Command(
 # evolve
 
 
-def _run_evolve(options: argparse.Namespace) -> int:
-    """Stores the newer statement; what it contradicts is superseded, what is similar is linked."""
-    return _run_store(options, evolve=True)
-
-
+# What the newer statement contradicts is superseded, what is similar is linked.
 EVOLVE = Command(
-    'memory-mesh memory evolve "The office is in Berlin now"', (_add_store_options,), _run_evolve
+    'memory-mesh memory evolve "The office is in Berlin now"',
+    _TAKES,
+    lambda options: _run_store(options, evolve=True),
 )

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from memory_mesh.base.typed import TYPE_CHECKING
 from memory_mesh.cli import options as cli_options, output
-from memory_mesh.cli.parsing import Command, argument
+from memory_mesh.cli.parsing import Command, argument, one_of
 from memory_mesh.cli.progress import Counting
 from memory_mesh.compat.lane.memory_lane import LaneSettings
 from memory_mesh.model import Channel, Json, Status, times
@@ -37,8 +37,8 @@ def _run_import_tables(options: argparse.Namespace) -> int:
         output.say_json(
             {
                 "schema": done.schema,
-                "memories": _plain(done.memories),
-                "skills": _plain(done.skills),
+                "memories": output.plain(done.memories, " ".join(_COUNTS_IMPORT_TABLES)),
+                "skills": output.plain(done.skills, " ".join(_COUNTS_IMPORT_TABLES)),
                 "blocks": done.blocks,
                 "own": done.own,
                 "strange": done.strange,
@@ -73,10 +73,6 @@ def _whose(own: int, strange: int) -> list[str]:
             "[MemoryMesh] If that export is your own, use --trusted with an empty namespace.",
         ]
     return lines
-
-
-def _plain(tally: "Tally") -> dict[str, Json]:
-    return {name: getattr(tally, name) for name in _COUNTS_IMPORT_TABLES}
 
 
 def _said(tally: "Tally") -> str:
@@ -116,7 +112,7 @@ def _run_export_tables(options: argparse.Namespace) -> int:
         done = hand_out(MeshHoldings(mesh, include=include), Path(options.path).expanduser())
     return output.answer(
         {"memories": done.memories, "skills": done.skills, "blocks": done.blocks},
-        f"[MemoryMesh] Exported {output.counted(done.memories, 'memory', 'memories')}, "
+        f"[MemoryMesh] Exported {output.counted(done.memories, 'memory')}, "
         f"{output.counted(done.skills, 'skill')} and "
         f"{output.counted(done.blocks, 'block')} to {output.named(options.path)}.",
         as_json=options.json,
@@ -140,16 +136,6 @@ EXPORT_TABLES = Command(
 
 
 # migrate-tables
-
-
-def _add_migrate_tables_options(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of the command."""
-    parser.add_argument("path", help="a LanceDB directory of @yamo/memory-mesh")
-    instead = parser.add_mutually_exclusive_group()
-    instead.add_argument("--rollback", action="store_true", help="go back to the V1 table")
-    instead.add_argument(
-        "--purge", action="store_true", help="remove the backup, after 30 days at the earliest"
-    )
 
 
 def _run_migrate_tables(options: argparse.Namespace) -> int:
@@ -183,7 +169,19 @@ def _run_migrate_tables(options: argparse.Namespace) -> int:
 
 
 MIGRATE_TABLES = Command(
-    "memory-mesh import migrate ~/.yamo/memory", (_add_migrate_tables_options,), _run_migrate_tables
+    "memory-mesh import migrate ~/.yamo/memory",
+    (
+        argument("path", help="a LanceDB directory of @yamo/memory-mesh"),
+        one_of(
+            argument("--rollback", action="store_true", help="go back to the V1 table"),
+            argument(
+                "--purge",
+                action="store_true",
+                help="remove the backup, after 30 days at the earliest",
+            ),
+        ),
+    ),
+    _run_migrate_tables,
 )
 
 

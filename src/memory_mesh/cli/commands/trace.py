@@ -7,7 +7,7 @@ from pathlib import Path
 
 from memory_mesh.base.typed import Any
 from memory_mesh.cli import options as cli_options, output
-from memory_mesh.cli.parsing import Command, UsageError
+from memory_mesh.cli.parsing import Command, UsageError, adding, argument
 from memory_mesh.context import prompt
 from memory_mesh.formats import trace_file
 from memory_mesh.model import Channel, Json, Outcome, Scope
@@ -44,25 +44,6 @@ _SAID: dict[str, dict[str, Any]] = {  # of options in other words
 _STATUSES = {"success", "failure", "failed", "skipped", "error"}
 _MOST = 1_000  # results of one call
 _NAMED = 20  # faults that an import names
-
-
-def _add_trace_options(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of the command."""
-    add = parser.add_argument
-    add("action", choices=_ACTIONS, metavar="ACTION", help=", ".join(_ACTIONS))
-    add(
-        "what",
-        nargs="*",
-        metavar="GOAL|ID|FILE",
-        help="record, similar, plan: a goal; show: an id; import: files, folders or -; export: a "
-        "folder and ids; layout: a folder",
-    )
-    hidden = ("trace_id", "time_window", "filter", "include")
-    for method in (MemoryMesh.traces.record, MemoryMesh.traces.similar, MemoryMesh.traces.get_all):
-        cli_options.add_operation(parser, method, _SAID, hidden)
-    cli_options.add_period(parser, "executions")
-    add("--archived", action="store_true", help="list: also traces that were archived")
-    add("--name", metavar="NAME", help="layout: the name of the project's folder")
 
 
 def _run_trace(options: argparse.Namespace) -> int:
@@ -268,6 +249,25 @@ TRACE = Command(
   memory-mesh trace similar "The login test fails"
   memory-mesh trace plan "Fix the logout test"
   memory-mesh trace import traces/""",
-    (_add_trace_options,),
+    (
+        argument("action", choices=_ACTIONS, metavar="ACTION", help=", ".join(_ACTIONS)),
+        argument(
+            "what",
+            nargs="*",
+            metavar="GOAL|ID|FILE",
+            help="record, similar, plan: a goal; show: an id; import: files, folders or -; export: "
+            "a folder and ids; layout: a folder",
+        ),
+        adding(cli_options.add_operation, MemoryMesh.record_trace, _SAID, ("trace_id",)),
+        adding(cli_options.add_operation, MemoryMesh.similar_tasks, _SAID, ("time_window",)),
+        adding(
+            cli_options.add_operation,
+            MemoryMesh.traces,
+            hidden=("time_window", "filter", "include"),
+        ),
+        adding(cli_options.add_period, "executions"),
+        argument("--archived", action="store_true", help="list: also traces that were archived"),
+        argument("--name", metavar="NAME", help="layout: the name of the project's folder"),
+    ),
     _run_trace,
 )

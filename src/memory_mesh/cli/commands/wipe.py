@@ -20,7 +20,6 @@ The memories are counted and shown, the store is backed up, and you are asked fo
 number of memories before anything is deleted. What is deleted can be brought back one by
 one for 30 days (memory-mesh restore ID), and all of it from the backup. Skills stay."""
 _HERE = "\0"  # --project without a name
-_PAGE = 1_000
 _KEPT = [status for status in Status if status is not Status.DELETED]
 
 
@@ -37,13 +36,15 @@ def _run_wipe(options: argparse.Namespace) -> int:
             raise NotFound("this folder belongs to no project; name one: --project NAME")
         only = None if of_project is None else reader.project
         found = list(_memories(mesh, only))
-        whose = f"the project {only}" if only else _part(mesh, options)
+        whose = f"the namespace {shown_namespace(mesh.config.namespace)}"
+        if only or options.user:
+            whose = f"the project {only}" if only else f"the user {output.named(options.user)}"
         if not found:
             return output.answer(
                 {"deleted": 0}, f"[MemoryMesh] There are no memories of {whose}.",
                 as_json=options.json,
             )  # fmt: skip
-        count = output.counted(len(found), "memory", "memories")
+        count = output.counted(len(found), "memory")
         kinds = Counter(memory.kind.value for memory in found)
         said = ", ".join(f"{number} {kind}" for kind, number in kinds.most_common())
         _confirm(options, f"{count} of {whose}: {said}", len(found))
@@ -75,19 +76,13 @@ def _scopes(mesh: MemoryMesh, reader: Scope) -> str:
     return "nothing was deleted: say whose memories are meant\n" + "\n".join(lines)
 
 
-def _part(mesh: MemoryMesh, options: argparse.Namespace) -> str:
-    if options.user is not None:
-        return f"the user {output.named(options.user)}"
-    return f"the namespace {shown_namespace(mesh.config.namespace)}"
-
-
 def _memories(mesh: MemoryMesh, project: str | None) -> Iterator[Memory]:
     """Every memory that is not deleted, of one project or of all, whoever may see it."""
     where = None if project is None else {"project": project}
     cursor = None
     while True:
         page = mesh.get_all(
-            limit=_PAGE, cursor=cursor, filter=where, scope=Scope(project), across=AUDIENCE,
+            limit=1_000, cursor=cursor, filter=where, scope=Scope(project), across=AUDIENCE,
             include=_KEPT,
         )  # fmt: skip
         yield from page
