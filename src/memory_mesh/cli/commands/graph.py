@@ -51,7 +51,7 @@ LINK = Command(
         argument("--remove", action="store_true", help="remove such a link instead"),
         adding(
             cli_options.add_operation,
-            MemoryMesh.link,
+            MemoryMesh.graph.link,
             {"type": {"choices": LINK_TYPES, "default": LINK_TYPES[0]}},
         ),
     ),
@@ -230,7 +230,7 @@ CLUSTERS = Command(
         ),
         adding(
             cli_options.add_operation,
-            MemoryMesh.clusters,
+            MemoryMesh.graph.clusters,
             {"limit": {"default": 20, "help": "the most clusters (default: 20)"}},
             ("include", "types"),
         ),
@@ -354,7 +354,7 @@ GRAPH = Command(
         ),
         adding(
             cli_options.add_operation,
-            MemoryMesh.neighbourhood,
+            MemoryMesh.graph.neighbourhood,
             {"include": {"choices": [each.value for each in _HIDDEN]}},
         ),
         argument(
@@ -480,9 +480,11 @@ EPISODE = Command(
             metavar="WORD",
             help="list: words of the title; create: the title, then ids; else the id, then ids",
         ),
-        adding(cli_options.add_operation, MemoryMesh.create_episode, hidden=("ids", "session")),
-        adding(cli_options.add_operation, MemoryMesh.summarise_episode),
-        adding(cli_options.add_operation, MemoryMesh.episodes, hidden=("query",)),
+        adding(
+            cli_options.add_operation, MemoryMesh.graph.create_episode, hidden=("ids", "session")
+        ),
+        adding(cli_options.add_operation, MemoryMesh.graph.summarise_episode),
+        adding(cli_options.add_operation, MemoryMesh.graph.episodes, hidden=("query",)),
         argument("--of-session", metavar="ID", help="create: memories of this session"),
     ),
     _run_episode,

@@ -15,7 +15,7 @@ def _run_reflect(options: argparse.Namespace) -> int:
     with cli_options.mesh_of(options, meaning=bool(options.topic)) as mesh:
         said = cli_options.given(options, MemoryMesh.lessons.reflect)
         reader = cli_options.reader_of(mesh)
-        found = mesh.reflect(store=not options.dry_run, scope=reader, **said)
+        found = mesh.lessons.reflect(store=not options.dry_run, scope=reader, **said)
     lines = [f"[MemoryMesh] Reflected on {output.counted(found.count, 'memory')}."]
     if found.text:
         lines.append(found.text)

@@ -22,17 +22,22 @@ def _run_memory_log(options: argparse.Namespace) -> int:
     with cli_options.opened(options) as (mesh, reader):
         match options.action:
             case "list":
-                return _show(mesh.experiences(**given(options, MemoryMesh.experiences)), options)
+                return _show(
+                    mesh.traces.experiences(**given(options, MemoryMesh.traces.experiences)),
+                    options,
+                )
             case "search":
-                return _show(mesh.search_experiences(options.query, limit=options.limit), options)
+                return _show(
+                    mesh.traces.search_experiences(options.query, limit=options.limit), options
+                )
             case "summary":
-                return _sum_up(mesh.experience_summary(), options)
+                return _sum_up(mesh.traces.experience_summary(), options)
             case "write":
-                path = mesh.write_memory_log()
+                path = mesh.traces.write_memory_log()
                 told = f"[MemoryMesh] Wrote {path}"
                 return output.answer({"path": path}, told, as_json=options.json)
             case "roll":
-                moved = mesh.roll_experiences()
+                moved = mesh.traces.roll_experiences()
                 told = f"[MemoryMesh] Archived {output.counted(moved, 'entry')}."
                 return output.answer({"archived": moved}, told, as_json=options.json)
             case _:
@@ -104,7 +109,7 @@ MEMORY_LOG = Command(
         argument("query", nargs="?", metavar="WORDS", help="search: what to look for"),
         adding(
             add_operation,
-            MemoryMesh.experiences,
+            MemoryMesh.traces.experiences,
             {"limit": {"default": 20, "help": "the most entries shown (default: 20)"}},
         ),
         one_of(
@@ -113,7 +118,9 @@ MEMORY_LOG = Command(
             ),
             argument("--all", action="store_true", help="erase: remove all entries"),
         ),
-        adding(add_operation, MemoryMesh.erase_experiences, hidden=("project", "everything")),
+        adding(
+            add_operation, MemoryMesh.traces.erase_experiences, hidden=("project", "everything")
+        ),
     ),
     _run_memory_log,
 )

@@ -238,8 +238,8 @@ REVIEW = Command(
             metavar="PROJECT",
             help="with --approve: the project it is for, '' for all; for what `salvage` held back",
         ),
-        adding(cli_options.add_operation, MemoryMesh.review, hidden=("approve",)),
-        adding(cli_options.add_operation, MemoryMesh.awaiting_review),
+        adding(cli_options.add_operation, MemoryMesh.review.decide, hidden=("approve",)),
+        adding(cli_options.add_operation, MemoryMesh.review.waiting),
     ),
     _run_review,
 )
@@ -319,11 +319,11 @@ def _voted(options: argparse.Namespace, *, holds: bool) -> int:
         cli_options.looked_up(options.id, reader, mesh),
     ):
         if holds:
-            memory = mesh.reinforce(options.id, options.boost, scope=reader)
+            memory = mesh.review.reinforce(options.id, options.boost, scope=reader)
         else:
-            said = cli_options.given(options, MemoryMesh.dispute)
-            memory = mesh.dispute(options.id, scope=reader, **said)
-        trust = mesh.trust(options.id, scope=reader)
+            said = cli_options.given(options, MemoryMesh.review.dispute)
+            memory = mesh.review.dispute(options.id, scope=reader, **said)
+        trust = mesh.review.trust(options.id, scope=reader)
     done = f"[MemoryMesh] {'Reinforced' if holds else 'Disputed'} record {memory.id}, trust now "
     state = "" if holds else f", {memory.status.value}"
     return output.answer(
@@ -359,6 +359,6 @@ REINFORCE = Command(
 
 DISPUTE = Command(
     'memory-mesh review dispute mem_1767225600000_0a1b2c --reason "the office has moved"',
-    (cli_options.add_id, adding(cli_options.add_operation, MemoryMesh.dispute)),
+    (cli_options.add_id, adding(cli_options.add_operation, MemoryMesh.review.dispute)),
     lambda options: _voted(options, holds=False),
 )

@@ -258,11 +258,11 @@ TRACE = Command(
             help="record, similar, plan: a goal; show: an id; import: files, folders or -; export: "
             "a folder and ids; layout: a folder",
         ),
-        adding(cli_options.add_operation, MemoryMesh.record_trace, _SAID, ("trace_id",)),
-        adding(cli_options.add_operation, MemoryMesh.similar_tasks, _SAID, ("time_window",)),
+        adding(cli_options.add_operation, MemoryMesh.traces.record, _SAID, ("trace_id",)),
+        adding(cli_options.add_operation, MemoryMesh.traces.similar, _SAID, ("time_window",)),
         adding(
             cli_options.add_operation,
-            MemoryMesh.traces,
+            MemoryMesh.traces.get_all,
             hidden=("time_window", "filter", "include"),
         ),
         adding(cli_options.add_period, "executions"),
