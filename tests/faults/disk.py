@@ -123,7 +123,7 @@ def can_inject_errors() -> bool:
 def disk_errors(
     folder: Path, *, rounds: int, operations: int, seed: int, progress: Progress = silent
 ) -> Report:
-    """Two calls of a hundred fail; every operation answers or raises a MeshError."""
+    """Five calls of a thousand fail; every operation answers or raises a MeshError."""
     report = Report({"rounds": 0, "acknowledged": 0, "errors": 0, "lost": 0, "findings": 0})
     dice = random.Random(seed)
     ticker = Ticker(progress, rounds)
@@ -398,7 +398,7 @@ def _work_under_faults() -> None:
     ]  # fmt: skip
     fiu.fiu_set_prng_seed(int(order["seed"] * 2**31))
     for point in EIO_POINTS:
-        fiu.fiu_enable_random(point.encode(), 1, errno.EIO, 0, 0.02)
+        fiu.fiu_enable_random(point.encode(), 1, errno.EIO, 0, 0.005)
     try:
         for _, intent in zip(range(order["operations"]), intents(model, dice, 0), strict=False):
             _try(mesh, intent, model, notes, errors)

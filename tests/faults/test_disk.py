@@ -31,4 +31,4 @@ def test_a_failing_disk_raises_store_errors_and_loses_nothing(tmp_path):
     report = sampled("disk-errors", tmp_path)
     report.holds()
     assert report.figures["errors"]
-    assert report.figures["acknowledged"]
+    assert report.figures["acknowledged"], report

@@ -14,7 +14,6 @@ process that started it. This module is light: a hook loads it at every prompt.
 import os
 
 from memory_mesh._version import __version__
-from memory_mesh.agents.daemon import place
 from memory_mesh.base.typed import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -70,6 +69,8 @@ def made(
     cwd: str | None = None,
 ) -> dict[str, Any]:
     """Returns a new request of this process, with an id of its own."""
+    from memory_mesh.agents.daemon import place  # the front answers before it looks for a store
+
     variables = os.environ if environment is None else environment
     here = _here() if cwd is None else cwd
     return {

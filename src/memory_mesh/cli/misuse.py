@@ -1,7 +1,6 @@
 """What is wrong with a command line, in words for a person; loaded only to say so."""
 
 import argparse
-import difflib
 
 _OF_ONE, _CHOICE, _EXCLUDED = "argument ", "invalid choice: ", "not allowed with argument "
 _UNKNOWN, _NEEDED = "unrecognized arguments: ", "the following arguments are required: "
@@ -39,7 +38,9 @@ def _of_one(option: str, wrong: str) -> str | None:
 
 def near(word: str, known: list[str]) -> str | None:
     """The known word that somebody most likely meant."""
-    return next(iter(difflib.get_close_matches(word, known, n=1)), None)
+    from difflib import get_close_matches  # only a mistake needs it
+
+    return next(iter(get_close_matches(word, known, n=1)), None)
 
 
 def _unrecognized(parser: argparse.ArgumentParser, words: str) -> str:

@@ -36,7 +36,7 @@ from memory_mesh.model.errors import (
     WrongKey,
 )
 from memory_mesh.platform import locks
-from memory_mesh.platform.text_files import keyed_digest
+from memory_mesh.platform.ids import keyed_digest
 from memory_mesh.rules import audit
 
 _ENDED = (
