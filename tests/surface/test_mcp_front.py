@@ -35,10 +35,6 @@ LIGHT = {
     "memory_mesh.agents.mcp",
     "memory_mesh.agents.mcp.front",
     "memory_mesh.agents.mcp.protocol",
-    "memory_mesh.agents.daemon",
-    "memory_mesh.agents.daemon.place",
-    "memory_mesh.platform",
-    "memory_mesh.platform.system",
 }
 DEAREST = 10.0  # times the processor of a bare interpreter
 RUNS = 5

@@ -8,7 +8,6 @@ from pathlib import Path
 from memory_mesh.base.typed import TYPE_CHECKING
 from memory_mesh.care.key_file import KeyFile, KeyLine
 from memory_mesh.platform import forks
-from memory_mesh.platform.ids import keyed_digest
 
 if TYPE_CHECKING:
     from memory_mesh.care.key_file import KeyLine
@@ -64,6 +63,8 @@ class Sealer:
         return self._keys.former.texts(text, older) if older else ()
 
     def _digest(self, key: "KeyLine", value: str) -> bytes:
+        from memory_mesh.platform.ids import keyed_digest
+
         return keyed_digest(key.secret, f"seal\0{self._namespace}\0{value}".encode())
 
 

@@ -10,7 +10,8 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import cache
+
+from memory_mesh.base.lazy_pattern import lazy_pattern
 
 SEPARATOR = "\n\n---\n\n"
 END_KEY = "bodyEnd"
@@ -276,41 +277,29 @@ class _Fences:
         return longest
 
 
-@cache
-def _rules() -> re.Pattern[str]:
-    return re.compile(r"^---[ \t\r]*(?:\n|\Z)", re.MULTILINE)
+_rules = lazy_pattern(r"^---[ \t\r]*(?:\n|\Z)", re.MULTILINE)
 
 
-@cache
-def _names() -> re.Pattern[str]:
-    """A name and a colon, after blank lines and comments."""
-    return re.compile(
-        r"""(?:[ \t\r]*\n|\#[^\n]*\n)*+
-        (?:\?[ ]|\{|"[^"\n]*"[ \t]*:|'[^'\n]*'[ \t]*:|[^\s\#:`\-*>|!&%@\["'{][^\n:]*:[ \t\r\n])""",
-        re.VERBOSE,
-    )
+# A name and a colon, after blank lines and comments.
+_names = lazy_pattern(
+    r"""(?:[ \t\r]*\n|\#[^\n]*\n)*+
+    (?:\?[ ]|\{|"[^"\n]*"[ \t]*:|'[^'\n]*'[ \t]*:|[^\s\#:`\-*>|!&%@\["'{][^\n:]*:[ \t\r\n])""",
+    re.VERBOSE,
+)
 
 
-@cache
-def _names_title() -> re.Pattern[str]:
-    return re.compile(r"""^(?:title|whenToUse|memoryId|"title"|'title')[ \t]*:""", re.MULTILINE)
+_names_title = lazy_pattern(
+    r"""^(?:title|whenToUse|memoryId|"title"|'title')[ \t]*:""", re.MULTILINE
+)
 
 
-@cache
-def _end_names() -> re.Pattern[str]:
-    return re.compile(rf"^{END_KEY}: ([0-9a-f]{{8,64}})[ \t\r]*$", re.MULTILINE)
+_end_names = lazy_pattern(rf"^{END_KEY}: ([0-9a-f]{{8,64}})[ \t\r]*$", re.MULTILINE)
 
 
-@cache
-def _ends() -> re.Pattern[str]:
-    return re.compile(r"^<!-- end of ([0-9a-f]{8,64}) -->[ \t\r]*$", re.MULTILINE)
+_ends = lazy_pattern(r"^<!-- end of ([0-9a-f]{8,64}) -->[ \t\r]*$", re.MULTILINE)
 
 
-@cache
-def _fence_lines() -> re.Pattern[str]:
-    return re.compile(r"^ {0,3}(`{3,}+|~{3,}+)([^\n]*)$", re.MULTILINE)
+_fence_lines = lazy_pattern(r"^ {0,3}(`{3,}+|~{3,}+)([^\n]*)$", re.MULTILINE)
 
 
-@cache
-def _blank_lines() -> re.Pattern[str]:
-    return re.compile(r"(?:[ \t\r]*+\n)*+")
+_blank_lines = lazy_pattern(r"(?:[ \t\r]*+\n)*+")

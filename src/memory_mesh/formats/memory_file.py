@@ -8,8 +8,8 @@ keeps its bytes. docs/reference/memory-files.md describes the format.
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
 
+from memory_mesh.base.lazy_pattern import lazy_pattern
 from memory_mesh.formats.documents import prose
 from memory_mesh.formats.memory_file_reading import (
     IMPORTANCES,
@@ -131,30 +131,20 @@ def _plain(body: str) -> str:
     return _code().sub(" ", prose(body)) if "`" in body else body
 
 
-@cache
-def _links() -> re.Pattern[str]:
-    return re.compile(rf"!?\[\[[^\[\]\n]{{1,{_LONGEST_TARGET}}}\]\]")
+_links = lazy_pattern(rf"!?\[\[[^\[\]\n]{{1,{_LONGEST_TARGET}}}\]\]")
 
 
-@cache
-def _tags() -> re.Pattern[str]:
-    return re.compile(r"(?<![\w&#/\[(])#([\w/-]+)")
+_tags = lazy_pattern(r"(?<![\w&#/\[(])#([\w/-]+)")
 
 
-@cache
-def _items() -> re.Pattern[str]:
-    return re.compile(r"^[ \t]*[-*+][ \t]+(\S[^\n]*)$", re.MULTILINE)
+_items = lazy_pattern(r"^[ \t]*[-*+][ \t]+(\S[^\n]*)$", re.MULTILINE)
 
 
-@cache
-def _observations() -> re.Pattern[str]:
-    return re.compile(
-        r"^[ \t]*[-*+][ \t]+\[(?![ xX]?\]|\[)([^\[\]\n]{1,60})\](?!\()[ \t]+(\S[^\n]*)$",
-        re.MULTILINE,
-    )
+_observations = lazy_pattern(
+    r"^[ \t]*[-*+][ \t]+\[(?![ xX]?\]|\[)([^\[\]\n]{1,60})\](?!\()[ \t]+(\S[^\n]*)$",
+    re.MULTILINE,
+)
 
 
-@cache
-def _code() -> re.Pattern[str]:
-    """Code between single, double or more backticks on one line."""
-    return re.compile(r"(?<!`)(`{1,3})(?!`)[^`\n]+\1(?!`)")
+# Code between single, double or more backticks on one line.
+_code = lazy_pattern(r"(?<!`)(`{1,3})(?!`)[^`\n]+\1(?!`)")

@@ -5,8 +5,8 @@ from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from functools import cache
 
+from memory_mesh.base.lazy_pattern import lazy_pattern
 from memory_mesh.formats import yaml_text
 from memory_mesh.formats.documents import (
     END_KEY,
@@ -263,14 +263,10 @@ def line_end(text: str) -> str:
     return "\r\n" if first > 0 and text[first - 1] == "\r" else "\n"
 
 
-@cache
-def _headings() -> re.Pattern[str]:
-    return re.compile(r"^ {0,3}#{1,6}[ \t]+(\S[^\n]*)", re.MULTILINE)
+_headings = lazy_pattern(r"^ {0,3}#{1,6}[ \t]+(\S[^\n]*)", re.MULTILINE)
 
 
-@cache
-def _blank_lines() -> re.Pattern[str]:
-    return re.compile(r"(?:[^\S\n]*+\n)*+")
+_blank_lines = lazy_pattern(r"(?:[^\S\n]*+\n)*+")
 
 
 # Says how a memory file could be better, and which one is too long to be stored.
@@ -325,22 +321,14 @@ def _of_body(body: str) -> Iterator[str]:
         yield "it has no code example: write one between ``` lines"
 
 
-@cache
-def _advised_headings() -> re.Pattern[str]:
-    return re.compile(r"^#{1,6}[ \t]+\S", re.MULTILINE)
+_advised_headings = lazy_pattern(r"^#{1,6}[ \t]+\S", re.MULTILINE)
 
 
-@cache
-def _summary() -> re.Pattern[str]:
-    """Text directly below the first heading."""
-    return re.compile(r"\A(?:(?!#{1,6}[ \t])[^\n]*\n)*+#[^\n]*\n(?:[ \t\r]*\n)*+[^\s#\-*+>|]")
+# Text directly below the first heading.
+_summary = lazy_pattern(r"\A(?:(?!#{1,6}[ \t])[^\n]*\n)*+#[^\n]*\n(?:[ \t\r]*\n)*+[^\s#\-*+>|]")
 
 
-@cache
-def _sections() -> re.Pattern[str]:
-    return re.compile(r"^##[ \t]+\S", re.MULTILINE)
+_sections = lazy_pattern(r"^##[ \t]+\S", re.MULTILINE)
 
 
-@cache
-def _lists() -> re.Pattern[str]:
-    return re.compile(r"^[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]+\S", re.MULTILINE)
+_lists = lazy_pattern(r"^[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]+\S", re.MULTILINE)

@@ -7,8 +7,8 @@ comment and line that says the same as before.
 import hashlib
 import re
 from collections.abc import Container, Iterator, Sequence
-from functools import cache
 
+from memory_mesh.base.lazy_pattern import lazy_pattern
 from memory_mesh.formats import yaml_text
 from memory_mesh.formats.documents import (
     END_KEY,
@@ -248,8 +248,6 @@ def _mark(body: str) -> str:
     raise InvalidInput("the body holds the marks that would end it; change a word of it")
 
 
-@cache
-def _times() -> re.Pattern[str]:
-    return re.compile(
-        r"\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:\d\d)?", re.ASCII
-    )
+_times = lazy_pattern(
+    r"\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:\d\d)?", re.ASCII
+)

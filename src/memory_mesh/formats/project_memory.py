@@ -3,11 +3,10 @@
 Each begins with a line that says who wrote it. A file without that line is somebody else's.
 """
 
-import re
 from collections.abc import Sequence
-from functools import cache
 
 from memory_mesh.base.fastdataclass import dataclass
+from memory_mesh.base.lazy_pattern import lazy_pattern
 from memory_mesh.formats import trace_file
 from memory_mesh.formats.looks import as_seen
 from memory_mesh.formats.terminal import ESCAPE, safe_text
@@ -250,26 +249,16 @@ def _learning_line(text: str) -> str:
     return " ".join(text.split())
 
 
-@cache
-def _headings() -> re.Pattern[str]:
-    return re.compile(r"#{1,2}\s++(.+)")
+_headings = lazy_pattern(r"#{1,2}\s++(.+)")
 
 
-@cache
-def _markers() -> re.Pattern[str]:
-    return re.compile(r"\A(?:\d+[.)]|[-*])\s+")
+_markers = lazy_pattern(r"\A(?:\d+[.)]|[-*])\s+")
 
 
-@cache
-def _count() -> re.Pattern[str]:
-    return re.compile(r"Observed in (\d+) executions?")
+_count = lazy_pattern(r"Observed in (\d+) executions?")
 
 
-@cache
-def _rate() -> re.Pattern[str]:
-    return re.compile(r"Success rate: (\d+)%")
+_rate = lazy_pattern(r"Success rate: (\d+)%")
 
 
-@cache
-def _tools() -> re.Pattern[str]:
-    return re.compile(r"Common tools: (.+)")
+_tools = lazy_pattern(r"Common tools: (.+)")

@@ -33,8 +33,8 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from functools import cache
 
+from memory_mesh.base.lazy_pattern import lazy_pattern
 from memory_mesh.base.typed import Any
 from memory_mesh.formats import yaml_text
 from memory_mesh.model import Json
@@ -281,41 +281,25 @@ def _unquoted(text: str) -> str:
 _TEXTS = frozenset({"trace_id", "timestamp", "goal", "tools_used", "files_created", *TIES})
 
 
-@cache
-def _next_start() -> re.Pattern[str]:
-    return re.compile(r"(?<=\n)---\n(?=trace_id:)")
+_next_start = lazy_pattern(r"(?<=\n)---\n(?=trace_id:)")
 
 
-@cache
-def _closing() -> re.Pattern[str]:
-    return re.compile(r"\n---[ \t]*(?:\n|\Z)")
+_closing = lazy_pattern(r"\n---[ \t]*(?:\n|\Z)")
 
 
-@cache
-def _comment() -> re.Pattern[str]:
-    return re.compile(r"\A<!--[^\n]*-->\n+")
+_comment = lazy_pattern(r"\A<!--[^\n]*-->\n+")
 
 
-@cache
-def _marker() -> re.Pattern[str]:
-    return re.compile(r"(?:[-*+]|\d+[.)])(?: |$)")
+_marker = lazy_pattern(r"(?:[-*+]|\d+[.)])(?: |$)")
 
 
-@cache
-def _plain_status() -> re.Pattern[str]:
-    return re.compile(r"[A-Za-z0-9_]+(?: [A-Za-z0-9_]+)*")
+_plain_status = lazy_pattern(r"[A-Za-z0-9_]+(?: [A-Za-z0-9_]+)*")
 
 
-@cache
-def _own_line() -> re.Pattern[str]:
-    return re.compile(rf"^\\*(?:## (?:{'|'.join(_SECTIONS)})[ \t]*|---)$", re.MULTILINE)
+_own_line = lazy_pattern(rf"^\\*(?:## (?:{'|'.join(_SECTIONS)})[ \t]*|---)$", re.MULTILINE)
 
 
-@cache
-def _escaped_line() -> re.Pattern[str]:
-    return re.compile(rf"^\\(\\*(?:## (?:{'|'.join(_SECTIONS)})[ \t]*|---))$", re.MULTILINE)
+_escaped_line = lazy_pattern(rf"^\\(\\*(?:## (?:{'|'.join(_SECTIONS)})[ \t]*|---))$", re.MULTILINE)
 
 
-@cache
-def _control() -> re.Pattern[str]:
-    return re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ufeff\u2028\u2029]")
+_control = lazy_pattern(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ufeff\u2028\u2029]")

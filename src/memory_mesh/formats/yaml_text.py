@@ -8,9 +8,9 @@ value. Anchors, aliases and tags are refused. Writing quotes every text that a r
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from itertools import pairwise
 
+from memory_mesh.base.lazy_pattern import lazy_pattern
 from memory_mesh.base.typed import TYPE_CHECKING
 from memory_mesh.model import Json
 from memory_mesh.model.errors import InvalidInput
@@ -250,23 +250,17 @@ def _escape(match: re.Match[str]) -> str:
     return f"\\U{ord(character):08X}"
 
 
-@cache
-def _escaped() -> re.Pattern[str]:
-    """Every character that cannot stand as it is between double quotes."""
-    return re.compile(
-        '[\\x00-\\x1f\\\\"\\x7f-\\xa0\xad\u200b-\u200f\u2028-\u202f\u2060-\u206f'
-        "\ufeff\ufff0-\ufffb\ufffe\uffff]|[\U0001fffe\U0001ffff\U000e0000-\U0010ffff]"
-    )
+# Every character that cannot stand as it is between double quotes.
+_escaped = lazy_pattern(
+    '[\\x00-\\x1f\\\\"\\x7f-\\xa0\xad\u200b-\u200f\u2028-\u202f\u2060-\u206f'
+    "\ufeff\ufff0-\ufffb\ufffe\uffff]|[\U0001fffe\U0001ffff\U000e0000-\U0010ffff]"
+)
 
 
-@cache
-def _plain_text() -> re.Pattern[str]:
-    return re.compile(r"[A-Za-z](?:[A-Za-z0-9_./-]| (?=[A-Za-z0-9]))*", re.ASCII)
+_plain_text = lazy_pattern(r"[A-Za-z](?:[A-Za-z0-9_./-]| (?=[A-Za-z0-9]))*", re.ASCII)
 
 
-@cache
-def _numbers() -> re.Pattern[str]:
-    return re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?", re.ASCII)
+_numbers = lazy_pattern(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?", re.ASCII)
 
 
 # Reads YAML frontmatter between `---` lines: plain values only, no aliases, dates as text.

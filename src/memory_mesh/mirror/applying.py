@@ -5,13 +5,12 @@ memory that is trusted no more than itself; for the user's own it is a proposal.
 change ends in the digest of its document: an interrupted run knows its own work by that.
 """
 
-import re
 from collections.abc import Iterator, Sequence
 from enum import Enum
-from functools import cache
 from pathlib import Path
 
 from memory_mesh.base.fastdataclass import dataclass, replace
+from memory_mesh.base.lazy_pattern import lazy_pattern
 from memory_mesh.formats.memory_file import parse
 from memory_mesh.mirror import mapping
 from memory_mesh.mirror.authors import Author
@@ -499,9 +498,7 @@ def _digest(path: Path) -> str:
         return _GONE
 
 
-@cache
-def _path() -> re.Pattern[str]:
-    """A relative path with a folder or an ending, with or without a line number."""
-    return re.compile(
-        r"(?:file:)?(?:\./)?(?P<path>[^\s/:\\][^\s:\\]*(?:/[^\s:\\]+|\.\w{1,10}))(?::\d+(?:-\d+)?)?"
-    )
+# A relative path with a folder or an ending, with or without a line number.
+_path = lazy_pattern(
+    r"(?:file:)?(?:\./)?(?P<path>[^\s/:\\][^\s:\\]*(?:/[^\s:\\]+|\.\w{1,10}))(?::\d+(?:-\d+)?)?"
+)

@@ -19,17 +19,24 @@ from memory_mesh.model.claim import (
 )
 from memory_mesh.model.commit import (
     Commit,
+    Keep,
+    KnownLesson,
     Link,
+    Merge,
     Observation,
     Proposal,
     ProposedVerb,
     Put,
     Receipt,
+    Refuse,
+    Repeat,
+    Rival,
     Seen,
     SkillPut,
     SkillVector,
     Standing,
     Terms,
+    Verdict,
     Wanted,
     Wording,
 )
@@ -90,7 +97,6 @@ from memory_mesh.model.skill import (
     SkillReceipt,
 )
 from memory_mesh.model.stats import Pending, Sizes, SpaceState, Stats, UpkeepReport
-from memory_mesh.model.verdict import Keep, KnownLesson, Merge, Refuse, Repeat, Rival, Verdict
 
 __all__ = [
     "BY_RULE",

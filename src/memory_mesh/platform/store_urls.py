@@ -10,7 +10,6 @@ from os import PathLike, fspath
 from pathlib import Path
 
 from memory_mesh.model.errors import InvalidInput
-from memory_mesh.platform.ids import keyed_digest
 
 SERVERS = "servers"  # a folder that holds one of this machine for each database that is used
 _SQLITE = "sqlite://"
@@ -65,6 +64,8 @@ def need_folder(store: str | PathLike[str]) -> str:
 
 def local_name(store: str) -> str:
     """The name of the folder for files of this machine that belong to a database."""
+    from memory_mesh.platform.ids import keyed_digest
+
     host, port, database = _place(store)
     place = f"{host}\0{port}\0{database}".encode()
     digest = keyed_digest(b"place of a database", place)[:_SHOWN].hex()

@@ -23,7 +23,6 @@ NO_WAIT = NO_LINK | getattr(os, "O_NONBLOCK", 0)
 
 if sys.platform == "win32":  # pragma: no cover  # its types are checked; it did not run there
     from memory_mesh.platform.windows import (
-        ENDING as ENDING,
         MAX_SOCKET_PATH as MAX_SOCKET_PATH,
         account as account,
         config_folder as config_folder,
@@ -54,7 +53,6 @@ if sys.platform == "win32":  # pragma: no cover  # its types are checked; it did
     )
 else:
     MAX_SOCKET_PATH = 103 if sys.platform == "darwin" else 107  # bytes
-    ENDING = (1, 2, 15)  # SIGHUP, SIGINT and SIGTERM
     fork, detach, lower_priority, user_id = os.fork, os.setsid, os.nice, os.getuid
     read_at = os.pread
 

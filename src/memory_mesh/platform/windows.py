@@ -9,7 +9,6 @@ if TYPE_CHECKING:
 
 APP = "memory-mesh"
 MAX_SOCKET_PATH = 0
-ENDING = (2, 15)  # SIGINT and SIGTERM
 
 
 def _refuse(*_: object) -> Any:  # noqa: ANN401

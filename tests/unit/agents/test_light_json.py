@@ -30,7 +30,7 @@ def test_a_text_is_read_or_refused_as_the_package_does(text):
         with pytest.raises(ValueError, match=r"."):
             request.loads(text)
     else:
-        assert request.loads(text) == expected
+        assert repr(request.loads(text)) == repr(expected)  # NaN is not equal to itself
 
 
 @pytest.mark.parametrize("text", ["", "{", "{} {}", '{"a":1', "[" * 100_000, "nul"])

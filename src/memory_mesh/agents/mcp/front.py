@@ -20,7 +20,6 @@ from memory_mesh.agents import request
 from memory_mesh.agents.mcp import protocol
 from memory_mesh.agents.mcp.protocol import INVALID_PARAMS, INVALID_REQUEST, Refused
 from memory_mesh.base.typed import TYPE_CHECKING, Any
-from memory_mesh.platform import system
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -53,6 +52,10 @@ _OPTIONS = ("--host", "--compat")
 _HOST = "mcp"  # where nobody says which host it is
 _KNOWN = ("claude-code",)  # hosts that have hooks, by the names that they give as clients
 _SETS = {"server-memory": "aliases/server_memory.json", "lane": "aliases/lane.json"}
+# Not `platform.system`: a start that loads no module for this is shorter. Windows has no SIGHUP.
+_ENDING = [
+    getattr(signal, name) for name in ("SIGTERM", "SIGINT", "SIGHUP") if hasattr(signal, name)
+]
 
 
 def main() -> int:
@@ -70,7 +73,7 @@ def main() -> int:
     out = os.dup(1)
     os.dup2(2, 1)  # whatever a library prints
     front = Front(offer(compat), host, out, compat)
-    for number in system.ENDING:
+    for number in _ENDING:
         signal.signal(number, _end)
     try:
         for line in lines(0):
@@ -320,7 +323,7 @@ _NO_BATCH = "an array of messages needs version 2025-03-26, and a message in it"
 
 def _end(_signal: int, _frame: "FrameType | None") -> None:
     """Ends the reading, once."""
-    for number in system.ENDING:
+    for number in _ENDING:
         signal.signal(number, signal.SIG_IGN)
     raise Terminated
 

@@ -19,9 +19,9 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from functools import cache
 
 from memory_mesh.base.fastdataclass import dataclass, replace
+from memory_mesh.base.lazy_pattern import lazy_pattern
 from memory_mesh.base.typed import TypeAlias
 from memory_mesh.model import Memory, SourceKind
 from memory_mesh.text import analyzer
@@ -351,15 +351,11 @@ def _shown(text: str) -> str:
     return plain if len(plain) <= _MAX_BELIEF_CHARS else f"{plain[:_MAX_BELIEF_CHARS].rstrip()}…"
 
 
-@cache
-def _numbers() -> re.Pattern[str]:
-    return re.compile(r"\d[\d.,:/-]*")
+_numbers = lazy_pattern(r"\d[\d.,:/-]*")
 
 
-@cache
-def _denials() -> re.Pattern[str]:
-    return re.compile(
-        r"\b(?:not|no|never|none|nobody|nothing|neither|nor|without|cannot|nicht|kein\w*|nie|pas|"
-        r"jamais|nunca|ningun\w*)\b|n[’']t\b|[不没沒無无]|ない|ません",  # noqa: RUF001
-        re.IGNORECASE,
-    )
+_denials = lazy_pattern(
+    r"\b(?:not|no|never|none|nobody|nothing|neither|nor|without|cannot|nicht|kein\w*|nie|pas|"
+    r"jamais|nunca|ningun\w*)\b|n[’']t\b|[不没沒無无]|ない|ません",  # noqa: RUF001
+    re.IGNORECASE,
+)

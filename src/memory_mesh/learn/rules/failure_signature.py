@@ -9,8 +9,8 @@
 """
 
 import re
-from functools import cache
 
+from memory_mesh.base.lazy_pattern import lazy_pattern
 from memory_mesh.learn.rules.note import Sentence, read_note
 from memory_mesh.learn.rules.rule_phrases import troubles
 from memory_mesh.text import analyzer
@@ -167,52 +167,38 @@ def _without_signs(message: str) -> str:
     return " ".join("" if _signs().search(word) else word for word in message.split())
 
 
-@cache
-def _well_known() -> re.Pattern[str]:
-    return re.compile(
-        "|".join(rf"(?P<{name}>(?<!\w)(?:{pattern}))" for name, pattern in _KNOWN.items()),
-        re.IGNORECASE,
-    )
+_well_known = lazy_pattern(
+    "|".join(rf"(?P<{name}>(?<!\w)(?:{pattern}))" for name, pattern in _KNOWN.items()),
+    re.IGNORECASE,
+)
 
 
-@cache
-def _exceptions() -> re.Pattern[str]:
-    return re.compile(
-        r"\b(?P<name>[A-Z][A-Za-z]{0,60}(?:Error|Exception|Timeout|"
-        r"Failure))\b(?::\s*(?P<message>[^\n]{0,300}))?"
-    )
+_exceptions = lazy_pattern(
+    r"\b(?P<name>[A-Z][A-Za-z]{0,60}(?:Error|Exception|Timeout|"
+    r"Failure))\b(?::\s*(?P<message>[^\n]{0,300}))?"
+)
 
 
-@cache
-def _codes() -> re.Pattern[str]:
-    return re.compile(
-        r"\b(?P<errno>E[A-Z]{4,14})\b|(?:\bHTTP(?:/[\d.]+)?|\bstatus(?: code)?|->|→|\breturn(?:s|"
-        r"ed))\s*+:?\s*+(?P<http>[45]\d\d)\b"
-        r"|\b(?P<status>[45]\d\d)\s+(?:Unauthorized|Forbidden|Not Found|Bad|Internal|Service|"
-        r"Gateway|Method|Conflict|Gone|"
-        r"Payload|Unprocessable|Request|Too Many)|\bexit(?:ed)?(?: with)?(?: (?:code|"
-        r"status))\s*+:?\s*+(?P<exit>\d{1,3})\b"
-    )
+_codes = lazy_pattern(
+    r"\b(?P<errno>E[A-Z]{4,14})\b|(?:\bHTTP(?:/[\d.]+)?|\bstatus(?: code)?|->|→|\breturn(?:s|"
+    r"ed))\s*+:?\s*+(?P<http>[45]\d\d)\b"
+    r"|\b(?P<status>[45]\d\d)\s+(?:Unauthorized|Forbidden|Not Found|Bad|Internal|Service|"
+    r"Gateway|Method|Conflict|Gone|"
+    r"Payload|Unprocessable|Request|Too Many)|\bexit(?:ed)?(?: with)?(?: (?:code|"
+    r"status))\s*+:?\s*+(?P<exit>\d{1,3})\b"
+)
 
 
-@cache
-def _humps() -> re.Pattern[str]:
-    return re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_humps = lazy_pattern(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
 
-@cache
-def _details() -> re.Pattern[str]:
-    """Pattern of names that differ between two cases of one failure."""
-    return re.compile(r"\b\w+\.\w[\w.]*\b|(?<=\s)[A-Z][a-z]+\b|\b[a-z]+[A-Z]\w*")
+# Pattern of names that differ between two cases of one failure.
+_details = lazy_pattern(r"\b\w+\.\w[\w.]*\b|(?<=\s)[A-Z][a-z]+\b|\b[a-z]+[A-Z]\w*")
 
 
-@cache
-def _quotes() -> re.Pattern[str]:
-    return re.compile(
-        r"`[^`\n]*`|\"[^\"\n]*\"|(?<!\w)'[^'\n]*'|\([^()\n]*\)|\[[^\[\]\n]*\]|<[^<>\n]*>"
-    )
+_quotes = lazy_pattern(
+    r"`[^`\n]*`|\"[^\"\n]*\"|(?<!\w)'[^'\n]*'|\([^()\n]*\)|\[[^\[\]\n]*\]|<[^<>\n]*>"
+)
 
 
-@cache
-def _signs() -> re.Pattern[str]:
-    return re.compile(r"[\d_/\\@=]")
+_signs = lazy_pattern(r"[\d_/\\@=]")

@@ -6,13 +6,12 @@ the metadata's `fix`). One without a rule is named as unclear: a person or a mod
 from it, this code does not guess.
 """
 
-import re
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
-from functools import cache
 from itertools import pairwise
 
 from memory_mesh.base.fastdataclass import dataclass, fields, replace
+from memory_mesh.base.lazy_pattern import lazy_pattern
 from memory_mesh.base.typed import Any
 from memory_mesh.learn.rules.failure_signature import signature
 from memory_mesh.learn.rules.rules import read_rule
@@ -267,6 +266,4 @@ def _text(context: LessonContext, name: str) -> str:
     return value
 
 
-@cache
-def _humps() -> re.Pattern[str]:
-    return re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_humps = lazy_pattern(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 
 from memory_mesh.base.fastdataclass import dataclass
+from memory_mesh.base.lazy_pattern import lazy_pattern
 from memory_mesh.learn.rules import rule_phrases as phrases
 from memory_mesh.learn.rules.instructions import base, gerund_base, is_base, past_base
 from memory_mesh.learn.rules.note import Sentence
@@ -318,15 +319,13 @@ def _changes() -> re.Pattern[str]:
     )
 
 
-@cache
-def _by_doing() -> re.Pattern[str]:
-    return re.compile(
-        r"^(?:(?:i|we)\s+)?(?:broke\s+the\s+(?:cycle|loop|tie|deadlock|dependency)|avoided|"
-        r"prevented|got\s+rid|worked\s+around|eliminated|stopped|dealt|handled|"
-        r"unblocked|tamed|cut|reduced|halved|cleared|repaired|recovered|"
-        r"sped)\b[^.;:]{0,50}?\sby\s+(?P<how>\w+ing\b[^\n]*)",
-        re.IGNORECASE,
-    )
+_by_doing = lazy_pattern(
+    r"^(?:(?:i|we)\s+)?(?:broke\s+the\s+(?:cycle|loop|tie|deadlock|dependency)|avoided|"
+    r"prevented|got\s+rid|worked\s+around|eliminated|stopped|dealt|handled|"
+    r"unblocked|tamed|cut|reduced|halved|cleared|repaired|recovered|"
+    r"sped)\b[^.;:]{0,50}?\sby\s+(?P<how>\w+ing\b[^\n]*)",
+    re.IGNORECASE,
+)
 
 
 @cache
@@ -345,68 +344,54 @@ def _nowadays() -> re.Pattern[str]:
     )
 
 
-@cache
-def _corrections() -> re.Pattern[str]:
-    return re.compile(
-        r"(?:(?:i|we)\s+)?(?:fixed|corrected|repaired|adjusted)\s+(?!(?:it|that|this|them|by|with|up|in|"
-        r"(?:the|a|that|this)\s+(?:bugs?|issues?|problems?|errors?|tests?|build|failures?))\b)"
-        r"(?P<what>[^,;.]{3,60}?)(?:\s*[.!]|,|;|\s+and\b|$)",
-        re.IGNORECASE,
-    )
+_corrections = lazy_pattern(
+    r"(?:(?:i|we)\s+)?(?:fixed|corrected|repaired|adjusted)\s+(?!(?:it|that|this|them|by|with|up|in|"
+    r"(?:the|a|that|this)\s+(?:bugs?|issues?|problems?|errors?|tests?|build|failures?))\b)"
+    r"(?P<what>[^,;.]{3,60}?)(?:\s*[.!]|,|;|\s+and\b|$)",
+    re.IGNORECASE,
+)
 
 
-@cache
-def _namings() -> re.Pattern[str]:
-    return re.compile(
-        r"(?P<how>[^,;]{5,100}?)(?:,|\s+and|\s*->|\s*→|\s*=>)\s+(?:(?:and|then|now)\s+)*"
-        r"(?P<effect>(?:it|they|that|all|everything|the\s+\w+|zero|no|down|\w+)\b[^,;]*)$",
-        re.IGNORECASE,
-    )
+_namings = lazy_pattern(
+    r"(?P<how>[^,;]{5,100}?)(?:,|\s+and|\s*->|\s*→|\s*=>)\s+(?:(?:and|then|now)\s+)*"
+    r"(?P<effect>(?:it|they|that|all|everything|the\s+\w+|zero|no|down|\w+)\b[^,;]*)$",
+    re.IGNORECASE,
+)
 
 
-@cache
-def _no_naming() -> re.Pattern[str]:
-    """Pattern of what is no means: a time, an attempt, a person."""
-    return re.compile(
-        r"^(?:it|that|this|they|he|she|we|i|you|there|so|but|and|then|now|ok|well|after|since|until|"
-        r"when|if|because|first|second|third|one|two|three|\d\S*|in|on|at|for|from|by|not|all|both|"
-        r"everyone|everybody|everything|nothing|nobody|thanks|sorry|next|another|same|only|still|also|"
-        r"yes|no|maybe|my|your|his|her|their)\b"
-        r"|\b(?:re-?start\w*|reboot\w*|retr(?:y|ie)\w*|re-?r[au]n\w*|later|again|minutes?|hours?|days?|"
-        r"weeks?|attempts?|tries|luck|rollback|reverted|reported|ticket|meeting|called?|asked)\b",
-        re.IGNORECASE,
-    )
+# Pattern of what is no means: a time, an attempt, a person.
+_no_naming = lazy_pattern(
+    r"^(?:it|that|this|they|he|she|we|i|you|there|so|but|and|then|now|ok|well|after|since|until|"
+    r"when|if|because|first|second|third|one|two|three|\d\S*|in|on|at|for|from|by|not|all|both|"
+    r"everyone|everybody|everything|nothing|nobody|thanks|sorry|next|another|same|only|still|also|"
+    r"yes|no|maybe|my|your|his|her|their)\b"
+    r"|\b(?:re-?start\w*|reboot\w*|retr(?:y|ie)\w*|re-?r[au]n\w*|later|again|minutes?|hours?|days?|"
+    r"weeks?|attempts?|tries|luck|rollback|reverted|reported|ticket|meeting|called?|asked)\b",
+    re.IGNORECASE,
+)
 
 
-@cache
-def _only_works() -> re.Pattern[str]:
-    return re.compile(
-        r"\b(?:works?|pass(?:es)?|loads?|starts?|takes?|fails?|shows?|returns?|boots?|succeeds?|"
-        r"finish(?:es)?|looks?|seems?|feels?|fixed|solved|resolved|broken|closed|gone|done|"
-        r"finished|green|fine|know|knows|have|has|blocked|stuck|delayed)\b",
-        re.IGNORECASE,
-    )
+_only_works = lazy_pattern(
+    r"\b(?:works?|pass(?:es)?|loads?|starts?|takes?|fails?|shows?|returns?|boots?|succeeds?|"
+    r"finish(?:es)?|looks?|seems?|feels?|fixed|solved|resolved|broken|closed|gone|done|"
+    r"finished|green|fine|know|knows|have|has|blocked|stuck|delayed)\b",
+    re.IGNORECASE,
+)
 
 
-@cache
-def _further() -> re.Pattern[str]:
-    return re.compile(
-        r"(?P<joint>(?:,\s+(?:and\s+|then\s+)?|\s(?:and|then)\s+)(?:(?:i|we|then|"
-        r"also)\s+)*)(?P<verb>[a-z]+(?:-[a-z]+)*)\b"
-    )
+_further = lazy_pattern(
+    r"(?P<joint>(?:,\s+(?:and\s+|then\s+)?|\s(?:and|then)\s+)(?:(?:i|we|then|"
+    r"also)\s+)*)(?P<verb>[a-z]+(?:-[a-z]+)*)\b"
+)
 
 
-@cache
-def _effects() -> re.Pattern[str]:
-    return re.compile(
-        r"(?:[,;]|(?:(?<!\s)\s++)?+(?:—|–|→|->)|(?<!\s)\s++(?:-++|and|\())\s++",  # noqa: RUF001
-        re.IGNORECASE,
-    )
+_effects = lazy_pattern(
+    r"(?:[,;]|(?:(?<!\s)\s++)?+(?:—|–|→|->)|(?<!\s)\s++(?:-++|and|\())\s++",  # noqa: RUF001
+    re.IGNORECASE,
+)
 
 
-@cache
-def _passives() -> re.Pattern[str]:
-    return re.compile(
-        r"(?:[\w.`/-]++\s++){1,4}[a-z]+(?:ed|ten|en|set|"
-        r"put)(?:,\s++(?:and\s++)?+(?:[\w.`/-]++\s++){1,4}[a-z]+(?:ed|ten|en|set|put))+\s*[.!]*$"
-    )
+_passives = lazy_pattern(
+    r"(?:[\w.`/-]++\s++){1,4}[a-z]+(?:ed|ten|en|set|"
+    r"put)(?:,\s++(?:and\s++)?+(?:[\w.`/-]++\s++){1,4}[a-z]+(?:ed|ten|en|set|put))+\s*[.!]*$"
+)

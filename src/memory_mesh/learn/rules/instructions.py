@@ -7,6 +7,7 @@ import re
 from functools import cache
 from itertools import pairwise
 
+from memory_mesh.base.lazy_pattern import lazy_pattern
 from memory_mesh.learn.rules import rule_phrases as phrases
 
 _REGULAR = (
@@ -340,47 +341,39 @@ _POINTING = frozenset(
 )
 
 
-@cache
-def _condition_words() -> re.Pattern[str]:
-    return re.compile(
-        r"(?:if|when|whenever|before|after|once|unless|until|while|for|with|on|in|inside|within|"
-        r"as\s+soon\s+as|"
-        r"every\s+time|any\s+time|next\s+time|instead\s+of|on\s+each|so|and|then|now|here|there)\b",
-        re.IGNORECASE,
-    )
+_condition_words = lazy_pattern(
+    r"(?:if|when|whenever|before|after|once|unless|until|while|for|with|on|in|inside|within|"
+    r"as\s+soon\s+as|"
+    r"every\s+time|any\s+time|next\s+time|instead\s+of|on\s+each|so|and|then|now|here|there)\b",
+    re.IGNORECASE,
+)
 
 
-@cache
-def _subordinate() -> re.Pattern[str]:
-    return re.compile(
-        r"[,;(]|:\s|\s(?:that|which|who|whose|because|since|if|when|whenever|before|after|so|"
-        r"where|until|unless|while|"
-        r"whether|what|how|as|even|instead|rather|or|and|once|in\s+case|otherwise|but)\s",
-        re.IGNORECASE,
-    )
+_subordinate = lazy_pattern(
+    r"[,;(]|:\s|\s(?:that|which|who|whose|because|since|if|when|whenever|before|after|so|"
+    r"where|until|unless|while|"
+    r"whether|what|how|as|even|instead|rather|or|and|once|in\s+case|otherwise|but)\s",
+    re.IGNORECASE,
+)
 
 
-@cache
-def _bound() -> re.Pattern[str]:
-    return re.compile(
-        r"\b(?:must|should|shall|needs?|has\s+to|have\s+to|always|never|may\s+only|only|belongs?|"
-        r"requires?)\b",
-        re.IGNORECASE,
-    )
+_bound = lazy_pattern(
+    r"\b(?:must|should|shall|needs?|has\s+to|have\s+to|always|never|may\s+only|only|belongs?|"
+    r"requires?)\b",
+    re.IGNORECASE,
+)
 
 
-@cache
-def _reports() -> re.Pattern[str]:
-    return re.compile(
-        r"\b(?:said|says|thinks?|thought|told|asked|wants?|wanted|believes?|argued|feels?|"
-        r"hopes?)\b",
-        re.IGNORECASE,
-    )
+_reports = lazy_pattern(
+    r"\b(?:said|says|thinks?|thought|told|asked|wants?|wanted|believes?|argued|feels?|"
+    r"hopes?)\b",
+    re.IGNORECASE,
+)
 
 
-@cache
-def _told_past() -> re.Pattern[str]:
-    return re.compile(r"\b(?:was|were|had|went|got|kept|ran|broke|took|came|lost)\b", re.IGNORECASE)
+_told_past = lazy_pattern(
+    r"\b(?:was|were|had|went|got|kept|ran|broke|took|came|lost)\b", re.IGNORECASE
+)
 
 
 @cache

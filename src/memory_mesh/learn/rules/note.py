@@ -2,9 +2,9 @@
 
 import re
 from collections.abc import Iterator
-from functools import cache
 
 from memory_mesh.base.fastdataclass import dataclass
+from memory_mesh.base.lazy_pattern import lazy_pattern
 from memory_mesh.text.sentences import sentences
 
 MAX_NOTE_CHARS = 6_000  # of a longer text the start and the end are read
@@ -99,50 +99,38 @@ _SHORT_WORDS = (
 _SHORT = frozenset(_SHORT_WORDS.split())
 
 
-@cache
-def _ends() -> re.Pattern[str]:
-    return re.compile(r"(?<=[\w)\]'\"])[.!?]+\s+(?=[a-z])")
+_ends = lazy_pattern(r"(?<=[\w)\]'\"])[.!?]+\s+(?=[a-z])")
 
 
-@cache
-def _quoted() -> re.Pattern[str]:
-    return re.compile(r"`[^`\n]{1,400}`|\"[^\"\n]{1,400}\"")
+_quoted = lazy_pattern(r"`[^`\n]{1,400}`|\"[^\"\n]{1,400}\"")
 
 
-@cache
-def _frames() -> re.Pattern[str]:
-    """Pattern of a line of a stack trace."""
-    return re.compile(
-        r"\s*(?:File \"|Traceback \(|at [\w.$<>\[\] ]+\(|from \S+:\d+:in|\d+: 0x|#\d+\s|"
-        r"goroutine \d+|"
-        r"\.\.\. \d+ more|\S+\.(?:py|js|ts|go|rb|rs|java):\d+(?::\d+)?:?$)"
-    )
+# Pattern of a line of a stack trace.
+_frames = lazy_pattern(
+    r"\s*(?:File \"|Traceback \(|at [\w.$<>\[\] ]+\(|from \S+:\d+:in|\d+: 0x|#\d+\s|"
+    r"goroutine \d+|"
+    r"\.\.\. \d+ more|\S+\.(?:py|js|ts|go|rb|rs|java):\d+(?::\d+)?:?$)"
+)
 
 
-@cache
-def _logs() -> re.Pattern[str]:
-    """Pattern of a line that a program wrote."""
-    return re.compile(
-        r"\s*(?:\[?(?:ERROR|FATAL|WARN(?:ING)?|INFO|DEBUG|CRITICAL)\]?[:\s]|fatal:|"
-        r"error(?:\[\w+\])?:|hint:|npm ERR!|"
-        r"panic:|Caused by:|thread '[^']*' panicked|called `[^`]*` on|note: run with|warning:|"
-        r"remote:|"
-        r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d|\$ |>>> |[\w.]+(?:Error|Exception|Warning)\b:|Uncaught |"
-        r"Unhandled |LINE \d+:)"
-    )
+# Pattern of a line that a program wrote.
+_logs = lazy_pattern(
+    r"\s*(?:\[?(?:ERROR|FATAL|WARN(?:ING)?|INFO|DEBUG|CRITICAL)\]?[:\s]|fatal:|"
+    r"error(?:\[\w+\])?:|hint:|npm ERR!|"
+    r"panic:|Caused by:|thread '[^']*' panicked|called `[^`]*` on|note: run with|warning:|"
+    r"remote:|"
+    r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d|\$ |>>> |[\w.]+(?:Error|Exception|Warning)\b:|Uncaught |"
+    r"Unhandled |LINE \d+:)"
+)
 
 
-@cache
-def _errors() -> re.Pattern[str]:
-    """Pattern of a sentence that is an error message."""
-    return re.compile(
-        r"\W*+(?:[\w.$]*(?:Error|Exception|Warning)\b:|fatal(?: error)?:|FATAL:|panic:|Uncaught )"
-    )
+# Pattern of a sentence that is an error message.
+_errors = lazy_pattern(
+    r"\W*+(?:[\w.$]*(?:Error|Exception|Warning)\b:|fatal(?: error)?:|FATAL:|panic:|Uncaught )"
+)
 
 
-@cache
-def _advice() -> re.Pattern[str]:
-    """Pattern of the advice that programs print after an error."""
-    return re.compile(
-        r"(?:please|try|consider|you (?:may|might)|did you|perhaps|for more)\b", re.IGNORECASE
-    )
+# Pattern of the advice that programs print after an error.
+_advice = lazy_pattern(
+    r"(?:please|try|consider|you (?:may|might)|did you|perhaps|for more)\b", re.IGNORECASE
+)

@@ -12,9 +12,9 @@ Each step reads the text once, so a prompt of 100 KB costs as much as a hundred 
 
 import re
 from collections.abc import Iterator
-from functools import cache
 
 from memory_mesh.base.fastdataclass import dataclass
+from memory_mesh.base.lazy_pattern import lazy_pattern
 from memory_mesh.learn.rules import statement_phrases as phrases
 from memory_mesh.learn.rules.phrases import CURLY
 from memory_mesh.text.sentences import asks
@@ -127,125 +127,95 @@ def _closers(prompt: str) -> Iterator[re.Match[str]]:
     return re.finditer(r"</([a-z][\w-]{0,40})>", prompt, re.IGNORECASE)
 
 
-@cache
-def _openers() -> re.Pattern[str]:
-    return re.compile(r"<([a-z][\w-]{0,40})(?:\s[^<>\n]{0,200}+)?>", re.IGNORECASE)
+_openers = lazy_pattern(r"<([a-z][\w-]{0,40})(?:\s[^<>\n]{0,200}+)?>", re.IGNORECASE)
 
 
-@cache
-def _commands() -> re.Pattern[str]:
-    return re.compile(r"/[\w:-]+(?:\s|$)|!\s*\S")
+_commands = lazy_pattern(r"/[\w:-]+(?:\s|$)|!\s*\S")
 
 
-@cache
-def _fences() -> re.Pattern[str]:
-    return re.compile(r"```|~~~")
+_fences = lazy_pattern(r"```|~~~")
 
 
-@cache
-def _tracebacks() -> re.Pattern[str]:
-    return re.compile(
-        r"Traceback \(most recent|Exception in thread|panic: |goroutine \d|thread '\S+' panicked|"
-        r"npm ERR!|Caused by: ",
-    )
+_tracebacks = lazy_pattern(
+    r"Traceback \(most recent|Exception in thread|panic: |goroutine \d|thread '\S+' panicked|"
+    r"npm ERR!|Caused by: ",
+)
 
 
-@cache
-def _pasted() -> re.Pattern[str]:
-    """Pattern of the start of a line that its writer copied."""
-    return re.compile(
-        r">|\||[$#%]\s\S|>>>|\.\.\.\s|@@ |[+-]{3} \S|diff --git|index [0-9a-f]{6,}|"
-        r"[+-](?=\S)(?![-\d\s])|"  # a line of a diff
-        r"\[?\d{4}-\d\d-\d\d[T ,]|\[?\d\d:\d\d:\d\d|\w{3} +\d\d? \d\d:\d\d|\d{10,}\s|\[?(?:INFO|"
-        r"WARN(?:ING)?|ERROR|DEBUG|TRACE|FATAL|CRITICAL|NOTICE)\b[\]: ]|"
-        r"(?:\w+\.)*[A-Z]\w*(?:Error|Exception|Warning)\b\s*:|error(?:\[\w+\])?: |warning: |"
-        r"fatal: |at \S+ ?\(|at [\w$.<>]+\(|File \"|[\w./-]+:\d+(?::\d+)?:\s|(?:From|To|Subject|"
-        r"Date|Cc|Sent): \S|On .{5,80} wrote:|\S+@\S+:\S*[$#]|[{}\[\]();<>]+,?$|<\w|</|//|/\*|\*/|"
-        r"--\s|import \w+[;.]|from \w\S* import |(?:def|class|function|const|let|var|public|"
-        r"private|static|return|if|for|while)\b.*[{;:]$|(?:SELECT|INSERT|UPDATE|DELETE|CREATE|"
-        r"ALTER|DROP)\s",
-    )
+# Pattern of the start of a line that its writer copied.
+_pasted = lazy_pattern(
+    r">|\||[$#%]\s\S|>>>|\.\.\.\s|@@ |[+-]{3} \S|diff --git|index [0-9a-f]{6,}|"
+    r"[+-](?=\S)(?![-\d\s])|"  # a line of a diff
+    r"\[?\d{4}-\d\d-\d\d[T ,]|\[?\d\d:\d\d:\d\d|\w{3} +\d\d? \d\d:\d\d|\d{10,}\s|\[?(?:INFO|"
+    r"WARN(?:ING)?|ERROR|DEBUG|TRACE|FATAL|CRITICAL|NOTICE)\b[\]: ]|"
+    r"(?:\w+\.)*[A-Z]\w*(?:Error|Exception|Warning)\b\s*:|error(?:\[\w+\])?: |warning: |"
+    r"fatal: |at \S+ ?\(|at [\w$.<>]+\(|File \"|[\w./-]+:\d+(?::\d+)?:\s|(?:From|To|Subject|"
+    r"Date|Cc|Sent): \S|On .{5,80} wrote:|\S+@\S+:\S*[$#]|[{}\[\]();<>]+,?$|<\w|</|//|/\*|\*/|"
+    r"--\s|import \w+[;.]|from \w\S* import |(?:def|class|function|const|let|var|public|"
+    r"private|static|return|if|for|while)\b.*[{;:]$|(?:SELECT|INSERT|UPDATE|DELETE|CREATE|"
+    r"ALTER|DROP)\s",
+)
 
 
-@cache
-def _codelike() -> re.Pattern[str]:
-    return re.compile(r"[=(){};<>\[\]]|^\S+$")
+_codelike = lazy_pattern(r"[=(){};<>\[\]]|^\S+$")
 
 
-@cache
-def _sign() -> re.Pattern[str]:
-    return re.compile(r"[^\w\s.,!?'`/\u00bf\u00a1-]")
+_sign = lazy_pattern(r"[^\w\s.,!?'`/\u00bf\u00a1-]")
 
 
-@cache
-def _announces() -> re.Pattern[str]:
-    """Pattern of a line after which somebody else's text follows, to the end of the prompt."""
-    return re.compile(
-        r"\b(?:says?|said|wrote|writes|posted|sent|mail|e-?mail|message|slack|docs?|documentation|"
-        r"readme|wiki|page|article|text|paragraph|letter|review|comment|transcript|notes?|chat|"
-        r"ticket|issue|answer|reply|response|quote|blog|post|spec|proposal|copy|draft|example|"
-        r"summari[sz]e|translate|proofread|rewrite|rephrase|paraphrase|review|explain|shorten|"
-        r"compare|analy[sz]e|parse|format|convert|turn|classify|\u00fcbersetze?|fasse|zusammen|"
-        r"traduce|traduis|resume|r\u00e9sume)\b[^:]{0,80}:\s*$|^(?:please\s+|pls\s+|can you\s+|"
-        r"could you\s+)*(?:summari[sz]e|translate|proofread|rewrite|rephrase|explain|review|"
-        r"shorten|compare|analy[sz]e)\s+(?:this|these|that|the following)(?:\s+\w+){0,4}:?\s*$|"
-        r"\b(?:the following|below|pasted?|forwarded)\b(?! (?:rules?|conventions?|setup|stack|"
-        r"facts?|context|things?|constraints?))[^:]{0,40}:\s*$",
-        re.IGNORECASE,
-    )
+# Pattern of a line after which somebody else's text follows, to the end of the prompt.
+_announces = lazy_pattern(
+    r"\b(?:says?|said|wrote|writes|posted|sent|mail|e-?mail|message|slack|docs?|documentation|"
+    r"readme|wiki|page|article|text|paragraph|letter|review|comment|transcript|notes?|chat|"
+    r"ticket|issue|answer|reply|response|quote|blog|post|spec|proposal|copy|draft|example|"
+    r"summari[sz]e|translate|proofread|rewrite|rephrase|paraphrase|review|explain|shorten|"
+    r"compare|analy[sz]e|parse|format|convert|turn|classify|\u00fcbersetze?|fasse|zusammen|"
+    r"traduce|traduis|resume|r\u00e9sume)\b[^:]{0,80}:\s*$|^(?:please\s+|pls\s+|can you\s+|"
+    r"could you\s+)*(?:summari[sz]e|translate|proofread|rewrite|rephrase|explain|review|"
+    r"shorten|compare|analy[sz]e)\s+(?:this|these|that|the following)(?:\s+\w+){0,4}:?\s*$|"
+    r"\b(?:the following|below|pasted?|forwarded)\b(?! (?:rules?|conventions?|setup|stack|"
+    r"facts?|context|things?|constraints?))[^:]{0,40}:\s*$",
+    re.IGNORECASE,
+)
 
 
-@cache
-def _texts() -> re.Pattern[str]:
-    """Pattern of words for a text of several paragraphs."""
-    return re.compile(
-        r"\b(?:e?-?mail|message|page|article|text|paragraphs?|letter|blog|post|transcript|chat|"
-        r"readme|wiki|docs?|documentation|summari[sz]e|translate|proofread|rewrite|rephrase|"
-        r"paraphrase|shorten|\u00fcbersetze?|traduce|traduis)\b",
-        re.IGNORECASE,
-    )
+# Pattern of words for a text of several paragraphs.
+_texts = lazy_pattern(
+    r"\b(?:e?-?mail|message|page|article|text|paragraphs?|letter|blog|post|transcript|chat|"
+    r"readme|wiki|docs?|documentation|summari[sz]e|translate|proofread|rewrite|rephrase|"
+    r"paraphrase|shorten|\u00fcbersetze?|traduce|traduis)\b",
+    re.IGNORECASE,
+)
 
 
-@cache
-def _headers() -> re.Pattern[str]:
-    """Pattern of the first lines of a mail: what follows is its text."""
-    return re.compile(r"(?:From|To|Subject|Cc|Sent): \S|On .{5,80} wrote:")
+# Pattern of the first lines of a mail: what follows is its text.
+_headers = lazy_pattern(r"(?:From|To|Subject|Cc|Sent): \S|On .{5,80} wrote:")
 
 
-@cache
-def _told() -> re.Pattern[str]:
-    """Pattern of what stands in one line behind `the comment says:`."""
-    return re.compile(
-        r"(\b(?:says?|said|saying|asked|wrote|reads|titled|slogan|slide|headline|banner|tooltip|"
-        r"translate|commit (?:with|it|this)|(?:comment|e-?mail|message|like|say|write|"
-        r"text)(?=:))\b[^:]{0,40}):\s.*",
-        re.IGNORECASE,
-    )
+# Pattern of what stands in one line behind `the comment says:`.
+_told = lazy_pattern(
+    r"(\b(?:says?|said|saying|asked|wrote|reads|titled|slogan|slide|headline|banner|tooltip|"
+    r"translate|commit (?:with|it|this)|(?:comment|e-?mail|message|like|say|write|"
+    r"text)(?=:))\b[^:]{0,40}):\s.*",
+    re.IGNORECASE,
+)
 
 
-@cache
-def _markers() -> re.Pattern[str]:
-    """Pattern of the start of a list item."""
-    return re.compile(r"^(?:[-*+\u2022]\s+(?:\[[ xX]\]\s+)?|\d{1,3}[.)]\s+)")
+# Pattern of the start of a list item.
+_markers = lazy_pattern(r"^(?:[-*+\u2022]\s+(?:\[[ xX]\]\s+)?|\d{1,3}[.)]\s+)")
 
 
-@cache
-def _ends() -> re.Pattern[str]:
-    return re.compile(r"(?<![.!?\u2026])[.!?\u2026]++[\"'\u201d\u2019)\]\u00bb]*+(?=\s|$)")
+_ends = lazy_pattern(r"(?<![.!?\u2026])[.!?\u2026]++[\"'\u201d\u2019)\]\u00bb]*+(?=\s|$)")
 
 
-@cache
-def _code() -> re.Pattern[str]:
-    return re.compile(r"`[^`\n]{1,200}`")
+_code = lazy_pattern(r"`[^`\n]{1,200}`")
 
 
-@cache
-def _quotes() -> re.Pattern[str]:
-    return re.compile(
-        r"\"[^\"\n]{1,400}\"|(?<!\w)'[^'\n]{2,400}'(?!\w)|\u201c[^\u201d\n]{1,400}\u201d|"
-        r"\u201e[^\u201c\u201d\n]{1,400}[\u201c\u201d]|\u00ab[^\u00bb\n]{1,400}\u00bb|"
-        r"\u2018[^\u2019\n]{2,400}\u2019(?!\w)"
-    )
+_quotes = lazy_pattern(
+    r"\"[^\"\n]{1,400}\"|(?<!\w)'[^'\n]{2,400}'(?!\w)|\u201c[^\u201d\n]{1,400}\u201d|"
+    r"\u201e[^\u201c\u201d\n]{1,400}[\u201c\u201d]|\u00ab[^\u00bb\n]{1,400}\u00bb|"
+    r"\u2018[^\u2019\n]{2,400}\u2019(?!\w)"
+)
 
 
 # Which parts of a prompt may be repeated as its writer's word: plain sentences, or whole ones.
@@ -285,15 +255,13 @@ def _piece(sentence: str) -> SentencePiece:
     return SentencePiece(sentence[: len(sentence) - len(text)], text, is_whole)
 
 
-@cache
-def _turns() -> re.Pattern[str]:
-    """Pattern of words without which a sentence says something else."""
-    return re.compile(
-        r"\b(?:not|\w+n'?t|cannot|never|no|none|nothing|nobody|nowhere|neither|nor|without|except|"
-        r"unless|until|only|hardly|instead|rather|avoid\w*|stop\w*|refus\w*|forb[aio]d\w*|wrong|"
-        r"false|untrue|outdated|obsolete|deprecated|if|when|while|but|although|though|despite|"
-        r"nicht|kein\w*|nie|niemals|ohne|au\u00dfer|nur|wenn|falls|aber|statt|falsch|nunca|sin|si|"
-        r"excepto|salvo|solo|pero|cuando|falso|ne|pas|jamais|sans|sauf|seulement|mais|quand|faux)\b"
-        r"|\bn'",
-        re.IGNORECASE,
-    )
+# Pattern of words without which a sentence says something else.
+_turns = lazy_pattern(
+    r"\b(?:not|\w+n'?t|cannot|never|no|none|nothing|nobody|nowhere|neither|nor|without|except|"
+    r"unless|until|only|hardly|instead|rather|avoid\w*|stop\w*|refus\w*|forb[aio]d\w*|wrong|"
+    r"false|untrue|outdated|obsolete|deprecated|if|when|while|but|although|though|despite|"
+    r"nicht|kein\w*|nie|niemals|ohne|au\u00dfer|nur|wenn|falls|aber|statt|falsch|nunca|sin|si|"
+    r"excepto|salvo|solo|pero|cuando|falso|ne|pas|jamais|sans|sauf|seulement|mais|quand|faux)\b"
+    r"|\bn'",
+    re.IGNORECASE,
+)

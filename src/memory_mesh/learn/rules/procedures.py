@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 
 from memory_mesh.base.fastdataclass import dataclass
+from memory_mesh.base.lazy_pattern import lazy_pattern
 from memory_mesh.learn.rules.beliefs import figures, negations
 from memory_mesh.learn.rules.tellings import told_alike
 from memory_mesh.model import Memory
@@ -250,14 +251,10 @@ def _verbs() -> frozenset[str]:
     return frozenset(_VERBS.split())
 
 
-@cache
-def _numbered() -> re.Pattern[str]:
-    return re.compile(r"(?:\d{1,2}[.)]|(?:[-*]\s+)?\**[Ss]tep\s+\d{1,2}\**\s*[:.)-])\**\s+")
+_numbered = lazy_pattern(r"(?:\d{1,2}[.)]|(?:[-*]\s+)?\**[Ss]tep\s+\d{1,2}\**\s*[:.)-])\**\s+")
 
 
-@cache
-def _fences() -> re.Pattern[str]:
-    return re.compile(r"(```|~~~)\s*(\w*)")
+_fences = lazy_pattern(r"(```|~~~)\s*(\w*)")
 
 
 @cache
@@ -277,23 +274,17 @@ def _openers() -> re.Pattern[str]:
     return re.compile(rf"\s*(?:and\s+)?(?:{words})\b\s*(?:of\s+all)?,?\s*", re.IGNORECASE)
 
 
-@cache
-def _subjects() -> re.Pattern[str]:
-    return re.compile(
-        r"(?:please|always|you|we|i|one)\s+(?:(?:must|should|have\s+to|need\s+to|always|can)\s+)?",
-        re.IGNORECASE,
-    )
+_subjects = lazy_pattern(
+    r"(?:please|always|you|we|i|one)\s+(?:(?:must|should|have\s+to|need\s+to|always|can)\s+)?",
+    re.IGNORECASE,
+)
 
 
-@cache
-def _commands() -> re.Pattern[str]:
-    return re.compile(r"`([^`\n]{2,200})`")
+_commands = lazy_pattern(r"`([^`\n]{2,200})`")
 
 
-@cache
-def _leads() -> re.Pattern[str]:
-    return re.compile(
-        r"^(?:how\s+(?:we|to)|steps?\s+(?:to|for)|(?:the\s+)?(?:procedure|checklist|runbook|process)"
-        r"\s+(?:to|for|of)|in\s+order\s+to|to)\s+",
-        re.IGNORECASE,
-    )
+_leads = lazy_pattern(
+    r"^(?:how\s+(?:we|to)|steps?\s+(?:to|for)|(?:the\s+)?(?:procedure|checklist|runbook|process)"
+    r"\s+(?:to|for|of)|in\s+order\s+to|to)\s+",
+    re.IGNORECASE,
+)

@@ -16,6 +16,7 @@ from functools import cache
 from itertools import islice
 
 from memory_mesh.base.fastdataclass import dataclass
+from memory_mesh.base.lazy_pattern import lazy_pattern
 from memory_mesh.learn.rules import rule_phrases as phrases
 from memory_mesh.learn.rules.fixes import drawn_from
 from memory_mesh.learn.rules.instructions import (
@@ -191,57 +192,45 @@ def _joints() -> re.Pattern[str]:
     )
 
 
-@cache
-def _complaining() -> re.Pattern[str]:
-    """Pattern of the start of an error message, whose advice is not the note's."""
-    return re.compile(
-        r"(?:\b(?:error|exception|failed|failure|fatal|warning|warn|hint|panic|err!?|message|log|"
-        r"says?|said|reads?)|"
-        r"(?:Error|Exception|Warning))\W*$",
-        re.IGNORECASE,
-    )
+# Pattern of the start of an error message, whose advice is not the note's.
+_complaining = lazy_pattern(
+    r"(?:\b(?:error|exception|failed|failure|fatal|warning|warn|hint|panic|err!?|message|log|"
+    r"says?|said|reads?)|"
+    r"(?:Error|Exception|Warning))\W*$",
+    re.IGNORECASE,
+)
 
 
-@cache
-def _taken_back() -> re.Pattern[str]:
-    return re.compile(
-        r"\b(?:voted|vetoed|overruled|outvoted|decided\s+against|turned\s+(?:it|that|this|him|"
-        r"her)\s+down|"
-        r"rejected\s+(?:it|that|this|the\s+(?:idea|proposal|rule))|(?:was|got|were)\s+rejected|"
-        r"said\s+no|no\s+consensus|"
-        r"didn't\s+(?:agree|stick|pass)|we\s+(?:won't|don't|will\s+not)\s+do\s+(?:it|that|this)|"
-        r"(?:that|this|it)(?:'s|\s+is|\s+was)\s+(?:outdated|nonsense|obsolete|wrong|a\s+joke|"
-        r"no\s+longer)|"
-        r"(?:scrap|forget|ignore)\s+(?:that|it|this)|just\s+kidding|nobody\s+agreed)\b",
-        re.IGNORECASE,
-    )
+_taken_back = lazy_pattern(
+    r"\b(?:voted|vetoed|overruled|outvoted|decided\s+against|turned\s+(?:it|that|this|him|"
+    r"her)\s+down|"
+    r"rejected\s+(?:it|that|this|the\s+(?:idea|proposal|rule))|(?:was|got|were)\s+rejected|"
+    r"said\s+no|no\s+consensus|"
+    r"didn't\s+(?:agree|stick|pass)|we\s+(?:won't|don't|will\s+not)\s+do\s+(?:it|that|this)|"
+    r"(?:that|this|it)(?:'s|\s+is|\s+was)\s+(?:outdated|nonsense|obsolete|wrong|a\s+joke|"
+    r"no\s+longer)|"
+    r"(?:scrap|forget|ignore)\s+(?:that|it|this)|just\s+kidding|nobody\s+agreed)\b",
+    re.IGNORECASE,
+)
 
 
-@cache
-def _contrasts() -> re.Pattern[str]:
-    """Pattern of `…, never renamed` at the end of a statement."""
-    return re.compile(
-        r"\s(?:get|gets|go|goes|stay|stays|is|are)\s[^,;]{2,60},\s+never\s+\w", re.IGNORECASE
-    )
+# Pattern of `…, never renamed` at the end of a statement.
+_contrasts = lazy_pattern(
+    r"\s(?:get|gets|go|goes|stay|stays|is|are)\s[^,;]{2,60},\s+never\s+\w", re.IGNORECASE
+)
 
 
-@cache
-def _bans() -> re.Pattern[str]:
-    return re.compile(
-        r"no\s+(?!(?:idea|luck|exceptions?|answer|repro|reply|response|news|clue|problem|"
-        r"problems|worries|need|one|"
-        r"doubles?|duplicates?|errors?|complaints?|change|effect|longer|more\s+(?:errors?|"
-        r"problems?))\b)"
-        r"\S.*\b(?:on|in|for|without|unless|before|after|with|to|from|inside|outside|during)\b",
-        re.IGNORECASE,
-    )
+_bans = lazy_pattern(
+    r"no\s+(?!(?:idea|luck|exceptions?|answer|repro|reply|response|news|clue|problem|"
+    r"problems|worries|need|one|"
+    r"doubles?|duplicates?|errors?|complaints?|change|effect|longer|more\s+(?:errors?|"
+    r"problems?))\b)"
+    r"\S.*\b(?:on|in|for|without|unless|before|after|with|to|from|inside|outside|during)\b",
+    re.IGNORECASE,
+)
 
 
-@cache
-def _today() -> re.Pattern[str]:
-    return re.compile(r"\b(?:today|tonight|this\s+(?:morning|week|time))\b", re.IGNORECASE)
+_today = lazy_pattern(r"\b(?:today|tonight|this\s+(?:morning|week|time))\b", re.IGNORECASE)
 
 
-@cache
-def _refers() -> re.Pattern[str]:
-    return re.compile(r"\b(?:it|them|this|that|these|those|there|its|their)\b", re.IGNORECASE)
+_refers = lazy_pattern(r"\b(?:it|them|this|that|these|those|there|its|their)\b", re.IGNORECASE)

@@ -3,9 +3,9 @@
 import hashlib
 import re
 from collections.abc import Mapping, Sequence
-from functools import cache
 
 from memory_mesh.base.fastdataclass import dataclass
+from memory_mesh.base.lazy_pattern import lazy_pattern
 from memory_mesh.formats import yaml_text
 from memory_mesh.model import Json
 from memory_mesh.model.errors import InvalidInput
@@ -95,16 +95,12 @@ def _tags(value: Json) -> tuple[str, ...]:
     return tuple(tag.strip() for tag in value if isinstance(tag, str) and tag.strip())
 
 
-@cache
-def _lines() -> re.Pattern[str]:
-    return re.compile(
-        r"^(name|agent|intent|description|tags)[:;][ \t]*(.+)$", re.IGNORECASE | re.MULTILINE
-    )
+_lines = lazy_pattern(
+    r"^(name|agent|intent|description|tags)[:;][ \t]*(.+)$", re.IGNORECASE | re.MULTILINE
+)
 
 
-@cache
-def _doubled() -> re.Pattern[str]:
-    return re.compile(r"(?:Skill){2,}")
+_doubled = lazy_pattern(r"(?:Skill){2,}")
 
 
 # Computes the reliability of a skill.

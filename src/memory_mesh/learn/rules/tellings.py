@@ -19,6 +19,7 @@ from functools import cache
 from itertools import combinations, pairwise
 
 from memory_mesh.base.fastdataclass import dataclass
+from memory_mesh.base.lazy_pattern import lazy_pattern
 from memory_mesh.learn.rules.instructions import base, is_base, past_base
 from memory_mesh.model import Memory
 from memory_mesh.text import analyzer
@@ -307,39 +308,29 @@ def _vague() -> frozenset[str]:
     return courtesies() | analyzer.STOP_WORDS | frozenset(analyzer.terms(_VAGUE))
 
 
-@cache
-def _states() -> re.Pattern[str]:
-    """Pattern of a statement of how something is, which is no step."""
-    return re.compile(
-        r"\b(?:is|are|was|were|has|have)\s+(?!(?:\w+ly\s+|now\s+|been\s+)*\w+(?:ed|en|ten|nt|ut|et)\b)",
-        re.IGNORECASE,
-    )
+# Pattern of a statement of how something is, which is no step.
+_states = lazy_pattern(
+    r"\b(?:is|are|was|were|has|have)\s+(?!(?:\w+ly\s+|now\s+|been\s+)*\w+(?:ed|en|ten|nt|ut|et)\b)",
+    re.IGNORECASE,
+)
 
 
-@cache
-def _arrows() -> re.Pattern[str]:
-    return re.compile(r"→|->|=>")
+_arrows = lazy_pattern(r"→|->|=>")
 
 
-@cache
-def _joints() -> re.Pattern[str]:
-    return re.compile(
-        r"(?:(?<!\s)\s++)?+(?:→|->|=>|;|,(?!\d)|\u2013|\u2014)\s*+|\?\s+"
-        r"|(?<!\s)\s++(?:/|-|(?:and\s+)?then)\s+",
-        re.IGNORECASE,
-    )
+_joints = lazy_pattern(
+    r"(?:(?<!\s)\s++)?+(?:→|->|=>|;|,(?!\d)|\u2013|\u2014)\s*+|\?\s+"
+    r"|(?<!\s)\s++(?:/|-|(?:and\s+)?then)\s+",
+    re.IGNORECASE,
+)
 
 
-@cache
-def _ands() -> re.Pattern[str]:
-    return re.compile(r"(?<!\s)\s++and\s+", re.IGNORECASE)
+_ands = lazy_pattern(r"(?<!\s)\s++and\s+", re.IGNORECASE)
 
 
-@cache
-def _openers() -> re.Pattern[str]:
-    return re.compile(
-        r"(?:(?:first(?:ly)?|second(?:ly)?|then|next|after\s+that|afterwards|finally|lastly|and|also|"
-        r"i|we|he|she|they|ok|today|now|just|for\s+\S+|(?-i:[A-Z][a-z]+)(?=\s+(?:and\s+I\s+)?[a-z]+ed\b)|"
-        r"in\s+the\s+(?:morning|evening|end)|on\s+(?-i:[A-Z][a-z]+day))\b,?\s+)+",
-        re.IGNORECASE,
-    )
+_openers = lazy_pattern(
+    r"(?:(?:first(?:ly)?|second(?:ly)?|then|next|after\s+that|afterwards|finally|lastly|and|also|"
+    r"i|we|he|she|they|ok|today|now|just|for\s+\S+|(?-i:[A-Z][a-z]+)(?=\s+(?:and\s+I\s+)?[a-z]+ed\b)|"
+    r"in\s+the\s+(?:morning|evening|end)|on\s+(?-i:[A-Z][a-z]+day))\b,?\s+)+",
+    re.IGNORECASE,
+)

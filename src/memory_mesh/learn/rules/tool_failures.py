@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 
 from memory_mesh.base.fastdataclass import dataclass
+from memory_mesh.base.lazy_pattern import lazy_pattern
 from memory_mesh.learn.rules.failure_signature import signature
 from memory_mesh.learn.rules.rules import read_rule
 from memory_mesh.learn.rules.statement_phrases import doubts
@@ -140,90 +141,74 @@ def _telling(lines: Sequence[str]) -> str:
     return "\n".join(kept[:_MAX_LINES])
 
 
-@cache
-def _exit_codes() -> re.Pattern[str]:
-    return re.compile(
-        r"(?:command |process )?exit(?:ed)?(?: with)?(?: code| status)?:? ?\d+\.?", re.IGNORECASE
-    )
+_exit_codes = lazy_pattern(
+    r"(?:command |process )?exit(?:ed)?(?: with)?(?: code| status)?:? ?\d+\.?", re.IGNORECASE
+)
 
 
-@cache
-def _stopped() -> re.Pattern[str]:
-    """Pattern of a call that the user or the host did not let happen."""
-    return re.compile(
-        r"interrupted by user|request interrupted|user (?:doesn't|does not) want|user rejected|"
-        r"rejected by (?:the )?user|user (?:denied|declined|cancell?ed)|cancell?ed by|aborted by|"
-        r"permission to use|requires approval|has been denied|not been granted|"
-        r"operation was aborted|tool use was rejected|^\^C$|KeyboardInterrupt|SIGINT",
-        re.IGNORECASE | re.MULTILINE,
-    )
+# Pattern of a call that the user or the host did not let happen.
+_stopped = lazy_pattern(
+    r"interrupted by user|request interrupted|user (?:doesn't|does not) want|user rejected|"
+    r"rejected by (?:the )?user|user (?:denied|declined|cancell?ed)|cancell?ed by|aborted by|"
+    r"permission to use|requires approval|has been denied|not been granted|"
+    r"operation was aborted|tool use was rejected|^\^C$|KeyboardInterrupt|SIGINT",
+    re.IGNORECASE | re.MULTILINE,
+)
 
 
-@cache
-def _looks_around() -> re.Pattern[str]:
-    """Pattern of commands that only look for something."""
-    return re.compile(
-        r"(?:cd [^&;|]{1,200}&&\s*)?(?:sudo )?(?:ls|cat|head|tail|grep|egrep|fgrep|rg|ag|ack|find|"
-        r"fd|which|type|command -v|whereis|stat|file|wc|tree|diff|cmp|test|\[|pgrep|lsof|ping|dig|"
-        r"sed -n|awk|less|echo|pwd|git (?:diff|log|show|status|grep|blame|ls-files|rev-parse|"
-        r"branch|merge-base))\b"
-    )
+# Pattern of commands that only look for something.
+_looks_around = lazy_pattern(
+    r"(?:cd [^&;|]{1,200}&&\s*)?(?:sudo )?(?:ls|cat|head|tail|grep|egrep|fgrep|rg|ag|ack|find|"
+    r"fd|which|type|command -v|whereis|stat|file|wc|tree|diff|cmp|test|\[|pgrep|lsof|ping|dig|"
+    r"sed -n|awk|less|echo|pwd|git (?:diff|log|show|status|grep|blame|ls-files|rev-parse|"
+    r"branch|merge-base))\b"
+)
 
 
-@cache
-def _checkers() -> re.Pattern[str]:
-    """Pattern of commands that fail in the course of the work: tests, linters, type checkers."""
-    return re.compile(
-        r"\b(?:pytest|tox|nox|unittest|jest|vitest|mocha|ava|playwright test|cypress|rspec|phpunit|"
-        r"ctest|(?:go|cargo|npm|pnpm|yarn|bun|deno|mix|dotnet|swift|gradle|gradlew|mvn|make|just|"
-        r"rake|npm run|pnpm run|yarn run|bazel) (?:test|check|lint|typecheck)\S*|eslint|ruff|"
-        r"flake8|pylint|mypy|pyright|prettier|black|isort|clippy|golangci-lint|tsc|rubocop|"
-        r"shellcheck|stylelint)\b"
-    )
+# Pattern of commands that fail in the course of the work: tests, linters, type checkers.
+_checkers = lazy_pattern(
+    r"\b(?:pytest|tox|nox|unittest|jest|vitest|mocha|ava|playwright test|cypress|rspec|phpunit|"
+    r"ctest|(?:go|cargo|npm|pnpm|yarn|bun|deno|mix|dotnet|swift|gradle|gradlew|mvn|make|just|"
+    r"rake|npm run|pnpm run|yarn run|bazel) (?:test|check|lint|typecheck)\S*|eslint|ruff|"
+    r"flake8|pylint|mypy|pyright|prettier|black|isort|clippy|golangci-lint|tsc|rubocop|"
+    r"shellcheck|stylelint)\b"
+)
 
 
-@cache
-def _findings() -> re.Pattern[str]:
-    """Pattern of what tests, linters and type checkers are there to find."""
-    return re.compile(
-        r"AssertionError|\bassert\b|expected|received|\d+ (?:failed|failing|errors?|problems?|"
-        r"tests?)\b|(?-i:\bFAIL(?:ED|URES?)?\b)|error TS\d|\b[A-Z]{1,3}\d{3,4}\b|"
-        r"would be reformatted|incompatible type|mismatched types|unused|no-\w+-|warning:|"
-        r"not assignable",
-        re.IGNORECASE,
-    )
+# Pattern of what tests, linters and type checkers are there to find.
+_findings = lazy_pattern(
+    r"AssertionError|\bassert\b|expected|received|\d+ (?:failed|failing|errors?|problems?|"
+    r"tests?)\b|(?-i:\bFAIL(?:ED|URES?)?\b)|error TS\d|\b[A-Z]{1,3}\d{3,4}\b|"
+    r"would be reformatted|incompatible type|mismatched types|unused|no-\w+-|warning:|"
+    r"not assignable",
+    re.IGNORECASE,
+)
 
 
-@cache
-def _guarded() -> re.Pattern[str]:
-    """Pattern of files that may not be written."""
-    return re.compile(
-        r"read-only|permission denied|EACCES|EROFS|EPERM|protected|immutable", re.IGNORECASE
-    )
+# Pattern of files that may not be written.
+_guarded = lazy_pattern(
+    r"read-only|permission denied|EACCES|EROFS|EPERM|protected|immutable", re.IGNORECASE
+)
 
 
-@cache
-def _surroundings() -> re.Pattern[str]:
-    """Pattern of errors of the surroundings, which a checker did not look for."""
-    return re.compile(
-        r"No module named|failed to run|SyntaxError|Cannot use import|configuration|"
-        r"cannot find module|not found|no such file|ENOENT|EACCES|ECONN\w+|EADDR\w+|"
-        r"connection refused|could not connect|permission denied|out of memory|heap|killed|"
-        r"no space left|too many open|is not installed|missing|unsupported|version|environment|"
-        r"locked|docker|daemon|timed? ?out|certificate|credentials|network|resolve host|"
-        r"executable|shared librar|GLIBC|segmentation|unrecognized (?:arguments|option)",
-        re.IGNORECASE,
-    )
+# Pattern of errors of the surroundings, which a checker did not look for.
+_surroundings = lazy_pattern(
+    r"No module named|failed to run|SyntaxError|Cannot use import|configuration|"
+    r"cannot find module|not found|no such file|ENOENT|EACCES|ECONN\w+|EADDR\w+|"
+    r"connection refused|could not connect|permission denied|out of memory|heap|killed|"
+    r"no space left|too many open|is not installed|missing|unsupported|version|environment|"
+    r"locked|docker|daemon|timed? ?out|certificate|credentials|network|resolve host|"
+    r"executable|shared librar|GLIBC|segmentation|unrecognized (?:arguments|option)",
+    re.IGNORECASE,
+)
 
 
-@cache
-def _errors() -> re.Pattern[str]:
-    return re.compile(
-        r"error|fail|exception|fatal|panic|denied|refused|unable|cannot|can't|could not|not found|"
-        r"no such|missing|unsupported|invalid|unknown|unexpected|killed|timed? ?out|not allowed|"
-        r"undefined|already|exceeded|rejected|conflict|locked|required",
-        re.IGNORECASE,
-    )
+_errors = lazy_pattern(
+    r"error|fail|exception|fatal|panic|denied|refused|unable|cannot|can't|could not|not found|"
+    r"no such|missing|unsupported|invalid|unknown|unexpected|killed|timed? ?out|not allowed|"
+    r"undefined|already|exceeded|rejected|conflict|locked|required",
+    re.IGNORECASE,
+)
 
 
 @cache
@@ -247,52 +232,44 @@ def _works() -> re.Pattern[str]:
     )
 
 
-@cache
-def _unsolved() -> re.Pattern[str]:
-    return re.compile(
-        r"\b(?:still (?:fails?|failing|broken|not|the same|times? out|crashes|hangs)|(?:could|can|"
-        r"was|were|am|did|does|do|is)(?: not|n't) (?:able|find|fix|get|build|resolve|work|solve|"
-        r"make|reproduce|help|start|figure|run|connect|install)|cannot|unable to|no luck|gave up|"
-        r"give up|not (?:yet )?(?:fixed|solved|resolved|working)|fails? again|same error)\b",
-        re.IGNORECASE,
-    )
+_unsolved = lazy_pattern(
+    r"\b(?:still (?:fails?|failing|broken|not|the same|times? out|crashes|hangs)|(?:could|can|"
+    r"was|were|am|did|does|do|is)(?: not|n't) (?:able|find|fix|get|build|resolve|work|solve|"
+    r"make|reproduce|help|start|figure|run|connect|install)|cannot|unable to|no luck|gave up|"
+    r"give up|not (?:yet )?(?:fixed|solved|resolved|working)|fails? again|same error)\b",
+    re.IGNORECASE,
+)
 
 
-@cache
-def _intended() -> re.Pattern[str]:
-    return re.compile(
-        r"\b(?:as (?:expected|intended|planned|desired|it should|wanted|requested|you (?:asked|"
-        r"wanted))|expected (?:failure|to fail|error)|(?:fails?|failed|red|failing|rejected|"
-        r"refused|blocked|denied),? (?:as|like) (?:it should|expected|intended|wanted)|"
-        r"confirms? (?:the bug|that it fails|the (?:guard|check|rule|validation))|"
-        r"reproduces? (?:the|it)|reproduced|intentional(?:ly)?|on purpose|(?:correctly|properly|"
-        r"rightly) (?:fails?|failed|rejects?|rejected|refuses?|refused|blocks?|blocked|exits)|"
-        r"(?:guard|check|hook|validation|protection|rule|gate|assertion) (?:works|catches|fires|"
-        r"holds|kicks in)|(?:yes|confirmed|verified|correct)[,:.] .{0,80}(?:fails?|refuse[sd]?|"
-        r"reject\w*|exits|blocked|denied)|wie erwartet|como se esperaba|comme pr\u00e9vu)\b",
-        re.IGNORECASE,
-    )
+_intended = lazy_pattern(
+    r"\b(?:as (?:expected|intended|planned|desired|it should|wanted|requested|you (?:asked|"
+    r"wanted))|expected (?:failure|to fail|error)|(?:fails?|failed|red|failing|rejected|"
+    r"refused|blocked|denied),? (?:as|like) (?:it should|expected|intended|wanted)|"
+    r"confirms? (?:the bug|that it fails|the (?:guard|check|rule|validation))|"
+    r"reproduces? (?:the|it)|reproduced|intentional(?:ly)?|on purpose|(?:correctly|properly|"
+    r"rightly) (?:fails?|failed|rejects?|rejected|refuses?|refused|blocks?|blocked|exits)|"
+    r"(?:guard|check|hook|validation|protection|rule|gate|assertion) (?:works|catches|fires|"
+    r"holds|kicks in)|(?:yes|confirmed|verified|correct)[,:.] .{0,80}(?:fails?|refuse[sd]?|"
+    r"reject\w*|exits|blocked|denied)|wie erwartet|como se esperaba|comme pr\u00e9vu)\b",
+    re.IGNORECASE,
+)
 
 
-@cache
-def _slips() -> re.Pattern[str]:
-    return re.compile(
-        r"\b(?:(?:re-?tried|re-?ran|tried again|ran it again|(?:second|next) (?:try|attempt|"
-        r"run))\b[^.]{0,40}(?:works?|worked|pass\w*|succeeded|fine|through)|(?:works?|worked|"
-        r"passed|succeeded) (?:on|at) (?:the )?(?:second|next|retry|another) ?(?:try|attempt|"
-        r"run)?|(?:i|had) mistyped|(?:a|my) typo in (?:the|my) (?:command|path)|i (?:was|"
-        r"ran it) in the wrong (?:directory|folder)|i used the wrong path)\b",
-        re.IGNORECASE,
-    )
+_slips = lazy_pattern(
+    r"\b(?:(?:re-?tried|re-?ran|tried again|ran it again|(?:second|next) (?:try|attempt|"
+    r"run))\b[^.]{0,40}(?:works?|worked|pass\w*|succeeded|fine|through)|(?:works?|worked|"
+    r"passed|succeeded) (?:on|at) (?:the )?(?:second|next|retry|another) ?(?:try|attempt|"
+    r"run)?|(?:i|had) mistyped|(?:a|my) typo in (?:the|my) (?:command|path)|i (?:was|"
+    r"ran it) in the wrong (?:directory|folder)|i used the wrong path)\b",
+    re.IGNORECASE,
+)
 
 
-@cache
-def _denials() -> re.Pattern[str]:
-    return re.compile(
-        r"^(?:no+|nope|nah|nein|non)\b(?!\s+(?:problem|worries|need))|\b(?:is|was|wasn'?t|"
-        r"isn'?t) (?:not )?it\b$|\b(?:still (?:fails?|failing|broken|the same|not|red|flaky)|"
-        r"(?:that |it )?(?:didn'?t|did not|doesn'?t|does not) (?:help|work|fix)|not the (?:cause|"
-        r"reason|problem|fix)|that'?s (?:wrong|not)|you'?re wrong|same error|fails? again|"
-        r"revert (?:that|it|all)|undo (?:that|it))\b",
-        re.IGNORECASE,
-    )
+_denials = lazy_pattern(
+    r"^(?:no+|nope|nah|nein|non)\b(?!\s+(?:problem|worries|need))|\b(?:is|was|wasn'?t|"
+    r"isn'?t) (?:not )?it\b$|\b(?:still (?:fails?|failing|broken|the same|not|red|flaky)|"
+    r"(?:that |it )?(?:didn'?t|did not|doesn'?t|does not) (?:help|work|fix)|not the (?:cause|"
+    r"reason|problem|fix)|that'?s (?:wrong|not)|you'?re wrong|same error|fails? again|"
+    r"revert (?:that|it|all)|undo (?:that|it))\b",
+    re.IGNORECASE,
+)

@@ -11,12 +11,11 @@ so that it makes no difference in how many slices they come.
 """
 
 import math
-import re
 from collections.abc import Sequence
-from functools import cache
 from statistics import fmean
 
 from memory_mesh.base.fastdataclass import dataclass, replace
+from memory_mesh.base.lazy_pattern import lazy_pattern
 from memory_mesh.model import Part, Space
 from memory_mesh.model.trace import PatternMatch, Trace
 from memory_mesh.text import analyzer, embedding_models
@@ -126,9 +125,7 @@ def place(goals: Sequence[Goal], groups: Sequence[GoalGroup] = ()) -> list[int]:
     return places
 
 
-@cache
-def _numbers() -> re.Pattern[str]:
-    return re.compile(r"#?\d+|v?\d+(?:\.\d+)+")
+_numbers = lazy_pattern(r"#?\d+|v?\d+(?:\.\d+)+")
 
 
 # How similar two goals are, and what an earlier execution suggests for the next one.

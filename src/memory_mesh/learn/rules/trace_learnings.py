@@ -16,6 +16,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 
 from memory_mesh.base.fastdataclass import dataclass, replace
+from memory_mesh.base.lazy_pattern import lazy_pattern
 from memory_mesh.formats import project_memory
 from memory_mesh.formats.project_memory import LearningFile
 from memory_mesh.learn.rules.procedures import ProcedureStep, common, same, step_of
@@ -256,9 +257,7 @@ def _warns(text: str) -> bool:
     return _warning().search(text) is not None
 
 
-@cache
-def _more() -> re.Pattern[str]:
-    return re.compile(r" and \d+ more$")
+_more = lazy_pattern(r" and \d+ more$")
 
 
 @cache
