@@ -2,6 +2,8 @@
 
 import argparse
 
+from memory_mesh.rules.arguments import near
+
 _OF_ONE, _CHOICE, _EXCLUDED = "argument ", "invalid choice: ", "not allowed with argument "
 _UNKNOWN, _NEEDED = "unrecognized arguments: ", "the following arguments are required: "
 _ANY_OF, _IS_NEEDED = "one of the arguments ", " is required"
@@ -35,13 +37,6 @@ def _of_one(option: str, wrong: str) -> str | None:
         return f"{option} and {other} exclude each other; give one of them"
     kind, is_value, given = wrong.removeprefix("invalid ").partition(" value: ")
     return f"{option} takes {_KINDS.get(kind, kind)}, not {given}" if is_value else None
-
-
-def near(word: str, known: list[str]) -> str | None:
-    """The known word that somebody most likely meant."""
-    from difflib import get_close_matches  # only a mistake needs it
-
-    return next(iter(get_close_matches(word, known, n=1)), None)
 
 
 def _unrecognized(parser: argparse.ArgumentParser, words: str) -> str:

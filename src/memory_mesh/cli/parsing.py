@@ -11,6 +11,7 @@ from importlib import import_module
 from memory_mesh._version import __version__
 from memory_mesh.base.fastdataclass import dataclass
 from memory_mesh.base.typed import Any, NoReturn, TypeAlias
+from memory_mesh.rules.arguments import near
 
 PROGRAM = "memory-mesh"
 SHOWN = ("help", "version")  # they have no module: `--help` and `--version` do it
@@ -325,8 +326,6 @@ def _in_group(noun: str, words: list[str]) -> tuple[str, list[str]]:
     if {"--help", "-h"} & {*words}:
         print(f"usage: {PROGRAM} {noun} COMMAND [options]\n\n{_listed(noun)}\n\n{_MORE}")
         raise SystemExit(0)
-    from memory_mesh.cli.misuse import near
-
     meant = near(word or "", [*GROUPS[noun]])
     said = f"unknown command {noun} {word!r}; " if word else ""
     hint = f"did you mean {noun} {meant}?" if meant else f"give one of: {', '.join(GROUPS[noun])}."
@@ -462,8 +461,6 @@ def _split(argv: Sequence[str]) -> tuple[str | None, list[str]]:
     word = argv[position]
     if not word.startswith("-"):
         return word, [*argv[:position], *argv[position + 1 :]]
-    from memory_mesh.cli.misuse import near
-
     meant = near(word.partition("=")[0], sorted(_VALUED | _FLAGS))
     hint = f"did you mean {meant}?" if meant else "options of a command stand behind it."
     raise UsageError(f"unknown option {word} before the command; {hint} See: {PROGRAM} --help")
@@ -562,8 +559,6 @@ def _described(name: str) -> str:
 
 
 def _unknown(name: str) -> str:
-    from memory_mesh.cli.misuse import near
-
     meant = near(name, [*COMMANDS, *GROUPS, *ALIASES, *SHOWN])
     known = place(command_of(meant or ""))
     hint = f"did you mean {known}?" if meant else f"see: {PROGRAM} help"

@@ -4,9 +4,6 @@ A row is a mapping with `content` and, if there is more, `metadata`. A further f
 entry in WRITERS and READERS. Nothing here opens a file.
 """
 
-import csv
-import io
-import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from memory_mesh.model import Json
@@ -26,11 +23,15 @@ def format_of(name: str) -> str:
 
 
 def _json_lines(rows: Iterable[Row]) -> Iterator[str]:
+    import json  # a store that exports nothing loads none of these
+
     for row in rows:
         yield json.dumps(dict(row), ensure_ascii=False) + "\n"
 
 
 def _csv(rows: Iterable[Row]) -> Iterator[str]:
+    import json
+
     yield from _csv_line(_COLUMNS)
     for row in rows:
         more = json.dumps(row.get("metadata") or {}, ensure_ascii=False)
@@ -38,6 +39,9 @@ def _csv(rows: Iterable[Row]) -> Iterator[str]:
 
 
 def _csv_line(cells: Iterable[object]) -> Iterator[str]:
+    import csv
+    import io
+
     line = io.StringIO()
     csv.writer(line).writerow(cells)
     yield line.getvalue()
@@ -49,6 +53,8 @@ def _markdown(rows: Iterable[Row]) -> Iterator[str]:
 
 
 def _from_json_lines(lines: Iterable[str]) -> Iterator[object]:
+    import json
+
     for number, line in enumerate(lines, 1):
         if line.strip():
             try:
@@ -58,6 +64,9 @@ def _from_json_lines(lines: Iterable[str]) -> Iterator[object]:
 
 
 def _from_csv(lines: Iterable[str]) -> Iterator[object]:
+    import csv
+    import json
+
     for row in csv.DictReader(lines):
         more = row.pop("metadata", None)
         try:

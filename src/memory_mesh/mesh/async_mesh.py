@@ -15,7 +15,7 @@ from memory_mesh.config import Config
 from memory_mesh.mesh import conversation, mesh
 from memory_mesh.mesh.async_threads import AsyncFamily, AwaitedOnly, Threads, awaited, not_awaited
 from memory_mesh.mesh.conversation import ContextManagerConfig
-from memory_mesh.mesh.document_names import Front
+from memory_mesh.mesh.document_names import ShownNames
 from memory_mesh.mesh.operation import constructor
 from memory_mesh.mesh.operations.graph import GraphVerbs
 from memory_mesh.mesh.operations.lessons import LessonVerbs
@@ -179,7 +179,7 @@ class AsyncCare(AsyncFamily):
         return AsyncProjects(self._sync.projects, self._threads)
 
 
-class AsyncMemoryMesh(AwaitedOnly, metaclass=Front):
+class AsyncMemoryMesh(AwaitedOnly, metaclass=ShownNames):
     """Long-term memory, awaited: `memory_mesh.MemoryMesh`.
 
     The blocking twin is `memory_mesh.sync.MemoryMesh`.

@@ -42,7 +42,7 @@ ASIDE = frozenset(
 )
 
 
-class Front(type):
+class ShownNames(type):
     """The class of `MemoryMesh`: `dir` and `help` show what most programs use."""
 
     def __dir__(cls) -> list[str]:

@@ -11,7 +11,7 @@ from types import TracebackType
 
 from memory_mesh import config as configuration
 from memory_mesh.base.typed import Self, Unpack
-from memory_mesh.mesh.document_names import DocumentNames, Front
+from memory_mesh.mesh.document_names import DocumentNames, ShownNames
 from memory_mesh.mesh.operation import constructor
 from memory_mesh.mesh.operations.context import ContextVerbs, InjectionVerbs
 from memory_mesh.mesh.operations.explain import ExplainVerbs
@@ -26,7 +26,7 @@ from memory_mesh.rules.users import check_plain_namespace, user_namespace
 
 
 class MemoryMesh(
-    TransferVerbs, ContextVerbs, ExplainVerbs, InjectionVerbs, DocumentNames, metaclass=Front
+    TransferVerbs, ContextVerbs, ExplainVerbs, InjectionVerbs, DocumentNames, metaclass=ShownNames
 ):
     """Long-term memory in one namespace of one store, shared by any number of processes."""
 

@@ -12,8 +12,9 @@ from functools import cached_property
 from types import FunctionType, MethodType
 
 from memory_mesh.base.typed import TYPE_CHECKING, Any, TypeVar, option_types
+from memory_mesh.config.tables import SETTINGS
 from memory_mesh.model.errors import InvalidInput
-from memory_mesh.rules.arguments import NOT_GIVEN, check_text
+from memory_mesh.rules.arguments import NOT_GIVEN, check_text, near
 from memory_mesh.rules.limits import INTEGER, LONGEST, TEXT_CHARS
 from memory_mesh.rules.users import refuse_user_option
 
@@ -202,8 +203,6 @@ class _Constructor(Operation):
 
     def __call__(self, instance: object, *arguments: object, **options: object) -> object:
         """Refuse options that there are not, and run it; every setting may be given by name."""
-        from memory_mesh.config.tables import SETTINGS
-
         for name in options:
             if name not in self.options and name not in SETTINGS:
                 raise self._unknown(name, options)
@@ -333,12 +332,10 @@ _WORDS: Mapping[type, str] = {
 
 def unknown_option(called: str, name: str, known: Iterable[str]) -> TypeError:
     """The error for an option that a method does not have: what was meant, or what there is."""
-    import difflib
-
     names = [each for each in known if each != "self"]
     meant = _MEANT.get(name)
     if meant not in names:
-        meant = next(iter(difflib.get_close_matches(name, names, n=1)), None)
+        meant = near(name, names)
     if meant is not None:
         hint = f"did you mean {meant}?"
     elif len(names) > _NAMED:
@@ -379,8 +376,6 @@ _OPERATIONS_MEANT = {  # others' words for ours
 
 def meant(mesh: type, name: str, families: Mapping[str, type]) -> str:
     """What to say of an attribute that a mesh does not have: what was meant, or where it is."""
-    import difflib
-
     said = f"{mesh.__name__!r} object has no attribute {name!r}"
     places = {
         each: f"{family}.{each}"
@@ -391,6 +386,5 @@ def meant(mesh: type, name: str, families: Mapping[str, type]) -> str:
     known = {each: each for each in dir(mesh) if not each.startswith("_")}
     found = _OPERATIONS_MEANT.get(name) or places.get(name)
     if found is None:
-        near = difflib.get_close_matches(name, [*known, *places], n=1)
-        found = (places | known)[near[0]] if near else None
+        found = (places | known).get(near(name, [*known, *places]) or "")
     return f"{said}; did you mean {found}?" if found else f"{said}; help({mesh.__name__}) lists all"

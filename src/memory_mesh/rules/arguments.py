@@ -1,6 +1,6 @@
 """Checks of arguments: text, share, limit, time and enum."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from enum import StrEnum
 
@@ -108,3 +108,10 @@ def check_share(value: object, name: str) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
         raise InvalidInput(f"{name} must be a number from 0 to 1, not {shown(value)}")
     return float(value)
+
+
+def near(word: str, known: Iterable[str]) -> str | None:
+    """The known word that somebody most likely meant."""
+    from difflib import get_close_matches  # only a mistake needs it
+
+    return next(iter(get_close_matches(word, list(known), n=1)), None)

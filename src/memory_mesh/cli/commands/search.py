@@ -11,6 +11,7 @@ from memory_mesh.formats import rfc11
 from memory_mesh.model import Hits, Json, record
 from memory_mesh.model.filter import MetadataKey
 from memory_mesh.model.stats import OUTGROWN
+from memory_mesh.rules.arguments import near
 from memory_mesh.rules.filter_fields import FIELDS
 from memory_mesh.rules.filters import parse
 from memory_mesh.sync import MemoryMesh
@@ -209,8 +210,6 @@ def _empty(options: argparse.Namespace, mesh: MemoryMesh) -> str:
 
 def _unknown_keys(mesh: MemoryMesh, expression: str, view: View) -> Iterator[str]:
     """Names of the filter that are no field and that no memory has in its metadata."""
-    from memory_mesh.cli.misuse import near
-
     for name in dict.fromkeys(_keys(parse(expression))):
         there = mesh.get_all(
             limit=1, scope=view["scope"], across=view["across"],

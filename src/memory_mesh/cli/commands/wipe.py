@@ -5,6 +5,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterator
 
+from memory_mesh.care.backups import backup
 from memory_mesh.cli import options as cli_options, output, store_folder
 from memory_mesh.cli.advice import completed, option
 from memory_mesh.cli.parsing import Command, UsageError, about, argument
@@ -104,8 +105,6 @@ def _confirm(options: argparse.Namespace, what: str, count: int) -> None:
 
 def _backed_up(mesh: MemoryMesh, options: argparse.Namespace) -> str:
     """Backs the store up beside its folder; the folder of the backup."""
-    from memory_mesh.care.backups import backup
-
     folder = store_folder.need_folder(
         mesh.config,
         "write it to a file (memory-mesh export), then delete it with memory-mesh namespaces "

@@ -39,7 +39,6 @@ from memory_mesh.rules.arguments import (
 from memory_mesh.rules.audience import sees
 from memory_mesh.rules.metadata import check_metadata
 from memory_mesh.rules.trust import is_authoritative
-from memory_mesh.rules.users import user_of
 from memory_mesh.write.rules.drafts import MemoryDetails, NewMemoryDetails, alteration
 
 _OF_UPDATE = {"id", "content", "metadata", "merge", "reason"}
@@ -305,11 +304,6 @@ class MemoryVerbs(View):
         found = opened.ledger.stats(config.namespace, config.session_days)
         indexed = opened.index_bytes(config.namespace)
         return replace(found, sizes=replace(found.sizes, index=indexed))
-
-    def users(self) -> list[str]:
-        """Lists the ids of the users who have memories in the store; `for_user` opens them."""
-        found = map(user_of, self._opened().ledger.namespaces())
-        return sorted(user_id for user_id in found if user_id is not None)
 
     def insert_heritage(
         self,

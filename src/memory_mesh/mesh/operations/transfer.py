@@ -8,6 +8,7 @@ from os import PathLike
 from pathlib import Path
 
 from memory_mesh.base.typed import TYPE_CHECKING
+from memory_mesh.formats import exchange
 from memory_mesh.mesh.operations.memories import MemoryVerbs
 from memory_mesh.mesh.options import Across, Condition, Progress, Reader
 from memory_mesh.model import Outcome
@@ -15,9 +16,9 @@ from memory_mesh.model.care import ImportedFile
 from memory_mesh.model.errors import InvalidInput, MeshError, NotAllowed
 from memory_mesh.model.record import record
 from memory_mesh.rules.trust import is_authoritative
+from memory_mesh.rules.users import user_of
 
 if TYPE_CHECKING:
-    from memory_mesh.formats.exchange import Row
     from memory_mesh.model.care import DeletedNamespace
 
 _SLICE = 256  # memories stored at once
@@ -46,12 +47,10 @@ class TransferVerbs(MemoryVerbs):
         Options:
             progress: called with the number of memories written so far.
         """
-        from memory_mesh.formats import exchange
-
         target, done = Path(path), 0
         write = exchange.WRITERS[exchange.format_of(target.name)]
 
-        def rows() -> "Iterator[Row]":
+        def rows() -> "Iterator[exchange.Row]":
             nonlocal done
             cursor = None
             while True:
@@ -85,8 +84,6 @@ class TransferVerbs(MemoryVerbs):
         Options:
             progress: called with the number of rows so far.
         """
-        from memory_mesh.formats import exchange
-
         source = Path(path)
         read = exchange.READERS[exchange.format_of(source.name)]
         outcomes, reasons = Counter[str](), list[str]()
@@ -103,6 +100,11 @@ class TransferVerbs(MemoryVerbs):
                 if progress is not None:
                     progress(outcomes.total())
         return ImportedFile(dict(outcomes), tuple(reasons[:_REASONS]))
+
+    def users(self) -> list[str]:
+        """Lists the ids of the users who have memories in the store; `for_user` opens them."""
+        found = map(user_of, self._opened().ledger.namespaces())
+        return sorted(user_id for user_id in found if user_id is not None)
 
     def delete_user(self, user_id: str) -> "DeletedNamespace":
         """Deletes all memories of a user for good: no restore, no import brings them back.
