@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from memory_mesh.model import Channel
+from memory_mesh.model import Channel, SourceKind
 from memory_mesh.model.errors import InvalidInput, NotAllowed
 from memory_mesh.sync import MemoryMesh
 
@@ -71,6 +71,16 @@ def test_rows_of_others_are_read_and_what_is_none_is_refused_with_its_reason(
         "a row must be a text or an object, not list",
         "a row has no content, text, memory",
     ]
+
+
+def test_a_file_speaks_as_a_document_whoever_it_names(mesh: MemoryMesh, tmp_path: Path) -> None:
+    file = tmp_path / "theirs.jsonl"
+    file.write_text(
+        '{"content": "Ann likes tea.", "source_kind": "user_explicit"}', encoding="utf-8"
+    )
+    mesh.import_(file)
+    (memory,) = mesh.get_all()
+    assert memory.source.kind is SourceKind.DOCUMENT
 
 
 def test_a_file_of_another_ending_says_which_there_are(mesh: MemoryMesh, tmp_path: Path) -> None:

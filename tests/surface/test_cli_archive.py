@@ -31,6 +31,22 @@ def test_a_namespace_goes_to_a_file_and_into_another_store(cli: CommandLine) -> 
     assert "--into NAME" in again.err
 
 
+def test_a_file_for_other_programs_leaves_and_comes_back(cli: CommandLine) -> None:
+    cli.stored("the door is red")
+    done = cli("export", "notes.jsonl")
+    assert (done.code, done.out) == (0, "[MemoryMesh] Exported 1 memory to notes.jsonl.\n")
+    row = json.loads((cli.home / "notes.jsonl").read_text(encoding="utf-8"))
+    assert row["content"] == "the door is red"
+    with (cli.home / "notes.jsonl").open("a", encoding="utf-8") as file:
+        file.write("{\n")
+    done = cli("import", "notes.jsonl", "--db-dir", "other")
+    assert done.out == "[MemoryMesh] Read notes.jsonl: 1 stored, 1 refused.\n"
+    assert "line 2 is no JSON" in done.err
+    done = cli("import", "notes.jsonl", "--db-dir", "other", "--json")
+    assert json.loads(done.out)["outcomes"] == {"merged": 1, "refused": 1}
+    assert cli("import", "notes.jsonl", "--into", "copy").code == 2
+
+
 def _sources(cli: CommandLine, store: str) -> set[tuple[str, bool]]:
     with MemoryMesh(db_dir=cli.home / store, embedder="none") as mesh:
         return {(memory.source.kind.value, memory.pinned) for memory in mesh.get_all()}

@@ -10,11 +10,13 @@ from memory_mesh.cli import options as cli_options, output, store_folder
 from memory_mesh.cli.advice import completed, option
 from memory_mesh.cli.parsing import Command, UsageError, adding, argument
 from memory_mesh.cli.progress import Counting, Telling
+from memory_mesh.formats import exchange
 from memory_mesh.model import Json
 from memory_mesh.model.care import Backup, Exported, Imported, NamespaceCopy, Restored
 from memory_mesh.model.errors import MeshError, NotAllowed
 from memory_mesh.platform.agent_shell import agent_variables
 from memory_mesh.platform.store_urls import need_folder
+from memory_mesh.rules.audience import AUDIENCE
 from memory_mesh.rules.users import check_plain_namespace, shown_namespace, user_of
 
 # backup
@@ -253,6 +255,8 @@ def _run_export(options: argparse.Namespace) -> int:
         raise UsageError(
             "an archive is a file of its own, and is not written to standard output: give --to FILE"
         )
+    if Path(options.to).suffix.lower() in exchange.WRITERS:
+        return _export_rows(options)
     done = _exported(options)
     name = shown_namespace(done.namespace)
     vectors = f"{output.counted(done.vectors, 'vector')}, " if done.with_vectors else ""
@@ -275,6 +279,20 @@ def _run_export(options: argparse.Namespace) -> int:
         f"({done.bytes} bytes).",
         as_json=options.json,
         remark="It holds every text of the namespace: keep it as private as the store.",
+    )
+
+
+def _export_rows(options: argparse.Namespace) -> int:
+    """Writes the texts of the namespace to a file that other programs read."""
+    to, counting = Path(options.to).expanduser(), Counting("memories")
+    with cli_options.mesh_of(options) as mesh:
+        done = mesh.export(to, across=AUDIENCE, progress=counting)
+    counting.end()
+    return output.answer(
+        {"file": output.named(to), "memories": done},
+        f"[MemoryMesh] Exported {output.counted(done, 'memory')} to {output.named(to)}.",
+        as_json=options.json,
+        remark="Versions, votes and the audit chain stay here; an archive (.tar.gz) carries them.",
     )
 
 
@@ -302,7 +320,9 @@ def _exported(options: argparse.Namespace) -> Exported:
 EXPORT = Command(
     "memory-mesh export memories.tar.gz",
     (
-        adding(cli_options.add_place, "--to", "FILE", "to", "the new file"),
+        adding(
+            cli_options.add_place, "--to", "FILE", "to", "the new archive; or .jsonl, .csv, .md"
+        ),
         argument(
             "--with-vectors",
             action="store_true",
@@ -329,6 +349,8 @@ _AS_DOCUMENT = (
 
 def _run_import(options: argparse.Namespace) -> int:
     """Brings the namespace into the store, whole or not at all, and says what does not match."""
+    if Path(options.source).suffix.lower() in exchange.READERS:
+        return _import_rows(options)
     into = store_folder.named_namespace(options)
     if options.into is not None:
         into = check_plain_namespace(options.into)
@@ -352,6 +374,23 @@ def _run_import(options: argparse.Namespace) -> int:
         part = option("namespace", name) if user is None else option("user", user)
         output.tell(completed(remark, options, part) for remark in done.remarks)
     return code
+
+
+def _import_rows(options: argparse.Namespace) -> int:
+    """Stores the memories of a file that another program wrote."""
+    counting = Counting("memories")
+    if options.into is not None:
+        raise UsageError("--into is for archives; name a namespace with --namespace or --user")
+    with cli_options.mesh_of(options) as mesh:
+        done = mesh.import_(Path(options.source).expanduser(), progress=counting)
+    counting.end()
+    said = ", ".join(f"{count} {outcome}" for outcome, count in done.outcomes.items() if count)
+    output.tell(f"refused: {reason}" for reason in done.reasons)
+    return output.answer(
+        {"outcomes": dict(done.outcomes), "reasons": list(done.reasons)},
+        f"[MemoryMesh] Read {output.named(options.source)}: {said or 'no memory'}.",
+        as_json=options.json,
+    )
 
 
 def _imported(options: argparse.Namespace, into: str | None) -> Imported:
@@ -387,7 +426,9 @@ def _is_documents_word(options: argparse.Namespace, source: Path) -> bool:
 IMPORT = Command(
     "memory-mesh import memories.tar.gz",
     (
-        adding(cli_options.add_place, "--from", "FILE", "source", "the archive"),
+        adding(
+            cli_options.add_place, "--from", "FILE", "source", "an archive; or .jsonl, .csv, .md"
+        ),
         argument(
             "--into",
             metavar="NAMESPACE",

@@ -11,7 +11,7 @@ from memory_mesh.base.typed import TYPE_CHECKING
 from memory_mesh.formats import exchange
 from memory_mesh.mesh.operations.memories import MemoryVerbs
 from memory_mesh.mesh.options import Across, Condition, Progress, Reader
-from memory_mesh.model import Outcome
+from memory_mesh.model import Channel, Outcome
 from memory_mesh.model.care import ImportedFile
 from memory_mesh.model.errors import InvalidInput, MeshError, NotAllowed
 from memory_mesh.model.record import record
@@ -79,7 +79,8 @@ class TransferVerbs(MemoryVerbs):
         """Stores the memories of a file and reports what became of each; again changes nothing.
 
         `.jsonl` has an object or a text per line, `.csv` a column `content`, `.md` a list. What is
-        not a memory is refused with its reason, and the rest is stored.
+        not a memory is refused with its reason, and the rest is stored. What it says counts as a
+        document's word, whoever the file says it is from.
 
         Options:
             progress: called with the number of rows so far.
@@ -87,11 +88,12 @@ class TransferVerbs(MemoryVerbs):
         source = Path(path)
         read = exchange.READERS[exchange.format_of(source.name)]
         outcomes, reasons = Counter[str](), list[str]()
+        taking = self._of_same_store(None, None, Channel.IMPORT)
         with _file_errors(source), source.open(encoding="utf-8", newline="") as file:
             drafts = map(exchange.draft_of, read(file))
             while part := list(islice(drafts, _SLICE)):
                 wrong = [one for one in part if isinstance(one, InvalidInput)]
-                found = self.add_many([one for one in part if not isinstance(one, InvalidInput)])
+                found = taking.add_many([one for one in part if not isinstance(one, InvalidInput)])
                 outcomes.update(str(receipt.outcome) for receipt in found)
                 outcomes[str(Outcome.REFUSED)] += len(wrong)
                 refused = (one for one in found if one.outcome is Outcome.REFUSED)
