@@ -1,4 +1,4 @@
-"""Walk one real `add` and one real `search`: which files, functions and SQL statements run.
+"""Walk one real `add`, `search` and `context`: which files, functions and SQL statements run.
 
     python tools/walk.py                   the walks, keyword search only
     python tools/walk.py --model FOLDER    the walks with the local model of that folder
@@ -55,6 +55,7 @@ CALLBACKS = {
     "privacy/redactor.py StoreRedactor.text": "redacts each text that the scrubber uncovers",
     "privacy/gate.py _suspicious": "is asked of a word that is not known yet",
     "privacy/gate.py Hints._within": "is asked of a word that is not known yet",
+    "care/store_keys.py Sealer.__call__": "seals a record under the key of the store",
     "mesh/store.py OpenStore.existing_index": "opens the index at its first use",
 }
 EVERYWHERE = 4  # a file that this many others call is listed once, at the end
@@ -247,7 +248,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def walk_all(model: Path | None) -> list[Walk]:
-    """One add and one search in a temporary store, where the like was done before, unrecorded."""
+    """One add, one search and one pack in a temporary store, where the like was done before, unrecorded."""
     recorder = Recorder(Path(memory_mesh.__file__).parent, layers())
     with recorder.tracing_sql():
         chosen: Any = {"embedder": "local", "model_dir": model} if model else {"embedder": "none"}
@@ -255,13 +256,16 @@ def walk_all(model: Path | None) -> list[Walk]:
             for text in (*KNOWN, WARM_UP[0]):
                 mesh.add(text)
                 mesh.search(WARM_UP[1])
+            mesh.context(KNOWN[0], max_tokens=200)
             with recorder.recording(f'add("{ADDED}")') as add:
                 mesh.add(ADDED)
             with recorder.recording(f'search("{ASKED}")') as search:
                 mesh.search(ASKED)
             with recorder.recording("the same search again") as cached:
                 mesh.search(ASKED)
-    return [add, search, cached]
+            with recorder.recording(f'context("{ASKED}")') as context:
+                mesh.context(ASKED, max_tokens=200)
+    return [add, search, cached, context]
 
 
 def layers() -> dict[str, int]:

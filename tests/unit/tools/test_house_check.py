@@ -69,7 +69,6 @@ def test_a_breach_is_named_with_its_line():
     ("source", "place"),
     [
         ("ledger.commit(namespace, wanted, decide)", "write/add.py"),
-        ("ledger.commit(namespace, wanted, decide)", "testing/ledger_contract.py"),
         ("kept = access.redactor.text(text)", "write/prepare.py"),
         ("kept = access.redactor.json(text)", "privacy/gate.py"),
         ("made = opened.redactor('default')", "mesh/view.py"),
