@@ -248,7 +248,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def walk_all(model: Path | None) -> list[Walk]:
-    """One add, one search and one pack in a temporary store, where the like was done before, unrecorded."""
+    """One add, one search and one pack in a temporary store, where the like was done before."""
     recorder = Recorder(Path(memory_mesh.__file__).parent, layers())
     with recorder.tracing_sql():
         chosen: Any = {"embedder": "local", "model_dir": model} if model else {"embedder": "none"}
