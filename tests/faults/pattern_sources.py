@@ -7,6 +7,7 @@ built inside a function is taken from what the function returns, and one that ne
 
 import ast
 import importlib
+import inspect
 import pkgutil
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -57,9 +58,9 @@ def collected() -> tuple[Expression, ...]:
 def _of_module(name: str) -> Iterator[Expression]:
     module, tree = importlib.import_module(name), _trees()[name]
     where = name.removeprefix("memory_mesh.")
-    for value in vars(module).values():
+    for bound, value in vars(module).items():
         for pattern in _inside(value):
-            yield Expression(where, pattern, frozenset())
+            yield Expression(where, pattern, _of_lazy(module, bound, value))
     for call, function in _calls(tree):
         place = f"{where}:{call.lineno}"
         method = _method(call)
@@ -154,12 +155,24 @@ def _inside(value: object, depth: int = _DEPTH) -> Iterator[Pattern]:
         yield value
     elif isinstance(owner := getattr(value, "__self__", None), re.Pattern):
         yield owner
+    elif getattr(value, "__qualname__", "").startswith("lazy_pattern."):
+        yield value()  # type: ignore[operator]  # what lazy_pattern returns
     elif depth and isinstance(value, Mapping):
         for part in [*value.values()]:
             yield from _inside(part, depth - 1)
     elif depth and isinstance(value, list | tuple | set | frozenset):
         for part in value:
             yield from _inside(part, depth - 1)
+
+
+def _of_lazy(module: ModuleType, bound: str, value: object) -> frozenset[str]:
+    """The methods that a module calls on its own lazy pattern; none where another may call one."""
+    own = inspect.getsource(module)
+    if not bound.startswith("_") or re.search(rf"\b{bound}\b(?!\(\)\.| = )", own):
+        return frozenset()
+    if not getattr(value, "__qualname__", "").startswith("lazy_pattern."):
+        return frozenset()
+    return frozenset(_AS.get(each, each) for each in re.findall(rf"\b{bound}\(\)\.(\w+)\(", own))
 
 
 def _calls(tree: ast.Module) -> Iterator[tuple[ast.Call, ast.FunctionDef | None]]:
@@ -248,7 +261,9 @@ def _trees() -> dict[str, ast.Module]:
     trees = {}
     for name in _module_names():
         text = Path(str(importlib.import_module(name).__file__)).read_text(encoding="utf-8")
-        if any(f".{method}" in text for method in _CALLS):
+        if name.endswith("base.lazy_pattern"):
+            continue  # its patterns are where it is called
+        if "lazy_pattern(" in text or any(f".{method}" in text for method in _CALLS):
             trees[name] = ast.parse(text)
         if "from re import" in text or "import re as" in text:
             raise NotCollected(f"{name}: write `import re`, so that its patterns are found")

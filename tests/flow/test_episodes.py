@@ -141,5 +141,5 @@ def test_an_episode_is_for_no_more_readers_than_its_memories(mesh):
     made = planner.graph.create_episode("The Initech purchase", ids=[own])
     assert planner.graph.episode(made.id).title == "The Initech purchase"
     coder = mesh.view(scope=Scope(agent="coder"))
-    assert coder.episodes() == []
+    assert coder.graph.episodes() == []
     assert all("Initech" not in memory.text for memory in coder.get_all())

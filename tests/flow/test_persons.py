@@ -35,7 +35,7 @@ def test_the_same_text_of_two_is_stored_twice_and_of_one_once(mesh, by):
 def test_stated_claims_of_two_do_not_contradict_each_other(mesh, by):
     mesh.add("port 8080", claim=on("8080"), **by("ann"))
     bob = mesh.add("port 9090", claim=on("9090"), **by("bob"))
-    assert (bob.outcome, bob.superseded, bob.review.conflicts) == (Outcome.STORED, (), ())
+    assert (bob.outcome, bob.superseded, bob.conflicts) == (Outcome.STORED, (), ())
     weak = mesh.add("port 1", claim=on("1"), source_kind="inference", **by("carl"))
     assert weak.outcome is Outcome.STORED
     assert mesh.review.conflicts(pending=False) == []

@@ -42,7 +42,6 @@ FOLDERS = {
     "an embedder": ("models/embedders", "onnx.py"),
     "a reranker": ("models/rerankers", "services.py"),
     "a ledger": ("ledgers", "sqlite/ledger.py"),
-    "what a ledger must do": ("testing", "ledger_contract.py"),
 }
 NAMED_ONCE = (
     "a command's name and summary",

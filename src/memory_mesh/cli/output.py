@@ -238,7 +238,9 @@ def place_of(memory: Memory, user: str | None) -> str:
     """Whose a memory is and where it came from: its project, the user, the file or page."""
     project = memory.scope.project or "every project"
     user = None if user is None else f"of {user}"
-    return " · ".join(unbroken(part) for part in (project, user, memory.source.ref) if part)
+    file = memory.source.ref or ""
+    file = f"commit {file[7:14]}" if file.startswith("commit:") else file
+    return " · ".join(unbroken(part) for part in (project, user, file) if part)
 
 
 def described_skill(skill: Skill) -> dict[str, Json]:
