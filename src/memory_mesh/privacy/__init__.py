@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from memory_mesh.base.typed import TYPE_CHECKING
 from memory_mesh.privacy.gate import fold, suspicious, visible
-from memory_mesh.rules.privacy_rule import Check, Finder, FoundValue, PrivacyRule
+from memory_mesh.rules.privacy_rule import KEEPABLE, Check, Finder, FoundValue, PrivacyRule
 
 if TYPE_CHECKING:
     from memory_mesh.model import Json
@@ -36,7 +36,6 @@ _MARK = 12  # hexadecimal digits in a placeholder: two of a million values meet 
 _LONGEST_KEY = 64  # the end of a longer key says enough
 _GENERAL = frozenset(("value", "val"))  # keys that say nothing; a name beside them does
 _WHOLE = str.maketrans({'"': "'", "\n": "_", "\\": "/"})  # a value is read to its end
-KEEPABLE = ("email", "ip", "phone")  # kinds that are no secret: stored as written on request
 RULES: tuple[PrivacyRule, ...]
 OPTIONAL: dict[str, PrivacyRule]
 

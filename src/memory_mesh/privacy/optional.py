@@ -4,9 +4,8 @@ import re
 from collections.abc import Mapping, Sequence
 
 from memory_mesh.model.errors import InvalidInput, shown
-from memory_mesh.privacy import KEEPABLE
 from memory_mesh.rules.arguments import near
-from memory_mesh.rules.privacy_rule import Finder, PrivacyRule, Span
+from memory_mesh.rules.privacy_rule import KEEPABLE, Finder, PrivacyRule, Span
 
 _NEVER = "secrets, keys, passwords, numbers of cards and accounts, and national ids never are"
 _KNOWN = ("name", "pattern", "label", "why", "example")

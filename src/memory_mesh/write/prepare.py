@@ -152,8 +152,7 @@ def redacted_values(
         listed = ", ".join(f'"{kind}"' for kind in KEEPABLE if kind in counts) or '"email"'
         log.warn_once(
             "redacted",
-            f"replaced before storing, now and from here on without a word: {', '.join(counts)}. "
-            f"{' and '.join(KEEPABLE)} can be kept as written: "
+            f"replaced before storing: {', '.join(counts)}. To keep {', '.join(KEEPABLE)}: "
             f'MemoryMesh(settings={{"keep": [{listed}]}}), or keep = [{listed}] in the '
             "configuration file",
         )
