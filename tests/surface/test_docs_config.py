@@ -31,6 +31,7 @@ _WRONG = "answers.md"  # shows mistakes, on purpose
 OBJECTS = {"custom_embedder", "storage"}  # arguments that are no settings: no file can hold them
 FITTING = {  # variables that 1 is no value of
     "MEMORY_MESH_PHONE_COUNTRY": "DE",
+    "MEMORY_MESH_KEEP": "email",
     "MEMORY_MESH_PRIVACY_KINDS": "birth_date",
     **{ENVIRONMENT[name]: words[-1] for name, words in CHOICES.items()},
 }
@@ -80,11 +81,14 @@ def settings_of(call: str) -> dict[str, object]:
     (statement,) = ast.parse(call).body
     assert isinstance(statement, ast.Expr)
     assert isinstance(statement.value, ast.Call)
-    return {
+    found = {
         str(each.arg): _value(each.value)
         for each in statement.value.keywords
         if each.arg not in OBJECTS
     }
+    more = found.pop("settings", {})
+    assert isinstance(more, dict)
+    return found | more
 
 
 def _value(node: ast.expr) -> object:

@@ -18,7 +18,7 @@ GROUPS = {  # heading, and how the names of its settings start
     "Search by meaning": ("embedder", "model_dir", "models_dir"),
     "Reranker": ("reranker",),
     "Privacy": (
-        "redact", "privacy", "phone_country", "private_names", "own_names", "raw_input",
+        "redact", "keep", "privacy", "phone_country", "private_names", "own_names", "raw_input",
         "system_memory", "span_content",
     ),
     "What is read from texts": ("read_claims", "link_similar", "predicates"),

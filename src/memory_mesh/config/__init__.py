@@ -24,7 +24,7 @@ from memory_mesh.model.errors import InvalidInput, shown
 from memory_mesh.platform import store_urls, system
 from memory_mesh.platform.store_urls import expanded, folder_in, is_server, local_name
 from memory_mesh.privacy import user_rules
-from memory_mesh.rules.arguments import check_share
+from memory_mesh.rules.arguments import check_share, near
 from memory_mesh.rules.users import check_plain_namespace
 
 # Those whose phone numbers the package phonenumbers knows, which takes long to import.
@@ -102,6 +102,7 @@ class Config:
     reranker_timeout: float = 2.0
     redact: bool = True
     privacy_rules: tuple[Mapping[str, object], ...] = ()
+    keep: tuple[str, ...] = ()
     privacy_kinds: tuple[str, ...] = ()
     phone_country: str = ""
     private_names: tuple[str, ...] = ()
@@ -189,11 +190,8 @@ def _placed(
 
 def _meant(name: str, known: Collection[str]) -> str:
     """Which setting a misspelt one was meant to be, or where they are listed."""
-    import difflib
-
-    near = difflib.get_close_matches(name, sorted(known), n=1)
-    listed = "memory-mesh config lists all of them"
-    return f"did you mean {near[0]}? {listed}" if near else listed
+    meant = near(name, sorted(known))
+    return f"{f'did you mean {meant}? ' if meant else ''}memory-mesh config lists all of them"
 
 
 def data_folder(environment: Mapping[str, str]) -> Path:
@@ -282,6 +280,7 @@ def _fitted(name: str, value: object, environment: Mapping[str, str]) -> object:
         "store": _store,
         "skill_directories": _paths,
         "privacy_rules": _rules,
+        "keep": lambda kinds: _kinds(kinds, kept=True),
         "privacy_kinds": _kinds,
         "phone_country": check_country,
         "predicates": _named_tables,
@@ -330,10 +329,10 @@ def _rules(value: object) -> tuple[Mapping[str, object], ...]:
     return tuple(value)
 
 
-def _kinds(value: object) -> tuple[str, ...]:
+def _kinds(value: object, *, kept: bool = False) -> tuple[str, ...]:
     from memory_mesh.privacy.optional import read
 
-    return read(value)
+    return read(value, kept=kept)
 
 
 def _names(value: object) -> tuple[str, ...]:

@@ -32,6 +32,7 @@ ENVIRONMENT = {
     "reranker_chars": "MEMORY_MESH_RERANKER_CHARS",
     "reranker_timeout": "MEMORY_MESH_RERANKER_TIMEOUT",
     "redact": "MEMORY_MESH_REDACT",
+    "keep": "MEMORY_MESH_KEEP",
     "privacy_kinds": "MEMORY_MESH_PRIVACY_KINDS",
     "phone_country": "MEMORY_MESH_PHONE_COUNTRY",
     "own_names": "MEMORY_MESH_OWN_NAMES",
@@ -158,6 +159,7 @@ class Settings(MainSettings, total=False):
     reranker_candidates: Annotated[int | None, "hits that the reranker reads"]
     reranker_chars: Annotated[int | None, "characters of each hit that the reranker reads"]
     reranker_timeout: Annotated[float | None, "seconds after which a search ignores the reranker"]
+    keep: Annotated[str | Sequence[str] | None, "kinds not to replace: email, ip, phone"]
     privacy_rules: Annotated[
         Sequence[Mapping[str, object]] | None, "rules of your own for what to replace"
     ]

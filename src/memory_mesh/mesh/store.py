@@ -196,6 +196,7 @@ class OpenStore:
                     config.privacy_rules,
                     names,
                     kinds=config.privacy_kinds,
+                    keep=config.keep,
                     country=config.phone_country,
                 )
             self._redactors[namespace, own] = found  # the last one is the most recently used

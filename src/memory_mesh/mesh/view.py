@@ -177,6 +177,7 @@ class View(Operations):
             yamo=config.enable_yamo,
             embedder=embedder,
             redactor=redactor,
+            warns=self._channel is Channel.LIBRARY,
             trace_redactor=traced,
             raw_input=config.raw_input,
             index=opened.existing_index,

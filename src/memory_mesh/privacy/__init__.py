@@ -9,13 +9,14 @@ from collections.abc import Callable, Mapping, Sequence
 
 from memory_mesh.base.typed import TYPE_CHECKING
 from memory_mesh.privacy.gate import fold, suspicious, visible
-from memory_mesh.rules.privacy_rule import Check, Finder, FoundValue, PrivacyRule
+from memory_mesh.rules.privacy_rule import KEEPABLE, Check, Finder, FoundValue, PrivacyRule
 
 if TYPE_CHECKING:
     from memory_mesh.model import Json
     from memory_mesh.privacy.scan import MatchedPart, Scanner
 
 __all__ = [
+    "KEEPABLE",
     "OPTIONAL",
     "RULES",
     "Check",
@@ -53,16 +54,18 @@ class NamespaceRedactor:
         names: Sequence[PrivacyRule] = (),
         *,
         country: str = "",
+        keep: Sequence[str] = (),
         older: Sequence[bytes] = (),
         note: Callable[[str, tuple[str, ...]], None] | None = None,
     ) -> None:
         """Keep key and rules; `note` is given the digits of each value, and those of `older` keys.
 
-        There is nothing to note where there is no older key.
+        There is nothing to note where there is no older key. What is of a kind to `keep` stays.
         """
         self._key, self._namespace = key, namespace.encode()
         self._older, self._note = tuple(older), note
-        self._extra, self._names, self._country = tuple(extra), tuple(names), country
+        self._extra, self._names = tuple(extra), tuple(names)
+        self._country, self._keep = country, frozenset(keep)
         self._scanner: Scanner | None = None
 
     def text(self, value: str) -> str:
@@ -83,8 +86,12 @@ class NamespaceRedactor:
         if not self._extra and not suspicious(value) and not mentioned(value, self._names):
             return []
         if self._scanner is None:
-            self._scanner = _scanner(self._extra, self._names, self._country)
-        return self._scanner.find(value)
+            self._scanner = _scanner(self._extra, self._names, self._country, self._keep)
+        return [
+            part
+            for part in self._scanner.find(value)
+            if part.rule.name not in self._keep or part.rule in self._extra
+        ]
 
     def _placeholder(self, part: "MatchedPart") -> str:
         kind = part.rule.name
@@ -156,11 +163,8 @@ def redacted(before: str, after: str) -> dict[str, int]:
     pattern = rf"\[([A-Z][A-Z0-9_]*)_[0-9a-f]{{{_MARK}}}\]"
     known = {match[0] for match in re.finditer(pattern, before)}
     new = {match[0]: match[1].lower() for match in re.finditer(pattern, after)}
-    counts: dict[str, int] = {}
-    for placeholder, kind in new.items():
-        if placeholder not in known:
-            counts[kind] = counts.get(kind, 0) + 1
-    return dict(sorted(counts.items()))
+    found = sorted(kind for placeholder, kind in new.items() if placeholder not in known)
+    return {kind: found.count(kind) for kind in found}
 
 
 def user_rules(
@@ -174,20 +178,16 @@ def user_rules(
 
 def kinds(names: Sequence[str]) -> tuple[PrivacyRule, ...]:
     """Returns the rules of kinds that are replaced on request; InvalidInput names a bad one."""
-    from memory_mesh.privacy.optional import kinds as asked_for
+    from memory_mesh.privacy.optional import OPTIONAL, read
 
-    return asked_for(names)
+    return tuple(rule for name, rule in OPTIONAL.items() if name in read(names))
 
 
 def __getattr__(name: str) -> object:
-    if name == "RULES":
-        from memory_mesh.privacy.table import RULES
+    if name in {"OPTIONAL", "RULES"}:
+        from memory_mesh.privacy import optional, table
 
-        return RULES
-    if name == "OPTIONAL":
-        from memory_mesh.privacy.optional import OPTIONAL
-
-        return OPTIONAL
+        return getattr(table if name == "RULES" else optional, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
@@ -200,14 +200,22 @@ def mentioned(text: str, names: Sequence[PrivacyRule]) -> bool:
 
 
 def _scanner(
-    extra: tuple[PrivacyRule, ...], names: tuple[PrivacyRule, ...] = (), country: str = ""
+    extra: tuple[PrivacyRule, ...],
+    names: tuple[PrivacyRule, ...] = (),
+    country: str = "",
+    keep: frozenset[str] = frozenset(),
 ) -> "Scanner":
+    """The rules in their order; those to keep go behind all that find a secret, and take no part.
+
+    They are still tried: of what they find, no later rule takes a piece.
+    """
     from memory_mesh.privacy.scan import Scanner
     from memory_mesh.privacy.table import RULES, SCANNER, rules_for
 
-    if not (extra or names or country):
+    if not (extra or names or country or keep):
         return SCANNER
-    return Scanner((*extra, *(rules_for(country) if country else RULES), *names))
+    rules = rules_for(country) if country else RULES  # those for phone numbers are the last
+    return Scanner((*extra, *sorted(rules, key=lambda rule: rule.name in {"phone", *keep}), *names))
 
 
 def _mark(key: bytes, message: bytes) -> str:

@@ -4,8 +4,10 @@ import re
 from collections.abc import Mapping, Sequence
 
 from memory_mesh.model.errors import InvalidInput, shown
-from memory_mesh.rules.privacy_rule import Finder, PrivacyRule, Span
+from memory_mesh.rules.arguments import near
+from memory_mesh.rules.privacy_rule import KEEPABLE, Finder, PrivacyRule, Span
 
+_NEVER = "secrets, keys, passwords, numbers of cards and accounts, and national ids never are"
 _KNOWN = ("name", "pattern", "label", "why", "example")
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")
 _LABEL = re.compile(r"[A-Z][A-Z0-9_]{0,39}")
@@ -126,22 +128,20 @@ OPTIONAL = {
 }
 
 
-def read(value: object) -> tuple[str, ...]:
+def read(value: object, *, kept: bool = False) -> tuple[str, ...]:
     """Returns the kinds of a setting: a list, or one text; InvalidInput says what is allowed."""
+    known = KEEPABLE if kept else tuple(OPTIONAL)
     names = value.replace(",", " ").split() if isinstance(value, str) else value
     if not isinstance(names, Sequence) or not all(isinstance(name, str) for name in names):
         raise InvalidInput(f"must be a kind or a list of kinds, not {value!r}")
-    kinds(names)
-    return tuple(names)
-
-
-def kinds(names: Sequence[str]) -> tuple[PrivacyRule, ...]:
-    """Returns the rules of the kinds that were asked for; InvalidInput names an unknown one."""
     for name in names:
-        if name not in OPTIONAL:
-            known = ", ".join(OPTIONAL)
-            raise InvalidInput(f"{name!r} is no kind to ask for; the kinds are: {known}")
-    return tuple(rule for name, rule in OPTIONAL.items() if name in set(names))
+        if name not in known:
+            hint = f"; did you mean {meant}?" if (meant := near(name, known)) else ""
+            raise InvalidInput(
+                f"{shown(name)} is no kind to {f'keep: {_NEVER}' if kept else 'ask for'}; "
+                f"the kinds are: {', '.join(known)}{hint}"
+            )
+    return tuple(names)
 
 
 # Rules a user adds in the configuration, in RE2's syntax, which takes linear time on any text.

@@ -109,17 +109,19 @@ class StoreRedactor:
         names: "Callable[[], Sequence[PrivacyRule]] | None" = None,
         *,
         kinds: Sequence[str] = (),
+        keep: Sequence[str] = (),
         country: str = "",
     ) -> None:
         """Keep the settings; `names` gives the rules for the user's names when first needed.
 
-        `kinds` are replaced on request; `country` is the one whose phone numbers need no prefix.
+        `kinds` are replaced on request, those to `keep` are not; phone numbers of the `country`
+        need no prefix.
         """
         self._namespace = namespace
         self._keys = keys
         self._under: Sequence[Key] = ()  # the keys that the rules were loaded with
         self._settings, self._find_names = rules, names
-        self._kinds, self._country = kinds, country
+        self._kinds, self._keep, self._country = kinds, keep, country
         self._always = bool(rules or kinds)
         self._names: Sequence[PrivacyRule] = ()
         self._redactor: NamespaceRedactor | None = None
@@ -184,6 +186,7 @@ class StoreRedactor:
             own,
             names,
             country=self._country,
+            keep=self._keep,
             older=tuple(older),
             note=self._keys.former.note,
         )

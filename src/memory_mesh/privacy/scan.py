@@ -235,9 +235,8 @@ def chosen(value: str) -> bool:
         or not re.search("[A-Za-z]", value)
     ):
         return False
-    if not re.search("[0-9]", value) and not re.search(_SIGN, value):
-        return False
-    return not _OTHER.fullmatch(value)
+    mixed = re.search("[0-9]", value) or re.search(_SIGN, value)
+    return bool(mixed) and not _OTHER.fullmatch(value)
 
 
 def strong(value: str) -> bool:

@@ -31,7 +31,7 @@ from memory_mesh.model.filter import (
     Sign,
     Value,
 )
-from memory_mesh.rules.arguments import check_text
+from memory_mesh.rules.arguments import check_text, near
 from memory_mesh.rules.filter_fields import (
     MAX_DEPTH,
     MAX_INTEGER,
@@ -362,11 +362,8 @@ def _check_operator(field: Field, word: str) -> None:
 
 def _unknown(word: str, known: Sequence[str], listing: str) -> str:
     hint = f"; {_ELSEWHERE[word]}" if word in _ELSEWHERE else ""
-    if not hint:
-        from difflib import get_close_matches
-
-        near = get_close_matches(word, known, 1)
-        hint = f"; did you mean {near[0]}?" if near else ""
+    if not hint and (meant := near(word, known)):
+        hint = f"; did you mean {meant}?"
     end = "" if hint.endswith("?") else "."
     return (
         f"Filter: there is no operator {shown(word, 40)}{hint}{end} {listing} {', '.join(known)}."

@@ -7,6 +7,7 @@ from memory_mesh.base.typed import Literal, Protocol, TypeAlias
 
 Span: TypeAlias = tuple[int, int]
 Check: TypeAlias = Callable[[str, int, int], Span | None]
+KEEPABLE = ("email", "ip", "phone")  # kinds that are no secret: stored as written on request
 Gate: TypeAlias = Literal["open", "number", "digits", "long word"]
 
 

@@ -50,6 +50,7 @@ class Access:
     yamo: bool = True  # blocks carry RFC-0011's wire text
     embedder: Embedder | None = None
     redactor: Redactor | None = None  # used by prepare.py alone
+    warns: bool = False  # the first redaction of a process is in the log
     trace_redactor: Redactor | None = None  # the same for traces: it knows the user's own names
     raw_input: str = "scrub"  # what traces keep of the user's words
     index: Callable[[], Index | None] = lambda: None

@@ -139,12 +139,24 @@ def _claim(draft: Draft) -> Claim | None:
 def redacted_values(
     access: Access, given: Draft | SkillDraft, draft: Draft | SkillDraft
 ) -> Mapping[str, int]:
-    """Counts the different values that were replaced anywhere in a draft, by kind."""
+    """Counts the different values that were replaced anywhere in a draft, by kind.
+
+    The first time in a process, Python is told so and how to keep what may be kept.
+    """
     if access.redactor is None or draft is given or draft == given:
         return {}
-    from memory_mesh.privacy import redacted
+    from memory_mesh.privacy import KEEPABLE, redacted
 
-    return redacted(repr(given), repr(draft))
+    counts = redacted(repr(given), repr(draft))
+    if counts and access.warns:
+        listed = ", ".join(f'"{kind}"' for kind in KEEPABLE if kind in counts) or '"email"'
+        log.warn_once(
+            "redacted",
+            f"replaced before storing: {', '.join(counts)}. To keep {', '.join(KEEPABLE)}: "
+            f'MemoryMesh(settings={{"keep": [{listed}]}}), or keep = [{listed}] in the '
+            "configuration file",
+        )
+    return counts
 
 
 def embed(access: Access, cleaned: Sequence[Clean], *, news: Sequence[bool]) -> list[Worded]:
