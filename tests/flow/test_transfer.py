@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from memory_mesh.model import Channel, SourceKind
+from memory_mesh.model import Channel, Scope, SourceKind
 from memory_mesh.model.errors import InvalidInput, NotAllowed
 from memory_mesh.sync import MemoryMesh
 
@@ -51,13 +51,36 @@ def test_other_programs_can_read_the_files(mesh: MemoryMesh, tmp_path: Path) -> 
     assert json.loads(line)["metadata"]["team"] == json.loads(row["metadata"])["team"] == "web"
 
 
+@pytest.mark.parametrize("ending", ["jsonl", "csv"])
+def test_what_was_said_of_a_memory_travels_with_it(
+    mesh: MemoryMesh, tmp_path: Path, ending: str
+) -> None:
+    said = {
+        "kind": "decision", "speaker": "Ann", "role": "user", "tags": ["web", "team"], "order": 3,
+        "occurred_at": "2026-03-01T10:00:00Z", "valid_until": "2027-01-01T00:00:00Z",
+        "importance": 0.4, "confidence": 0.9, "source_ref": "notes/team.md",
+    }  # fmt: skip
+    mesh.add(TEXTS[0], {"team": {"name": "web"}}, scope=Scope(project="shop"), **said)  # type: ignore[arg-type]
+    mesh.export(tmp_path / f"a.{ending}", across=("project",))
+    with MemoryMesh(db_dir=tmp_path / "other", embedder="none", project="shop") as other:
+        assert other.import_(tmp_path / f"a.{ending}").outcomes == {"stored": 1, "refused": 0}
+        (one,) = mesh.view(scope=Scope(project="shop")).get_all()
+        (two,) = other.get_all()
+        assert two.scope == Scope(project="shop")
+        assert two.extra == one.extra
+        for name in said:
+            if name != "source_ref":
+                assert getattr(two, name) == getattr(one, name), name
+        assert two.source.ref == "notes/team.md"
+
+
 def test_rows_of_others_are_read_and_what_is_none_is_refused_with_its_reason(
     mesh: MemoryMesh, tmp_path: Path
 ) -> None:
     file = tmp_path / "theirs.jsonl"
     rows = [
         '"Ann likes tea."',
-        '{"memory": "Bob likes rum.", "user": "bob"}',
+        '{"memory": "Bob likes rum.", "user": {"n": "bob"}, "tags": ["x"]}',
         "{",
         "[]",
         '{"a": 1}',

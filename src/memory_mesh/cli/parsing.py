@@ -161,6 +161,7 @@ ALIASES = {
     "info": "stats",
     "clear": "wipe",
     "reset": "wipe",
+    "undelete": "restore",
 }
 _FAMILIES = {  # the module of each command that is not in one of its own name
     "get": "memories",

@@ -6,12 +6,17 @@ entry in WRITERS and READERS. Nothing here opens a file.
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
-from memory_mesh.model import Json
+from memory_mesh.model import Json, Scope
 from memory_mesh.model.errors import InvalidInput
 
 Row = Mapping[str, Json]
 TEXT_KEYS = ("content", "text", "memory")  # under which others write the text
-_COLUMNS = ("id", "content", "created_at", "metadata")
+DETAILS = (  # of a memory, which `add` takes under the same names
+    *("kind", "speaker", "role", "order", "occurred_at", "valid_from", "valid_until"),
+    *("importance", "confidence", "tags", "source_ref"),
+)
+_COLUMNS = ("id", "content", "created_at", "project", *DETAILS, "metadata")
+_LISTS = ("tags",)  # whose items stand in one cell
 
 
 def format_of(name: str) -> str:
@@ -35,7 +40,8 @@ def _csv(rows: Iterable[Row]) -> Iterator[str]:
     yield from _csv_line(_COLUMNS)
     for row in rows:
         more = json.dumps(row.get("metadata") or {}, ensure_ascii=False)
-        yield from _csv_line([*(row.get(name, "") for name in _COLUMNS[:-1]), more])
+        cells = {**row, **{name: ", ".join(map(str, _list(row.get(name)))) for name in _LISTS}}
+        yield from _csv_line([*(cells.get(name, "") for name in _COLUMNS[:-1]), more])
 
 
 def _csv_line(cells: Iterable[object]) -> Iterator[str]:
@@ -110,9 +116,26 @@ def draft_of(row: object) -> dict[str, object] | InvalidInput:
     if text is None:
         return InvalidInput(f"a row has no {', '.join(TEXT_KEYS)}: {list(row)}")
     known = row.get("metadata")
+    given = {key: value for key, value in row.items() if value not in (None, "")}
+    said = {key: given.pop(key) for key in DETAILS if key in given}
+    for name in _LISTS:
+        if isinstance(tags := said.get(name), str):
+            said[name] = [each.strip() for each in tags.split(",")]
+    for name, kind in (("order", int), ("importance", float), ("confidence", float)):
+        if isinstance(cell := said.get(name), str) and cell.replace(".", "", 1).isdecimal():
+            said[name] = kind(cell)
+    if isinstance(project := given.pop("project", None), str):
+        said["scope"] = Scope(project=project)
     others = {
         key: value
-        for key, value in row.items()
-        if key not in {*TEXT_KEYS, "metadata", "id", "created_at"} and value not in {None, ""}
+        for key, value in given.items()
+        if key not in {*TEXT_KEYS, "metadata", "id", "created_at"}
     }
-    return {"content": text, "metadata": {**others, **(known if isinstance(known, dict) else {})}}
+    return {
+        "content": text,
+        "metadata": {**others, **(known if isinstance(known, dict) else {})},
+    } | said
+
+
+def _list(value: object) -> list[object]:
+    return list(value) if isinstance(value, list | tuple) else []

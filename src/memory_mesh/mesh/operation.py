@@ -370,6 +370,7 @@ _OPERATIONS_MEANT = {  # others' words for ours
     "save": "add",
     "similarity_search": "search",
     "store": "add",
+    "undelete": "restore",
     "upsert": "update",
 }
 

@@ -36,6 +36,9 @@ class LessonVerbs(View):
     ) -> "LessonBlock":
         """Stores one lesson from a failure, or returns the stored one if it is as certain.
 
+        A LessonContext, or a mapping with situation, error_pattern, oversight, fix,
+        preventative_rule, severity and applicable_scope, each a text.
+
         A lesson from a source other than the user or the system is quarantined until `review`.
         """
         from memory_mesh.learn.rules.failures import context_of

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import datetime
 from itertools import islice
 from os import PathLike
 from pathlib import Path
@@ -11,7 +12,7 @@ from memory_mesh.base.typed import TYPE_CHECKING
 from memory_mesh.formats import exchange
 from memory_mesh.mesh.operations.memories import MemoryVerbs
 from memory_mesh.mesh.options import Across, Condition, Progress, Reader
-from memory_mesh.model import Channel, Outcome
+from memory_mesh.model import Channel, Json, Memory, Outcome, times
 from memory_mesh.model.care import ImportedFile
 from memory_mesh.model.errors import InvalidInput, MeshError, NotAllowed
 from memory_mesh.model.record import record
@@ -40,8 +41,8 @@ class TransferVerbs(MemoryVerbs):
     ) -> int:
         """Writes the visible memories to a file and returns how many; its ending says the format.
 
-        `.jsonl` has one memory per line with everything that is known of it, `.csv` the same as a
-        table, `.md` the texts as a list. A file that is there is replaced at the end. For a copy of
+        `.jsonl` has one memory per line with what was said of it, `.csv` the same as a table,
+         `.md` the texts as a list. A file that is there is replaced at the end. For a copy of
         the whole store with versions and audit use `memory_mesh.care.backup`.
 
         Options:
@@ -57,8 +58,7 @@ class TransferVerbs(MemoryVerbs):
                 page = self.get_all(
                     limit=_PAGE, cursor=cursor, filter=filter, scope=scope, across=across
                 )
-                for memory in page:
-                    yield record(memory)
+                yield from map(_row, page)
                 done, cursor = done + len(page), page.cursor
                 if progress is not None:
                     progress(done)
@@ -98,7 +98,10 @@ class TransferVerbs(MemoryVerbs):
                 outcomes[str(Outcome.REFUSED)] += len(wrong)
                 refused = (one for one in found if one.outcome is Outcome.REFUSED)
                 reasons += [str(one) for one in wrong]
-                reasons += [f"{one.content[:60]}: {'; '.join(one.reasons)}" for one in refused]
+                reasons += [
+                    f"{one.content[:60] or 'a row without text'}: {'; '.join(one.reasons)}"
+                    for one in refused
+                ]
                 if progress is not None:
                     progress(outcomes.total())
         return ImportedFile(dict(outcomes), tuple(reasons[:_REASONS]))
@@ -121,6 +124,23 @@ class TransferVerbs(MemoryVerbs):
         if not (store := self._config.store):
             store = str(self._opened().folder)
         return delete_namespace(store, user=user_id)
+
+
+def _row(memory: Memory) -> "exchange.Row":
+    """A memory as a row: its record, and what was said of it, where something was."""
+    metadata = {key: value for key, value in memory.extra.items() if key not in exchange.DETAILS}
+    said: dict[str, Json] = {
+        "kind": memory.label or memory.kind.value,
+        "project": memory.scope.project,
+        "tags": list(memory.tags),
+        "source_ref": memory.source.ref,
+    }
+    for name in exchange.DETAILS:
+        value = getattr(memory, name, None)
+        if name not in said:
+            said[name] = times.iso(value) if isinstance(value, datetime) else value
+    given = {name: value for name, value in said.items() if value not in (None, [])}
+    return record(memory) | given | {"metadata": metadata}
 
 
 @contextmanager
