@@ -14,6 +14,8 @@ from memory_mesh.base.typed import Any
 from memory_mesh.cli import output
 from memory_mesh.cli.parsing import UsageError
 from memory_mesh.mesh.operation import Option, options_of
+from memory_mesh.mesh.operations.projects import ProjectVerbs
+from memory_mesh.mesh.view import family
 from memory_mesh.model import Channel, Json, Scope, Status
 from memory_mesh.model.errors import InvalidInput, NotAllowed, NotFound
 from memory_mesh.model.times import iso
@@ -254,7 +256,7 @@ def reader_of(mesh: MemoryMesh) -> Scope:
     if "project" in config.origins:
         return Scope(config.project or None, config.agent_id, config.session)
     folder = here()
-    found = None if folder is None else mesh.care.projects.at(folder)
+    found = None if folder is None else family(ProjectVerbs, mesh).at(folder)  # `care` loads more
     return Scope(None if found is None else found.name, config.agent_id, config.session)
 
 
