@@ -112,7 +112,7 @@ class TransferVerbs(MemoryVerbs):
         return sorted(user_id for user_id in found if user_id is not None)
 
     def delete_user(self, user_id: str) -> "DeletedNamespace":
-        """Deletes all memories of a user for good: no restore, no import brings them back.
+        """Deletes all memories of a user for good: no backup and no archive brings them back.
 
         Only where the user speaks. Older backups still hold them; `left` names what is out of
         reach.
