@@ -39,7 +39,8 @@ def _run_wipe(options: argparse.Namespace) -> int:
         found = list(_memories(mesh, only))
         whose = f"the namespace {shown_namespace(mesh.config.namespace)}"
         if only or options.user:
-            whose = f"the project {only}" if only else f"the user {output.named(options.user)}"
+            asked = output.named(only or options.user)
+            whose = f"the project {asked}" if only else f"the user {asked}"
         if not found:
             return output.answer(
                 {"deleted": 0}, f"[MemoryMesh] There are no memories of {whose}.",
