@@ -188,8 +188,8 @@ def cut_or_deleted(folder: Path, *, rounds: int, seed: int, progress: Progress =
     return report
 
 
-def _cut(path: Path, dice: random.Random) -> None:
-    size = path.stat().st_size
+def _cut(path: Path, dice: random.Random, size: int = 0) -> None:
+    size = size or path.stat().st_size
     match dice.choice(("cut", "cut", "header", "empty", "delete", "zeros")):
         case "cut":
             _truncate(path, dice.randrange(256, size))
@@ -219,8 +219,9 @@ def _cut_meanwhile(folder: Path, dice: random.Random, report: Report) -> int:
     while time.monotonic() < end:
         path = vector_path(folder)
         with suppress(FileNotFoundError):  # the searching process may remove it at any moment
-            if path.stat().st_size > 8_192:
-                _cut(path, dice)
+            size = path.stat().st_size  # looked at once: it may be made anew meanwhile
+            if size > 8_192:
+                _cut(path, dice, size)
                 cuts += 1
         time.sleep(dice.uniform(0, 0.02))
     searches, wrong = child.result()

@@ -2,13 +2,15 @@
 
 import hashlib
 import sqlite3
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 from hypothesis import given, strategies as st
 
-from memory_mesh.ledgers.sqlite import namespace_places, schema
+from memory_mesh.ledgers.sqlite import namespace_places, open_file, schema
+from memory_mesh.ledgers.sqlite.connection import SqliteConnection
 from memory_mesh.model import Draft, Hits, Origin, Scope, Wanted
 from memory_mesh.model.errors import InvalidInput, StoreIsNewer, UnsafeFolder
 from memory_mesh.platform.cache import ENTRIES, LIFETIME, SearchCache
@@ -252,3 +254,19 @@ def test_a_new_user_gets_the_final_schema_at_once_and_an_identity_of_its_own(tmp
     ]
     assert [row[0] for row in rows] == [f"user.{name}" for name in names]
     assert len({row[1] for row in rows}) == 3
+
+
+@pytest.mark.parametrize("before", [1, 2])
+def test_a_store_that_is_made_while_it_is_looked_at_is_not_damaged(tmp_path, before):
+    path, statements = tmp_path / "new.db", []
+
+    def make(statement):
+        statements.append(statement)
+        if len(statements) == before:
+            with closing(sqlite3.connect(path, isolation_level=None)) as other:
+                schema.ensure(other, path, "new")
+
+    with closing(sqlite3.connect(path, factory=SqliteConnection)) as reader:
+        reader.set_trace_callback(make)
+        assert open_file.migrated(reader) == schema.NEWEST
+    assert len(statements) > before

@@ -131,7 +131,9 @@ def migrated(db: SqliteConnection) -> int:
     if found >= schema.NEWEST and not db.reads_only and not schema.is_logged(db):
         return schema.NEWEST - 1  # whoever gives it large pages was killed: `migrate` sets it right
     if not found and db.execute("SELECT 1 FROM sqlite_master").fetchone():
-        raise StoreIsDamaged
+        found = schema.version(db)  # somebody may have made the store between the two looks
+        if not found:
+            raise StoreIsDamaged
     return found
 
 
