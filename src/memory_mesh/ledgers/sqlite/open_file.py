@@ -130,10 +130,12 @@ def migrated(db: SqliteConnection) -> int:
     found = schema.version(db)
     if found >= schema.NEWEST and not db.reads_only and not schema.is_logged(db):
         return schema.NEWEST - 1  # whoever gives it large pages was killed: `migrate` sets it right
-    if not found and db.execute("SELECT 1 FROM sqlite_master").fetchone():
-        found = schema.version(db)  # somebody may have made the store between the two looks
-        if not found:
-            raise StoreIsDamaged
+    if (
+        not found
+        and db.execute("SELECT 1 FROM sqlite_master").fetchone()
+        and not (found := schema.version(db))  # nor has anybody made the store meanwhile
+    ):
+        raise StoreIsDamaged
     return found
 
 
