@@ -4,12 +4,27 @@ from dataclasses import replace
 
 import pytest
 
+from tests.surface import golden
 from tests.surface.command import CommandLine
 
 LONG = (
     "The user prefers dark themes in the evening, and light ones – “bright” as he calls them – "
     "while the sun shines on /usr/share/very/long/path/that/has/no/spaces/and/goes/on.txt"
 )
+
+TEN = [  # the commands that most people use, as one session
+    ("store", "The user prefers dark themes", "--tag", "ui"),
+    ("store", "Deploys run on Fridays"),
+    ("search", "dark themes"),
+    ("context", "When do we deploy?"),
+    ("list",),
+    ("get", "{1}"),
+    ("update", "{1}", "--content", "The user prefers light themes"),
+    ("explain", "{1}", "--query", "light themes"),
+    ("delete", "{2}"),
+    ("stats",),
+    ("help",),
+]
 
 
 @pytest.fixture
@@ -58,3 +73,8 @@ def test_a_new_store_and_long_work_are_told_to_a_person_only(cli: CommandLine) -
     (notes / "3.md").write_text("note 3 is its own")
     piped = cli("ingest-dir", "notes")
     assert (piped.out, piped.err) == ("[MemoryMesh] Ingested 1 file, 3 already known.\n", "")
+
+
+@pytest.mark.parametrize("where", ["terminal", "pipe"])
+def test_the_commands_that_most_people_use_look_as_they_did(cli: CommandLine, where: str) -> None:
+    golden.check(f"most-used-{where}", cli, TEN, terminal=where == "terminal")
