@@ -24,11 +24,16 @@ from tools.terminal import on_terminal  # noqa: E402  # of this checkout
 
 PICTURES = ROOT / "docs/pictures"
 COMMANDS, PICTURE = PICTURES / "terminal.txt", PICTURES / "terminal.svg"
-COLUMNS = 78
+TITLE, COLUMNS = "A session on the command line", 78
 _WIDE, _HIGH, _LEFT, _TOP = 8.43, 20, 18, 52
 _COLOURS = {"31": "#f38ba8", "32": "#a6e3a1", "33": "#f9e2af", "34": "#89b4fa", "36": "#94e2d5"}
 _BACKGROUND, _PLAIN, _DIM, _PROMPT = "#1e1e2e", "#e6e9ef", "#9399b2", "#a6e3a1"
 _FONT = "ui-monospace,SFMono-Regular,Menlo,Consolas,'DejaVu Sans Mono',monospace"
+_SECONDS = 0.7  # between the lines of a moving picture
+_MOVING = (
+    "@media (prefers-reduced-motion:no-preference){text{opacity:0;animation:show .3s forwards}}"
+    "@keyframes show{to{opacity:1}}"
+)
 _SGR = re.compile(r"\x1b\[([0-9;]*)m")
 _OTHER_CODES = re.compile(r"\x1b\[[0-9;?]*[A-Za-ln-z]|\r")
 _ID = re.compile(r"mem_\d+_[0-9a-f]+")
@@ -48,11 +53,15 @@ def session() -> list[list[Piece]]:
     lines: list[list[Piece]] = []
     with tempfile.TemporaryDirectory() as home:
         for command in COMMANDS.read_text(encoding="utf-8").splitlines():
-            if lines:
-                lines.append([])
-            lines.append([Piece("$ ", _PROMPT), Piece(command, bold=True)])
-            for line in _printed(command, Path(home)).splitlines():
-                lines += wrapped(pieces(line))
+            lines += [*([[]] if lines else []), *typed(command, _printed(command, Path(home)))]
+    return lines
+
+
+def typed(command: str, printed: str) -> list[list[Piece]]:
+    """The lines of one command: its prompt, and what it printed."""
+    lines = [[Piece("$ ", _PROMPT), Piece(command, bold=True)]]
+    for line in printed.splitlines():
+        lines += wrapped(pieces(line))
     return lines
 
 
@@ -92,8 +101,8 @@ def wrapped(line: list[Piece]) -> list[list[Piece]]:
     return rows
 
 
-def drawn(lines: list[list[Piece]]) -> str:
-    """The terminal as SVG."""
+def drawn(lines: list[list[Piece]], title: str, *, moving: bool = False) -> str:
+    """The terminal as SVG; a moving one shows its lines one after another."""
     width = round(2 * _LEFT + COLUMNS * _WIDE)
     height = _TOP + len(lines) * _HIGH + 6
     dots = "".join(
@@ -103,17 +112,18 @@ def drawn(lines: list[list[Piece]]) -> str:
     return "\n".join(
         (
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" role="img">',
-            "<title>A session on the command line</title>",
-            f"<style>text{{font:14px {_FONT};white-space:pre}}</style>",
+            f"<title>{escape(title)}</title>",
+            f"<style>text{{font:14px {_FONT};white-space:pre}}{_MOVING if moving else ''}</style>",
             f'<rect width="{width}" height="{height}" rx="10" fill="{_BACKGROUND}"/>{dots}',
-            *(_line(number, line) for number, line in enumerate(lines) if line),
+            *(_line(number, line, moving=moving) for number, line in enumerate(lines) if line),
             "</svg>\n",
         )
     )
 
 
-def _line(number: int, line: list[Piece]) -> str:
+def _line(number: int, line: list[Piece], *, moving: bool) -> str:
     """One line; every piece has its place and its length, whatever font is used."""
+    delay = f' style="animation-delay:{number * _SECONDS:.1f}s"' if moving else ""
     out, column = [], 0
     for piece in line:
         weight = ' font-weight="700"' if piece.bold else ""
@@ -123,7 +133,7 @@ def _line(number: int, line: list[Piece]) -> str:
             f'fill="{piece.colour}"{weight}>{escape(piece.text)}</tspan>'
         )
         column += len(piece.text)
-    return f'<text y="{_TOP + number * _HIGH}">{"".join(out)}</text>'
+    return f'<text y="{_TOP + number * _HIGH}"{delay}>{"".join(out)}</text>'
 
 
 def _printed(command: str, home: Path) -> str:
@@ -152,7 +162,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--check", action="store_true", help="write nothing; 1 if it is old")
     check = parser.parse_args().check
-    made = drawn(session())
+    made = drawn(session(), TITLE)
     if not check:
         PICTURE.write_text(made, encoding="utf-8")
     elif words_of(PICTURE.read_text(encoding="utf-8")) != words_of(made):

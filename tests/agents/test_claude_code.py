@@ -1,6 +1,7 @@
 """The plugin in a real Claude Code, offline: `.ci/agents` installs the binaries."""
 
 import json
+import re
 import shlex
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from tests.agents import remembering
 from tests.agents.fake_api import ToolUse
 from tests.agents.real_claude import RealClaude, binaries
 from tests.until import until
+from tools import agent_picture
 
 SEED = 20261116
 RECORDED = Path(__file__).parents[1] / "fixtures/claude_code/hook_fields.json"
@@ -58,6 +60,16 @@ def test_what_one_session_stores_is_in_the_first_request_of_the_next(binary, tmp
     assert report.figures["our tools in the first request"] == 2
     assert report.figures["recalled in the first request"] == 2
     assert report.figures["not given again to a resumed session"] == 2
+
+
+def test_the_recording_in_the_readme_shows_what_two_sessions_say(binary, tmp_path):
+    agent = RealClaude.in_empty_home(binary, tmp_path, patient=True)
+    today = agent_picture.drawn(agent_picture.session(agent), agent_picture.TITLE, moving=True)
+    agent.close()
+    drawn = agent_picture.PICTURE.read_text(encoding="utf-8")
+    shown, today = (re.sub(r"<[^>]+>|\w+day\)", "", each) for each in (drawn, today))
+    assert shown == today
+    assert "(from memory: you, " in shown
 
 
 def test_a_running_claude_code_leaves_an_undo_byte_equal(agent):

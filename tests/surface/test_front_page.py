@@ -19,7 +19,7 @@ def test_the_drawings_are_what_the_tool_draws():
 
 def test_the_picture_of_the_terminal_shows_what_the_commands_print():
     shown = terminal_picture.PICTURE.read_text(encoding="utf-8")
-    today = terminal_picture.drawn(terminal_picture.session())
+    today = terminal_picture.drawn(terminal_picture.session(), terminal_picture.TITLE)
     assert terminal_picture.words_of(shown) == terminal_picture.words_of(today)
 
 
