@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from memory_mesh.base.installed import install_command
 from memory_mesh.model import Body
 from memory_mesh.model.errors import MissingExtra
 from memory_mesh.models.lance import index as lance_index
@@ -87,7 +88,7 @@ except MissingExtra as error:
 """
     ran = python(code, tmp_path)
     assert ran.stdout.splitlines()[0] == "None False", ran.stderr
-    assert ran.stdout.count("pip install 'memory-mesh[lance]'") == 2
+    assert ran.stdout.count(install_command("lance")) == 2
 
 
 def test_the_missing_extra_says_what_it_is_for():

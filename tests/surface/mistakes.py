@@ -187,7 +187,7 @@ def _steady(text: str, home: Path, first: str) -> str:
         lambda found: found[0] if found[0] in _KNOWN else "mem_1767225600001_3d4e5f", shown
     )
     shown = _KEY.sub("0123456789abcdef", _KEY_NAME.sub("01234567", shown))
-    shown = _WAITED.sub("0.2 s", shown)
+    shown = _WAITED.sub("0.2 s", shown.replace(f"-e '{ROOT}[", "'memory-mesh["))
     shown = _BLOCK.sub("yamo_change_1767225600002_6a7b8c", _PROCESS.sub("4711", shown))
     return "\n".join(line.rstrip() for line in _DAY.sub("2026-01-01", shown).splitlines()).strip()
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from memory_mesh.base.installed import install_command
 from memory_mesh.sync import MemoryMesh
 
 MISSING = ("numpy", "onnxruntime", "safetensors", "tokenizers", "wordllama")
@@ -58,7 +59,7 @@ def test_an_embedder_without_its_extra_names_the_command(
     done = run(start + code.format(str(tmp_path / "store")), tmp_path)
     last = done.stderr.strip().splitlines()[-1]
     assert "MissingExtra" in last
-    assert f"pip install 'memory-mesh[{extra}]'" in last
+    assert install_command(extra) in last
 
 
 def test_a_model_without_its_extra_leaves_keyword_search_and_says_so(
@@ -74,7 +75,7 @@ with MemoryMesh(db_dir={str(tmp_path / "store")!r}, model_dir={str(model_folder)
     done = run(code, tmp_path)
     assert done.returncode == 0, done.stderr
     assert "dark themes |" in done.stdout
-    assert "pip install 'memory-mesh[onnx]'" in done.stdout
+    assert install_command("onnx") in done.stdout
 
 
 def test_a_store_with_vectors_is_kept_up_without_numpy(tmp_path: Path) -> None:
@@ -110,8 +111,8 @@ print(report.figure("mesh", "all", "R@1"), len(report.failures), *report.lacking
     assert done.stdout.splitlines() == [
         "0.5",
         "1",
-        "a chart needs the extra: pip install 'memory-mesh[eval]'",
-        "a 95 % interval needs the extra: pip install 'memory-mesh[eval]'",
+        f"a chart needs the extra: {install_command('eval')}",
+        f"a 95 % interval needs the extra: {install_command('eval')}",
     ]
     assert done.stderr == ""
     assert "| mesh | 2 | 0.500 |" in (tmp_path / "out/mine.md").read_text(encoding="utf-8")

@@ -27,6 +27,7 @@ from memory_mesh.agents.mcp.server import (
     token_path,
 )
 from memory_mesh.agents.sessions import Session
+from memory_mesh.base.installed import install_command
 from memory_mesh.model.errors import NotAllowed
 from tests.surface.command import SCRIPT, CommandLine
 from tests.surface.mcp_client import FRONT, NAMES, STATELESS, variables_of
@@ -289,7 +290,7 @@ def test_without_the_extra_the_command_says_what_to_install(tmp_path: Path) -> N
         check=False,
     )
     assert done.returncode != 0
-    assert "pip install 'memory-mesh[mcp]'" in done.stderr
+    assert install_command("mcp") in done.stderr
 
 
 def test_the_command_prints_the_entry_for_a_host(tmp_path: Path) -> None:

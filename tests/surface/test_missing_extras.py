@@ -11,7 +11,9 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 
+from memory_mesh.base.installed import install_command
 from memory_mesh.models import model_files
+from memory_mesh.sync import MemoryMesh
 
 ROOT = Path(__file__).parent.parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -82,16 +84,14 @@ def test_what_is_missing_is_said_with_the_command(
 ) -> None:
     (tmp_path / "tables").mkdir()
     last = said(module, code, tmp_path)
-    found = re.search(r"pip install (?:--force-reinstall )?'memory-mesh\[(\w+)\]'", last)
-    assert found, last
-    assert found[1] == extra
+    assert any(install_command(extra, again=again) in last for again in (False, True)), last
     assert DISTRIBUTIONS.get(module, module) in EXTRAS[extra]
 
 
 @pytest.mark.parametrize("module", ["onnxruntime", "tokenizers", "numpy"])
 def test_a_model_says_what_it_needs(tmp_path: Path, model_folder: Path, module: str) -> None:
     code = OPEN.format(f"model_dir={str(model_folder)!r}") + EMBED
-    assert "pip install 'memory-mesh[onnx]'" in said(module, code, tmp_path)
+    assert install_command("onnx") in said(module, code, tmp_path)
     assert module in EXTRAS["onnx"]
 
 
@@ -111,16 +111,77 @@ def test_an_installed_model_that_cannot_run_leaves_meaning_to_the_static_vectors
     found = command("search", "--json", "When do we ship?")
     assert json.loads(found.stdout)["items"][0]["content"] == "Deploys run on Fridays"
     (line,) = found.stderr.splitlines()
-    assert "pip install 'memory-mesh[onnx]'; answered by static" in line
+    assert f"{install_command('onnx')}; answered by static" in line
     assert command("upkeep").returncode == 0
     listed = json.loads(command("models", "list", "--json").stdout)["items"]
     used = {one["name"]: one["in_use"] for one in listed}
     assert used == {"all-MiniLM-L6-v2": False, model_files.STATIC: True}
-    assert "To use it: pip install 'memory-mesh[onnx]'" in command("models", "list").stdout
+    assert f"To use it: {install_command('onnx')}" in command("models", "list").stdout
     (embedder,) = (one for one in command("doctor").stdout.splitlines() if " embedder: " in one)
-    assert embedder.endswith(
-        "answered by static l2_supercat_256 | fix: pip install 'memory-mesh[onnx]'"
-    )
+    assert embedder.endswith(f"answered by static l2_supercat_256 | fix: {install_command('onnx')}")
+
+
+NO_EXTRA = ("numpy", "onnxruntime", "safetensors", "tokenizers", "wordllama")
+ENVIRONMENTS = {  # what is missing, the model that is installed, the setting, what answers
+    "base": (NO_EXTRA, "no model", "", "search goes by words only"),
+    "local": (("onnxruntime",), "no model", "", "static/l2_supercat_256/"),
+    "onnx": ((), "MiniLM", "", "local/all-MiniLM-L6-v2/"),
+    "onnx, model missing": ((), "no model", "", "static/l2_supercat_256/"),
+    "another model": ((), "MiniLM", "static", "static/l2_supercat_256/"),
+}
+
+
+@pytest.mark.parametrize("name", ENVIRONMENTS)
+def test_five_environments_search_one_store_and_say_what_they_use(
+    tmp_path: Path, model_folder: Path, name: str
+) -> None:
+    missing, model, setting, answers_as = ENVIRONMENTS[name]
+    store = tmp_path / "store"
+    with MemoryMesh(db_dir=store, model_dir=model_folder) as mesh:
+        mesh.add_many(["My boss is Tom", "Deploys run on Fridays", "The office is in Porto"])
+    home = tmp_path / "home"
+    if model == "MiniLM":
+        model_files.install(model_folder, home / ".local/share/memory-mesh/models")
+    home.mkdir(exist_ok=True)
+    variables = {"HOME": str(home), "PATH": "/usr/bin:/bin", "MEMORY_MESH_EMBEDDER": setting}
+    found = ""
+    for words in (["search", "Who is my boss?"], ["doctor"]):
+        code = f"import sys; sys.modules.update(dict.fromkeys({missing}))\n"
+        done = subprocess.run(
+            [sys.executable, "-c", code + RUN.format([*words, "--db-dir", str(store)])],
+            env=variables, cwd=home, capture_output=True, text=True, timeout=120, check=False,
+        )  # fmt: skip
+        found += done.stdout
+    assert "My boss is Tom" in found
+    (embedder,) = (one for one in found.splitlines() if " embedder: " in one)
+    assert answers_as in embedder
+
+
+def _came_from(folder: Path, direct_url: object) -> str:
+    """The advice of a copy whose installer wrote this."""
+    about = folder / "site/memory_mesh-0.1.dist-info"
+    about.mkdir(parents=True)
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: memory-mesh\nVersion: 0.1\n")
+    if direct_url is not None:
+        (about / "direct_url.json").write_text(json.dumps(direct_url))
+    code = f"sys.path.insert(0, {str(folder / 'site')!r})\nfrom memory_mesh.base import installed"
+    return said("nothing", f"{code}\nprint(installed.install_command('local'))", folder)
+
+
+def test_the_advice_works_for_how_this_copy_was_installed(tmp_path: Path) -> None:
+    checkout, wheel = tmp_path / "my checkout", tmp_path / "memory_mesh-0.1-py3-none-any.whl"
+    checkout.mkdir()
+    wheel.touch()
+    folder = {"url": checkout.as_uri(), "dir_info": {"editable": True}}
+    archive = {"url": wheel.as_uri(), "archive_info": {}}
+    gone = {"url": (tmp_path / "gone.whl").as_uri(), "archive_info": {}}
+    git = {"url": "https://example.com/mesh.git", "vcs_info": {"vcs": "git"}}
+    from_index = "pip install 'memory-mesh[local]'"
+    assert _came_from(tmp_path / "1", folder) == f"pip install -e '{checkout}[local]'"
+    assert _came_from(tmp_path / "2", folder | {"dir_info": {}}).endswith(f" '{checkout}[local]'")
+    assert _came_from(tmp_path / "3", archive).endswith(f"'memory-mesh[local] @ {wheel.as_uri()}'")
+    assert _came_from(tmp_path / "4", None) == _came_from(tmp_path / "5", gone) == from_index
+    assert _came_from(tmp_path / "6", git).endswith("[local] @ git+https://example.com/mesh.git'")
 
 
 def test_every_extra_that_a_text_names_is_declared() -> None:

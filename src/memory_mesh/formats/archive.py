@@ -131,7 +131,7 @@ def _check_format(plain: Mapping[str, Any]) -> None:
     if plain["format"] != FORMAT:
         raise StoreIsNewer(
             f"the archive has format {int(plain['format'])}, and this version reads {FORMAT}. "
-            "Upgrade: pip install -U memory-mesh."
+            "Upgrade memory-mesh."
         )
 
 

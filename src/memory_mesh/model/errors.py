@@ -38,6 +38,7 @@
     └── Closed                  the mesh was closed
 """
 
+from memory_mesh.base.installed import install_command
 from memory_mesh.base.masking import masked
 
 _LOOKED_AT = 10_000  # characters of a value that are masked for a message
@@ -122,7 +123,7 @@ class MissingExtra(MeshError):
     @classmethod
     def of(cls, extra: str, purpose: str) -> "MissingExtra":
         """Returns the error with the command that installs the extra."""
-        return cls(f"{purpose} needs the extra: pip install 'memory-mesh[{extra}]'")
+        return cls(f"{purpose} needs the extra: {install_command(extra)}")
 
 
 class NotAfterFork(MeshError):
@@ -154,7 +155,7 @@ class StoreError(MeshError):
 
 
 class StoreIsNewer(StoreError):
-    """A newer memory-mesh wrote this store. Upgrade: pip install -U memory-mesh."""
+    """A newer memory-mesh wrote this store. Upgrade memory-mesh."""
 
 
 class StoreIsBusy(StoreError):

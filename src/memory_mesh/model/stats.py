@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 SCANNED_VECTORS = 200_000  # above that a search without an index takes longer than it should
 OUTGROWN = (
     f"more than {SCANNED_VECTORS:,} vectors are compared one by one in each search by meaning; "
-    "install the index (pip install 'memory-mesh[lance]', in PostgreSQL pgvector 0.8) and run "
+    "install the index (the extra `lance`, in PostgreSQL pgvector 0.8) and run "
     "`memory-mesh upkeep`"
 )
 

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from memory_mesh.base.fastdataclass import dataclass
+from memory_mesh.base.installed import install_command
 from memory_mesh.base.typed import TYPE_CHECKING, Protocol
 from memory_mesh.model.errors import ModelError
 from memory_mesh.platform import extras
@@ -339,7 +340,7 @@ def _refuse_other_pooling(folder: Path) -> None:
     if stated and not stated.get("pooling_mode_mean_tokens"):
         raise ModelError(
             f"the model in {folder} does not take the mean of its token vectors, and would give "
-            "wrong ones here. Use it through fastembed: pip install 'memory-mesh[fastembed]'"
+            f"wrong ones here. Use it through fastembed: {install_command('fastembed')}"
         )
 
 

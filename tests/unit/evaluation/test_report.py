@@ -10,6 +10,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from memory_mesh.base.fastdataclass import replace
+from memory_mesh.base.installed import install_command
 from memory_mesh.evaluation import report_files, results
 from memory_mesh.evaluation.asking import QuestionResult
 from memory_mesh.evaluation.compare import compare
@@ -86,7 +87,7 @@ def test_without_the_extra_all_but_the_chart_is_written(tmp_path: Path, monkeypa
 
     monkeypatch.setattr(builtins, "__import__", without)
     [line] = report_files.write(report_of(), tmp_path, {}, "dev")
-    assert "pip install 'memory-mesh[eval]'" in line
+    assert install_command("eval") in line
     assert {file.suffix for file in tmp_path.iterdir()} == {".json", ".md", ".xml"}
     assert "svg" not in (tmp_path / "small.md").read_text(encoding="utf-8")
 

@@ -16,6 +16,7 @@ from memory_mesh.agents.doctor.finding import (
     unseen,
     warning,
 )
+from memory_mesh.base.installed import install_command
 from memory_mesh.care.key_file import IDENTITY, KeyFile
 from memory_mesh.care.namespaces import look
 from memory_mesh.model.errors import StoreError, WrongKey
@@ -32,10 +33,6 @@ _HOW = {
 }
 _NEIGHBOUR = "known by the repository on this machine that its remote leads to"
 
-_GET = (
-    "pip install 'memory-mesh[local]' (works at once), or pip install 'memory-mesh[onnx]' and "
-    "memory-mesh models pull; offline: memory-mesh models install FOLDER"
-)
 _SERVICES = frozenset({"openai", "ollama", "cohere"})
 _ANOTHER_IN_USE = "memory-mesh reembed rollback"  # in what a search says that lacks the model
 _UPKEEP = "memory-mesh upkeep (it makes what is missing; search finds less until then)"
@@ -263,7 +260,7 @@ def embedder(case: Case) -> Iterator[CheckResult]:
             "embedder", f"{seen.detail}{_meanwhile(seen.detail)}", _fix(case, seen.detail)
         )
     elif "vectors" not in found:
-        yield warning("embedder", "no model is installed: search goes by words only", _GET)
+        yield warning("embedder", "no model is installed: search goes by words only", _get())
     else:
         yield ok("embedder", f"loads, gives vectors and {seen.detail}")
 
@@ -291,7 +288,7 @@ def _fix(case: Case, detail: str) -> str:
             "one it is, and how to go back to the former: memory-mesh reembed"
         )
     if "needs onnxruntime" in detail:
-        return "pip install 'memory-mesh[onnx]'"
+        return install_command("onnx")
     if case.config.embedder in _SERVICES:
         return "mend what it says; or use a model of this machine: MEMORY_MESH_EMBEDDER=local"
     if case.config.model_dir is not None:
@@ -299,7 +296,14 @@ def _fix(case: Case, detail: str) -> str:
             "set MEMORY_MESH_MODEL_DIR to a folder with a model, or take it out and run: "
             "memory-mesh models pull (offline: memory-mesh models install FOLDER)"
         )
-    return _GET
+    return _get()
+
+
+def _get() -> str:
+    return (
+        f"{install_command('local')} (works at once), or {install_command('onnx')} and "
+        "memory-mesh models pull; offline: memory-mesh models install FOLDER"
+    )
 
 
 def _meanwhile(detail: str) -> str:

@@ -4,6 +4,7 @@ import argparse
 from collections.abc import Callable
 from pathlib import Path
 
+from memory_mesh.base.installed import install_command
 from memory_mesh.cli import options as cli_options, output
 from memory_mesh.cli.advice import completed, option
 from memory_mesh.cli.parsing import Command, UsageError, adding, argument
@@ -19,8 +20,6 @@ from memory_mesh.sync import MemoryMesh
 # models
 
 _MEGABYTE = 1_000_000
-
-_TO_USE = "To use it: pip install 'memory-mesh[onnx]'"
 
 
 def _run_models(options: argparse.Namespace) -> int:
@@ -42,7 +41,7 @@ def _run_models(options: argparse.Namespace) -> int:
         {"name": done.name, "folder": str(done)},
         told,
         as_json=options.json,
-        remark="" if _runs() else _TO_USE,
+        remark="" if _runs() else _to_use(),
     )
 
 
@@ -64,7 +63,7 @@ def _list(config: Config, *, as_json: bool) -> int:
         return 0
     for name, (size, folder) in sorted(models.items()):
         state = f"not installed; {_remedy(name)}" if folder is None else str(folder)
-        idle = "" if folder is None or name == model_files.STATIC or _runs() else f"  ({_TO_USE})"
+        idle = "" if folder is None or name == model_files.STATIC or _runs() else f"  ({_to_use()})"
         print(
             f"{output.bold(name)}  {size / _MEGABYTE:.0f} MB  "
             f"{safe_text(state, keep_newlines=False)}{'  (in use)' if name == used else idle}"
@@ -93,9 +92,13 @@ def _runs() -> bool:
     return extras.is_installed("onnxruntime")
 
 
+def _to_use() -> str:
+    return f"To use it: {install_command('onnx')}"
+
+
 def _remedy(name: str) -> str:
     if name == model_files.STATIC:
-        return "install it: pip install 'memory-mesh[local]'"
+        return f"install it: {install_command('local')}"
     return f"download it: memory-mesh models pull {name}"
 
 

@@ -4,6 +4,7 @@ import argparse
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
+from memory_mesh.base.installed import install_command
 from memory_mesh.base.typed import Any, TypeAlias
 from memory_mesh.cli import options as cli_options, output
 from memory_mesh.cli.parsing import Command, adding, argument
@@ -17,10 +18,7 @@ from memory_mesh.rules.filters import parse
 from memory_mesh.sync import MemoryMesh
 
 View: TypeAlias = dict[str, Any]  # the arguments of a search
-_NO_MODEL = (
-    "Found by words only: no model is installed. To search by meaning, too: "
-    "pip install 'memory-mesh[local]'"
-)
+_NO_MODEL = "Found by words only: no model is installed. To search by meaning, too: {}"
 
 
 _SAID: dict[str, dict[str, Any]] = {  # of options of `search` in other words
@@ -79,7 +77,7 @@ def _told(mesh: MemoryMesh, hits: Hits, options: argparse.Namespace, view: View)
         told = [completed(line, options) for line in reasons(mesh, options, view)]
     wanted = mesh.config.embedder != "none" and not options.keyword_only
     if not told and wanted and hits.explanation.space is None:
-        told = [_NO_MODEL]
+        told = [_NO_MODEL.format(install_command("local"))]
     return told
 
 

@@ -194,7 +194,7 @@ class NewFile:
         if number > schema.NEWEST:
             raise StoreIsNewer(
                 f"a newer memory-mesh wrote this archive (schema {number}, known here: "
-                f"{schema.NEWEST}). Upgrade: pip install -U memory-mesh."
+                f"{schema.NEWEST}). Upgrade memory-mesh."
             )
         create(path)
         self._path, self._namespace = path, namespace
@@ -213,7 +213,7 @@ class NewFile:
             if unknown:
                 raise StoreIsNewer(
                     f"the archive has columns in {table.name} that this version does not know: "
-                    f"{', '.join(sorted(unknown))}. Upgrade: pip install -U memory-mesh."
+                    f"{', '.join(sorted(unknown))}. Upgrade memory-mesh."
                 )
         wanted = {name for name in self._known if with_vectors or name not in OF_MEANING}
         whole = {table.name for table in tables if table.columns == self._known[table.name].columns}

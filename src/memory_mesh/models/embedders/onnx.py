@@ -16,6 +16,7 @@ from pathlib import Path
 from types import ModuleType
 
 from memory_mesh.base.fastdataclass import dataclass
+from memory_mesh.base.installed import install_command
 from memory_mesh.base.typed import TYPE_CHECKING, Any
 from memory_mesh.model import Embedding, Space
 from memory_mesh.model.errors import EmbeddingError, MeshError
@@ -181,7 +182,7 @@ def _trouble(folder: Path) -> Iterator[None]:
     except ImportError as error:
         raise EmbeddingError(
             f"the model in {folder} needs {error.name or 'a library'}, which cannot be loaded "
-            "here: pip install 'memory-mesh[onnx]'"
+            f"here: {install_command('onnx')}"
         ) from error
     except Exception as error:  # tokenizers and onnxruntime raise nothing narrower
         raise EmbeddingError(

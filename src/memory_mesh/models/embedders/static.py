@@ -15,6 +15,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from memory_mesh.base.fastdataclass import dataclass
+from memory_mesh.base.installed import install_command
 from memory_mesh.base.typed import TYPE_CHECKING, Any
 from memory_mesh.model import Embedding, Space
 from memory_mesh.model.errors import EmbeddingError
@@ -154,5 +155,5 @@ def _trouble(files: StaticFiles) -> Iterator[None]:
     except Exception as error:  # tokenizers and safetensors raise nothing narrower
         raise EmbeddingError(
             f"the static embedder cannot use {files.folder}: {error}. Install it "
-            "anew: pip install --force-reinstall 'memory-mesh[local]'"
+            f"anew: {install_command('local', again=True)}"
         ) from error

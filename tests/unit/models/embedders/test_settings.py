@@ -7,6 +7,7 @@ import sysconfig
 
 import pytest
 
+from memory_mesh.base.installed import install_command
 from memory_mesh.config import load
 from memory_mesh.model.errors import EmbeddingError, ForbiddenAddress, InvalidInput, MissingExtra
 from memory_mesh.models import model_files
@@ -70,7 +71,7 @@ def test_without_a_model_and_without_the_extra_there_is_no_embedder(clock, tmp_p
 
 
 def test_static_by_name_without_the_extra_is_refused_with_the_command(clock, no_extra):
-    command = re.escape("pip install 'memory-mesh[local]'")
+    command = re.escape(install_command("local"))
     with pytest.raises(MissingExtra, match=command):
         embedder_of(load({"embedder": "static"}, {}), clock)
 
