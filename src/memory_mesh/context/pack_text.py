@@ -14,11 +14,10 @@ characters are removed. Nothing in it changes with time: no scores, no ages, no 
 """
 
 import json
-import re
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache
 
 from memory_mesh.base.fastdataclass import dataclass
+from memory_mesh.base.lazy_pattern import lazy_pattern
 from memory_mesh.context.prompt import BAR, NAME, WORD_DIGITS, harmless
 from memory_mesh.formats.terminal import without_hidden, word
 
@@ -180,6 +179,4 @@ def _xml(text: str) -> str:
 _MARKS = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
 
 
-@cache
-def _marks() -> "re.Pattern[str]":
-    return re.compile("[&<>]")
+_marks = lazy_pattern("[&<>]")

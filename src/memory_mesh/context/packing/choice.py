@@ -10,12 +10,11 @@
 """
 
 import math
-import re
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cache
 from heapq import heapify, heappop, heappush
 
 from memory_mesh.base.fastdataclass import dataclass, replace
+from memory_mesh.base.lazy_pattern import lazy_pattern
 from memory_mesh.model import Hit, Link, Memory
 from memory_mesh.model.pack import LeftOut, LeftOutBy, PackItem, Section
 
@@ -231,9 +230,7 @@ def _value(one: PackCandidate, overlap: float) -> float:
     return one.worth * (1 - REPEATED * overlap) / spent
 
 
-@cache
-def _runs() -> "re.Pattern[str]":
-    return re.compile(r"[^\W_]+")
+_runs = lazy_pattern(r"[^\W_]+")
 
 
 # What a hit is worth beside the others.

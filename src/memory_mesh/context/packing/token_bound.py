@@ -9,6 +9,7 @@ symbol one, any other character its bytes. On the texts of `just prove packing` 
 import re
 from functools import cache, lru_cache
 
+from memory_mesh.base.lazy_pattern import lazy_pattern
 from memory_mesh.context.packing import _whole_words as found
 
 NAME = "estimate"
@@ -68,15 +69,11 @@ def _known() -> tuple[frozenset[str], frozenset[str]]:
     return frozenset(found.WORDS.split()), frozenset(pairs)
 
 
-@cache
-def _parts() -> "re.Pattern[str]":
-    """A single blank in front of a letter or a symbol is a part of the next token."""
-    return re.compile(r"[A-Za-z]+|[0-9]+| {2,}| (?![!-/:-~])|[^ A-Za-z0-9]")
+# A single blank in front of a letter or a symbol is a part of the next token.
+_parts = lazy_pattern(r"[A-Za-z]+|[0-9]+| {2,}| (?![!-/:-~])|[^ A-Za-z0-9]")
 
 
-@cache
-def _humps() -> "re.Pattern[str]":
-    return re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[A-Z]")
+_humps = lazy_pattern(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[A-Z]")
 
 
 @cache

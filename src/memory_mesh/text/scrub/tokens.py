@@ -6,14 +6,13 @@ it apart), and letters in a row that no language has (keys, base64) one for each
 free: two texts with a blank between them cost their sum.
 """
 
-import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from datetime import datetime
-from functools import cache
 from hashlib import sha256
 from itertools import accumulate
 
+from memory_mesh.base.lazy_pattern import lazy_pattern
 from memory_mesh.text import KnownWords
 from memory_mesh.text.scrub.parts import Chunk, Piece, Span
 
@@ -102,9 +101,7 @@ def _combines(character: str) -> bool:
     return category(character)[0] == "M"
 
 
-@cache
-def _runs() -> "re.Pattern[str]":
-    return re.compile(r"[A-Za-z\u00c0-\u024f]+|[0-9]+|[^\sA-Za-z0-9\u00c0-\u024f]")
+_runs = lazy_pattern(r"[A-Za-z\u00c0-\u024f]+|[0-9]+|[^\sA-Za-z0-9\u00c0-\u024f]")
 
 
 # Stage 5, annotation: adds source, section, hash and time to chunks.

@@ -1,10 +1,10 @@
 """Splits a text that is one plain statement into subject, verb and rest."""
 
 import re
-from functools import cache
 from itertools import pairwise
 
 from memory_mesh.base.fastdataclass import dataclass
+from memory_mesh.base.lazy_pattern import lazy_pattern
 from memory_mesh.write.claims import word_lists
 
 MAX_TEXT = 400  # a longer text is no short statement
@@ -80,31 +80,27 @@ def _starts_with_opener(line: str) -> bool:
     return line.partition(" ")[0].casefold().rstrip(",:") in _OPENING_WORDS
 
 
-@cache
-def _opener() -> re.Pattern[str]:
-    return re.compile(
-        r"(?:(?P<change>from now on|as of (?:now|today)|effective immediately|from today(?: on)?"
-        r"|correction|update|starting (?:now|today|tomorrow))"
-        r"|btw|by the way|fyi|for the record"
-        r"|just so (?:you|we|nobody|everyone)\b[^,:]{0,30}(?=[,:])"
-        r"|(?:ok(?:ay)?|so|well|hey|oh|alright|right)(?:,? so)?(?=,? )"
-        r"|(?:please )?(?:remember|note)(?: that)?|remember|heads[- ]up|reminder"
-        r"|quick (?:update|note)"
-        r"|decision|fact|edit|actually|just to note it(?: somewhere)?|for the [\w ]{1,20}(?=:)"
-        r")(?:,|:| [-\u2013])?\s+",
-        re.IGNORECASE,
-    )
+_opener = lazy_pattern(
+    r"(?:(?P<change>from now on|as of (?:now|today)|effective immediately|from today(?: on)?"
+    r"|correction|update|starting (?:now|today|tomorrow))"
+    r"|btw|by the way|fyi|for the record"
+    r"|just so (?:you|we|nobody|everyone)\b[^,:]{0,30}(?=[,:])"
+    r"|(?:ok(?:ay)?|so|well|hey|oh|alright|right)(?:,? so)?(?=,? )"
+    r"|(?:please )?(?:remember|note)(?: that)?|remember|heads[- ]up|reminder"
+    r"|quick (?:update|note)"
+    r"|decision|fact|edit|actually|just to note it(?: somewhere)?|for the [\w ]{1,20}(?=:)"
+    r")(?:,|:| [-\u2013])?\s+",
+    re.IGNORECASE,
+)
 
 
-@cache
-def _aside() -> re.Pattern[str]:
-    return re.compile(
-        r"(?:,| [-\u2013\u2014])\s++(?:so|in case|because|which|please|pls|just|but|though"
-        r"|don't|keep|as|ask|tag"
-        r"|thanks|obviously|of course|to be|not that|finally|fyi|btw)\b"
-        r"|(?<!\s)\s++(?:these days|nowadays|at the moment|for the time being)[.!]*$",
-        re.IGNORECASE,
-    )
+_aside = lazy_pattern(
+    r"(?:,| [-\u2013\u2014])\s++(?:so|in case|because|which|please|pls|just|but|though"
+    r"|don't|keep|as|ask|tag"
+    r"|thanks|obviously|of course|to be|not that|finally|fyi|btw)\b"
+    r"|(?<!\s)\s++(?:these days|nowadays|at the moment|for the time being)[.!]*$",
+    re.IGNORECASE,
+)
 
 
 def spoken(line: str) -> list[str] | None:
