@@ -14,7 +14,7 @@ from memory_mesh.ledgers.postgres import engine, scoring
 from memory_mesh.ledgers.postgres.ledger import PostgresLedger
 from memory_mesh.ledgers.shared.engine import LIVE, REST
 from memory_mesh.model import Commit, Wanted
-from memory_mesh.platform.clock import SystemClock
+from memory_mesh.platform.ids import SystemClock
 
 Columns = dict[str, str]  # names and types
 _VECTOR = "vector"

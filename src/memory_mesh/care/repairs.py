@@ -19,8 +19,7 @@ from memory_mesh.model.care import Repaired, Salvaged, SalvagedNamespace
 from memory_mesh.model.errors import InvalidInput, MeshError, NotFound, StoreError
 from memory_mesh.models.lance.index import folder_name
 from memory_mesh.platform import moved_marks, private_files
-from memory_mesh.platform.clock import SystemClock
-from memory_mesh.platform.ids import MonotonicIds
+from memory_mesh.platform.ids import MonotonicIds, SystemClock
 from memory_mesh.platform.locks import locked
 from memory_mesh.platform.store_urls import need_folder
 from memory_mesh.rules.users import shown_namespace

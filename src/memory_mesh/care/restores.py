@@ -23,8 +23,8 @@ from memory_mesh.model.care import NamespaceCopy, Restored
 from memory_mesh.model.errors import BackupIsDamaged, InvalidInput, StoreError, StoreIsDamaged
 from memory_mesh.model.ports import Clock
 from memory_mesh.platform import moved_marks, system
-from memory_mesh.platform.clock import SystemClock
 from memory_mesh.platform.durable_files import exchanged, sync_folder, write_atomically
+from memory_mesh.platform.ids import SystemClock
 from memory_mesh.platform.locks import folder_held, locked
 from memory_mesh.platform.private_files import make_file, make_folder
 from memory_mesh.platform.store_urls import need_folder

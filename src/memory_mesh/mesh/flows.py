@@ -131,4 +131,5 @@ def __getattr__(name: str) -> object:
         raise AttributeError(f"there is no flow {name!r}")
     import importlib
 
-    return importlib.import_module(f"memory_mesh.{_HOMES[name]}.{name}")
+    flow = globals()[name] = importlib.import_module(f"memory_mesh.{_HOMES[name]}.{name}")
+    return flow

@@ -15,7 +15,7 @@ from memory_mesh.model import Query, Space
 from memory_mesh.model.errors import EmbeddingError
 from memory_mesh.model.ports import Embedder
 from memory_mesh.model.reembedding import STATED, ModelsInUse, loaded
-from memory_mesh.platform import log
+from memory_mesh.platform import telemetry
 from memory_mesh.write.access import Access
 from memory_mesh.write.prepare import PreparedQuery, embed_question
 
@@ -53,7 +53,7 @@ def turn(
         if asked.space is not None and asked.space.name == stated.in_use.space:
             return turned, asked
     note = other_model(stated, own)
-    log.warn_once("model in use", note)
+    telemetry.warn_once("model in use", note)
     if own.name in stated.dropped:
         return access, PreparedQuery(note=note, reading=prepared.reading)
     return access, replace(prepared, note=note)

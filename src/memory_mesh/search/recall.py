@@ -42,7 +42,7 @@ from memory_mesh.model import (
 )
 from memory_mesh.model.errors import StoreIsFull
 from memory_mesh.model.ports import Snapshot
-from memory_mesh.platform import log
+from memory_mesh.platform import telemetry
 from memory_mesh.rules.audience import filter_text
 from memory_mesh.search.rank import (
     Look,
@@ -95,7 +95,7 @@ def find(
     `look` is shown what ranking saw, and the cache is left alone then.
     """
     profile = profiles.named(query.profile)
-    start = log.started()
+    start = telemetry.started()
     query = replace(query, text=redact(access, query.text))
     use_cache = use_cache and look is None
     keeps = (
@@ -105,12 +105,12 @@ def find(
         and (reranking is None or reranking.may_be_kept)
     )
     hits = _recalled(access, query, use_cache=keeps, reranking=reranking, look=look)
-    log.info(
+    telemetry.info(
         "search",
         hits=len(hits),
         by_keyword=hits.explanation.found_by_keyword,
         by_meaning=hits.explanation.found_by_vector,
-        ms=log.milliseconds(start),
+        ms=telemetry.milliseconds(start),
     )
     return query, hits
 

@@ -18,7 +18,7 @@ from memory_mesh.base.fastdataclass import dataclass, replace
 from memory_mesh.model import Explanation, Hit
 from memory_mesh.model.errors import RerankError
 from memory_mesh.model.ports import Reranker
-from memory_mesh.platform import log
+from memory_mesh.platform import telemetry
 from memory_mesh.write.prepare import cut_reason
 
 
@@ -64,6 +64,8 @@ def _shown(hit: Hit, chars: int) -> str:
 def _failed(error: RerankError, note: str | None) -> str:
     """Warns once per process, and returns the note of the search."""
     reason = cut_reason(error)
-    log.warn_once("reranker", f"the reranker fails: {reason}. Searches answer in their usual order")
+    telemetry.warn_once(
+        "reranker", f"the reranker fails: {reason}. Searches answer in their usual order"
+    )
     told = f"the reranker fails: {reason}; the hits are in their usual order"
     return told if note is None else f"{note}; {told}"

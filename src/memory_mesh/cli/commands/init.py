@@ -17,7 +17,7 @@ from memory_mesh.agents.doctor.finding import counted
 from memory_mesh.cli import options as cli_options, output, store_folder
 from memory_mesh.cli.parsing import Command, UsageError, argument
 from memory_mesh.model import Channel, Json, Outcome, Receipt
-from memory_mesh.platform.clock import SystemClock
+from memory_mesh.platform.ids import SystemClock
 from memory_mesh.privacy import masked
 
 # init

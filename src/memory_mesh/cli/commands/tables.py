@@ -9,7 +9,7 @@ from memory_mesh.cli.parsing import Command, argument, one_of
 from memory_mesh.cli.progress import Counting
 from memory_mesh.compat.lane.memory_lane import LaneSettings
 from memory_mesh.model import Channel, Json, Status, times
-from memory_mesh.platform.clock import SystemClock
+from memory_mesh.platform.ids import SystemClock
 
 if TYPE_CHECKING:
     from memory_mesh.compat.tally import Tally

@@ -12,7 +12,7 @@ from memory_mesh.model import Memory, Scope, SourceKind, Space, Status
 from memory_mesh.model.errors import EmbeddingError
 from memory_mesh.model.stats import leading
 from memory_mesh.model.trace import LEARNING_LABEL, trace_of
-from memory_mesh.platform import extras, log
+from memory_mesh.platform import extras, telemetry
 from memory_mesh.rules.trust import standing_of
 from memory_mesh.write.prepare import embedder_failed
 
@@ -167,7 +167,7 @@ def _embedded(site: Site, memories: Sequence[Memory]) -> tuple[Space | None, dic
     except EmbeddingError as error:  # words decide
         embedder_failed(error)
         return None, {}
-    log.debug("embed goals", texts=len(memories))
+    telemetry.debug("embed goals", texts=len(memories))
     vectors = (parts[0] for parts in embedding.vectors)
     return embedding.space, {
         memory.id: vector for memory, vector in zip(memories, vectors, strict=True)

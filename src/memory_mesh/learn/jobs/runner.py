@@ -27,7 +27,7 @@ from memory_mesh.model import Draft, Kind, Memory, Scope, Source, Status, Tier, 
 from memory_mesh.model.errors import InvalidInput
 from memory_mesh.model.job import Due, JobReport, JobStep
 from memory_mesh.model.trace import LEARNING_LABEL, is_trace
-from memory_mesh.platform import log
+from memory_mesh.platform import telemetry
 from memory_mesh.rules.trust import lowest
 from memory_mesh.write.prepare import clean, embed
 
@@ -279,7 +279,7 @@ def _run(
     shows: Shows,
     progress: Progress | None,
 ) -> JobReport:
-    start, steps, slices, complete = log.started(), list[JobStep](), 0, True
+    start, steps, slices, complete = telemetry.started(), list[JobStep](), 0, True
     work = job.work(site)
     while True:
         if max_slices is not None and slices >= max_slices:
@@ -293,7 +293,9 @@ def _run(
         steps += [step if shows(scope) else _hidden(step) for scope, step in done]
         if progress is not None:
             progress(job.name, len(steps))
-    log.info("job", job=job.name, slices=slices, steps=len(steps), ms=log.milliseconds(start))
+    telemetry.info(
+        "job", job=job.name, slices=slices, steps=len(steps), ms=telemetry.milliseconds(start)
+    )
     return JobReport(
         job=job.name,
         due=due,

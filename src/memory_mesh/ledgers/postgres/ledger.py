@@ -45,7 +45,7 @@ from memory_mesh.model.errors import (
 )
 from memory_mesh.model.ports import Clock, Snapshot
 from memory_mesh.model.query import Reach, SearchLook
-from memory_mesh.platform import forks, locks, log
+from memory_mesh.platform import forks, locks, telemetry
 
 if TYPE_CHECKING:
     from memory_mesh.model.pack import Injection
@@ -127,7 +127,7 @@ class PostgresLedger(PostgresAudit):
         self, namespace: str, wanted: Wanted, decide: Callable[[Standing], Commit]
     ) -> Commit:
         """Take the lock, read what stands, let `decide` decide, write all of it or nothing."""
-        start = log.started()
+        start = telemetry.started()
         with self._recording(namespace) as db:
             commit = write_records.decided(db, rows.head(db), wanted, decide, self._clock.now())
         write_records.tell(commit, start)
@@ -177,7 +177,7 @@ class PostgresLedger(PostgresAudit):
         except StoreIsReadOnly as error:
             tell_lost(1, _refused(error))
         except MayBeStored:  # it is counted once or not at all, and what was read was read
-            log.debug("a use may not be counted", ids=",".join(ids))
+            telemetry.debug("a use may not be counted", ids=",".join(ids))
 
     def stats(self, namespace: str, session_days: int = 0) -> Stats:
         """The namespace in numbers; sessions expire after so many days, or never."""

@@ -12,7 +12,7 @@ from memory_mesh.ledgers.shared.engine import Database
 from memory_mesh.model import Entry, Scope
 from memory_mesh.model.errors import MayBeStored
 from memory_mesh.model.pack import Injected, Injection
-from memory_mesh.platform import log
+from memory_mesh.platform import telemetry
 
 if TYPE_CHECKING:
     from memory_mesh.model.pack import Injection
@@ -121,11 +121,11 @@ class NotedBuffer:
 
 def tell_lost(many: int, why: str = LOCKED) -> None:
     """Warns that records of reads are lost; the memories are not touched by it."""
-    log.warn_once(
+    telemetry.warn_once(
         "records of reads",
         f"records of searches and uses are lost, because {why} The memories are not touched by it.",
     )
-    log.debug("records of reads were dropped", records=many)
+    telemetry.debug("records of reads were dropped", records=many)
 
 
 def uses(noted: Sequence[Noted]) -> list[tuple[datetime, str]]:

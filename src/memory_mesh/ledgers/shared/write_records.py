@@ -7,7 +7,7 @@ from memory_mesh.ledgers.shared import commit as sql_commit, read_records, rows
 from memory_mesh.ledgers.shared.engine import Database
 from memory_mesh.ledgers.shared.read_records import Noted, uses
 from memory_mesh.model import Commit, Head, Standing, Wanted
-from memory_mesh.platform import log
+from memory_mesh.platform import telemetry
 
 PRUNED_AT_ONCE = 128  # old recall blocks that one write deletes: more than it brings
 
@@ -51,17 +51,17 @@ def record(db: Database, noted: Sequence[Noted], now: datetime, recall_days: int
 def tell(commit: Commit, start: float) -> None:
     """Logs one write: what it changed, and how long it took, waiting included."""
     changed = [put.memory.id for put in commit.puts] + [put.skill.id for put in commit.skills]
-    log.info(
+    telemetry.info(
         "write",
         outcomes=",".join(receipt.outcome for receipt in commit.receipts) or "none",
         changed=",".join(changed) or "none",
         blocks=len(commit.entries),
         vectors=len(commit.vectors) + len(commit.skill_vectors),
         terms=0 if commit.terms is None else len(commit.terms.fields),
-        ms=log.milliseconds(start),
+        ms=telemetry.milliseconds(start),
     )
     if commit.counted:
-        log.info("vote", ids=",".join(memory.id for memory in commit.counted))
+        telemetry.info("vote", ids=",".join(memory.id for memory in commit.counted))
 
 
 def _changes(commit: Commit) -> bool:

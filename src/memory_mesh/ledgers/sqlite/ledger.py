@@ -41,7 +41,7 @@ from memory_mesh.model import (
 )
 from memory_mesh.model.errors import StoreError, StoreIsBusy, StoreIsDamaged, StoreIsReadOnly
 from memory_mesh.model.ports import Clock, Snapshot
-from memory_mesh.platform import forks, locks, log, moved_marks
+from memory_mesh.platform import forks, locks, moved_marks, telemetry
 
 if TYPE_CHECKING:
     from memory_mesh.model.pack import Injection
@@ -121,7 +121,7 @@ class SqliteLedger(SqliteAudit):
         self, namespace: str, wanted: Wanted, decide: Callable[[Standing], Commit]
     ) -> Commit:
         """Take the lock, read what stands, let `decide` decide, write all of it or nothing."""
-        start = log.started()
+        start = telemetry.started()
         with self._recording(namespace) as db:
             head = rows.head(db) if db.stands is None else rows.head_of(db.stands)
             commit = write_records.decided(db, head, wanted, decide, self._clock.now())
@@ -161,7 +161,7 @@ class SqliteLedger(SqliteAudit):
             self._leave(namespace, noted)
         except StoreIsReadOnly:  # the first read said that no use is counted
             return
-        log.debug("use", ids=",".join(ids))
+        telemetry.debug("use", ids=",".join(ids))
 
     def stats(self, namespace: str, session_days: int = 0) -> Stats:
         """The namespace in numbers; sessions expire after so many days, or never."""
