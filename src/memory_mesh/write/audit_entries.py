@@ -19,8 +19,8 @@ from memory_mesh.model import (
     Skill,
     Standing,
     Wording,
-    record,
 )
+from memory_mesh.model.memory import shown_type
 from memory_mesh.rules import audit
 from memory_mesh.rules.audience import filter_text
 from memory_mesh.write.access import Access, unused_id
@@ -148,7 +148,7 @@ def _retained(access: Access, memory: Memory, standing: Standing) -> str:
         memory.id,
         memory.text,
         agent_id=access.agent,
-        memory_type=record.shown_type(memory),
+        memory_type=shown_type(memory),
         at=standing.at,
         hypothesis=stated if isinstance(stated, str) and stated else yamo.HYPOTHESIS,
     )

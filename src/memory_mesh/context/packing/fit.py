@@ -11,8 +11,8 @@ from memory_mesh.context.packing import choice, token_bound
 from memory_mesh.context.packing.choice import PackCandidate, Room, telling
 from memory_mesh.model import Kind, Memory, SourceKind
 from memory_mesh.model.errors import InvalidInput, shown
+from memory_mesh.model.memory import shown_type
 from memory_mesh.model.pack import LeftOut, LeftOutBy, Pack, Section
-from memory_mesh.model.record import shown_type
 from memory_mesh.search.ranking.profiles import MESH, MIN_RELEVANCE
 
 # How a pack is made: its budget, how it is counted, and what it looks like.

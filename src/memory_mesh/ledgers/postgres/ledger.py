@@ -13,7 +13,14 @@ from memory_mesh.ledgers.postgres.engine import Vector
 from memory_mesh.ledgers.postgres.pool import ANSWER_SECONDS
 from memory_mesh.ledgers.postgres.setup import opening_key
 from memory_mesh.ledgers.postgres.transactions import Transactions
-from memory_mesh.ledgers.shared import narrowing, rows, snapshot, visibility, write_records
+from memory_mesh.ledgers.shared import (
+    commit as sql_commit,
+    narrowing,
+    read_records,
+    rows,
+    snapshot,
+    visibility,
+)
 from memory_mesh.ledgers.shared.engine import Database
 from memory_mesh.ledgers.shared.exact_scan import Tails
 from memory_mesh.ledgers.shared.history import SqlRecords
@@ -129,8 +136,8 @@ class PostgresLedger(PostgresAudit):
         """Take the lock, read what stands, let `decide` decide, write all of it or nothing."""
         start = telemetry.started()
         with self._recording(namespace) as db:
-            commit = write_records.decided(db, rows.head(db), wanted, decide, self._clock.now())
-        write_records.tell(commit, start)
+            commit = sql_commit.decided(db, rows.head(db), wanted, decide, self._clock.now())
+        sql_commit.tell(commit, start)
         return commit
 
     @contextmanager
@@ -216,7 +223,7 @@ class PostgresLedger(PostgresAudit):
             self._record(db, waiting.all())
 
     def _record(self, db: PostgresConnection, noted: Sequence[Noted]) -> None:
-        write_records.record(db, noted, self._clock.now(), self._recall_days)
+        read_records.record(db, noted, self._clock.now(), self._recall_days)
 
 
 def _leave(at: Transactions, waiting: NotedBuffer, clock: Clock, recall_days: int) -> None:
@@ -233,7 +240,7 @@ def _leave(at: Transactions, waiting: NotedBuffer, clock: Clock, recall_days: in
                 with suppress(StoreIsBusy):
                     if at.exists(namespace, _CLOSING):
                         with at.writing(namespace, _CLOSING, _CLOSING) as db:
-                            write_records.record(db, noted, clock.now(), recall_days)
+                            read_records.record(db, noted, clock.now(), recall_days)
                     lost -= len(noted)
     except StoreError as error:
         lost += sum(len(waiting.drained(namespace)) for namespace in waiting.namespaces())
