@@ -62,7 +62,7 @@ class ContextVerbs(SearchVerbs):
             exclude: ids of memories that the reader has been given already.
         """
         lens = self._lens(scope, filter=filter, across=across, as_of=as_of)
-        from memory_mesh.context.packing import fit, token_bound
+        from memory_mesh.context.packing import choice, fit
 
         wanted = fit.PackRules(
             max_tokens=fit.budget(max_tokens, window),
@@ -70,8 +70,8 @@ class ContextVerbs(SearchVerbs):
             min_relevance=check_share(min_relevance, "min_relevance"),
             format=fit.format_of(format),
             compact=compact,
-            count=token_bound.count if count_tokens is None else fit.checked(count_tokens),
-            counted_by=token_bound.NAME if count_tokens is None else fit.CALLER,
+            count=choice.token_bound if count_tokens is None else fit.checked(count_tokens),
+            counted_by=choice.NAME if count_tokens is None else fit.CALLER,
             lesson_confidence=self._config.lesson_min_confidence,
             lessons_since=lens.now - timedelta(days=self._config.lesson_retention_days),
             exclude=frozenset(exclude),

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from enum import StrEnum
 
 from memory_mesh.base.lazy_pattern import lazy_pattern
-from memory_mesh.text.scrub.parts import Span
+from memory_mesh.text.scrub.tokens import Span
 
 
 class TextForm(StrEnum):
