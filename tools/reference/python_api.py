@@ -16,14 +16,12 @@ from memory_mesh.mesh import conversation, mesh
 from memory_mesh.mesh.document_names import Families
 from memory_mesh.mesh.operation import public_name
 from memory_mesh.mesh.operations import (
-    audit,
     context,
     explain,
     graph,
     lessons,
     memories,
     projects,
-    reembedding,
     review,
     search,
     skills,
@@ -80,8 +78,8 @@ VERBS: Mapping[str, tuple[str, Owners]] = {  # page: title, its parts
         {
             "Keep a store in order": upkeep.UpkeepVerbs,
             "Triggers, models, projects": upkeep.CareVerbs,
-            "Change the embedding model": reembedding.ReembedVerbs,
-            "Audit": audit.AuditVerbs,
+            "Change the embedding model": upkeep.ReembedVerbs,
+            "Audit": upkeep.AuditVerbs,
             "Projects": projects.ProjectVerbs,
         },
     ),

@@ -42,8 +42,7 @@ from memory_mesh.model.reembedding import (
 )
 from memory_mesh.platform import telemetry
 from memory_mesh.rules.audience import AUDIENCE
-from memory_mesh.search.model_in_use import PROBE, embedder_in_use, space_of, stated_in
-from memory_mesh.search.recall import find
+from memory_mesh.search.recall import PROBE, embedder_in_use, find, space_of, stated_in
 from memory_mesh.write.access import Access
 from memory_mesh.write.late_vectors import embed_all
 from memory_mesh.write.prepare import embed_one

@@ -29,13 +29,7 @@ if TYPE_CHECKING:
         traces,
         upkeep,
     )
-    from memory_mesh.search import (
-        model_in_use,
-        recall,
-        rerank,
-        several_views,
-        triggered,
-    )
+    from memory_mesh.search import recall, rerank, several_views, triggered
     from memory_mesh.write import (
         access,
         add,
@@ -44,10 +38,8 @@ if TYPE_CHECKING:
         projects,
         proposals,
         put_back,
-        restore,
         review,
         similar_links,
-        undo,
     )
 
 __all__ = [
@@ -65,7 +57,6 @@ __all__ = [
     "jobs",
     "lessons",
     "links",
-    "model_in_use",
     "pack",
     "projects",
     "proposals",
@@ -75,7 +66,6 @@ __all__ = [
     "reembedding",
     "reflection",
     "rerank",
-    "restore",
     "review",
     "several_views",
     "similar_links",
@@ -83,7 +73,6 @@ __all__ = [
     "system_memory",
     "traces",
     "triggered",
-    "undo",
     "upkeep",
 ]
 
@@ -102,7 +91,6 @@ _HOMES = {
     "jobs": "learn",
     "lessons": "learn",
     "links": "write",
-    "model_in_use": "search",
     "pack": "context",
     "projects": "write",
     "proposals": "write",
@@ -112,7 +100,6 @@ _HOMES = {
     "reembedding": "learn",
     "reflection": "learn",
     "rerank": "search",
-    "restore": "write",
     "review": "write",
     "several_views": "search",
     "similar_links": "write",
@@ -120,7 +107,6 @@ _HOMES = {
     "system_memory": "learn",
     "traces": "learn",
     "triggered": "search",
-    "undo": "write",
     "upkeep": "learn",
 }
 

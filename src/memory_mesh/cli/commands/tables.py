@@ -104,7 +104,7 @@ IMPORT_TABLES = Command(
 
 def _run_export_tables(options: argparse.Namespace) -> int:
     """Writes the namespace as a LanceDB directory with the tables of RFC-0011, schema V2."""
-    from memory_mesh.compat.rfc11.export import hand_out
+    from memory_mesh.compat.rfc11.migrate import hand_out
     from memory_mesh.compat.rfc11.reader import MeshHoldings
 
     include = [Status(word) for word in options.include or ()]

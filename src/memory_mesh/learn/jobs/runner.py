@@ -16,10 +16,16 @@ from datetime import datetime
 from memory_mesh.base.fastdataclass import dataclass, replace
 from memory_mesh.learn import system_memory
 from memory_mesh.learn.jobs import archive, discovery, long_term, write_slice
-from memory_mesh.learn.jobs.book import Book, LearningGroup, goals_of
 from memory_mesh.learn.jobs.discovery import AWAY, NEW, TRACE
 from memory_mesh.learn.jobs.worksite import Site, Slice, Slices, sliced, under
-from memory_mesh.learn.jobs.write_slice import GroupPlan, SlicePlan, written
+from memory_mesh.learn.jobs.write_slice import (
+    Book,
+    GroupPlan,
+    LearningGroup,
+    SlicePlan,
+    goals_of,
+    written,
+)
 from memory_mesh.learn.rules import trace_learnings
 from memory_mesh.learn.rules.retention import Action, consolidation_due
 from memory_mesh.learn.rules.trace_learnings import execution_of
@@ -37,7 +43,7 @@ from memory_mesh.write.prepare import clean, embed
 #
 #     new traces ── a slice ──▶ goals, vectors          slow work, before any lock
 #                                 │
-#              the learnings of their audience, traces left alone   (book.py)
+#              the learnings of their audience, traces left alone   (write_slice.py)
 #                                 ▼
 #              groups ──▶ texts ──▶ wordings
 #                                 │

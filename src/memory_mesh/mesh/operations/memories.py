@@ -285,7 +285,7 @@ class MemoryVerbs(View):
         not speak for the user restores only what such a channel deleted.
         """
         with self._span(telemetry.UPDATE, memory_id):
-            return flows.restore.restore(self._access(), memory_id, self._reader(scope))
+            return flows.change.restore(self._access(), memory_id, self._reader(scope))
 
     def rate(self, memory_id: str, *, helpful: bool, scope: Reader = None) -> Memory:
         """Votes whether a recalled memory was helpful; votes change its rank and nothing else.
