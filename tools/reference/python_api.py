@@ -17,7 +17,6 @@ from memory_mesh.mesh.document_names import Families
 from memory_mesh.mesh.operation import public_name
 from memory_mesh.mesh.operations import (
     context,
-    explain,
     graph,
     lessons,
     memories,
@@ -47,7 +46,7 @@ VERBS: Mapping[str, tuple[str, Owners]] = {  # page: title, its parts
         {
             "Find memories": search.SearchVerbs,
             "Context for a prompt": context.ContextVerbs,
-            "Why": explain.ExplainVerbs,
+            "Why": context.ExplainVerbs,
             "What a task calls up": context.InjectionVerbs,
         },
     ),

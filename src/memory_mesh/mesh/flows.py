@@ -29,7 +29,7 @@ if TYPE_CHECKING:
         traces,
         upkeep,
     )
-    from memory_mesh.search import recall, rerank, several_views, triggered
+    from memory_mesh.search import recall, several_views, triggered
     from memory_mesh.write import (
         access,
         add,
@@ -65,7 +65,6 @@ __all__ = [
     "records",
     "reembedding",
     "reflection",
-    "rerank",
     "review",
     "several_views",
     "similar_links",
@@ -99,7 +98,6 @@ _HOMES = {
     "records": "context",
     "reembedding": "learn",
     "reflection": "learn",
-    "rerank": "search",
     "review": "write",
     "several_views": "search",
     "similar_links": "write",

@@ -16,7 +16,7 @@
       ▼
     rank.py: weigh ──▶ best `limit` ──▶ load ──▶ what updates them
       ▼
-    a reranker's order, if there is one        outside the transaction (reranking.py)
+    a reranker's order, if there is one        outside the transaction
       ▼
     newer above older
       ▼
@@ -32,13 +32,25 @@ Where the namespace states a model as in use (model/reembedding.py)::
       └─ it cannot ──▶ a note says so, and
                          own vectors are kept beside ──▶ the search goes on by them
                          own vectors were dropped ─────▶ the search goes on by words
+
+A reranker orders the best hits anew: it reads question and text together.
+
+::
+
+    hits in their own order ── the first `candidates`, `chars` of each ──▶ reranker
+      ▼                                                                     │
+    sorted by its scores; without a score: below, in their own order ◀──────┘
+      └── it fails or takes too long: their own order, and a note says so
+
+It changes the order and nothing else: `hit.score` stays the estimated relevance, and the
+reranker's score is `hit.parts["rerank"]`. It is asked outside every read transaction, about hits
+that the reader may see, with the question and the texts as they are stored: redacted.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
-from memory_mesh.base.fastdataclass import replace
-from memory_mesh.base.typed import TYPE_CHECKING
+from memory_mesh.base.fastdataclass import dataclass, replace
 from memory_mesh.model import (
     Explanation,
     Head,
@@ -50,8 +62,8 @@ from memory_mesh.model import (
     Query,
     Space,
 )
-from memory_mesh.model.errors import EmbeddingError, StoreIsFull
-from memory_mesh.model.ports import Embedder, Snapshot
+from memory_mesh.model.errors import EmbeddingError, RerankError, StoreIsFull
+from memory_mesh.model.ports import Embedder, Reranker, Snapshot
 from memory_mesh.model.reembedding import STATED, ModelsInUse, loaded
 from memory_mesh.platform import telemetry
 from memory_mesh.rules.audience import filter_text
@@ -72,10 +84,7 @@ from memory_mesh.text.question import Reading
 from memory_mesh.write.access import Access
 from memory_mesh.write.audit_entries import recall_entry, use_entry
 from memory_mesh.write.late_vectors import CATCH_UP_CHARS, CATCH_UP_TEXTS, catch_up
-from memory_mesh.write.prepare import PreparedQuery, embed_question, redact
-
-if TYPE_CHECKING:
-    from memory_mesh.search.rerank import Reranking
+from memory_mesh.write.prepare import PreparedQuery, cut_reason, embed_question, redact
 
 READ_AS_HITS = 10  # hits that tell how a word was read
 PROBE = "which space is this"
@@ -251,8 +260,6 @@ def _ordered(query: Query, found: RankedHits, reranking: "Reranking | None") -> 
     """Returns the answer: in the reranker's order if there is one, newer above older."""
     hits, explanation = found.hits, found.explanation
     if reranking is not None:
-        from memory_mesh.search.rerank import rerank
-
         hits, explanation = rerank(reranking, query.text, hits, explanation)
     hits = _newest_first(query, hits[: query.limit], found)
     if query.min_relevance:
@@ -383,3 +390,52 @@ def other_model(stated: ModelsInUse, own: Space) -> str:
         f"{own.name}: it searches by {rest}. Set the embedder and its model to the one in use "
         "(memory-mesh reembed status), or roll back (memory-mesh reembed rollback)"
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Reranking:
+    """A reranker and what it may cost; its time limit is its own (models/rerankers/__init__.py)."""
+
+    reranker: Reranker
+    candidates: int
+    chars: int
+    may_be_kept: bool = True  # an answer may be cached: it is the store's one reranker
+
+
+def rerank(
+    reranking: Reranking, question: str, hits: Sequence[Hit], explanation: Explanation
+) -> tuple[list[Hit], Explanation]:
+    """Returns the hits in the reranker's order, or as they are with a note that says why."""
+    asked, rest = hits[: reranking.candidates], hits[reranking.candidates :]
+    if len(asked) < 2 or not question.strip():  # noqa: PLR2004  # nothing to put in order
+        return list(hits), explanation
+    texts = [_shown(hit, reranking.chars) for hit in asked]
+    try:
+        scores = reranking.reranker.rank(question, texts)
+    except RerankError as error:
+        return list(hits), replace(explanation, note=_failed(error, explanation.note))
+    pairs = list(zip(scores, asked, strict=True))
+    told = [
+        (score, replace(hit, parts={**hit.parts, "rerank": round(score, 6)}))
+        for score, hit in pairs
+        if score is not None
+    ]
+    told.sort(key=lambda pair: -pair[0])  # stable: in a tie our own order stays
+    untold = [hit for score, hit in pairs if score is None]
+    ordered = [*(hit for _, hit in told), *untold, *rest]
+    return ordered, replace(explanation, reranked=len(told))
+
+
+def _shown(hit: Hit, chars: int) -> str:
+    """A hit's text, or of one that is too long the start of its best part."""
+    return hit.content if len(hit.content) <= chars else hit.excerpt[:chars]
+
+
+def _failed(error: RerankError, note: str | None) -> str:
+    """Warns once per process, and returns the note of the search."""
+    reason = cut_reason(error)
+    telemetry.warn_once(
+        "reranker", f"the reranker fails: {reason}. Searches answer in their usual order"
+    )
+    told = f"the reranker fails: {reason}; the hits are in their usual order"
+    return told if note is None else f"{note}; {told}"

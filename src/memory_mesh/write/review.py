@@ -38,9 +38,18 @@ from memory_mesh.rules.trust import (
     truth_votes,
 )
 from memory_mesh.write.access import Access
-from memory_mesh.write.audit_entries import Change, change_entry, reasons_of
+from memory_mesh.write.audit_entries import (
+    MAX_CONFLICTS,
+    Change,
+    after,
+    change_entry,
+    decided,
+    reasons_of,
+    resolved,
+    seen,
+    turned,
+)
 from memory_mesh.write.decide import on_record, superseded
-from memory_mesh.write.decisions import MAX_CONFLICTS, after, decided, resolved, seen, turned
 from memory_mesh.write.prepare import redact
 from memory_mesh.write.rejected_values import forgiveness, sealed
 from memory_mesh.write.rules.contradictions import WAITING, contradicted, may_move, voted
