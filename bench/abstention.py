@@ -31,7 +31,7 @@ from memory_mesh.evaluation.suite import Suite
 from memory_mesh.evaluation.vector_cache import KeptVectors
 from memory_mesh.model.ports import Embedder
 from memory_mesh.models.embedders import embedder_of
-from memory_mesh.platform.clock import SystemClock
+from memory_mesh.platform.ids import SystemClock
 from memory_mesh.search.ranking.profiles import FURTHER_SHARE
 
 MIN_RELEVANCE = 0.12  # at which silence and loss are measured

@@ -32,7 +32,7 @@ from memory_mesh.evaluation.records import DataSet, EvaluationQuestion
 from memory_mesh.evaluation.vector_cache import KeptVectors
 from memory_mesh.model.ports import Embedder
 from memory_mesh.models.embedders import embedder_of
-from memory_mesh.platform.clock import SystemClock
+from memory_mesh.platform.ids import SystemClock
 
 LOCOMO, MODE = "locomo", "hybrid"
 OTHERS = tuple(name for name in (*gather.SETS, *gather.OWN) if name != LOCOMO)

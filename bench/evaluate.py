@@ -23,7 +23,7 @@ from memory_mesh.evaluation import report_files
 from memory_mesh.evaluation.report import EvaluationReport
 from memory_mesh.evaluation.vector_cache import KeptVectors
 from memory_mesh.models.embedders import embedder_of
-from memory_mesh.platform.clock import SystemClock
+from memory_mesh.platform.ids import SystemClock
 
 ROOT = Path(__file__).resolve().parents[1]
 OUT = ROOT / "results" / "benchmarks"

@@ -22,7 +22,7 @@ from memory_mesh.ledgers.sqlite import namespace_places as places
 from memory_mesh.ledgers.sqlite.ledger import SqliteLedger
 from memory_mesh.model import Commit, Wanted
 from memory_mesh.platform import moved_marks, private_files
-from memory_mesh.platform.clock import SystemClock
+from memory_mesh.platform.ids import SystemClock
 
 _REAL = 100
 _ENDINGS = (".db", ".lock", ".head")

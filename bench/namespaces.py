@@ -16,8 +16,7 @@ from bench.measure import Figures, say
 from memory_mesh.ledgers.sqlite.ledger import SqliteLedger
 from memory_mesh.model import Lens, Query
 from memory_mesh.platform.cache import SearchCache
-from memory_mesh.platform.clock import SystemClock
-from memory_mesh.platform.ids import MonotonicIds
+from memory_mesh.platform.ids import MonotonicIds, SystemClock
 from memory_mesh.search.recall import recall
 from memory_mesh.write.access import Access
 

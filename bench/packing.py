@@ -22,10 +22,9 @@ from typing import Any
 
 from bench import report as report_of
 from bench.meaning import model
-from memory_mesh.context import pack_text
 from memory_mesh.context.pack import MOST_HITS
-from memory_mesh.context.pack_text import PackEntry, PackLayout
-from memory_mesh.context.packing import token_bound
+from memory_mesh.context.packing import choice, fit
+from memory_mesh.context.packing.fit import PackEntry, PackLayout
 from memory_mesh.evaluation import answering, records, suite
 from memory_mesh.evaluation.asking import RecordNames
 from memory_mesh.evaluation.records import EvaluationQuestion
@@ -130,12 +129,12 @@ def _above(hits: Sequence[Hit], least: float) -> list[Hit]:
 def top_k(hits: Sequence[Hit], budget: int, *, skip: bool = False) -> list[str]:
     """The ids of the first hits whose rendering keeps to the budget."""
     layout, ids = PackLayout(), list[str]()
-    left = budget - token_bound.count(pack_text.frame(layout))
+    left = budget - choice.token_bound(fit.frame(layout))
     for hit in hits:
         memory = hit.memory
         date = f"{memory.occurred_at or memory.created:%Y-%m-%d}"
         entry = PackEntry(memory.id, memory.text, date, memory.speaker)
-        spent = token_bound.count(pack_text.entry_text(len(ids) + 1, entry, layout))
+        spent = choice.token_bound(fit.entry_text(len(ids) + 1, entry, layout))
         if spent <= left:
             left -= spent
             ids.append(memory.id)

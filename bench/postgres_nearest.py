@@ -14,7 +14,7 @@ from bench.postgres_stores import SECRET
 from memory_mesh.learn import upkeep
 from memory_mesh.ledgers.postgres.ledger import PostgresLedger
 from memory_mesh.model import Lens, Nearest, Question, Scope
-from memory_mesh.platform.clock import SystemClock
+from memory_mesh.platform.ids import SystemClock
 from memory_mesh.search.nearest import nearest
 
 _QUESTIONS = 60

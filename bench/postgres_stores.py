@@ -8,7 +8,7 @@ from pathlib import Path
 from bench import memories
 from memory_mesh.care.key_file import VALUE
 from memory_mesh.model.ports import Clock, Embedder
-from memory_mesh.platform.clock import SystemClock
+from memory_mesh.platform.ids import SystemClock
 from memory_mesh.sync import MemoryMesh
 
 SECRET = bytes(range(32))  # as tests/postgres.py sets databases up

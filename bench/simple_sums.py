@@ -22,7 +22,7 @@ from memory_mesh.evaluation.vector_cache import KeptVectors
 from memory_mesh.model import Query
 from memory_mesh.model.ports import Embedder
 from memory_mesh.models.embedders import embedder_of
-from memory_mesh.platform.clock import SystemClock
+from memory_mesh.platform.ids import SystemClock
 from memory_mesh.search import recall
 from memory_mesh.search.ranking.features import Evidence
 

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, settings
 
 from memory_mesh.agents.daemon import place
 from memory_mesh.models.embedders.onnx import OnnxEmbedder
-from memory_mesh.platform import log
+from memory_mesh.platform import telemetry
 from memory_mesh.platform.agent_shell import agent_variables
 from memory_mesh.sync import MemoryMesh
 from memory_mesh.testing import FrozenClock
@@ -85,7 +85,7 @@ def _own_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monk
 @pytest.fixture(autouse=True)
 def _own_logging(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """What a process warns of once, it warns of in each test; loggers are as they were after it."""
-    monkeypatch.setattr(log, "_warned", set())
+    monkeypatch.setattr(telemetry, "_warned", set())
     root = logging.getLogger()
     level, handlers = root.level, root.handlers[:]
     yield

@@ -5,7 +5,7 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
-from memory_mesh.ledgers.sqlite import head_file, schema
+from memory_mesh.ledgers.sqlite import namespace_file, schema
 
 STORES = Path(__file__).parent / "fixtures" / "stores"
 NAMES = tuple(sorted(path.name.removesuffix(".db.gz") for path in STORES.glob("*.db.gz")))
@@ -30,7 +30,7 @@ def unpacked(name: str, folder: Path) -> Path:
     path.write_bytes(gzip.decompress((STORES / f"{name}.db.gz").read_bytes()))
     with closing(sqlite3.connect(path)) as db:
         if schema.version(db) >= schema.NEWEST:  # earlier ones get it when they are migrated
-            head_file.write(path, head_file.stands(db))
+            namespace_file.write_head(path, namespace_file.stands(db))
     return path
 
 

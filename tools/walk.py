@@ -35,7 +35,7 @@ from types import FrameType
 from typing import Any
 
 import memory_mesh
-from memory_mesh.platform import log
+from memory_mesh.platform import telemetry
 from memory_mesh.sync import MemoryMesh
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -205,7 +205,7 @@ def _no_collection() -> Iterator[None]:
 @contextmanager
 def _no_listener() -> Iterator[None]:
     """Keeps records out: whoever listens to the log makes a walk longer."""
-    logger = logging.getLogger(log.NAME)
+    logger = logging.getLogger(telemetry.NAME)
     disabled, logger.disabled = logger.disabled, True
     try:
         yield

@@ -9,7 +9,7 @@ import pytest
 
 from memory_mesh.agents.claude_code import install, places, record
 from memory_mesh.agents.claude_code.install import SHIPPED
-from memory_mesh.platform.clock import SystemClock
+from memory_mesh.platform.ids import SystemClock
 from tests.agents import remembering
 from tests.agents.fake_api import ToolUse
 from tests.agents.real_claude import RealClaude, binaries

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from memory_mesh.agents.claude_code import install, places, record
-from memory_mesh.agents.claude_code.changes import FileChange
+from memory_mesh.agents.claude_code.record import FileChange
 from memory_mesh.model.errors import InvalidInput
 from memory_mesh.sync import MemoryMesh
 from memory_mesh.testing import FrozenClock

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 
 from memory_mesh import privacy
 from memory_mesh.context import prompt
-from memory_mesh.context.packing import token_bound
+from memory_mesh.context.packing import choice
 from memory_mesh.formats import (
     documents,
     memory_file,
@@ -94,7 +94,7 @@ def readers() -> Mapping[str, Reader]:
         "a rule": lambda text: rules.read_rule(text, failed=True),
         "a failure": failure_signature.signature,
         "a goal": privacy_redactor.summary,
-        "tokens": token_bound.count,
+        "tokens": choice.token_bound,
     }  # fmt: skip
 
 

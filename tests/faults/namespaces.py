@@ -8,7 +8,7 @@ from pathlib import Path
 
 from memory_mesh.ledgers.sqlite.connections import OPEN_FILES
 from memory_mesh.ledgers.sqlite.ledger import SqliteLedger
-from memory_mesh.platform.clock import SystemClock
+from memory_mesh.platform.ids import SystemClock
 from memory_mesh.sync import MemoryMesh
 from tests.faults.processes import Child, call
 from tests.faults.report import Progress, Report, Ticker, silent

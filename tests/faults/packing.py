@@ -21,7 +21,7 @@ from itertools import islice
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
-from memory_mesh.context.packing import token_bound
+from memory_mesh.context.packing import choice
 from memory_mesh.context.packing.fit import FORMATS, PackMember, PackRules, packed
 from memory_mesh.model import Kind, Memory
 from memory_mesh.model.pack import Pack, Section
@@ -93,7 +93,7 @@ def _budgets(
     rng, ticker = random.Random(seed), Ticker(progress, cases)
     pool = [*hostile_texts(400, seed), *(text for text in generated(400, seed) if text.strip())]
     counters: dict[str, Counter] = {
-        "estimate": token_bound.count,
+        "estimate": choice.token_bound,
         "characters": len,
         "words": lambda text: len(text.split()),
         "bytes": lambda text: len(text.encode("utf-8", "surrogatepass")),
@@ -145,7 +145,7 @@ def _bound(
     """The estimate is never below what a real tokenizer counts."""
     ticker = Ticker(progress, counted)
     for number, text in enumerate(generated(counted, seed + 2)):
-        most = token_bound.count(text)
+        most = choice.token_bound(text)
         for name, count in tokenizers.items():
             if count(text) > most:
                 report.broken("too low", f"{most} below {count(text)} of {name}: {text!r}")

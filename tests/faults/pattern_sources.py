@@ -60,7 +60,8 @@ def _of_module(name: str) -> Iterator[Expression]:
     where = name.removeprefix("memory_mesh.")
     for bound, value in vars(module).items():
         for pattern in _inside(value):
-            yield Expression(where, pattern, _of_lazy(module, bound, value))
+            lazy = getattr(value, "__qualname__", "").startswith("lazy_pattern.")
+            yield Expression(where, pattern, _of_lazy(module, bound) if lazy else frozenset())
     for call, function in _calls(tree):
         place = f"{where}:{call.lineno}"
         method = _method(call)
@@ -165,12 +166,12 @@ def _inside(value: object, depth: int = _DEPTH) -> Iterator[Pattern]:
             yield from _inside(part, depth - 1)
 
 
-def _of_lazy(module: ModuleType, bound: str, value: object) -> frozenset[str]:
-    """The methods that a module calls on its own lazy pattern; none where another may call one."""
+def _of_lazy(module: ModuleType, bound: str) -> frozenset[str]:
+    """The methods that are called on a lazy pattern; none where that cannot be told."""
     own = inspect.getsource(module)
-    if not bound.startswith("_") or re.search(rf"\b{bound}\b(?!\(\)\.| = )", own):
-        return frozenset()
-    if not getattr(value, "__qualname__", "").startswith("lazy_pattern."):
+    if not bound.startswith("_"):
+        return _used(module.__name__, bound)
+    if re.search(rf"\b{bound}\b(?!\(\)\.| = )", own):
         return frozenset()
     return frozenset(_AS.get(each, each) for each in re.findall(rf"\b{bound}\(\)\.(\w+)\(", own))
 
@@ -301,27 +302,6 @@ def _tongues() -> None:
         languages._patterns.__wrapped__(name)
 
 
-def _phrases() -> None:
-    from memory_mesh.learn.rules import phrases
-
-    _made_by("_any_of", phrases)
-
-
-def _statement_phrases() -> None:
-    from memory_mesh.learn.rules import phrases, statement_phrases
-
-    _made_by("any_of", phrases, statement_phrases)
-
-
-def _made_by(helper: str, *modules: ModuleType) -> None:
-    """Calls every cached function of these modules that uses the helper."""
-    for module in modules:
-        for value in vars(module).values():
-            made = getattr(value, "__wrapped__", None)
-            if made and helper in made.__code__.co_names:
-                made()
-
-
 def _secrets() -> None:
     from memory_mesh.models.http.client import redacted
 
@@ -359,8 +339,6 @@ def _placeholders() -> None:
 
 _USING: Mapping[str, tuple[Callable[[], None], str]] = {
     "models.http.client.redacted": (_secrets, "finditer"),
-    "learn.rules.phrases._any_of": (_phrases, "search"),
-    "learn.rules.statement_phrases.any_of": (_statement_phrases, "search"),
     "privacy.scan.compiled": (_anchored, "match"),
     "privacy.logins.finditer": (_commands, "finditer"),
     "privacy.private_names.__init__": (_names, "finditer"),

@@ -27,7 +27,7 @@ from memory_mesh.model import (
     Wanted,
 )
 from memory_mesh.model.ports import Ledger, Snapshot
-from memory_mesh.platform.clock import SystemClock
+from memory_mesh.platform.ids import SystemClock
 from tests.contract.ledger_values import made, word
 from tests.postgres import SECRET
 

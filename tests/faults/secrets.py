@@ -23,7 +23,7 @@ from random import Random
 from typing import TypeVar
 
 from memory_mesh.model.errors import MeshError
-from memory_mesh.platform import log
+from memory_mesh.platform import telemetry
 from tests.faults.planted import KINDS, Planted, Secret, everything_in
 from tests.faults.report import Report
 from tests.faults.sample import points
@@ -176,7 +176,7 @@ def listening(walk: Walk) -> Iterator[None]:
         def emit(self, record: logging.LogRecord) -> None:
             walk.records.append(self.format(record))
 
-    logger, handler = logging.getLogger(log.NAME), Handler()
+    logger, handler = logging.getLogger(telemetry.NAME), Handler()
     level = logger.level
     logger.addHandler(handler)
     logger.setLevel(logging.DEBUG)

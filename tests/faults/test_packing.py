@@ -2,7 +2,7 @@
 
 import pytest
 
-from memory_mesh.context.packing import token_bound
+from memory_mesh.context.packing import choice
 from tests.faults import packing
 from tests.faults.sample import SEED
 from tests.faults.suites import counts, sampled
@@ -24,6 +24,6 @@ def test_a_tenth_of_the_packs_keeps_to_its_budget_and_its_fence() -> None:
 
 
 def test_a_counter_that_counts_too_little_would_be_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(token_bound, "_price", lambda part: len(part) // 4)
+    monkeypatch.setattr(choice, "_price", lambda part: len(part) // 4)
     report = packing.everything(cases=20, texts=1, counted=50, seed=SEED)
     assert report.figures["too low"]

@@ -9,7 +9,7 @@ import psycopg
 import pytest
 
 from memory_mesh.model.errors import Closed, StoreIsBusy
-from memory_mesh.platform import locks, log
+from memory_mesh.platform import locks, telemetry
 from tests.faults import postgres_world as world
 from tests.faults.suites import counts, sampled
 
@@ -95,7 +95,7 @@ def test_records_that_wait_are_written_at_close_and_dropped_when_the_lock_is_hel
     database, held, caplog, monkeypatch
 ):
     monkeypatch.setattr(logging.getLogger("memory_mesh"), "propagate", True)
-    monkeypatch.setattr(log, "_warned", set())  # another test may have been told already
+    monkeypatch.setattr(telemetry, "_warned", set())  # another test may have been told already
     ledger = world.open_ledger(database)
     ledger.note("shared", world.recall(1))
     ledger.close()  # others hold the lock until that has ended

@@ -12,7 +12,7 @@ from memory_mesh.compat.neolata import (
     memory_graph,
     memory_storage,
 )
-from memory_mesh.context.packing import token_bound
+from memory_mesh.context.packing import choice
 from memory_mesh.model import Status
 from memory_mesh.model.errors import InvalidInput, NotFound
 from tests.receipts import id_of
@@ -62,7 +62,7 @@ def test_a_context_is_the_agents_own_and_keeps_to_its_budget(graph):
     assert 1 <= found.count <= 15
     for most in (60, 120, 400):
         small = graph.context("kuro", "the port of the staging server", max_tokens=most)
-        assert small.tokens == token_bound.count(small.context) <= most
+        assert small.tokens == choice.token_bound(small.context) <= most
         assert small.explain is None
     assert graph.context("kuro", "port", max_memories=2).count == 2
     assert graph.context("kuro", "port", before="2020-01-01").count == 0

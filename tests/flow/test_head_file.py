@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from memory_mesh import care
-from memory_mesh.ledgers.sqlite import head_file
+from memory_mesh.ledgers.sqlite import namespace_file
 from memory_mesh.ledgers.sqlite.namespace_file import NamespaceFile
 from memory_mesh.model.errors import StoreIsDamaged, StoreWasReplaced, WritesAreMissing
 from memory_mesh.sync import MemoryMesh
@@ -68,32 +68,32 @@ def count(folder: Path) -> int:
 
 
 def test_the_line_can_be_read_back_and_a_torn_one_says_nothing():
-    mark = head_file.DatabaseHead("ab" * 16, 2**62, 7, 2**62, b"\x01" * 32)
-    line = head_file.line(mark)
-    assert len(line) == head_file.BYTES
-    assert head_file.parsed(line) == mark
+    mark = namespace_file.DatabaseHead("ab" * 16, 2**62, 7, 2**62, b"\x01" * 32)
+    line = namespace_file.head_line(mark)
+    assert len(line) == namespace_file.BYTES
+    assert namespace_file.parsed_head(line) == mark
     for place in range(len(line.rstrip())):
         torn = bytearray(line)
         torn[place] ^= 1
-        assert head_file.parsed(bytes(torn)) is None
-        assert head_file.parsed(line[:place]) is None
+        assert namespace_file.parsed_head(bytes(torn)) is None
+        assert namespace_file.parsed_head(line[:place]) is None
 
 
 def test_it_says_the_last_acknowledged_write(tmp_path):
     with opened(tmp_path) as mesh:
         id_ = str(mesh.add("one fact").id)
-        first = head_file.read(database(tmp_path))
+        first = namespace_file.read_head(database(tmp_path))
         mesh.get(id_)
-        second = head_file.read(database(tmp_path))
+        second = namespace_file.read_head(database(tmp_path))
         mesh.add("another fact")
-        third = head_file.read(database(tmp_path))
+        third = namespace_file.read_head(database(tmp_path))
     assert first is not None
     assert second is not None
     assert third is not None
     assert (first.seq, first.writes) == (1, 0)
     assert (second.seq, second.writes) == (1, 1)  # a use is no commit, and yet not to be lost
     assert (third.seq, third.position) == (2, 2)
-    assert head_file.path_of(database(tmp_path)).stat().st_mode & 0o777 == 0o600
+    assert namespace_file.head_path(database(tmp_path)).stat().st_mode & 0o777 == 0o600
 
 
 def test_every_flip_in_a_log_that_loses_a_write_is_refused(tmp_path):
@@ -164,7 +164,7 @@ def test_an_older_copy_without_a_head_file_is_a_finding_until_repair(tmp_path, t
     older = database(tmp_path).read_bytes()
     stored(tmp_path, texts=5)
     database(tmp_path).write_bytes(older)
-    head_file.path_of(database(tmp_path)).unlink()
+    namespace_file.head_path(database(tmp_path)).unlink()
     with opened(tmp_path) as mesh:
         if write:  # which is no sign that nothing was lost
             mesh.add("Deploys run on Fridays")
@@ -180,7 +180,7 @@ def test_an_older_copy_without_a_head_file_is_a_finding_until_repair(tmp_path, t
 def test_the_head_file_of_a_new_namespace_is_there_before_its_first_commit(tmp_path, monkeypatch):
     acknowledge = NamespaceFile.acknowledge
 
-    def kill(file: NamespaceFile, mark: head_file.DatabaseHead) -> None:
+    def kill(file: NamespaceFile, mark: namespace_file.DatabaseHead) -> None:
         if mark.seq:
             raise KeyboardInterrupt
         acknowledge(file, mark)
@@ -225,36 +225,36 @@ def test_files_that_changed_places_are_refused(tmp_path):
 def test_a_version_number_of_nought_is_no_empty_store(tmp_path):
     with closing(sqlite3.connect(database(stored(tmp_path)))) as db:
         db.execute("PRAGMA user_version = 0")
-    head_file.remove(database(tmp_path))
+    namespace_file.remove_head(database(tmp_path))
     with opened(tmp_path) as mesh, pytest.raises(StoreIsDamaged, match="memory-mesh salvage"):
         mesh.get_all()
 
 
-@pytest.mark.parametrize("said", [b"", b"v1 torn", b"x" * head_file.BYTES])
+@pytest.mark.parametrize("said", [b"", b"v1 torn", b"x" * namespace_file.BYTES])
 def test_a_torn_head_file_says_nothing_and_is_made_anew(tmp_path, said):
     stored(tmp_path)
-    head_file.path_of(database(tmp_path)).write_bytes(said)
+    namespace_file.head_path(database(tmp_path)).write_bytes(said)
     assert count(tmp_path) == 3
     with opened(tmp_path) as mesh:
         mesh.add("one more")
-    mark = head_file.read(database(tmp_path))
+    mark = namespace_file.read_head(database(tmp_path))
     assert mark is not None
     assert mark.seq == 4
 
 
 def test_a_head_file_that_is_behind_is_no_flaw(tmp_path):
     stored(tmp_path)
-    behind = head_file.path_of(database(tmp_path)).read_bytes()
+    behind = namespace_file.head_path(database(tmp_path)).read_bytes()
     with opened(tmp_path) as mesh:
         mesh.add("killed before the head file was written")
-    head_file.path_of(database(tmp_path)).write_bytes(behind)
+    namespace_file.head_path(database(tmp_path)).write_bytes(behind)
     assert count(tmp_path) == 4
     with opened(tmp_path) as mesh:
         assert mesh.care.verify().ok
 
 
 def test_a_head_file_that_cannot_be_written_fails_no_write(tmp_path):
-    head = head_file.path_of(database(stored(tmp_path)))
+    head = namespace_file.head_path(database(stored(tmp_path)))
     head.unlink()
     head.mkdir()
     with opened(tmp_path) as mesh:
@@ -263,7 +263,7 @@ def test_a_head_file_that_cannot_be_written_fails_no_write(tmp_path):
 
 
 def test_a_head_file_that_is_a_link_is_not_followed(tmp_path):
-    head = head_file.path_of(database(stored(tmp_path)))
+    head = namespace_file.head_path(database(stored(tmp_path)))
     head.unlink()
     (tmp_path / "target").write_text("somebody's file")
     head.symlink_to(tmp_path / "target")
@@ -288,7 +288,7 @@ def test_a_namespace_that_was_removed_whole_is_new(tmp_path):
 def test_a_namespace_made_anew_between_two_looks_is_new(tmp_path, whole):
     stored(tmp_path / "new", texts=1)
     if not whole:
-        head_file.remove(database(tmp_path / "new"))
+        namespace_file.remove_head(database(tmp_path / "new"))
     with opened(tmp_path / "old") as mesh:
         for number in range(5):
             mesh.add(f"the first life {number}")
@@ -315,7 +315,7 @@ def test_a_database_emptied_under_an_open_process_is_noticed(tmp_path, with_head
     with opened(tmp_path) as mesh:
         mesh.add("a fact")
         if not with_head:
-            head_file.remove(database(tmp_path))
+            namespace_file.remove_head(database(tmp_path))
         os.truncate(database(tmp_path), 0)
         with pytest.raises(WritesAreMissing, match="it is empty"):
             mesh.get_all()
@@ -434,15 +434,15 @@ def _copy(source: Path, target: Path) -> Path:
 
 
 def test_a_namespace_that_another_process_makes_during_a_look_is_not_missing(tmp_path, monkeypatch):
-    read = head_file.read
+    read = namespace_file.read_head
 
-    def late(path: Path) -> head_file.DatabaseHead | None:
-        monkeypatch.setattr(head_file, "read", read)
+    def late(path: Path) -> namespace_file.DatabaseHead | None:
+        monkeypatch.setattr(namespace_file, "read_head", read)
         stored(tmp_path, texts=1)
         return read(path)
 
     with opened(tmp_path) as mesh:
-        monkeypatch.setattr(head_file, "read", late)
+        monkeypatch.setattr(namespace_file, "read_head", late)
         assert len(mesh.get_all()) == 1
 
 

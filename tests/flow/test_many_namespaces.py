@@ -27,7 +27,7 @@ from memory_mesh.model.errors import (
     StoreWasMoved,
 )
 from memory_mesh.platform import moved_marks
-from memory_mesh.platform.clock import SystemClock
+from memory_mesh.platform.ids import SystemClock
 from memory_mesh.sync import MemoryMesh
 from tests.faults.crashpoints import watch
 from tests.faults.processes import Child, call

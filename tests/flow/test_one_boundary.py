@@ -15,7 +15,7 @@ from memory_mesh.compat.neolata.hooks import EVENTS, markdown_writethrough
 from memory_mesh.compat.neolata.memory_graph import MemoryGraph
 from memory_mesh.model import Channel, Claim, Draft
 from memory_mesh.model.errors import InvalidInput, MeshError, NotFound, shown
-from memory_mesh.platform import log
+from memory_mesh.platform import telemetry
 from memory_mesh.sync import MemoryMesh
 from tests.faults.planted import everything_in
 
@@ -155,10 +155,10 @@ def test_a_message_masks_before_it_cuts():
 
 
 def test_no_log_record_holds_a_secret(caplog):
-    with caplog.at_level(logging.DEBUG, log.NAME):
-        log.info("search", filter=SAID, hits=3)
-        log.debug("retry", name=KEY)
-        log.warn_once("a secret in a warning", f"{SAID} was skipped")
+    with caplog.at_level(logging.DEBUG, telemetry.NAME):
+        telemetry.info("search", filter=SAID, hits=3)
+        telemetry.debug("retry", name=KEY)
+        telemetry.warn_once("a secret in a warning", f"{SAID} was skipped")
     assert len(caplog.records) == 3
     assert "hits=3" in caplog.text
     assert SECRET not in caplog.text

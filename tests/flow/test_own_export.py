@@ -8,9 +8,9 @@ import pytest
 
 from memory_mesh.care.key_file import KeyFile
 from memory_mesh.compat.rfc11.columns import V2_COLUMNS
-from memory_mesh.compat.rfc11.export import hand_out
 from memory_mesh.compat.rfc11.import_ import bring_in
 from memory_mesh.compat.rfc11.lance_tables import opened, place, rows, write_rows
+from memory_mesh.compat.rfc11.migrate import hand_out
 from memory_mesh.compat.rfc11.reader import MeshHoldings
 from memory_mesh.model import Channel, Scope, SourceKind, Status
 from memory_mesh.model.errors import InvalidInput

@@ -18,7 +18,7 @@ from memory_mesh.model import (
     times,
 )
 from memory_mesh.model.errors import IdempotencyConflict, InvalidInput, NotFound, NotRestorable
-from memory_mesh.platform import log
+from memory_mesh.platform import telemetry
 from memory_mesh.sync import MemoryMesh
 from tests.receipts import id_of
 
@@ -287,7 +287,7 @@ def test_of_many_texts_one_that_is_empty_or_too_long_is_refused_and_the_others_a
 
 
 def test_a_refusal_is_a_receipt_and_one_line_of_the_log(mesh, caplog, monkeypatch):
-    monkeypatch.setattr(log, "_warned", set())
+    monkeypatch.setattr(telemetry, "_warned", set())
     agent = mesh.view(channel=Channel.MCP)
     mesh.add_many(["tea is hot", "milk is cold"])
     refused = agent.add("tea is hot")

@@ -3,7 +3,7 @@
 import pytest
 
 from memory_mesh.ledgers.shared import visibility
-from memory_mesh.ledgers.shared.connection_memory import has_any
+from memory_mesh.ledgers.shared.snapshot import has_any
 from memory_mesh.model import Commit, Lens, Scope, Wanted
 from memory_mesh.sync import MemoryMesh
 

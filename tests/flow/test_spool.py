@@ -9,7 +9,7 @@ import pytest
 
 from memory_mesh.ledgers.shared import read_records
 from memory_mesh.ledgers.sqlite import spool
-from memory_mesh.platform.clock import SystemClock
+from memory_mesh.platform.ids import SystemClock
 from memory_mesh.sync import MemoryMesh
 
 PATIENT = 60.0

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from memory_mesh.compat.rfc11 import lance_tables
-from memory_mesh.compat.rfc11.export import HeldMemory, HeldSkill, hand_out
 from memory_mesh.compat.rfc11.import_ import bring_in
+from memory_mesh.compat.rfc11.migrate import HeldMemory, HeldSkill, hand_out
 from memory_mesh.compat.rfc11.reader import MeshHoldings
 from memory_mesh.formats import yamo, yamo_learning
 from memory_mesh.model import Channel, Heritage, Kind, Lesson, Scope, Severity, SourceKind, Status

@@ -21,7 +21,7 @@ from memory_mesh.ledgers.sqlite.ledger import CLOSING_SECONDS, SqliteLedger
 from memory_mesh.model import Commit, Wanted
 from memory_mesh.model.errors import Closed, InvalidInput, StoreIsBusy
 from memory_mesh.platform import locks
-from memory_mesh.platform.clock import SystemClock
+from memory_mesh.platform.ids import SystemClock
 from memory_mesh.platform.locks import FairLock
 from memory_mesh.sync import MemoryMesh
 

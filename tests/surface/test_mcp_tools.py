@@ -11,7 +11,7 @@ import pytest
 
 from memory_mesh.agents.mcp.tools import TOOLS
 from memory_mesh.agents.sessions import Session
-from memory_mesh.context.packing.token_bound import count
+from memory_mesh.context.packing.choice import token_bound
 from tests.surface.command import CommandLine
 from tests.surface.mcp_client import NAMES, RawClient, variables_of
 
@@ -60,8 +60,8 @@ def test_a_host_that_hides_tools_behind_a_search_keeps_three_at_hand() -> None:
     assert kept == ["memory_store", "memory_search", "memory_get"]
     assert all(tool["_meta"]["anthropic/searchHint"] for tool in TOOLS)
     seen = [{name: tool[name] for name in ("name", "description", "inputSchema")} for tool in TOOLS]
-    assert count(json.dumps([each for each in seen if each["name"] in kept])) < 1_500
-    assert count(json.dumps(seen)) < 3_000
+    assert token_bound(json.dumps([each for each in seen if each["name"] in kept])) < 1_500
+    assert token_bound(json.dumps(seen)) < 3_000
 
 
 def test_two_processes_list_the_same_bytes(home: Path) -> None:

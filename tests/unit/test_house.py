@@ -21,7 +21,7 @@ SYMBOLS = {
     "a command's name and summary": ("cli/parsing.py", "COMMANDS"),
     "the column of a filter field": ("ledgers/shared/rows.py", "FILTERABLE"),
     "a filter field": ("rules/filter_fields.py", "FIELDS"),
-    "chunk size": ("text/scrub/parts.py", "ScrubSettings"),
+    "chunk size": ("text/scrub/tokens.py", "ScrubSettings"),
     "the JSON of a memory": ("model/record.py", "record"),
     "the RRF constant": ("search/ranking/fusion.py", "K"),
     "the default order": ("search/ranking/forest.py", "best"),

@@ -16,14 +16,11 @@ from memory_mesh.mesh import conversation, mesh
 from memory_mesh.mesh.document_names import Families
 from memory_mesh.mesh.operation import public_name
 from memory_mesh.mesh.operations import (
-    audit,
     context,
-    explain,
     graph,
     lessons,
     memories,
     projects,
-    reembedding,
     review,
     search,
     skills,
@@ -49,7 +46,7 @@ VERBS: Mapping[str, tuple[str, Owners]] = {  # page: title, its parts
         {
             "Find memories": search.SearchVerbs,
             "Context for a prompt": context.ContextVerbs,
-            "Why": explain.ExplainVerbs,
+            "Why": context.ExplainVerbs,
             "What a task calls up": context.InjectionVerbs,
         },
     ),
@@ -80,8 +77,8 @@ VERBS: Mapping[str, tuple[str, Owners]] = {  # page: title, its parts
         {
             "Keep a store in order": upkeep.UpkeepVerbs,
             "Triggers, models, projects": upkeep.CareVerbs,
-            "Change the embedding model": reembedding.ReembedVerbs,
-            "Audit": audit.AuditVerbs,
+            "Change the embedding model": upkeep.ReembedVerbs,
+            "Audit": upkeep.AuditVerbs,
             "Projects": projects.ProjectVerbs,
         },
     ),

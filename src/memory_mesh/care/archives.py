@@ -30,10 +30,10 @@ from memory_mesh.care.keys import key_ids
 from memory_mesh.care.sqlite import copies
 from memory_mesh.formats import archive
 from memory_mesh.formats.archive import ArchiveManifest, ArchiveTable, row_line, row_values, written
-from memory_mesh.ledgers.sqlite import dumps, head_file, namespace_places, vector_file
+from memory_mesh.ledgers.sqlite import dumps, namespace_file, namespace_places, vector_file
+from memory_mesh.ledgers.sqlite.connection import command
 from memory_mesh.ledgers.sqlite.connections import refuse_read_only
 from memory_mesh.ledgers.sqlite.dumps import DumpPoint, NewFile, TableLayout
-from memory_mesh.ledgers.sqlite.faults import command
 from memory_mesh.model import Checkpoint
 from memory_mesh.model.care import Exported, Imported
 from memory_mesh.model.errors import InvalidInput, NotFound, StoreError, StoreIsDamaged
@@ -471,7 +471,7 @@ def _own_identity(places: Path, identities: Sequence[str]) -> str | None:
 
 def _identity(path: Path) -> str | None:
     """The identity of a namespace, by its head file if it has one: the database stays closed."""
-    mark = head_file.read(path)
+    mark = namespace_file.read_head(path)
     return dumps.identity_of(path) if mark is None else mark.identity
 
 

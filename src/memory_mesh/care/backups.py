@@ -28,9 +28,8 @@ from memory_mesh.model.care import Backup, NamespaceCopy
 from memory_mesh.model.errors import InvalidInput, MeshError, NotFound, StoreError, StoreIsDamaged
 from memory_mesh.model.ports import Clock
 from memory_mesh.platform import moved_marks
-from memory_mesh.platform.clock import SystemClock
 from memory_mesh.platform.durable_files import append_locked
-from memory_mesh.platform.ids import keyed_digest
+from memory_mesh.platform.ids import SystemClock, keyed_digest
 from memory_mesh.platform.private_files import make_file, make_folder
 from memory_mesh.platform.store_urls import need_folder
 from memory_mesh.rules.users import shown_namespace

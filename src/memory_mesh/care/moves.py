@@ -29,8 +29,8 @@ from memory_mesh.care.keys import carry_keys
 from memory_mesh.care.sqlite import copies
 from memory_mesh.care.store_files import findings
 from memory_mesh.ledgers.sqlite import dumps, namespace_places, vector_file
+from memory_mesh.ledgers.sqlite.connection import command
 from memory_mesh.ledgers.sqlite.connections import refuse_read_only
-from memory_mesh.ledgers.sqlite.faults import command
 from memory_mesh.model.care import Moved, NamespaceCopy
 from memory_mesh.model.errors import InvalidInput, NotFound, StoreError, StoreIsDamaged
 from memory_mesh.platform import moved_marks

@@ -21,7 +21,7 @@ from memory_mesh.care.server import delete_from_server, settings_of
 from memory_mesh.care.sqlite import copies
 from memory_mesh.formats import memory_file
 from memory_mesh.learn.system_memory import NAMESPACE as SYSTEM
-from memory_mesh.ledgers.sqlite import head_file, namespace_places
+from memory_mesh.ledgers.sqlite import namespace_file, namespace_places
 from memory_mesh.ledgers.sqlite.connections import refuse_read_only
 from memory_mesh.model.care import DeletedNamespace, NamespaceReview
 from memory_mesh.model.errors import InvalidInput, MeshError, NotFound, StoreError, shown
@@ -199,7 +199,7 @@ def _flaw(folder: Path, namespace: str) -> str | None:
             namespace_places.refuse_twin(path, other)
         if not path.stat().st_size:
             return None
-        if (flaw := head_file.lack(path, namespace)) is not None:
+        if (flaw := namespace_file.lack(path, namespace)) is not None:
             return str(flaw)
         copies.standing(path)
     except FileNotFoundError:

@@ -9,18 +9,22 @@ from os import PathLike
 from pathlib import Path
 
 from memory_mesh.care.sqlite import copies, rebuild, salvage as salvaging
-from memory_mesh.ledgers.sqlite import head_file, namespace_places, open_file, schema, vector_file
-from memory_mesh.ledgers.sqlite.connection import SqliteConnection
+from memory_mesh.ledgers.sqlite import (
+    namespace_file,
+    namespace_places,
+    open_file,
+    schema,
+    vector_file,
+)
+from memory_mesh.ledgers.sqlite.connection import SqliteConnection, translated
 from memory_mesh.ledgers.sqlite.connections import refuse_read_only
-from memory_mesh.ledgers.sqlite.faults import translated
 from memory_mesh.ledgers.sqlite.namespace_places import SUFFIX
 from memory_mesh.ledgers.sqlite.verify import verify
 from memory_mesh.model.care import Repaired, Salvaged, SalvagedNamespace
 from memory_mesh.model.errors import InvalidInput, MeshError, NotFound, StoreError
 from memory_mesh.models.lance.index import folder_name
 from memory_mesh.platform import moved_marks, private_files
-from memory_mesh.platform.clock import SystemClock
-from memory_mesh.platform.ids import MonotonicIds
+from memory_mesh.platform.ids import MonotonicIds, SystemClock
 from memory_mesh.platform.locks import locked
 from memory_mesh.platform.store_urls import need_folder
 from memory_mesh.rules.users import shown_namespace
@@ -43,7 +47,7 @@ def repair(folder: str | PathLike[str], namespace: str, *, accept_loss: bool = F
     store = Path(need_folder(folder))
     path = namespace_places.database(store / "namespaces", namespace)
     moved_marks.refuse_store(store)
-    if not path.exists() and head_file.read(path) is None:
+    if not path.exists() and namespace_file.read_head(path) is None:
         moved_marks.refuse_namespace(path, namespace)
         raise NotFound(
             f"there is no namespace {shown_namespace(namespace)} in {folder}. List those there "
@@ -53,7 +57,7 @@ def repair(folder: str | PathLike[str], namespace: str, *, accept_loss: bool = F
     with locked(path.with_suffix(".lock"), seconds=_LOCK_SECONDS), translated(path, namespace):
         if not path.exists() or not path.stat().st_size:
             return _emptied(path, namespace, accept_loss=accept_loss)
-        if not accept_loss and (flaw := head_file.lack(path, namespace)) is not None:
+        if not accept_loss and (flaw := namespace_file.lack(path, namespace)) is not None:
             raise flaw
         with rebuild.opened(path) as db:
             return _repaired(db, path, namespace, accept_loss=accept_loss)
@@ -64,11 +68,11 @@ def _emptied(path: Path, namespace: str, *, accept_loss: bool) -> Repaired:
 
     SQLite removes the log beside an empty database, and salvage may still read it.
     """
-    mark = head_file.read(path)
+    mark = namespace_file.read_head(path)
     what = "it is empty" if path.exists() else "it is gone"
     if mark is not None and not accept_loss:
-        raise head_file.missing(path, namespace, mark, what)
-    head_file.remove(path)
+        raise namespace_file.missing(path, namespace, mark, what)
+    namespace_file.remove_head(path)
     vector_file.remove(path)
     with open_file.empty(namespace) as nothing:
         found = verify(nothing)
@@ -79,8 +83,8 @@ def _emptied(path: Path, namespace: str, *, accept_loss: bool) -> Repaired:
 
 
 def _repaired(db: SqliteConnection, path: Path, namespace: str, *, accept_loss: bool) -> Repaired:
-    mark = head_file.read(path)
-    flaw = None if mark is None else head_file.flaw(db, path, namespace, mark)
+    mark = namespace_file.read_head(path)
+    flaw = None if mark is None else namespace_file.flaw(db, path, namespace, mark)
     if flaw is not None and not accept_loss:
         raise flaw
     open_file.check_writer(db)
@@ -95,9 +99,9 @@ def _repaired(db: SqliteConnection, path: Path, namespace: str, *, accept_loss: 
     if vector_file.remove(path):
         done.append("the vector files were removed; the next search makes them anew")
     found = verify(db)
-    stands = head_file.stands(db)
+    stands = namespace_file.stands(db)
     if stands != mark:
-        head_file.write(path, stands)
+        namespace_file.write_head(path, stands)
         done.append("the head file was written anew")
     lost = None
     if flaw is not None and mark is not None:
@@ -150,7 +154,7 @@ def _without_file(source: Path) -> dict[str, str]:
     left: dict[str, str] = {}
     for namespace in copies.gone(source):
         path = copies.place(source, namespace)
-        mark = head_file.read(path)
+        mark = namespace_file.read_head(path)
         if mark is not None and not path.exists() and not Path(f"{path}-wal").exists():
             left[namespace] = (
                 f"{path} is gone, and writes up to seq {mark.seq} were acknowledged. Restore a "

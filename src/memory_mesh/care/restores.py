@@ -16,15 +16,15 @@ from memory_mesh.base.fastdataclass import replace as changed
 from memory_mesh.care import backups, manifest as manifests, store_files
 from memory_mesh.care.manifest import BackupManifest
 from memory_mesh.care.sqlite import copies
-from memory_mesh.ledgers.sqlite import head_file, namespace_places
+from memory_mesh.ledgers.sqlite import namespace_file, namespace_places
 from memory_mesh.ledgers.sqlite.connections import refuse_read_only
 from memory_mesh.ledgers.sqlite.namespace_places import SUFFIX, refuse_network_folder
 from memory_mesh.model.care import NamespaceCopy, Restored
 from memory_mesh.model.errors import BackupIsDamaged, InvalidInput, StoreError, StoreIsDamaged
 from memory_mesh.model.ports import Clock
 from memory_mesh.platform import moved_marks, system
-from memory_mesh.platform.clock import SystemClock
 from memory_mesh.platform.durable_files import exchanged, sync_folder, write_atomically
+from memory_mesh.platform.ids import SystemClock
 from memory_mesh.platform.locks import folder_held, locked
 from memory_mesh.platform.private_files import make_file, make_folder
 from memory_mesh.platform.store_urls import need_folder
@@ -259,7 +259,7 @@ def check(to: Path, manifest: BackupManifest, *, replace: bool) -> None:
 
 def _shares_a_namespace(to: Path, manifest: BackupManifest) -> bool:
     """Whether a store without an identity may be the one that was backed up."""
-    marks = [head_file.read(path) for path in copies.files(to).values()]
+    marks = [namespace_file.read_head(path) for path in copies.files(to).values()]
     there = {mark.identity for mark in marks if mark is not None}
     return not there or bool(there & {kept.identity for kept in manifest.namespaces})
 

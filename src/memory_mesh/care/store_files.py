@@ -16,8 +16,8 @@ from memory_mesh.learn.system_memory import ExperienceFiles
 from memory_mesh.ledgers.sqlite import schema
 from memory_mesh.ledgers.sqlite.ledger import SqliteLedger
 from memory_mesh.model.errors import InvalidInput, StoreError, StoreIsDamaged, StoreIsFull
-from memory_mesh.platform.clock import SystemClock
 from memory_mesh.platform.durable_files import sync_folder
+from memory_mesh.platform.ids import SystemClock
 from memory_mesh.platform.locks import locked
 from memory_mesh.platform.private_files import FOLDER, make_file, make_folder
 

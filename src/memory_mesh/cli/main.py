@@ -93,14 +93,14 @@ def _agent_hint() -> str:
 def _show_log(verbose: int) -> None:
     """Prints log records as -v, or MEMORY_MESH_LOG, asks for."""
     from memory_mesh.cli.parsing import UsageError
-    from memory_mesh.platform import log
+    from memory_mesh.platform import telemetry
 
     asked = os.environ.get("MEMORY_MESH_LOG", "").lower()
     if asked not in {"", "info", "debug"}:
         raise UsageError("MEMORY_MESH_LOG must be info or debug")
     level = {0: asked, 1: asked or "info"}.get(verbose, "debug")
     if level:
-        log.show(level)
+        telemetry.show(level)
 
 
 def _prepare_output(argv: Sequence[str]) -> None:

@@ -9,7 +9,8 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 
 from memory_mesh.formats.terminal import safe_text
-from memory_mesh.model import Json, Memory, Proposal, Skill, record, times as model_times
+from memory_mesh.model import Json, Memory, Proposal, Skill, times as model_times
+from memory_mesh.model.memory import shown_type
 
 _BOLD, _DIM, _PLAIN = "\x1b[1m", "\x1b[2m", "\x1b[0m"
 _COLOURS = {"red": "\x1b[31m", "green": "\x1b[32m", "yellow": "\x1b[33m"}
@@ -207,7 +208,7 @@ def described(memory: Memory) -> dict[str, Json]:
     }
     known: dict[str, Json] = {
         "id": memory.id,
-        "type": record.shown_type(memory),
+        "type": shown_type(memory),
         "kind": memory.kind.value,
         "status": memory.status.value,
         "pinned": memory.pinned or None,

@@ -18,7 +18,7 @@ from memory_mesh.model.trigger import (
     MemoryMetadata,
     PointRules,
 )
-from memory_mesh.platform.clock import SystemClock
+from memory_mesh.platform.ids import SystemClock
 from memory_mesh.search.ranking import points
 from memory_mesh.search.triggers import patterns, selection
 from memory_mesh.write.rules.drafts import importance as weight

@@ -37,7 +37,7 @@ from memory_mesh.write.access import Access
 from memory_mesh.write.prepare import redact
 
 if TYPE_CHECKING:
-    from memory_mesh.search.rerank import Reranking
+    from memory_mesh.search.recall import Reranking
 
 _NAMED = 3  # shares on each side that a sentence names
 _SMALL = 0.005  # a share below that is not worth a word

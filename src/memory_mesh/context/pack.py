@@ -42,7 +42,7 @@ from memory_mesh.write.access import Access
 from memory_mesh.write.audit_entries import use_entry
 
 if TYPE_CHECKING:
-    from memory_mesh.search.rerank import Reranking
+    from memory_mesh.search.recall import Reranking
 
 INJECTED = 10
 

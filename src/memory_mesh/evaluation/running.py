@@ -40,7 +40,7 @@ from memory_mesh.evaluation.vector_cache import KeptVectors
 from memory_mesh.mesh.store import configured_embedder
 from memory_mesh.model.errors import InvalidInput, NotFound, StoreIsBusy
 from memory_mesh.model.ports import Embedder
-from memory_mesh.platform.clock import SystemClock
+from memory_mesh.platform.ids import SystemClock
 from memory_mesh.platform.locks import locked
 
 _PACKAGE = Path(__file__).resolve().parent.parent

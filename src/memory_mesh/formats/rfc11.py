@@ -4,15 +4,14 @@ The source of a result says how far it is trusted, and a line of a memory that l
 format's own gets a backslash before it.
 """
 
-import re
 from collections.abc import Mapping, Sequence
-from functools import cache
 
 from memory_mesh.base.fastdataclass import replace
+from memory_mesh.base.lazy_pattern import lazy_pattern
 from memory_mesh.formats.terminal import escaped, word
 from memory_mesh.model import Draft, Hit, Json, Kind, Memory
 from memory_mesh.model.errors import InvalidInput
-from memory_mesh.model.record import shown_source, shown_type
+from memory_mesh.model.memory import shown_source, shown_type
 
 _MEDIUM = 0.5  # the importance where none was stated
 _KINDS = frozenset(Kind)
@@ -77,14 +76,12 @@ def _source(memory: Memory) -> str:
     return f"{word(shown_source(memory))} (trust: {memory.source.kind})"
 
 
-@cache
-def _ours() -> re.Pattern[str]:
-    """The lines of the result text and of what the command line prints around it, as they look."""
-    return re.compile(
-        r"memory ?\d+ ?:|(?:attention directive|memory context|explanation) ?\]"
-        r"|memorymesh(?: error)? ?\]|align attention to entries|treat entries with"
-        r"|type ?:[^|]*\| ?source ?:|source ?:.*\btrust ?:"
-    )
+# The lines of the result text and of what the command line prints around it, as they look.
+_ours = lazy_pattern(
+    r"memory ?\d+ ?:|(?:attention directive|memory context|explanation) ?\]"
+    r"|memorymesh(?: error)? ?\]|align attention to entries|treat entries with"
+    r"|type ?:[^|]*\| ?source ?:|source ?:.*\btrust ?:"
+)
 
 
 def _text(rest: dict[str, Json], name: str) -> str | None:

@@ -32,8 +32,7 @@ from memory_mesh.text.sentences import sentences
 from memory_mesh.write import decide as flows_decide
 from memory_mesh.write.access import Access
 from memory_mesh.write.add import remember
-from memory_mesh.write.audit_entries import Change, change_entry
-from memory_mesh.write.decisions import seen
+from memory_mesh.write.audit_entries import Change, change_entry, seen
 from memory_mesh.write.links import check_may_link
 from memory_mesh.write.prepare import Worded
 

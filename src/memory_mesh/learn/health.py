@@ -97,7 +97,7 @@ def _embeds(access: Access) -> Iterator[Check]:
 
 def _other_model(access: Access) -> str | None:
     """Why this process does not search by the model that the namespace states as in use."""
-    from memory_mesh.search.model_in_use import away
+    from memory_mesh.search.recall import away
 
     return away(access)
 

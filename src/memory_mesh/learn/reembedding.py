@@ -40,10 +40,9 @@ from memory_mesh.model.reembedding import (
     dumped,
     loaded,
 )
-from memory_mesh.platform import log
+from memory_mesh.platform import telemetry
 from memory_mesh.rules.audience import AUDIENCE
-from memory_mesh.search.model_in_use import PROBE, embedder_in_use, space_of, stated_in
-from memory_mesh.search.recall import find
+from memory_mesh.search.recall import PROBE, embedder_in_use, find, space_of, stated_in
 from memory_mesh.write.access import Access
 from memory_mesh.write.late_vectors import embed_all
 from memory_mesh.write.prepare import embed_one
@@ -186,7 +185,7 @@ def swap(
         if _swapped(access, space, back=back):
             if access.models is not None:
                 access.models.use(access.namespace, embedder)
-            log.info("switch model", back=back, texts=done)
+            telemetry.info("switch model", back=back, texts=done)
             return done
     raise StoreError(
         f"texts are written faster than {space.name} embeds them; run this again when fewer are"

@@ -23,7 +23,7 @@ from memory_mesh.model import (
 )
 from memory_mesh.model.errors import InvalidInput, StoreError, StoreIsDamaged
 from memory_mesh.model.ports import Index, Ledger, Maintenance, Sink, SinkCursors, VectorFeed
-from memory_mesh.platform import locks, log
+from memory_mesh.platform import locks, telemetry
 from memory_mesh.privacy import masked
 from memory_mesh.rules import audit
 from memory_mesh.rules.limits import WRITE_SLICE
@@ -57,12 +57,12 @@ def reindex(
         head = snapshot.head()
     known = head.analyzer == ANALYZER and not everything
     marks = {"text": head.old_texts, "skill": head.old_skills}
-    start = log.started()
+    start = telemetry.started()
     done = sum(
         _reindex(ledger, namespace, of, between, up_to=mark if known else None, at_once=at_once)
         for of, mark in marks.items()
     )
-    log.info("reindex", texts=done, ms=log.milliseconds(start))
+    telemetry.info("reindex", texts=done, ms=telemetry.milliseconds(start))
     return done
 
 
@@ -129,7 +129,7 @@ def drain(ledger: Ledger, namespace: str, sinks: Sequence[Sink], seconds: float)
     with locks.at_most(seconds):
         told = [_drain_one(ledger, namespace, sink, end) for sink in sinks]
     if sinks:
-        log.info("feed sinks", sinks=len(sinks), complete=all(told))
+        telemetry.info("feed sinks", sinks=len(sinks), complete=all(told))
     return all(told)
 
 
@@ -225,7 +225,7 @@ def _lost(index: Index, namespace: str, state: SpaceState) -> bool:
 
 def _absorb_one(feed: VectorFeed, index: Index, namespace: str, state: SpaceState) -> Body | None:
     """The ledger names a body only after it is whole on disk: a kill in between changes nothing."""
-    start = log.started()
+    start = telemetry.started()
     body = index.absorb(
         namespace,
         state.space.name,
@@ -233,7 +233,9 @@ def _absorb_one(feed: VectorFeed, index: Index, namespace: str, state: SpaceStat
         base=None if worn(state) else state.body,
         rows=lambda after: feed.vectors(namespace, state.space, after),
     )
-    log.info("absorb", vectors=0 if body is None else body.rows, ms=log.milliseconds(start))
+    telemetry.info(
+        "absorb", vectors=0 if body is None else body.rows, ms=telemetry.milliseconds(start)
+    )
     if body is not None and body != state.body:
         feed.absorbed(namespace, state.space, state.body, body)
     return body
@@ -246,13 +248,13 @@ def _index_one(
     between: Callable[[], None] = lambda: None,
 ) -> Body | None:
     """The index inside the ledger once it holds every vector; None where the ledger keeps none."""
-    start, before = log.started(), state.body
+    start, before = telemetry.started(), state.body
     body = ledger.index_some(namespace, state.space)
     while body is not None and body != before:
         between()
         body, before = ledger.index_some(namespace, state.space), body
     if body is not None:
-        log.info("index", vectors=body.rows, ms=log.milliseconds(start))
+        telemetry.info("index", vectors=body.rows, ms=telemetry.milliseconds(start))
     return body
 
 
@@ -276,7 +278,7 @@ def _deliver(cursors: SinkCursors, namespace: str, sink: Sink, commit: list[Bloc
     except Exception as error:  # noqa: BLE001  # whatever a sink does, writes go on
         failure = masked(f"{type(error).__name__}: {error}")
     if failure is not None:
-        log.debug("a sink failed", seq=commit[0].seq)
+        telemetry.debug("a sink failed", seq=commit[0].seq)
     try:
         cursors.sink_moved(namespace, sink.name, commit[0].seq or 0, failure)
     except StoreError:  # the cursor stays where it was, and this commit is told once more

@@ -20,11 +20,10 @@ from memory_mesh.mesh.operation import constructor
 from memory_mesh.mesh.operations.graph import GraphVerbs
 from memory_mesh.mesh.operations.lessons import LessonVerbs
 from memory_mesh.mesh.operations.projects import ProjectVerbs
-from memory_mesh.mesh.operations.reembedding import ReembedVerbs
 from memory_mesh.mesh.operations.review import ReviewVerbs
 from memory_mesh.mesh.operations.skills import SkillVerbs
 from memory_mesh.mesh.operations.traces import TraceVerbs
-from memory_mesh.mesh.operations.upkeep import CareVerbs
+from memory_mesh.mesh.operations.upkeep import CareVerbs, ReembedVerbs
 from memory_mesh.mesh.options import MeshOptions
 from memory_mesh.model import Channel, Scope
 

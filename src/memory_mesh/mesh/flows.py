@@ -29,13 +29,7 @@ if TYPE_CHECKING:
         traces,
         upkeep,
     )
-    from memory_mesh.search import (
-        model_in_use,
-        recall,
-        rerank,
-        several_views,
-        triggered,
-    )
+    from memory_mesh.search import recall, several_views, triggered
     from memory_mesh.write import (
         access,
         add,
@@ -44,10 +38,8 @@ if TYPE_CHECKING:
         projects,
         proposals,
         put_back,
-        restore,
         review,
         similar_links,
-        undo,
     )
 
 __all__ = [
@@ -65,7 +57,6 @@ __all__ = [
     "jobs",
     "lessons",
     "links",
-    "model_in_use",
     "pack",
     "projects",
     "proposals",
@@ -74,8 +65,6 @@ __all__ = [
     "records",
     "reembedding",
     "reflection",
-    "rerank",
-    "restore",
     "review",
     "several_views",
     "similar_links",
@@ -83,7 +72,6 @@ __all__ = [
     "system_memory",
     "traces",
     "triggered",
-    "undo",
     "upkeep",
 ]
 
@@ -102,7 +90,6 @@ _HOMES = {
     "jobs": "learn",
     "lessons": "learn",
     "links": "write",
-    "model_in_use": "search",
     "pack": "context",
     "projects": "write",
     "proposals": "write",
@@ -111,8 +98,6 @@ _HOMES = {
     "records": "context",
     "reembedding": "learn",
     "reflection": "learn",
-    "rerank": "search",
-    "restore": "write",
     "review": "write",
     "several_views": "search",
     "similar_links": "write",
@@ -120,7 +105,6 @@ _HOMES = {
     "system_memory": "learn",
     "traces": "learn",
     "triggered": "search",
-    "undo": "write",
     "upkeep": "learn",
 }
 
@@ -131,4 +115,5 @@ def __getattr__(name: str) -> object:
         raise AttributeError(f"there is no flow {name!r}")
     import importlib
 
-    return importlib.import_module(f"memory_mesh.{_HOMES[name]}.{name}")
+    flow = globals()[name] = importlib.import_module(f"memory_mesh.{_HOMES[name]}.{name}")
+    return flow

@@ -13,8 +13,7 @@ from memory_mesh import config as configuration
 from memory_mesh.base.typed import Self, Unpack
 from memory_mesh.mesh.document_names import DocumentNames, ShownNames
 from memory_mesh.mesh.operation import constructor
-from memory_mesh.mesh.operations.context import ContextVerbs, InjectionVerbs
-from memory_mesh.mesh.operations.explain import ExplainVerbs
+from memory_mesh.mesh.operations.context import ContextVerbs, ExplainVerbs, InjectionVerbs
 from memory_mesh.mesh.operations.transfer import TransferVerbs
 from memory_mesh.mesh.options import MeshOptions
 from memory_mesh.mesh.store import Store

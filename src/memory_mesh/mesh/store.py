@@ -26,8 +26,7 @@ from memory_mesh.model.ports import LLM, Clock, Embedder, Index, Ledger, Redacto
 from memory_mesh.model.reembedding import NamedModel, named
 from memory_mesh.platform import forks
 from memory_mesh.platform.cache import SearchCache
-from memory_mesh.platform.clock import SystemClock
-from memory_mesh.platform.ids import MonotonicIds
+from memory_mesh.platform.ids import MonotonicIds, SystemClock
 from memory_mesh.privacy import PrivacyRule
 from memory_mesh.privacy.redactor import StoreRedactor
 

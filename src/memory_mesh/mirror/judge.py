@@ -11,7 +11,7 @@ from memory_mesh.mirror.clone import Clone, read_text
 from memory_mesh.mirror.git import Git, GitFailed
 from memory_mesh.mirror.history import History, HistoryStep, Way, made_here, noted, path_key
 from memory_mesh.mirror.origin import Author, Origins, Verdict
-from memory_mesh.platform import log
+from memory_mesh.platform import telemetry
 from memory_mesh.platform.durable_files import write_atomically
 from memory_mesh.platform.private_files import make_folder
 
@@ -340,4 +340,4 @@ def _keep(file: Path, walk: CommitWalk) -> None:
         make_folder(file.parent)
         write_atomically(file, head + walk.noted, private=True)
     except OSError as error:
-        log.info("walk not kept", reason=type(error).__name__)
+        telemetry.info("walk not kept", reason=type(error).__name__)

@@ -23,7 +23,7 @@ from memory_mesh.base.typed import Any, Self
 from memory_mesh.mirror.scan import Stamp
 from memory_mesh.model.errors import StoreError
 from memory_mesh.model.ports import Clock
-from memory_mesh.platform.clock import SystemClock
+from memory_mesh.platform.ids import SystemClock
 from memory_mesh.platform.locks import USUAL_SECONDS
 from memory_mesh.platform.private_files import make_file, make_folder
 

@@ -279,6 +279,26 @@ class Memory(Statement):
         return self.status_today is Status.DELETED and self.status is not Status.DELETED
 
 
+def memory_type(statement: Statement) -> str:
+    """RFC-0011 1.2's type, as a view over kind and audience."""
+    if statement.kind in {Kind.LESSON, Kind.REFLECTION}:
+        return statement.kind.value
+    if statement.scope.session is not None:
+        return "session"
+    return "global" if statement.scope.agent is None else "agent"
+
+
+def shown_type(statement: Statement) -> str:
+    """The word a person reads: the one the writer gave, else RFC-0011's type, else project."""
+    known = statement.label or memory_type(statement)
+    return "project" if known == "global" and statement.scope.project is not None else known
+
+
+def shown_source(statement: Statement) -> str:
+    """Who said it, in one word."""
+    return statement.source.agent or "unknown"
+
+
 def heritage_json(heritage: Heritage) -> dict[str, Json]:
     """The three lists; `cut` says how many older links were left out."""
     plain: dict[str, Json] = {

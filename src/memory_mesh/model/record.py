@@ -5,30 +5,7 @@ from collections.abc import Mapping
 from memory_mesh.base.fastdataclass import fields
 from memory_mesh.model.commit import Receipt
 from memory_mesh.model.hit import Explanation, Hit, ViewName
-from memory_mesh.model.memory import Json, Kind, Memory, Statement
-
-MEMORY_TYPES = ("global", "session", "agent", "lesson", "reflection")
-NO_SOURCE = "unknown"
-
-
-def memory_type(statement: Statement) -> str:
-    """RFC-0011 1.2's type, as a view over kind and audience."""
-    if statement.kind in {Kind.LESSON, Kind.REFLECTION}:
-        return statement.kind.value
-    if statement.scope.session is not None:
-        return "session"
-    return "global" if statement.scope.agent is None else "agent"
-
-
-def shown_type(statement: Statement) -> str:
-    """The word a person reads: the one the writer gave, else RFC-0011's type, else project."""
-    known = statement.label or memory_type(statement)
-    return "project" if known == "global" and statement.scope.project is not None else known
-
-
-def shown_source(statement: Statement) -> str:
-    """Who said it, in one word."""
-    return statement.source.agent or NO_SOURCE
+from memory_mesh.model.memory import Json, Memory
 
 
 def explanation_json(how: Explanation) -> dict[str, Json]:

@@ -1,10 +1,12 @@
-"""RFC-0011 ids: `<prefix>_<unix ms>_<6 hex>`, monotonic and without repeats; keyed digests.
+"""The system's clock, the only one the product reads; ids by it; keyed digests.
 
-Only where the clock goes back by more than a minute do ids go back with it.
+RFC-0011 ids: `<prefix>_<unix ms>_<6 hex>`, monotonic and without repeats. Only where the clock goes
+back by more than a minute do ids go back with it.
 """
 
 import os
 import threading
+import time
 from datetime import UTC, datetime, timedelta
 
 from memory_mesh.model.ports import Clock
@@ -17,6 +19,18 @@ _SET_BACK = 60_000  # ms; a clock that goes back further was wrong before: ids f
 _BLOCK = 64
 _INNER = bytes(value ^ 0x36 for value in range(256))
 _OUTER = bytes(value ^ 0x5C for value in range(256))
+
+
+class SystemClock:
+    """Wall-clock time in UTC."""
+
+    def now(self) -> datetime:
+        """The present."""
+        return datetime.now(UTC)
+
+    def monotonic(self) -> float:
+        """Seconds that only go forward."""
+        return time.monotonic()
 
 
 class MonotonicIds:

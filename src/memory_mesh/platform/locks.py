@@ -28,7 +28,7 @@ from pathlib import Path
 
 from memory_mesh.base.typed import TypeVar
 from memory_mesh.model.errors import Closed, StoreIsBusy
-from memory_mesh.platform import log, system
+from memory_mesh.platform import system, telemetry
 from memory_mesh.platform.private_files import open_file
 
 _BYTES = 64  # of the text; a shorter one is filled up, so that nothing of an earlier one is left
@@ -130,7 +130,7 @@ class FairLock:
             self._check(turn)
         if self._held is not turn:
             raise busy(self._path, time.monotonic() - start, signed=self._owns)
-        log.debug("waited for the lock", ms=log.milliseconds(start))
+        telemetry.debug("waited for the lock", ms=telemetry.milliseconds(start))
 
     def _check(self, turn: _Turn) -> None:
         """Raises what ended the wait, unless the turn has come or its time is over."""

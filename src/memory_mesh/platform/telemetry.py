@@ -1,25 +1,93 @@
-"""OpenTelemetry spans of memory operations, by the conventions for `gen_ai.memory.*`.
+"""Log records, and OpenTelemetry spans by the conventions for `gen_ai.memory.*`.
 
-Nothing here loads OpenTelemetry: a span is made only if something else has loaded its API and has
-set up a tracer, for nobody else could listen. A span holds ids, counts, outcomes and the kind of an
-error. Queries and texts are in it only where the setting `span_content` says so.
+Records stand under the logger `memory_mesh`: ids, counts, durations and outcomes, never content.
+Importing `logging` costs a short command a tenth of its time, so nothing here imports it at start:
+a record is made only if something else has loaded `logging`, for nobody else could listen. A
+warning loads it, and reaches standard error even where logging was never configured.
+
+Nothing here loads OpenTelemetry either: a span is made only if something else has loaded its API
+and has set up a tracer. A span holds ids, counts, outcomes and the kind of an error. Queries and
+texts are in it only where the setting `span_content` says so.
 """
 
 import sys
+import time
 from collections.abc import Callable, Sequence
 
 from memory_mesh._version import __version__
+from memory_mesh.base.masking import masked
 from memory_mesh.base.typed import TYPE_CHECKING, Protocol, Self
-from memory_mesh.platform.log import NAME
 
 if TYPE_CHECKING:
+    import logging
     from types import TracebackType
 
+NAME = "memory_mesh"
+_INFO, _DEBUG = 20, 10  # logging's own numbers
+_warned: set[str] = set()  # kinds of warning that this process has given
 SEARCH, UPSERT, UPDATE, DELETE = "search_memory", "upsert_memory", "update_memory", "delete_memory"
 _API = "opentelemetry.trace"
 _MOST_IDS = 100  # ids in one span
 _MEMORY = "gen_ai.memory"
 _OWN = "memory_mesh"  # attributes that the conventions do not have
+
+
+def info(event: str, **facts: object) -> None:
+    """Records what was done: a write, a search, a job."""
+    _record(_INFO, event, facts)
+
+
+def debug(event: str, **facts: object) -> None:
+    """Records a detail, such as a retry."""
+    _record(_DEBUG, event, facts)
+
+
+def warn_once(kind: str, message: str) -> None:
+    """Gives a warning of this kind, the first time in this process only."""
+    if kind in _warned:
+        return
+    _warned.add(kind)
+    import logging
+
+    logging.getLogger(NAME).warning("memory-mesh: %s", masked(message))
+
+
+def started() -> float:
+    """The time at which something begins, for `milliseconds`."""
+    return time.monotonic()
+
+
+def milliseconds(start: float) -> float:
+    """How long ago that was."""
+    return round((time.monotonic() - start) * 1000, 1)
+
+
+def show(level: str) -> None:
+    """Prints the records of this level and above to standard error; for the command line."""
+    import logging
+
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(logging.Formatter("[MemoryMesh] %(levelname)s %(message)s"))
+    logger = logging.getLogger(NAME)
+    logger.addHandler(handler)
+    logger.setLevel(level.upper())
+    logger.propagate = False
+
+
+def _record(level: int, event: str, facts: dict[str, object]) -> None:
+    logger = _listening(level)
+    if logger is not None:
+        pairs = " ".join(f"{name}={value}" for name, value in facts.items())
+        logger.log(level, "%s %s", event, masked(pairs))
+
+
+def _listening(level: int) -> "logging.Logger | None":
+    """The logger, if somebody may listen to records of this level."""
+    module = sys.modules.get("logging")
+    if module is None:
+        return None
+    logger: logging.Logger = module.getLogger(NAME)
+    return logger if logger.isEnabledFor(level) else None
 
 
 class TelemetryRecord(Protocol):

@@ -8,7 +8,7 @@ reason to; `suspicious` is what asks.
 from collections.abc import Callable, Mapping, Sequence
 
 from memory_mesh.base.typed import TYPE_CHECKING
-from memory_mesh.privacy.gate import fold, suspicious, visible
+from memory_mesh.privacy.gate import mentioned, suspicious
 from memory_mesh.rules.privacy_rule import KEEPABLE, Check, Finder, FoundValue, PrivacyRule
 
 if TYPE_CHECKING:
@@ -189,14 +189,6 @@ def __getattr__(name: str) -> object:
 
         return getattr(table if name == "RULES" else optional, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-
-
-def mentioned(text: str, names: Sequence[PrivacyRule]) -> bool:
-    """True if a text has a word of one of the names; False is certain."""
-    if not names:
-        return False
-    lowered = (text if text.isascii() else visible(fold(text))[0]).lower()
-    return any(hint in lowered for rule in names for hint in rule.hints)
 
 
 def _scanner(

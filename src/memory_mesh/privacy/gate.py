@@ -6,9 +6,10 @@ is one no rule is tried on, and the rules need not even be loaded.
 """
 
 import re
-from collections.abc import Iterable, Set as AbstractSet
+from collections.abc import Iterable, Sequence, Set as AbstractSet
 from functools import cache
 
+from memory_mesh.rules.privacy_rule import PrivacyRule
 from memory_mesh.text import LONGEST, KnownWords
 
 ENOUGH_DIGITS = 6  # the fewest in any number a rule knows
@@ -162,6 +163,14 @@ def suspicious(text: str) -> bool:
     Names of projects, speakers and tags come again and again: what is short is looked up.
     """
     return _of_short[text] if len(text) <= LONGEST else _suspicious(text)
+
+
+def mentioned(text: str, names: Sequence[PrivacyRule]) -> bool:
+    """True if a text has a word of one of the names; False is certain."""
+    if not names:
+        return False
+    lowered = (text if text.isascii() else visible(fold(text))[0]).lower()
+    return any(hint in lowered for rule in names for hint in rule.hints)
 
 
 def _suspicious(text: str) -> bool:

@@ -9,6 +9,7 @@ from memory_mesh import privacy
 from memory_mesh.base.typed import TYPE_CHECKING, Protocol
 from memory_mesh.model import Json
 from memory_mesh.platform import forks
+from memory_mesh.privacy.gate import mentioned, suspicious
 
 if TYPE_CHECKING:
     from memory_mesh.privacy import NamespaceRedactor, PrivacyRule
@@ -137,7 +138,7 @@ class StoreRedactor:
 
     def identity(self, value: str) -> str:
         """The same for what identifies a project, an agent or a file: names are kept in it."""
-        if not self._always and not privacy.suspicious(value):
+        if not self._always and not suspicious(value):
             return value
         self._loaded()
         return value if self._without_names is None else self._without_names.text(value)
@@ -153,13 +154,13 @@ class StoreRedactor:
         self._loading = threading.Lock()
 
     def _may_match(self, value: str) -> bool:
-        if privacy.suspicious(value):
+        if suspicious(value):
             return True
         if self._find_names is not None:
             with self._loading:
                 if self._find_names is not None:
                     self._names, self._find_names = self._find_names(), None
-        return privacy.mentioned(value, self._names)
+        return mentioned(value, self._names)
 
     def _loaded(self) -> "NamespaceRedactor":
         with self._loading:

@@ -16,20 +16,41 @@
       ▼
     rank.py: weigh ──▶ best `limit` ──▶ load ──▶ what updates them
       ▼
-    a reranker's order, if there is one        outside the transaction (reranking.py)
+    a reranker's order, if there is one        outside the transaction
       ▼
     newer above older
       ▼
     Hits(Hit(memory, score, parts) …, explanation)
       │
     note a recall block                        buffered; every 64th search writes the buffer
+
+Where the namespace states a model as in use (model/reembedding.py)::
+
+    the process's own model made the vector of the question
+      │ the namespace states another model as in use
+      ├─ this process can open that model ──▶ the question is asked in its space
+      └─ it cannot ──▶ a note says so, and
+                         own vectors are kept beside ──▶ the search goes on by them
+                         own vectors were dropped ─────▶ the search goes on by words
+
+A reranker orders the best hits anew: it reads question and text together.
+
+::
+
+    hits in their own order ── the first `candidates`, `chars` of each ──▶ reranker
+      ▼                                                                     │
+    sorted by its scores; without a score: below, in their own order ◀──────┘
+      └── it fails or takes too long: their own order, and a note says so
+
+It changes the order and nothing else: `hit.score` stays the estimated relevance, and the
+reranker's score is `hit.parts["rerank"]`. It is asked outside every read transaction, about hits
+that the reader may see, with the question and the texts as they are stored: redacted.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
-from memory_mesh.base.fastdataclass import replace
-from memory_mesh.base.typed import TYPE_CHECKING
+from memory_mesh.base.fastdataclass import dataclass, replace
 from memory_mesh.model import (
     Explanation,
     Head,
@@ -39,10 +60,12 @@ from memory_mesh.model import (
     Memory,
     Pending,
     Query,
+    Space,
 )
-from memory_mesh.model.errors import StoreIsFull
-from memory_mesh.model.ports import Snapshot
-from memory_mesh.platform import log
+from memory_mesh.model.errors import EmbeddingError, RerankError, StoreIsFull
+from memory_mesh.model.ports import Embedder, Reranker, Snapshot
+from memory_mesh.model.reembedding import STATED, ModelsInUse, loaded
+from memory_mesh.platform import telemetry
 from memory_mesh.rules.audience import filter_text
 from memory_mesh.search.rank import (
     Look,
@@ -61,12 +84,10 @@ from memory_mesh.text.question import Reading
 from memory_mesh.write.access import Access
 from memory_mesh.write.audit_entries import recall_entry, use_entry
 from memory_mesh.write.late_vectors import CATCH_UP_CHARS, CATCH_UP_TEXTS, catch_up
-from memory_mesh.write.prepare import PreparedQuery, embed_question, redact
-
-if TYPE_CHECKING:
-    from memory_mesh.search.rerank import Reranking
+from memory_mesh.write.prepare import PreparedQuery, cut_reason, embed_question, redact
 
 READ_AS_HITS = 10  # hits that tell how a word was read
+PROBE = "which space is this"
 
 
 def recall(
@@ -95,7 +116,7 @@ def find(
     `look` is shown what ranking saw, and the cache is left alone then.
     """
     profile = profiles.named(query.profile)
-    start = log.started()
+    start = telemetry.started()
     query = replace(query, text=redact(access, query.text))
     use_cache = use_cache and look is None
     keeps = (
@@ -105,12 +126,12 @@ def find(
         and (reranking is None or reranking.may_be_kept)
     )
     hits = _recalled(access, query, use_cache=keeps, reranking=reranking, look=look)
-    log.info(
+    telemetry.info(
         "search",
         hits=len(hits),
         by_keyword=hits.explanation.found_by_keyword,
         by_meaning=hits.explanation.found_by_vector,
-        ms=log.milliseconds(start),
+        ms=telemetry.milliseconds(start),
     )
     return query, hits
 
@@ -181,9 +202,9 @@ def _caught_up(
             yield snapshot, prepared, waiting.count
             return
     if other:
-        from memory_mesh.search import model_in_use as space_in_use  # few namespaces state a model
+        # GONE  # few namespaces state a model
 
-        access, prepared = space_in_use.turn(access, query, prepared, waiting.stated)
+        access, prepared = turn(access, query, prepared, waiting.stated)
         with access.ledger.read(access.namespace) as snapshot:
             waiting = _waiting(snapshot, prepared, CATCH_UP_TEXTS)
     if prepared.space is not None and waiting.texts:
@@ -200,9 +221,8 @@ def _waiting(snapshot: Snapshot, prepared: PreparedQuery, most: int) -> Pending:
 
 
 def _is_other(access: Access, prepared: PreparedQuery, waiting: Pending) -> bool:
-    from memory_mesh.search import model_in_use
 
-    return model_in_use.differs(access, prepared, waiting.stated)
+    return differs(access, prepared, waiting.stated)
 
 
 def looked_at(access: Access, query: Query) -> tuple[features.Evidence, dict[int, Memory]]:
@@ -240,8 +260,6 @@ def _ordered(query: Query, found: RankedHits, reranking: "Reranking | None") -> 
     """Returns the answer: in the reranker's order if there is one, newer above older."""
     hits, explanation = found.hits, found.explanation
     if reranking is not None:
-        from memory_mesh.search.rerank import rerank
-
         hits, explanation = rerank(reranking, query.text, hits, explanation)
     hits = _newest_first(query, hits[: query.limit], found)
     if query.min_relevance:
@@ -298,3 +316,126 @@ def _cache_key(
         lens.valid_at, lens.any_validity, lens.session_days, tuple(sorted(query.weights.items())),
         query.min_similarity, query.min_relevance, reading.period, reranking is not None,
     )  # fmt: skip
+
+
+def stated_in(access: Access) -> ModelsInUse | None:
+    """What the namespace states about its models."""
+    with access.ledger.read(access.namespace) as snapshot:
+        return loaded(snapshot.states(STATED).get(STATED))
+
+
+def differs(access: Access, prepared: PreparedQuery, value: str | None) -> bool:
+    """Whether the namespace states another model than the one that embedded the question.
+
+    A fallback that answers for a service that is down says so itself.
+    """
+    if value is None or prepared.space is None or prepared.note is not None or access.stays:
+        return False
+    stated = loaded(value)
+    return stated is not None and stated.in_use.space != prepared.space.name
+
+
+def turn(
+    access: Access, query: Query, prepared: PreparedQuery, value: str | None
+) -> tuple[Access, PreparedQuery]:
+    """The access and the question in the space in use; else as they were, with a note."""
+    stated, own = loaded(value), prepared.space
+    if stated is None or own is None:
+        return access, prepared
+    embedder = embedder_in_use(access, stated)
+    if embedder is not None:
+        turned = replace(access, embedder=embedder)
+        asked = embed_question(turned, query, prepared.reading)
+        if asked.space is not None and asked.space.name == stated.in_use.space:
+            return turned, asked
+    note = other_model(stated, own)
+    telemetry.warn_once("model in use", note)
+    if own.name in stated.dropped:
+        return access, PreparedQuery(note=note, reading=prepared.reading)
+    return access, replace(prepared, note=note)
+
+
+def embedder_in_use(access: Access, stated: ModelsInUse) -> Embedder | None:
+    """The model that the namespace states as in use, for this and all later calls; None if away."""
+    found = None if access.models is None else access.models.find(stated.in_use)
+    if found is not None and access.models is not None:
+        access.models.use(access.namespace, found)
+    return found
+
+
+def space_of(embedder: Embedder) -> Space:
+    """The space of an embedder's vectors."""
+    return embedder.embed([PROBE], query=True).space
+
+
+def away(access: Access) -> str | None:
+    """Why this process does not search by the model in use; None if it does, or none is stated."""
+    stated = stated_in(access)
+    if stated is None or access.embedder is None:
+        return None
+    if embedder_in_use(access, stated) is not None:
+        return None
+    try:
+        own = space_of(access.embedder)
+    except EmbeddingError:  # the check of the embedder tells of it
+        return None
+    return other_model(stated, own)
+
+
+def other_model(stated: ModelsInUse, own: Space) -> str:
+    """The note for a process that cannot open the model in use."""
+    rest = "words" if own.name in stated.dropped else f"words and by the vectors of {own.name}"
+    return (
+        f"searches of this namespace use the model {stated.in_use.space}, and this process has "
+        f"{own.name}: it searches by {rest}. Set the embedder and its model to the one in use "
+        "(memory-mesh reembed status), or roll back (memory-mesh reembed rollback)"
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Reranking:
+    """A reranker and what it may cost; its time limit is its own (models/rerankers/__init__.py)."""
+
+    reranker: Reranker
+    candidates: int
+    chars: int
+    may_be_kept: bool = True  # an answer may be cached: it is the store's one reranker
+
+
+def rerank(
+    reranking: Reranking, question: str, hits: Sequence[Hit], explanation: Explanation
+) -> tuple[list[Hit], Explanation]:
+    """Returns the hits in the reranker's order, or as they are with a note that says why."""
+    asked, rest = hits[: reranking.candidates], hits[reranking.candidates :]
+    if len(asked) < 2 or not question.strip():  # noqa: PLR2004  # nothing to put in order
+        return list(hits), explanation
+    texts = [_shown(hit, reranking.chars) for hit in asked]
+    try:
+        scores = reranking.reranker.rank(question, texts)
+    except RerankError as error:
+        return list(hits), replace(explanation, note=_failed(error, explanation.note))
+    pairs = list(zip(scores, asked, strict=True))
+    told = [
+        (score, replace(hit, parts={**hit.parts, "rerank": round(score, 6)}))
+        for score, hit in pairs
+        if score is not None
+    ]
+    told.sort(key=lambda pair: -pair[0])  # stable: in a tie our own order stays
+    untold = [hit for score, hit in pairs if score is None]
+    ordered = [*(hit for _, hit in told), *untold, *rest]
+    return ordered, replace(explanation, reranked=len(told))
+
+
+def _shown(hit: Hit, chars: int) -> str:
+    """A hit's text, or of one that is too long the start of its best part."""
+    return hit.content if len(hit.content) <= chars else hit.excerpt[:chars]
+
+
+def _failed(error: RerankError, note: str | None) -> str:
+    """Warns once per process, and returns the note of the search."""
+    reason = cut_reason(error)
+    telemetry.warn_once(
+        "reranker", f"the reranker fails: {reason}. Searches answer in their usual order"
+    )
+    told = f"the reranker fails: {reason}; the hits are in their usual order"
+    return told if note is None else f"{note}; {told}"

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator
 from functools import cache
 
+from memory_mesh.base.lazy_pattern import lazy_pattern
 from memory_mesh.text import analyzer
 
 _SHORT = (
@@ -146,45 +147,29 @@ def _is_end(unit: str, start: int, found: re.Match[str]) -> bool:
     return not (len(last) == 1 and last.isalpha())  # J. Smith
 
 
-@cache
-def _ends() -> re.Pattern[str]:
-    return re.compile(r"(?<![.!?…])[.!?…]++[\"'”’)\]»]*+(?=\s|$)|[。！？｡؟।]+[」』”’)）»]*")
+_ends = lazy_pattern(r"(?<![.!?…])[.!?…]++[\"'”’)\]»]*+(?=\s|$)|[。！？｡؟।]+[」』”’)）»]*")
 
 
-@cache
-def _sign() -> re.Pattern[str]:
-    return re.compile(r"\S")
+_sign = lazy_pattern(r"\S")
 
 
-@cache
-def _code() -> re.Pattern[str]:
-    return re.compile(r"`[^`\n]{1,400}`")
+_code = lazy_pattern(r"`[^`\n]{1,400}`")
 
 
-@cache
-def _fences() -> re.Pattern[str]:
-    return re.compile(r"```|~~~")
+_fences = lazy_pattern(r"```|~~~")
 
 
-@cache
-def _titles() -> re.Pattern[str]:
-    return re.compile(r"#{1,6}\s.*|\*\*[^*]+\*\*:?")
+_titles = lazy_pattern(r"#{1,6}\s.*|\*\*[^*]+\*\*:?")
 
 
-@cache
-def _rules() -> re.Pattern[str]:
-    return re.compile(r"[-*_=|:\s]{3,}")
+_rules = lazy_pattern(r"[-*_=|:\s]{3,}")
 
 
-@cache
-def _rows() -> re.Pattern[str]:
-    """Pattern of a line such as `port: 8080`."""
-    return re.compile(r"[\w][\w .-]{0,30}:\s+\S")
+# A line such as `port: 8080`.
+_rows = lazy_pattern(r"[\w][\w .-]{0,30}:\s+\S")
 
 
-@cache
-def _markers() -> re.Pattern[str]:
-    """Pattern of the start of a list item or of a stored turn."""
-    return re.compile(
-        r"(?:[-*+•]\s+(?:\[[ xX]\]\s+)?|\d{1,3}[.)]\s+|>\s*|\[(?:USER|ASSISTANT)\]\s*)"
-    )
+# The start of a list item or of a stored turn.
+_markers = lazy_pattern(
+    r"(?:[-*+•]\s+(?:\[[ xX]\]\s+)?|\d{1,3}[.)]\s+|>\s*|\[(?:USER|ASSISTANT)\]\s*)"
+)

@@ -24,8 +24,8 @@ from memory_mesh.model import Receipt, Scope
 from memory_mesh.model.errors import InvalidInput
 from memory_mesh.model.ports import Clock
 from memory_mesh.model.trace import Plan, Step, Trace, TraceStatus
-from memory_mesh.platform.clock import SystemClock
-from memory_mesh.platform.log import NAME
+from memory_mesh.platform.ids import SystemClock
+from memory_mesh.platform.telemetry import NAME
 from memory_mesh.privacy import masked
 from memory_mesh.write.rules.trace_checks import fitted, recorder_goal, trace_with
 

@@ -1,4 +1,7 @@
-"""The audit block of each kind of write and read."""
+"""The audit block of each kind of write and read.
+
+And what every decision of a person is made of: new versions, their blocks, settled conflicts.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
@@ -7,6 +10,8 @@ from memory_mesh.base.fastdataclass import dataclass, replace
 from memory_mesh.formats import yamo
 from memory_mesh.model import (
     BlockOperation,
+    Commit,
+    Conflict,
     Draft,
     Entry,
     Hit,
@@ -14,14 +19,19 @@ from memory_mesh.model import (
     Lens,
     Memory,
     Outcome,
+    Put,
     Query,
+    Resolution,
     Scope,
     Skill,
     Standing,
+    Status,
+    Wanted,
     Wording,
-    record,
 )
-from memory_mesh.rules import audit
+from memory_mesh.model.errors import NotFound
+from memory_mesh.model.memory import shown_type
+from memory_mesh.rules import audience, audit
 from memory_mesh.rules.audience import filter_text
 from memory_mesh.write.access import Access, unused_id
 from memory_mesh.write.prepare import Worded, redact
@@ -34,6 +44,8 @@ LEAST_QUERY_BYTES = 128  # for the query's beginning, however many memories were
 _JSON_MARKS = 3  # two quotes and a comma
 _NUMBERS = 16  # bytes of a record's number and time
 _Said = tuple[BlockOperation, yamo.YamoBlock | str | None]
+
+MAX_CONFLICTS = 100  # conflicts of one memory that a decision on it settles
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +160,7 @@ def _retained(access: Access, memory: Memory, standing: Standing) -> str:
         memory.id,
         memory.text,
         agent_id=access.agent,
-        memory_type=record.shown_type(memory),
+        memory_type=shown_type(memory),
         at=standing.at,
         hypothesis=stated if isinstance(stated, str) and stated else yamo.HYPOTHESIS,
     )
@@ -292,3 +304,53 @@ def _size(entry: Entry) -> int:
     parts = (entry.id, entry.agent or "", entry.wire or "", audit.metadata_text(entry.metadata))
     ids = sum(len(id_) + _JSON_MARKS for id_ in entry.memories)
     return _NUMBERS + ids + sum(len(part.encode("utf-8", "surrogatepass")) for part in parts)
+
+
+def seen(standing: Standing, memory_id: str, reader: Scope, *, deleted: bool = False) -> Memory:
+    """Returns a memory that the reader sees, or raises NotFound."""
+    memory = standing.memories.get(memory_id)
+    if memory is None or not audience.sees(reader, memory.scope):
+        raise NotFound.of(memory_id)
+    if memory.status is Status.DELETED and not deleted:
+        raise NotFound.of(memory_id)
+    return memory
+
+
+def turned(memory: Memory, status: Status, standing: Standing) -> Memory:
+    """Returns the next version of a memory, with this status."""
+    return replace(memory, status=status, status_today=status, recorded_from=standing.at)
+
+
+def decided(access: Access, standing: Standing, changed: Sequence[tuple[Memory, Change]]) -> Commit:
+    """New versions with their blocks; the first is what the caller asked about."""
+    entries: list[Entry] = [
+        change_entry(access, standing, memory.id, change, {"status": memory.status.value})
+        for memory, change in changed
+    ]
+    return Commit(
+        puts=tuple(
+            Put(memory, None, reasons_of(entry))
+            for (memory, _), entry in zip(changed, entries, strict=True)
+        ),
+        entries=tuple(entries),
+        after=changed[0][0] if changed else None,
+    )
+
+
+def resolved(
+    found: Sequence[Conflict], resolution: Resolution, why: str, standing: Standing
+) -> tuple[Conflict, ...]:
+    """Returns the conflicts as they are settled now."""
+    return tuple(
+        replace(conflict, resolution=resolution, resolved_at=standing.at, why=why)
+        for conflict in found
+    )
+
+
+def after(
+    access: Access, memory_id: str, wanted: Wanted, decide: Callable[[Standing], Commit]
+) -> Memory:
+    """Commits a decision and returns the memory as it leaves it."""
+    found = access.ledger.commit(access.namespace, wanted, decide).after
+    assert found is not None, memory_id  # noqa: S101  # every decider here sets it
+    return found

@@ -16,7 +16,7 @@ from memory_mesh.model import (
 from memory_mesh.model.errors import EmbeddingError, StoreError, TextRefused
 from memory_mesh.model.ports import Embedder
 from memory_mesh.model.reembedding import loaded
-from memory_mesh.platform import locks, log
+from memory_mesh.platform import locks, telemetry
 from memory_mesh.rules.limits import WRITE_SLICE
 from memory_mesh.write.access import Access
 from memory_mesh.write.prepare import embed_chunks, embedder_failed
@@ -53,7 +53,7 @@ def catch_up(access: Access, space: Space, waiting: Sequence[_Waiting]) -> None:
     except TextRefused:  # these texts have no vector, and the embedder is well
         return
     except StoreError:
-        log.debug("late vectors could not be written", texts=len(waiting))
+        telemetry.debug("late vectors could not be written", texts=len(waiting))
 
 
 def embed_all(
@@ -74,7 +74,7 @@ def embed_all(
     """
     if access.embedder is None:
         return 0
-    start, done = log.started(), 0
+    start, done = telemetry.started(), 0
     space = access.embedder.embed([_PROBE], query=True).space
     chars = chars or (UPKEEP_BATCH_CHARS if between is None else SMALL_BATCH_CHARS)
     with suppress(TextRefused):  # only such texts are left
@@ -100,7 +100,7 @@ def embed_all(
                     between()
             some = others or len(refused) < len(waiting)
             done += _commit(access, refused, among_others=some)
-    log.info("embed", texts=done, ms=log.milliseconds(start))
+    telemetry.info("embed", texts=done, ms=telemetry.milliseconds(start))
     return done
 
 

@@ -6,8 +6,7 @@ from memory_mesh.base.fastdataclass import replace
 from memory_mesh.model import Commit, Json, Lens, Link, Memory, Scope, Standing, Status, Wanted
 from memory_mesh.model.errors import InvalidInput, NotAllowed
 from memory_mesh.write.access import Access
-from memory_mesh.write.audit_entries import Change, change_entry
-from memory_mesh.write.decisions import seen
+from memory_mesh.write.audit_entries import Change, change_entry, seen
 from memory_mesh.write.rules.contradictions import may_alter
 
 MOST_LINKS = 1_000  # of one memory that are read

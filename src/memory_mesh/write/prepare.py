@@ -50,7 +50,7 @@ from memory_mesh.model.filter import (
 )
 from memory_mesh.model.ports import Embedder, Redactor
 from memory_mesh.model.trace import LABEL as TRACE
-from memory_mesh.platform import log
+from memory_mesh.platform import telemetry
 from memory_mesh.privacy import masked
 from memory_mesh.privacy.redactor import RawInput, kept_goal, kept_value
 from memory_mesh.rules.limits import MEMORY_CHARS
@@ -150,7 +150,7 @@ def redacted_values(
     counts = redacted(repr(given), repr(draft))
     if counts and access.warns:
         listed = ", ".join(f'"{kind}"' for kind in KEEPABLE if kind in counts) or '"email"'
-        log.warn_once(
+        telemetry.warn_once(
             "redacted",
             f"replaced before storing: {', '.join(counts)}. To keep {', '.join(KEEPABLE)}: "
             f'MemoryMesh(settings={{"keep": [{listed}]}}), or keep = [{listed}] in the '
@@ -398,7 +398,7 @@ def embedder_failed(error: EmbeddingError) -> None:
     """Warns once per process that there are no vectors; a refused text is no failure."""
     if isinstance(error, TextRefused):
         return
-    log.warn_once(
+    telemetry.warn_once(
         "embedder",
         f"the embedder fails: {cut_reason(error)}. Texts are stored and found by keyword; their "
         "vectors are made once it works again",

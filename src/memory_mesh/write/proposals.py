@@ -29,10 +29,9 @@ from memory_mesh.rules import audience
 from memory_mesh.rules.limits import MAX_PROPOSALS, PROPOSAL_CHARS
 from memory_mesh.write import change
 from memory_mesh.write.access import Access, unused_id
-from memory_mesh.write.audit_entries import Change, change_entry
-from memory_mesh.write.decisions import seen
+from memory_mesh.write.audit_entries import Change, change_entry, seen
+from memory_mesh.write.change import restore
 from memory_mesh.write.prepare import redact, redact_details, redact_source
-from memory_mesh.write.restore import restore
 from memory_mesh.write.rules.drafts import alteration_of
 
 Alter = Callable[[Memory], Memory]

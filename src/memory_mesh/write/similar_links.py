@@ -31,7 +31,7 @@ from memory_mesh.model.errors import StoreIsFull, StoreIsReadOnly
 from memory_mesh.model.ports import Snapshot
 from memory_mesh.model.query import Probe, Similar, Vectored
 from memory_mesh.model.stats import leading
-from memory_mesh.platform import extras, log
+from memory_mesh.platform import extras, telemetry
 from memory_mesh.text.embedding_models import reads, traits
 from memory_mesh.write.access import Access
 
@@ -76,7 +76,7 @@ def link_all(
     if not access.link_similar or not states or not extras.is_installed("numpy"):
         return 0
     space = leading(states).space
-    start, done = log.started(), 0
+    start, done = telemetry.started(), 0
     end = access.timer() + UPKEEP_SECONDS
     for _ in count() if slices is None else range(slices):
         linked = _link_slice(access, space)
@@ -84,7 +84,7 @@ def link_all(
         if linked is None or access.timer() >= end:
             break
         between()
-    log.info("link", memories=done, ms=log.milliseconds(start))
+    telemetry.info("link", memories=done, ms=telemetry.milliseconds(start))
     return done
 
 

@@ -5,8 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from memory_mesh.platform.clock import SystemClock
-from memory_mesh.platform.ids import MonotonicIds
+from memory_mesh.platform.ids import MonotonicIds, SystemClock
 from memory_mesh.testing import FrozenClock
 
 

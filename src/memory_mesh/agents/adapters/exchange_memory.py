@@ -15,7 +15,7 @@ from memory_mesh.formats.private import split_private, without_private
 from memory_mesh.learn.rules import capture
 from memory_mesh.mesh.conversation import TAG, MemoryContextManager
 from memory_mesh.model.errors import InvalidInput
-from memory_mesh.platform import log
+from memory_mesh.platform import telemetry
 from memory_mesh.sync import MemoryMesh
 
 if TYPE_CHECKING:
@@ -139,9 +139,9 @@ def guarded(what: str, work: Callable[[], None]) -> Callable[[], None]:
 def failed(what: str, error: BaseException) -> None:
     """Says once that memory did not work, and each time leaves a record."""
     kind = type(error).__name__
-    log.info("memory.left_out", step=what, error=kind)
+    telemetry.info("memory.left_out", step=what, error=kind)
     text = "it took too long" if isinstance(error, TimeoutError) else f"{kind}: {error}"
-    log.warn_once(
+    telemetry.warn_once(
         f"adapter {what} {kind}",
         f"could not {what}; the call to the model went on without memory. {text}",
     )

@@ -12,15 +12,15 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from memory_mesh._version import __version__
-from memory_mesh.agents.claude_code.changes import (
+from memory_mesh.agents.claude_code.places import NAME, Commands, SettingsFolder, followed
+from memory_mesh.agents.claude_code.record import (
     FileChange,
     Member,
     current,
     members_of,
     with_members,
+    without_member,
 )
-from memory_mesh.agents.claude_code.places import NAME, Commands, SettingsFolder, followed
-from memory_mesh.agents.claude_code.record import without_member
 from memory_mesh.formats import json_text
 from memory_mesh.model import Json
 

@@ -29,7 +29,7 @@ from memory_mesh.agents.opening import Opened, Stores, answer
 from memory_mesh.base.typed import Any
 from memory_mesh.formats import json_text
 from memory_mesh.model.errors import InvalidInput, MeshError
-from memory_mesh.platform import log, system
+from memory_mesh.platform import system, telemetry
 from memory_mesh.privacy import masked
 
 # What the daemon says to each request: some at once, the others through `answer`.
@@ -449,7 +449,7 @@ class Tending:
             opened.used.add(namespace)
             raise
         except (MeshError, OSError) as error:
-            log.info("upkeep failed", kind=type(error).__name__)
+            telemetry.info("upkeep failed", kind=type(error).__name__)
 
     def _between(self) -> None:
         if self._wanted():

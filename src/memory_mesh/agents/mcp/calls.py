@@ -12,7 +12,7 @@ from memory_mesh.agents.mcp.tools import TOOLS
 from memory_mesh.agents.opening import Stores
 from memory_mesh.base.typed import Any
 from memory_mesh.context import prompt
-from memory_mesh.context.packing.token_bound import count
+from memory_mesh.context.packing.choice import token_bound
 from memory_mesh.formats.private import without_private
 from memory_mesh.formats.terminal import safe_text
 from memory_mesh.model import (
@@ -281,7 +281,7 @@ def _found(hit: Hit) -> dict[str, Any]:
         "kind": prompt.sort(memory),
         "date": f"{memory.created:%Y-%m-%d}",
         "trust": memory.source.kind.value,
-        "tokens": count(memory.text),
+        "tokens": token_bound(memory.text),
         "score": round(hit.score, 4),
         "newer": hit.newer,
     }
@@ -289,7 +289,7 @@ def _found(hit: Hit) -> dict[str, Any]:
 
 def _facts(hit: Hit) -> list[str]:
     facts = [*prompt.heading(hit.memory), f"score {hit.score:.2f}"]
-    facts.append(f"{count(hit.memory.text)} tokens")
+    facts.append(f"{token_bound(hit.memory.text)} tokens")
     return [*facts, f"updated by {hit.newer}"] if hit.newer else facts
 
 
@@ -328,7 +328,7 @@ def _read(memory: Memory) -> dict[str, Any]:
         "created_at": memory.created_at,
         "occurred_at": None if memory.occurred_at is None else times.iso(memory.occurred_at),
         "valid_until": None if memory.valid_until is None else times.iso(memory.valid_until),
-        "tokens": count(memory.text),
+        "tokens": token_bound(memory.text),
     }
 
 

@@ -18,8 +18,8 @@ from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 
 from memory_mesh.base.fastdataclass import dataclass, replace
-from memory_mesh.ledgers.sqlite import head_file, namespace_places, open_file, schema
-from memory_mesh.ledgers.sqlite.faults import translated
+from memory_mesh.ledgers.sqlite import namespace_file, namespace_places, open_file, schema
+from memory_mesh.ledgers.sqlite.connection import translated
 from memory_mesh.ledgers.sqlite.namespace_file import cannot_be_written
 from memory_mesh.model.care import NamespaceCopy
 from memory_mesh.model.errors import StoreIsDamaged
@@ -60,7 +60,7 @@ def databases(store: Path) -> dict[str, Path]:
 
 def gone(store: Path) -> dict[str, str]:
     """What is wrong with namespaces that were written to and hold nothing, or that are no files."""
-    found = sorted(namespace_places.holding(store / "namespaces", head_file.SUFFIX))
+    found = sorted(namespace_places.holding(store / "namespaces", namespace_file.SUFFIX))
     told = ((namespace, missing(database, namespace)) for namespace, database in found)
     wrong = {namespace: said for namespace, said in told if said is not None}
     return wrong | {
@@ -72,13 +72,13 @@ def gone(store: Path) -> dict[str, str]:
 
 def missing(database: Path, namespace: str) -> str | None:
     """What is wrong with a namespace that its head file tells of, and that holds nothing."""
-    mark = head_file.read(database)
+    mark = namespace_file.read_head(database)
     if mark is None or (database.exists() and database.stat().st_size):
         return None
-    if head_file.read(database) != mark:  # it was deleted meanwhile
+    if namespace_file.read_head(database) != mark:  # it was deleted meanwhile
         return None
     what = "it is empty" if database.exists() else "it is gone"
-    return str(head_file.missing(database, namespace, mark, what))
+    return str(namespace_file.missing(database, namespace, mark, what))
 
 
 def place(store: Path, namespace: str) -> Path:
@@ -89,7 +89,7 @@ def place(store: Path, namespace: str) -> Path:
 def copied(source: Path, target: Path, progress: Progress | None = None) -> NamespaceCopy:
     """Copies a namespace's file as it is at one moment; says which, and which writes it lacks."""
     private_files.make_file(target)  # SQLite fills an empty file and keeps its mode
-    mark = head_file.read(source)
+    mark = namespace_file.read_head(source)
     with (
         translated(source, _namespace(source)),
         forks.inside_sqlite(),
@@ -99,10 +99,10 @@ def copied(source: Path, target: Path, progress: Progress | None = None) -> Name
         new.execute("PRAGMA synchronous = OFF")  # whoever asked for the copy syncs it
         db.execute("BEGIN")
         found = _standing(db)
-        flaw = None if mark is None else head_file.flaw(db, source, found.namespace, mark)
+        flaw = None if mark is None else namespace_file.flaw(db, source, found.namespace, mark)
         db.backup(new, pages=_STEP_PAGES, progress=_told(progress), sleep=0.0)
         db.execute("COMMIT")
-    if flaw is None or head_file.read(source) != mark:  # it was just restored
+    if flaw is None or namespace_file.read_head(source) != mark:  # it was just restored
         return found
     return replace(found, findings=(f"head file: {flaw}",))
 
@@ -131,12 +131,12 @@ def kept_open(paths: Iterable[Path]) -> Iterator[None]:
 def acknowledge(path: Path) -> None:
     """Writes the head file of a copy, so that open processes know that it is meant to be older."""
     with translated(path, _namespace(path)), forks.inside_sqlite(), closing(_reading(path)) as db:
-        head_file.write(path, head_file.stood(db))
+        namespace_file.write_head(path, namespace_file.stood(db))
 
 
 def _as_it_is(path: Path) -> sqlite3.Connection:
-    """A connection that leaves a damaged log for salvage; see `head_file.first_look`."""
-    if not cannot_be_written(path) and head_file.lack(path, _namespace(path)) is not None:
+    """A connection that leaves a damaged log for salvage; see `namespace_file.first_look`."""
+    if not cannot_be_written(path) and namespace_file.lack(path, _namespace(path)) is not None:
         return open_file.connect(path, "mode=ro")
     return _reading(path)
 

@@ -16,7 +16,13 @@ from memory_mesh.base.fastdataclass import dataclass
 from memory_mesh.care.sqlite import fill, mend, rebuild
 from memory_mesh.care.sqlite.fill import Remains
 from memory_mesh.ledgers.shared import rows, sums
-from memory_mesh.ledgers.sqlite import head_file, open_file, page_records, salvaged_chain, schema
+from memory_mesh.ledgers.sqlite import (
+    namespace_file,
+    open_file,
+    page_records,
+    salvaged_chain,
+    schema,
+)
 from memory_mesh.ledgers.sqlite.page_records import Value
 from memory_mesh.ledgers.sqlite.salvaged_chain import SUFFIX, Known, Losses
 from memory_mesh.ledgers.sqlite.verify import verify
@@ -62,7 +68,7 @@ def salvage(source: Path, target: Path, namespace: str, means: Means) -> Salvage
             table.name: db.execute(f"SELECT count(*) FROM {table.name}").fetchone()[0]  # noqa: S608
             for table in page_records.tables(db)
         }
-        head_file.write(target, head_file.stands(db))
+        namespace_file.write_head(target, namespace_file.stands(db))
         db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     finally:
         db.close()
@@ -196,7 +202,7 @@ def _make_whole(
 
     Returns what became of the chain, and the ids of memories that its blocks name.
     """
-    mark = head_file.read(source)
+    mark = namespace_file.read_head(source)
     db.execute("BEGIN IMMEDIATE")
     _count(db, store, mark)
     fill.drop_wrong_texts(db, losses)
@@ -223,7 +229,7 @@ def _make_whole(
     return chain, sorted({id_ for id_, _ in told.pairs if not id_.startswith("skill_")})
 
 
-def _is_foreign(store: Known, namespace: str, mark: head_file.DatabaseHead | None) -> bool:
+def _is_foreign(store: Known, namespace: str, mark: namespace_file.DatabaseHead | None) -> bool:
     """Whether name and identity are those of another file; one alone may be a changed byte."""
     named, identity = store.get("namespace", namespace), store.get("identity")
     return named != namespace and mark is not None and identity not in (None, mark.identity)
@@ -248,7 +254,7 @@ def _reword(db: sqlite3.Connection, losses: Losses, means: Means) -> None:
             )
 
 
-def _count(db: sqlite3.Connection, store: Known, mark: head_file.DatabaseHead | None) -> None:
+def _count(db: sqlite3.Connection, store: Known, mark: namespace_file.DatabaseHead | None) -> None:
     """Sets the counter to the highest number that a row or the head file has."""
     asked = " UNION ALL ".join(f"SELECT max(seq) FROM {table}" for table in _SEQS)  # noqa: S608
     highest = max([row[0] or 0 for row in db.execute(asked)] + [0 if mark is None else mark.seq])
@@ -262,7 +268,7 @@ def _count(db: sqlite3.Connection, store: Known, mark: head_file.DatabaseHead | 
     )
 
 
-def _claimed(store: Known, mark: head_file.DatabaseHead | None) -> tuple[int, bytes]:
+def _claimed(store: Known, mark: namespace_file.DatabaseHead | None) -> tuple[int, bytes]:
     """The end of the chain that the old file, or its head file, speaks of."""
     position: Value = store.get("position")
     hashed: Value = store.get("head")

@@ -10,14 +10,14 @@ from pathlib import Path
 
 from memory_mesh._version import __version__
 from memory_mesh.agents.claude_code import install, places, record
-from memory_mesh.agents.claude_code.changes import FileChange
 from memory_mesh.agents.claude_code.host_memory import CHOICES, HostMemory, host_memory, read_in
+from memory_mesh.agents.claude_code.record import FileChange
 from memory_mesh.agents.doctor import Case, CheckResult, CheckStatus, examined
 from memory_mesh.agents.doctor.finding import counted
 from memory_mesh.cli import options as cli_options, output, store_folder
 from memory_mesh.cli.parsing import Command, UsageError, argument
 from memory_mesh.model import Channel, Json, Outcome, Receipt
-from memory_mesh.platform.clock import SystemClock
+from memory_mesh.platform.ids import SystemClock
 from memory_mesh.privacy import masked
 
 # init

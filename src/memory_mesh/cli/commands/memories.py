@@ -9,8 +9,9 @@ from memory_mesh.cli import options as cli_options, output
 from memory_mesh.cli.advice import completed
 from memory_mesh.cli.parsing import Command, UsageError, about, adding, argument, one_of
 from memory_mesh.formats.terminal import safe_text
-from memory_mesh.model import Json, Memory, Proposal, Scope, Status, record, times
+from memory_mesh.model import Json, Memory, Proposal, Scope, Status, times
 from memory_mesh.model.errors import InvalidInput, NotFound
+from memory_mesh.model.memory import shown_type
 from memory_mesh.privacy import redacted
 from memory_mesh.sync import MemoryMesh
 from memory_mesh.write.rules.receipts import redaction
@@ -106,7 +107,7 @@ def _run_list(options: argparse.Namespace) -> int:
         _align(page, options.user)
     else:
         for memory in page:
-            cells = (memory.id, memory.created_at, record.shown_type(memory), memory.text)
+            cells = (memory.id, memory.created_at, shown_type(memory), memory.text)
             print("\t".join(safe_text(cell, keep_newlines=False) for cell in cells))
     if page.cursor is not None:
         output.hint(f"There are more: repeat the command with --cursor {page.cursor}")
@@ -127,7 +128,7 @@ def _align(memories: Sequence[Memory], user: str | None) -> None:
     import shutil
 
     columns = shutil.get_terminal_size().columns
-    types = [output.one_line(record.shown_type(memory), _WIDEST_TYPE) for memory in memories]
+    types = [output.one_line(shown_type(memory), _WIDEST_TYPE) for memory in memories]
     width = max(map(len, types), default=0)
     for memory, type_ in zip(memories, types, strict=True):
         day = f"{memory.created.astimezone():%Y-%m-%d %H:%M}"

@@ -9,7 +9,7 @@ from memory_mesh.cli.parsing import Command, argument, one_of
 from memory_mesh.cli.progress import Counting
 from memory_mesh.compat.lane.memory_lane import LaneSettings
 from memory_mesh.model import Channel, Json, Status, times
-from memory_mesh.platform.clock import SystemClock
+from memory_mesh.platform.ids import SystemClock
 
 if TYPE_CHECKING:
     from memory_mesh.compat.tally import Tally
@@ -104,7 +104,7 @@ IMPORT_TABLES = Command(
 
 def _run_export_tables(options: argparse.Namespace) -> int:
     """Writes the namespace as a LanceDB directory with the tables of RFC-0011, schema V2."""
-    from memory_mesh.compat.rfc11.export import hand_out
+    from memory_mesh.compat.rfc11.migrate import hand_out
     from memory_mesh.compat.rfc11.reader import MeshHoldings
 
     include = [Status(word) for word in options.include or ()]

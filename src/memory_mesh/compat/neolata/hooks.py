@@ -24,7 +24,7 @@ from memory_mesh.compat.neolata.rows import event_row
 from memory_mesh.formats.memory_log import entry
 from memory_mesh.model.errors import InvalidInput, shown
 from memory_mesh.models.sinks.webhook import Webhook
-from memory_mesh.platform import forks, log
+from memory_mesh.platform import forks, telemetry
 from memory_mesh.platform.durable_files import append_locked
 from memory_mesh.platform.private_files import make_folder
 from memory_mesh.privacy import masked
@@ -169,7 +169,7 @@ class _Outlet:
 
     def _drop(self, count: int) -> None:
         self._dropped += count
-        log.warn_once(
+        telemetry.warn_once(
             f"hook {self._name}",
             f"the hook {self._name} is too slow: events were dropped. The memories are stored; "
             "`hook_states` counts what it did not hear",
@@ -193,7 +193,7 @@ class _Outlet:
         try:
             self.handler(event)
         except Exception as error:  # noqa: BLE001  # whatever a hook does, writes go on
-            log.debug("a hook failed", told=event.event)
+            telemetry.debug("a hook failed", told=event.event)
             return masked(f"{type(error).__name__}: {error}")
         return None
 

@@ -20,9 +20,9 @@ from memory_mesh.compat.rfc11.rows import (
 )
 from memory_mesh.compat.times import millis, moment
 from memory_mesh.formats import yamo
-from memory_mesh.model import Block, BlockOperation, Json, Memory, Skill, record
+from memory_mesh.model import Block, BlockOperation, Json, Memory, Skill
 from memory_mesh.model.errors import InvalidInput
-from memory_mesh.model.memory import heritage_json
+from memory_mesh.model.memory import heritage_json, memory_type
 
 MEMORIES, BLOCKS, SKILLS = "memory_entries", "yamo_blocks", "synthesized_skills"
 DIMENSION = 384  # numbers of a vector, where nothing else is known
@@ -106,7 +106,7 @@ def memory_row(
         "updated_at": None if updated is None else millis(updated),
         "session_id": memory.scope.session or memory.extra.get("session_id"),
         "agent_id": memory.scope.agent or origin["agent_id"],
-        "memory_type": origin["memory_type"] or record.memory_type(memory),
+        "memory_type": origin["memory_type"] or memory_type(memory),
         "importance_score": memory.importance,
         "access_count": min(memory.uses, _INT32),
         "last_accessed": None if memory.last_used is None else millis(memory.last_used),

@@ -7,8 +7,8 @@ that has most of them; a text without one has none in the table.
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from memory_mesh.compat.rfc11.columns import DIMENSION
-from memory_mesh.compat.rfc11.export import HeldMemory, HeldSkill
 from memory_mesh.compat.rfc11.import_ import ExportSeals
+from memory_mesh.compat.rfc11.migrate import HeldMemory, HeldSkill
 from memory_mesh.model import Block, Memory, Part, Skill, Status
 from memory_mesh.rules.users import user_of
 from memory_mesh.sync import MemoryMesh

@@ -35,11 +35,10 @@ from memory_mesh.model import (
     Status,
     Tier,
     lesson as model_lesson,
-    record,
     times,
 )
 from memory_mesh.model.errors import BlockError, InvalidInput
-from memory_mesh.model.memory import read_heritage
+from memory_mesh.model.memory import memory_type, read_heritage
 from memory_mesh.rules.arguments import check_share, check_text, check_whole
 from memory_mesh.rules.metadata import check_metadata
 from memory_mesh.write.rules.drafts import draft_of
@@ -100,7 +99,7 @@ def memory_draft(row: Row, taught: Taught | None = None) -> Draft:
     )
     draft = draft if ours is None else _as_ours(draft, ours)
     word = _text(row, "memory_type")
-    if word is None or word == record.memory_type(draft):
+    if word is None or word == memory_type(draft):
         return draft
     return replace(draft, extra={**draft.extra, "origin_memory_type": word})
 

@@ -25,8 +25,7 @@ from memory_mesh.model import (
     times as model_times,
 )
 from memory_mesh.model.job import JobStep
-from memory_mesh.write.audit_entries import Change
-from memory_mesh.write.decisions import decided, turned
+from memory_mesh.write.audit_entries import Change, decided, turned
 
 ARCHIVED = "archived/"
 _UNCONSOLIDATED = (NEW, ALONE, AWAY)

@@ -12,15 +12,18 @@ from statistics import fmean
 
 from memory_mesh.base.fastdataclass import replace
 from memory_mesh.learn.jobs.archive import ARCHIVED
-from memory_mesh.learn.jobs.book import (
+from memory_mesh.learn.jobs.worksite import SLICE, PlanIsStale, Site, Slice, Slices, under
+from memory_mesh.learn.jobs.write_slice import (
+    DERIVED,
     LEARNING,
+    STAGE,
+    STAGED,
     KnownLearning,
     goals_of,
     known_learnings,
+    next_version,
     text_mark,
 )
-from memory_mesh.learn.jobs.worksite import SLICE, PlanIsStale, Site, Slice, Slices, under
-from memory_mesh.learn.jobs.write_slice import DERIVED, STAGE, STAGED, next_version
 from memory_mesh.learn.rules import retention, trace_learnings
 from memory_mesh.learn.rules.retention import Action, RetentionRecord
 from memory_mesh.learn.rules.trace_groups import Goal, likeness

@@ -16,10 +16,16 @@ from datetime import datetime
 from memory_mesh.base.fastdataclass import dataclass, replace
 from memory_mesh.learn import system_memory
 from memory_mesh.learn.jobs import archive, discovery, long_term, write_slice
-from memory_mesh.learn.jobs.book import Book, LearningGroup, goals_of
 from memory_mesh.learn.jobs.discovery import AWAY, NEW, TRACE
 from memory_mesh.learn.jobs.worksite import Site, Slice, Slices, sliced, under
-from memory_mesh.learn.jobs.write_slice import GroupPlan, SlicePlan, written
+from memory_mesh.learn.jobs.write_slice import (
+    Book,
+    GroupPlan,
+    LearningGroup,
+    SlicePlan,
+    goals_of,
+    written,
+)
 from memory_mesh.learn.rules import trace_learnings
 from memory_mesh.learn.rules.retention import Action, consolidation_due
 from memory_mesh.learn.rules.trace_learnings import execution_of
@@ -27,7 +33,7 @@ from memory_mesh.model import Draft, Kind, Memory, Scope, Source, Status, Tier, 
 from memory_mesh.model.errors import InvalidInput
 from memory_mesh.model.job import Due, JobReport, JobStep
 from memory_mesh.model.trace import LEARNING_LABEL, is_trace
-from memory_mesh.platform import log
+from memory_mesh.platform import telemetry
 from memory_mesh.rules.trust import lowest
 from memory_mesh.write.prepare import clean, embed
 
@@ -37,7 +43,7 @@ from memory_mesh.write.prepare import clean, embed
 #
 #     new traces ── a slice ──▶ goals, vectors          slow work, before any lock
 #                                 │
-#              the learnings of their audience, traces left alone   (book.py)
+#              the learnings of their audience, traces left alone   (write_slice.py)
 #                                 ▼
 #              groups ──▶ texts ──▶ wordings
 #                                 │
@@ -279,7 +285,7 @@ def _run(
     shows: Shows,
     progress: Progress | None,
 ) -> JobReport:
-    start, steps, slices, complete = log.started(), list[JobStep](), 0, True
+    start, steps, slices, complete = telemetry.started(), list[JobStep](), 0, True
     work = job.work(site)
     while True:
         if max_slices is not None and slices >= max_slices:
@@ -293,7 +299,9 @@ def _run(
         steps += [step if shows(scope) else _hidden(step) for scope, step in done]
         if progress is not None:
             progress(job.name, len(steps))
-    log.info("job", job=job.name, slices=slices, steps=len(steps), ms=log.milliseconds(start))
+    telemetry.info(
+        "job", job=job.name, slices=slices, steps=len(steps), ms=telemetry.milliseconds(start)
+    )
     return JobReport(
         job=job.name,
         due=due,

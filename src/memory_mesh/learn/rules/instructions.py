@@ -376,13 +376,11 @@ _told_past = lazy_pattern(
 )
 
 
-@cache
-def events() -> re.Pattern[str]:
-    """Pattern of verbs that tell what happened."""
-    return re.compile(
-        r"\b(?:was|were|had|went|got|kept|ran|broke|took|came|lost|sent|made|found|\w{3,}ed)\b",
-        re.IGNORECASE,
-    )
+# Verbs that tell what happened.
+events = lazy_pattern(
+    r"\b(?:was|were|had|went|got|kept|ran|broke|took|came|lost|sent|made|found|\w{3,}ed)\b",
+    re.IGNORECASE,
+)
 
 
 # Finds the base form of English verbs that tell what somebody did or should do.

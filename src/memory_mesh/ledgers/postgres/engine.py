@@ -24,7 +24,7 @@ from memory_mesh.model import Lens
 from memory_mesh.model.ports import Keywords
 
 if TYPE_CHECKING:
-    from memory_mesh.ledgers.shared.connection_memory import FileKnowledge
+    from memory_mesh.ledgers.shared.engine import FileKnowledge
 
 _FLOAT = 4  # bytes of a number
 _HEAD = struct.Struct(">HH")  # how many numbers, and nothing

@@ -13,7 +13,14 @@ from memory_mesh.ledgers.postgres.engine import Vector
 from memory_mesh.ledgers.postgres.pool import ANSWER_SECONDS
 from memory_mesh.ledgers.postgres.setup import opening_key
 from memory_mesh.ledgers.postgres.transactions import Transactions
-from memory_mesh.ledgers.shared import narrowing, rows, snapshot, visibility, write_records
+from memory_mesh.ledgers.shared import (
+    commit as sql_commit,
+    narrowing,
+    read_records,
+    rows,
+    snapshot,
+    visibility,
+)
 from memory_mesh.ledgers.shared.engine import Database
 from memory_mesh.ledgers.shared.exact_scan import Tails
 from memory_mesh.ledgers.shared.history import SqlRecords
@@ -45,7 +52,7 @@ from memory_mesh.model.errors import (
 )
 from memory_mesh.model.ports import Clock, Snapshot
 from memory_mesh.model.query import Reach, SearchLook
-from memory_mesh.platform import forks, locks, log
+from memory_mesh.platform import forks, locks, telemetry
 
 if TYPE_CHECKING:
     from memory_mesh.model.pack import Injection
@@ -127,10 +134,10 @@ class PostgresLedger(PostgresAudit):
         self, namespace: str, wanted: Wanted, decide: Callable[[Standing], Commit]
     ) -> Commit:
         """Take the lock, read what stands, let `decide` decide, write all of it or nothing."""
-        start = log.started()
+        start = telemetry.started()
         with self._recording(namespace) as db:
-            commit = write_records.decided(db, rows.head(db), wanted, decide, self._clock.now())
-        write_records.tell(commit, start)
+            commit = sql_commit.decided(db, rows.head(db), wanted, decide, self._clock.now())
+        sql_commit.tell(commit, start)
         return commit
 
     @contextmanager
@@ -177,7 +184,7 @@ class PostgresLedger(PostgresAudit):
         except StoreIsReadOnly as error:
             tell_lost(1, _refused(error))
         except MayBeStored:  # it is counted once or not at all, and what was read was read
-            log.debug("a use may not be counted", ids=",".join(ids))
+            telemetry.debug("a use may not be counted", ids=",".join(ids))
 
     def stats(self, namespace: str, session_days: int = 0) -> Stats:
         """The namespace in numbers; sessions expire after so many days, or never."""
@@ -216,7 +223,7 @@ class PostgresLedger(PostgresAudit):
             self._record(db, waiting.all())
 
     def _record(self, db: PostgresConnection, noted: Sequence[Noted]) -> None:
-        write_records.record(db, noted, self._clock.now(), self._recall_days)
+        read_records.record(db, noted, self._clock.now(), self._recall_days)
 
 
 def _leave(at: Transactions, waiting: NotedBuffer, clock: Clock, recall_days: int) -> None:
@@ -233,7 +240,7 @@ def _leave(at: Transactions, waiting: NotedBuffer, clock: Clock, recall_days: in
                 with suppress(StoreIsBusy):
                     if at.exists(namespace, _CLOSING):
                         with at.writing(namespace, _CLOSING, _CLOSING) as db:
-                            write_records.record(db, noted, clock.now(), recall_days)
+                            read_records.record(db, noted, clock.now(), recall_days)
                     lost -= len(noted)
     except StoreError as error:
         lost += sum(len(waiting.drained(namespace)) for namespace in waiting.namespaces())

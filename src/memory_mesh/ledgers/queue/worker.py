@@ -35,7 +35,7 @@ from memory_mesh.ledgers.queue.queue import (
     translated,
 )
 from memory_mesh.model.errors import MeshError, StoreIsAway
-from memory_mesh.platform import log
+from memory_mesh.platform import telemetry
 
 FIRST, LONGEST_PAUSE = 1.0, 30.0  # seconds between two attempts to reach the database
 
@@ -144,11 +144,11 @@ class JobWorker:
 
     def _do(self, context: JobContext, /, **given: Any) -> None:  # noqa: ANN401  # JSON values
         number, name = context.job.id or 0, context.job.task_name
-        start = log.started()
+        start = telemetry.started()
         with _Noted(self._queue, number):
             self._jobs[name](str(given[NAMESPACE]), self._teller(number))
         self.ended["done"] += 1
-        log.info("job done", job=name, number=number, ms=log.milliseconds(start))
+        telemetry.info("job done", job=name, number=number, ms=telemetry.milliseconds(start))
 
     def _teller(self, number: int) -> Tell:
         last = 0.0
@@ -178,14 +178,14 @@ class JobWorker:
 
     def _plan(self, timestamp: int = 0) -> None:  # noqa: ARG002  # when it was due
         planned = self._queue.plan(list(self._jobs))
-        log.info("jobs planned", jobs=planned)
+        telemetry.info("jobs planned", jobs=planned)
 
     async def _sweep(self, timestamp: int = 0) -> None:  # noqa: ARG002  # when it was due
         """Puts back what workers were doing when they died; what kills every worker fails."""
         manager = self._app.job_manager
         await manager.prune_stalled_workers(self._pace.dead_after)
         for job in await manager.get_stalled_jobs(seconds_since_heartbeat=self._pace.dead_after):
-            log.info("job of a dead worker", job=job.task_name, number=job.id)
+            telemetry.info("job of a dead worker", job=job.task_name, number=job.id)
             if job.attempts >= ATTEMPTS:
                 await manager.finish_job(job, Status.FAILED, delete_job=False)
             else:
@@ -272,7 +272,7 @@ class _Noted:
         if issubclass(kind, MeshError) and kind.__doc__:
             told = f"{told}: {kind.__doc__.splitlines()[0]}"
         self._queue.tell_failure(self._number, told)
-        log.warn_once(f"job {self._number}", f"a job failed: {error}")
+        telemetry.warn_once(f"job {self._number}", f"a job failed: {error}")
 
 
 # A worker that outlives its server: it waits while the database is away, and works again.

@@ -1,7 +1,7 @@
 """Writing one Commit inside an open transaction: every table it touches, in one file."""
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 
 from memory_mesh.base.fastdataclass import replace
@@ -35,6 +35,7 @@ from memory_mesh.model import (
     Wanted,
     Wording,
 )
+from memory_mesh.platform import telemetry
 from memory_mesh.rules import audit
 from memory_mesh.rules.limits import MAX_PROPOSALS
 
@@ -73,6 +74,27 @@ _RECALL = (
     "INSERT INTO recall (id, agent, at, memories, wire, metadata) VALUES (?, ?, ?, ?, ?, ?) "
     "ON CONFLICT (id) DO NOTHING"
 )
+
+
+def decided(
+    db: Database,
+    head: Head,
+    wanted: Wanted,
+    decide: Callable[[Standing], Commit],
+    now: datetime,
+) -> Commit:
+    """Reads what stands, lets `decide` decide, and writes it."""
+    at = recorded_time(head, now)
+    made = decide(standing(db, wanted, at))
+    if not _changes(made):
+        return made
+    from memory_mesh.text.analyzer import ANALYZER  # few reads need it
+
+    if head.analyzer != ANALYZER:
+        from memory_mesh.ledgers.shared import terms
+
+        terms.adopt(db, head)
+    return write(db, head, at, made)
 
 
 def standing(db: Database, wanted: Wanted, at: datetime) -> Standing:
@@ -185,9 +207,9 @@ def write(db: Database, head: Head, at: datetime, commit: Commit) -> Commit:
     _observe(db, commit.observations, at, numbers)
     visibility.record(db, commit, rows.micros(at) or 0)
     if commit.links or commit.unlinked or commit.relinked:
-        from memory_mesh.ledgers.shared import links  # few writes have any
+        from memory_mesh.ledgers.shared import neighbours  # few writes have any
 
-        links.write(db, commit, seq, at)
+        neighbours.write(db, commit, seq, at)
     vectors.add(db, commit.vectors, seq)
     vectors.keep_count(db, before, commit)
     if commit.dropped is not None:
@@ -533,3 +555,24 @@ class NewRows:
                 terms.clear()
         vectors.add(self._db, self._vectors, self._seq)
         self._vectors.clear()
+
+
+def tell(commit: Commit, start: float) -> None:
+    """Logs one write: what it changed, and how long it took, waiting included."""
+    changed = [put.memory.id for put in commit.puts] + [put.skill.id for put in commit.skills]
+    telemetry.info(
+        "write",
+        outcomes=",".join(receipt.outcome for receipt in commit.receipts) or "none",
+        changed=",".join(changed) or "none",
+        blocks=len(commit.entries),
+        vectors=len(commit.vectors) + len(commit.skill_vectors),
+        terms=0 if commit.terms is None else len(commit.terms.fields),
+        ms=telemetry.milliseconds(start),
+    )
+    if commit.counted:
+        telemetry.info("vote", ids=",".join(memory.id for memory in commit.counted))
+
+
+def _changes(commit: Commit) -> bool:
+    """Whether a commit has anything to write: receipts and the answer are for its caller."""
+    return commit != Commit(receipts=commit.receipts, after=commit.after)

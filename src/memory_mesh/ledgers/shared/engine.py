@@ -7,15 +7,22 @@ database turns them.
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 
-from memory_mesh.base.typed import TYPE_CHECKING, Any, Protocol
+from memory_mesh.base.typed import Any, Protocol
 from memory_mesh.model import Lens
 from memory_mesh.model.ports import Keywords
 
-if TYPE_CHECKING:
-    from memory_mesh.ledgers.shared.connection_memory import FileKnowledge
-
 LIVE, REST, SKILLS = "live", "rest", "skill_live"  # shelves of words
 Sight = tuple[str, list[object]]  # a condition, and the values that it binds
+
+
+class FileKnowledge:
+    """What a connection remembers of its file: it holds until this one or another one writes."""
+
+    def __init__(self, others: int, own: int) -> None:
+        self.others, self.own = others, own  # counters of the writes of both
+        self.states: dict[str, dict[str, str]] = {}  # small values, by the beginning of their names
+        self.audiences: dict[object, dict[int, int] | None] = {}  # by reader
+        self.has: tuple[bool, bool] | None = None  # any trigger of today, any conflict
 
 
 class StatementResult(Protocol):

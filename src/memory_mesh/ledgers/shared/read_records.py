@@ -1,18 +1,17 @@
 """Records of reads that wait for a transaction: searches, uses, and what entered a prompt."""
 
 import threading
-from collections.abc import Iterable, Sequence
-from datetime import datetime
+from collections.abc import Sequence
+from datetime import datetime, timedelta
 
 from memory_mesh.base.fastdataclass import dataclass
 from memory_mesh.base.typed import TYPE_CHECKING, Self
-from memory_mesh.ledgers.shared import rows
-from memory_mesh.ledgers.shared.commit import USED
+from memory_mesh.ledgers.shared import commit, rows
 from memory_mesh.ledgers.shared.engine import Database
 from memory_mesh.model import Entry, Scope
 from memory_mesh.model.errors import MayBeStored
 from memory_mesh.model.pack import Injected, Injection
-from memory_mesh.platform import log
+from memory_mesh.platform import telemetry
 
 if TYPE_CHECKING:
     from memory_mesh.model.pack import Injection
@@ -27,6 +26,7 @@ _INJECTED = "m.id, d.recorded, d.section, d.tokens, d.score"
 FULL = 64  # records after which they are written
 LOCKED = "a namespace was locked for too long. Look for a stopped process."
 MOST = 1_000  # records of a namespace that wait in a process; above that the oldest go
+PRUNED_AT_ONCE = 128  # old recall blocks that one write deletes: more than it brings
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,11 +121,11 @@ class NotedBuffer:
 
 def tell_lost(many: int, why: str = LOCKED) -> None:
     """Warns that records of reads are lost; the memories are not touched by it."""
-    log.warn_once(
+    telemetry.warn_once(
         "records of reads",
         f"records of searches and uses are lost, because {why} The memories are not touched by it.",
     )
-    log.debug("records of reads were dropped", records=many)
+    telemetry.debug("records of reads were dropped", records=many)
 
 
 def uses(noted: Sequence[Noted]) -> list[tuple[datetime, str]]:
@@ -136,29 +136,43 @@ def uses(noted: Sequence[Noted]) -> list[tuple[datetime, str]]:
 # What entered which prompt: write the records, count the use, and read them.
 
 
-def record(db: Database, injections: Iterable[Injection]) -> None:
-    """Writes injections with their memories, and counts one use of each memory."""
+def record(db: Database, noted: Sequence[Noted], now: datetime, recall_days: int) -> None:
+    """Counts uses, writes recall blocks and injections, and deletes a few that are too old."""
+    if not noted:
+        return
+    entries = [one.entry for one in noted if one.entry is not None]
+    injections = [one.injection for one in noted if one.injection is not None]
+    commit.USED.run(db, [(rows.micros(at), id_) for at, id_ in uses(noted)])
+    commit.record_recalls(db, entries)
     for injection in injections:
-        written = db.execute(
-            "INSERT INTO injection (id, at, by_agent, project, agent, session, question, format, "
-            "fence, tokens, max_tokens) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
-            "ON CONFLICT (id) DO NOTHING",
-            (
-                injection.id,
-                rows.micros(injection.at),
-                injection.agent,
-                injection.reader.project,
-                injection.reader.agent,
-                injection.reader.session,
-                injection.question,
-                injection.format,
-                injection.fence,
-                injection.tokens,
-                injection.max_tokens,
-            ),
-        )
-        if written.rowcount:
-            _record_memories(db, written.lastrowid or 0, injection)
+        _record_injection(db, injection)
+    if (entries or injections) and recall_days:
+        before = now - timedelta(days=recall_days)
+        commit.prune_recalls(db, before, PRUNED_AT_ONCE)
+
+
+def _record_injection(db: Database, injection: Injection) -> None:
+    """Writes one injection with its memories, and counts one use of each memory."""
+    written = db.execute(
+        "INSERT INTO injection (id, at, by_agent, project, agent, session, question, format, "
+        "fence, tokens, max_tokens) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
+        "ON CONFLICT (id) DO NOTHING",
+        (
+            injection.id,
+            rows.micros(injection.at),
+            injection.agent,
+            injection.reader.project,
+            injection.reader.agent,
+            injection.reader.session,
+            injection.question,
+            injection.format,
+            injection.fence,
+            injection.tokens,
+            injection.max_tokens,
+        ),
+    )
+    if written.rowcount:
+        _record_memories(db, written.lastrowid or 0, injection)
 
 
 def _record_memories(db: Database, number: int, injection: Injection) -> None:
@@ -179,7 +193,7 @@ def _record_memories(db: Database, number: int, injection: Injection) -> None:
         ],
     )
     stamp = rows.micros(injection.at)
-    USED.run(db, [(stamp, one.memory) for one in injection.memories])
+    commit.USED.run(db, [(stamp, one.memory) for one in injection.memories])
 
 
 def by_id(db: Database, injection_id: str) -> Injection | None:

@@ -31,7 +31,7 @@ from memory_mesh.model import (
 from memory_mesh.model.errors import StoreIsDamaged
 from memory_mesh.model.lesson import lesson_json, read_lesson, severity_rank
 from memory_mesh.model.memory import heritage_json, read_heritage
-from memory_mesh.rules.compact_json import writer
+from memory_mesh.rules.audit import writer
 from memory_mesh.rules.trust import as_stored_before
 
 _PLAIN, _NAMED, _HASHED = 1, 2, 3

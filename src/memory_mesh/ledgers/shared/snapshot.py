@@ -20,7 +20,6 @@ from memory_mesh.ledgers.shared import (
     visibility,
 )
 from memory_mesh.ledgers.shared.by_meaning import SqlVectorSearch
-from memory_mesh.ledgers.shared.connection_memory import has_any
 from memory_mesh.ledgers.shared.engine import Database, engine_of
 from memory_mesh.ledgers.shared.exact_scan import Tails
 from memory_mesh.ledgers.shared.history import SqlTrail
@@ -85,6 +84,10 @@ _DESCRIBED = """
         coalesce(json_extract(v.extra, '$.discoveredBy'), v.source_agent), m.usefulness
     FROM version v JOIN memory m ON m.number = v.memory JOIN text t ON t.number = v.text
     WHERE v.number IN (SELECT value FROM json_each(?2))"""
+_HAS_ANY = (
+    "SELECT EXISTS (SELECT 1 FROM version WHERE triggers != '[]' AND recorded_until IS NULL "
+    "AND status = 'active'), EXISTS (SELECT 1 FROM conflict)"
+)
 
 
 class SqlRelations:
@@ -102,9 +105,9 @@ class SqlRelations:
         within: bool = False,
     ) -> list[Link]:
         """The links from and to these memories that the lens sees, oldest first."""
-        from memory_mesh.ledgers.shared import links
+        from memory_mesh.ledgers.shared import neighbours
 
-        return links.links(self._db, ids, lens, types, limit, within=within)
+        return neighbours.links(self._db, ids, lens, types, limit, within=within)
 
     def neighbours(
         self,
@@ -116,17 +119,17 @@ class SqlRelations:
         besides: Sequence[str] = (),
     ) -> list[Link]:
         """Of each memory its best links to memories that are not among these nor `besides`."""
-        from memory_mesh.ledgers.shared import links
+        from memory_mesh.ledgers.shared import neighbours
 
-        return links.neighbours(self._db, ids, lens, types=types, most=most, besides=besides)
+        return neighbours.neighbours(self._db, ids, lens, types=types, most=most, besides=besides)
 
     def edges(
         self, lens: Lens, *, types: Sequence[str] = (), least: float = 0.0, limit: int
     ) -> list[Link]:
         """The links that a lens sees, those of the newest memories first."""
-        from memory_mesh.ledgers.shared import links
+        from memory_mesh.ledgers.shared import neighbours
 
-        return links.edges(self._db, lens, types=types, least=least, limit=limit)
+        return neighbours.edges(self._db, lens, types=types, least=least, limit=limit)
 
     def proposals(self, limit: int, *, pending: bool, memory: str | None = None) -> list[Proposal]:
         """Proposals, the newest first: those that wait, or all; of one memory, or of any."""
@@ -526,3 +529,14 @@ def _state(db: Database, number: int, body: rows.Row, fields: rows.Row) -> Space
     return SpaceState(
         space, count, vectors.pending(db, vectors.stored(db, space), 0).count, known, tail
     )
+
+
+def has_any(db: Database) -> tuple[bool, bool]:
+    """Whether any memory of today has a trigger, and whether there is any conflict."""
+    known = engine_of(db).known(db)
+    if known is None:
+        return True, True
+    if known.has is None:
+        triggers, conflicts = db.execute(_HAS_ANY).fetchone()
+        known.has = bool(triggers), bool(conflicts)
+    return known.has

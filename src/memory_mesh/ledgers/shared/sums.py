@@ -16,7 +16,7 @@ from contextlib import contextmanager
 
 from memory_mesh.base.fastdataclass import dataclass
 from memory_mesh.ledgers.shared.engine import Database, engine_of
-from memory_mesh.rules.compact_json import writer
+from memory_mesh.rules.audit import writer
 
 _form = writer(ascii_only=True, default=zlib.crc32)
 _SIGN, _RANGE = 2**31, 2**32

@@ -15,9 +15,8 @@ from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from functools import lru_cache
 from pathlib import Path
 
-from memory_mesh.ledgers.sqlite import head_file, namespace_places, open_file, schema
-from memory_mesh.ledgers.sqlite.connection import SqliteConnection
-from memory_mesh.ledgers.sqlite.faults import translated
+from memory_mesh.ledgers.sqlite import namespace_file, namespace_places, open_file, schema
+from memory_mesh.ledgers.sqlite.connection import SqliteConnection, translated
 from memory_mesh.ledgers.sqlite.namespace_file import CLOSING_SECONDS, NamespaceFile
 from memory_mesh.ledgers.sqlite.open_file import patiently
 from memory_mesh.model.errors import (
@@ -139,9 +138,9 @@ class Files:
                     with file.connection(end) as db:
                         if db.migrated < schema.NEWEST:
                             if 0 < schema.version(db) < schema.NEWEST:  # it may have no line yet
-                                head_file.write(file.path, head_file.stood(db))
+                                namespace_file.write_head(file.path, namespace_file.stood(db))
                             open_file.migrate(db, file.path, namespace, end)
-                            file.acknowledge(head_file.stands(db))
+                            file.acknowledge(namespace_file.stands(db))
                         with _committed(db, file, end):
                             yield db
 
@@ -311,11 +310,11 @@ def _committed(db: SqliteConnection, file: NamespaceFile, end: float) -> Iterato
     """A write transaction over a store that we may write; what it changed is acknowledged."""
     patiently(file.path, lambda: db.execute("BEGIN IMMEDIATE"), end)
     try:
-        before, changes = head_file.begun(db), db.total_changes
+        before, changes = namespace_file.begun(db), db.total_changes
         if not before.seq:  # from the first commit on, one that is missing was removed
-            head_file.write(file.path, before)
+            namespace_file.write_head(file.path, before)
         yield
-        after = head_file.counted(db, before) if db.total_changes != changes else None
+        after = namespace_file.counted(db, before) if db.total_changes != changes else None
         db.execute("COMMIT")
     finally:
         if db.in_transaction:

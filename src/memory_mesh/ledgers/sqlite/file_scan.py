@@ -21,7 +21,7 @@ from memory_mesh.base.fastdataclass import dataclass, replace
 from memory_mesh.base.typed import TYPE_CHECKING
 from memory_mesh.ledgers.shared import exact_scan
 from memory_mesh.ledgers.shared.engine import Database
-from memory_mesh.ledgers.sqlite import head_file, vector_file
+from memory_mesh.ledgers.sqlite import namespace_file, vector_file
 from memory_mesh.ledgers.sqlite.vector_file import Header, Scanned, Unusable
 from memory_mesh.model.errors import StoreIsBusy
 from memory_mesh.platform import locks, private_files, system
@@ -109,7 +109,7 @@ def belief(source: SpaceVectors, header: Header) -> bool | None:
     if (header.identity, header.space, header.dimension) != own:
         return False
     if header.position > position or header.upto > source.highest:
-        mark = head_file.read(source.database)
+        mark = namespace_file.read_head(source.database)
         later = mark is not None and mark.identity == identity and mark.position > position
         return None if later and header.position > position else False
     if header.position and (hashed is None or bytes(hashed).hex() != header.hash):
@@ -233,7 +233,7 @@ def _filled(source: SpaceVectors, believed: Header | None) -> Header | None:
     with suppress(StoreIsBusy, OSError), _locked(source.path, 0.0, make=True) as file:
         there = vector_file.header_of(file)
         stands = source.db.execute(_STANDS, (0, 0, 0)).fetchone()
-        mark = head_file.read(source.database)
+        mark = namespace_file.read_head(source.database)
         if mark is not None and (mark.seq > stands[3] or mark.identity != stands[0]):
             return believed  # a later transaction fills it: what was erased since stays away
         if there != believed and there is not None and belief(source, there) is not False:

@@ -15,7 +15,7 @@ from memory_mesh.ledgers.shared.visibility import sight
 from memory_mesh.ledgers.sqlite.connection import SqliteConnection
 from memory_mesh.model import Lens, Status
 from memory_mesh.model.query import AnyOf, Expression, Name, Postings
-from memory_mesh.platform import log
+from memory_mesh.platform import telemetry
 
 LOOKED_AT = 3_000
 READ_LETTERS = 4  # words that begin with these are read at once, for longer beginnings, too
@@ -280,7 +280,7 @@ def tell_if_blind(db: sqlite3.Connection, tables: Sequence[str]) -> None:
             (quoted, row[0]),
         ).fetchone():
             path = db.execute("PRAGMA database_list").fetchone()[2]
-            log.warn_once(
+            telemetry.warn_once(
                 f"keyword table of {path}",
                 f"a keyword table of {path} is damaged: a search by words may miss memories. "
                 "Nothing of them is lost; make the table anew: memory-mesh repair",

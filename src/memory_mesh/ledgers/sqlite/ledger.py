@@ -11,15 +11,14 @@ from pathlib import Path
 
 from memory_mesh.base.fastdataclass import replace
 from memory_mesh.base.typed import TYPE_CHECKING
-from memory_mesh.ledgers.shared import rows, snapshot, write_records
+from memory_mesh.ledgers.shared import commit as sql_commit, read_records, rows, snapshot
 from memory_mesh.ledgers.shared.engine import Database
 from memory_mesh.ledgers.shared.history import SqlRecords
 from memory_mesh.ledgers.shared.read_records import Noted, NotedBuffer, tell_lost
 from memory_mesh.ledgers.shared.snapshot import SqlSnapshot
-from memory_mesh.ledgers.sqlite import head_file, schema, spool
-from memory_mesh.ledgers.sqlite.connection import SqliteConnection
+from memory_mesh.ledgers.sqlite import namespace_file, schema, spool
+from memory_mesh.ledgers.sqlite.connection import SqliteConnection, looked_at
 from memory_mesh.ledgers.sqlite.connections import Files
-from memory_mesh.ledgers.sqlite.faults import looked_at
 from memory_mesh.ledgers.sqlite.file_tails import FileTails
 from memory_mesh.ledgers.sqlite.namespace_places import (
     FLAT_NAMESPACES,
@@ -41,7 +40,7 @@ from memory_mesh.model import (
 )
 from memory_mesh.model.errors import StoreError, StoreIsBusy, StoreIsDamaged, StoreIsReadOnly
 from memory_mesh.model.ports import Clock, Snapshot
-from memory_mesh.platform import forks, locks, log, moved_marks
+from memory_mesh.platform import forks, locks, moved_marks, telemetry
 
 if TYPE_CHECKING:
     from memory_mesh.model.pack import Injection
@@ -69,9 +68,9 @@ class SqliteAudit(SqlRecords):
             said = looked_at(str(error), namespace)
             return Verification(namespace, left, (Finding("opening", said),), None)
         beside = self._files.spool(namespace)
-        wrong, check = flaw or head_file.unreadable(beside), "head file"
+        wrong, check = flaw or namespace_file.unreadable_head(beside), "head file"
         if wrong is None and found.head is not None and found.head.seq:
-            wrong, check = head_file.absent(beside, namespace), "missing head file"
+            wrong, check = namespace_file.absent_head(beside, namespace), "missing head file"
         if wrong is not None:
             found = replace(found, findings=(Finding(check, str(wrong)), *found.findings))
         checked = {**found.checked, "head file": 1, **left}
@@ -121,11 +120,11 @@ class SqliteLedger(SqliteAudit):
         self, namespace: str, wanted: Wanted, decide: Callable[[Standing], Commit]
     ) -> Commit:
         """Take the lock, read what stands, let `decide` decide, write all of it or nothing."""
-        start = log.started()
+        start = telemetry.started()
         with self._recording(namespace) as db:
             head = rows.head(db) if db.stands is None else rows.head_of(db.stands)
-            commit = write_records.decided(db, head, wanted, decide, self._clock.now())
-        write_records.tell(commit, start)
+            commit = sql_commit.decided(db, head, wanted, decide, self._clock.now())
+        sql_commit.tell(commit, start)
         return commit
 
     @contextmanager
@@ -161,7 +160,7 @@ class SqliteLedger(SqliteAudit):
             self._leave(namespace, noted)
         except StoreIsReadOnly:  # the first read said that no use is counted
             return
-        log.debug("use", ids=",".join(ids))
+        telemetry.debug("use", ids=",".join(ids))
 
     def stats(self, namespace: str, session_days: int = 0) -> Stats:
         """The namespace in numbers; sessions expire after so many days, or never."""
@@ -221,7 +220,7 @@ class SqliteLedger(SqliteAudit):
             self._waiting.wait_again(namespace, rest)
 
     def _record(self, db: sqlite3.Connection, noted: Sequence[Noted]) -> None:
-        write_records.record(db, noted, self._clock.now(), self._recall_days)
+        read_records.record(db, noted, self._clock.now(), self._recall_days)
 
 
 def _leave(files: Files, waiting: NotedBuffer) -> None:

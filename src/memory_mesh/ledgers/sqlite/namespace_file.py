@@ -1,33 +1,279 @@
-"""One namespace's file: its lock, its idle connections, and whether it is still the same file.
+"""One namespace's file: its lock, its idle connections, its head, and whether it is the same file.
 
 A look at the file and its log before each transaction notices that either was removed, emptied,
 replaced or written over. Then every connection is closed, and the next one is held against the
-head file, as each new connection is.
+head file, as each new connection is. The head file says what the database held after its last
+acknowledged write::
+
+    COMMIT (synced) ──▶ one write of the whole line, in place, under the lock, not synced
+                        <name>.head  "v1 identity seq writes position hash crc", 192 bytes
+    a new connection ──▶ reads the line, then the database: what the line says must be there
+
+The line may be behind the database, for a process can be killed between the two; it is never
+ahead. A line that is torn says nothing. `seq` counts commits; `writes` counts the other
+transactions, of uses and records of reads. The file is made before the first commit and by repair,
+by no other write: one that is missing stays so, and `verify` finds it.
 """
 
 import os
 import sqlite3
 import stat
 import threading
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from functools import lru_cache
 from pathlib import Path
 
-from memory_mesh.base.typed import TypeAlias
-from memory_mesh.ledgers.sqlite import head_file, namespace_places, open_file, schema
-from memory_mesh.ledgers.sqlite.connection import SqliteConnection
-from memory_mesh.ledgers.sqlite.faults import PRIMARY
-from memory_mesh.ledgers.sqlite.head_file import DatabaseHead
-from memory_mesh.ledgers.sqlite.open_file import await_log, connect, patiently
-from memory_mesh.model.errors import StoreIsBusy, StoreIsDamaged, StoreWasReplaced
-from memory_mesh.platform import forks
+from memory_mesh.base.fastdataclass import dataclass
+from memory_mesh.base.typed import Any, TypeAlias
+from memory_mesh.ledgers.sqlite import namespace_places, open_file, schema
+from memory_mesh.ledgers.sqlite.connection import PRIMARY, SqliteConnection, command, damaged
+from memory_mesh.ledgers.sqlite.open_file import (
+    WRITES,
+    await_log,
+    begin_writing,
+    connect,
+    patiently,
+)
+from memory_mesh.model.errors import StoreIsBusy, StoreIsDamaged, StoreWasReplaced, WritesAreMissing
+from memory_mesh.platform import forks, private_files, system
 from memory_mesh.platform.locks import FairLock
 
+SUFFIX = ".head"
+BYTES = 192
+_FORM = "v1"
+_FIELDS = 7
+_TYPES = (str, int, int, int, bytes)  # of a row that we wrote
+_STANDS = f"SELECT identity, seq, {WRITES}, position, head FROM store"  # noqa: S608  # own names
+_HELD = (
+    "SELECT identity, seq, position, (SELECT hash FROM block WHERE block.position = ?) FROM store"
+)
+_TABLES = "SELECT name FROM sqlite_master WHERE name IN ('store', 'state')"
+_COUNT = (
+    "INSERT INTO state VALUES ('writes', '1') ON CONFLICT (name) "
+    "DO UPDATE SET value = CAST(value AS INTEGER) + 1"
+)
 _IDLE = 4  # connections kept per file
-_TRIES = 3  # to open a file that is just restored
+_TRIES = 3  # looks at a file that is just written or restored
 CLOSING_SECONDS = 1.0  # that `close` waits for a thread of this process that writes
 Place: TypeAlias = tuple[int, int]  # a file's device and number
 Log: TypeAlias = tuple[Place, int, int]  # where the log lies, its size and time of change
+
+
+@dataclass(frozen=True, slots=True)
+class DatabaseHead:
+    """Where a database stood: whose it is, its counters, and the end of its chain."""
+
+    identity: str
+    seq: int
+    writes: int
+    position: int
+    hash: bytes
+
+
+@lru_cache(maxsize=256)
+def head_path(database: Path) -> Path:
+    """The head file beside a database."""
+    return database.with_suffix(SUFFIX)
+
+
+def stands(db: sqlite3.Connection) -> DatabaseHead:
+    """Where the database stands in this transaction."""
+    return _mark(db.execute(_STANDS).fetchone())
+
+
+def begun(db: SqliteConnection) -> DatabaseHead:
+    """Where the database stands at the beginning of a write, which its version allows us."""
+    writes = begin_writing(db)
+    _, seq, position, hashed, _, identity, *_ = db.stands or ()  # as in rows.HEAD
+    return _mark((identity, seq, writes, position, hashed))
+
+
+def _mark(found: tuple[Any, ...] | None) -> DatabaseHead:
+    if found is None or tuple(map(type, found)) != _TYPES:
+        raise StoreIsDamaged
+    return DatabaseHead(*found)
+
+
+def stood(db: sqlite3.Connection) -> DatabaseHead:
+    """Where a database of any version stands: an early one counts no other transactions."""
+    if {name for (name,) in db.execute(_TABLES)} != {"store"}:
+        return stands(db)
+    return DatabaseHead(
+        *db.execute("SELECT identity, seq, 0, position, head FROM store").fetchone()
+    )
+
+
+def counted(db: sqlite3.Connection, before: DatabaseHead) -> DatabaseHead:
+    """Where it stands at the end of a transaction that began at a mark and changed something.
+
+    One that brings no commit is counted: its loss would show in nothing else.
+    """
+    after = stands(db)
+    if after.seq != before.seq:
+        return after
+    db.execute(_COUNT)
+    return DatabaseHead(after.identity, after.seq, after.writes + 1, after.position, after.hash)
+
+
+def read_head(database: Path) -> DatabaseHead | None:
+    """What the head file says; None if there is none, its line is torn, or no commit is known."""
+    with suppress(OSError):
+        descriptor = os.open(head_path(database), os.O_RDONLY | system.NO_WAIT)
+        try:
+            mark = parsed_head(os.read(descriptor, BYTES))
+        finally:
+            os.close(descriptor)
+        return mark if mark is not None and mark.seq else None  # what holds nothing may be removed
+    return None
+
+
+def unreadable_head(database: Path) -> str | None:
+    """What is wrong with a head file that says nothing; None if it is sound, empty or not there.
+
+    One that is just written may be read half: it is read again. Any file beside it names it.
+    """
+    path = head_path(database)
+    for _ in range(_TRIES):
+        try:
+            data = path.read_bytes()[:BYTES]
+        except OSError:  # not there, or for others: `read_head` says nothing of it either
+            return None
+        if not data or parsed_head(data) is not None:
+            return None
+    return (
+        f"{path} cannot be read, so a loss of acknowledged writes would not be noticed. The next "
+        "write to the namespace writes it anew"
+    )
+
+
+def absent_head(database: Path, namespace: str) -> str | None:
+    """What is wrong with a namespace that has commits and no head file; None if it has one."""
+    path = head_path(database)
+    if os.path.lexists(path):
+        return None
+    return (
+        f"{path} is missing, so nothing tells whether acknowledged writes are: the database may be "
+        "an older copy. Compare it with the last backup (memory-mesh restore --from BACKUP --to "
+        f"FOLDER). To go on with what is there: {command('repair', namespace)}"
+    )
+
+
+def write_head(database: Path, mark: DatabaseHead, *, make: bool = True) -> None:
+    """Says where the database stands; the caller holds the lock, and has committed.
+
+    A full or failing disk keeps no write from being acknowledged: the line is behind then.
+    """
+    open_file = private_files.open_file if make else os.open
+    with suppress(OSError):
+        descriptor = open_file(head_path(database), os.O_RDWR | system.NO_WAIT)
+        try:
+            os.write(descriptor, head_line(mark))
+        finally:
+            os.close(descriptor)
+
+
+def remove_head(database: Path) -> None:
+    """Forgets what was acknowledged: before a database is removed on purpose, never after."""
+    head_path(database).unlink(missing_ok=True)
+
+
+def head_line(mark: DatabaseHead) -> bytes:
+    """The line that says a mark."""
+    said = f"{_FORM} {mark.identity} {mark.seq} {mark.writes} {mark.position} {mark.hash.hex()}"
+    return f"{said} {zlib.crc32(said.encode()):08x}".encode().ljust(BYTES - 1) + b"\n"
+
+
+def parsed_head(data: bytes) -> DatabaseHead | None:
+    """The mark that a line says; None for one that was not written whole."""
+    said, _, crc = data.rstrip().rpartition(b" ")
+    words = data.split()
+    if len(data) != BYTES or len(words) != _FIELDS or words[0] != _FORM.encode():
+        return None
+    if crc != b"%08x" % zlib.crc32(said):
+        return None
+    _, identity, seq, writes, position, hashed, _ = (word.decode() for word in words)
+    return DatabaseHead(identity, int(seq), int(writes), int(position), bytes.fromhex(hashed))
+
+
+def flaw(
+    db: sqlite3.Connection, path: Path, namespace: str, mark: DatabaseHead
+) -> StoreIsDamaged | None:
+    """What is wrong with a database that must hold all that a mark says; None if nothing is.
+
+    The mark was read before the database is: writes of others in between do no harm.
+    """
+    tables = {name for (name,) in db.execute(_TABLES)}
+    found = db.execute(_HELD, (mark.position,)).fetchone() if "store" in tables else None
+    if found is None:
+        return missing(path, namespace, mark, "it holds nothing")
+    identity, seq, position, hashed = found
+    if identity != mark.identity:
+        return replaced(path, namespace, "it is the file of another namespace or of another store")
+    if not isinstance(seq, int) or not isinstance(position, int):
+        return damaged(path, namespace, "it does not say how far it goes")
+    if seq < mark.seq or position < mark.position:
+        return missing(path, namespace, mark, f"it ends at seq {seq}")
+    if mark.position and hashed != mark.hash:
+        return replaced(path, namespace, f"it holds another history from block {mark.position} on")
+    if seq == mark.seq and mark.writes and _writes(db, tables) < mark.writes:
+        return missing(path, namespace, mark, "the last uses and records of reads are gone")
+    return None
+
+
+def first_look(path: Path, namespace: str, mark: DatabaseHead) -> SqliteConnection | None:
+    """A connection that only reads, with its flaw, to a database whose log was damaged; else None.
+
+    The last connection that may write moves the sound part of a log into the file and removes the
+    rest, which salvage can still read. One that only reads leaves the log as it is.
+    """
+    db = connect(path, "mode=ro")
+    try:
+        db.flaw = flaw(db, path, namespace, mark)
+    except BaseException:
+        db.close()
+        raise
+    if db.flaw is not None:
+        return db
+    db.close()
+    return None
+
+
+def lack(path: Path, namespace: str) -> StoreIsDamaged | None:
+    """The flaw of a database that can be read, found without a change to its log."""
+    mark = read_head(path)
+    with suppress(sqlite3.Error):  # whoever opens it says what it is
+        looked = None if mark is None else first_look(path, namespace, mark)
+        if looked is not None:
+            looked.close()
+            return looked.flaw
+    return None
+
+
+def missing(path: Path, namespace: str, mark: DatabaseHead, what: str) -> WritesAreMissing:
+    """The error that says which acknowledged writes are gone, and what to do."""
+    return WritesAreMissing(
+        f"{path} lacks acknowledged writes: {what}, and writes up to seq {mark.seq} were "
+        "acknowledged. It was emptied, removed or replaced by an older copy, or its write-ahead "
+        f"log ({path.name}-wal) was lost or damaged. Put the right files back, or restore a backup "
+        "(memory-mesh restore --from BACKUP). Without one, copy what can be read first: "
+        "memory-mesh salvage --to FOLDER. To go on with what is there: "
+        f"{command('repair --accept-loss', namespace)}"
+    )
+
+
+def replaced(path: Path, namespace: str, what: str) -> StoreWasReplaced:
+    """The error that says that a database is not the one that was written, and what to do."""
+    return StoreWasReplaced(
+        f"{path} is not the file that was written here: {what}. Put the right file back, or "
+        "restore a backup (memory-mesh restore --from BACKUP). To go on with this one: "
+        f"{command('repair --accept-loss', namespace)}"
+    )
+
+
+def _writes(db: sqlite3.Connection, tables: set[str]) -> int:
+    return stands(db).writes if "state" in tables else 0
 
 
 class NamespaceFile:
@@ -78,7 +324,7 @@ class NamespaceFile:
         if found is not None and not stat.S_ISREG(found.st_mode):
             raise StoreIsDamaged(namespace_places.no_file(self.path))
         if found is None or not found.st_size:
-            mark = head_file.read(self.path)
+            mark = read_head(self.path)
             found = _stat(self.path)  # again: others may have made the database and then its line
             if found is None or not found.st_size:
                 self._check_gone(found, mark)
@@ -127,7 +373,7 @@ class NamespaceFile:
 
     def acknowledge(self, mark: DatabaseHead) -> None:
         """Writes down where the database stands after a commit; the caller holds the lock."""
-        head_file.write(self.path, mark, make=False)
+        write_head(self.path, mark, make=False)
         found = _stat(self.path)  # a commit may have moved the log into the file
         with self._mutex:
             self._seen = mark
@@ -214,11 +460,11 @@ class NamespaceFile:
         """
         await_log(self.path, end)
         for _ in range(_TRIES):
-            said = head_file.read(self.path)
+            said = read_head(self.path)
             db = self._held_against(said or self._seen, end)
             if said is None and isinstance(db.flaw, StoreWasReplaced):
                 self._seen = db.flaw = None  # it was deleted whole, and made anew
-            if db.flaw is None or head_file.read(self.path) == said:
+            if db.flaw is None or read_head(self.path) == said:
                 break
             db.close()
         return db
@@ -226,9 +472,7 @@ class NamespaceFile:
     def _held_against(self, mark: DatabaseHead | None, end: float) -> SqliteConnection:
         life = f"{self._place} {self._losses}"
         if mark is not None and not self._known and self._has_own_log():
-            looked = patiently(
-                self.path, lambda: head_file.first_look(self.path, self.namespace, mark), end
-            )
+            looked = patiently(self.path, lambda: first_look(self.path, self.namespace, mark), end)
             if looked is not None:
                 return looked
         db = self._opened(end)
@@ -236,9 +480,7 @@ class NamespaceFile:
         if mark is None:
             return db
         try:
-            db.flaw = patiently(
-                self.path, lambda: head_file.flaw(db, self.path, self.namespace, mark), end
-            )
+            db.flaw = patiently(self.path, lambda: flaw(db, self.path, self.namespace, mark), end)
         except BaseException:
             db.close()
             raise
@@ -273,7 +515,7 @@ class NamespaceFile:
                 self._seen = None
         if mark is not None:
             what = "it is gone" if found is None else "it is empty"
-            raise head_file.missing(self.path, self.namespace, mark, what)
+            raise missing(self.path, self.namespace, mark, what)
 
     def _log_is_lost(self, log: os.stat_result | None) -> bool:
         """Whether the log is another file than before, or was cut; notes the one that is there.

@@ -12,15 +12,14 @@ from memory_mesh.base.typed import TYPE_CHECKING, Any, TypeVar
 from memory_mesh.ledgers.shared import rows, sums
 from memory_mesh.ledgers.shared.engine import LIVE, REST, SKILLS, Sight
 from memory_mesh.ledgers.sqlite import connection, namespace_places, schema
-from memory_mesh.ledgers.sqlite.connection import SqliteConnection
-from memory_mesh.ledgers.sqlite.faults import PRIMARY, damaged
+from memory_mesh.ledgers.sqlite.connection import PRIMARY, SqliteConnection, damaged
 from memory_mesh.model import Lens
 from memory_mesh.model.errors import StoreIsBusy, StoreIsDamaged, StoreIsNewer
 from memory_mesh.model.ports import Keywords
-from memory_mesh.platform import locks, log, private_files
+from memory_mesh.platform import locks, private_files, telemetry
 
 if TYPE_CHECKING:
-    from memory_mesh.ledgers.shared.connection_memory import FileKnowledge
+    from memory_mesh.ledgers.shared.engine import FileKnowledge
 
 _FIELDS = {LIVE: "terms", REST: "terms", SKILLS: "name, intent, tags, description"}
 _MARKS = {shelf: ", ".join("?" * (names.count(",") + 1)) for shelf, names in _FIELDS.items()}
@@ -194,7 +193,7 @@ def _checked(db: sqlite3.Connection, columns: str) -> tuple[Any, ...]:
 
 def connect_read_only(path: Path, namespace: str) -> SqliteConnection:
     """A connection that only reads, to the database itself or to a private copy."""
-    log.warn_once(
+    telemetry.warn_once(
         "read-only store",
         f"{path.parent} cannot be written: memories are read, and their use is not counted",
     )

@@ -28,7 +28,7 @@ from memory_mesh.ledgers.shared.read_records import Noted
 from memory_mesh.model import BlockOperation, Entry, Json, Scope
 from memory_mesh.model.errors import StoreIsBusy
 from memory_mesh.model.pack import Injected, Injection
-from memory_mesh.platform import locks, log, private_files, system
+from memory_mesh.platform import locks, private_files, system, telemetry
 
 _DAMAGED = (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError)
 _LARGEST = 1 << 62
@@ -54,7 +54,7 @@ def append(path: Path, noted: Sequence[Noted], seconds: float) -> list[Noted]:
             rest = [*noted[:start], *noted[end:]]
             if there:
                 break
-    log.debug("records left in the spool", records=len(noted) - len(rest))
+    telemetry.debug("records left in the spool", records=len(noted) - len(rest))
     return rest
 
 
@@ -112,7 +112,7 @@ class Spooled:
             if number >= taken.get(batch, 0)
         ]
         if new or damaged:
-            log.info("spool taken in", records=len(new), damaged=damaged)
+            telemetry.info("spool taken in", records=len(new), damaged=damaged)
         for batch, numbered in batches.items():
             taken[batch] = max(taken.pop(batch, 0), max(numbered) + 1)
         kept = dict([*taken.items()][-max(_REMEMBERED, len(batches)) :])

@@ -30,7 +30,7 @@ from memory_mesh.model import (
 )
 from memory_mesh.model.errors import InvalidInput, NotAllowed
 from memory_mesh.model.memory import heritage_json, read_heritage
-from memory_mesh.platform import log, telemetry
+from memory_mesh.platform import telemetry
 from memory_mesh.rules.arguments import (
     check_limit,
     check_text,
@@ -65,7 +65,7 @@ class MemoryVerbs(View):
             receipt = flows.add.remember(self._access(), [draft])[0]
             span.answered([receipt])
         if receipt.outcome is Outcome.REFUSED and self._channel is not Channel.CLI:
-            log.warn_once("refused", f"a memory was not stored: {'; '.join(receipt.reasons)}")
+            telemetry.warn_once("refused", f"a memory was not stored: {'; '.join(receipt.reasons)}")
         return receipt
 
     ingest = add
@@ -285,7 +285,7 @@ class MemoryVerbs(View):
         not speak for the user restores only what such a channel deleted.
         """
         with self._span(telemetry.UPDATE, memory_id):
-            return flows.restore.restore(self._access(), memory_id, self._reader(scope))
+            return flows.change.restore(self._access(), memory_id, self._reader(scope))
 
     def rate(self, memory_id: str, *, helpful: bool, scope: Reader = None) -> Memory:
         """Votes whether a recalled memory was helpful; votes change its rank and nothing else.

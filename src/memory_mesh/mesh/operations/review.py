@@ -224,7 +224,7 @@ class ReviewVerbs(ProposalVerbs):
         self._may_decide()
         if check_text(memory_id, "memory_id").startswith("prop_"):
             return self._undo_proposal(memory_id, self._reader(scope))
-        return flows.undo.undo(self._access(), memory_id, self._reader(scope))
+        return flows.review.undo(self._access(), memory_id, self._reader(scope))
 
     def waiting(
         self, *, limit: Limit = 100, scope: Reader = None, as_owner: AsOwner = False

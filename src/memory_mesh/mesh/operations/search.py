@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from memory_mesh.mesh.async_mesh import AsyncMemoryMesh
     from memory_mesh.mesh.mesh import MemoryMesh
     from memory_mesh.model.trigger import InjectionRules
-    from memory_mesh.search.rerank import Reranking
+    from memory_mesh.search.recall import Reranking
 
 
 class SearchVerbs(View):
@@ -146,7 +146,7 @@ class SearchVerbs(View):
             raise InvalidInput("rerank must be True, False or an object with rank(query, texts)")
         if reranker is None:
             return None
-        return flows.rerank.Reranking(
+        return flows.recall.Reranking(
             reranker,
             config.reranker_candidates,
             config.reranker_chars,

@@ -7,7 +7,7 @@ from memory_mesh.mesh.options import Limit, Reason
 from memory_mesh.mesh.view import View
 from memory_mesh.model import Scope
 from memory_mesh.model.errors import InvalidInput, MeshError, NotAllowed
-from memory_mesh.platform import log
+from memory_mesh.platform import telemetry
 from memory_mesh.privacy import masked
 from memory_mesh.rules.arguments import check_limit, check_text
 from memory_mesh.rules.trust import is_authoritative
@@ -136,7 +136,7 @@ class SystemMemoryVerbs(View):
             experience = self._experience(access, trace, project)
             flows.system_memory.append(access, files, [experience])
         except (MeshError, OSError) as error:
-            log.warn_once(
+            telemetry.warn_once(
                 "system memory",
                 f"the trace is recorded, but the system memory could not be written: "
                 f"{masked(str(error))}. `memory-mesh memory-log write` writes its file anew",

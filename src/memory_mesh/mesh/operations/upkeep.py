@@ -1,39 +1,218 @@
-"""Keep a store in order: vectors, index, sinks; and its figures."""
+"""Keep a store in order: vectors, index, sinks, audit, another embedding model; and its figures."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import timedelta
+from os import PathLike
+from pathlib import Path
 
 from memory_mesh.base.fastdataclass import dataclass, replace
 from memory_mesh.base.typed import TYPE_CHECKING, Any
+from memory_mesh.care import key_file
 from memory_mesh.mesh import flows
-from memory_mesh.mesh.operations.audit import AuditVerbs
 from memory_mesh.mesh.operations.lessons import LessonVerbs
 from memory_mesh.mesh.operations.system_memory import SystemMemoryVerbs
 from memory_mesh.mesh.options import Across, AsOwner, Limit, Progress, Reader
 from memory_mesh.mesh.view import Family, View, family
 from memory_mesh.model import (
+    Block,
     Body,
+    Finding,
     Part,
     Scope,
     Space,
     UpkeepReport,
+    Verification,
 )
-from memory_mesh.model.errors import InvalidInput, MissingExtra, NotAllowed, NotFound
+from memory_mesh.model.errors import InvalidInput, MissingExtra, NotAllowed, NotFound, StoreError
 from memory_mesh.model.job import DISTILL, WEBHOOKS, Due, JobReport
-from memory_mesh.rules import audience
+from memory_mesh.model.reembedding import Comparison, ReembedState
+from memory_mesh.rules import audience, audit
 from memory_mesh.rules.arguments import check_limit, check_text, check_whole
 from memory_mesh.rules.trust import is_authoritative
 from memory_mesh.rules.users import shown_namespace
+from memory_mesh.write.access import Access
 
 if TYPE_CHECKING:
     from memory_mesh.learn.jobs import Site
     from memory_mesh.learn.system_memory import ExperienceFiles
     from memory_mesh.mesh.operations.projects import ProjectVerbs
-    from memory_mesh.mesh.operations.reembedding import ReembedVerbs
+    from memory_mesh.model.ports import Embedder
     from memory_mesh.model.trigger import MemoryMetadata
     from memory_mesh.write.access import Access
 
+_MOST_QUERIES, _DEEPEST = 500, 1_000
 # Maintenance in short slices: which jobs are due, and running them.
+
+
+class ReembedVerbs(View):
+    """Methods that give a namespace vectors of another model, and let searches use them."""
+
+    def reembed(
+        self,
+        model: "Embedder | Mapping[str, object] | None" = None,
+        *,
+        progress: Progress = None,
+        between: Callable[[], None] | None = None,
+    ) -> ReembedState:
+        """Makes vectors of another model for every text; searches use the former one meanwhile.
+
+        May be interrupted at any point and run again, by any process: it makes what is missing.
+
+        Options:
+            between: called after each small transaction; it may wait, or raise to stop here.
+        """
+        access = self._embedding_access()
+        if self._opened().ledger.stats(self._config.namespace).seq == 0:
+            raise InvalidInput("the namespace is empty: set the model, and texts get its vectors")
+        if model is not None:
+            models = self._opened().models()
+            flows.reembedding.begin(access, models.open(model), models.own_name)
+        _, embedder = flows.reembedding.beside(access, flows.recall.stated_in(access))
+        done = flows.reembedding.fill(access, embedder, progress, between)
+        return flows.reembedding.state(access, done)
+
+    def state(self) -> ReembedState:
+        """Returns which model searches use, which is kept beside it, and how far that one is."""
+        return flows.reembedding.state(self._access())
+
+    def compare(
+        self,
+        model: "Embedder | Mapping[str, object] | None" = None,
+        *,
+        queries: int = 50,
+        depth: int = 10,
+        as_owner: AsOwner = False,
+    ) -> Comparison:
+        """Asks this reader's own recent queries of both models; nothing is recorded.
+
+        Options:
+            queries: how many of the last distinct queries are asked, at most 500.
+            depth: how many hits of each answer are compared.
+        """
+        most = min(check_whole(queries, "queries", least=1), _MOST_QUERIES)
+        deep = min(check_whole(depth, "depth", least=1), _DEEPEST)
+        access, many = self._embedding_access(model), most * flows.reembedding.READ_RECORDS
+        access.ledger.flush(access.namespace)
+        if as_owner:
+            records = access.ledger.recalls(access.namespace, many)
+        else:
+            records = flows.records.recalls(access, self._reader(None), many)
+        lens = self._owned(None, as_owner=as_owner)
+        return flows.reembedding.compare(access, lens, records, (most, deep))
+
+    def switch(
+        self,
+        model: "Embedder | Mapping[str, object] | None" = None,
+        *,
+        progress: Progress = None,
+    ) -> ReembedState:
+        """Lets searches use the new model; makes first what it lacks, and keeps the old vectors."""
+        access = self._embedding_access(model)
+        done = flows.reembedding.swap(access, back=False, progress=progress)
+        return flows.reembedding.state(access, done)
+
+    def roll_back(
+        self,
+        model: "Embedder | Mapping[str, object] | None" = None,
+        *,
+        progress: Progress = None,
+    ) -> ReembedState:
+        """Lets searches use the former model again; texts that came since are embedded first."""
+        access = self._embedding_access(model)
+        done = flows.reembedding.swap(access, back=True, progress=progress)
+        return flows.reembedding.state(access, done)
+
+    def drop(self) -> ReembedState:
+        """Deletes the vectors beside those in use; after that there is no way back to them."""
+        access = self._access()
+        flows.reembedding.drop(access)
+        return flows.reembedding.state(access)
+
+    def _embedding_access(self, model: "Embedder | Mapping[str, object] | None" = None) -> Access:
+        """The access; a model that is given can be found from now on."""
+        access = self._access()
+        if model is not None:
+            self._opened().models().open(model)
+        return access
+
+
+class AuditVerbs(View):
+    """Methods that read and check the audit chain."""
+
+    def blocks(
+        self,
+        *,
+        after_seq: int = 0,
+        limit: Limit = 100,
+        scope: Reader = None,
+        as_owner: AsOwner = False,
+    ) -> list[Block]:
+        """Returns blocks of the audit chain, oldest first; a write's blocks are never split.
+
+        A block is shown if all that it is about, and all that it names, is visible. To go on, give
+        the seq of the last one. The owner's chain has no gaps.
+
+        Options:
+            after_seq: start after the write with this number.
+        """
+        many = check_limit(limit)
+        if as_owner:
+            return self._opened().ledger.blocks(self._config.namespace, after_seq, many)
+        sight = flows.explain.sight_of(self._lens(scope))
+        return flows.records.blocks(self._access(), sight, after_seq, many)
+
+    def recalls(
+        self, *, limit: Limit = 100, scope: Reader = None, as_owner: AsOwner = False
+    ) -> list[Block]:
+        """Returns the latest records of searches by this reader, newest first.
+
+        Those still buffered in another process are not included. Records of earlier versions, and
+        of searches with `across`, name no reader: only the owner sees them.
+        """
+        many = check_limit(limit)
+        if as_owner:
+            return self._opened().ledger.recalls(self._config.namespace, many)
+        return flows.records.recalls(self._access(), self._reader(scope), many)
+
+    def verify(
+        self,
+        *,
+        checkpoint: str | PathLike[str] | None = None,
+        against: str | PathLike[str] | None = None,
+    ) -> Verification:
+        """Checks the audit chain and the store; can write a checkpoint or compare with one.
+
+        Options:
+            checkpoint: the file to write a checkpoint to.
+            against: the file of an earlier checkpoint to compare with.
+        """
+        parts = self._opened()
+        held = None if against is None else _read(against)
+        verification = flows.upkeep.verify(parts.ledger, self._config.namespace, held)
+        if (wrong := key_file.flaw(self._config.db_dir)) is not None:
+            findings = (*verification.findings, Finding("key", wrong))
+            verification = replace(verification, findings=findings)
+        if checkpoint is not None:
+            if verification.head is None or not verification.head.position:
+                raise NotFound(
+                    f"the namespace {shown_namespace(self._config.namespace)!r} is empty; "
+                    "store a memory first"
+                )
+            mark = audit.checkpoint(verification.head, parts.clock.now())
+            try:
+                Path(checkpoint).write_text(mark + "\n", encoding="utf-8")
+            except (OSError, ValueError) as error:
+                raise StoreError(f"the checkpoint cannot be written: {error}") from error
+        return verification
+
+
+def _read(path: str | PathLike[str]) -> str:
+    try:
+        return Path(path).read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise NotFound(f"the file {path} does not exist") from None
+    except (OSError, ValueError) as error:  # a folder, no text, a name that no file can have
+        raise InvalidInput(f"the checkpoint cannot be read: {error}") from error
 
 
 class JobVerbs(View):
@@ -344,7 +523,7 @@ class CareVerbs(UpkeepVerbs, AuditVerbs):
         return flows.injection.triggers(self._access(), self._lens(scope), check_limit(limit))
 
     models: "Family[ReembedVerbs]" = Family(
-        "reembedding", "ReembedVerbs", "Change the embedding model, compare both, go back."
+        "upkeep", "ReembedVerbs", "Change the embedding model, compare both, go back."
     )
     projects: "Family[ProjectVerbs]" = Family(
         "projects", "ProjectVerbs", "The projects of folders: look one up, name it, merge, split."

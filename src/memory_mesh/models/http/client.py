@@ -30,7 +30,7 @@ from memory_mesh.model import Json
 from memory_mesh.model.errors import InvalidInput, NetworkError, RequestRefused
 from memory_mesh.models.http import address
 from memory_mesh.models.http.address import Target
-from memory_mesh.platform import log
+from memory_mesh.platform import telemetry
 
 _TELLING = 8  # so many characters of a secret in a row give it away
 _LOOKS_SECRET = re.compile(
@@ -174,7 +174,7 @@ class Client:
         late = time.monotonic() + wait >= deadline
         if failures >= self._limits.attempts or wait > _LONGEST_WAIT or late:
             raise NetworkError(self._redacted(f"{self._base} {failure.reason}")) from None
-        log.debug("http retry", attempt=failures, wait_seconds=round(wait, 2))
+        telemetry.debug("http retry", attempt=failures, wait_seconds=round(wait, 2))
         self._sleep(wait)
 
     def _fetch(self, path: str, file: Path, offset: int, progress: Progress) -> None:

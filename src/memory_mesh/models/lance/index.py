@@ -26,7 +26,7 @@ from pathlib import Path
 from memory_mesh.base.typed import TYPE_CHECKING, Any, TypeAlias
 from memory_mesh.model import Body
 from memory_mesh.model.errors import InvalidInput
-from memory_mesh.models.lance import loading, manifests
+from memory_mesh.models.lance import loading
 from memory_mesh.platform.locks import locked
 from memory_mesh.platform.private_files import close_to_others, make_folder
 
@@ -262,7 +262,7 @@ class LanceIndex:
             else:
                 dataset.cleanup_old_versions(_EVER, delete_unverified=True)
             body = loading.body_of(dataset)
-            manifests.note(place.folder, body.version)
+            loading.note(place.folder, body.version)
             return body
 
 

@@ -1,7 +1,7 @@
 """Rerankers: a cross-encoder through fastembed, or a service with a /rerank route.
 
 A reranker reads the question together with each of the best hits and puts them in a new order
-(search/rerank.py).
+(search/recall.py).
 
 Nothing heavy is imported here: the module of the chosen reranker is loaded when it is chosen, and
 a model when something is ranked.

@@ -18,7 +18,7 @@ from memory_mesh.base.typed import TypeAlias
 from memory_mesh.model.errors import InvalidInput
 from memory_mesh.text.scrub import filtering, tokens
 from memory_mesh.text.scrub.forms import TextForm, form_of
-from memory_mesh.text.scrub.parts import (
+from memory_mesh.text.scrub.tokens import (
     IN_MESH,
     STANDALONE,
     Chunk,
@@ -26,10 +26,10 @@ from memory_mesh.text.scrub.parts import (
     Scrubbed,
     ScrubSettings,
     Unit,
+    annotated,
     checked,
     validated,
 )
-from memory_mesh.text.scrub.tokens import annotated
 
 __all__ = [
     "IN_MESH",

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from memory_mesh.base.fastdataclass import replace
 from memory_mesh.text.scrub import filtering, forms, markdown, tokens
-from memory_mesh.text.scrub.parts import Piece, ScrubSettings, Section, Unit, lines_of
+from memory_mesh.text.scrub.tokens import Piece, ScrubSettings, Section, Unit, lines_of
 
 _LEAST_CUT = 32  # tokens
 

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import cache
 
+from memory_mesh.base.lazy_pattern import lazy_pattern
 from memory_mesh.text.scrub import forms
 
 _PUNCTUATION = str.maketrans(
@@ -228,21 +229,13 @@ def _without_closing(heading: str) -> str:
     return bare.rstrip() if bare[-1:].isspace() else heading
 
 
-@cache
-def _heading() -> "re.Pattern[str]":
-    return re.compile(r" {0,3}(#{1,6})[ \t]+(\S.*)")
+_heading = lazy_pattern(r" {0,3}(#{1,6})[ \t]+(\S.*)")
 
 
-@cache
-def _underline() -> "re.Pattern[str]":
-    return re.compile(r"(=|-)(?:\1{2,})[ \t]*")
+_underline = lazy_pattern(r"(=|-)(?:\1{2,})[ \t]*")
 
 
-@cache
-def _item() -> "re.Pattern[str]":
-    return re.compile(rf"([ \t]*)([{re.escape(_BULLETS)}])[ \t]+(\S.*)")
+_item = lazy_pattern(rf"([ \t]*)([{re.escape(_BULLETS)}])[ \t]+(\S.*)")
 
 
-@cache
-def _rule() -> "re.Pattern[str]":
-    return re.compile(r"[ \t]*([-*])(?:[ \t]*\1){2,}[ \t]*")
+_rule = lazy_pattern(r"[ \t]*([-*])(?:[ \t]*\1){2,}[ \t]*")

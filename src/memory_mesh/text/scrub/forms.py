@@ -8,9 +8,9 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from enum import StrEnum
-from functools import cache
 
-from memory_mesh.text.scrub.parts import Span
+from memory_mesh.base.lazy_pattern import lazy_pattern
+from memory_mesh.text.scrub.tokens import Span
 
 
 class TextForm(StrEnum):
@@ -181,74 +181,48 @@ def _balanced(tags: Sequence["re.Match[str]"]) -> int:
     return (opened & Counter(tag[2].lower() for tag in tags if tag[1])).total()
 
 
-@cache
-def _tag() -> "re.Pattern[str]":
-    return re.compile(r"(?<!\\)<(/?)([A-Za-z][A-Za-z0-9]*)(?:[\s/][^<>]*)?>")
+_tag = lazy_pattern(r"(?<!\\)<(/?)([A-Za-z][A-Za-z0-9]*)(?:[\s/][^<>]*)?>")
 
 
-@cache
-def _tag_start() -> "re.Pattern[str]":
-    return re.compile(r"(?<!\\)<(?=/?([A-Za-z][A-Za-z0-9]*)(?:[\s/>]|$))")
+_tag_start = lazy_pattern(r"(?<!\\)<(?=/?([A-Za-z][A-Za-z0-9]*)(?:[\s/>]|$))")
 
 
-@cache
-def _page() -> "re.Pattern[str]":
-    return re.compile(r"(?i)(?:<\?xml[^<>]*>\s*)?<(?:!doctype\s+html|html|head|body)[\s>]")
+_page = lazy_pattern(r"(?i)(?:<\?xml[^<>]*>\s*)?<(?:!doctype\s+html|html|head|body)[\s>]")
 
 
-@cache
-def _component() -> "re.Pattern[str]":
-    """Pattern of the start of a source file that contains HTML."""
-    return re.compile(r"(?i)<(?:template|script|style)[\s>]")
+# The start of a source file that contains HTML.
+_component = lazy_pattern(r"(?i)<(?:template|script|style)[\s>]")
 
 
-@cache
-def _closing() -> "re.Pattern[str]":
-    return re.compile(
-        r"(?i)(?<!\\)</(?:html|head|body|title|div|p|h[1-6]|ul|ol|table|main|section)\s*>\s*(?:<|$)"
-    )
+_closing = lazy_pattern(
+    r"(?i)(?<!\\)</(?:html|head|body|title|div|p|h[1-6]|ul|ol|table|main|section)\s*>\s*(?:<|$)"
+)
 
 
-@cache
-def _bold() -> "re.Pattern[str]":
-    return re.compile(r"(?<![\w*/\\])\*\*(?=[^\s*])[^*\n]{0,400}(?<=[^\s*])\*\*(?![\w*/])")
+_bold = lazy_pattern(r"(?<![\w*/\\])\*\*(?=[^\s*])[^*\n]{0,400}(?<=[^\s*])\*\*(?![\w*/])")
 
 
-@cache
-def _link() -> "re.Pattern[str]":
-    return re.compile(r"(?:(?<![\w\]\\])!|(?<![\w\]\\!]))\[[^\[\]\n]{1,400}\]\([^()\s]{1,2000}\)")
+_link = lazy_pattern(r"(?:(?<![\w\]\\])!|(?<![\w\]\\!]))\[[^\[\]\n]{1,400}\]\([^()\s]{1,2000}\)")
 
 
-@cache
-def _heading() -> "re.Pattern[str]":
-    return re.compile(r" {0,3}#{1,6}[ \t]+\S")
+_heading = lazy_pattern(r" {0,3}#{1,6}[ \t]+\S")
 
 
-@cache
-def _structure() -> "re.Pattern[str]":
-    """Pattern of a fence, a heading or the second row of a table."""
-    return re.compile(
-        r"^[ \t]*(?:```|~~~)|(?:\A|\n[ \t]*\n|^#[^\n]*\n) {0,3}#{1,6}[ \t]+\S"
-        r"|^[ \t]*(?:\|[ \t]*)?:?-{3,}:?[ \t]*\|[-:| \t]*$",
-        re.MULTILINE,
-    )
+# A fence, a heading or the second row of a table.
+_structure = lazy_pattern(
+    r"^[ \t]*(?:```|~~~)|(?:\A|\n[ \t]*\n|^#[^\n]*\n) {0,3}#{1,6}[ \t]+\S"
+    r"|^[ \t]*(?:\|[ \t]*)?:?-{3,}:?[ \t]*\|[-:| \t]*$",
+    re.MULTILINE,
+)
 
 
-@cache
-def _underlined() -> "re.Pattern[str]":
-    return re.compile(r"(?:\A|\n[ \t]*\n) {0,3}\w[^\n]*\n(?:=+|-{2,})[ \t]*(?:\n|\Z)")
+_underlined = lazy_pattern(r"(?:\A|\n[ \t]*\n) {0,3}\w[^\n]*\n(?:=+|-{2,})[ \t]*(?:\n|\Z)")
 
 
-@cache
-def _bullet() -> "re.Pattern[str]":
-    return re.compile(r"^ {0,3}[-*+][ \t]+\S", re.MULTILINE)
+_bullet = lazy_pattern(r"^ {0,3}[-*+][ \t]+\S", re.MULTILINE)
 
 
-@cache
-def _fence() -> "re.Pattern[str]":
-    return re.compile(r"[ \t]*(?:>[ \t]?)*(?:[-*+][ \t]+|\d{1,9}[.)][ \t]+)?(`{3,}|~{3,})(.*)")
+_fence = lazy_pattern(r"[ \t]*(?:>[ \t]?)*(?:[-*+][ \t]+|\d{1,9}[.)][ \t]+)?(`{3,}|~{3,})(.*)")
 
 
-@cache
-def _ticks() -> "re.Pattern[str]":
-    return re.compile("`+")
+_ticks = lazy_pattern("`+")

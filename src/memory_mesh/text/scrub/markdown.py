@@ -12,7 +12,7 @@ from memory_mesh.base.fastdataclass import replace
 from memory_mesh.base.typed import TYPE_CHECKING
 from memory_mesh.text.scrub import filtering, forms, html_markdown, tokens
 from memory_mesh.text.scrub.forms import TextForm
-from memory_mesh.text.scrub.parts import Unit, lines_of
+from memory_mesh.text.scrub.tokens import Unit, lines_of
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt

@@ -1,4 +1,4 @@
-"""How many tokens a text has, estimated to err high, and where to cut it.
+"""The nouns of the scrubber; how many tokens a text has, estimated to err high; where to cut it.
 
 A word costs a token for each three letters begun, a run of digits one for each two, a symbol one, a
 character beyond the Latin script one and a half (a Korean syllable two and a half: tokenizers take
@@ -6,16 +6,22 @@ it apart), and letters in a row that no language has (keys, base64) one for each
 free: two texts with a blank between them cost their sum.
 """
 
-import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from datetime import datetime
-from functools import cache
 from hashlib import sha256
 from itertools import accumulate
 
+from memory_mesh.base.fastdataclass import dataclass
+from memory_mesh.base.lazy_pattern import lazy_pattern
+from memory_mesh.base.typed import TypeAlias
+from memory_mesh.model.errors import InvalidInput
 from memory_mesh.text import KnownWords
-from memory_mesh.text.scrub.parts import Chunk, Piece, Span
+
+_LEAST_MAXIMUM = 32  # below it a long word could not be cut
+
+Span: TypeAlias = tuple[int, int]
+Section: TypeAlias = tuple[str, ...]
 
 _LONGEST_WORD = 16
 _SLICE = 8  # a longer run is cut into such parts
@@ -23,6 +29,119 @@ _LATIN_ENDS = "\u0250"
 _HANGUL, _HANGUL_ENDS = "\uac00", "\ud7a3"
 _ENDS, _ENDS_UNSPACED = ".!?\N{HORIZONTAL ELLIPSIS}:;", "\u3002\uff01\uff1f\uff1b"
 _JOINERS = "\u200d\ufe0f"
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """A paragraph, heading, list item, table row or code block of a content, and its plain text."""
+
+    start: int
+    stop: int
+    text: str
+    level: int = 0  # of a heading, from 1
+    code: bool = False
+    section: Section = ()  # a heading belongs to the section that it opens
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A stretch of a content that becomes a chunk."""
+
+    start: int
+    stop: int
+    text: str
+    section: Section = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """What is embedded and indexed of a stretch of a content, and where it comes from."""
+
+    text: str
+    start: int
+    stop: int
+    section: Section
+    hash: str  # of the text, SHA-256 in hexadecimal
+    tokens: int
+    source: str | None = None
+    at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Scrubbed:
+    """A text made ready: what is stored, what is embedded, and why something is missing."""
+
+    content: str
+    chunks: tuple[Chunk, ...]
+    removed: tuple[str, ...] = ()
+
+    @property
+    def plain(self) -> str:
+        """The text of every chunk, one after the other."""
+        return "\n".join(chunk.text for chunk in self.chunks)
+
+
+def lines_of(text: str) -> Iterable[tuple[int, str]]:
+    """Each line with the place where it starts."""
+    start = 0
+    for line in text.split("\n"):
+        yield start, line
+        start += len(line) + 1
+
+
+# The settings of the scrubber: chunk sizes and what is kept.
+
+
+@dataclass(frozen=True, slots=True)
+class ScrubSettings:
+    """How the scrubber works; the defaults are those of its use on its own."""
+
+    enabled: bool = True  # off: no cleaning, but private data is still hidden and chunks still made
+    min_tokens: int = 10
+    max_tokens: int = 500
+    hard_max_tokens: int = 2_000
+    enforce_min_length: bool = True
+    min_signal: float = 0.3  # of the characters of a document's line
+
+
+STANDALONE = ScrubSettings()
+IN_MESH = ScrubSettings(min_tokens=1, enforce_min_length=False)
+
+
+# Stage 6, validation: no empty chunk, none too short where that is enforced, none too long.
+
+
+def checked(settings: ScrubSettings) -> ScrubSettings:
+    """The settings, if they can be kept."""
+    ordered = 0 <= settings.min_tokens <= settings.max_tokens <= settings.hard_max_tokens
+    if not ordered or settings.max_tokens < _LEAST_MAXIMUM:
+        raise InvalidInput(
+            f"the limits of a chunk must increase: min_tokens, max_tokens (at least "
+            f"{_LEAST_MAXIMUM}), hard_max_tokens; not {settings.min_tokens}, "
+            f"{settings.max_tokens}, {settings.hard_max_tokens}"
+        )
+    return settings
+
+
+def validated(
+    chunks: Iterable[Chunk], settings: ScrubSettings
+) -> tuple[tuple[Chunk, ...], list[str]]:
+    """The chunks that may be stored, and why the others may not."""
+    kept: list[Chunk] = []
+    refused: list[str] = []
+    for chunk in chunks:
+        if chunk.tokens > settings.hard_max_tokens:
+            raise InvalidInput(
+                f"a chunk has {chunk.tokens} tokens, more than the hard maximum of "
+                f"{settings.hard_max_tokens}; it cannot be stored"
+            )
+        if not chunk.text.strip():
+            refused.append("empty chunk")
+        elif settings.enforce_min_length and chunk.tokens < settings.min_tokens:
+            refused.append("chunk below the minimum length")
+        else:
+            kept.append(chunk)
+    return tuple(kept), refused
 
 
 def count(text: str) -> int:
@@ -102,9 +221,7 @@ def _combines(character: str) -> bool:
     return category(character)[0] == "M"
 
 
-@cache
-def _runs() -> "re.Pattern[str]":
-    return re.compile(r"[A-Za-z\u00c0-\u024f]+|[0-9]+|[^\sA-Za-z0-9\u00c0-\u024f]")
+_runs = lazy_pattern(r"[A-Za-z\u00c0-\u024f]+|[0-9]+|[^\sA-Za-z0-9\u00c0-\u024f]")
 
 
 # Stage 5, annotation: adds source, section, hash and time to chunks.

@@ -18,7 +18,7 @@ from memory_mesh.text.claim_keys import ANYTHING, key, keyed, stated
 from memory_mesh.write.claims.comparison import NORMALIZERS, ClaimRelation, compare, normalised
 
 if TYPE_CHECKING:
-    from memory_mesh.write.claims.subjects import Voice
+    from memory_mesh.write.claims.sentences import Voice
 
 __all__ = [
     "NORMALIZERS",
@@ -50,7 +50,7 @@ def read(text: str, *, speaker: str | None = USER, we: bool = True) -> Claim | N
 @lru_cache(maxsize=64)
 def _voice(speaker: str | None, *, we: bool) -> "Voice":
     """Who says "I" and "we" in the texts of a speaker."""
-    from memory_mesh.write.claims.subjects import WE, Voice
+    from memory_mesh.write.claims.sentences import WE, Voice
 
     return Voice(key(speaker or ""), WE if we else "")
 

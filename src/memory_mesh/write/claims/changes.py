@@ -7,8 +7,7 @@ earlier statement used is not known, so it is looked for under every predicate t
 from memory_mesh.model import Claim
 from memory_mesh.text.claim_keys import ANYTHING, key
 from memory_mesh.write.claims import word_lists
-from memory_mesh.write.claims.subjects import WE, Subject, Voice, subject_of
-from memory_mesh.write.claims.values import identifying
+from memory_mesh.write.claims.sentences import WE, Subject, Voice, identifying, subject_of
 
 _RENAMED = frozenset(("renamed", "rebranded"))
 _CHANGED = _RENAMED | word_lists.word_set(

@@ -147,7 +147,7 @@ def _of_one_kind(new: str, old: str) -> bool:
 
 def _sort(value: str) -> str:
     """What a value looks like: a figure, a name or plain words."""
-    from memory_mesh.write.claims.values import identifying  # with the first text that is read
+    from memory_mesh.write.claims.sentences import identifying  # with the first text that is read
 
     parts = value.split()
     if _FIGURE.match(value):

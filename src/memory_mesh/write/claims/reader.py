@@ -14,9 +14,13 @@ from memory_mesh.formats.looks import as_seen
 from memory_mesh.model import Claim
 from memory_mesh.text.claim_keys import ANYTHING, ARTICLES, MAX_KEY, MAX_VALUE, key
 from memory_mesh.write.claims import word_lists
-from memory_mesh.write.claims.sentences import MAX_TEXT, Clause, clause, spoken, statement
-from memory_mesh.write.claims.subjects import WE, Subject, Voice, subject_of
-from memory_mesh.write.claims.values import (
+from memory_mesh.write.claims.sentences import (
+    MAX_TEXT,
+    WE,
+    Clause,
+    Subject,
+    Voice,
+    clause,
     describing,
     identifying,
     last_value,
@@ -24,6 +28,9 @@ from memory_mesh.write.claims.values import (
     qualified,
     replaced,
     scale,
+    spoken,
+    statement,
+    subject_of,
 )
 
 _MAX_LINES = 8

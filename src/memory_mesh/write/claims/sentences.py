@@ -1,12 +1,22 @@
-"""Splits a text that is one plain statement into subject, verb and rest."""
+"""Splits a text that is one plain statement into subject, verb and rest, and reads those two.
+
+The subject is a name, a thing, or a thing that belongs to another. Of the value at the end it reads
+the start, the kind and what it replaces.
+"""
 
 import re
-from functools import cache
 from itertools import pairwise
 
 from memory_mesh.base.fastdataclass import dataclass
+from memory_mesh.base.lazy_pattern import lazy_pattern
+from memory_mesh.text.claim_keys import key
 from memory_mesh.write.claims import word_lists
 
+_NAMING = tuple("`\"'\u201c$€£/~.@#")
+_INSTEAD = (("instead", "of"), ("rather", "than"))
+WE = "we"
+_US = frozenset(("we", "us", "team", "our team"))
+_ASIDE = word_lists.PREPOSITIONS | {"that", "where", "which", "who", "whose"}
 MAX_TEXT = 400  # a longer text is no short statement
 _MAX_WORDS = 45
 _SHORT = {"i'm": "am", "we're": "are", "i've": "have", "we've": "have"}
@@ -30,6 +40,244 @@ _OPENING_WORDS = word_lists.word_set(
 )
 _ASIDE_SIGNS = (",", " -", " \u2013", " \u2014")
 _ASIDE_ENDS = ("these days", "nowadays", "at the moment", "for the time being")
+
+
+def of_class(rest: list[str]) -> tuple[list[str], str]:
+    """Returns value and class: "the city of Rome" is Rome, a city; other values have no class."""
+    if rest[:1] == ["the"] and rest[2:3] == ["of"] and rest[1] in word_lists.CLASSES and rest[3:]:
+        return rest[3:], rest[1]
+    return rest, ""
+
+
+def scale(predicate: str, value: list[str], kind: str) -> str:
+    """Returns the predicate for the class of the value: a town and a country do not conflict."""
+    if kind:
+        return predicate if kind == "city" else f"{predicate} {kind}"
+    if predicate not in word_lists.PLACED or not value:
+        return predicate
+    text = " ".join(value).casefold().removeprefix("the ")
+    if text in word_lists.COUNTRIES:
+        return f"{predicate} country"
+    when = value[0].casefold().rstrip("s,") in word_lists.TIMES or value[-1][:1].isdigit()
+    return f"{predicate} time" if when else predicate
+
+
+def replaced(rest: list[str]) -> tuple[list[str], list[str]]:
+    """Returns the value and what it replaces: "X, not Y", "X instead of Y", "X over Y"."""
+    for at in range(1, len(rest) - 1):
+        word = rest[at]
+        if word == "not" and rest[at - 1].endswith(","):
+            return [*rest[: at - 1], rest[at - 1][:-1]], rest[at + 1 :]
+        if (word, rest[at + 1]) in _INSTEAD and at + 2 < len(rest):
+            return [*rest[: at - 1], rest[at - 1].rstrip(",")], rest[at + 2 :]
+    return rest, []
+
+
+def qualified(value: list[str], predicate: str) -> tuple[list[str], str]:
+    """Returns the value and its restriction: "five in project:x", "Friday for the web team".
+
+    A place in a place is one place, and "at 9:30" tells the rest of a time.
+    """
+    for at in range(1, len(value)):
+        word = value[at]
+        if word in word_lists.LOCAL or (word[0] == "(" and value[-1][-1] == ")"):
+            return value[:at], key(" ".join(value[at:]))
+        if word not in word_lists.QUALIFIERS or at + 1 == len(value):
+            continue
+        if word == "at" and value[at + 1][0].isdigit():
+            continue
+        if word == "in" and predicate in word_lists.PLACED:
+            continue
+        return value[:at], key(" ".join(value[at:]))
+    return value, ""
+
+
+def last_value(rest: list[str]) -> tuple[list[str], list[str]]:
+    """Splits off the last value, which follows the last preposition."""
+    for at in range(len(rest) - 2, -1, -1):
+        if rest[at] in word_lists.PREPOSITIONS:
+            return rest[: at + 1], rest[at + 1 :]
+    return [], rest
+
+
+def identifying(value: list[str]) -> bool:
+    """True if the value names one thing: a name, a number, a path or a quoted text."""
+    first = value[0] if value else ""
+    if first in ("the", "our", "my") and len(value) > 1:
+        first = value[1]
+    if first[:1].isupper() or first.startswith(_NAMING):
+        return True
+    return any(any(sign.isdigit() or sign in "/@_=" for sign in part) for part in value)
+
+
+def describing(value: list[str]) -> bool:
+    """True if the value tells how a thing is, not which one: "tight", "very late", "approved"."""
+    first = value[0].casefold().rstrip(",") if value else ""
+    if first in word_lists.DESCRIBING:
+        return True
+    return len(value) == 1 and first.isalpha() and first.endswith(word_lists.DESCRIBING_ENDS)
+
+
+@dataclass(frozen=True, slots=True)
+class Voice:
+    """Who says "I" and "we" in a text; empty if it is not known, and then it makes no claim."""
+
+    one: str
+    many: str = WE
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """The subject of a statement; `noun` and `owner` if it belongs to something.
+
+    `many`: there may be others of the kind. `definite`: the one and only. `plain`: no opening, no
+    comma that could make it part of another sentence. `vague`: which one it is was said before.
+    """
+
+    whole: str
+    owner: str
+    noun: str
+    head: str
+    many: bool
+    definite: bool
+    named: bool
+    plain: bool
+    vague: bool = False
+
+
+def subject_of(parts: list[str], voice: Voice) -> Subject | None:
+    """Returns the subject that the words name, with who speaks in the place of "I" and "we"."""
+    first = parts[0].casefold()
+    if len(parts) == 1 and first in ("i", "me"):
+        return _named(voice.one) if voice.one else None
+    if first == "my":
+        return _owned(parts[1:], voice.one) if voice.one else None
+    article = first in ("the", "our")
+    indefinite = _indefinite(first, parts)
+    body = parts[1:] if article or (indefinite and first != "one") else parts
+    if not body:
+        return None
+    whole = key(" ".join(body))
+    if not whole or (whole in _US and not voice.many):
+        return None
+    owner, noun = ("", "") if indefinite else _of(body, article=article) or _possessed(body, "")
+    head = _head(noun or whole)
+    return Subject(
+        whole=voice.many if whole in _US else whole,
+        owner=owner,
+        noun=noun,
+        head=head,
+        many=indefinite or _one_of_many(owner if body[-1].islower() else "", noun, head),
+        definite=article,
+        named=not article and not indefinite and parts[0][:1].isupper(),
+        plain=_plain(parts) or (article and " of " in " ".join(body)),
+        vague=(article and not noun and _vague(body)) or _passing(owner or whole, noun),
+    )
+
+
+def _named(name: str) -> Subject:
+    return Subject(
+        whole=name,
+        owner="",
+        noun="",
+        head="",
+        many=False,
+        definite=False,
+        named=True,
+        plain=True,
+    )
+
+
+def _owned(body: list[str], speaker: str) -> Subject | None:
+    """Returns the subject for something that belongs to the speaker."""
+    whole = key(" ".join(body))
+    if not whole:
+        return None
+    owner, noun = _possessed(body, speaker)
+    if not noun:
+        owner, noun = speaker, whole
+    head = _head(noun)
+    return Subject(
+        whole=f"{speaker} {whole}",
+        owner=owner,
+        noun=noun,
+        head=head,
+        many=_one_of_many(owner, noun, head),
+        definite=True,
+        named=False,
+        plain=_plain(body),
+    )
+
+
+def _indefinite(first: str, parts: list[str]) -> bool:
+    """True for one of many ("a client", "another option"), but not for a name ("A Day Out")."""
+    following = parts[1] if len(parts) > 1 else ""
+    if first == "one":
+        return following == "of" or following[:1].islower()
+    return first in word_lists.INDEFINITE and following[:1].islower()
+
+
+def _of(body: list[str], *, article: bool) -> tuple[str, str] | None:
+    """Returns owner and noun of "the capital of Peru"."""
+    if "of" not in body[1:-1]:
+        return None
+    at = body.index("of", 1)
+    if not article and not body[0].islower() and body[0].casefold() not in word_lists.ONE:
+        return None
+    owner, noun = key(" ".join(body[at + 1 :])), key(" ".join(body[:at]))
+    return (owner, noun) if owner and noun else None
+
+
+def _possessed(body: list[str], speaker: str) -> tuple[str, str]:
+    """Returns owner and noun of "Peru's capital"; empty without a possessive."""
+    for at, word in enumerate(body[:-1]):
+        if word.endswith(("'s", "s'")) and all(part[:1].islower() for part in body[at + 1 :]):
+            owner, noun = key(" ".join(body[: at + 1])), key(" ".join(body[at + 1 :]))
+            if owner and noun:
+                return (f"{speaker} {owner}" if speaker else owner), noun
+    return "", ""
+
+
+def _plain(parts: list[str]) -> bool:
+    """True if the words start no other clause; a comma is allowed only inside a name."""
+    first = parts[0].casefold()
+    if first in word_lists.OPENINGS or first.rstrip(",") in word_lists.OPENINGS:
+        return False
+    return not any(
+        part[-1] == "," and following[:1].islower() for part, following in pairwise(parts)
+    )
+
+
+def _vague(body: list[str]) -> bool:
+    """True for "the file" or "the next step", which do not say which one of many."""
+    bare = [word for word in body if word.casefold() not in word_lists.ORDER]
+    if len(bare) != 1 or not bare[0].islower() or bare[0] in word_lists.SETTING:
+        return not bare
+    return bare[0] not in word_lists.ONE or bare[0] in word_lists.FIELDS
+
+
+def _passing(whose: str, noun: str) -> bool:
+    """True if it is, or belongs to, an unnamed one of a sequence."""
+    thing, _, more = whose.partition(" ")
+    return thing in word_lists.PASSING and (not more if noun else more in word_lists.LABELS)
+
+
+def _one_of_many(owner: str, noun: str, head: str) -> bool:
+    """True if its owner may have several of the kind, or is itself one of many."""
+    if not noun:
+        return False
+    kinds = {head, owner.rpartition(" ")[2], noun.partition(" ")[0]}
+    return not word_lists.MANY.isdisjoint(kinds)
+
+
+def _head(phrase: str) -> str:
+    """Returns the main noun of a phrase: its last word before an addition."""
+    head = ""
+    for word in phrase.split():
+        if word in _ASIDE and head:
+            break
+        head = word
+    return head
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,31 +328,27 @@ def _starts_with_opener(line: str) -> bool:
     return line.partition(" ")[0].casefold().rstrip(",:") in _OPENING_WORDS
 
 
-@cache
-def _opener() -> re.Pattern[str]:
-    return re.compile(
-        r"(?:(?P<change>from now on|as of (?:now|today)|effective immediately|from today(?: on)?"
-        r"|correction|update|starting (?:now|today|tomorrow))"
-        r"|btw|by the way|fyi|for the record"
-        r"|just so (?:you|we|nobody|everyone)\b[^,:]{0,30}(?=[,:])"
-        r"|(?:ok(?:ay)?|so|well|hey|oh|alright|right)(?:,? so)?(?=,? )"
-        r"|(?:please )?(?:remember|note)(?: that)?|remember|heads[- ]up|reminder"
-        r"|quick (?:update|note)"
-        r"|decision|fact|edit|actually|just to note it(?: somewhere)?|for the [\w ]{1,20}(?=:)"
-        r")(?:,|:| [-\u2013])?\s+",
-        re.IGNORECASE,
-    )
+_opener = lazy_pattern(
+    r"(?:(?P<change>from now on|as of (?:now|today)|effective immediately|from today(?: on)?"
+    r"|correction|update|starting (?:now|today|tomorrow))"
+    r"|btw|by the way|fyi|for the record"
+    r"|just so (?:you|we|nobody|everyone)\b[^,:]{0,30}(?=[,:])"
+    r"|(?:ok(?:ay)?|so|well|hey|oh|alright|right)(?:,? so)?(?=,? )"
+    r"|(?:please )?(?:remember|note)(?: that)?|remember|heads[- ]up|reminder"
+    r"|quick (?:update|note)"
+    r"|decision|fact|edit|actually|just to note it(?: somewhere)?|for the [\w ]{1,20}(?=:)"
+    r")(?:,|:| [-\u2013])?\s+",
+    re.IGNORECASE,
+)
 
 
-@cache
-def _aside() -> re.Pattern[str]:
-    return re.compile(
-        r"(?:,| [-\u2013\u2014])\s++(?:so|in case|because|which|please|pls|just|but|though"
-        r"|don't|keep|as|ask|tag"
-        r"|thanks|obviously|of course|to be|not that|finally|fyi|btw)\b"
-        r"|(?<!\s)\s++(?:these days|nowadays|at the moment|for the time being)[.!]*$",
-        re.IGNORECASE,
-    )
+_aside = lazy_pattern(
+    r"(?:,| [-\u2013\u2014])\s++(?:so|in case|because|which|please|pls|just|but|though"
+    r"|don't|keep|as|ask|tag"
+    r"|thanks|obviously|of course|to be|not that|finally|fyi|btw)\b"
+    r"|(?<!\s)\s++(?:these days|nowadays|at the moment|for the time being)[.!]*$",
+    re.IGNORECASE,
+)
 
 
 def spoken(line: str) -> list[str] | None:

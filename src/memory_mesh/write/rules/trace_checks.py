@@ -1,11 +1,10 @@
 """Checks a trace before it is recorded, and lists what is tied to it."""
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
-from functools import cache
 
 from memory_mesh.base.fastdataclass import fields, replace
+from memory_mesh.base.lazy_pattern import lazy_pattern
 from memory_mesh.base.typed import Any, TypeVar
 from memory_mesh.model.errors import InvalidInput, shown
 from memory_mesh.model.trace import TIES, Step, Trace, TraceStatus
@@ -174,6 +173,4 @@ def milliseconds(at: datetime) -> datetime:
     return at.replace(microsecond=at.microsecond // 1000 * 1000)
 
 
-@cache
-def _trace_id() -> re.Pattern[str]:
-    return re.compile(r"trace-[0-9A-Za-z][0-9A-Za-z.:_+-]{0,127}")
+_trace_id = lazy_pattern(r"trace-[0-9A-Za-z][0-9A-Za-z.:_+-]{0,127}")

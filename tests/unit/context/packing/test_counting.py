@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given, strategies as st
 
-from memory_mesh.context.packing.token_bound import count
+from memory_mesh.context.packing.choice import token_bound
 
 
 @pytest.mark.parametrize(
@@ -25,9 +25,9 @@ from memory_mesh.context.packing.token_bound import count
     ],
 )
 def test_what_a_text_costs_at_most(text: str, tokens: int) -> None:
-    assert count(text) == tokens
+    assert token_bound(text) == tokens
 
 
 @given(st.text(), st.text())
 def test_two_texts_cost_no_more_apart_than_twice_the_beginning(one: str, other: str) -> None:
-    assert count(f"{one}\n{other}") <= count(one) + count(other) + 2
+    assert token_bound(f"{one}\n{other}") <= token_bound(one) + token_bound(other) + 2

@@ -54,7 +54,7 @@ def test_nothing_is_loaded_before_the_first_embed(tmp_path):
 def test_constructing_a_mesh_with_a_model_loads_nothing(tmp_path):
     code = f"""
 import sys
-from memory_mesh.platform.clock import SystemClock
+from memory_mesh.platform.ids import SystemClock
 from memory_mesh.config import load
 from memory_mesh.models.embedders import embedder_of
 from memory_mesh.sync import MemoryMesh

@@ -9,8 +9,7 @@ from bench import corpus
 from memory_mesh.privacy import NamespaceRedactor
 from memory_mesh.text import scrub
 from memory_mesh.text.scrub import TextForm
-from memory_mesh.text.scrub.parts import validated
-from memory_mesh.text.scrub.tokens import annotated
+from memory_mesh.text.scrub.tokens import annotated, validated
 
 ROOT = Path(__file__).parents[4]
 WORDS = """

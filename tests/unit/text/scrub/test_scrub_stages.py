@@ -17,8 +17,7 @@ from memory_mesh.text.scrub import (
     scrub,
     tokens,
 )
-from memory_mesh.text.scrub.parts import Piece, validated
-from memory_mesh.text.scrub.tokens import annotated
+from memory_mesh.text.scrub.tokens import Piece, annotated, validated
 
 NOW = datetime(2026, 1, 31, tzinfo=UTC)
 CODE = "```python\nif a*b*c <  d:   \n    print('“x”')  # \u2026\n```"
