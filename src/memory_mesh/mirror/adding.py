@@ -55,7 +55,9 @@ def store(
     ready: list[_Ready] = []
     for group in found:
         author = run.author(group, data[group.path])
-        again = run.state.same_text(group.body) or _repeats(group, found)
+        again = run.state.same_text(group.body) or (
+            sum(other.body == group.body for other in found) > 1
+        )
         try:
             ready.append(_drafted(run, group, author, again=again))
         except MeshError as error:
@@ -86,11 +88,6 @@ class _Ready:
     held: MirroredDocument
     draft: Draft
     author: Author
-
-
-def _repeats(group: MemoryDocuments, found: Sequence[MemoryDocuments]) -> bool:
-    """True if another of these documents has the same text: both are kept, apart."""
-    return sum(other.body == group.body for other in found) > 1
 
 
 def _drafted(run: MirrorRun, group: MemoryDocuments, author: Author, *, again: bool) -> _Ready:

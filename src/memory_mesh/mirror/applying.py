@@ -190,16 +190,16 @@ def make(run: MirrorRun, edits: Sequence[Edit]) -> list[Done]:
             continue
         view = run.view(CHANNELS[author])
         try:
-            after = [one.memory for one in mine] if run.dry else view.update_many(_plain(mine))
+            after = (
+                [one.memory for one in mine]
+                if run.dry
+                else view.update_many([one.plain for one in mine])
+            )
         except MeshError:
             done += [_made_alone(run, one) for one in mine]
         else:
             done += [_made(run, one, new) for one, new in zip(mine, after, strict=True)]
     return done
-
-
-def _plain(edits: Sequence[Edit]) -> list[dict[str, object]]:
-    return [one.plain for one in edits]
 
 
 def _made_alone(run: MirrorRun, one: Edit) -> Done:

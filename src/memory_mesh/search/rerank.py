@@ -39,7 +39,10 @@ def rerank(
     asked, rest = hits[: reranking.candidates], hits[reranking.candidates :]
     if len(asked) < 2 or not question.strip():  # noqa: PLR2004  # nothing to put in order
         return list(hits), explanation
-    texts = [_shown(hit, reranking.chars) for hit in asked]
+    texts = [
+        hit.content if len(hit.content) <= reranking.chars else hit.excerpt[: reranking.chars]
+        for hit in asked
+    ]
     try:
         scores = reranking.reranker.rank(question, texts)
     except RerankError as error:
@@ -54,11 +57,6 @@ def rerank(
     untold = [hit for score, hit in pairs if score is None]
     ordered = [*(hit for _, hit in told), *untold, *rest]
     return ordered, replace(explanation, reranked=len(told))
-
-
-def _shown(hit: Hit, chars: int) -> str:
-    """A hit's text, or of one that is too long the start of its best part."""
-    return hit.content if len(hit.content) <= chars else hit.excerpt[:chars]
 
 
 def _failed(error: RerankError, note: str | None) -> str:

@@ -42,7 +42,10 @@ class FileChange:
         if self.after is None:
             yield f"--- {self.path} (removed)"
             return
-        before, after = (_lines(data) for data in (self.before, self.after))
+        before, after = (
+            (data or b"").decode("utf-8", "replace").splitlines(keepends=True)
+            for data in (self.before, self.after)
+        )
         old = "/dev/null" if self.before is None else str(self.path)
         for line in unified_diff(before, after, old, str(self.path), lineterm=""):
             yield line.rstrip("\r\n")
@@ -107,7 +110,3 @@ class BrokenFile(InvalidInput):
         )
         self.path: Path = path
         self.why: str = str(why)
-
-
-def _lines(data: bytes | None) -> list[str]:
-    return (data or b"").decode("utf-8", "replace").splitlines(keepends=True)

@@ -88,7 +88,11 @@ def hand_out(holdings: Holdings, folder: Path, *, progress: Progress | None = No
 
     made = HandedOut(
         write(rfc11_columns.MEMORIES, rfc11_columns.V2_COLUMNS, map(_memory, holdings.memories())),
-        write(rfc11_columns.SKILLS, rfc11_columns.SKILL_COLUMNS, map(_skill, holdings.skills())),
+        write(
+            rfc11_columns.SKILLS,
+            rfc11_columns.SKILL_COLUMNS,
+            (rfc11_columns.skill_row(held.skill, vector=held.vector) for held in holdings.skills()),
+        ),
         write(rfc11_columns.BLOCKS, rfc11_columns.BLOCK_COLUMNS, _blocks(holdings.blocks())),
     )
     lance_tables.sync(part)
@@ -117,10 +121,6 @@ def _memory(held: HeldMemory) -> dict[str, object]:
         held.memory, vector=_mean(held.vectors), changed_at=held.changed_at
     )
     return row if held.seal is None else sealed(row, held.memory, held.seal)
-
-
-def _skill(held: HeldSkill) -> dict[str, object]:
-    return rfc11_columns.skill_row(held.skill, vector=held.vector)
 
 
 def _blocks(blocks: Iterable[Block]) -> Iterator[dict[str, object]]:

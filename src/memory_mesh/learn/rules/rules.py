@@ -102,7 +102,7 @@ def _stated_in(note: Sequence[Sentence]) -> LearnedRule | None:
     if len(told) > _MAX_RULE_CHARS:
         told = _closed(best.text)
     bare = len(set(analyzer.terms(told))) < (_FEW_TERMS if best.strength == STRONG else _SOME_TERMS)
-    if not reason and (bare or _refers().search(_first_words(told))):
+    if not reason and (bare or _refers().search(" ".join(told.split()[:6]))):
         reason = next((one.text for one in reversed(note[:first]) if not one.log), "")
     return LearnedRule(_shortened(with_reason(told, reason)), stated=True, strength=best.strength)
 
@@ -156,10 +156,6 @@ def _clauses(plain: str) -> Iterator[int]:
     for found in islice(_joints().finditer(plain), _MOST_CLAUSES):
         if not _complaining().search(plain, max(0, found.start() - _NEAR), found.start()):
             yield found.end()
-
-
-def _first_words(told: str) -> str:
-    return " ".join(told.split()[:6])
 
 
 def _closed(text: str) -> str:

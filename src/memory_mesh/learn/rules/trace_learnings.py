@@ -389,7 +389,13 @@ def plain(record: LearningRecord) -> dict[str, Json]:
         "traces": list(record.traces),
         "merged": list(record.merged),
         "agreed": record.findings.agreed,
-        **{name: [_plain(one) for one in getattr(record.findings, name)] for name in _LISTS},
+        **{
+            name: [
+                {"text": one.text, "traces": list(one.traces[-_EVIDENCE:])}
+                for one in getattr(record.findings, name)
+            ]
+            for name in _LISTS
+        },
     }
 
 
@@ -423,10 +429,6 @@ def _counted(one: Mapping[str, int], other: Mapping[str, int]) -> dict[str, int]
     """Adds up how often tools were used, and keeps those used most."""
     both = Counter(one) + Counter(other)
     return dict(sorted(both.items(), key=lambda item: (-item[1], item[0]))[:_TOOLS])
-
-
-def _plain(finding: TraceFinding) -> Json:
-    return {"text": finding.text, "traces": list(finding.traces[-_EVIDENCE:])}
 
 
 def _finding(plain: Json) -> TraceFinding:

@@ -24,11 +24,9 @@ from memory_mesh.model import (
     Memory,
     Observation,
     Outcome,
-    Proposal,
     Put,
     Scope,
     Seen,
-    Space,
     Standing,
     Status,
     TextVectors,
@@ -92,10 +90,12 @@ def standing(db: Database, wanted: Wanted, at: datetime) -> Standing:
             else {}
         ),
         **(_waiting(db, wanted) if wanted.proposals or wanted.states else {}),
-        waiting=0 if wanted.space is None else _without_vector(db, wanted.space),
+        waiting=0
+        if wanted.space is None
+        else vectors.pending(db, vectors.stored(db, wanted.space), 0).count,
         tombstoned=conflicts.tombstoned(db),
         claimed=lambda more: standing(db, more, at),
-        proposed=lambda id_: _proposed(db, id_),
+        proposed=lambda id_: conflicts.of_memory(db, id_, MAX_PROPOSALS),
         guessed=lambda ids: conflicts.guesses(db, ids, conflicts.MAX_GUESSES),
     )
 
@@ -111,14 +111,6 @@ def _waiting(db: Database, wanted: Wanted) -> dict[str, Any]:
         "proposals": conflicts.by_id(db, wanted.proposals),
         "states": named_values.by_name(db, wanted.states),
     }
-
-
-def _without_vector(db: Database, space: Space) -> int:
-    return vectors.pending(db, vectors.stored(db, space), 0).count
-
-
-def _proposed(db: Database, id_: str) -> list[Proposal]:
-    return conflicts.of_memory(db, id_, MAX_PROPOSALS)
 
 
 def recorded_time(head: Head, now: datetime) -> datetime:

@@ -22,7 +22,7 @@ def decided(
     """Reads what stands, lets `decide` decide, and writes it."""
     at = sql_commit.recorded_time(head, now)
     commit = decide(sql_commit.standing(db, wanted, at))
-    if not _changes(commit):
+    if commit == Commit(receipts=commit.receipts, after=commit.after):
         return commit
     from memory_mesh.text.analyzer import ANALYZER  # few reads need it
 
@@ -62,8 +62,3 @@ def tell(commit: Commit, start: float) -> None:
     )
     if commit.counted:
         log.info("vote", ids=",".join(memory.id for memory in commit.counted))
-
-
-def _changes(commit: Commit) -> bool:
-    """Whether a commit has anything to write: receipts and the answer are for its caller."""
-    return commit != Commit(receipts=commit.receipts, after=commit.after)

@@ -200,7 +200,11 @@ def flaw(
         return missing(path, namespace, mark, f"it ends at seq {seq}")
     if mark.position and hashed != mark.hash:
         return replaced(path, namespace, f"it holds another history from block {mark.position} on")
-    if seq == mark.seq and mark.writes and _writes(db, tables) < mark.writes:
+    if (
+        seq == mark.seq
+        and mark.writes
+        and (stands(db).writes if "state" in tables else 0) < mark.writes
+    ):
         return missing(path, namespace, mark, "the last uses and records of reads are gone")
     return None
 
@@ -253,7 +257,3 @@ def replaced(path: Path, namespace: str, what: str) -> StoreWasReplaced:
         "restore a backup (memory-mesh restore --from BACKUP). To go on with this one: "
         f"{command('repair --accept-loss', namespace)}"
     )
-
-
-def _writes(db: sqlite3.Connection, tables: set[str]) -> int:
-    return stands(db).writes if "state" in tables else 0
