@@ -5,7 +5,7 @@ the transaction that stores the new one, if its source is not trusted more. `rev
 back. Else, and where the two are only similar, both stay, and a link joins them.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from functools import partial
 
 from memory_mesh.base.fastdataclass import replace
@@ -41,6 +41,7 @@ from memory_mesh.write.rules.contradictions import (
     as_believed,
     may_alter,
     overlap,
+    replacing,
     schema_for,
     updates,
 )
@@ -111,7 +112,9 @@ def _decided(
         return Commit()
     known = [(memory, candidates[memory.id]) for memory in now if memory.status is Status.ACTIVE]
     holds = draft if draft.valid_from is not None else replace(draft, valid_from=standing.at)
-    old = related(holds, [*_rivals(standing), *known])
+    old = related(
+        holds, [*((memory, 1.0) for found in standing.claims.values() for memory in found), *known]
+    )
     reason = None
     if old is not None:
         reason = hindrance(_believed(draft, standing), old, access.kind, standing)
@@ -142,13 +145,7 @@ def _superseding(draft: Draft, keep: Keep, old: Memory, standing: Standing) -> K
         _EVOLVED,
         Resolution.SUPERSEDE,
     )
-    others = tuple(each for each in keep.against if each.memory.id != old.id)
-    return replace(keep, supersedes=(old,), reason=_REPLACES, against=(*others, rival))
-
-
-def _rivals(standing: Standing) -> Sequence[tuple[Memory, float | None]]:
-    """Memories that claim something of the same."""
-    return [(memory, 1.0) for found in standing.claims.values() for memory in found]
+    return replacing(replace(keep, reason=_REPLACES), [rival])
 
 
 def _believed(draft: Draft, standing: Standing) -> Draft:

@@ -62,7 +62,7 @@ _OPTIONAL: dict[str, type | tuple[type, ...]] = {
     "confidence": (int, float),
     "order": int,
 }
-_TEXTS = ("tags", "triggers", "derived_from", "notes")
+_TEXTS = ("tags", "triggers", "derived_from", "supersedes", "notes")
 
 IMPORTANCE = {"low": 0.2, "medium": 0.5, "high": 0.8, "critical": 1.0}
 _KINDS = frozenset(Kind)
