@@ -156,7 +156,15 @@ def _memory(snapshot: Snapshot, memory: Memory, sight: Lens) -> Why:
             replace(each, reasons=kept.without(each.reasons, hidden)) for each in observed
         ),
         trust=trust_parts_of(memory, sight.now),
-        votes=_votes(memory),
+        votes=(
+            {
+                "helpful": memory.helpful,
+                "harmful": memory.harmful,
+                "reinforcements": memory.reinforcements,
+                "disputes": memory.disputes,
+                "usefulness": memory.usefulness,
+            }
+        ),
         links=beside.links,
         conflicts=beside.conflicts,
         blocks=tuple(kept.in_short(block, hidden) for block in blocks),
@@ -180,16 +188,6 @@ def _hidden(snapshot: Lookup, ids: Iterable[str], sight: Lens) -> frozenset[str]
     """Those of the ids that the reader does not see, or that do not exist."""
     wanted = sorted(set(ids))
     return frozenset(wanted).difference(snapshot.numbers(wanted, sight)) if wanted else frozenset()
-
-
-def _votes(memory: Memory) -> dict[str, float]:
-    return {
-        "helpful": memory.helpful,
-        "harmful": memory.harmful,
-        "reinforcements": memory.reinforcements,
-        "disputes": memory.disputes,
-        "usefulness": memory.usefulness,
-    }
 
 
 def _reasons(

@@ -194,7 +194,9 @@ def _nearness(said: Draft, memory: Memory, similarity: float | None) -> float | 
     """How near a memory is, or None if it is about something else or cannot be replaced."""
     if memory.scope != said.scope or memory.text == said.text or said_by_different(said, memory):
         return None
-    if not overlap(said, memory) or _is_of_its_own_kind(memory):
+    if not overlap(said, memory) or (
+        memory.kind in _OTHER_KINDS or memory.label in _OTHER_FORMS or memory.lesson is not None
+    ):
         return None
     if said.claim is not None and memory.claim is not None:
         if memory.claim.subject != said.claim.subject:
@@ -209,11 +211,6 @@ def _nearness(said: Draft, memory: Memory, similarity: float | None) -> float | 
     if similarity is None:
         return shared if shared >= LEAST_SHARED_ALONE else None
     return similarity if similarity > LEAST_SIMILARITY and shared >= LEAST_SHARED else None
-
-
-def _is_of_its_own_kind(memory: Memory) -> bool:
-    """True for a lesson, a reflection, a trace or an episode: no statement that grows old."""
-    return memory.kind in _OTHER_KINDS or memory.label in _OTHER_FORMS or memory.lesson is not None
 
 
 def _several(said: Draft, old: Memory, standing: Standing) -> bool:

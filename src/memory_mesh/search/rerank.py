@@ -55,8 +55,7 @@ def rerank(
     ]
     told.sort(key=lambda pair: -pair[0])  # stable: in a tie our own order stays
     untold = [hit for score, hit in pairs if score is None]
-    ordered = [*(hit for _, hit in told), *untold, *rest]
-    return ordered, replace(explanation, reranked=len(told))
+    return [*(hit for _, hit in told), *untold, *rest], replace(explanation, reranked=len(told))
 
 
 def _failed(error: RerankError, note: str | None) -> str:

@@ -523,8 +523,7 @@ def _said_again(access: Access, draft: Draft, into: Memory, standing: Standing) 
     """The memory after it was said again: as it was, with more, or in the words of the draft."""
     source = as_believed(draft, standing).source
     if not merge.takes_over(into, source, standing):
-        adds = merge.may_add(into, source, standing)
-        return merge.merged(into, draft, adds=adds)
+        return merge.merged(into, draft, adds=merge.may_add(into, source, standing))
     stated = stated_fields(access, draft, standing)
     if may_change(authority(into.source), source):  # of one writer, who states more about it now
         found = merge.merged(into, draft, adds=True)

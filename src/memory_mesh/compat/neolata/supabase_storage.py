@@ -372,7 +372,13 @@ class SupabaseStorage:
             part = new[start : start + _BATCH]
             made = self._embedder.embed([texts[id_] for id_ in part]).vectors
             given: list[Row] = [
-                {**_required(by_id[id_]), "embedding": _written(vectors[0])}
+                {
+                    **{
+                        name: by_id[id_].get(name)
+                        for name in ("id", "agent_id", "content", "created_at")
+                    },
+                    "embedding": _written(vectors[0]),
+                }
                 for id_, vectors in zip(part, made, strict=True)
                 if vectors
             ]
@@ -415,11 +421,6 @@ def _typed(kept: Iterable[Row], told: Iterable[Row]) -> list[Row]:
     for link in told:
         known.setdefault(_pair(link), []).append(link)
     return [each for link in kept for each in known.get(_pair(link), [link])]
-
-
-def _required(row: Mapping[str, Json]) -> Row:
-    """What a row must have to be inserted, should it be gone meanwhile."""
-    return {name: row.get(name) for name in ("id", "agent_id", "content", "created_at")}
 
 
 def _pair(link: Mapping[str, Json]) -> str:

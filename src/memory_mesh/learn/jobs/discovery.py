@@ -33,7 +33,20 @@ def discover(site: Site) -> Slices:
                 f"{TRACE}{memory.id}": NEW if memory.status is Status.ACTIVE else AWAY
                 for memory in fresh
             }
-            site.commit(Wanted(states=tuple(names)), partial(_listed, names), names)
+            site.commit(
+                Wanted(states=tuple(names)),
+                partial(
+                    lambda names, standing: Commit(
+                        states={
+                            name: value
+                            for name, value in names.items()
+                            if name not in standing.states
+                        }
+                    ),
+                    names,
+                ),
+                names,
+            )
             yield []
     if first is not None and first != reached:
         site.commit(Wanted(), lambda _: Commit(states={NEWEST: first}), {NEWEST: first})
@@ -109,13 +122,6 @@ def _used(site: Site, ids: Sequence[str]) -> set[str]:
         found = snapshot.get(makers, site.lens())
     learnings = {memory.id for memory in found if trace_learnings.read(memory) is not None}
     return {link.target for link in links if link.source in learnings}
-
-
-def _listed(names: dict[str, str], standing: Standing) -> Commit:
-    """Puts traces on the list that another process did not put there meanwhile."""
-    return Commit(
-        states={name: value for name, value in names.items() if name not in standing.states}
-    )
 
 
 def _set(names: dict[str, str | None], _: Standing) -> Commit:

@@ -87,8 +87,7 @@ def _is_pasted(line: str) -> bool:
     bare = line.strip()
     if _pasted().match(bare) or (line.startswith(("    ", "\t")) and _codelike().search(bare)):
         return True
-    signs = len(_sign().findall(bare))
-    return signs > _SIGNS * len(bare) or len(bare) > 20 * MAX_SENTENCE_CHARS
+    return len(_sign().findall(bare)) > _SIGNS * len(bare) or len(bare) > 20 * MAX_SENTENCE_CHARS
 
 
 def _split(block: str) -> Iterator[str]:

@@ -66,8 +66,7 @@ def _learned(rule: LearnedRule, note: Sequence[Sentence]) -> bool:
     told = [one.plain for one in note if not rule.text.startswith(one.text.rstrip(" .!"))]
     if rule.strength >= STRONG and any(events().search(one) for one in told):
         return True
-    trouble = any(phrases.troubles().search(one.plain) for one in note)
-    return trouble and rule.strength >= DUTY
+    return any(phrases.troubles().search(one.plain) for one in note) and rule.strength >= DUTY
 
 
 @dataclass(frozen=True, slots=True)

@@ -108,7 +108,11 @@ def _read(sentences: Sequence[str]) -> list[NotableSentence]:
         dictated = dictated or bool(phrases.dictates().match(text))
         if found is None or (dictated and _is_bare_rule(found.text)):
             continue
-        if kept and phrases.repairs().match(sentence) and _share_a_term(kept[-1], found):
+        if (
+            kept
+            and phrases.repairs().match(sentence)
+            and (not set(analyzer.terms(kept[-1].text)).isdisjoint(analyzer.terms(found.text)))
+        ):
             kept.pop()  # `we use redis. no wait, we use valkey`
         if found.text not in {one.text for one in kept}:
             kept.append(found)
@@ -224,10 +228,6 @@ def _is_bare_rule(text: str) -> bool:
     """True for `always use X`, which may be content of a text that the prompt asks for."""
     first = text.casefold().split()[0]
     return first in {"always", "never", "no", "only"} or is_base(first)
-
-
-def _share_a_term(one: NotableSentence, other: NotableSentence) -> bool:
-    return not set(analyzer.terms(one.text)).isdisjoint(analyzer.terms(other.text))
 
 
 def _is_order(plain: str) -> bool:

@@ -128,8 +128,7 @@ def evidence_in(line: str) -> TraceFinding:
     text, found, shown = line.rpartition(" [")
     if not found or not shown.endswith("]"):
         return TraceFinding(line, ())
-    ids = _more().sub("", shown[:-1]).split(", ")
-    return TraceFinding(text, tuple(ids))
+    return TraceFinding(text, tuple(_more().sub("", shown[:-1]).split(", ")))
 
 
 def _said_alike(said: Iterable[tuple[str, str]]) -> list[TraceFinding]:

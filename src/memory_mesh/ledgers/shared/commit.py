@@ -170,7 +170,11 @@ def write(db: Database, head: Head, at: datetime, commit: Commit) -> Commit:
     seq = head.seq + 1
     known = _known(db, commit.puts)
     commit = _in_order(db, commit, at, known)
-    before = vectors.last_text(db) if _brings_vectors(commit) else 0
+    before = (
+        vectors.last_text(db)
+        if any(put.wording is not None and put.wording.space is not None for put in commit.puts)
+        else 0
+    )
     audiences = visibility.Audiences(db)
     numbers = _put_all(db, commit.puts, (seq, audiences), known)
     audiences.write()
@@ -204,11 +208,6 @@ def write(db: Database, head: Head, at: datetime, commit: Commit) -> Commit:
     )
     engine_of(db).grow(db)
     return commit
-
-
-def _brings_vectors(commit: Commit) -> bool:
-    """Whether a new text of the commit comes with its vectors."""
-    return any(put.wording is not None and put.wording.space is not None for put in commit.puts)
 
 
 def record_recalls(db: Database, entries: Iterable[Entry]) -> None:

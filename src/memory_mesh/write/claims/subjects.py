@@ -42,7 +42,22 @@ def subject_of(parts: list[str], voice: Voice) -> Subject | None:
     """Returns the subject that the words name, with who speaks in the place of "I" and "we"."""
     first = parts[0].casefold()
     if len(parts) == 1 and first in ("i", "me"):
-        return _named(voice.one) if voice.one else None
+        return (
+            (
+                Subject(
+                    whole=voice.one,
+                    owner="",
+                    noun="",
+                    head="",
+                    many=False,
+                    definite=False,
+                    named=True,
+                    plain=True,
+                )
+            )
+            if voice.one
+            else None
+        )
     if first == "my":
         return _owned(parts[1:], voice.one) if voice.one else None
     article = first in ("the", "our")
@@ -65,19 +80,6 @@ def subject_of(parts: list[str], voice: Voice) -> Subject | None:
         named=not article and not indefinite and parts[0][:1].isupper(),
         plain=_plain(parts) or (article and " of " in " ".join(body)),
         vague=(article and not noun and _vague(body)) or _passing(owner or whole, noun),
-    )
-
-
-def _named(name: str) -> Subject:
-    return Subject(
-        whole=name,
-        owner="",
-        noun="",
-        head="",
-        many=False,
-        definite=False,
-        named=True,
-        plain=True,
     )
 
 

@@ -20,8 +20,7 @@ def scale(predicate: str, value: list[str], kind: str) -> str:
         return predicate if kind == "city" else f"{predicate} {kind}"
     if predicate not in word_lists.PLACED or not value:
         return predicate
-    text = " ".join(value).casefold().removeprefix("the ")
-    if text in word_lists.COUNTRIES:
+    if " ".join(value).casefold().removeprefix("the ") in word_lists.COUNTRIES:
         return f"{predicate} country"
     when = value[0].casefold().rstrip("s,") in word_lists.TIMES or value[-1][:1].isdigit()
     return f"{predicate} time" if when else predicate

@@ -297,8 +297,7 @@ def _decided(
 
 def _guess(said: Statement, memory: Memory, standing: Standing) -> Rival:
     """Returns the older memory as a guess; it waits for a decision if it is trusted more."""
-    new = _trust_in(said, standing)
-    rival = replace(_rival(said, memory, new, standing), guessed=True)
+    rival = replace(_rival(said, memory, _trust_in(said, standing), standing), guessed=True)
     said = as_believed(said, standing)
     older, newer = (said, memory) if _precedes(said, memory) else (memory, said)
     weaker = is_less_trusted(newer, older)
