@@ -15,7 +15,7 @@ from memory_mesh.cli import options as cli_options, output
 from memory_mesh.cli.commands.store import FOR_ALL
 from memory_mesh.cli.parsing import Command, argument
 from memory_mesh.cli.progress import Counting
-from memory_mesh.model import Channel, Draft, Memory, Outcome, Receipt, Scope, Status, Wanted
+from memory_mesh.model import Channel, Draft, Json, Memory, Outcome, Receipt, Scope, Status, Wanted
 from memory_mesh.model.errors import NotFound
 from memory_mesh.platform import git_files
 from memory_mesh.platform.projects import identity_of
@@ -66,7 +66,7 @@ def _run_ingest_dir(options: argparse.Namespace) -> int:
     if not root.exists():
         raise NotFound(f"the folder or file {root} does not exist")
     endings = [f".{extension.lower().removeprefix('.')}" for extension in options.extension or ()]
-    found = texts(root, endings, recursive=options.recursive)
+    found = texts(root, endings, recursive=options.recursive, documents=True)
     every = paths(root, endings, recursive=options.recursive) if output.at_terminal() else []
     tally, counting = _Tally(), Counting("files", len(every) or None)
     with cli_options.opened(options, meaning=True, channel=Channel.FILE) as (mesh, reader):
@@ -239,60 +239,67 @@ class _IngestedFolder:
 
 
 def _report(tally: _Tally, skipped: Skipped, gone: Sequence[Memory], *, as_json: bool) -> int:
-    failed = {
+    named = {
+        "binary": skipped.binary,
+        "empty": tally.empty,
         "not UTF-8": skipped.not_utf8,
         "too large": skipped.too_large,
         "no plain file": skipped.special,
         "unreadable": skipped.unreadable,
+        "unread": [f"{name}: {why}" for name, why in skipped.documents],
     }
-    ordinary = {"binary": skipped.binary, "empty": tally.empty}
-    code = 1 if tally.refused or any(failed.values()) else 0
+    failed = any(names for what, names in named.items() if what not in {"binary", "empty"})
     if as_json:
-        output.say_json(
-            {
-                "ingested": tally.stored,
-                "known": tally.known,
-                "refused": [
-                    {"file": masked(name), "reasons": list(reasons)}
-                    for name, reasons in tally.refused
-                ],
-                "binary": len(skipped.binary),
-                "ignored": skipped.ignored,
-                "links": skipped.links,
-                "too_large": len(skipped.too_large),
-                "unreadable": [masked(name) for name in skipped.unreadable],
-                "skipped": {
-                    "binary": [masked(name) for name in skipped.binary],
-                    "empty": [masked(name) for name in tally.empty],
-                    "not_utf8": [masked(name) for name in skipped.not_utf8],
-                    "too_large": [masked(name) for name in skipped.too_large],
-                    "no_plain_file": [masked(name) for name in skipped.special],
-                },
-                "gone": [{"file": each.source.ref, "id": each.id} for each in gone],
-                **tally.more.plain(),
-            }
-        )
-        return code
+        output.say_json(_plain(tally, skipped, gone))
+        return int(failed or bool(tally.refused))
     output.progress("")
-    count = output.counted(tally.stored, "file")
-    output.say(f"[MemoryMesh] Ingested {count}, {tally.known} already known.")
-    named = ordinary | failed
+    output.say(
+        f"[MemoryMesh] Ingested {output.counted(tally.stored, 'file')}, "
+        f"{tally.known} already known."
+    )
     left = {
         "ignored": skipped.ignored,
         "links": skipped.links,
         **{what: len(names) for what, names in named.items()},
         "refused": len(tally.refused),
     }
-    said = ", ".join(f"{count} {what}" for what, count in left.items() if count)
-    if said:
+    if said := ", ".join(f"{count} {what}" for what, count in left.items() if count):
         output.say(f"[MemoryMesh] Skipped: {said}.")
     output.tell(tally.more.sentences())
+    named["refused"] = [f"{name}: {'; '.join(reasons)}" for name, reasons in tally.refused]
+    named["gone"] = [
+        f"{each.source.ref}; memory-mesh delete {each.id} deletes what is stored of it"
+        for each in gone
+    ]
     for what, names in named.items():
         _name(what, names)
-    _name("refused", [f"{name}: {'; '.join(reasons)}" for name, reasons in tally.refused])
-    said = "; memory-mesh delete {} deletes what is stored of it"
-    _name("gone", [f"{each.source.ref}{said.format(each.id)}" for each in gone])
-    return code
+    return int(failed or bool(tally.refused))
+
+
+def _plain(tally: _Tally, skipped: Skipped, gone: Sequence[Memory]) -> dict[str, Json]:
+    """The report as JSON values."""
+    return {
+        "ingested": tally.stored,
+        "known": tally.known,
+        "refused": [
+            {"file": masked(name), "reasons": list(reasons)} for name, reasons in tally.refused
+        ],
+        "binary": len(skipped.binary),
+        "ignored": skipped.ignored,
+        "links": skipped.links,
+        "too_large": len(skipped.too_large),
+        "unreadable": [masked(name) for name in skipped.unreadable],
+        "skipped": {
+            "documents": [{"file": masked(name), "reason": why} for name, why in skipped.documents],
+            "binary": [masked(name) for name in skipped.binary],
+            "empty": [masked(name) for name in tally.empty],
+            "not_utf8": [masked(name) for name in skipped.not_utf8],
+            "too_large": [masked(name) for name in skipped.too_large],
+            "no_plain_file": [masked(name) for name in skipped.special],
+        },
+        "gone": [{"file": masked(str(each.source.ref)), "id": each.id} for each in gone],
+        **tally.more.plain(),
+    }
 
 
 def _name(what: str, files: Sequence[str]) -> None:
