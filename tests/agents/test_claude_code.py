@@ -15,6 +15,7 @@ from tests.agents.fake_api import ToolUse
 from tests.agents.real_claude import RealClaude, binaries
 from tests.until import until
 from tools import agent_picture
+from tools.terminal_picture import drawn
 
 SEED = 20261116
 RECORDED = Path(__file__).parents[1] / "fixtures/claude_code/hook_fields.json"
@@ -64,10 +65,10 @@ def test_what_one_session_stores_is_in_the_first_request_of_the_next(binary, tmp
 
 def test_the_recording_in_the_readme_shows_what_two_sessions_say(binary, tmp_path):
     agent = RealClaude.in_empty_home(binary, tmp_path, patient=True)
-    today = agent_picture.drawn(agent_picture.session(agent), agent_picture.TITLE, moving=True)
+    today = drawn(agent_picture.session(agent), agent_picture.TITLE, moving=True)
     agent.close()
-    drawn = agent_picture.PICTURE.read_text(encoding="utf-8")
-    shown, today = (re.sub(r"<[^>]+>|\w+day\)", "", each) for each in (drawn, today))
+    committed = agent_picture.PICTURE.read_text(encoding="utf-8")
+    shown, today = (re.sub(r"<[^>]+>|\w+day\)", "", each) for each in (committed, today))
     assert shown == today
     assert "(from memory: you, " in shown
 

@@ -10,6 +10,7 @@ from memory_mesh.model import (
     Commit,
     Lens,
     Link,
+    Observation,
     Outcome,
     Pending,
     Proposal,
@@ -34,6 +35,7 @@ from tests.contract.ledger_values import (
     EmptyLedger,
     axis,
     change,
+    entry,
     found,
     look,
     near,
@@ -95,6 +97,29 @@ class LedgerContract(EmptyLedger):
         assert seen.history(memory.id) == [memory]
         assert seen.taken(memory.id)
         assert not seen.taken("mem_1_ffffff")
+
+    def test_memories_are_found_by_the_beginning_of_a_key(self, ledger: Ledger) -> None:
+        """With all their keys, oldest first; a neighbour in the order of keys is not among them."""
+        first = put(ledger, "mem_1_000001", "tea is hot", key="a:b:1")
+        for number, key in enumerate(("a", "a:c:1", "a:b;", "b:b:1", None)):
+            put(ledger, f"mem_2_{number:06x}", f"text {number}", key=key)
+        last = put(ledger, "mem_3_000001", "tea is cold", key="a:b:2\u4e00")
+
+        def again(standing: Standing) -> Commit:
+            seen = Observation(first.id, word(first.text).hash, Outcome.MERGED, "contract", "z:1")
+            return Commit(observations=(seen,), entries=(entry(standing, first.id, None),))
+
+        ledger.commit("default", Wanted(), again)
+        change(ledger, first, status=Status.SUPERSEDED, successor=last.id)
+        with ledger.read("default") as snapshot:
+            assert snapshot.keyed("a:b:") == [
+                ("a:b:1", first.id, Status.SUPERSEDED),
+                ("a:b:2\u4e00", last.id, Status.ACTIVE),
+                ("z:1", first.id, Status.SUPERSEDED),
+            ]
+            assert snapshot.keyed("c") == []
+        with ledger.read("other") as snapshot:
+            assert snapshot.keyed("a") == []
 
     def test_seq_moves_by_one_with_each_change(self, ledger: Ledger) -> None:
         """The one counter counts commits, not rows, and an empty commit is none."""

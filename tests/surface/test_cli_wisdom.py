@@ -197,6 +197,7 @@ def test_files_that_cannot_be_read_are_named(cli):
     done = cli("ingest-dir", str(root), "--json")
     assert done.code == 1
     assert json.loads(done.out)["skipped"] == {
+        "documents": [],
         "binary": [str(root / "image.md")],
         "empty": [str(root / "empty.md")],
         "not_utf8": [str(root / "latin.md")],

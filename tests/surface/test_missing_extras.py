@@ -41,6 +41,7 @@ RERANK = """
 from memory_mesh.models.rerankers.services import FastembedReranker
 FastembedReranker('m').rank('a', ['b'])
 """
+PDF = "open('a.pdf', 'w').write('%PDF-1.4')\n"
 DATABASE = ("--store", "postgresql://mesh@localhost/memories")
 CASES = [  # what is missing, what asks for it, the extra
     ("numpy", OPEN.format("embedder='openai'") + "mesh.add('tea')", "api"),
@@ -54,6 +55,7 @@ CASES = [  # what is missing, what asks for it, the extra
     ("lance", RUN.format(["import-tables", "tables"]), "lance"),
     ("mcp", RUN.format(["mcp", "--http"]), "mcp"),
     ("uvicorn", RUN.format(["mcp", "--http"]), "mcp"),
+    ("pypdf", PDF + RUN.format(["ingest-dir", "a.pdf"]), "documents"),
     ("langgraph", "import memory_mesh.agents.adapters.langgraph", "langgraph"),
     ("psycopg", RUN.format([*DATABASE, "list"]), "postgres"),
     ("psycopg_pool", RUN.format([*DATABASE, "setup-server"]), "postgres"),

@@ -26,7 +26,10 @@ _TEXT_CHARS = 200  # of a value: what went wrong, never what was said
 
 def note(store: str, what: str, **facts: object) -> None:
     """Appends one line; never raises: a full disk or a folder of others leaves no line."""
-    known = {name: _short(value) for name, value in facts.items()}
+    known = {
+        name: value[:_TEXT_CHARS] if isinstance(value, str) else value
+        for name, value in facts.items()
+    }
     said = {"at": stamp(time.time()), "what": what, **known}
     try:
         line = request.dumps(said).encode("ascii") + b"\n"
@@ -117,7 +120,3 @@ def _set_aside(path: str, descriptor: int) -> None:
         return
     if os.path.samestat(there, os.fstat(descriptor)):
         os.rename(path, f"{os.path.dirname(path)}/{BEFORE}")  # noqa: PTH104, PTH120
-
-
-def _short(value: object) -> object:
-    return value[:_TEXT_CHARS] if isinstance(value, str) else value

@@ -187,8 +187,7 @@ class Opened:
             "project": None,
             "session": None,
         }
-        config = replace(self._config, namespace=namespace, **plain)
-        return self.view(config, Channel.EXTRACTION)
+        return self.view(replace(self._config, namespace=namespace, **plain), Channel.EXTRACTION)
 
     def is_warm(self) -> bool:
         """Whether the model is loaded; if not, a thread begins to load it."""

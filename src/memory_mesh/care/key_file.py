@@ -50,8 +50,7 @@ class RecordLine:
     @classmethod
     def of(cls, id_: str, secret: bytes, identity: str) -> "RecordLine":
         """The line for a key of the store with this identity."""
-        digest = keyed_digest(secret, b"check\0" + identity.encode())
-        return cls(id_, digest.hex()[:_CHECK])
+        return cls(id_, keyed_digest(secret, b"check\0" + identity.encode()).hex()[:_CHECK])
 
 
 def read(folder: Path) -> list[RecordLine]:

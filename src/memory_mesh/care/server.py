@@ -140,8 +140,7 @@ def import_to_server(
             found = copies.flaws(db, Checkpoint(name, mark.position, mark.hash))
             if found:
                 raise StoreError(f"the copy is not whole: {listed(found)}. Nothing was imported")
-    told = remarks(_key_ids(config), manifest, mark, _CARRY)
-    return replace(done, remarks=tuple(told))
+    return replace(done, remarks=tuple(remarks(_key_ids(config), manifest, mark, _CARRY)))
 
 
 def delete_from_server(config: Config) -> DeletedNamespace:

@@ -492,8 +492,7 @@ def _shown(name: str, words: Sequence[str]) -> tuple[str, list[str]]:
     if command is None or command in SHOWN:
         _without_command(["--help"])
     name, _ = _meant(command, [])
-    below = rest[:1] if name in GROUPS else []
-    return name, [*below, "--help"]
+    return name, [*(rest[:1] if name in GROUPS else []), "--help"]
 
 
 def _without_command(words: Sequence[str]) -> NoReturn:
@@ -513,8 +512,7 @@ def _overview() -> str:
     example = f'example: {PROGRAM} store "The user prefers dark themes"'
     one = f"how one is used: {PROGRAM} help COMMAND"
     more = f"more: {PROGRAM} help --all"
-    rows = _rows({name: COMMANDS[name] for name in FRONT})
-    return "\n".join([*rows, "", example, one, more])
+    return "\n".join([*_rows({name: COMMANDS[name] for name in FRONT}), "", example, one, more])
 
 
 def _everything() -> Iterator[str]:

@@ -138,7 +138,16 @@ def load(
         ("default", {"db_dir": folder, "models_dir": folder / "models"}),
         ("default", {"phone_country": country_of(environment)}),
         (f"file {path}", _from_file(path)),
-        ("environment", _from_environment(environment)),
+        (
+            "environment",
+            (
+                {
+                    name: environment[variable]
+                    for name, variable in ENVIRONMENT.items()
+                    if environment.get(variable)
+                }
+            ),
+        ),
         ("option", {key: value for key, value in (stated or {}).items() if value is not None}),
     ]
     config, origins = Config(), {}
@@ -233,14 +242,6 @@ def _flat(path: Path, values: dict[str, object]) -> dict[str, object]:
         if (name := f"privacy_{key}") in values:
             raise InvalidInput(f"file {path}: set either {WRITTEN[name]} or {name}, not both")
     return values | {f"privacy_{key}": value for key, value in privacy.items()}
-
-
-def _from_environment(environment: Mapping[str, str]) -> dict[str, object]:
-    return {
-        name: environment[variable]
-        for name, variable in ENVIRONMENT.items()
-        if environment.get(variable)
-    }
 
 
 def _with_provider_key(config: Config, environment: Mapping[str, str]) -> Config:

@@ -36,7 +36,7 @@ from memory_mesh.model import (
 )
 from memory_mesh.model.errors import NotFound
 from memory_mesh.model.ports import Lookup, Snapshot
-from memory_mesh.model.why import BlockSummary, Entered, Rank, Version, Why
+from memory_mesh.model.why import Entered, Rank, Version, Why
 from memory_mesh.rules.audience import seen_through
 from memory_mesh.rules.trust import trust_parts_of
 from memory_mesh.write.access import Access
@@ -156,7 +156,15 @@ def _memory(snapshot: Snapshot, memory: Memory, sight: Lens) -> Why:
             replace(each, reasons=kept.without(each.reasons, hidden)) for each in observed
         ),
         trust=trust_parts_of(memory, sight.now),
-        votes=_votes(memory),
+        votes=(
+            {
+                "helpful": memory.helpful,
+                "harmful": memory.harmful,
+                "reinforcements": memory.reinforcements,
+                "disputes": memory.disputes,
+                "usefulness": memory.usefulness,
+            }
+        ),
         links=beside.links,
         conflicts=beside.conflicts,
         blocks=tuple(kept.in_short(block, hidden) for block in blocks),
@@ -180,16 +188,6 @@ def _hidden(snapshot: Lookup, ids: Iterable[str], sight: Lens) -> frozenset[str]
     """Those of the ids that the reader does not see, or that do not exist."""
     wanted = sorted(set(ids))
     return frozenset(wanted).difference(snapshot.numbers(wanted, sight)) if wanted else frozenset()
-
-
-def _votes(memory: Memory) -> dict[str, float]:
-    return {
-        "helpful": memory.helpful,
-        "harmful": memory.harmful,
-        "reinforcements": memory.reinforcements,
-        "disputes": memory.disputes,
-        "usefulness": memory.usefulness,
-    }
 
 
 def _reasons(
@@ -343,7 +341,7 @@ def _numbers(why: Why) -> Iterator[str]:
         yield f"trust {why.trust['trust']:.4g} = {_summed(parts)}"
     yield from map(_version, why.versions)
     yield from _beside(why)
-    yield from map(_block_text, why.blocks)
+    yield from (f"block {block.id}  {block.what}  {times.iso(block.at)}" for block in why.blocks)
     yield from _prompts(why)
 
 
@@ -391,7 +389,3 @@ def _version(version: Version) -> str:
     until = "now" if memory.recorded_until is None else times.iso(memory.recorded_until)
     why = f"  {'; '.join(version.reasons)}" if version.reasons else ""
     return f"version {times.iso(memory.recorded_from)} .. {until}  {memory.status}{why}"
-
-
-def _block_text(block: BlockSummary) -> str:
-    return f"block {block.id}  {block.what}  {times.iso(block.at)}"

@@ -85,8 +85,7 @@ def path(
             near, far = sorted(sides, key=lambda side: len(side.frontier))
             met = near.grow(snapshot, lens, types, far)
             if met is not None:
-                back = sides[0].way(met)
-                return (*reversed(back), *sides[1].way(met))
+                return (*reversed(sides[0].way(met)), *sides[1].way(met))
             if not near.frontier or sum(len(side.by) for side in sides) > MOST_ON_PATHS:
                 return None
     return None

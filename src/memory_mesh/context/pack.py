@@ -136,8 +136,7 @@ def floor(rules: PackRules, scores: Iterable[float]) -> float:
 
 def hits_wanted(rules: PackRules) -> int:
     """How many hits the search for a pack is asked for; what is left out takes no place of them."""
-    room = max(LEAST_HITS, rules.max_tokens // HIT_TOKENS)
-    return min(MOST_HITS, room + len(rules.exclude))
+    return min(MOST_HITS, max(LEAST_HITS, rules.max_tokens // HIT_TOKENS) + len(rules.exclude))
 
 
 def _told(explanation: Explanation, below: Sequence[LeftOut]) -> Explanation:

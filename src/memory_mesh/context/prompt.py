@@ -211,8 +211,7 @@ def _content(text: str) -> str:
 
 
 def _is_like_ours(line: str) -> bool:
-    seen = as_seen(line)
-    return _HEADED.match(seen) is not None or imitates(line, _OURS)
+    return _HEADED.match(as_seen(line)) is not None or imitates(line, _OURS)
 
 
 def _title(text: str) -> str:

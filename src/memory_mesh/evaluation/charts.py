@@ -129,8 +129,7 @@ def _draw(axes: "Axes", place: int, bar: Bar) -> None:
 
 def _split(report: EvaluationReport) -> str:
     """Of several splits the one that nothing was tuned on."""
-    splits = next(iter(report.systems.values()))
-    return _TEST if _TEST in splits else report.last_split
+    return _TEST if _TEST in next(iter(report.systems.values())) else report.last_split
 
 
 def _systems(report: EvaluationReport, known: Sequence[str], split: str) -> list[Bar]:

@@ -155,13 +155,12 @@ def _matching(
                 found[expected].append(memory)
     _refuse_unmatched(mesh, questions, found)
     return {
-        expected: {each.id: each for each in sorted(listed, key=_inactive)}
+        expected: {
+            each.id: each
+            for each in sorted(listed, key=lambda memory: memory.status is not Status.ACTIVE)
+        }
         for expected, listed in found.items()
     }
-
-
-def _inactive(memory: Memory) -> bool:
-    return memory.status is not Status.ACTIVE
 
 
 def _memories(mesh: MemoryMesh) -> Iterator[Memory]:

@@ -73,7 +73,9 @@ class FailedQuestion:
 def failed(row: QuestionResult, suite: Suite) -> bool:
     """True if the question costs something of the main figure, or found what it should not."""
     if not row.gold:
-        return bool(_above(row, suite)) and _silence_matters(suite)
+        return bool(_above(row, suite)) and (
+            suite.store is not None or suite.min_relevance is not None
+        )
     part = metrics.value(row, measured_by(suite))
     return part is not None and part < 1
 
@@ -161,10 +163,6 @@ def _above(row: QuestionResult, suite: Suite) -> list[tuple[str, float]]:
     least = suite.min_relevance if not row.gold else None
     pairs = zip(row.ranked, metrics.scored(row), strict=True)
     return [pair for pair in pairs if least is None or pair[1] >= least]
-
-
-def _silence_matters(suite: Suite) -> bool:
-    return suite.store is not None or suite.min_relevance is not None
 
 
 def _text(words: FailureWords, row: QuestionResult, name: str) -> str:

@@ -34,15 +34,18 @@ from memory_mesh.evaluation.report import (
     FailureWords,
     build,
     check,
+    differences,
 )
 from memory_mesh.evaluation.suite import ALL, DEV, Suite
 from memory_mesh.evaluation.vector_cache import KeptVectors
 from memory_mesh.mesh.store import configured_embedder
+from memory_mesh.model import Json
 from memory_mesh.model.errors import InvalidInput, NotFound, StoreIsBusy
 from memory_mesh.model.ports import Embedder
 from memory_mesh.platform.ids import SystemClock
 from memory_mesh.platform.locks import locked
 
+_NO_FIGURES = ("n", "goldless", "with_stale", "threshold", "tokens")  # to be better in
 _PACKAGE = Path(__file__).resolve().parent.parent
 _ANSWERING = {  # of this folder
     "answering.py",
@@ -118,8 +121,7 @@ def run(
 
 def work_folder(suite: Suite, work: str | Path | None = None) -> Path:
     """Where a suite's stores and results are kept."""
-    folder = Path(work) if work else cache_folder(os.environ)
-    return folder.expanduser() / suite.name
+    return (Path(work) if work else cache_folder(os.environ)).expanduser() / suite.name
 
 
 def results_of(file: Path, work: Path | None = None) -> Path:
@@ -369,3 +371,67 @@ def _git(*words: str) -> str | None:
     except (OSError, subprocess.SubprocessError):
         return None
     return done.stdout.strip() if done.returncode == 0 else None
+
+
+# Compares two reports, with intervals of the differences.
+
+
+def compare(before: Path, after: Path, *, work: Path | None = None) -> list[Mapping[str, Json]]:
+    """Returns the differences between two reports, with intervals if both have results."""
+    old, new = EvaluationReport.read(before), EvaluationReport.read(after)
+    if old.suite != new.suite:
+        raise InvalidInput(f"one report is of {old.suite}, the other of {new.suite}")
+    kept = work or cache_folder(os.environ)
+    rows = _results(before, kept), _results(after, kept)
+    return [
+        each
+        for system, splits in new.systems.items()
+        for split, figures in splits.items()
+        if split in old.systems.get(system, {})
+        for each in _compared(
+            (system, split), (old.systems[system][split], figures), rows, _seed_of(new)
+        )
+    ]
+
+
+def _compared(
+    named: tuple[str, str],
+    pair: tuple[Mapping[str, Json], Mapping[str, Json]],
+    rows: tuple[ByPart, ByPart],
+    seed: int,
+) -> Iterator[Mapping[str, Json]]:
+    (system, split), (old, new) = named, pair
+    metrics = [
+        name
+        for name, value in new.items()
+        if (isinstance(value, int | float) and name not in _NO_FIGURES) and name in old
+    ]
+    before, after = (each.get(system, {}).get(split, []) for each in rows)
+    found = differences((("after", after), ("before", before)), split, metrics, seed)
+    paired = {each["metric"]: each for each in found if isinstance(each, Mapping)}
+    for metric in metrics:
+        was, is_ = old[metric], new[metric]
+        if isinstance(was, int | float) and isinstance(is_, int | float):
+            sure = paired.get(metric, {})
+            yield {
+                "split": split,
+                "metric": metric,
+                "system": system,
+                "before": was,
+                "after": is_,
+                "difference": round(is_ - was, 4),
+                "questions": sure.get("questions"),
+                "conversations": sure.get("conversations"),
+            }
+
+
+def _results(file: Path, work: Path) -> ByPart:
+    try:
+        return results.read(results_of(file, work))
+    except NotFound:
+        return {}
+
+
+def _seed_of(report: EvaluationReport) -> int:
+    seed = report.values.get("seed")
+    return seed if isinstance(seed, int) else 0

@@ -64,7 +64,7 @@ def item(record: EvaluationRecord) -> dict[str, object]:
         "role": role if role in _ROLES else None,
         "occurred_at": record.occurred_at,
         "order": record.order,
-        "tags": _tags(record),
+        "tags": tuple(_every_tag(record)) or None,
         "pinned": record.pinned or None,
         "valid_until": ended,
         "metadata": {"type": record.type} if record.type else None,
@@ -97,10 +97,6 @@ def write(file: Path, held: StoredRecords) -> None:
     text = json.dumps({"memories": dict(held.memories), "outcomes": dict(held.outcomes)})
     partial.write_text(text, encoding="utf-8")
     partial.replace(file)
-
-
-def _tags(record: EvaluationRecord) -> tuple[str, ...] | None:
-    return tuple(_every_tag(record)) or None
 
 
 def _every_tag(record: EvaluationRecord) -> Iterator[str]:

@@ -106,8 +106,7 @@ class _Lines:
             found, following = self._bare(begin, after=place + 1)
             return DocumentSpan(found.start, found.stop, None, found.body, unclosed=True), following
         head = (self._rules[place][1], self._starts[closing])
-        body = self._rules[closing][1]
-        return self._ended(begin, head, body, closing)
+        return self._ended(begin, head, self._rules[closing][1], closing)
 
     def _ended(
         self, begin: int, head: tuple[int, int], body: int, closing: int

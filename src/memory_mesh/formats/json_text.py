@@ -148,8 +148,7 @@ def with_member(text: str, path: Sequence[str], *, value: Json) -> str:
         if found is None:
             return _added(text, here, depth, name, _nested(path[depth + 1 :], value))
         if last:
-            shown = _dumped(value, text, depth + 1)
-            return text[: found.value] + shown + text[found.end :]
+            return text[: found.value] + _dumped(value, text, depth + 1) + text[found.end :]
         if text[found.value] != "{":
             raise InvalidInput(f"{'.'.join(path[: depth + 1])} is not an object in braces")
         here = _object(text, found.value)

@@ -46,11 +46,12 @@ def without_unseen(text: str) -> str:
 
 def _words(text: str) -> Iterator[str]:
     """Cuts a text into runs of letters, digits, marks and signs, and what is between them."""
-    return ("".join(run) for _, run in groupby(text, _is_of_a_word))
-
-
-def _is_of_a_word(char: str) -> bool:
-    return char.isalnum() or unicodedata.category(char)[0] in "MS"
+    return (
+        "".join(run)
+        for _, run in groupby(
+            text, lambda char: char.isalnum() or unicodedata.category(char)[0] in "MS"
+        )
+    )
 
 
 def _before_nfkc(word: str) -> str:

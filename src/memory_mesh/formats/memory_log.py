@@ -202,8 +202,7 @@ def _text(values: dict[str, Value], key: str) -> str:
 
 
 def _iso(moment: datetime) -> str:
-    text = moment.astimezone(UTC).isoformat(timespec="milliseconds")
-    return text.replace("+00:00", "Z")
+    return moment.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 # The YAML of a log's entries: plain and quoted texts, lists, block scalars; nothing nested.

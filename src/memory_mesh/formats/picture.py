@@ -93,7 +93,16 @@ def picture(around: Neighbourhood) -> Picture:
     first = [memory for memory in around.memories if memory.id == around.center]
     others = [memory for memory in around.memories if memory.id != around.center]
     nodes = tuple(_node(memory, around.center) for memory in (*first, *others))
-    links = [*_successions(around.memories), *around.links]
+    links = [
+        *(
+            [
+                Link(memory.successor, memory.id, SUPERSEDES)
+                for memory in around.memories
+                if memory.successor is not None
+            ]
+        ),
+        *around.links,
+    ]
     looks = _looks([_type(link) for link in links])
     return Picture(nodes, _edges(nodes, links, looks), looks, around.more)
 
@@ -144,15 +153,6 @@ def _claim(claim: Claim) -> str:
     return f"{subject} · {predicate}: {value}"
 
 
-def _successions(memories: Sequence[Memory]) -> list[Link]:
-    """Returns a link from each memory to the one that it replaced."""
-    return [
-        Link(memory.successor, memory.id, SUPERSEDES)
-        for memory in memories
-        if memory.successor is not None
-    ]
-
-
 def _type(link: Link) -> str:
     return cut(one_line(link.type), _TYPE) or _OTHER
 
@@ -162,8 +162,7 @@ def _looks(types: Sequence[str]) -> dict[str, Look]:
     known = {name: look for name, look in _LOOKS.items() if name in types}
     unknown = sorted(set(types) - set(_LOOKS))
     own = dict(zip(unknown, _MORE_LOOKS, strict=False))
-    rest = {_OTHER: _REST} if len(unknown) > len(own) else {}
-    return known | own | rest
+    return known | own | ({_OTHER: _REST} if len(unknown) > len(own) else {})
 
 
 def _edges(

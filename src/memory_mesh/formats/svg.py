@@ -424,16 +424,15 @@ def on_rails(shown: Picture, order: Sequence[int]) -> tuple[dict[int, int], list
             heading[rail] = None
         rails[node] = own[0] if own else _free(heading)
         rail = rails[node]
-        for edge in sorted(_later(shown, node), key=lambda edge: edge.type != SUPERSEDES):
+        for edge in sorted(
+            [edge for edge in shown.edges if edge.target == node and edge.type in _SAID],
+            key=lambda edge: edge.type != SUPERSEDES,
+        ):
             if edge.source not in rails:
                 heading[rail] = edge.source
             steps.append(SuccessionLine(node, edge.source, _SAID[edge.type], rail))
             rail = _free(heading)
     return rails, steps
-
-
-def _later(shown: Picture, node: int) -> list[Edge]:
-    return [edge for edge in shown.edges if edge.target == node and edge.type in _SAID]
 
 
 def _free(heading: list[int | None]) -> int:

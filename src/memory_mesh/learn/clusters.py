@@ -36,12 +36,8 @@ def clusters(
         shown = large[:limit]
         read = [[memory.text for memory in snapshot.get(ids[:MOST_READ], lens)] for ids, _ in shown]
     named = zip(shown, telling_terms(read), strict=True)
-    found = (_cluster(ids, group, terms) for (ids, group), terms in named)
+    found = (Cluster(", ".join(terms), terms, ids, len(group)) for (ids, group), terms in named)
     return Clusters(found, cut=len(links) > MOST_LINKS or len(large) > limit)
-
-
-def _cluster(ids: tuple[str, ...], links: Sequence[Link], terms: tuple[str, ...]) -> Cluster:
-    return Cluster(", ".join(terms), terms, ids, len(links))
 
 
 # Finds groups of memories that links hold together, and names them. Pure: no I/O.

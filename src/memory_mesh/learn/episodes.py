@@ -160,8 +160,7 @@ def _members(ids: Sequence[str]) -> list[str]:
 def _at(sign: Sign, moment: datetime) -> Filter:
     """The time of a memory: when it happened, else when it was stored."""
     happened = Compare("occurred_at", sign, moment)
-    stored = And((IsNull("occurred_at"), Compare("created_at", sign, moment)))
-    return Or((happened, stored))
+    return Or((happened, And((IsNull("occurred_at"), Compare("created_at", sign, moment)))))
 
 
 def _episode(snapshot: Snapshot, memory: Memory, lens: Lens) -> Episode:
@@ -180,8 +179,7 @@ def _episode(snapshot: Snapshot, memory: Memory, lens: Lens) -> Episode:
 
 
 def _when(memory: Memory) -> tuple[datetime, int, datetime, str]:
-    when = memory.occurred_at or memory.created
-    return when, memory.order or 0, memory.created, memory.id
+    return memory.occurred_at or memory.created, memory.order or 0, memory.created, memory.id
 
 
 def _check(memory: Memory) -> Memory:

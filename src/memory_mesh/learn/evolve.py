@@ -5,7 +5,7 @@ the transaction that stores the new one, if its source is not trusted more. `rev
 back. Else, and where the two are only similar, both stay, and a link joins them.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from functools import partial
 
 from memory_mesh.base.fastdataclass import replace
@@ -41,6 +41,7 @@ from memory_mesh.write.rules.contradictions import (
     as_believed,
     may_alter,
     overlap,
+    replacing,
     schema_for,
     updates,
 )
@@ -111,7 +112,9 @@ def _decided(
         return Commit()
     known = [(memory, candidates[memory.id]) for memory in now if memory.status is Status.ACTIVE]
     holds = draft if draft.valid_from is not None else replace(draft, valid_from=standing.at)
-    old = related(holds, [*_rivals(standing), *known])
+    old = related(
+        holds, [*((memory, 1.0) for found in standing.claims.values() for memory in found), *known]
+    )
     reason = None
     if old is not None:
         reason = hindrance(_believed(draft, standing), old, access.kind, standing)
@@ -142,13 +145,7 @@ def _superseding(draft: Draft, keep: Keep, old: Memory, standing: Standing) -> K
         _EVOLVED,
         Resolution.SUPERSEDE,
     )
-    others = tuple(each for each in keep.against if each.memory.id != old.id)
-    return replace(keep, supersedes=(old,), reason=_REPLACES, against=(*others, rival))
-
-
-def _rivals(standing: Standing) -> Sequence[tuple[Memory, float | None]]:
-    """Memories that claim something of the same."""
-    return [(memory, 1.0) for found in standing.claims.values() for memory in found]
+    return replacing(replace(keep, reason=_REPLACES), [rival])
 
 
 def _believed(draft: Draft, standing: Standing) -> Draft:
@@ -197,7 +194,9 @@ def _nearness(said: Draft, memory: Memory, similarity: float | None) -> float | 
     """How near a memory is, or None if it is about something else or cannot be replaced."""
     if memory.scope != said.scope or memory.text == said.text or said_by_different(said, memory):
         return None
-    if not overlap(said, memory) or _is_of_its_own_kind(memory):
+    if not overlap(said, memory) or (
+        memory.kind in _OTHER_KINDS or memory.label in _OTHER_FORMS or memory.lesson is not None
+    ):
         return None
     if said.claim is not None and memory.claim is not None:
         if memory.claim.subject != said.claim.subject:
@@ -212,11 +211,6 @@ def _nearness(said: Draft, memory: Memory, similarity: float | None) -> float | 
     if similarity is None:
         return shared if shared >= LEAST_SHARED_ALONE else None
     return similarity if similarity > LEAST_SIMILARITY and shared >= LEAST_SHARED else None
-
-
-def _is_of_its_own_kind(memory: Memory) -> bool:
-    """True for a lesson, a reflection, a trace or an episode: no statement that grows old."""
-    return memory.kind in _OTHER_KINDS or memory.label in _OTHER_FORMS or memory.lesson is not None
 
 
 def _several(said: Draft, old: Memory, standing: Standing) -> bool:

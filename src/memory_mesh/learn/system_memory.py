@@ -469,8 +469,7 @@ def _outcome(trace: Trace, failed: int) -> FinalOutcome:
 
 
 def _rounded(milliseconds: int) -> int:
-    places = max(0, len(str(milliseconds)) - _DIGITS)
-    return round(milliseconds, -places)
+    return round(milliseconds, -max(0, len(str(milliseconds)) - _DIGITS))
 
 
 def public_name(component: str) -> str:

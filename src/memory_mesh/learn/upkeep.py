@@ -71,7 +71,11 @@ def absorb(ledger: Ledger, index: Index, namespace: str) -> list[Body]:
     return [
         body
         for state in ledger.stats(namespace).spaces
-        if (worth_an_index(state) or worn(state) or _lost(index, namespace, state))
+        if (
+            worth_an_index(state)
+            or worn(state)
+            or (state.body is not None and not index.holds(namespace, state.space.name, state.body))
+        )
         and (body := _absorb_one(ledger, index, namespace, state)) is not None
     ]
 
@@ -216,11 +220,6 @@ def _terms_checked(ledger: Ledger, namespace: str) -> tuple[int, list[Finding]]:
         for entry in today
         if entry.terms != terms_of(entry)
     ]
-
-
-def _lost(index: Index, namespace: str, state: SpaceState) -> bool:
-    """True when the ledger names an index that is not there any more."""
-    return state.body is not None and not index.holds(namespace, state.space.name, state.body)
 
 
 def _absorb_one(feed: VectorFeed, index: Index, namespace: str, state: SpaceState) -> Body | None:

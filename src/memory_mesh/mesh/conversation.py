@@ -127,7 +127,11 @@ class MemoryContextManager(Operations):
         mesh = self._open()
         most = self._config.recall_limit if limit is None else limit
         tests = [
-            *([_of_type(memory_type)] if memory_type else []),
+            *(
+                [f"(memory_type = {_text(memory_type)} OR label = {_text(memory_type)})"]
+                if memory_type
+                else []
+            ),
             *([self._of_skill(skill_name)] if skill_name else []),
         ]
         filter_ = " AND ".join(tests) or None
@@ -293,11 +297,6 @@ class MemoryContextManager(Operations):
     def _skill_id(self, name: str) -> str | None:
         hits = self._open().search_skills(f"Name: {name}", limit=1)
         return hits[0].id if hits and hits[0].name == name else None
-
-
-def _of_type(word: str) -> str:
-    """RFC-0011's five types, or any word a writer gave."""
-    return f"(memory_type = {_text(word)} OR label = {_text(word)})"
 
 
 def _text(value: str) -> str:

@@ -255,7 +255,9 @@ def _check(
     name: str, value: object, classes: tuple[type, ...], inside: tuple[type, ...] = ()
 ) -> None:
     if classes and name not in _SAID and not _fits(value, classes):
-        words = " or ".join(dict.fromkeys(_word(each) for each in classes))
+        words = " or ".join(
+            dict.fromkeys(_WORDS.get(each, f"a {each.__name__}") for each in classes)
+        )
         raise InvalidInput(f"{name} must be {words}, not {type(value).__name__}")
     if isinstance(value, str):
         most = TEXT_CHARS if name in _OWN else LONGEST.get(name, TEXT_CHARS)
@@ -309,10 +311,6 @@ def _classes_inside(annotation: object) -> tuple[type, ...]:
 
 def _is_union(annotation: object) -> bool:
     return type(annotation).__name__ in {"UnionType", "_UnionGenericAlias"}
-
-
-def _word(kind: type) -> str:
-    return _WORDS.get(kind, f"a {kind.__name__}")
 
 
 _WORDS: Mapping[type, str] = {

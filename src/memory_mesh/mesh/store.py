@@ -417,7 +417,10 @@ class StoreModels:
     def open(self, given: "Embedder | Mapping[str, object]") -> NamedModel:
         """Opens a model that the caller names or hands over; from now on `find` finds it."""
         if isinstance(given, Mapping):
-            embedder, names = self._configured(given), _names(given)
+            embedder, names = (
+                self._configured(given),
+                {} if given.get("model_dir") is not None else {"embedder": "local", **given},
+            )
         else:
             from memory_mesh.models.embedders import need_numpy
             from memory_mesh.models.embedders.chain import Checked
@@ -500,8 +503,3 @@ class StoreModels:
             return embedder.embed([_PROBE], query=True).space.name == space
         except EmbeddingError:
             return False
-
-
-def _names(given: Mapping[str, object]) -> dict[str, object]:
-    """The settings by which another process finds a model; one in a stated folder has none."""
-    return {} if given.get("model_dir") is not None else {"embedder": "local", **given}

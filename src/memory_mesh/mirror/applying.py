@@ -190,16 +190,16 @@ def make(run: MirrorRun, edits: Sequence[Edit]) -> list[Done]:
             continue
         view = run.view(CHANNELS[author])
         try:
-            after = [one.memory for one in mine] if run.dry else view.update_many(_plain(mine))
+            after = (
+                [one.memory for one in mine]
+                if run.dry
+                else view.update_many([one.plain for one in mine])
+            )
         except MeshError:
             done += [_made_alone(run, one) for one in mine]
         else:
             done += [_made(run, one, new) for one, new in zip(mine, after, strict=True)]
     return done
-
-
-def _plain(edits: Sequence[Edit]) -> list[dict[str, object]]:
-    return [one.plain for one in edits]
 
 
 def _made_alone(run: MirrorRun, one: Edit) -> Done:
@@ -212,8 +212,7 @@ def _made_alone(run: MirrorRun, one: Edit) -> Done:
 
 
 def _made(run: MirrorRun, one: Edit, after: Memory) -> Done:
-    line = Line(one.group.path, one.group.document.title, after.id)
-    run.report.changed.append(line)
+    run.report.changed.append(Line(one.group.path, one.group.document.title, after.id))
     return Done(one.group, agreed(run, one.group, after, one.held), taken=True)
 
 
@@ -291,9 +290,7 @@ def _act(run: MirrorRun, group: MemoryDocuments, held: MirroredDocument, memory:
     """What the two sides and what they last agreed on call for."""
     gone = memory.status in OUT_OF_USE
     store = None if gone else mapping.digest_of(memory, run.linked(memory.id, held))
-    base = agreed_sides(run, held) if held.doc else None
-    now = Sides(group.doc, store)
-    act = decide(base, now)
+    act = decide(agreed_sides(run, held) if held.doc else None, Sides(group.doc, store))
     if act is Act.DISAGREE and not gone and _same(run, group, memory):
         return Act.AGREE
     if act is Act.TAKE_FILE and held.written and len(group.documents) < held.count:

@@ -200,8 +200,7 @@ class Authors:
 
     def _clone(self, path: str) -> Clone | str | None:
         """The clone that a file lies in: a submodule in the folder is one of its own."""
-        directory = (self._folder / path).parent
-        return clone_of(directory, self._clones)
+        return clone_of((self._folder / path).parent, self._clones)
 
 
 # A repository's own word that nothing in its mirror folder speaks for the user.

@@ -114,5 +114,4 @@ def _linked(top: Path, link: Path) -> Clone:
     word, _, target = read_text(link).partition(":")
     private = top / target.strip() if word == "gitdir" else link
     common = read_text(private / "commondir").strip()
-    shared = Path(os.path.realpath(private / common)) if common else private
-    return Clone(top, private, shared)
+    return Clone(top, private, Path(os.path.realpath(private / common)) if common else private)

@@ -271,8 +271,7 @@ def _note_written(
     if group is None:  # what was written is found again: formats/memory_file.py promises it
         raise AssertionError(path)
     held = run.state.of_memory(memory.id) or MirroredDocument(memory.id, path, title, "", "")
-    entry = replace(agreed(run, group, memory, held), written=True)
-    delta = Delta(entries=[entry])
+    delta = Delta(entries=[replace(agreed(run, group, memory, held), written=True)])
     delta.files[path] = (scan.NO_STAMP, scan.hashed(whole))
     run.write(delta)
 

@@ -77,8 +77,7 @@ def pull(run: MirrorRun) -> None:
     found = _read(run, differing.changed, {path for path in open_ if path in listed})
     gone = [*gone, *sorted(path for path in open_ - {*gone} if path not in listed)]
     plan = _planned(run, found, run.state.in_files([*found.groups, *gone]))
-    kept = _kept(run, plan, listed)
-    missing = _deletable(run, found, plan.missing, kept)
+    missing = _deletable(run, found, plan.missing, _kept(run, plan, listed))
     touched = _apply(run, found, plan)
     _delete(run, found, missing)
     join(run, touched)
@@ -118,8 +117,7 @@ def _take_apart(run: MirrorRun, path: str, text: scan.FileText, found: ChangedFi
         run.refuse(path, "", why)
         found.faulty.add(path)
         return
-    name = path.rpartition("/")[2].removesuffix(scan.ENDING)
-    parsed = parse(text.text, name=name)
+    parsed = parse(text.text, name=path.rpartition("/")[2].removesuffix(scan.ENDING))
     whole = bool(parsed.documents) and all(one.readable for one in parsed.documents)
     for fault in parsed.faults:
         words = f"line {fault.line}: {fault.message}"

@@ -308,8 +308,7 @@ def _walked(git: Git, folder: str, tips: list[str], known: tuple[str, ...]) -> b
         *(["--", folder] if folder else []),
     ]
     starts = [*tips, *(f"^{tip}" for tip in known)]
-    output = git.run(words, given="".join(f"{start}\n" for start in starts).encode("ascii"))
-    return noted(output)
+    return noted(git.run(words, given="".join(f"{start}\n" for start in starts).encode("ascii")))
 
 
 def _file(clone: Clone, folder: str, state_dir: Path) -> Path:

@@ -223,8 +223,7 @@ def _changed_extra(
     if "title" not in memory.extra and document.title == _named(memory.text):
         title = {}
     news = {key: value for key, value in document.more.items() if key not in _PROMOTED}
-    changed = kept | title | news | ({ASIDE: aside} if aside else {})
-    return check_metadata(changed)
+    return check_metadata(kept | title | news | ({ASIDE: aside} if aside else {}))
 
 
 def _aside(memory: Memory) -> dict[str, Json]:

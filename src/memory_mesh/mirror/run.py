@@ -172,7 +172,13 @@ class MirrorRun:
         if group.among == 1:
             return self.authors.of(group.path, data)
         if group.path not in self._whose:
-            self._whose[group.path] = self.authors.of_documents(group.path, data, _raw_documents)
+            self._whose[group.path] = self.authors.of_documents(
+                group.path,
+                data,
+                lambda content: [
+                    one.raw.strip() for one in parse(content.decode("utf-8", "replace")).documents
+                ],
+            )
         return self._whose[group.path][group.index]
 
     def waiting(self, path: str, data: bytes) -> str | None:
@@ -214,11 +220,6 @@ def named_in(run: MirrorRun, documents: Sequence[MemoryFile]) -> set[str]:
     """The memories that documents name and the mirror knows."""
     ids = {one.memory_id for one in documents if one.memory_id is not None}
     return {id_ for id_ in ids if run.state.of_memory(id_) is not None}
-
-
-def _raw_documents(content: bytes) -> list[str]:
-    """The documents of a file as they stand in it."""
-    return [one.raw.strip() for one in parse(content.decode("utf-8", "replace")).documents]
 
 
 def present(

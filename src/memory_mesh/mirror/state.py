@@ -344,8 +344,7 @@ def _unpacked(names: str, stamps: bytes) -> dict[str, Stamp]:
 
 def _row(entry: MirroredDocument) -> tuple[object, ...]:
     named = {name: getattr(entry, name) for name in _NAMES}
-    lists = {name: json.dumps(named[name]) for name in _LISTS}
-    return tuple((named | lists).values())
+    return tuple((named | {name: json.dumps(named[name]) for name in _LISTS}).values())
 
 
 def _entry(row: Sequence[Any]) -> MirroredDocument:

@@ -210,6 +210,7 @@ class Draft(Statement):
     key: str | None = None
     allow_duplicate: bool = False
     derived_from: tuple[str, ...] = ()
+    supersedes: tuple[str, ...] = ()  # ids of earlier versions, replaced where its channel may
     topic: str | None = None  # what a reflection is about
     origin: "Origin | None" = None  # of what comes from another store
     quarantine: str | None = None  # why it should wait for review, whatever else is known

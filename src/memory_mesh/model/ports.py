@@ -34,6 +34,7 @@ from memory_mesh.model import (
     Space,
     Standing,
     Stats,
+    Status,
     Verification,
     Wanted,
 )
@@ -365,6 +366,12 @@ class Trail(Protocol):
 
     def observations(self, memory_id: str, limit: int) -> "list[Observed]":
         """The latest writes that ended in a memory, oldest first."""
+
+    def keyed(self, beginning: str) -> list[tuple[str, str, Status]]:
+        """The memories with an idempotency key that begins so: key, id and status, oldest first.
+
+        Their other keys are among them. A key is as `owned_key` makes it.
+        """
 
     def injection(self, injection_id: str) -> "Injection | None":
         """What entered one prompt."""

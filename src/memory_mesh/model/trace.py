@@ -128,7 +128,12 @@ class Plan:
         parts = ("worked", "failed", "avoid")
         return {
             "goal": self.goal,
-            **{part: [_cited(each) for each in getattr(self, part)] for part in parts},
+            **{
+                part: [
+                    {"text": each.text, "cites": list(each.cites)} for each in getattr(self, part)
+                ]
+                for part in parts
+            },
             "tools": list(self.tools),
             "matches": [match.record() for match in self.matches],
         }
@@ -214,10 +219,6 @@ def trace_record(trace: Trace) -> dict[str, Json]:
         "goal": trace.goal,
         **trace_json(trace),
     }
-
-
-def _cited(advice: Advice) -> dict[str, Json]:
-    return {"text": advice.text, "cites": list(advice.cites)}
 
 
 def _list(value: Json) -> Sequence[Json]:

@@ -52,7 +52,9 @@ def found(real: Path) -> tuple[Path, Path] | None:
             return place, git
         if git.is_file():
             return _linked(git)
-        if bare is None and _is_bare(place):
+        if bare is None and all(
+            (place / name).exists() for name in ("HEAD", "objects", "refs", "config")
+        ):
             bare = place, place
     return bare
 
@@ -163,10 +165,6 @@ def _base32(number: int) -> str:
         number, digit = divmod(number, 32)
         text = _LETTERS[digit] + text
     return text or _LETTERS[0]
-
-
-def _is_bare(place: Path) -> bool:
-    return all((place / name).exists() for name in ("HEAD", "objects", "refs", "config"))
 
 
 def _linked(link: Path) -> tuple[Path, Path]:

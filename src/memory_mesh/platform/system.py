@@ -25,6 +25,7 @@ if sys.platform == "win32":  # pragma: no cover  # its types are checked; it did
     from memory_mesh.platform.windows import (
         MAX_SOCKET_PATH as MAX_SOCKET_PATH,
         account as account,
+        bound_memory as bound_memory,
         config_folder as config_folder,
         data_folder as data_folder,
         detach as detach,
@@ -143,6 +144,14 @@ else:
         _signal.signal(_signal.SIGALRM, _signal.SIG_DFL)  # it may be ignored or blocked
         _signal.pthread_sigmask(_signal.SIG_UNBLOCK, [_signal.SIGALRM])
         _signal.alarm(seconds)
+
+    def bound_memory(most: int) -> None:
+        """Lets this process take so many bytes at most, where the system counts them."""
+        import resource
+        from contextlib import suppress
+
+        with suppress(OSError, ValueError):
+            resource.setrlimit(resource.RLIMIT_AS, (most, most))
 
     def ignore_hangup() -> None:
         """Lives on when the starter's terminal is closed."""

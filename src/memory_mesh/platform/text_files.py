@@ -11,6 +11,7 @@ from os import PathLike
 from pathlib import Path
 
 from memory_mesh.base.typed import TYPE_CHECKING, Any, TypeAlias
+from memory_mesh.model.errors import MeshError
 
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
@@ -27,6 +28,7 @@ class Skipped:
 
     ignored: int = 0
     links: int = 0
+    documents: list[tuple[str, str]] = field(default_factory=list)  # why each has no text
     binary: list[str] = field(default_factory=list)
     not_utf8: list[str] = field(default_factory=list)
     too_large: list[str] = field(default_factory=list)
@@ -42,24 +44,19 @@ class Texts:
     skipped: Skipped
 
 
-def texts(root: Path, endings: Sequence[str] = (), *, recursive: bool = False) -> Texts:
-    """The text files below a folder, or a single file."""
+def texts(
+    root: Path, endings: Sequence[str] = (), *, recursive: bool = False, documents: bool = False
+) -> Texts:
+    """The text files below a folder, or a single file; with `documents` PDF and Word files, too."""
     skipped = Skipped()
-    return Texts(_read(root, tuple(endings), skipped, recursive=recursive), skipped)
+    found = _walk(root, tuple(endings), skipped, recursive=recursive)
+    read = ((path, _text(path, skipped, documents=documents)) for path in found)
+    return Texts(((path, text) for path, text in read if text is not None), skipped)
 
 
 def paths(root: Path, endings: Sequence[str] = (), *, recursive: bool = False) -> list[Path]:
     """The files that `texts` would look at, without opening them."""
     return list(_walk(root, tuple(endings), Skipped(), recursive=recursive))
-
-
-def _read(
-    root: Path, endings: tuple[str, ...], skipped: Skipped, *, recursive: bool
-) -> Iterator[tuple[Path, str]]:
-    for path in _walk(root, endings, skipped, recursive=recursive):
-        text = _text(path, skipped)
-        if text is not None:
-            yield path, text
 
 
 def _walk(
@@ -149,7 +146,7 @@ def shown(path: Path | str) -> str:
     return os.fsencode(path).decode("utf-8", "replace")
 
 
-def _text(path: Path, skipped: Skipped) -> str | None:
+def _text(path: Path, skipped: Skipped, *, documents: bool) -> str | None:
     """The file as text, or None and a note of why not."""
     try:
         with path.open("rb") as file:
@@ -160,6 +157,15 @@ def _text(path: Path, skipped: Skipped) -> str | None:
     if len(data) > MAX_FILE_BYTES:
         skipped.too_large.append(shown(path))
         return None
+    if documents:
+        from memory_mesh.platform.document_text import document_text  # loads `zipfile`
+
+        try:
+            if (text := document_text(data)) is not None:
+                return text
+        except MeshError as error:
+            skipped.documents.append((shown(path), str(error)))
+            return None
     if b"\0" in data:
         skipped.binary.append(shown(path))
         return None

@@ -29,7 +29,7 @@ def _zero(*_: object) -> int:
 
 fork = unix_family = peer_user = readable = writable = _refuse
 account = spawn = raise_open_files = memory_bytes = _nothing
-detach = lower_priority = end_in = ignore_hangup = set_open_files = _nothing
+bound_memory = detach = lower_priority = end_in = ignore_hangup = set_open_files = _nothing
 has_ended = lives = _true
 user_id = unread_bytes = process_began = _zero
 

@@ -233,12 +233,11 @@ def _said(text: str, start: int, value: str) -> bool:
     word = re.search(_WORDS, before)
     if not word:
         return False
-    return not value.isdigit() or value[0] == "0" or _links(word["gap"])
-
-
-def _links(gap: str) -> bool:
-    """True if only short words are between the word and the number."""
-    return all(word.lower() in _LINKS for word in re.findall(r"[A-Za-z]{4,}", gap))
+    return (
+        not value.isdigit()
+        or value[0] == "0"
+        or all(word.lower() in _LINKS for word in re.findall(r"[A-Za-z]{4,}", word["gap"]))
+    )
 
 
 def _international(value: str, digits: str) -> bool:

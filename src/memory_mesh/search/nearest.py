@@ -64,7 +64,11 @@ def _found(
     search: VectorSearch, question: Question, lens: Lens, reach: Reach, ask: Ask | None
 ) -> tuple[list[Near], int, int]:
     """What was found, and how many vectors the index answered for, and were scanned."""
-    if _is_few(reach):
+    if (
+        reach.seen is not None
+        and reach.seen <= FEW_MEMORIES
+        and reach.seen * SMALL_SHARE < reach.vectors
+    ):
         exact = search.nearest_seen(question, lens, reach, FEW_MEMORIES)
         if exact is not None:
             return exact, 0, 0
@@ -87,15 +91,6 @@ def _found(
     if reach.inside and reach.body is not None:
         return list(scanned or ()), reach.body.rows, tail - reach.body.rows
     return [*found, *(scanned or ())], body.rows if body is not None else 0, tail
-
-
-def _is_few(reach: Reach) -> bool:
-    """Whether the reader sees so little that all of it is compared."""
-    return (
-        reach.seen is not None
-        and reach.seen <= FEW_MEMORIES
-        and reach.seen * SMALL_SHARE < reach.vectors
-    )
 
 
 def _from_body(

@@ -168,7 +168,7 @@ def _guesses(
     """Returns the guesses that order the hits, and memories that may stand above, not found."""
     shown = dict.fromkeys(hit.id for hit in hits)
     found = snapshot.guesses(list(shown), MOST_GUESSES) if shown else []
-    guesses = [guess for guess in found if _known_by(guess, lens)]
+    guesses = [guess for guess in found if lens.as_of is None or guess.created <= lens.as_of]
     wanted = [id_ for guess in guesses for id_ in (guess.new, guess.existing)]
     missing = [id_ for id_ in dict.fromkeys(wanted) if id_ not in shown]
     brought = snapshot.get(missing, lens) if missing else []
@@ -240,10 +240,6 @@ def _spans(
         else best(memories[version].text, words)
         for version in long
     }
-
-
-def _known_by(guess: Conflict, lens: Lens) -> bool:
-    return lens.as_of is None or guess.created <= lens.as_of
 
 
 # Finds the part of a long text that answers a question, by words or by meaning.

@@ -102,7 +102,11 @@ def by_meaning(
 ) -> dict[int, TriggerMatch]:
     """Returns the versions whose natural-language trigger means what the task means."""
     natural = {
-        memory: [pattern for pattern in memory.triggers if _is_natural(pattern)]
+        memory: [
+            pattern
+            for pattern in memory.triggers
+            if any(part.form is Form.WORDS for part in patterns.read(pattern))
+        ]
         for memory in scanned
         if selection.NEEDED[memory.level] <= Strength.CLOSE
     }
@@ -117,10 +121,6 @@ def by_meaning(
             shown = f"similarity {near[best]:.2f}"
             found[memory.version] = TriggerMatch(best, Form.MEANING, Strength.CLOSE, shown)
     return found
-
-
-def _is_natural(pattern: str) -> bool:
-    return any(part.form is Form.WORDS for part in patterns.read(pattern))
 
 
 def _similarities(access: Access, task: str, wanted: Sequence[str]) -> Mapping[str, float]:

@@ -273,7 +273,10 @@ def _folded(chunk: str) -> Iterator[str]:
 def _identifier(piece: str) -> list[str]:
     """The parts of an ASCII word, name or path, each joined name, and the whole joined."""
     body = _without_ending(piece.replace(",", "").rstrip("#+"))
-    folders = [_names(folder) for folder in body.translate(_TO_FOLDERS).split()]
+    folders = [
+        [part for word in folder.translate(_TO_NAMES).split() for part in _humps(word)]
+        for folder in body.translate(_TO_FOLDERS).split()
+    ]
     found: list[str] = []
     for names in folders:
         found.extend(names)
@@ -292,11 +295,6 @@ def _without_ending(piece: str) -> str:
     if apostrophe and tail.lower() in _ENDINGS:
         return head
     return piece.replace("n't", "nt").replace("N'T", "NT")
-
-
-def _names(folder: str) -> list[str]:
-    """The parts of one name, split at its separators and at its camel's humps."""
-    return [part for word in folder.translate(_TO_NAMES).split() for part in _humps(word)]
 
 
 def _humps(word: str) -> list[str]:

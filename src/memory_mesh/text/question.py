@@ -69,13 +69,11 @@ def identifiers(text: str) -> tuple[str, ...]:
     """Returns the terms of each identifier, number and quoted string, for an exact comparison."""
     quoted = [next(filter(None, groups)) for groups in _quoted_pattern().findall(text)]
     words = (word.strip(_AROUND) for word in text.split()[:MAX_TERMS])
-    written = [word for word in words if len(word) <= _LONGEST and _is_identifier(word)]
+    written = [
+        word for word in words if len(word) <= _LONGEST and _identifier_pattern().search(word)
+    ]
     named = (" ".join(analyzer.terms(name)) for name in (*quoted, *written))
     return tuple(dict.fromkeys(filter(None, named)))[:MAX_IDENTIFIERS]
-
-
-def _is_identifier(word: str) -> bool:
-    return _identifier_pattern().search(word) is not None
 
 
 def without_names(reading: Reading, names: Collection[str]) -> Reading:

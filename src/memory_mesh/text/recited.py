@@ -47,12 +47,10 @@ def suspects(draft: Draft, own: bytes) -> tuple[bytes, ...]:
     shown = tuple(filter(None, map(fingerprint, entries(draft.text))))
     if shown:
         return shown
-    repeats = draft.source.channel in _REPEATING and not _is_trace(draft)
+    repeats = draft.source.channel in _REPEATING and not (
+        draft.origin is not None and draft.label == LABEL
+    )
     return (own,) if own and repeats else ()
-
-
-def _is_trace(draft: Draft) -> bool:
-    return draft.origin is not None and draft.label == LABEL
 
 
 def entries(text: str) -> list[str]:

@@ -278,20 +278,21 @@ def _begun_by(term: str) -> tuple[tuple[tuple[str, ...], tuple[Other, ...]], ...
     """
     begun = f" {term[:-1] if len(term) > _STEM else term}"
     return tuple(
-        (name.words, _others(name, group))
+        (
+            name.words,
+            (
+                tuple(
+                    Other(other.words, min(name.weight, other.weight))
+                    for other in group
+                    if other.words != name.words
+                )
+            ),
+        )
         for line in _lines()
         if begun in line
         for group in (_group(line),)
         for name in group
         if name.words[0] == term
-    )
-
-
-def _others(name: Other, group: Sequence[Other]) -> tuple[Other, ...]:
-    return tuple(
-        Other(other.words, min(name.weight, other.weight))
-        for other in group
-        if other.words != name.words
     )
 
 

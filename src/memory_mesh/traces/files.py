@@ -195,8 +195,7 @@ def _title(root: Path, name: str | None, project: str) -> project_memory.Title:
     short = short_name(project)
     if short == project:
         return project_memory.Title(name or project)
-    digest = hashlib.sha256(project.encode()).hexdigest()[:12]
-    return project_memory.Title(name or short, digest)
+    return project_memory.Title(name or short, hashlib.sha256(project.encode()).hexdigest()[:12])
 
 
 def _texts(mesh: MemoryMesh, title: project_memory.Title, scope: Scope | None) -> dict[str, str]:

@@ -243,7 +243,9 @@ def recorded(
                 return _title(function)
             bound = signature.bind(*arguments, **named)
             bound.apply_defaults()
-            return recorder_goal(_filled(goal, bound.arguments)) or _title(function)
+            return recorder_goal(
+                filled(goal, {name: _as_text(value) for name, value in bound.arguments.items()})
+            ) or _title(function)
 
         if awaited:
 
@@ -310,10 +312,6 @@ def _title(function: Callable[..., Any]) -> str:
     """What a function does: the first line of its docstring, else its name in words."""
     lines = (inspect.getdoc(function) or "").strip().splitlines()
     return lines[0] if lines else function.__name__.replace("_", " ").strip()
-
-
-def _filled(template: str, arguments: Mapping[str, object]) -> str:
-    return filled(template, {name: _as_text(value) for name, value in arguments.items()})
 
 
 def _as_text(value: object) -> str:

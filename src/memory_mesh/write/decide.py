@@ -62,14 +62,19 @@ from memory_mesh.write.audit_entries import (
 )
 from memory_mesh.write.prepare import Worded, retagged, tagged
 from memory_mesh.write.rules import merge, receipts
-from memory_mesh.write.rules.contradictions import as_believed, guesses, keys_of, said_again
+from memory_mesh.write.rules.contradictions import (
+    as_believed,
+    earlier_versions,
+    guesses,
+    keys_of,
+    replacing,
+    said_again,
+)
 from memory_mesh.write.rules.drafts import given_key
 from memory_mesh.write.rules.judge import judge
 
-_STATED_FIELDS = tuple(field.name for field in fields(Statement))
-_stated = attrgetter(*_STATED_FIELDS)
-
 _STATED = tuple(field.name for field in fields(Statement))
+_stated = attrgetter(*_STATED)
 
 Revise: TypeAlias = Callable[[Draft, Keep], Keep]
 
@@ -80,7 +85,11 @@ def wanted(worded: Sequence[Worded]) -> Wanted:
     return Wanted(
         twins=tuple((wording.hash, draft.scope) for draft, wording in worded),
         keys=_keys(drafts),
-        ids=tuple(id_ for draft in drafts for id_ in (*draft.derived_from, *_origin_ids(draft))),
+        ids=tuple(
+            id_
+            for draft in drafts
+            for id_ in (*draft.derived_from, *draft.supersedes, *_origin_ids(draft))
+        ),
         patterns=tuple(
             (draft.lesson.pattern_id, draft.scope) for draft in drafts if draft.lesson is not None
         ),
@@ -233,13 +242,18 @@ def _settle(
     match _verdict(access, draft, wording, standing):
         case Keep() as keep:
             keep = keep if revise is None else revise(draft, keep)
+            if draft.supersedes and keep.status is Status.ACTIVE:
+                keep = replacing(keep, earlier_versions(draft, standing))
             memory = _new_memory(access, draft, keep, standing)
             return _kept(access, (draft, wording), memory, keep, standing), memory
         case KnownLesson(memory, reason):
             receipt = replace(Receipt.of(memory, Outcome.MERGED, reason), again=True)
             return Commit(receipts=(receipts.known(receipt, draft, wording, memory),)), None
         case Merge(into):
-            return merged(access, (draft, wording), into, standing)
+            commit, memory = merged(access, (draft, wording), into, standing)
+            earlier = earlier_versions(draft, standing) if draft.supersedes else []
+            others = [rival for rival in earlier if rival.memory.id != into.id]
+            return _with_replaced(access, commit, memory, others, standing), memory
         case Repeat(seen):
             return Commit(receipts=(receipts.repeated(draft, wording, seen),)), None
         case Refuse(reason):
@@ -432,6 +446,31 @@ def superseded(access: Access, old: Memory, new: Memory, standing: Standing) -> 
     return Put(closed, None, reasons_of(entry)), entry
 
 
+def _with_replaced(
+    access: Access, done: Commit, memory: Memory, rivals: Sequence[Rival], standing: Standing
+) -> Commit:
+    """What a merge changes, and these memories superseded by the one that it ended in."""
+    if not rivals:
+        return done
+    closed = [superseded(access, rival.memory, memory, standing) for rival in rivals]
+    conflicts = tuple(on_record(access, memory, rival, standing) for rival in rivals)
+    ids = tuple(rival.memory.id for rival in rivals)
+    (receipt,) = done.receipts
+    receipt = replace(
+        receipt,
+        superseded=ids,
+        conflicts=tuple(conflict.id for conflict in conflicts),
+        reasons=(*receipt.reasons, *(f"it supersedes {id_}" for id_ in ids)),
+    )
+    return replace(
+        done,
+        puts=(*done.puts, *(put for put, _ in closed)),
+        entries=(*done.entries, *(entry for _, entry in closed)),
+        conflicts=(*done.conflicts, *conflicts),
+        receipts=(receipt,),
+    )
+
+
 _limits = attrgetter("importance", "pinned", "source")  # a source may not give all of them
 _PLAINLY = Keep()
 _STORED = WriteEnding(Outcome.STORED, (_PLAINLY.reason,))
@@ -484,8 +523,7 @@ def _said_again(access: Access, draft: Draft, into: Memory, standing: Standing) 
     """The memory after it was said again: as it was, with more, or in the words of the draft."""
     source = as_believed(draft, standing).source
     if not merge.takes_over(into, source, standing):
-        adds = merge.may_add(into, source, standing)
-        return merge.merged(into, draft, adds=adds)
+        return merge.merged(into, draft, adds=merge.may_add(into, source, standing))
     stated = stated_fields(access, draft, standing)
     if may_change(authority(into.source), source):  # of one writer, who states more about it now
         found = merge.merged(into, draft, adds=True)
@@ -557,6 +595,7 @@ class Scene:
         """One more draft is settled."""
         self._made += part.conflicts
         for put in part.puts:
+            self._memories[put.memory.id] = put.memory
             if put.memory.status is not Status.ACTIVE:
                 self._forget(put.memory)
         if settled is None:
@@ -612,7 +651,7 @@ def on_record(
 
 def stated_fields(access: Access, draft: Draft, standing: Standing) -> dict[str, Any]:
     """What a memory has from its draft; what is derived has the trust of its sources."""
-    stated: dict[str, Any] = dict(zip(_STATED_FIELDS, _stated(draft), strict=True))
+    stated: dict[str, Any] = dict(zip(_STATED, _stated(draft), strict=True))
     parents = [standing.memories[id_] for id_ in draft.derived_from if id_ in standing.memories]
     source = derived_source(draft.source, [one.source for one in parents])
     bound = authority(source)

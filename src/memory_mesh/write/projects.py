@@ -107,8 +107,7 @@ def merge(access: Access, project: str, other: str) -> ProjectNames:
     def change(now: Mapping[str, str]) -> dict[str, str | None]:
         return {f"{NAMES}{project}": projects.names_text(projects.merged(project, other, now))}
 
-    changed = _changed(access, change)
-    return projects.names_of(changed.get(f"{NAMES}{project}"))
+    return projects.names_of(_changed(access, change).get(f"{NAMES}{project}"))
 
 
 def split(access: Access, project: str, other: str) -> ProjectNames:
@@ -120,8 +119,7 @@ def split(access: Access, project: str, other: str) -> ProjectNames:
             raise NotFound(f"{project} does not read {other}. What it reads: memory-mesh project")
         return {f"{NAMES}{project}": projects.names_text(projects.split(held, other))}
 
-    changed = _changed(access, change)
-    return projects.names_of(changed.get(f"{NAMES}{project}"))
+    return projects.names_of(_changed(access, change).get(f"{NAMES}{project}"))
 
 
 def name_folder(access: Access, folder: str, name: str | None) -> None:

@@ -81,7 +81,7 @@ def _refuse_known(access: Access, ids: Sequence[str]) -> None:
 def _put_slice(
     access: Access, kept: Sequence[tuple[Memory, Sequence[str]]], known: set[str]
 ) -> None:
-    drafts = [_draft(memory) for memory, _ in kept]
+    drafts = [Draft(**{name: getattr(memory, name) for name in _STATED}) for memory, _ in kept]
     worded = embed(access, [clean(access, draft) for draft in drafts], news=[True] * len(drafts))
 
     def decide(standing: Standing) -> Commit:
@@ -95,10 +95,6 @@ def _put_slice(
         return Commit(puts=tuple(puts), observations=tuple(seen), entries=tuple(entries))
 
     access.ledger.commit(access.namespace, Wanted(), decide)
-
-
-def _draft(memory: Memory) -> Draft:
-    return Draft(**{name: getattr(memory, name) for name in _STATED})
 
 
 def _as_it_was(memory: Memory, draft: Draft, known: set[str], at: datetime) -> Memory:

@@ -12,9 +12,9 @@ from memory_mesh import evaluation
 from memory_mesh.evaluation import results, running
 from memory_mesh.evaluation.answering import AskedAt
 from memory_mesh.evaluation.asking import QuestionResult
-from memory_mesh.evaluation.compare import compare
 from memory_mesh.evaluation.report import EvaluationReport
 from memory_mesh.evaluation.report_files import write
+from memory_mesh.evaluation.running import compare
 from memory_mesh.model.errors import InvalidInput
 
 SUITE = evaluation.Suite(name="small", ks=(1, 3), counts="R@1")

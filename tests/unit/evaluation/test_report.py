@@ -13,8 +13,8 @@ from memory_mesh.base.fastdataclass import replace
 from memory_mesh.base.installed import install_command
 from memory_mesh.evaluation import report_files, results
 from memory_mesh.evaluation.asking import QuestionResult
-from memory_mesh.evaluation.compare import compare
 from memory_mesh.evaluation.report import EvaluationReport, Facts, build, check
+from memory_mesh.evaluation.running import compare
 from memory_mesh.evaluation.suite import Suite
 from memory_mesh.model.errors import InvalidInput, NotFound
 

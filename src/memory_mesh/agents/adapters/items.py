@@ -248,8 +248,7 @@ def searched_text(value: Mapping[str, Any], paths: Sequence[str] | None) -> str:
         )
     ]
     whole = "\n".join(found)
-    says_something = any(char.isalnum() for char in _MARKUP.sub("", whole))
-    return whole if says_something else ""
+    return whole if any(char.isalnum() for char in _MARKUP.sub("", whole)) else ""
 
 
 def _lines(value: object, name: str) -> Iterator[str]:

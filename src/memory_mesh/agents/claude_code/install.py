@@ -81,7 +81,10 @@ def _source(place: SettingsFolder) -> dict[str, Json]:
 
 def _lists(place: SettingsFolder, now: datetime) -> list[FileChange]:
     """Plans the entries in Claude Code's lists of marketplaces and of installed plugins."""
-    folder, time = place.folder / "plugins", _written(now)
+    folder, time = (
+        place.folder / "plugins",
+        now.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+    )
     marketplaces = followed(folder / "known_marketplaces.json")
     listed: dict[str, Json] = {"source": _source(place), "installLocation": str(place.own)}
     installed = followed(folder / "installed_plugins.json")
@@ -128,11 +131,6 @@ def _kept(known: Json, wanted: dict[str, Json]) -> dict[str, Json] | None:
     if isinstance(known, dict) and all(known.get(name) == wanted[name] for name in wanted):
         return known
     return None
-
-
-def _written(now: datetime) -> str:
-    """Returns a time as Claude Code writes it."""
-    return now.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def server_line(commands: Commands) -> str:

@@ -72,14 +72,10 @@ def _without(case: Case, refusal: client.NoDaemon) -> CheckResult:
         )
     if refusal.reason in {"wrong user", "platform"}:
         return warning("daemon", str(refusal), "hooks work without one, by words only")
-    if refusal.reason == "not there" and not (holder and _is_left(holder[1])):
+    if refusal.reason == "not there" and not (holder and holder[1] and os.path.lexists(holder[1])):
         return ok(
             "daemon",
             "none runs; the next hook or MCP server starts one",
             f"{_START} (to have one now)",
         )
     return warning("daemon", f"a stale socket was left behind: {refusal}", _START)
-
-
-def _is_left(socket: str) -> bool:
-    return bool(socket) and os.path.lexists(socket)

@@ -54,7 +54,9 @@ def commands(case: Case) -> Iterator[CheckResult]:
         if not install.is_installed(place):
             continue
         hooks, servers = doctor_hooks.hooks_of(place), doctor_hooks.servers_of(place)
-        missing = [event for event in doctor_hooks.EVENTS if event not in _names(hooks)]
+        missing = [
+            event for event in doctor_hooks.EVENTS if event not in {call.name for call in hooks}
+        ]
         missing += [] if servers else ["MCP"]
         gone = sorted({str(call.path) for call in (*hooks, *servers) if not _is_there(call.path)})
         if missing:
@@ -162,10 +164,6 @@ def _is_there(path: Path) -> bool:
     if not path.is_absolute():
         return shutil.which(str(path)) is not None
     return path.is_file() and os.access(path, os.X_OK)
-
-
-def _names(calls: list[doctor_hooks.Called]) -> set[str]:
-    return {call.name for call in calls}
 
 
 def _init(place: places.SettingsFolder) -> str:

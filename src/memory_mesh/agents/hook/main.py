@@ -45,7 +45,7 @@ To install it for Claude Code: memory-mesh init. To see whether it works: memory
 
 def main() -> NoReturn:
     """Runs one hook; always ends with exit status 0."""
-    end = BEGAN + _budget() - _LEAVING_SECONDS
+    end = BEGAN + _number(BUDGET, BUDGET_MS) / 1000 - _LEAVING_SECONDS
     try:
         if "--help" in sys.argv or "-h" in sys.argv:
             os.write(1, _USAGE)
@@ -148,10 +148,6 @@ def _leave(*descriptors: int) -> None:
     for descriptor in descriptors:
         os.dup2(nowhere, descriptor)
     os.close(nowhere)
-
-
-def _budget() -> float:
-    return _number(BUDGET, BUDGET_MS) / 1000
 
 
 def _number(variable: str, usual: int) -> int:

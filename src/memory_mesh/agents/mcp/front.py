@@ -190,8 +190,7 @@ class Front:
                 self._host = self._host or _client_of(params)
             result = protocol.answered(self._offer, method, params, version)
             if result is None:
-                given = self._given(method, params)
-                return self._call(Call(id_, method, given, version, send))
+                return self._call(Call(id_, method, self._given(method, params), version, send))
         except Refused as refusal:
             return send(refusal_of(id_, refusal))
         send(result_of(id_, protocol.shaped(self._offer, method, result, version)))
@@ -267,8 +266,7 @@ class Front:
         else:
             kind, text = str(reply["error"]["kind"]), str(reply["error"]["text"])
             if call.method != "tools/call":
-                refusal = protocol.failure(kind, text, call.version)
-                return refusal_of(call.id, refusal)
+                return refusal_of(call.id, protocol.failure(kind, text, call.version))
             result = protocol.failed_call(kind, text)
         shaped = protocol.shaped(self._offer, call.method, result, call.version)
         return result_of(call.id, shaped)

@@ -1,6 +1,6 @@
 """Answers requests for resources and prompts: texts of memories, quoted."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from memory_mesh.agents.mcp.aliases import server_memory
 from memory_mesh.agents.mcp.calling import ToolCall
@@ -50,8 +50,7 @@ def on_prompt(stores: Stores, request: Mapping[str, Any]) -> dict[str, Any]:
     name, given = request["input"].get("name"), request["input"].get("arguments") or {}
     mesh = ToolCall(stores, request).mesh()
     if name == "recall":
-        topic = _topic(given)
-        return _prompted("What memory holds for the task", _recalled(mesh, topic))
+        return _prompted("What memory holds for the task", _recalled(mesh, _topic(given)))
     if name == "review-quarantine":
         if given:
             raise InvalidInput("review-quarantine takes no arguments")
@@ -105,13 +104,11 @@ def _entry(number: int, item: Memory | Skill | Proposal) -> str:
             return prompt.entry(number, facts, item.description or "")
         case Proposal():
             facts = [prompt.named(item.id), f"proposal: {item.verb} {item.memory}"]
-            text = str(item.change.get("content") or item.reason)
-            return prompt.entry(number, facts, text)
+            return prompt.entry(number, facts, str(item.change.get("content") or item.reason))
 
 
 def _prompted(description: str, *texts: str) -> dict[str, Any]:
-    return {"description": description, "messages": _messages(texts)}
-
-
-def _messages(texts: Sequence[str]) -> list[dict[str, Any]]:
-    return [{"role": "user", "content": {"type": "text", "text": text}} for text in texts]
+    return {
+        "description": description,
+        "messages": [{"role": "user", "content": {"type": "text", "text": text}} for text in texts],
+    }

@@ -47,7 +47,17 @@ class Remains:
             if isinstance(found, Cell) and values is not None:
                 yield Row(found.rowid if table.rowids else 0, values)
             else:
-                hole = found if isinstance(found, Hole) else _unfit(found)
+                hole = (
+                    found
+                    if isinstance(found, Hole)
+                    else Hole(
+                        found.page,
+                        "a row holds what it cannot",
+                        found.rowid - 1,
+                        found.rowid,
+                        found,
+                    )
+                )
                 self.holes.setdefault(table.name, []).append(hole)
                 yield hole
 
@@ -124,10 +134,6 @@ class Remains:
                     if kind == "index":
                         self._indexes[name] = sql if isinstance(sql, str) else ""
                     yield name, root
-
-
-def _unfit(cell: Cell) -> Hole:
-    return Hole(cell.page, "a row holds what it cannot", cell.rowid - 1, cell.rowid, cell)
 
 
 def _all(table: StoredTable, cells: list[Cell], found: str = "loose") -> list[Row]:

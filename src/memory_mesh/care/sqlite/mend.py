@@ -128,7 +128,9 @@ def _memories(
         if named and _has_other_number(db, named, number):
             losses.rebuilt.append(f"{named}: the number of its own row, from its text")
             continue
-        if not named or _taken(db, named):
+        if not named or (
+            db.execute("SELECT 1 FROM memory WHERE id = ?", (named,)).fetchone() is not None
+        ):
             named, sure = draw("mem"), False
         status, first = db.execute(
             "SELECT max(CASE WHEN recorded_until IS NULL THEN status END), min(recorded_from) "
@@ -391,7 +393,3 @@ def names(db: sqlite3.Connection, losses: Losses) -> Mapping[str, Mapping[int, s
             if memory in ids:
                 found.setdefault(table, {})[number] = ids[memory]
     return found
-
-
-def _taken(db: sqlite3.Connection, id_: str) -> bool:
-    return db.execute("SELECT 1 FROM memory WHERE id = ?", (id_,)).fetchone() is not None

@@ -106,7 +106,7 @@ def _take_over(
     store = fill.fill(db, remains, tables, losses).get("store", {})
     fill.store_row(db, store)
     db.execute("COMMIT")
-    summed = _has_sums(db)
+    summed = any(row[1] == "crc" for row in db.execute("PRAGMA table_info(text)"))
     schema.ensure(db, target, namespace)
     for copy in target.parent.glob(f"{target.stem}.before-*.bak"):
         copy.unlink()  # of a file that nobody has seen yet
@@ -137,10 +137,6 @@ def _tables(namespace: str, number: int, remains: Remains) -> list[page_records.
         return [table for table in page_records.tables(db) if table.name not in _MADE_ANEW]
     finally:
         db.close()
-
-
-def _has_sums(db: sqlite3.Connection) -> bool:
-    return any(row[1] == "crc" for row in db.execute("PRAGMA table_info(text)"))
 
 
 def _drop_wrong(db: sqlite3.Connection, losses: Losses) -> None:

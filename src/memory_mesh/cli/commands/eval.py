@@ -114,7 +114,7 @@ def _say_part(name: str, text: str) -> None:
 
 
 def _compare(options: argparse.Namespace) -> int:
-    from memory_mesh.evaluation.compare import compare
+    from memory_mesh.evaluation.running import compare
 
     try:
         before, after = (Path(path) for path in options.what)

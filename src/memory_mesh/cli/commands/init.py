@@ -60,8 +60,7 @@ def _install(
     own_memory = host_memory(os.environ, here, only_here=options.here)
     _say(options, *_found_lines(place, binary, commands), *_memory_lines(own_memory))
     choice = options.host_memory or _chosen(options, own_memory)
-    now = SystemClock().now()
-    planned = install.planned(place, commands, now=now, host_memory=choice)
+    planned = install.planned(place, commands, now=SystemClock().now(), host_memory=choice)
     if planned and not _agreed(options, planned):
         return 1
     if planned and not options.dry_run:
@@ -218,8 +217,7 @@ def _done_lines(
 
 
 def _not_found(options: argparse.Namespace) -> int:
-    commands = places.find_commands(_handed_on(options))
-    line = install.server_line(commands)
+    line = install.server_line(places.find_commands(_handed_on(options)))
     plain: dict[str, Json] = {"claude": None, "changed": [], "mcp": line}
     output.answer(
         plain,

@@ -268,8 +268,7 @@ def _run_worker(options: argparse.Namespace) -> int:
     cli_options.refuse_agent("worker", "it works on every namespace of the store")
     logging.getLogger("procrastinate").addHandler(logging.NullHandler())  # a failure is told once
     with cli_options.mesh_of(options, meaning=True) as mesh:
-        where = store_folder.shown(mesh.config)
-        begun = _begun(where)
+        begun = _begun(store_folder.shown(mesh.config))
         done = worker.run(
             mesh,
             once=options.once,

@@ -107,8 +107,7 @@ def _shown() -> Callable[[str, int, int | None], None]:
     files: dict[str, Counting] = {}
 
     def tell(name: str, done: int, total: int | None) -> None:
-        before = f"{safe_text(name)}: "
-        counting = files.setdefault(name, Counting("MB", before=before))
+        counting = files.setdefault(name, Counting("MB", before=f"{safe_text(name)}: "))
         counting(done // _MEGABYTE, None if total is None else -(-total // _MEGABYTE))
         if done == total:
             counting.end()

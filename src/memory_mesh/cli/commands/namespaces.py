@@ -2,17 +2,16 @@
 
 import argparse
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from memory_mesh._version import __version__
-from memory_mesh.base.fastdataclass import replace
+from memory_mesh.base.fastdataclass import dataclass, replace
 from memory_mesh.care import keys
 from memory_mesh.care.key_file import STATED
 from memory_mesh.cli import options as cli_options, output, store_folder
 from memory_mesh.cli.parsing import Command, UsageError, about, adding, argument
 from memory_mesh.config import Config
-from memory_mesh.formats import prometheus
 from memory_mesh.formats.terminal import safe_text
 from memory_mesh.model import Json, Stats
 from memory_mesh.model.care import DeletedNamespace
@@ -264,7 +263,7 @@ def _run_stats(options: argparse.Namespace) -> int:
         _say_down(options, path)
         return 1
     if options.format == "prometheus":
-        print(prometheus.text(_gauges(stats, whole)), end="")
+        print(exposition(_gauges(stats, whole)), end="")
         return 0
     lines = {
         "Total Memories": stats.memories,
@@ -302,18 +301,51 @@ def _run_stats(options: argparse.Namespace) -> int:
 def _say_down(options: argparse.Namespace, path: str) -> None:
     """Says that the store cannot be opened; the error itself follows on standard error."""
     if options.format == "prometheus":
-        print(prometheus.text([_up(0)]), end="")
+        print(exposition([_up(0)]), end="")
     elif not options.json:
         output.say(f"[MemoryMesh] DB Path: {path}\n[MemoryMesh] Status: disconnected")
 
 
-def _up(state: int) -> prometheus.Gauge:
-    return prometheus.Gauge(
-        "up", "1 if the store is there and could be opened and read.", [({}, state)]
+# Figures as Prometheus reads them: its text exposition format, version 0.0.4.
+
+
+@dataclass(frozen=True, slots=True)
+class Gauge:
+    """One metric that may go up and down, with its samples."""
+
+    name: str  # without `memory_mesh_`
+    help: str
+    samples: Sequence[tuple[Mapping[str, str], float]]
+
+
+def exposition(gauges: Iterable[Gauge]) -> str:
+    """Returns the lines of all metrics, each with its help and its type."""
+    return "".join(
+        f"{line}\n" for gauge in gauges if gauge.samples for line in _metric_lines(gauge)
     )
 
 
-def _gauges(stats: Stats, whole: int | None) -> list[prometheus.Gauge]:
+def _metric_lines(gauge: Gauge) -> list[str]:
+    name = f"memory_mesh_{gauge.name}"
+    samples = (f"{name}{_labels(labels)} {number}" for labels, number in gauge.samples)
+    about = gauge.help.replace("\\", "\\\\").replace("\n", "\\n")
+    return [f"# HELP {name} {about}", f"# TYPE {name} gauge", *samples]
+
+
+def _labels(labels: Mapping[str, str]) -> str:
+    pairs = ",".join(f'{name}="{_escaped(value)}"' for name, value in labels.items())
+    return f"{{{pairs}}}" if pairs else ""
+
+
+def _escaped(value: str) -> str:
+    return value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+
+
+def _up(state: int) -> Gauge:
+    return Gauge("up", "1 if the store is there and could be opened and read.", [({}, state)])
+
+
+def _gauges(stats: Stats, whole: int | None) -> list[Gauge]:
     """The figures of one namespace, each sample labelled with its name.
 
     `whole` is None for a store in a database. What the rows of one namespace take up there is known
@@ -321,25 +353,25 @@ def _gauges(stats: Stats, whole: int | None) -> list[prometheus.Gauge]:
     """
     own = {"namespace": masked(shown_namespace(stats.namespace))}
 
-    def gauge(name: str, about: str, number: int) -> prometheus.Gauge:
-        return prometheus.Gauge(name, about, [(own, number)])
+    def gauge(name: str, about: str, number: int) -> Gauge:
+        return Gauge(name, about, [(own, number)])
 
-    def by(name: str, about: str, label: str, numbers: Mapping[str, int]) -> prometheus.Gauge:
+    def by(name: str, about: str, label: str, numbers: Mapping[str, int]) -> Gauge:
         samples = [({**own, label: key}, number) for key, number in numbers.items()]
-        return prometheus.Gauge(name, about, samples)
+        return Gauge(name, about, samples)
 
     spaces = {state.space.name: state for state in stats.spaces}
     vectors = {name: state.vectors for name, state in spaces.items()}
     indexed = {name: state.indexed for name, state in spaces.items()}
     waiting = {name: state.pending for name, state in spaces.items()}
     on_disk = [] if whole is None else [
-        prometheus.Gauge(
+        Gauge(
             "store_bytes", "Bytes of everything in the store's folder.", [({}, whole)]
         ),
         by("bytes", "Bytes on disk by what they hold.", "part", _sizes(stats)),
     ]  # fmt: skip
     return [
-        prometheus.Gauge("info", "The running version.", [({"version": __version__}, 1)]),
+        Gauge("info", "The running version.", [({"version": __version__}, 1)]),
         _up(1),
         *on_disk,
         by("memories", "Memories by status.", "status", {"active": 0, **stats.by_status}),

@@ -162,7 +162,14 @@ def read_row(row: Row) -> LaneRow:
         channel=Channel.IMPORT,
     )
     kind, label = _kind(said["memory_type"])
-    kept = _kept(said) | {"entity_slugs": list(slugs), "collection": _collection(row)} | rest
+    kept = (
+        _kept(said)
+        | {
+            "entity_slugs": list(slugs),
+            "collection": check_text(row.get("collection") or COLLECTION, "collection"),
+        }
+        | rest
+    )
     votes = _number(said["feedback_count"])
     score = _number(said["feedback_score"])
     helpful, harmful = votes_behind(score, int(votes))
@@ -314,10 +321,6 @@ def _slugs(content: str, said: Mapping[str, Json]) -> tuple[str, ...]:
 def _tags(stated: Json, slugs: Sequence[str]) -> tuple[str, ...]:
     """The writer's tags and the entities: a filter finds both in one place."""
     return tuple(dict.fromkeys((*_texts(stated or ()), *slugs)))
-
-
-def _collection(row: Row) -> str:
-    return check_text(row.get("collection") or COLLECTION, "collection")
 
 
 def _json_texts(raw: object) -> list[str]:

@@ -400,10 +400,6 @@ def _why(error: Exception) -> str:
     return f"{error.args[0]} is missing" if isinstance(error, KeyError) else str(error)
 
 
-def _share(value: object) -> float | None:
-    return None if value is None else check_share(value, "a share")
-
-
 def _whole(value: object) -> int | None:
     if value is not None and type(value) is not int:
         raise InvalidInput("order must be a whole number")
@@ -420,7 +416,7 @@ _PLAIN: Mapping[str, Callable[[object], object]] = {
     "speaker": _text,
     "role": _text,
     "order": _whole,
-    "confidence": _share,
+    "confidence": lambda value: None if value is None else check_share(value, "a share"),
     "pinned": lambda value: value is True,
     "skill": _text,
     "helpful": _count,

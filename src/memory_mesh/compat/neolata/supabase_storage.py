@@ -241,7 +241,12 @@ class SupabaseStorage:
         for link in data["links"]:
             told.setdefault(str(link["source_id"]), []).append(link)
         packed = [_packed(row, told.get(str(row["id"]), [])) for row in data["memories"]]
-        links = list({_pair(link): _plain_link(link) for link in data["links"]}.values())
+        links = list(
+            {
+                _pair(link): {name: link.get(name) for name in (*_ENDS, "similarity", "created_at")}
+                for link in data["links"]
+            }.values()
+        )
         self._write("memories", agent, packed, _ID)
         self._write("memory_links", agent, links, _ENDS)
         self._embed(data["memories"])
@@ -328,7 +333,9 @@ class SupabaseStorage:
     def _write(self, table: str, agent: str, rows: Sequence[Row], key: Sequence[str]) -> None:
         """Send the rows that differ from what was sent last."""
         sent = self._sent.setdefault((table, agent), {})
-        digests = {_name(row): _digest(row) for row in rows}
+        digests = {
+            _name(row): sha256(json.dumps(row, sort_keys=True).encode()).digest() for row in rows
+        }
         changed = [row for row in rows if sent.get(_name(row)) != digests[_name(row)]]
         self._rest.write(table, changed, key)
         sent |= digests
@@ -365,7 +372,13 @@ class SupabaseStorage:
             part = new[start : start + _BATCH]
             made = self._embedder.embed([texts[id_] for id_ in part]).vectors
             given: list[Row] = [
-                {**_required(by_id[id_]), "embedding": _written(vectors[0])}
+                {
+                    **{
+                        name: by_id[id_].get(name)
+                        for name in ("id", "agent_id", "content", "created_at")
+                    },
+                    "embedding": _written(vectors[0]),
+                }
                 for id_, vectors in zip(part, made, strict=True)
                 if vectors
             ]
@@ -410,25 +423,12 @@ def _typed(kept: Iterable[Row], told: Iterable[Row]) -> list[Row]:
     return [each for link in kept for each in known.get(_pair(link), [link])]
 
 
-def _plain_link(link: Mapping[str, Json]) -> Row:
-    return {name: link.get(name) for name in (*_ENDS, "similarity", "created_at")}
-
-
-def _required(row: Mapping[str, Json]) -> Row:
-    """What a row must have to be inserted, should it be gone meanwhile."""
-    return {name: row.get(name) for name in ("id", "agent_id", "content", "created_at")}
-
-
 def _pair(link: Mapping[str, Json]) -> str:
     return json.dumps([link.get(end) for end in _ENDS])
 
 
 def _name(row: Mapping[str, Json]) -> str:
     return str(row["id"]) if "id" in row else _pair(row)
-
-
-def _digest(row: Row) -> bytes:
-    return sha256(json.dumps(row, sort_keys=True).encode()).digest()
 
 
 def _written(vector: bytes) -> str:

@@ -133,10 +133,6 @@ def bring_in(
     )
 
 
-def _seals(mesh: MemoryMesh) -> ExportSeals:
-    return ExportSeals(mesh.folder, user_of(mesh.config.namespace))
-
-
 class _Own:
     """Tells rows of our own exports from documents, and which view of the store writes which."""
 
@@ -144,7 +140,11 @@ class _Own:
         if trusted:
             mesh.review._may_decide()  # the user's word, not an agent's
         self.mesh, self.documents = mesh, mesh.view(channel=Channel.IMPORT)
-        self._fits = (lambda _text, _seal: True) if trusted else _seals(mesh).fits
+        self._fits = (
+            (lambda _text, _seal: True)
+            if trusted
+            else ExportSeals(mesh.folder, user_of(mesh.config.namespace)).fits
+        )
         self.rows = self.strange = 0
 
     def read(self, row: dict[str, object], draft: Draft) -> Draft:

@@ -277,14 +277,16 @@ def _weighed(row: Row, said: Said) -> Said:
         return said
     if isinstance(known, float) and 0 <= known <= 1 and _single(known) == _single(weight):
         return said
-    return said | {"importance_score": _shortest(weight) if 0 <= weight <= 1 else str(weight)}
-
-
-def _shortest(value: float) -> float:
-    """The shortest decimal that is the same 32-bit number."""
-    return next(
-        (near for n in range(9) if _single(near := round(value, n)) == _single(value)), value
-    )
+    return said | {
+        "importance_score": (
+            next(
+                (near for n in range(9) if _single(near := round(weight, n)) == _single(weight)),
+                weight,
+            )
+        )
+        if 0 <= weight <= 1
+        else str(weight)
+    }
 
 
 def _single(value: float) -> bytes:

@@ -128,7 +128,15 @@ def _archive(site: Site, found: Sequence[ArchiveCandidate], rule: Rule) -> Slice
         )
         done = {put.memory.id for put in commit.puts} if commit is not None else set()
         yield [
-            (one.memory.scope, _step(one.memory, rule(as_record(one, consolidated=True))[1]))
+            (
+                one.memory.scope,
+                JobStep(
+                    "archive",
+                    rule(as_record(one, consolidated=True))[1],
+                    (one.memory.id,),
+                    (one.memory.id,),
+                ),
+            )
             for one in part
             if site.dry_run or one.memory.id in done
         ]
@@ -185,7 +193,3 @@ def _forget(site: Site) -> Slices:
 
 def _set(states: dict[str, str | None], _: Standing) -> Commit:
     return Commit(states=states)
-
-
-def _step(memory: Memory, why: str) -> JobStep:
-    return JobStep("archive", why, (memory.id,), (memory.id,))

@@ -92,8 +92,7 @@ def consolidate_again(site: Site) -> Slices:
 
 def _of_one_writer(one: Memory, other: Memory) -> bool:
     """True if both are for one audience, and equally the user's word or that of a lower channel."""
-    same = standing_of(one.source) is standing_of(other.source)
-    return same and one.scope == other.scope
+    return (standing_of(one.source) is standing_of(other.source)) and one.scope == other.scope
 
 
 def compress(site: Site) -> Slices:

@@ -29,7 +29,7 @@ from memory_mesh.learn.jobs.write_slice import (
 from memory_mesh.learn.rules import trace_learnings
 from memory_mesh.learn.rules.retention import Action, consolidation_due
 from memory_mesh.learn.rules.trace_learnings import execution_of
-from memory_mesh.model import Draft, Kind, Memory, Scope, Source, Status, Tier, times
+from memory_mesh.model import Draft, Kind, Scope, Source, Status, Tier, times
 from memory_mesh.model.errors import InvalidInput
 from memory_mesh.model.job import Due, JobReport, JobStep
 from memory_mesh.model.trace import LEARNING_LABEL, is_trace
@@ -85,7 +85,11 @@ def consolidate(site: Site) -> Slices:
 def _slice(site: Site, book: Book, part: Sequence[str]) -> Slice | None:
     """Consolidates some traces; None if another process changed what they were compared with."""
     found = {memory.id: memory for memory in site.memories(part)}
-    traces = [found[id_] for id_ in part if id_ in found and _counts(found[id_])]
+    traces = [
+        found[id_]
+        for id_ in part
+        if id_ in found and found[id_].status is Status.ACTIVE and is_trace(found[id_])
+    ]
     goals = goals_of(site, traces)
     book.open({memory.scope for memory in traces})
     touched: dict[int, tuple[Scope, LearningGroup]] = {}
@@ -102,10 +106,6 @@ def _slice(site: Site, book: Book, part: Sequence[str]) -> Slice | None:
     away = {id_: AWAY if id_ in found else None for id_ in part if id_ not in goals}
     ran = {RAN: times.iso(site.now)} if site.only is None else {}  # others wait on
     return written(site, SlicePlan(tuple(plans), tuple(part), alone, away, ran))
-
-
-def _counts(memory: Memory) -> bool:
-    return memory.status is Status.ACTIVE and is_trace(memory)
 
 
 def _plan(site: Site, scope: Scope, entry: LearningGroup) -> GroupPlan:
@@ -296,7 +296,7 @@ def _run(
         if done is None:
             break
         slices += 1
-        steps += [step if shows(scope) else _hidden(step) for scope, step in done]
+        steps += [step if shows(scope) else JobStep(step.action, HIDDEN) for scope, step in done]
         if progress is not None:
             progress(job.name, len(steps))
     telemetry.info(
@@ -311,8 +311,3 @@ def _run(
         slices=slices,
         complete=complete,
     )
-
-
-def _hidden(step: JobStep) -> JobStep:
-    """What a caller hears of work on records that are not for them."""
-    return JobStep(step.action, HIDDEN)

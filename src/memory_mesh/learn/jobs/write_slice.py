@@ -260,7 +260,10 @@ def written(site: Site, plan: SlicePlan) -> Slice | None:
     if done is None and not site.dry_run:
         return None
     steps = [step for each in plan.plans for step in _told(site, each, ids, done)]
-    steps += [(scope, _left(id_)) for id_, scope in plan.alone.items()]
+    steps += [
+        (scope, JobStep("leave", "it fits no other trace", (id_,), (id_,)))
+        for id_, scope in plan.alone.items()
+    ]
     return steps
 
 
@@ -411,10 +414,6 @@ def _told(site: Site, plan: GroupPlan, ids: _Ids, done: Commit | None) -> Slice:
 def ids_of(id_: str | None) -> tuple[str, ...]:
     """The id in a report; what is only planned has none."""
     return () if id_ is None or id_.startswith("planned/") else (id_,)
-
-
-def _left(id_: str) -> JobStep:
-    return JobStep("leave", "it fits no other trace", (id_,), (id_,))
 
 
 def _as_stored(site: Site, plan: GroupPlan, id_: str, done: Commit | None) -> Memory:

@@ -106,7 +106,9 @@ def beliefs(memories: Sequence[Memory], topic: str = "", most: int = MAX_BELIEFS
     if topic or len(found) + len(single) <= most:
         found += single
     found.sort(key=lambda pair: (-len(pair[1].sources), -len(pair[1].memories), pair[0]))
-    return _distinct([belief for _, belief in found])[:most]
+    return list(
+        {belief.text: belief for belief in reversed([belief for _, belief in found])}.values()
+    )[::-1][:most]
 
 
 def confidence(found: Sequence[Belief]) -> float:
@@ -273,10 +275,6 @@ def _related(told: Sequence[Belief], members: Sequence[Memory]) -> list[Belief]:
     named = {id_ for belief in told for id_ in belief.memories}
     rest = tuple(member.id for member in members if member.id not in named)
     return [replace(told[0], related=rest), *told[1:]]
-
-
-def _distinct(found: Iterable[Belief]) -> list[Belief]:
-    return list({belief.text: belief for belief in reversed(list(found))}.values())[::-1]
 
 
 def _line(belief: Belief) -> str:

@@ -95,7 +95,10 @@ def signals(prompt: str, response: str, context: InteractionContext) -> list[Sig
 
 def wording(prompt: str, response: str) -> str:
     """Returns the text to store; markers inside it cannot imitate ours."""
-    question, answer = (_tame(text) for text in (prompt, response[:ANSWER]))
+    question, answer = (
+        "\n".join(harmless(line) for line in text.strip().splitlines())
+        for text in (prompt, response[:ANSWER])
+    )
     return f"[USER] {question}\n\n[ASSISTANT] {answer}" if answer else f"[USER] {question}"
 
 
@@ -165,10 +168,6 @@ def _unread(text: str) -> bool:
 def _share(one: set[Item], other: set[Item]) -> float:
     joined = len(one | other)
     return len(one & other) / joined if joined else 1.0
-
-
-def _tame(text: str) -> str:
-    return "\n".join(harmless(line) for line in text.strip().splitlines())
 
 
 def _told_by() -> tuple[tuple[Signal, Callable[[], re.Pattern[str]]], ...]:

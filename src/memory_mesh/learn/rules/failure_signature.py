@@ -156,15 +156,15 @@ def _story(note: list[Sentence]) -> str:
 
 def _plain_words(message: str, least: int = _MESSAGE_WORDS) -> list[str]:
     """Returns the words of a message without names, numbers, paths and what stands in brackets."""
-    bare = _details().sub(" ", _without_signs(_quotes().sub(" ", message)))
+    bare = _details().sub(
+        " ",
+        " ".join(
+            "" if _signs().search(word) else word for word in _quotes().sub(" ", message).split()
+        ),
+    )
     words = [word.strip(".,:;!?-").casefold() for word in bare.split()]
     kept = [word for word in words if word and word.replace("'", "").isalpha()]
     return kept[:least] if least else kept
-
-
-def _without_signs(message: str) -> str:
-    """The message without words that have a digit or a sign of paths, addresses and settings."""
-    return " ".join("" if _signs().search(word) else word for word in message.split())
 
 
 _well_known = lazy_pattern(

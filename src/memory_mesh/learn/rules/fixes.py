@@ -109,7 +109,13 @@ def _change(place: int, sentence: Sentence, found: re.Match[str], follows: str) 
     after = sentence.plain[found.end() :]
     own = bool(found["now"] or phrases.worked().search(after))
     helped = own or bool(phrases.worked().search(follows))
-    if not text or (not helped and (_worse(after, follows) or base(found["verb"]) in _FIXES)):
+    if not text or (
+        not helped
+        and (
+            bool(phrases.troubles().search(after) or phrases.troubles().search(follows))
+            or base(found["verb"]) in _FIXES
+        )
+    ):
         return None
     return _Fix(place, text, helped, sentence.text[: found.start()], own)
 
@@ -160,8 +166,7 @@ def _cured(place: int, sentence: Sentence) -> _Fix | None:
     what = sentence.text[found.start(group) : found.end(group)].strip(" .")
     if _first_word(what).casefold() in _VAGUE:
         return None
-    text = _as_order(what) or f"Use {_lowered(what)}"
-    return _Fix(place, text, helped=True, rest="")
+    return _Fix(place, _as_order(what) or f"Use {_lowered(what)}", helped=True, rest="")
 
 
 def _kept_up(sentence: Sentence) -> str:
@@ -285,18 +290,12 @@ def _reason(best: _Fix, note: Sequence[Sentence]) -> str:
     for one in reversed(note[: best.place]):
         if not one.log and len(one.plain.split()) >= 3:  # noqa: PLR2004
             return _told(one.text)
-    logged = next((one.text for one in note[: best.place] if one.log), "")
-    return _told(logged)
+    return _told(next((one.text for one in note[: best.place] if one.log), ""))
 
 
 def _told(text: str) -> str:
     plain = " ".join(text.split()).rstrip(" .,;:!")
     return plain if len(plain) <= _MAX_REASON_CHARS else f"{plain[:_MAX_REASON_CHARS].rstrip()}…"
-
-
-def _worse(after: str, follows: str) -> bool:
-    """True if trouble is told after the change."""
-    return bool(phrases.troubles().search(after) or phrases.troubles().search(follows))
 
 
 def _first_word(text: str) -> str:

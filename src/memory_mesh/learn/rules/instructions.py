@@ -143,7 +143,7 @@ def announced_rule(text: str, plain: str) -> tuple[str, int] | None:
         text, plain = text[: trailing.start()], plain[: trailing.start()]
     if (
         not (announced or trailing)
-        or not _says_enough(plain)
+        or len(plain.split()) < ENOUGH_WORDS
         or phrases.expectations().match(plain)
     ):
         return None
@@ -312,10 +312,6 @@ def _is_thing(who: str, modal: str) -> bool:
     if named and not modal.casefold().startswith("must"):
         return False
     return not phrases.finite().search(who) and not _reports().search(who)
-
-
-def _says_enough(plain: str) -> bool:
-    return len(plain.split()) >= ENOUGH_WORDS
 
 
 def _word(plain: str) -> str:

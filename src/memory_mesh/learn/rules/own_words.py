@@ -87,8 +87,7 @@ def _is_pasted(line: str) -> bool:
     bare = line.strip()
     if _pasted().match(bare) or (line.startswith(("    ", "\t")) and _codelike().search(bare)):
         return True
-    signs = len(_sign().findall(bare))
-    return signs > _SIGNS * len(bare) or len(bare) > 20 * MAX_SENTENCE_CHARS
+    return len(_sign().findall(bare)) > _SIGNS * len(bare) or len(bare) > 20 * MAX_SENTENCE_CHARS
 
 
 def _split(block: str) -> Iterator[str]:
@@ -108,7 +107,10 @@ def _split(block: str) -> Iterator[str]:
 def _without_markup(prompt: str) -> str:
     """Returns the prompt without blocks such as `<log>…</log>`, which hold what others wrote."""
     kept, place = [], 0
-    closers = [(found[1].casefold(), found.start(), found.end()) for found in _closers(prompt)]
+    closers = [
+        (found[1].casefold(), found.start(), found.end())
+        for found in re.finditer(r"</([a-z][\w-]{0,40})>", prompt, re.IGNORECASE)
+    ]
     after: dict[str, list[tuple[int, int]]] = {}
     for name, start, end in reversed(closers):
         after.setdefault(name, []).append((start, end))
@@ -121,10 +123,6 @@ def _without_markup(prompt: str) -> str:
             place = places[-1][1]
     kept.append(prompt[place:])
     return "\n".join(kept)
-
-
-def _closers(prompt: str) -> Iterator[re.Match[str]]:
-    return re.finditer(r"</([a-z][\w-]{0,40})>", prompt, re.IGNORECASE)
 
 
 _openers = lazy_pattern(r"<([a-z][\w-]{0,40})(?:\s[^<>\n]{0,200}+)?>", re.IGNORECASE)

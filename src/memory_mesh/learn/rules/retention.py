@@ -80,7 +80,7 @@ def decide(record: RetentionRecord, policy: RetentionPolicy, now: datetime) -> t
         return Action.KEEP, protected
     if record.tier is Tier.SHORT_TERM:
         return _short_term(record, policy, now)
-    days = _days(now, record.changed)
+    days = max(timedelta(), now - record.changed) // timedelta(days=1)
     if policy.consolidate_days and days >= policy.consolidate_days and not record.again:
         return Action.CONSOLIDATE, f"unchanged for {days} days"
     if policy.compress_days and days >= policy.compress_days and not record.compressed:
@@ -99,10 +99,6 @@ def _short_term(
     if idle >= timedelta(hours=policy.hours):
         return Action.ARCHIVE, f"idle for {idle // timedelta(hours=1)} hours"
     return Action.KEEP, "in use"
-
-
-def _days(now: datetime, then: datetime) -> int:
-    return max(timedelta(), now - then) // timedelta(days=1)
 
 
 # When maintenance is due.

@@ -66,8 +66,7 @@ def _learned(rule: LearnedRule, note: Sequence[Sentence]) -> bool:
     told = [one.plain for one in note if not rule.text.startswith(one.text.rstrip(" .!"))]
     if rule.strength >= STRONG and any(events().search(one) for one in told):
         return True
-    trouble = any(phrases.troubles().search(one.plain) for one in note)
-    return trouble and rule.strength >= DUTY
+    return any(phrases.troubles().search(one.plain) for one in note) and rule.strength >= DUTY
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +101,7 @@ def _stated_in(note: Sequence[Sentence]) -> LearnedRule | None:
     if len(told) > _MAX_RULE_CHARS:
         told = _closed(best.text)
     bare = len(set(analyzer.terms(told))) < (_FEW_TERMS if best.strength == STRONG else _SOME_TERMS)
-    if not reason and (bare or _refers().search(_first_words(told))):
+    if not reason and (bare or _refers().search(" ".join(told.split()[:6]))):
         reason = next((one.text for one in reversed(note[:first]) if not one.log), "")
     return LearnedRule(_shortened(with_reason(told, reason)), stated=True, strength=best.strength)
 
@@ -156,10 +155,6 @@ def _clauses(plain: str) -> Iterator[int]:
     for found in islice(_joints().finditer(plain), _MOST_CLAUSES):
         if not _complaining().search(plain, max(0, found.start() - _NEAR), found.start()):
             yield found.end()
-
-
-def _first_words(told: str) -> str:
-    return " ".join(told.split()[:6])
 
 
 def _closed(text: str) -> str:

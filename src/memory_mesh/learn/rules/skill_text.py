@@ -33,7 +33,7 @@ def describe(text: str, given: Mapping[str, Json]) -> Described:
     if not text.strip():
         raise InvalidInput("the text of the skill is empty")
     said = {**_root_lines(text), **_frontmatter(text), **given}
-    name = _string(said.get("name")) or _unnamed(text)
+    name = _string(said.get("name")) or f"Unnamed_{hashlib.sha256(text.encode()).hexdigest()[:12]}"
     if len(name) > _MAX_NAME_CHARS:
         raise InvalidInput(
             f"the skill's name is too long; the limit is {_MAX_NAME_CHARS} characters"
@@ -77,10 +77,6 @@ def _root_lines(text: str) -> dict[str, Json]:
     if "name" not in found and "agent" in found:
         found["name"] = found["agent"]
     return found
-
-
-def _unnamed(text: str) -> str:
-    return f"Unnamed_{hashlib.sha256(text.encode()).hexdigest()[:12]}"
 
 
 def _string(value: Json) -> str:

@@ -103,21 +103,20 @@ def _read(sentences: Sequence[str]) -> list[NotableSentence]:
         if remember and not _says_enough(text) and place and not asks(sentences[place - 1]):
             text = _opened(sentences[place - 1])[0]  # `… . Remember that.`
         wanted = remember or (asked and not _is_task_or_question(text))
-        asked = _asks_for_more(text) if remember else wanted
+        asked = (not _says_enough(text) or text.endswith(":")) if remember else wanted
         found = _statement(text, place, correcting=correcting, remember=wanted)
         dictated = dictated or bool(phrases.dictates().match(text))
         if found is None or (dictated and _is_bare_rule(found.text)):
             continue
-        if kept and phrases.repairs().match(sentence) and _share_a_term(kept[-1], found):
+        if (
+            kept
+            and phrases.repairs().match(sentence)
+            and (not set(analyzer.terms(kept[-1].text)).isdisjoint(analyzer.terms(found.text)))
+        ):
             kept.pop()  # `we use redis. no wait, we use valkey`
         if found.text not in {one.text for one in kept}:
             kept.append(found)
     return kept
-
-
-def _asks_for_more(text: str) -> bool:
-    """True if the sentences behind a request are to be remembered: a list behind `remember:`."""
-    return not _says_enough(text) or text.endswith(":")
 
 
 def _is_task_or_question(text: str) -> bool:
@@ -149,7 +148,7 @@ def _statement(
     plain = without_quotes(text)
     if not _says_enough(plain) or asks(plain) or plain.endswith(":") or _is_secret(text):
         return None
-    if _only_names(plain):
+    if plain.casefold().startswith(("about ", "regarding ")) and "," not in plain:
         return None
     if phrases.contrasts().search(plain) or phrases.changes().search(plain):
         correcting = max(correcting, _Correcting.PERHAPS)
@@ -229,10 +228,6 @@ def _is_bare_rule(text: str) -> bool:
     """True for `always use X`, which may be content of a text that the prompt asks for."""
     first = text.casefold().split()[0]
     return first in {"always", "never", "no", "only"} or is_base(first)
-
-
-def _share_a_term(one: NotableSentence, other: NotableSentence) -> bool:
-    return not set(analyzer.terms(one.text)).isdisjoint(analyzer.terms(other.text))
 
 
 def _is_order(plain: str) -> bool:
@@ -383,11 +378,6 @@ def _is_trouble(plain: str) -> bool:
     """True if the sentence tells of a failure before it says what would happen otherwise."""
     told = rules_phrases.consequences().split(plain, maxsplit=1)[0]
     return bool(rules_phrases.ailments().search(told))
-
-
-def _only_names(plain: str) -> bool:
-    """True for the rest of `forget what I said about the queue`, which names a thing only."""
-    return plain.casefold().startswith(("about ", "regarding ")) and "," not in plain
 
 
 def _is_secret(text: str) -> bool:

@@ -139,8 +139,7 @@ def normalised(goal: str) -> str:
 def similarity(goal: str, other: str, cosine: float) -> float:
     """Returns how similar two goals are, 0 to 1: by meaning where a cosine says it, or by words."""
     title = other.partition("\n")[0]  # of a learning: the rest of it says more than the goal
-    words = max(by_words(goal, text) for text in {other, title})
-    return max(0.0, min(1.0, max(cosine, words)))
+    return max(0.0, min(1.0, max(cosine, *(by_words(goal, text) for text in {other, title}))))
 
 
 def by_words(goal: str, other: str) -> float:

@@ -128,8 +128,7 @@ def evidence_in(line: str) -> TraceFinding:
     text, found, shown = line.rpartition(" [")
     if not found or not shown.endswith("]"):
         return TraceFinding(line, ())
-    ids = _more().sub("", shown[:-1]).split(", ")
-    return TraceFinding(text, tuple(ids))
+    return TraceFinding(text, tuple(_more().sub("", shown[:-1]).split(", ")))
 
 
 def _said_alike(said: Iterable[tuple[str, str]]) -> list[TraceFinding]:
@@ -389,7 +388,13 @@ def plain(record: LearningRecord) -> dict[str, Json]:
         "traces": list(record.traces),
         "merged": list(record.merged),
         "agreed": record.findings.agreed,
-        **{name: [_plain(one) for one in getattr(record.findings, name)] for name in _LISTS},
+        **{
+            name: [
+                {"text": one.text, "traces": list(one.traces[-_EVIDENCE:])}
+                for one in getattr(record.findings, name)
+            ]
+            for name in _LISTS
+        },
     }
 
 
@@ -423,10 +428,6 @@ def _counted(one: Mapping[str, int], other: Mapping[str, int]) -> dict[str, int]
     """Adds up how often tools were used, and keeps those used most."""
     both = Counter(one) + Counter(other)
     return dict(sorted(both.items(), key=lambda item: (-item[1], item[0]))[:_TOOLS])
-
-
-def _plain(finding: TraceFinding) -> Json:
-    return {"text": finding.text, "traces": list(finding.traces[-_EVIDENCE:])}
 
 
 def _finding(plain: Json) -> TraceFinding:

@@ -139,7 +139,9 @@ def erase(db: PostgresConnection) -> int:
 def take_in(db: PostgresConnection, file: sqlite3.Connection) -> None:
     """Copies every row of a finished file of the same namespace into an empty one."""
     tables = [table.name for table in dumps.layouts(file, with_vectors=True)]
-    for table in sorted({*tables, *_DERIVED} - {"store"}, key=_after_those_it_names):
+    for table in sorted(
+        {*tables, *_DERIVED} - {"store"}, key=lambda table: (table == "injected", table)
+    ):
         _copy(db, file, table)
     columns = [name for name in _columns(file, "store") if name not in _OWN_OF_STORE]
     sets = ", ".join(f"{name} = ?" for name in columns)
@@ -167,11 +169,6 @@ def _copy(db: PostgresConnection, file: sqlite3.Connection, table: str) -> None:
 
 def _columns(file: sqlite3.Connection, table: str) -> list[str]:
     return [row[1] for row in file.execute(f'PRAGMA table_info("{table}")')]
-
-
-def _after_those_it_names(table: str) -> tuple[bool, str]:
-    """What was injected names its injection, which must be there first."""
-    return table == "injected", table
 
 
 def _highest(file: sqlite3.Connection, tables: Sequence[str]) -> int:
@@ -209,7 +206,7 @@ def check(db: PostgresConnection, checked: Counter[str]) -> Iterator[Finding]:
         )
         expected = {number: places(terms) for number, terms in stored}
         checked["texts found by their terms"] += len(expected)
-        lengths = {number: _length(words) for number, words in expected.items()}
+        lengths = {number: sum(map(len, words.values())) for number, words in expected.items()}
         found: dict[int, dict[str, list[int]]] = {}
         wrong: set[int] = set()
         for number, word, at, length in db.own(
@@ -241,7 +238,3 @@ def check_index(db: PostgresConnection, checked: Counter[str]) -> Iterator[Findi
                 f"that of {name} differs from {differing} vectors; run `memory-mesh upkeep "
                 "--rebuild-index`",
             )
-
-
-def _length(words: dict[str, list[int]]) -> int:
-    return sum(map(len, words.values()))

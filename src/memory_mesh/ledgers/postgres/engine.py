@@ -60,8 +60,7 @@ class PostgresWords:
         """Whether the text belongs on the shelf; no skill is on one."""
         if shelf == SKILLS:
             return False
-        in_use = db.execute(_IN_USE, (number,)).fetchone() is not None
-        return in_use == (shelf == LIVE)
+        return (db.execute(_IN_USE, (number,)).fetchone() is not None) == (shelf == LIVE)
 
     def skills_with(
         self, db: PostgresConnection, asked: Sequence[str], sight: Sight, limit: int

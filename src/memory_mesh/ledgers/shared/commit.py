@@ -24,11 +24,9 @@ from memory_mesh.model import (
     Memory,
     Observation,
     Outcome,
-    Proposal,
     Put,
     Scope,
     Seen,
-    Space,
     Standing,
     Status,
     TextVectors,
@@ -114,10 +112,12 @@ def standing(db: Database, wanted: Wanted, at: datetime) -> Standing:
             else {}
         ),
         **(_waiting(db, wanted) if wanted.proposals or wanted.states else {}),
-        waiting=0 if wanted.space is None else _without_vector(db, wanted.space),
+        waiting=0
+        if wanted.space is None
+        else vectors.pending(db, vectors.stored(db, wanted.space), 0).count,
         tombstoned=conflicts.tombstoned(db),
         claimed=lambda more: standing(db, more, at),
-        proposed=lambda id_: _proposed(db, id_),
+        proposed=lambda id_: conflicts.of_memory(db, id_, MAX_PROPOSALS),
         guessed=lambda ids: conflicts.guesses(db, ids, conflicts.MAX_GUESSES),
     )
 
@@ -133,14 +133,6 @@ def _waiting(db: Database, wanted: Wanted) -> dict[str, Any]:
         "proposals": conflicts.by_id(db, wanted.proposals),
         "states": named_values.by_name(db, wanted.states),
     }
-
-
-def _without_vector(db: Database, space: Space) -> int:
-    return vectors.pending(db, vectors.stored(db, space), 0).count
-
-
-def _proposed(db: Database, id_: str) -> list[Proposal]:
-    return conflicts.of_memory(db, id_, MAX_PROPOSALS)
 
 
 def recorded_time(head: Head, now: datetime) -> datetime:
@@ -200,7 +192,11 @@ def write(db: Database, head: Head, at: datetime, commit: Commit) -> Commit:
     seq = head.seq + 1
     known = _known(db, commit.puts)
     commit = _in_order(db, commit, at, known)
-    before = vectors.last_text(db) if _brings_vectors(commit) else 0
+    before = (
+        vectors.last_text(db)
+        if any(put.wording is not None and put.wording.space is not None for put in commit.puts)
+        else 0
+    )
     audiences = visibility.Audiences(db)
     numbers = _put_all(db, commit.puts, (seq, audiences), known)
     audiences.write()
@@ -234,11 +230,6 @@ def write(db: Database, head: Head, at: datetime, commit: Commit) -> Commit:
     )
     engine_of(db).grow(db)
     return commit
-
-
-def _brings_vectors(commit: Commit) -> bool:
-    """Whether a new text of the commit comes with its vectors."""
-    return any(put.wording is not None and put.wording.space is not None for put in commit.puts)
 
 
 def record_recalls(db: Database, entries: Iterable[Entry]) -> None:

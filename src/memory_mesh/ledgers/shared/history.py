@@ -9,7 +9,7 @@ from memory_mesh.base.typed import TYPE_CHECKING, Any
 from memory_mesh.ledgers.shared import commit, read_records, rows, vectors
 from memory_mesh.ledgers.shared.engine import Database
 from memory_mesh.ledgers.shared.visibility import audience, predicate
-from memory_mesh.model import Block, Body, Cursor, Lens, Outcome, Scope, Space
+from memory_mesh.model import Block, Body, Cursor, Lens, Outcome, Scope, Space, Status
 from memory_mesh.model.block import Observed
 from memory_mesh.model.ports import Clock
 
@@ -115,6 +115,16 @@ class SqlTrail:
             Observed(rows.since_epoch(at), Outcome(outcome), origin, tuple(json.loads(said)))
             for at, outcome, origin, said in reversed(found)
         ]
+
+    def keyed(self, beginning: str) -> list[tuple[str, str, Status]]:
+        """The memories with an idempotency key that begins so, under all their keys."""
+        found = self._db.execute(
+            "SELECT o.key, m.id, m.status FROM observation o JOIN memory m ON m.number = o.memory "
+            "WHERE o.key IS NOT NULL AND o.memory IN "
+            "(SELECT memory FROM observation WHERE key >= ? AND key < ?) ORDER BY o.number",
+            (beginning, f"{beginning}\U0010ffff"),
+        )
+        return [(key, id_, Status(status)) for key, id_, status in found]
 
     def injection(self, injection_id: str) -> "Injection | None":
         """What entered one prompt."""

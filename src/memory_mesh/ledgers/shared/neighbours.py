@@ -76,7 +76,11 @@ def around(
     sides: dict[int, Sides] = {row[0]: (row[_BEFORE], row[_AFTER]) for row in found}
     beside = _inner_sides(found, sides)
     if beside:
-        neighbours = _neighbours(db, list(beside))
+        neighbours = db.execute(
+            f"SELECT {_COLUMNS} FROM {rows.JOINED} "  # noqa: S608  # own names only
+            "WHERE v.number IN (SELECT value FROM json_each(?))",
+            (rows.dumped(list(beside)),),
+        ).fetchall()
         found += neighbours
         sides |= beside | _outer_sides(db, beside, (neighbours, found), sight)
     found.sort(key=itemgetter(0))
@@ -117,15 +121,6 @@ def _rows(db: Database, versions: Sequence[int], sight: Sight) -> list[rows.Row]
         f"FROM version o CROSS JOIN {rows.JOINED} WHERE o.number IN "
         f"(SELECT value FROM json_each(?)) AND v.number = o.number AND {condition}",
         [*values, *values, rows.dumped(versions), *values],
-    ).fetchall()
-
-
-def _neighbours(db: Database, versions: Sequence[int]) -> list[rows.Row]:
-    """Versions that were found as a neighbour, and so passed the lens."""
-    return db.execute(
-        f"SELECT {_COLUMNS} FROM {rows.JOINED} "  # noqa: S608  # own names only
-        "WHERE v.number IN (SELECT value FROM json_each(?))",
-        (rows.dumped(versions),),
     ).fetchall()
 
 

@@ -391,27 +391,15 @@ def _as_read(db: Database, reader: Callable[[Database], object], what: str) -> I
         yield Finding("rows as reads return them", f"{what}: {error}")
 
 
-def _conflicts(db: Database) -> object:
-    return conflicts.conflicts(db, _ALL, pending=False)
-
-
-def _proposals(db: Database) -> object:
-    return conflicts.listed(db, _ALL, pending=False, memory=None)
-
-
-def _skills(db: Database) -> object:
-    return skills.every(db)
-
-
 def _recalls(db: Database) -> object:
     found = db.execute("SELECT id, 'recall', agent, at, memories, wire, metadata FROM recall")
     return [rows.entry(row) for row in found]
 
 
 _READERS = {
-    "conflicts": _conflicts,
-    "proposals": _proposals,
-    "skills": _skills,
+    "conflicts": lambda db: conflicts.conflicts(db, _ALL, pending=False),
+    "proposals": lambda db: conflicts.listed(db, _ALL, pending=False, memory=None),
+    "skills": skills.every,
     "recalls": _recalls,
 }
 

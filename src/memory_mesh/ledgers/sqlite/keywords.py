@@ -315,7 +315,7 @@ def stored(db: sqlite3.Connection, tables: Sequence[str], words: Sequence[str]) 
         listed = _listed(db, table)
         missing = sorted(words)
         for count in (2, 1):
-            letters = _commonest(missing, count)
+            letters = Counter(word[:count] for word in missing).most_common(1)[0][0]
             read = _begun(db, listed, letters, _READ)
             found.update(read)
             missing = [word for word in missing if not _is_read(word, letters, read)]
@@ -323,11 +323,6 @@ def stored(db: sqlite3.Connection, tables: Sequence[str], words: Sequence[str]) 
                 break
         found.update(_looked_for(db, listed, missing))
     return [word for word in words if word in found]
-
-
-def _commonest(words: Sequence[str], letters: int) -> str:
-    """What most of the words begin with."""
-    return Counter(word[:letters] for word in words).most_common(1)[0][0]
 
 
 def _is_read(word: str, letters: str, read: Sequence[str]) -> bool:

@@ -73,8 +73,7 @@ class SqliteAudit(SqlRecords):
             wrong, check = namespace_file.absent_head(beside, namespace), "missing head file"
         if wrong is not None:
             found = replace(found, findings=(Finding(check, str(wrong)), *found.findings))
-        checked = {**found.checked, "head file": 1, **left}
-        return replace(found, checked=checked)
+        return replace(found, checked={**found.checked, "head file": 1, **left})
 
     def _reading(self, namespace: str) -> AbstractContextManager[Database]:
         return self._files.reading(namespace)

@@ -217,7 +217,7 @@ def finish(
     position, hashed = row or (0, _beginning(db, head.namespace))
     db.execute("UPDATE store SET position = ?, head = ?", (position, hashed))
     untold = list(_untold(db, told))
-    lost = sorted(told.pairs - _there(db))
+    lost = sorted(told.pairs - set(_texts(db)))
     if chain.breaks_at is None and losses.is_empty() and not untold and not lost:
         return chain
     said: dict[str, Json] = {
@@ -295,10 +295,6 @@ def _untold(db: sqlite3.Connection, told: ChainTexts) -> Iterator[tuple[str, str
     for id_, hashed in _texts(db):
         if (id_, hashed) not in told.pairs:
             yield id_, hashed
-
-
-def _there(db: sqlite3.Connection) -> set[tuple[str, str]]:
-    return set(_texts(db))
 
 
 def _texts(db: sqlite3.Connection) -> Iterator[tuple[str, str]]:

@@ -234,7 +234,14 @@ def line_of(batch: str, number: int, noted: Noted) -> bytes:
     """One record as a line: its batch, its place there, and what it says."""
     values: dict[str, Json] = {"batch": batch, "number": number}
     if noted.entry is not None:
-        values["entry"] = _entry_values(noted.entry)
+        values["entry"] = {
+            "id": noted.entry.id,
+            "agent": noted.entry.agent,
+            "at": rows.micros(noted.entry.at),
+            "memories": list(noted.entry.memories),
+            "wire": noted.entry.wire,
+            "metadata": dict(noted.entry.metadata),
+        }
     if noted.injection is not None:
         values["injection"] = _injection_values(noted.injection)
     if noted.at is not None:
@@ -270,17 +277,6 @@ def _read(text: bytes) -> tuple[str, int, Noted]:
         None if at is None else _moment(at),
     )
     return _text(values["batch"]), _number(values["number"]), noted
-
-
-def _entry_values(entry: Entry) -> dict[str, Json]:
-    return {
-        "id": entry.id,
-        "agent": entry.agent,
-        "at": rows.micros(entry.at),
-        "memories": list(entry.memories),
-        "wire": entry.wire,
-        "metadata": dict(entry.metadata),
-    }
 
 
 def _entry(values: Mapping[str, Any]) -> Entry:

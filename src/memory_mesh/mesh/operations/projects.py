@@ -88,8 +88,7 @@ class ProjectVerbs(View):
         if not Path(folder).is_dir():
             raise InvalidInput(f"there is no folder {fspath(folder)}")
         if repository is None:
-            place = self._stored_name(folder_name(fspath(folder)))
-            self._name_folder(place, name)
+            self._name_folder(self._stored_name(folder_name(fspath(folder))), name)
             return self.at(folder)
         self.at(folder)  # what it is called now stays readable
         try:

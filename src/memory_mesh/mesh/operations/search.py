@@ -219,8 +219,7 @@ def _reranks(view: View) -> bool:
 def _without_reranker(hits: Hits) -> Hits:
     """Says that a configured reranker was not asked."""
     how, told = hits.explanation, "hits of several views are merged by score, without a reranker"
-    note = told if how.note is None else f"{how.note}; {told}"
-    return Hits(hits, replace(how, note=note))
+    return Hits(hits, replace(how, note=told if how.note is None else f"{how.note}; {told}"))
 
 
 def checked_views(given: object) -> list[View]:

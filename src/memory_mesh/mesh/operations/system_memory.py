@@ -124,8 +124,7 @@ class SystemMemoryVerbs(View):
 
     def _former(self, project: str) -> tuple[str, ...]:
         stored = self._stored_scope(Scope(project)).project or project
-        names = flows.projects.names(self._opened().ledger, self._config.namespace, stored)
-        return names.same
+        return flows.projects.names(self._opened().ledger, self._config.namespace, stored).same
 
     def _log_if_on(self, trace: "Trace", project: str | None) -> None:
         """Logs a recorded trace where the setting is on; the trace is recorded if that fails."""

@@ -109,7 +109,10 @@ class _Service:
 
     def answer(self, texts: Sequence[str], *, query: bool, clock: Clock) -> "Embedding | _Failure":
         """Vectors out of the cache and, for the rest, of the embedder."""
-        keys = [(_digest(text), query) for text in texts]
+        keys = [
+            (blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest(), query)
+            for text in texts
+        ]
         space, known = self.cache.get(keys)
         asked = {key: text for key, text in zip(keys, texts, strict=True) if key not in known}
         if space is not None and not asked:
@@ -182,10 +185,6 @@ class VectorCache:
     def after_fork(self) -> None:
         """A child starts with its own lock."""
         self._mutex = threading.Lock()
-
-
-def _digest(text: str) -> bytes:
-    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
 # An embedder of the caller's own, held to what the port promises.

@@ -162,8 +162,7 @@ class FastembedReranker:
     def rank(self, query: str, texts: Sequence[str]) -> list[float]:
         """The model's scores (logits) in the order of the texts."""
         asked = [windows.encodable(text) for text in texts]
-        engine = self._loaded()
-        return list(engine.rerank(windows.encodable(query), asked, batch_size=_BATCH))
+        return list(self._loaded().rerank(windows.encodable(query), asked, batch_size=_BATCH))
 
     def after_fork(self) -> None:
         """A child loads the model anew."""

@@ -268,6 +268,5 @@ def _answers_as_well(other: int, at: int, table: FeatureTable) -> bool:
     theirs, own = table.rows[other], table.rows[at]
     near = theirs[_COSINE] >= own[_COSINE] - NEAR
     if table.repeats[at] >= STUFFED:
-        touched = theirs[_COVERED] >= TOUCHED * own[_COVERED] > 0
-        return touched or (near and own[_COSINE] > 0)
+        return (theirs[_COVERED] >= TOUCHED * own[_COVERED] > 0) or (near and own[_COSINE] > 0)
     return near and theirs[_PASSAGE] >= own[_PASSAGE] - _SURE

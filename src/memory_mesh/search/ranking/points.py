@@ -49,7 +49,9 @@ def points(
         "recency": next((given for limit, given in RECENT if age < limit), 0),
         "title": min(MOST_FOR_TITLE, rules.per_title_word * len(shared)),
         "specialty": min(MOST_FOR_TAGS, rules.per_tag * len(tags)),
-        "discoverer": SAME_DISCOVERER if agent and agent == _discoverer(memory) else 0,
+        "discoverer": SAME_DISCOVERER
+        if agent and agent == (memory.discovered_by or "").lower()
+        else 0,
     }
 
 
@@ -65,10 +67,6 @@ def task_words(task: str) -> frozenset[str]:
 
 
 _MARKS = ".,;:!?()[]{}\"'`*<>"
-
-
-def _discoverer(memory: MemoryMetadata) -> str:
-    return (memory.discovered_by or "").lower()
 
 
 # Raises what a trigger calls up in the order of the default profile (decision 0037).

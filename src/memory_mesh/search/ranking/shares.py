@@ -164,10 +164,6 @@ def of_score(profile: str, found: Fused, weights: Mapping[str, float]) -> Shares
     return Shares(*balanced(found.score, shares))
 
 
-def _by_weights(found: Fused, weights: Mapping[str, float]) -> dict[str, float]:
-    return {name: weight * found.parts[name] for name, weight in composite_weights(weights).items()}
-
-
 def _by_factors(found: Fused, _weights: Mapping[str, float]) -> dict[str, float]:
     """What each factor of a product changes, in the order of the factors."""
     score = similarity(found.parts)
@@ -190,7 +186,9 @@ def _by_lists(found: Fused, _weights: Mapping[str, float]) -> dict[str, float]:
 
 
 _MADE_OF = {
-    "composite": _by_weights,
+    "composite": lambda found, weights: {
+        name: weight * found.parts[name] for name, weight in composite_weights(weights).items()
+    },
     "lane": _by_factors,
     "points": _by_points,
     "rrf": _by_lists,

@@ -151,7 +151,7 @@ def source_of(text: str) -> str:
     made, escaped = "", False
     for char in text:
         bare = char == "*" and not escaped and (not made or made[-1] not in _CLOSERS)
-        if bare and not made.endswith(".*") and not _ends_in_escape(made):
+        if bare and not made.endswith(".*") and not re.search(r"(?<!\\)(?:\\\\)*\\[^\\]$", made):
             made += ".*"
         elif not (char == "*" and made.endswith(".*")):
             made += char
@@ -167,11 +167,6 @@ def _part(text: str, *, alone: bool) -> PatternPart:
     natural = alone and " " in text
     words = keys(text) if natural else tuple(analyzer.query_terms(text))
     return PatternPart(text, Form.WORDS if natural else Form.PLAIN, words)
-
-
-def _ends_in_escape(made: str) -> bool:
-    r"""True after `\w`: a star there repeats."""
-    return re.search(r"(?<!\\)(?:\\\\)*\\[^\\]$", made) is not None
 
 
 # Natural language in triggers: the key words of a pattern, and the words of a text.

@@ -170,13 +170,9 @@ def _days_of_month(asked: QuestionWords, at: int, *, led: bool) -> Found:
     year, end = dates.year_said(asked, max(month_at, days_at + 2) + 1)
     if year is None and not dates.is_month(asked, month_at, led=led):
         return None
-    since = year or _year_begun(asked, month, first)
+    since = year or (asked.now.year - ((month, first) > (asked.now.month, asked.now.day)))
     start, stop = spans.date(since, month, first), spans.date(since, month, last)
     return (TimeSpan(start.start, stop.stop, Tie.YEAR), end) if start and stop else None
-
-
-def _year_begun(asked: QuestionWords, month: int, day: int) -> int:
-    return asked.now.year - ((month, day) > (asked.now.month, asked.now.day))
 
 
 def _point(asked: QuestionWords, at: int, *, led: bool) -> Found:

@@ -119,8 +119,7 @@ def _made(cut: Clause, who: Subject) -> Claim | None:
         return None
     value, kind = of_class(cut.rest[2:])
     predicate = f"{cut.rest[0]} {cut.rest[1]}"
-    predicate = scale(predicate, value, kind)
-    return _said(cut, who.whole, predicate, value, many=who.many, whole=True)
+    return _said(cut, who.whole, scale(predicate, value, kind), value, many=who.many, whole=True)
 
 
 def _once(cut: Clause, who: Subject) -> Claim | None:
@@ -255,8 +254,7 @@ def _changed(cut: Clause, who: Subject) -> Claim | None:
     """Reads a change: "moved from X to Y", "replaced X with Y", "changed the port from X to Y"."""
     rest, subject, predicate = cut.rest, who.whole, "use"
     joint, start = ("with", 0) if cut.verb == "replace" else ("to", 1)
-    person = who.named and subject != WE
-    if cut.verb == "moved" and person:
+    if cut.verb == "moved" and (who.named and subject != WE):
         predicate = "live in"
         if rest[0] == "to" and len(rest) > 1 and rest[1][:1].isupper():
             return _said(cut, subject, predicate, rest[1:])
@@ -283,8 +281,7 @@ def _does(cut: Clause, who: Subject) -> Claim | None:
     preposition = first if first in word_lists.PREPOSITIONS else ""
     predicate = f"{cut.verb} {preposition}".strip()
     if kind:
-        predicate = scale(predicate, value, kind)
-        return _said(cut, who.whole, predicate, value, many=who.many)
+        return _said(cut, who.whole, scale(predicate, value, kind), value, many=who.many)
     if preposition in word_lists.SINGLE_VERBS.get(cut.verb, ()):
         predicate = "live in" if cut.verb == "reside" else predicate.replace("work at", "work for")
         many = who.many or value[:1] in (["a"], ["an"])

@@ -301,8 +301,7 @@ def statement(text: str) -> str | None:
         return None
     if len(line.splitlines()) > 1:
         return None
-    line = _without_aside(_opened(line))
-    return line.rstrip("!").removesuffix(".").rstrip() or None
+    return _without_aside(_opened(line)).rstrip("!").removesuffix(".").rstrip() or None
 
 
 def _opened(line: str) -> str:

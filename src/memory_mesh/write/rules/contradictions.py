@@ -56,6 +56,7 @@ _History = Callable[[str], Sequence[Memory]]
 
 _STEPS = {kind: 1 << bit for bit, kind in enumerate(VoteKind)}  # in `Memory.other_steps`
 
+_NAMED = "the writer named it as an earlier version"
 MAX_GUESSES = 16  # older memories that one memory is recorded as newer than, the newest ones
 _DEFAULT = PredicateSchema()
 _OPPOSED = frozenset({ClaimRelation.CONFLICT, ClaimRelation.UNSURE})
@@ -78,6 +79,36 @@ def judge_claim(draft: Draft, claim: Claim, standing: Standing) -> Verdict:
         elif relation in _OPPOSED:
             against.append((memory, relation))
     return _weighed(draft, claim, against, standing) if against else Keep()
+
+
+def earlier_versions(draft: Draft, standing: Standing) -> list[Rival]:
+    """Returns the memories that a draft names as its earlier versions, where it may replace them.
+
+    One for another audience, one that its channel could not have written, one that the user pinned
+    or let in, and one that is trusted more stay as they are.
+    """
+    ids = dict.fromkeys(draft.supersedes)
+    named = [standing.memories[id_] for id_ in ids if id_ in standing.memories]
+    new = _trust_in(draft, standing)
+    rivals = [
+        Rival(memory, new, trust_of(memory, standing.at), _NAMED, Resolution.SUPERSEDE)
+        for memory in named
+        if memory.status is Status.ACTIVE and memory.scope == draft.scope
+    ]
+    return [
+        rival
+        for rival in rivals
+        if _may_replace(draft, rival.memory, standing) and not _stands(draft, rival, standing)
+    ]
+
+
+def replacing(keep: Keep, rivals: Sequence[Rival]) -> Keep:
+    """The verdict with these memories superseded, whatever it decided of them."""
+    ids = {rival.memory.id for rival in rivals}
+    others = (memory for memory in keep.supersedes if memory.id not in ids)
+    against = (rival for rival in keep.against if rival.memory.id not in ids)
+    replaced = (rival.memory for rival in rivals)
+    return replace(keep, supersedes=(*others, *replaced), against=(*against, *rivals))
 
 
 def contradicted(said: Memory, standing: Standing) -> list[Memory]:
@@ -266,8 +297,7 @@ def _decided(
 
 def _guess(said: Statement, memory: Memory, standing: Standing) -> Rival:
     """Returns the older memory as a guess; it waits for a decision if it is trusted more."""
-    new = _trust_in(said, standing)
-    rival = replace(_rival(said, memory, new, standing), guessed=True)
+    rival = replace(_rival(said, memory, _trust_in(said, standing), standing), guessed=True)
     said = as_believed(said, standing)
     older, newer = (said, memory) if _precedes(said, memory) else (memory, said)
     weaker = is_less_trusted(newer, older)

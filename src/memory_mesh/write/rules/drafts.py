@@ -62,7 +62,7 @@ _OPTIONAL: dict[str, type | tuple[type, ...]] = {
     "confidence": (int, float),
     "order": int,
 }
-_TEXTS = ("tags", "triggers", "derived_from", "notes")
+_TEXTS = ("tags", "triggers", "derived_from", "supersedes", "notes")
 
 IMPORTANCE = {"low": 0.2, "medium": 0.5, "high": 0.8, "critical": 1.0}
 _KINDS = frozenset(Kind)
@@ -247,8 +247,7 @@ def _through(draft: Draft, channel: Channel, *, anew: bool) -> Draft:
     words = Source(channel=channel, agent=draft.source.agent, ref=draft.source.ref, stated=False)
     if anew and dominates(words, draft.source):
         return with_kind(replace(draft, source=words), channel)
-    kind = lowered(draft.source.kind, channel)
-    return replace(draft, source=replace(draft.source, kind=kind))
+    return replace(draft, source=replace(draft.source, kind=lowered(draft.source.kind, channel)))
 
 
 def _overruled(stated: Draft, draft: Draft) -> list[str]:

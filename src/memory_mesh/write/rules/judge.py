@@ -67,7 +67,9 @@ def _judge_text(draft: Draft, wording: Wording, standing: Standing) -> Verdict:
     verdict: Verdict = Keep()
     if draft.claim is not None:
         verdict = judge_claim(draft, draft.claim, standing)
-    doubt = draft.quarantine or _unproven_lesson(draft, standing)
+    doubt = draft.quarantine or (
+        _waits(draft) if is_called_lesson(draft) and not _may_teach(draft, standing) else None
+    )
     if doubt is not None and isinstance(verdict, Keep):
         verdict = Keep(status=Status.QUARANTINED, reason=doubt)
     waits = next((memory for memory in same if memory.status is Status.QUARANTINED), None)
@@ -169,11 +171,6 @@ def _may_teach(draft: Draft, standing: Standing) -> bool:
     return is_authoritative(lowest((authority(draft.source), *sources)))
 
 
-def _unproven_lesson(draft: Draft, standing: Standing) -> str | None:
-    """Returns why a text that calls itself a lesson waits; None if it does not."""
-    return _waits(draft) if is_called_lesson(draft) and not _may_teach(draft, standing) else None
-
-
 def _waits(draft: Draft) -> str:
     return f"a lesson from {draft.source.kind} waits for review"
 
@@ -182,8 +179,7 @@ def is_called_lesson(said: Statement) -> bool:
     """True if a reader is told that this is a lesson, by its kind or by a label that looks so."""
     if said.kind is Kind.LESSON or said.lesson is not None:
         return True
-    label = said.label or ""
-    return as_seen(label).strip().casefold().startswith(Kind.LESSON.value)
+    return as_seen(said.label or "").strip().casefold().startswith(Kind.LESSON.value)
 
 
 def _outdone(active: list[Memory], lesson: Lesson) -> list[Rival]:

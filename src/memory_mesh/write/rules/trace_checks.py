@@ -121,8 +121,7 @@ def _cut(trace: Trace, chars: int) -> Trace:
     texts: dict[str, Any] = {
         name: _shortened(getattr(trace, name), 5 * chars) for name in ("plan", "results")
     }
-    goal = recorder_goal(trace.goal)
-    return replace(trace, goal=goal, steps=steps, **texts, **lists)
+    return replace(trace, goal=recorder_goal(trace.goal), steps=steps, **texts, **lists)
 
 
 def _ends(items: Sequence[Item]) -> list[Item]:

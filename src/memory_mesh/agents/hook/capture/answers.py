@@ -134,8 +134,7 @@ def _learned(heard: CapturedEvent, known: Memory, fix: str) -> Receipt:
     view = heard.view(Channel.ASSISTANT)
     block = view.distill_lesson(lesson, scope=Scope(project=heard.project))
     heard.view(Channel.TOOL).delete(known.id, reason=LEARNED)
-    found = heard.mesh.history(block.memory_id)[-1]
-    return Receipt.of(found, Outcome.QUARANTINED, WAITS)
+    return Receipt.of(heard.mesh.history(block.memory_id)[-1], Outcome.QUARANTINED, WAITS)
 
 
 def _failure(known: Memory) -> ToolFailure:

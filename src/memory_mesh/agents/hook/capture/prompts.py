@@ -59,8 +59,7 @@ def _kept(
     wrong = rules_statements.corrected(statement, found, earlier, said, decided=decided)
     if wrong is not None:
         del earlier[wrong]
-        changed = _changed(heard, wrong, statement)
-        return Receipt.of(changed, Outcome.STORED, CORRECTED)
+        return Receipt.of(_changed(heard, wrong, statement), Outcome.STORED, CORRECTED)
     if room <= 0:
         return None
     return heard.add(

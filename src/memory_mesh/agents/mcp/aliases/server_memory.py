@@ -85,7 +85,7 @@ class Graph:
         self._mesh = mesh
         self.entities: dict[str, Entity] = {}
         self.relations: dict[Ends, EntityRelation] = {}
-        rows = sorted(_rows(mesh), key=_order)
+        rows = sorted(_rows(mesh), key=lambda row: (_place(row), row.created, row.id))
         self.next_place: int = 1 + max((_place(row) for row in rows), default=0)
         for row in rows:
             self._read_node(row)
@@ -159,10 +159,6 @@ def _rows(mesh: MemoryMesh) -> Iterator[Memory]:
     while page.cursor is not None:
         page = mesh.get_all(limit=_PAGE, filter=f"tags = '{TAG}'", cursor=page.cursor)
         yield from page
-
-
-def _order(row: Memory) -> tuple[int, object, str]:
-    return _place(row), row.created, row.id
 
 
 def _place(row: Memory) -> int:
