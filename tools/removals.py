@@ -171,12 +171,17 @@ def run(clone: Path, removals: Sequence[Removal], probes: Path, only: list[int] 
     for number, removal in enumerate(removals):
         if number not in only if only else noticed[removal.package] >= WANTED:
             continue
+        tests = sorted(reached[number] - {""})
+        if not tests or _found(clone, removal) is None:
+            why = "it is no longer there" if tests else "only child processes reach it, or nothing"
+            print(f"{number}\t{removal.path}\t{removal.function}\tleft out: {why}", flush=True)
+            continue
         begun = time.monotonic()
-        failed = _first_failure(clone, removal, sorted(reached[number] - {""}))
+        failed = _first_failure(clone, removal, tests)
         noticed[removal.package] += failed is not None
         missed += failed is None
         print(
-            f"{number}\t{removal.path}\t{removal.function}\t{len(reached[number])} tests\t"
+            f"{number}\t{removal.path}\t{removal.function}\t{len(tests)} tests\t"
             f"{failed or 'NOT NOTICED'}\t{time.monotonic() - begun:.0f} s",
             flush=True,
         )
@@ -186,11 +191,10 @@ def run(clone: Path, removals: Sequence[Removal], probes: Path, only: list[int] 
 
 def _first_failure(clone: Path, removal: Removal, tests: Sequence[str]) -> str | None:
     """The first test that fails without the statement: a few that reach it, then their files."""
-    path = clone / removal.path
-    whole = path.read_text(encoding="utf-8")
-    node = _found(clone, removal)
-    if node is None or not tests:
+    node, path = _found(clone, removal), clone / removal.path
+    if node is None:
         return None
+    whole = path.read_text(encoding="utf-8")
     lines = whole.splitlines(keepends=True)
     first = lines[node.lineno - 1]
     indent = first[: len(first) - len(first.lstrip())]
