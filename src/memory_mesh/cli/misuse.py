@@ -7,6 +7,13 @@ from memory_mesh.rules.arguments import near
 _OF_ONE, _CHOICE, _EXCLUDED = "argument ", "invalid choice: ", "not allowed with argument "
 _UNKNOWN, _NEEDED = "unrecognized arguments: ", "the following arguments are required: "
 _ANY_OF, _IS_NEEDED = "one of the arguments ", " is required"
+_INSTEAD = {  # what other tools call it: the option that does it here, and how
+    "--tag": ("--filter", "--filter \"tags = 'WORD'\""),
+    "--tags": ("--filter", "--filter \"tags = 'WORD'\""),
+    "--budget": ("--max-tokens", "--max-tokens"),
+    "--tokens": ("--max-tokens", "--max-tokens"),
+    "--top-k": ("--limit", "--limit"),
+}
 _KINDS = {"int": "a whole number", "float": "a number", "_keep": "a whole number"}
 
 
@@ -41,9 +48,14 @@ def _of_one(option: str, wrong: str) -> str | None:
 
 def _unrecognized(parser: argparse.ArgumentParser, words: str) -> str:
     first = words.split(maxsplit=1)[0].partition("=")[0]
+    if first.startswith("mem_"):
+        return "one id at a time: repeat the command for each memory"
     if not first.startswith("-"):
         return f"unexpected words: {words}. Put a text with spaces in quotes"
     options = list(parser._option_string_actions)  # noqa: SLF001  # argparse lists them nowhere else
+    needed, instead = _INSTEAD.get(first, ("", ""))
+    if needed in options:
+        return f"unknown option {first}; use {instead}"
     meant = near(first, options)
     shorter = [one for one in options if one.startswith(first)] if len(first) > 2 else []  # noqa: PLR2004
     meant = shorter[0] if len(shorter) == 1 else meant

@@ -59,8 +59,8 @@ _SAID: dict[str, dict[str, Any]] = {  # of options that several commands have
 }
 _NOTHING: Mapping[str, Mapping[str, Any]] = {}
 _COUNTED = 1_000  # memories of other projects
-_AGO = {"h": 3_600, "d": 86_400, "w": 7 * 86_400}
-_LONGEST = 8  # letters of `7d`
+_SECONDS = {"m": 60, "h": 3_600, "d": 86_400, "w": 7 * 86_400}
+_AGO = re.compile(r"(\d{1,5}) ?(m|h|d|w)(?:in(?:ute)?s?|ours?|ays?|eeks?)?(?: ago)?")
 _DATE = re.compile(r"(\d{4})(?:-(\d\d))?(?:-(\d\d))?")
 
 
@@ -337,7 +337,7 @@ def _number(text: str) -> float | str:
 
 
 def when(text: str) -> str:
-    """A time as people type it, in ISO 8601: `yesterday`, `7d` (ago), `2026-11`; else unchanged."""
+    """A time as people type it, in ISO 8601: `last week`, `7d` (ago), `2026-11`; else unchanged."""
     return _period(text)[0]
 
 
@@ -349,16 +349,19 @@ def until(text: str) -> str:
 def _period(text: str) -> tuple[str, str]:
     """From the first moment of what a text names to the one after its last."""
     now, word = datetime.now().astimezone(), text.strip().lower()
-    number, unit = word[:-1], word[-1:]
-    if number.isdecimal() and len(word) < _LONGEST and unit in _AGO:
-        ago = (now - timedelta(seconds=int(number) * _AGO[unit])).isoformat()
-        return ago, ago
-    if word in {"today", "yesterday"}:
-        start = now.replace(hour=0, minute=0, second=0, microsecond=0)
-        start -= timedelta(days=word == "yesterday")
-        return start.isoformat(), (start + timedelta(days=1)).isoformat()
+    if long_ago := _AGO.fullmatch(word):
+        ago = now - timedelta(seconds=int(long_ago[1]) * _SECONDS[long_ago[2]])
+        return ago.isoformat(), ago.isoformat()
     date = _DATE.fullmatch(word)
+    if date is None and word[:4].isdecimal():
+        return text, text
     if date is None:
+        from memory_mesh.text import times  # few commands are given a time in words
+
+        for said in (word, f"last {word}"):  # a weekday alone is the last one
+            named = times.read(said, now)
+            if named is not None and named.words.lower() == said:
+                return named.start.isoformat(), named.stop.isoformat()
         return text, text
     year, month, day = (int(part or 0) for part in date.groups())
     try:
@@ -389,7 +392,7 @@ def add_view(
 
 def add_period(parser: argparse.ArgumentParser, what: str) -> None:
     """Adds the options for a time to begin and to end with."""
-    named = "yesterday, 7d, 2w, 2026-11 or ISO 8601"
+    named = "yesterday, 7d, 'last week', 2026-11 or ISO 8601"
     parser.add_argument("--since", metavar="TIME", type=when,
         help=f"only {what} of that time or later: {named}")  # fmt: skip
     parser.add_argument("--until", metavar="TIME", type=until,

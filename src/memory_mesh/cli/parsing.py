@@ -162,6 +162,7 @@ ALIASES = {
     "clear": "wipe",
     "reset": "wipe",
     "undelete": "restore",
+    "health": "doctor",
 }
 _FAMILIES = {  # the module of each command that is not in one of its own name
     "get": "memories",

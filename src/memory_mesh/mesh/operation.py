@@ -327,10 +327,25 @@ _WORDS: Mapping[type, str] = {
 
 # What somebody meant by an option that a method does not have; loaded only to say so.
 
+_SINCE = ("filter", "filter=\"created_at >= '2026-11-01'\"")
+_INSTEAD = {  # the option that does it, and how
+    "since": _SINCE,
+    "after": _SINCE,
+    "until": ("filter", "filter=\"created_at < '2026-11-01'\""),
+    "before": ("filter", "filter=\"created_at < '2026-11-01'\""),
+    "tag": ("filter", "filter=\"tags = 'WORD'\""),
+    "tags": ("filter", "filter=\"tags = 'WORD'\""),
+    "project": ("scope", "scope=Scope(project=NAME), or open the mesh with project=NAME"),
+    "session": ("scope", "scope=Scope(session=NAME)"),
+}
+
 
 def unknown_option(called: str, name: str, known: Iterable[str]) -> TypeError:
     """The error for an option that a method does not have: what was meant, or what there is."""
     names = [each for each in known if each != "self"]
+    needed, instead = _INSTEAD.get(name, ("", ""))
+    if needed in names:
+        return TypeError(f"{called} has no option {name!r}; use {instead}")
     meant = _MEANT.get(name)
     if meant not in names:
         meant = near(name, names)

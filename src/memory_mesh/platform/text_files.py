@@ -28,6 +28,7 @@ class Skipped:
 
     ignored: int = 0
     links: int = 0
+    folders: int = 0  # below the one that was named
     documents: list[tuple[str, str]] = field(default_factory=list)  # why each has no text
     binary: list[str] = field(default_factory=list)
     not_utf8: list[str] = field(default_factory=list)
@@ -78,6 +79,7 @@ def _walk(
         elif path.name in _ALWAYS_LEFT or _ignored(path, rules[-1]):
             skipped.ignored += 1
         elif path.is_dir():
+            skipped.folders += not recursive
             if recursive:
                 waiting.append(iter(_listed(path, skipped)))
                 rules.append(_with_rules(path, rules[-1]))

@@ -104,6 +104,16 @@ ISSUERS = (
         ),
         why="AWS secret key, after its name",
     ),
+    PrivacyRule(
+        name="aws_secret",
+        label="AWS_SECRET",
+        hints=("akia", "asia"),
+        pattern=(
+            r"(?:AKIA|ASIA)[A-Z2-7]{16}(?![A-Za-z0-9])[\s\S]{1,40}?(?<![A-Za-z0-9+/])"
+            r"(?P<value>[A-Za-z0-9+/]{40})(?![A-Za-z0-9+/])"
+        ),
+        why="AWS secret key, soon after its access key id",
+    ),
     _key("gcp_key", "GCP_KEY", "aiza", r"AIza[A-Za-z0-9_-]{35}(?![_-])", "Google API key"),
     _key(
         "google_oauth",

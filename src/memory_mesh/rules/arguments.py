@@ -47,8 +47,10 @@ def moment(name: str, value: object) -> datetime | None:
         try:
             parsed = datetime.fromisoformat(value)
         except ValueError:
+            typed = "yesterday, 7d, 'last week', 2026-11 or " if name.startswith("--") else ""
             raise InvalidInput(
-                f"{name} must be an ISO 8601 time such as 2026-03-01T12:00:00Z, not {shown(value)}"
+                f"{name} must be {typed}an ISO 8601 time such as 2026-03-01T12:00:00Z, "
+                f"not {shown(value)}"
             ) from None
         value = parsed.replace(tzinfo=UTC) if "T" not in value and " " not in value else parsed
     if not isinstance(value, datetime) or value.tzinfo is None:

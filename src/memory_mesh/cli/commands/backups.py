@@ -351,6 +351,9 @@ def _run_import(options: argparse.Namespace) -> int:
     """Brings the namespace into the store, whole or not at all, and says what does not match."""
     if Path(options.source).suffix.lower() in exchange.READERS:
         return _import_rows(options)
+    if Path(options.source).expanduser().is_dir():
+        named = output.named(options.source)
+        raise UsageError(f"{named} is a folder; memory-mesh import folder stores its files")
     into = store_folder.named_namespace(options)
     if options.into is not None:
         into = check_plain_namespace(options.into)

@@ -44,6 +44,12 @@ def _run_context(options: argparse.Namespace) -> int:
     if pack:
         output.say(pack.text)
     output.note(_summary(pack))
+    sizes = [left.tokens for left in pack.left_out if left.by.value == "budget"]
+    if sizes and not pack:
+        output.hint(
+            f"The shortest of them takes {min(sizes)} tokens, and the words around memories about "
+            "80: give more with --max-tokens"
+        )
     return 0
 
 

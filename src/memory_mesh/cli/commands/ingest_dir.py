@@ -260,6 +260,7 @@ def _report(tally: _Tally, skipped: Skipped, gone: Sequence[Memory], *, as_json:
     left = {
         "ignored": skipped.ignored,
         "links": skipped.links,
+        "subfolders (--recursive reads them)": skipped.folders,
         **{what: len(names) for what, names in named.items()},
         "refused": len(tally.refused),
     }
@@ -287,6 +288,7 @@ def _plain(tally: _Tally, skipped: Skipped, gone: Sequence[Memory]) -> dict[str,
         "binary": len(skipped.binary),
         "ignored": skipped.ignored,
         "links": skipped.links,
+        "subfolders": skipped.folders,
         "too_large": len(skipped.too_large),
         "unreadable": [masked(name) for name in skipped.unreadable],
         "skipped": {

@@ -99,12 +99,18 @@ def _run_list(options: argparse.Namespace) -> int:
         if not page and options.cursor is None:
             _tell_unknown(mesh, options)
             output.tell(cli_options.elsewhere(mesh, view))
+            if options.filter and output.at_terminal():
+                from memory_mesh.cli.commands.search import unknown_keys  # for nothing else
+
+                output.tell(unknown_keys(mesh, options.filter, view))
     if options.json:
         memories: list[Json] = [_of_user(memory, options) for memory in page]
         output.say_json({"items": memories, "cursor": page.cursor})
         return 0
     if output.on_terminal():
         _align(page, options.user)
+        if not page and options.cursor is None:
+            output.say("Nothing was found.")
     else:
         for memory in page:
             cells = (memory.id, memory.created_at, shown_type(memory), memory.text)

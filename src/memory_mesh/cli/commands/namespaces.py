@@ -253,7 +253,8 @@ def _run_stats(options: argparse.Namespace) -> int:
         with mesh:
             stats = mesh.stats()
             whole = folder_bytes(mesh.folder) if mesh.config.store is None else None
-            there = bool(stats.sizes.database or mesh.care.namespaces(limit=1))
+            names = mesh.care.namespaces(limit=2)
+            there = bool(stats.sizes.database or names)
     except StoreError:
         _say_down(options, path)
         raise
@@ -273,6 +274,8 @@ def _run_stats(options: argparse.Namespace) -> int:
     }
     if any(state.outgrown for state in stats.spaces):
         output.tell([OUTGROWN])
+    if set(names) - {shown_namespace(stats.namespace)}:
+        output.hint("Users and other namespaces have memories of their own: memory-mesh namespaces")
     if options.verbose:
         lines |= _more(stats, whole)
     return output.answer(

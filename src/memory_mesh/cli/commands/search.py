@@ -195,7 +195,7 @@ def reasons(mesh: MemoryMesh, options: argparse.Namespace, view: View) -> list[s
         return [f"There is no store in {folder} yet: {makes}; {other}."]
     if not mesh.get_all(limit=1, scope=view["scope"], across=("project", "agent", "session")):
         return [_empty(options, mesh)]
-    return list(_unknown_keys(mesh, options.filter, view)) if options.filter else []
+    return list(unknown_keys(mesh, options.filter, view)) if options.filter else []
 
 
 def _empty(options: argparse.Namespace, mesh: MemoryMesh) -> str:
@@ -206,7 +206,7 @@ def _empty(options: argparse.Namespace, mesh: MemoryMesh) -> str:
     return f"{whose} no memories here. Who has some: memory-mesh namespaces"
 
 
-def _unknown_keys(mesh: MemoryMesh, expression: str, view: View) -> Iterator[str]:
+def unknown_keys(mesh: MemoryMesh, expression: str, view: View) -> Iterator[str]:
     """Names of the filter that are no field and that no memory has in its metadata."""
     for name in dict.fromkeys(_keys(parse(expression))):
         there = mesh.get_all(
