@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from memory_mesh.cli import options as cli_options, output
-from memory_mesh.cli.advice import completed, option
+from memory_mesh.cli.output import completed, option
 from memory_mesh.cli.parsing import Command, UsageError, adding, argument
 from memory_mesh.cli.progress import Counting
 from memory_mesh.config import Config, load
