@@ -10,7 +10,7 @@ from psycopg.types import TypeInfo
 
 from bench.measure import say
 from bench.postgres_stores import SECRET
-from memory_mesh.ledgers.postgres import connection, scoring
+from memory_mesh.ledgers.postgres import engine, scoring
 from memory_mesh.ledgers.postgres.ledger import PostgresLedger
 from memory_mesh.ledgers.shared.engine import LIVE, REST
 from memory_mesh.model import Commit, Wanted
@@ -26,7 +26,7 @@ class Filling:
     def __init__(self, owner: str, login: str) -> None:
         self.login = login
         self._db = psycopg.connect(owner, autocommit=True)
-        connection.register(self._db)
+        engine.register(self._db)
         info = TypeInfo.fetch(self._db, _VECTOR)
         if info is not None:
             info.register(self._db)
@@ -177,5 +177,5 @@ def _value(value: object, type_: str) -> object:
     if value is None:
         return None
     if type_ == _VECTOR:
-        return connection.Vector(value)
+        return engine.Vector(value)
     return float(str(value)) if type_ == "double precision" else value
