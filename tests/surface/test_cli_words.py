@@ -7,7 +7,7 @@ import shlex
 
 import pytest
 
-from memory_mesh.cli import advice, output
+from memory_mesh.cli import output
 from memory_mesh.cli.commands import damage as salvage
 from memory_mesh.model.care import Unread
 from tests.surface.command import CommandLine
@@ -50,13 +50,13 @@ def given(**stated: str) -> argparse.Namespace:
 def test_advised_commands_are_for_what_was_named(
     said: str, stated: dict[str, str], told: str
 ) -> None:
-    assert advice.completed(said, given(**stated)) == told
+    assert output.completed(said, given(**stated)) == told
 
 
 def test_a_message_about_several_namespaces_names_none() -> None:
     options = given(namespace="work")
     options.also_namespace = ["other"]
-    assert advice.completed("memory-mesh repair", options) == "memory-mesh repair"
+    assert output.completed("memory-mesh repair", options) == "memory-mesh repair"
 
 
 def test_the_advice_about_a_store_with_a_difficult_name_can_be_typed_as_it_stands(

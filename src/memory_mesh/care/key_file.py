@@ -370,7 +370,7 @@ def _refuse_second(folder: Path) -> None:
 
 
 def _had_key(folder: Path) -> bool:
-    from memory_mesh.ledgers.sqlite.under_keys import had_key  # loads `sqlite3`
+    from memory_mesh.ledgers.sqlite.connections import had_key  # loads `sqlite3`
 
     return had_key(folder)
 

@@ -17,7 +17,7 @@ from memory_mesh.care.key_file import (
     stated_keys,
 )
 from memory_mesh.care.sqlite import copies
-from memory_mesh.ledgers.sqlite import under_keys
+from memory_mesh.ledgers.sqlite import connections
 from memory_mesh.ledgers.sqlite.connections import Files, refuse_read_only
 from memory_mesh.model.care import KeyState, ReplacedKey
 from memory_mesh.model.errors import InvalidInput, NotFound, StoreError
@@ -128,7 +128,7 @@ def _counted(store: Path) -> tuple[int, int, list[str]]:
         for name in files.names():
             try:
                 with files.reading(name) as db:
-                    found = under_keys.counts(db)
+                    found = connections.counts(db)
             except StoreError:
                 unread.append(shown_namespace(name))
                 continue

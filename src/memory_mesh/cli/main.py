@@ -75,11 +75,11 @@ def run(argv: Sequence[str]) -> int:
 
 def _advised(error: MeshError, options: "argparse.Namespace | None") -> str:
     """The message; the commands in it are for the store that the command line names."""
-    from memory_mesh.cli import advice
+    from memory_mesh.cli import output
 
     if options is None:
         return str(error)
-    return advice.completed(advice.in_options(str(error), options), options)
+    return output.completed(output.in_options(str(error), options), options)
 
 
 def _agent_hint() -> str:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
         traces,
         upkeep,
     )
-    from memory_mesh.search import recall, several_views, triggered
+    from memory_mesh.search import recall, triggered
     from memory_mesh.write import (
         access,
         add,
@@ -66,7 +66,6 @@ __all__ = [
     "reembedding",
     "reflection",
     "review",
-    "several_views",
     "similar_links",
     "skills",
     "system_memory",
@@ -99,7 +98,6 @@ _HOMES = {
     "reembedding": "learn",
     "reflection": "learn",
     "review": "write",
-    "several_views": "search",
     "similar_links": "write",
     "skills": "learn",
     "system_memory": "learn",

@@ -11,7 +11,7 @@ async; the package openai is not imported. Everything else of the client is pass
 """
 
 import inspect
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future, wait
 from functools import partial, wraps
 
@@ -243,10 +243,10 @@ class _Calls:
 # Streams of a client that are listened to: what they said is known when they end.
 
 
-class RecordedStream:
-    """A stream whose text is handed on when it ends or is closed."""
+class _Listener:
+    """What a stream and an async one share: who gets its text, and what was heard so far."""
 
-    def __init__(self, stream: Any, then: Callable[[str], None]) -> None:  # noqa: ANN401
+    def __init__(self, stream: Any, then: Callable[[str], Any]) -> None:  # noqa: ANN401
         """Listen to a stream; `then` gets its text once."""
         self._stream, self._then = stream, then
         self._pieces: list[str] = []
@@ -255,6 +255,10 @@ class RecordedStream:
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401  # whatever the stream has
         """Whatever else the stream has."""
         return getattr(self._stream, name)
+
+
+class RecordedStream(_Listener):
+    """A stream whose text is handed on when it ends or is closed."""
 
     def __iter__(self) -> Self:
         """The stream itself."""
@@ -289,18 +293,8 @@ class RecordedStream:
             self._then("".join(self._pieces))
 
 
-class AsyncHeard:
+class AsyncHeard(_Listener):
     """An async stream whose text is handed on when it ends or is closed."""
-
-    def __init__(self, stream: Any, then: Callable[[str], Awaitable[None]]) -> None:  # noqa: ANN401
-        """Listen to a stream; `then` gets its text once."""
-        self._stream, self._then = stream, then
-        self._pieces: list[str] = []
-        self._over = False
-
-    def __getattr__(self, name: str) -> Any:  # noqa: ANN401  # whatever the stream has
-        """Whatever else the stream has."""
-        return getattr(self._stream, name)
 
     def __aiter__(self) -> Self:
         """The stream itself."""

@@ -4,7 +4,7 @@ import argparse
 from datetime import UTC, datetime
 
 from memory_mesh.base.typed import TYPE_CHECKING, Any
-from memory_mesh.cli import advice, options as cli_options, output
+from memory_mesh.cli import options as cli_options, output
 from memory_mesh.cli.parsing import Command, UsageError, adding, argument
 from memory_mesh.cli.plain_reasons import sentences
 from memory_mesh.config import load
@@ -93,7 +93,7 @@ def _run_explain(options: argparse.Namespace) -> int:
     told = sentences(why, datetime.now(UTC))
     if options.numbers:
         told += ["", *explain.lines(why)]
-    lines = [safe_text(advice.in_words(line), keep_newlines=False) for line in told]
+    lines = [safe_text(output.in_words(line), keep_newlines=False) for line in told]
     return output.answer(
         why.as_json(),
         *lines,

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from memory_mesh.cli import options as cli_options, output
-from memory_mesh.cli.advice import completed
+from memory_mesh.cli.output import completed
 from memory_mesh.cli.parsing import Command, UsageError, about, adding, argument, one_of
 from memory_mesh.formats.terminal import safe_text
 from memory_mesh.model import Json, Memory, Proposal, Scope, Status, times

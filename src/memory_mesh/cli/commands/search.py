@@ -72,7 +72,7 @@ def _told(mesh: MemoryMesh, hits: Hits, options: argparse.Namespace, view: View)
         return []
     told: list[str] = []
     if not hits and not hits.explanation.below:
-        from memory_mesh.cli.advice import completed
+        from memory_mesh.cli.output import completed
 
         told = [completed(line, options) for line in reasons(mesh, options, view)]
     wanted = mesh.config.embedder != "none" and not options.keyword_only

@@ -11,8 +11,7 @@ from functools import partial
 from itertools import pairwise
 
 from memory_mesh.base.fastdataclass import dataclass, replace
-from memory_mesh.learn.jobs.discovery import ALONE, AWAY, NEW, TRACE
-from memory_mesh.learn.jobs.worksite import SLICE, Site, Slices, under
+from memory_mesh.learn.jobs.worksite import ALONE, AWAY, NEW, SLICE, TRACE, Site, Slices, under
 from memory_mesh.learn.rules import retention
 from memory_mesh.learn.rules.retention import Action, RetentionRecord
 from memory_mesh.model import (

@@ -15,9 +15,8 @@ from datetime import datetime
 
 from memory_mesh.base.fastdataclass import dataclass, replace
 from memory_mesh.learn import system_memory
-from memory_mesh.learn.jobs import archive, discovery, long_term, write_slice
-from memory_mesh.learn.jobs.discovery import AWAY, NEW, TRACE
-from memory_mesh.learn.jobs.worksite import Site, Slice, Slices, sliced, under
+from memory_mesh.learn.jobs import archive, long_term, worksite, write_slice
+from memory_mesh.learn.jobs.worksite import AWAY, NEW, TRACE, Site, Slice, Slices, sliced, under
 from memory_mesh.learn.jobs.write_slice import (
     Book,
     GroupPlan,
@@ -59,7 +58,7 @@ RAN = f"job/{CONSOLIDATION}/ran"
 
 def traces_due(site: Site) -> Due:
     """Says whether traces should be consolidated now."""
-    counts, oldest = discovery.waiting(site, site.rules.traces)
+    counts, oldest = worksite.waiting(site, site.rules.traces)
     ran = site.states(RAN).get(RAN)
     last = oldest if ran is None else datetime.fromisoformat(ran)
     return consolidation_due(counts, last, site.now, site.rules)
@@ -67,8 +66,8 @@ def traces_due(site: Site) -> Due:
 
 def consolidate(site: Site) -> Slices:
     """Consolidates every trace that nobody looked at, oldest first."""
-    yield from discovery.discover(site)
-    yield from discovery.returned(site)
+    yield from worksite.discover(site)
+    yield from worksite.returned(site)
     states = under(TRACE, site.states(TRACE))
     new = site.wanted([id_ for id_, value in states.items() if value == NEW])
     book = Book(site)

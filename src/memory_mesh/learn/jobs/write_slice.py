@@ -13,8 +13,17 @@ from functools import partial
 from memory_mesh.base.fastdataclass import dataclass, replace
 from memory_mesh.formats import yamo_learning
 from memory_mesh.learn import skills
-from memory_mesh.learn.jobs.discovery import ALONE, NEW, TRACE
-from memory_mesh.learn.jobs.worksite import PlanIsStale, Site, Slice, Slices, sliced, under
+from memory_mesh.learn.jobs.worksite import (
+    ALONE,
+    NEW,
+    TRACE,
+    PlanIsStale,
+    Site,
+    Slice,
+    Slices,
+    sliced,
+    under,
+)
 from memory_mesh.learn.rules import trace_learnings
 from memory_mesh.learn.rules.trace_groups import Goal, GoalGroup, goal_of, nearest
 from memory_mesh.learn.rules.trace_learnings import LearningRecord

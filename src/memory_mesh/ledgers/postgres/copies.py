@@ -18,8 +18,8 @@ from memory_mesh.ledgers.postgres.scoring import places
 from memory_mesh.ledgers.shared import named_values, rows, verify as sql_verify
 from memory_mesh.ledgers.shared.engine import LIVE, REST, Database
 from memory_mesh.ledgers.sqlite import dumps, open_file, schema
+from memory_mesh.ledgers.sqlite.connections import KEYS
 from memory_mesh.ledgers.sqlite.dumps import COPIED_FROM, DumpPoint, TableLayout
-from memory_mesh.ledgers.sqlite.under_keys import KEYS
 from memory_mesh.model import Checkpoint, Finding, Verification
 
 NAME, INDEX = "words", "index of vectors"

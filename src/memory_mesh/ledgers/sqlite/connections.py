@@ -3,6 +3,8 @@
 The folder is the catalog: `namespaces/<name>.db`, with a lock file and a head file beside it, or
 above 10,000 of them `namespaces/<xx>/<name>.db`. At most 64 files stay open. A connection serves
 one thread at a time, and no other after an error.
+
+What a namespace holds that only the store's key can be held against is counted here, not read.
 """
 
 import os
@@ -11,14 +13,15 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, nullcontext, suppress
+from contextlib import ExitStack, closing, contextmanager, nullcontext, suppress
 from functools import lru_cache
+from itertools import islice
 from pathlib import Path
 
 from memory_mesh.ledgers.sqlite import namespace_file, namespace_places, open_file, schema
 from memory_mesh.ledgers.sqlite.connection import SqliteConnection, translated
 from memory_mesh.ledgers.sqlite.namespace_file import CLOSING_SECONDS, NamespaceFile
-from memory_mesh.ledgers.sqlite.open_file import patiently
+from memory_mesh.ledgers.sqlite.open_file import connect, patiently
 from memory_mesh.model.errors import (
     Closed,
     StoreError,
@@ -37,6 +40,9 @@ _FORKED = (
     "this process was forked while its parent was inside a long statement on this namespace, so "
     "that SQLite's locks cannot be trusted here. Open the store in a process of its own."
 )
+KEYS = "archive.keys"  # the state that lists the keys of the store it was exported from
+_MOST = 64  # databases that are looked at
+_PLACEHOLDER = "*[[][A-Z]*_" + "[0-9a-f]" * 12 + "]*"
 
 
 class Files:
@@ -347,4 +353,32 @@ def _is_there(file: NamespaceFile) -> bool:
         return True
     moved_marks.refuse_store(file.folder.parent)
     moved_marks.refuse_namespace(file.path, file.namespace)
+    return False
+
+
+def counts(db: sqlite3.Connection) -> tuple[int, int]:
+    """The tombstones of a namespace, and its texts with a placeholder in them."""
+    (tombstones,) = db.execute("SELECT count(*) FROM tombstone").fetchone()
+    (texts,) = db.execute(
+        "SELECT count(*) FROM text WHERE content GLOB ?", (_PLACEHOLDER,)
+    ).fetchone()
+    return int(tombstones), int(texts)
+
+
+def had_key(folder: Path) -> bool:
+    """Whether the store in a folder was written with a key, by what its namespaces hold.
+
+    What an archive brought was made with the key of another store. Of a store with many namespaces
+    it looks at some: the first memory that needs a key waits for it.
+    """
+    found = (path for path in (folder / "namespaces").rglob("*.db") if path.is_file())
+    for path in islice(found, _MOST):
+        with (
+            suppress(sqlite3.Error, UnicodeDecodeError),  # whoever opens it says what it is
+            forks.inside_sqlite(),
+            closing(connect(path, "mode=ro")) as db,
+        ):
+            brought = db.execute("SELECT 1 FROM state WHERE name = ?", (KEYS,)).fetchone()
+            if not brought and any(counts(db)):
+                return True
     return False

@@ -17,9 +17,8 @@ from memory_mesh.formats.archive import ArchiveTable, Value
 from memory_mesh.ledgers.shared import metadata_marks, named_values, rows as shared_rows, sums
 from memory_mesh.ledgers.sqlite import namespace_places, schema
 from memory_mesh.ledgers.sqlite.connection import translated
-from memory_mesh.ledgers.sqlite.connections import Files
+from memory_mesh.ledgers.sqlite.connections import KEYS, Files
 from memory_mesh.ledgers.sqlite.open_file import connect, create
-from memory_mesh.ledgers.sqlite.under_keys import KEYS
 from memory_mesh.ledgers.sqlite.verify import verify
 from memory_mesh.model import Checkpoint, Verification
 from memory_mesh.model.errors import InvalidInput, StoreIsDamaged, StoreIsNewer

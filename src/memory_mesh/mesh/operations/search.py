@@ -208,7 +208,7 @@ def search_views(
         )
         queries.setdefault(view, replace(query, lens=lens))
     asked = [_asked(view, own) for view, own in queries.items()]
-    hits = flows.several_views.recall_views(asked, use_cache=use_cache)
+    hits = flows.recall.recall_views(asked, use_cache=use_cache)
     return _without_reranker(hits) if rerank is None and any(map(_reranks, queries)) else hits
 
 
@@ -237,7 +237,7 @@ def checked_views(given: object) -> list[View]:
     return views
 
 
-def _asked(view: View, query: Query) -> "flows.several_views.ViewQuestion":
+def _asked(view: View, query: Query) -> "flows.recall.ViewQuestion":
     access, scope = view._access(), query.lens.scope  # noqa: SLF001  # as every verb does
     folder = view._opened().folder.resolve()  # noqa: SLF001
     name = ViewName(
@@ -248,4 +248,4 @@ def _asked(view: View, query: Query) -> "flows.several_views.ViewQuestion":
         scope.agent,
         scope.session,
     )
-    return flows.several_views.ViewQuestion(access, query, name)
+    return flows.recall.ViewQuestion(access, query, name)

@@ -9,7 +9,6 @@ numpy, onnxruntime and tokenizers are imported and the model is read at the firs
 """
 
 import os
-import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,7 +17,7 @@ from types import ModuleType
 from memory_mesh.base.fastdataclass import dataclass
 from memory_mesh.base.installed import install_command
 from memory_mesh.base.typed import TYPE_CHECKING, Any
-from memory_mesh.model import Embedding, Space
+from memory_mesh.model import Space
 from memory_mesh.model.errors import EmbeddingError, MeshError
 from memory_mesh.models import model_files
 from memory_mesh.models.embedders import windows
@@ -33,46 +32,19 @@ _BATCH_TOKENS = 1024  # more is no faster, and its memory stays with the process
 _TOKEN_VECTORS = ("last_hidden_state", "token_embeddings")
 
 
-class OnnxEmbedder:
-    """One model folder; safe in threads, loaded on first use and anew after a fork."""
+class OnnxEmbedder(windows.LocalEmbedder):
+    """One model folder."""
 
     def __init__(self, folder: Path, *, threads: int = 0, max_tokens: int | None = None) -> None:
-        self._folder, self._threads, self._max_tokens = folder, threads, max_tokens
-        self._model: _Model | None = None
-        self._loading = threading.Lock()
-
-    def __repr__(self) -> str:
-        return f"OnnxEmbedder({str(self._folder)!r})"
-
-    def embed(self, texts: Sequence[str], *, query: bool = False) -> Embedding:
-        """Vectors in the order of the texts; of a long query its first and last window count."""
-        with _trouble(self._folder):
-            model = self._loaded()
-            cuts = [model.windows(text) for text in texts]
-            if query:
-                cuts = [windows.for_query(cut) for cut in cuts]
-            found = iter(model.run([window for cut in cuts for window in cut]))
-            return Embedding(model.space, windows.grouped(found, cuts, query=query))
-
-    def close(self) -> None:
-        """Release the model; a later `embed` would load it again."""
-        self._model = None
+        super().__init__(
+            folder, lambda: _load(folder, threads, max_tokens), lambda: _trouble(folder)
+        )
 
     def after_fork(self) -> None:
         """A child loads the model anew."""
         if self._model is not None:
             forks.bury([self._model])  # destroying it would wait for threads that are not here
-        self._model, self._loading = None, threading.Lock()
-
-    def _loaded(self) -> "_Model":
-        model = self._model
-        if model is None:
-            with self._loading:
-                if self._model is None:
-                    forks.protect(self)
-                    self._model = _load(self._folder, self._threads, self._max_tokens)
-                model = self._model
-        return model
+        super().after_fork()
 
 
 @dataclass(frozen=True, slots=True)

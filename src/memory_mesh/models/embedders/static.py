@@ -9,7 +9,6 @@ The wheel `wordllama` contains the vectors and the tokenizer as data; its code i
 numpy, safetensors and tokenizers are imported and the files are read at the first `embed`.
 """
 
-import threading
 import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -17,11 +16,10 @@ from contextlib import contextmanager
 from memory_mesh.base.fastdataclass import dataclass
 from memory_mesh.base.installed import install_command
 from memory_mesh.base.typed import TYPE_CHECKING, Any
-from memory_mesh.model import Embedding, Space
+from memory_mesh.model import Space
 from memory_mesh.model.errors import EmbeddingError
 from memory_mesh.models.embedders import windows
 from memory_mesh.models.model_files import STATIC, StaticFiles
-from memory_mesh.platform import forks
 
 if TYPE_CHECKING:
     import numpy as np
@@ -35,44 +33,11 @@ _UNKNOWN = 0  # stands for a text without tokens
 _FIRST_WORD = 259  # smaller numbers are special tokens and single bytes
 
 
-class StaticEmbedder:
-    """The static vectors; safe in threads, loaded on first use and anew after a fork."""
+class StaticEmbedder(windows.LocalEmbedder):
+    """The static vectors."""
 
     def __init__(self, files: StaticFiles) -> None:
-        self._files = files
-        self._model: _Model | None = None
-        self._loading = threading.Lock()
-
-    def __repr__(self) -> str:
-        return f"StaticEmbedder({str(self._files.folder)!r})"
-
-    def embed(self, texts: Sequence[str], *, query: bool = False) -> Embedding:
-        """Vectors in the order of the texts; of a long query its first and last window count."""
-        with _trouble(self._files):
-            model = self._loaded()
-            cuts = [model.windows(text) for text in texts]
-            if query:
-                cuts = [windows.for_query(cut) for cut in cuts]
-            found = iter(model.run([window for cut in cuts for window in cut]))
-            return Embedding(model.space, windows.grouped(found, cuts, query=query))
-
-    def close(self) -> None:
-        """Release the vectors; a later `embed` would load them again."""
-        self._model = None
-
-    def after_fork(self) -> None:
-        """A child loads the files anew: another thread may have been using the tokenizer."""
-        self._model, self._loading = None, threading.Lock()
-
-    def _loaded(self) -> "_Model":
-        model = self._model
-        if model is None:
-            with self._loading:
-                if self._model is None:
-                    forks.protect(self)
-                    self._model = _load(self._files)
-                model = self._model
-        return model
+        super().__init__(files.folder, lambda: _load(files), lambda: _trouble(files))
 
 
 @dataclass(frozen=True, slots=True)

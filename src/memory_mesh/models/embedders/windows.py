@@ -7,13 +7,18 @@ next one starts a little before that end, so that no sentence is only ever seen 
 import math
 import re
 import sys
+import threading
 from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from itertools import accumulate
+from pathlib import Path
 
-from memory_mesh.base.typed import TYPE_CHECKING, TypeVar
+from memory_mesh.base.typed import TYPE_CHECKING, Protocol, TypeVar
+from memory_mesh.model import Embedding, Space
 from memory_mesh.model.errors import EmbeddingError
+from memory_mesh.platform import forks
 
 if TYPE_CHECKING:
     import numpy as np
@@ -30,6 +35,66 @@ _PIECES = re.compile(
     re.ASCII,
 )
 _LONG_TOKEN_CHARS = 24
+
+
+class WindowedModel(Protocol):
+    """A model that is loaded: its space, the windows of a text, and a vector for each window."""
+
+    @property
+    def space(self) -> Space:
+        """The space of its vectors."""
+
+    def windows(self, text: str) -> list[list[int]]:
+        """The token numbers of each window of a text."""
+
+    def run(self, framed: Sequence[Sequence[int]], /) -> list[bytes]:
+        """One vector for each window, in order."""
+
+
+class LocalEmbedder:
+    """A model in a folder; safe in threads, loaded on first use and anew after a fork."""
+
+    def __init__(
+        self,
+        folder: Path,
+        load: Callable[[], WindowedModel],
+        trouble: Callable[[], AbstractContextManager[None]],
+    ) -> None:
+        """Take what loads the model, and what says its troubles as an EmbeddingError."""
+        self._folder, self._load, self._trouble = folder, load, trouble
+        self._model: WindowedModel | None = None
+        self._loading = threading.Lock()
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({str(self._folder)!r})"
+
+    def embed(self, texts: Sequence[str], *, query: bool = False) -> Embedding:
+        """Vectors in the order of the texts; of a long query its first and last window count."""
+        with self._trouble():
+            model = self._loaded()
+            cuts = [model.windows(text) for text in texts]
+            if query:
+                cuts = [for_query(cut) for cut in cuts]
+            found = iter(model.run([window for cut in cuts for window in cut]))
+            return Embedding(model.space, grouped(found, cuts, query=query))
+
+    def close(self) -> None:
+        """Release the model; a later `embed` would load it again."""
+        self._model = None
+
+    def after_fork(self) -> None:
+        """A child loads the model anew: another thread may have been using its tokenizer."""
+        self._model, self._loading = None, threading.Lock()
+
+    def _loaded(self) -> WindowedModel:
+        model = self._model
+        if model is None:
+            with self._loading:
+                if self._model is None:
+                    forks.protect(self)
+                    self._model = self._load()
+                model = self._model
+        return model
 
 
 def cut(text: str, tokens: Sequence[Span], limit: int, costs: Sequence[int] = ()) -> list[Span]:

@@ -6,8 +6,7 @@ from functools import partial
 
 from memory_mesh.base.fastdataclass import replace
 from memory_mesh.text.times import lexicon, spans
-from memory_mesh.text.times.asking import QuestionWords
-from memory_mesh.text.times.spans import Found, Tie, TimeSpan
+from memory_mesh.text.times.spans import Found, QuestionWords, Tie, TimeSpan
 
 YEARS = range(1900, 2100)
 _LAST_MONTH = 12

@@ -4,8 +4,7 @@ from datetime import datetime, timedelta
 
 from memory_mesh.base.fastdataclass import replace
 from memory_mesh.text.times import dates, lexicon, spans
-from memory_mesh.text.times.asking import QuestionWords
-from memory_mesh.text.times.spans import DAY, WEEK, Found, Tie, TimeSpan
+from memory_mesh.text.times.spans import DAY, WEEK, Found, QuestionWords, Tie, TimeSpan
 
 _SOON, _LONG_AGO = 7, 21  # days: nearly counted, and no longer counted
 _LENGTHS = {

@@ -13,8 +13,7 @@ from datetime import datetime
 
 from memory_mesh.base.fastdataclass import replace
 from memory_mesh.text.times import dates, distances, lexicon, spans
-from memory_mesh.text.times.asking import QuestionWords, cut
-from memory_mesh.text.times.spans import DAY, Found, Tie, TimeSpan
+from memory_mesh.text.times.spans import DAY, Found, QuestionWords, Tie, TimeSpan, cut
 
 _TO = frozenset(("to", "until", "till", "through", "-", "\u2013", "\u2014"))
 _ONWARDS = frozenset(("on", "onward", "onwards"))
