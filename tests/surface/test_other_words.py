@@ -75,7 +75,7 @@ def test_python_names_the_option_that_does_it(tmp_path: Path, name: str, advice:
         MemoryMesh(db_dir=tmp_path, embedder="none") as mesh,
         pytest.raises(TypeError) as error,
     ):
-        mesh.search("tea", **{name: "7d"})
+        mesh.search("tea", **{name: "7d"})  # type: ignore[arg-type]  # it has no such option
     assert advice in str(error.value)
     with MemoryMesh(db_dir=tmp_path, embedder="none") as mesh:
         assert mesh.search("tea", filter="created_at >= '2026-11-01' AND tags = 'WORD'") == []
