@@ -24,8 +24,8 @@ import numpy as np
 from bench.evaluate import OUT, OWN, ROOT, SUITES, WILD
 from memory_mesh.base.fastdataclass import replace
 from memory_mesh.config import load as configured
-from memory_mesh.evaluation import answering, records, results, running, suite
-from memory_mesh.evaluation.asking import QuestionResult
+from memory_mesh.evaluation import all_questions, records, results, suite, whole_run
+from memory_mesh.evaluation.one_question import QuestionResult
 from memory_mesh.evaluation.records import DataSet, EvaluationQuestion
 from memory_mesh.evaluation.suite import Suite
 from memory_mesh.evaluation.vector_cache import KeptVectors
@@ -242,15 +242,17 @@ def _rows(
 ) -> list[QuestionResult]:
     """The answers, from an earlier run where nothing that matters has changed since."""
     folder = work / one.name
-    key = results.digest([one.data.digest, running.code_digest(), embedder.embed(["a"]).space])
+    key = results.digest([one.data.digest, whole_run.code_digest(), embedder.embed(["a"]).space])
     told = {**one.suite.options("mesh"), "limit": SHOWN}
-    job = answering.AnswerJob(one.suite, {"mesh": told}, {}, folder, key, embedder, lambda *_: None)
-    with running.alone(folder):
-        return answering.answer(job, one.data, asked).rows["mesh"]
+    job = all_questions.AnswerJob(
+        one.suite, {"mesh": told}, {}, folder, key, embedder, lambda *_: None
+    )
+    with whole_run.alone(folder):
+        return all_questions.answer(job, one.data, asked).rows["mesh"]
 
 
 def _facts(split: str) -> dict[str, Any]:
-    commit, dirty = running.commit()
+    commit, dirty = whole_run.commit()
     return {
         "command": "python -m bench.abstention --data SETS --vectors FILE --work DIR",
         "date": datetime.now(UTC).isoformat(timespec="seconds"),

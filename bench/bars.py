@@ -20,7 +20,7 @@ SEARCH_PATHS = (
     "src/memory_mesh/ledgers",
     "src/memory_mesh/search/recall.py",
     "src/memory_mesh/search/rank.py",
-    "src/memory_mesh/write/decide.py",
+    "src/memory_mesh/write/transaction.py",
     "src/memory_mesh/write/prepare.py",
     "src/memory_mesh/rules/filters.py",
     "src/memory_mesh/search/ranking",
@@ -30,7 +30,7 @@ SEARCH_PATHS = (
 WRITE_PATHS = (
     "src/memory_mesh/ledgers",
     "src/memory_mesh/write/audit_entries.py",
-    "src/memory_mesh/write/decide.py",
+    "src/memory_mesh/write/transaction.py",
     "src/memory_mesh/write/prepare.py",
     "src/memory_mesh/write/add.py",
     "src/memory_mesh/write/claims",

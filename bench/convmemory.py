@@ -27,7 +27,7 @@ from bench.evaluate import OUT, ROOT
 from bench.training import gather
 from memory_mesh.base.fastdataclass import replace
 from memory_mesh.config import load as configured
-from memory_mesh.evaluation import answering, records, running, suite
+from memory_mesh.evaluation import all_questions, records, suite, whole_run
 from memory_mesh.evaluation.records import DataSet, EvaluationQuestion
 from memory_mesh.evaluation.vector_cache import KeptVectors
 from memory_mesh.model.ports import Embedder
@@ -66,7 +66,7 @@ def main() -> int:
     if chain is None:
         parser.error("there is no model: set MEMORY_MESH_MODEL_DIR")
     kept = KeptVectors(chain, options.vectors)
-    folder = options.work / running.code_digest()[:16]
+    folder = options.work / whole_run.code_digest()[:16]
     _gather_others(options.data, options.others, folder / "others", kept)
     _gather_locomo(options.data / LOCOMO, folder / "conversations", kept)
     kept.release()
@@ -184,8 +184,8 @@ def _conversation(
 ) -> gather.Gathered:
     found = gather.Gathered()
     with tempfile.TemporaryDirectory() as folder:
-        job = answering.AnswerJob(asked, {}, {}, Path(folder), "", embedder, lambda *_: None)
-        for mesh, question, names in answering.steps(job, read, questions):
+        job = all_questions.AnswerJob(asked, {}, {}, Path(folder), "", embedder, lambda *_: None)
+        for mesh, question, names in all_questions.steps(job, read, questions):
             gather.ask(mesh, question, (asked, names, True, False), found)
     if len(found.sizes) != len(questions):
         raise ValueError("a question found no candidate at all: it would be missing from the mean")
@@ -242,7 +242,7 @@ def _span(ends: Sequence[float]) -> str:
 
 
 def _facts() -> dict[str, Any]:
-    commit, dirty = running.commit()
+    commit, dirty = whole_run.commit()
     return {
         "command": "python -m bench.convmemory --data SETS --vectors FILE --work DIR",
         "date": datetime.now(UTC).isoformat(timespec="seconds"),

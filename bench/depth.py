@@ -19,7 +19,7 @@ from typing import Any
 
 from bench import corpus, report as report_of
 from bench.meaning import Synthetic, model
-from memory_mesh.evaluation import records, storing, suite
+from memory_mesh.evaluation import load_records, records, suite
 from memory_mesh.evaluation.records import EvaluationQuestion, EvaluationRecord
 from memory_mesh.evaluation.vector_cache import KeptVectors
 from memory_mesh.model import Embedding
@@ -88,11 +88,11 @@ def _filled(
     ]
     names: dict[str, str] = {}
     for _, listed in read.tenants({question.tenant for question in questions}):
-        names |= storing.store(mesh, listed).memories
+        names |= load_records.store(mesh, listed).memories
     done = len(names)
     for batch in _others(data):
         kept = [record for record in batch if len(record.text) <= _LONG][: rows - done]
-        storing.store(mesh, kept)
+        load_records.store(mesh, kept)
         done += len(kept)
         print(f"{done:,} of {rows:,} memories", flush=True)
     mixed.real = False

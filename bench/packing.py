@@ -23,10 +23,10 @@ from typing import Any
 from bench import report as report_of
 from bench.meaning import model
 from memory_mesh.context.pack import MOST_HITS
-from memory_mesh.context.packing import choice, fit
-from memory_mesh.context.packing.fit import PackEntry, PackLayout
-from memory_mesh.evaluation import answering, records, suite
-from memory_mesh.evaluation.asking import RecordNames
+from memory_mesh.context.packing import choice, token_budget
+from memory_mesh.context.packing.token_budget import PackEntry, PackLayout
+from memory_mesh.evaluation import all_questions, records, suite
+from memory_mesh.evaluation.one_question import RecordNames
 from memory_mesh.evaluation.records import EvaluationQuestion
 from memory_mesh.evaluation.vector_cache import KeptVectors
 from memory_mesh.model import Hit
@@ -73,11 +73,11 @@ def main() -> int:
     asked = suite.load("locomo")
     read = records.read(options.data / "locomo", asked.records)
     dev = [one for one in suite.split(asked, read.questions)["dev"] if one.gold]
-    job = answering.AnswerJob(asked, {}, {}, options.work, "packing", kept, lambda *_: None)
+    job = all_questions.AnswerJob(asked, {}, {}, options.work, "packing", kept, lambda *_: None)
     figures, costs = Figures(), list[tuple[float, float]]()
-    for mesh, question, names in answering.steps(job, read, dev):
+    for mesh, question, names in all_questions.steps(job, read, dev):
         ask(mesh, question, names, figures)
-    for mesh, question, _ in answering.steps(job, read, dev[:: max(1, len(dev) // TIMED)]):
+    for mesh, question, _ in all_questions.steps(job, read, dev[:: max(1, len(dev) // TIMED)]):
         costs.append(cost(mesh, question.text))
     report = {
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -129,12 +129,12 @@ def _above(hits: Sequence[Hit], least: float) -> list[Hit]:
 def top_k(hits: Sequence[Hit], budget: int, *, skip: bool = False) -> list[str]:
     """The ids of the first hits whose rendering keeps to the budget."""
     layout, ids = PackLayout(), list[str]()
-    left = budget - choice.token_bound(fit.frame(layout))
+    left = budget - choice.token_bound(token_budget.frame(layout))
     for hit in hits:
         memory = hit.memory
         date = f"{memory.occurred_at or memory.created:%Y-%m-%d}"
         entry = PackEntry(memory.id, memory.text, date, memory.speaker)
-        spent = choice.token_bound(fit.entry_text(len(ids) + 1, entry, layout))
+        spent = choice.token_bound(token_budget.entry_text(len(ids) + 1, entry, layout))
         if spent <= left:
             left -= spent
             ids.append(memory.id)

@@ -9,7 +9,7 @@ from bench import meaning
 from bench.measure import Figures, Skipped, rounded
 from bench.postgres_server import SMALL, Databases
 from bench.postgres_stores import on_postgres, on_sqlite
-from memory_mesh.evaluation import records, storing
+from memory_mesh.evaluation import load_records, records
 from memory_mesh.evaluation.records import EvaluationQuestion
 from memory_mesh.evaluation.vector_cache import KeptVectors
 from memory_mesh.sync import MemoryMesh
@@ -36,7 +36,7 @@ def locomo_part(databases: Databases, tenants: list[str], data: Path | None) -> 
             }
             for name, opening in meshes.items():
                 mesh = stack.enter_context(opening)
-                held = storing.store(mesh, turns).memories
+                held = load_records.store(mesh, turns).memories
                 shares[name] += [
                     _share(mesh, each, held) for each in asked if each.tenant == tenant
                 ]

@@ -15,7 +15,7 @@ from bench.measure import Figures, Skipped, rounded
 from bench.postgres_bare import Record, Watched, bare, recording
 from bench.postgres_server import SMALL, Databases
 from bench.postgres_stores import SECRET, on_postgres, on_sqlite
-from memory_mesh.evaluation import records, storing
+from memory_mesh.evaluation import load_records, records
 from memory_mesh.model import Lens
 from memory_mesh.sync import MemoryMesh
 from memory_mesh.text import analyzer
@@ -43,7 +43,7 @@ def quality_part(databases: Databases, questions: int, data: Path | None) -> Fig
         two = stack.enter_context(on_postgres(url, work / "keys", namespace="talks"))
         for mesh in (one, two):
             if not mesh.stats().memories:
-                storing.store(mesh, turns)
+                load_records.store(mesh, turns)
         lens = Lens(datetime.now(UTC), across=frozenset(quality.ACROSS))
         alike = quality.compare(one, two, asked, memories.Made(), lens)
     for line in alike.different[:5]:

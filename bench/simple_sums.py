@@ -16,8 +16,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from memory_mesh.config import load as configured
-from memory_mesh.evaluation import answering, records, suite
-from memory_mesh.evaluation.asking import search_options
+from memory_mesh.evaluation import all_questions, records, suite
+from memory_mesh.evaluation.one_question import search_options
 from memory_mesh.evaluation.vector_cache import KeptVectors
 from memory_mesh.model import Query
 from memory_mesh.model.ports import Embedder
@@ -59,8 +59,8 @@ def write(name: str, data: Path, split: str, embedder: Embedder, out: Path) -> d
     questions = suite.split(asked, read.questions)[split]
     lines: dict[str, list[str]] = {each: [] for each in SUMS}
     with tempfile.TemporaryDirectory() as folder:
-        job = answering.AnswerJob(asked, {}, {}, Path(folder), "", embedder, lambda *_: None)
-        for mesh, question, names in answering.steps(job, read, questions):
+        job = all_questions.AnswerJob(asked, {}, {}, Path(folder), "", embedder, lambda *_: None)
+        for mesh, question, names in all_questions.steps(job, read, questions):
             told = search_options(asked.options("mesh"), question.scopes)
             lens = mesh._lens(  # noqa: SLF001
                 told["scope"], filter=told.get("filter"), across=told["across"]

@@ -16,8 +16,8 @@ from bench import wild_sets
 from bench.abstention import Measured, _opened
 from bench.report import stamp
 from memory_mesh.config import load as configured
-from memory_mesh.evaluation import answering, results, running, suite
-from memory_mesh.evaluation.asking import QuestionResult
+from memory_mesh.evaluation import all_questions, results, suite, whole_run
+from memory_mesh.evaluation.one_question import QuestionResult
 from memory_mesh.evaluation.records import EvaluationQuestion
 from memory_mesh.evaluation.vector_cache import KeptVectors
 from memory_mesh.model.ports import Embedder
@@ -92,10 +92,12 @@ def _rows(
 ) -> list[QuestionResult]:
     told = {**one.suite.options("keyword" if mode == "words" else "mesh"), "limit": SHOWN}
     space = embedder.embed(["a"]).space
-    key = results.digest([one.data.digest, running.code_digest(), space, mode])
-    job = answering.AnswerJob(one.suite, {mode: told}, {}, work / one.name, key, embedder, _quiet)
-    with running.alone(work / one.name):
-        return answering.answer(job, one.data, asked).rows[mode]
+    key = results.digest([one.data.digest, whole_run.code_digest(), space, mode])
+    job = all_questions.AnswerJob(
+        one.suite, {mode: told}, {}, work / one.name, key, embedder, _quiet
+    )
+    with whole_run.alone(work / one.name):
+        return all_questions.answer(job, one.data, asked).rows[mode]
 
 
 def _quiet(*_: object) -> None:

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from memory_mesh.base.typed import option_types
-from memory_mesh.cli.parsing import COMMANDS
+from memory_mesh.cli.command_table import COMMANDS
 from memory_mesh.config.tables import NO_OPTION, SETTINGS, WRITTEN, Settings
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -21,8 +21,8 @@ import numpy as np
 
 from memory_mesh.base.fastdataclass import replace
 from memory_mesh.config import load as configured
-from memory_mesh.evaluation import answering, records, suite
-from memory_mesh.evaluation.asking import RecordNames, search_options
+from memory_mesh.evaluation import all_questions, records, suite
+from memory_mesh.evaluation.one_question import RecordNames, search_options
 from memory_mesh.evaluation.records import EvaluationQuestion
 from memory_mesh.evaluation.vector_cache import KeptVectors
 from memory_mesh.model import Query
@@ -115,7 +115,7 @@ def gathered(
     dev = [*parts["dev"], *parts.get("more", ())]
     chance = random.Random(SEED)
     with tempfile.TemporaryDirectory() as folder:
-        job = answering.AnswerJob(asked, {}, {}, Path(folder), "", embedder, lambda *_: None)
+        job = all_questions.AnswerJob(asked, {}, {}, Path(folder), "", embedder, lambda *_: None)
         for mesh, question, names, own in _steps(job, read, dev, chance):
             for mode, into in found.items():
                 ask(mesh, question, (asked, names, own, mode == "keyword"), into)
@@ -123,7 +123,7 @@ def gathered(
 
 
 def _steps(
-    job: answering.AnswerJob,
+    job: all_questions.AnswerJob,
     data: records.DataSet,
     dev: Sequence[EvaluationQuestion],
     chance: random.Random,
@@ -135,7 +135,7 @@ def _steps(
     for tenant, questions in by_tenant.items():
         listed = chance.sample(questions, min(MOST, len(questions)))
         others = [q for name, asked in by_tenant.items() if name != tenant for q in asked]
-        for mesh, question, names in answering.steps(job, data, listed):
+        for mesh, question, names in all_questions.steps(job, data, listed):
             yield mesh, question, names, question.category != ADVERSARIAL
             if others and chance.random() < FOREIGN / len(listed):
                 yield mesh, chance.choice(others), names, False

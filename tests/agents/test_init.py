@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from memory_mesh.agents.claude_code import install, places, record
-from memory_mesh.agents.claude_code.record import FileChange
+from memory_mesh.agents.claude_code import install, places, undo
+from memory_mesh.agents.claude_code.undo import FileChange
 from memory_mesh.model.errors import InvalidInput
 from memory_mesh.sync import MemoryMesh
 from memory_mesh.testing import FrozenClock
@@ -155,7 +155,7 @@ def test_undo_after_an_upgrade_goes_back_to_before_the_first_installation(home, 
     place = places.SettingsFolder(home / ".claude")
     planned = install.planned(place, moved, now=FrozenClock().now())
     assert {change.path.name for change in planned} == {"hooks.json", ".mcp.json"}
-    record.write(place.own, planned)
+    undo.write(place.own, planned)
     cli("init", "--undo", "--yes")
     assert _all(home) == before
 
@@ -185,7 +185,7 @@ def test_undo_works_after_an_installation_that_was_interrupted(home, cli):
     stuck = home / ".claude/stuck"
     stuck.symlink_to(home / "nowhere")
     with pytest.raises(FileExistsError):
-        record.write(place.own, [*planned[:5], FileChange(stuck / "x", None, b""), *planned[5:]])
+        undo.write(place.own, [*planned[:5], FileChange(stuck / "x", None, b""), *planned[5:]])
     assert (place.own / "plugin").is_dir()
     stuck.unlink()
     assert cli("init", "--undo", "--yes").code == 0
@@ -431,6 +431,6 @@ def test_a_file_that_changes_while_the_plan_is_looked_at_is_not_overwritten(home
     planned = install.planned(place, commands, now=FrozenClock().now())
     _write(place.settings, b'{"mine": 1}')
     with pytest.raises(InvalidInput, match="was changed while you looked"):
-        record.write(place.own, planned)
+        undo.write(place.own, planned)
     assert place.settings.read_bytes() == b'{"mine": 1}'
     assert not place.own.exists()

@@ -32,7 +32,7 @@ from typing import Any
 from zlib import crc32
 
 import memory_mesh
-from memory_mesh.cli import main as cli, parsing
+from memory_mesh.cli import command_table, main as cli
 from memory_mesh.compat import rawko
 from memory_mesh.compat.lane.memory_lane import MemoryLane
 from memory_mesh.compat.neolata import memory_graph
@@ -237,9 +237,9 @@ class _World:
 
     def _command(self) -> Call:
         """A command line, as a shell would hand it over."""
-        name = self._dice.choice([name for name in parsing.COMMANDS if name not in _UNTRIED])
-        parser = parsing.Parser(prog=name)
-        parsing.describe(parser, parsing.load(name))
+        name = self._dice.choice([name for name in command_table.COMMANDS if name not in _UNTRIED])
+        parser = command_table.Parser(prog=name)
+        command_table.describe(parser, command_table.load(name))
         words = [name]
         for action in parser._actions:
             words += self._option(action)

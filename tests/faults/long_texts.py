@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 
 from memory_mesh import privacy
-from memory_mesh.context import prompt
+from memory_mesh.context import fence
 from memory_mesh.context.packing import choice
 from memory_mesh.formats import (
     documents,
@@ -87,7 +87,7 @@ def readers() -> Mapping[str, Reader]:
         "a memory log": memory_log.parse,
         "a learning file": project_memory.parse,
         "a yamo block": yamo.parse,
-        "a prompt": prompt.quoted,
+        "a prompt": fence.quoted,
         "a terminal": terminal.safe_text,
         "a trigger": patterns.check,
         "a triggered text": lambda text: patterns.match("implement.*auth|fix the bug", text),

@@ -12,7 +12,7 @@ from pathlib import Path
 from memory_mesh.formats import memory_file
 from memory_mesh.formats.memory_file import MemoryFile, parse, render
 from memory_mesh.mirror import Mirror
-from memory_mesh.mirror.exporting import append
+from memory_mesh.mirror.store_to_folder import append
 from memory_mesh.model import Memory
 from memory_mesh.sync import MemoryMesh
 from tests.faults.crashpoints import watch

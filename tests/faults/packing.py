@@ -22,7 +22,7 @@ from pathlib import Path
 from xml.etree import ElementTree as ET
 
 from memory_mesh.context.packing import choice
-from memory_mesh.context.packing.fit import FORMATS, PackMember, PackRules, packed
+from memory_mesh.context.packing.token_budget import FORMATS, PackMember, PackRules, packed
 from memory_mesh.model import Kind, Memory
 from memory_mesh.model.pack import Pack, Section
 from tests.faults.hostile import hostile_texts

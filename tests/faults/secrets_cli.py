@@ -17,7 +17,7 @@ from itertools import product
 from pathlib import Path
 from unittest.mock import patch
 
-from memory_mesh.cli import main, parsing
+from memory_mesh.cli import command_table, main
 from memory_mesh.config import tables as settings
 from tests.faults.planted import KINDS
 from tests.faults.secret_shapes import Say, Targets, lesson_words, skill_texts
@@ -91,7 +91,7 @@ def walk_commands(walk: Walk, given: Path) -> None:
     files = _files(given)
     with chdir(given), patch.dict(os.environ, {"MEMORY_MESH_DIR": str(walk.folder / "cli")}):
         files |= _stored()
-        for name in parsing.COMMANDS:
+        for name in command_table.COMMANDS:
             options = list(product(VARIANTS.get(name, ([],)), _valued(name)))
             for words, action in walk.chosen(options):
                 _plant(walk, name, words, action, files)
@@ -127,8 +127,8 @@ def walk_settings(walk: Walk, given: Path) -> None:
 
 
 def _valued(name: str) -> Iterator[argparse.Action]:
-    parser = parsing.Parser(prog=name)
-    parsing.describe(parser, parsing.load(name))
+    parser = command_table.Parser(prog=name)
+    command_table.describe(parser, command_table.load(name))
     for action in parser._actions:  # argparse shows them nowhere else
         names = {*action.option_strings, f"{name} {''.join(action.option_strings)}"}
         if action.nargs != 0 and not names & REASONS.keys():

@@ -2,7 +2,7 @@
 
 import pytest
 
-from memory_mesh.cli import parsing
+from memory_mesh.cli import command_table
 from memory_mesh.sync import MemoryMesh
 from tests.faults import fuzzing
 from tests.faults.sample import SEED
@@ -28,7 +28,7 @@ def test_the_suite_notices_an_exception_and_a_crash(tmp_path, monkeypatch):
     monkeypatch.setattr(fuzzing, "_methods", lambda _: ["get_all"])
     monkeypatch.setattr(fuzzing, "_ROOTS", ("mesh", "command"))
     monkeypatch.setattr(fuzzing, "_WEIGHTS", (1, 1))
-    monkeypatch.setattr(parsing, "COMMANDS", {"list": ""})
+    monkeypatch.setattr(command_table, "COMMANDS", {"list": ""})
     report = fuzzing.fuzz(tmp_path, seed=SEED, rounds=1, steps=40)
     assert report.figures["outside MeshError"]
     assert any("KeyError" in each and "mesh.get_all" in each for each in report.failures)

@@ -15,7 +15,7 @@ import pytest
 from memory_mesh import care
 from memory_mesh.care import archives, backups
 from memory_mesh.formats import archive
-from memory_mesh.ledgers.sqlite import dumps, schema
+from memory_mesh.ledgers.sqlite import archive_rows, schema
 from memory_mesh.model import Scope, Status
 from memory_mesh.model.errors import (
     InvalidInput,
@@ -183,7 +183,7 @@ def killed_at(at: int, act, target: Path) -> bool:
 def test_what_was_erased_is_not_imported(store: Path, tmp_path: Path) -> None:
     care.export_archive(store, "default", tmp_path / "a.tar.gz")
     target = tmp_path / "target"
-    backups.record(target, dumps.identity_of(database(store)) or "")
+    backups.record(target, archive_rows.identity_of(database(store)) or "")
     with pytest.raises(StoreError, match="was erased from the store"):
         care.import_archive(target, tmp_path / "a.tar.gz")
     with pytest.raises(StoreError, match="was erased from the store"):
@@ -196,7 +196,7 @@ def test_a_copy_in_the_same_store_has_an_identity_of_its_own_and_falls_with_the_
 ) -> None:
     care.export_archive(store, "default", tmp_path / "a.tar.gz")
     done = care.import_archive(store, tmp_path / "a.tar.gz", into="copy")
-    first, copy = (dumps.identity_of(database(store, name)) for name in ("default", "copy"))
+    first, copy = (archive_rows.identity_of(database(store, name)) for name in ("default", "copy"))
     assert first != copy
     care.export_archive(store, "copy", tmp_path / "b.tar.gz")
     backups.record(store, first or "")

@@ -8,7 +8,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from memory_mesh.context.packing import choice
-from memory_mesh.context.packing.fit import FIRST_SHARE, PackRules
+from memory_mesh.context.packing.token_budget import FIRST_SHARE, PackRules
 from memory_mesh.model import Scope
 from memory_mesh.model.errors import InvalidInput
 from memory_mesh.model.pack import LeftOutBy, Section

@@ -17,7 +17,7 @@ from memory_mesh.care.sqlite import copies
 from memory_mesh.formats.memory_file import MemoryFile
 from memory_mesh.ledgers.sqlite.ledger import SqliteLedger
 from memory_mesh.mirror import Mirror
-from memory_mesh.mirror.exporting import KEPT, append
+from memory_mesh.mirror.store_to_folder import KEPT, append
 from memory_mesh.model import Entry, Outcome
 from memory_mesh.model.errors import InvalidInput, NotFound, StoreError
 from memory_mesh.models.lance.index import IndexFolder

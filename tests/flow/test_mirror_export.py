@@ -9,7 +9,7 @@ import pytest
 from memory_mesh import care
 from memory_mesh.formats.memory_file import MemoryFile, parse
 from memory_mesh.mirror import Author, Mirror
-from memory_mesh.mirror.exporting import KEPT, append
+from memory_mesh.mirror.store_to_folder import KEPT, append
 from memory_mesh.model import Scope
 from memory_mesh.model.errors import InvalidInput, NotAllowed, NotFound
 from memory_mesh.sync import MemoryMesh
@@ -372,7 +372,7 @@ def test_a_file_that_cannot_be_written_does_not_stop_the_others(own, folder, mir
             raise PermissionError(13, "Permission denied", str(path))
         return append(path, *args, **options)
 
-    monkeypatch.setattr("memory_mesh.mirror.exporting.append", refusing)
+    monkeypatch.setattr("memory_mesh.mirror.store_to_folder.append", refusing)
     for title in ("Two", "One", "Three"):
         own.add(f"The text of {title}.", {"title": title})
     report = mirror.run()

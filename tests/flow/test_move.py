@@ -109,7 +109,7 @@ def test_a_move_mixes_no_stores_and_brings_back_nothing_that_was_erased(tmp_path
 
 
 def safekeeping_identity(folder: Path) -> str:
-    from memory_mesh.ledgers.sqlite.dumps import identity_of
+    from memory_mesh.ledgers.sqlite.archive_rows import identity_of
 
     return identity_of(database(folder)) or ""
 

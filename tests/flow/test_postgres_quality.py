@@ -14,7 +14,7 @@ import pytest
 
 from bench import corpus, memories, postgres_quality as quality
 from bench.postgres_stores import on_postgres, on_sqlite
-from memory_mesh.evaluation import records, storing
+from memory_mesh.evaluation import load_records, records
 from memory_mesh.model import Lens, Scope, Status
 from memory_mesh.sync import MemoryMesh
 from memory_mesh.testing import FrozenClock
@@ -75,6 +75,6 @@ def test_a_conversation_is_found_alike(both):
     data = records.read(folder)
     turns = [each for _, listed in data.tenants([CONVERSATION]) for each in listed]
     for mesh in both:
-        storing.store(mesh, turns[:TURNS])
+        load_records.store(mesh, turns[:TURNS])
     asked = [each.text for each in data.questions if each.tenant == CONVERSATION]
     ask(both, asked[:QUESTIONS], lenses()[0])

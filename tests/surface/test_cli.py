@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from memory_mesh import __version__
-from memory_mesh.cli import parsing
+from memory_mesh.cli import command_table
 from tests.surface import golden
 from tests.surface.command import SCRIPT, CommandLine
 
@@ -281,7 +281,7 @@ def test_an_unknown_word_is_answered_with_the_nearest_command(cli: CommandLine) 
 def test_every_command_has_help_with_an_example(cli: CommandLine, command: str) -> None:
     done = cli(command, "--help")
     assert done.code == 0
-    assert f"example:\n  memory-mesh {parsing.place(command)}" in done.out
+    assert f"example:\n  memory-mesh {command_table.place(command)}" in done.out
 
 
 def test_the_overview_fits_on_one_screen(cli: CommandLine) -> None:
@@ -291,10 +291,10 @@ def test_the_overview_fits_on_one_screen(cli: CommandLine) -> None:
     assert len(lines) <= SCREEN[0]
     assert max(map(len, lines)) <= SCREEN[1]
     assert lines[-1] == "more: memory-mesh help --all"
-    assert [line.split()[0] for line in lines if line.startswith("  ")] == list(parsing.FRONT)
+    assert [line.split()[0] for line in lines if line.startswith("  ")] == list(command_table.FRONT)
 
 
-@pytest.mark.parametrize("command", parsing.FRONT)
+@pytest.mark.parametrize("command", command_table.FRONT)
 def test_the_help_of_a_command_of_every_day_fits(cli: CommandLine, command: str) -> None:
     lines = cli(command, "--help").out.splitlines()
     assert len(lines) <= LONGEST_HELP
@@ -305,19 +305,29 @@ def test_the_whole_overview_names_every_command_in_its_group(cli: CommandLine) -
     done = cli("help", "--all")
     assert (done.code, done.err) == (0, "")
     listed = {line[2:].partition("  ")[0] for line in done.out.splitlines() if line[:2] == "  "}
-    of_groups = {f"{noun} {name}" for noun in parsing.GROUPS for name in parsing.GROUPS[noun]}
-    assert listed >= {*of_groups, *parsing.FRONT, "mirror", "project", "models", "config", "eval"}
+    of_groups = {
+        f"{noun} {name}" for noun in command_table.GROUPS for name in command_table.GROUPS[noun]
+    }
+    assert listed >= {
+        *of_groups,
+        *command_table.FRONT,
+        "mirror",
+        "project",
+        "models",
+        "config",
+        "eval",
+    }
     assert "list-skills (skill list)" in done.out
 
 
-@pytest.mark.parametrize("noun", parsing.GROUPS)
+@pytest.mark.parametrize("noun", command_table.GROUPS)
 def test_a_group_lists_its_commands_and_each_of_them_runs(cli: CommandLine, noun: str) -> None:
     told = cli(noun, "--help").out
-    for name, what in parsing.GROUPS[noun].items():
+    for name, what in command_table.GROUPS[noun].items():
         assert f"{noun} {name} " in told
         below = cli(noun, name, "--help")
         assert (below.code, below.err) == (0, "")
-        about = parsing.COMMANDS[parsing.words_of(what)[0]]
+        about = command_table.COMMANDS[command_table.words_of(what)[0]]
         assert about[1:] in " ".join(below.out.split()), (noun, name)
     assert cli("help", noun).out == told
 
@@ -326,7 +336,9 @@ def test_a_group_lists_its_commands_and_each_of_them_runs(cli: CommandLine, noun
 def test_every_name_of_earlier_versions_still_runs(cli: CommandLine, name: str) -> None:
     done = cli(name, "--help")
     assert (done.code, done.err) == (0, "")
-    assert done.out.startswith(f"usage: memory-mesh {parsing.place(parsing.command_of(name))}")
+    assert done.out.startswith(
+        f"usage: memory-mesh {command_table.place(command_table.command_of(name))}"
+    )
 
 
 def test_a_group_without_a_command_says_what_there_is(cli: CommandLine) -> None:
@@ -363,8 +375,8 @@ def test_common_options_are_understood_before_and_after_the_command(cli: Command
 def test_completion_knows_every_command(cli: CommandLine, shell: str) -> None:
     done = cli("completion", shell)
     assert done.code == 0, done.err
-    assert all(parsing.place(name).rpartition(" ")[2] in done.out for name in COMMANDS)
-    assert all(noun in done.out for noun in parsing.GROUPS)
+    assert all(command_table.place(name).rpartition(" ")[2] in done.out for name in COMMANDS)
+    assert all(noun in done.out for noun in command_table.GROUPS)
     assert "--all-projects" in done.out or "all-projects" in done.out
 
 

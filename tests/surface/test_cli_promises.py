@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from memory_mesh.cli import parsing
+from memory_mesh.cli import command_table
 from memory_mesh.model import Scope
 from memory_mesh.sync import MemoryMesh
 from memory_mesh.testing import FrozenClock
@@ -101,7 +101,7 @@ def test_a_vote_needs_one_id_and_one_direction(cli: CommandLine) -> None:
     for words in (("rate", "--helpful"), ("rate", "mem_1_ffffff"), ("reinforce",)):
         done = cli(*words)
         assert done.code == 2
-        assert f"memory-mesh {parsing.place(words[0])} --help" in done.err
+        assert f"memory-mesh {command_table.place(words[0])} --help" in done.err
 
 
 def test_an_import_says_whether_it_is_the_users_own_export(cli: CommandLine) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from memory_mesh.cli import main, parsing
+from memory_mesh.cli import command_table, main
 
 ASKED = "COMP_WORDS=({0}); COMP_CWORD=$(( ${{#COMP_WORDS[@]}} - 1 )); _shtab_memory_mesh; "
 
@@ -74,10 +74,10 @@ def test_zsh_reads_the_script(script: Path) -> None:
 def test_fish_knows_every_command_and_option(capsys: pytest.CaptureFixture[str]) -> None:
     assert main.run(["completion", "fish"]) == 0
     told = capsys.readouterr().out
-    for name in parsing.FRONT:
+    for name in command_table.FRONT:
         assert f" -a {name} -d " in told
         assert f"'__fish_seen_subcommand_from {name}; and not " in told
-    for noun, names in parsing.GROUPS.items():
+    for noun, names in command_table.GROUPS.items():
         assert f" -a {noun} -d " in told
         for name in names:
             within = f"'__fish_seen_subcommand_from {noun}; and __fish_seen_subcommand_from {name}'"

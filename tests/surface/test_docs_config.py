@@ -17,7 +17,7 @@ from memory_mesh import config
 from memory_mesh.agents.hook.main import BUDGET, BUDGET_MS
 from memory_mesh.care import key_file
 from memory_mesh.care.key_file import KEY_FOLDER, KeyFile
-from memory_mesh.cli import parsing
+from memory_mesh.cli import command_table
 from memory_mesh.config.tables import CHOICES, ENVIRONMENT
 from memory_mesh.model.errors import InvalidInput
 from memory_mesh.platform import store_urls
@@ -212,5 +212,5 @@ def test_a_documented_command_line_is_understood(line: str) -> None:
     words = words[words.index("memory-mesh") + 1 :]
     if words == ["--version"]:
         return
-    command, _ = parsing.read(words)
+    command, _ = command_table.read(words)
     assert callable(command.run)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from memory_mesh.cli import main, parsing
+from memory_mesh.cli import command_table, main
 from memory_mesh.sync import MemoryMesh
 
 # `completion` prints a script, `mcp` and `daemon` serve, `init` writes the settings of agents.
@@ -80,7 +80,7 @@ def ids(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
 
 
 def lines() -> Iterator[list[str]]:
-    for name in (name for name in parsing.COMMANDS if name not in {*WITHOUT, "move"}):
+    for name in (name for name in command_table.COMMANDS if name not in {*WITHOUT, "move"}):
         for words in WORDS.get(name, ([],)):
             yield [name, *words]
     yield ["move", *WORDS["move"][0]]  # last: the store is elsewhere then
@@ -104,7 +104,7 @@ def test_every_command_prints_one_object(
     assert wrong == []
 
 
-@pytest.mark.parametrize("name", sorted(parsing.COMMANDS))
+@pytest.mark.parametrize("name", sorted(command_table.COMMANDS))
 def test_a_wrong_option_of_any_command_is_an_object_on_standard_error(
     name: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -12,7 +12,7 @@ import pytest
 import memory_mesh
 from memory_mesh import care, evaluation, mirror, testing, traces
 from memory_mesh.base.fastdataclass import fields
-from memory_mesh.cli import parsing
+from memory_mesh.cli import command_table
 from memory_mesh.compat.neolata import memory_graph
 from memory_mesh.config import Config
 from memory_mesh.config.tables import ENVIRONMENT, VARIABLES
@@ -136,10 +136,10 @@ def test_every_public_name_has_a_place(module: object, names: list[str]) -> None
 def test_every_command_is_there_with_every_option() -> None:
     page = sections("cli")  # docs/reference/cli.md
     missing = []
-    for name in parsing.COMMANDS:
-        parser = parsing.Parser(prog=name)
-        parsing.load(name).add_arguments(parser)
-        own = page[parsing.place(name)]
+    for name in command_table.COMMANDS:
+        parser = command_table.Parser(prog=name)
+        command_table.load(name).add_arguments(parser)
+        own = page[command_table.place(name)]
         shown = " ".join(rows(own))
         missing += [
             f"{name} {option}"
@@ -147,12 +147,12 @@ def test_every_command_is_there_with_every_option() -> None:
             for option in action.option_strings
             if option not in {"-h", "--help"} and not re.search(rf"{option}(?![\w-])", shown)
         ]
-        assert parsing.load(name).example.splitlines()[0] in own
+        assert command_table.load(name).example.splitlines()[0] in own
     assert missing == []
-    old = {name for name, place in parsing.PLACES.items() if name != place}
-    assert {*parsing.ALIASES, *old} <= rows(page["Other names"])
-    common = parsing.Parser(prog="x")
-    parsing.add_common(common)
+    old = {name for name, place in command_table.PLACES.items() if name != place}
+    assert {*command_table.ALIASES, *old} <= rows(page["Other names"])
+    common = command_table.Parser(prog="x")
+    command_table.add_common(common)
     options = {option for action in common._actions for option in action.option_strings}
     shown = " ".join(rows(page["Common options"]))
     assert {option for option in options if option not in shown} == {"-h", "--help"}

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator, ValidationError
 
-from memory_mesh.cli.parsing import COMMANDS
+from memory_mesh.cli.command_table import COMMANDS
 from tests.surface.command import CommandLine
 from tools import schemas
 

@@ -18,7 +18,7 @@ SYMBOLS = {
     "how duplicates are detected": ("write/rules/judge.py", "judge"),
     "when a lesson waits for review": ("write/rules/judge.py", "_judge_lesson"),
     "a privacy rule": ("privacy/table.py", "RULES"),
-    "a command's name and summary": ("cli/parsing.py", "COMMANDS"),
+    "a command's name and summary": ("cli/command_table.py", "COMMANDS"),
     "the column of a filter field": ("ledgers/shared/rows.py", "FILTERABLE"),
     "a filter field": ("rules/filter_fields.py", "FIELDS"),
     "chunk size": ("text/scrub/tokens.py", "ScrubSettings"),
@@ -33,7 +33,7 @@ SYMBOLS = {
     "cache lifetime": ("platform/cache.py", "LIFETIME"),
     "a setting": ("config/__init__.py", "Config"),
     "the id format": ("platform/ids.py", "MonotonicIds"),
-    "the prompt fence": ("context/prompt.py", "fenced"),
+    "the prompt fence": ("context/fence.py", "fenced"),
     "an eval metric": ("evaluation/metrics.py", "value"),
     "health checks": ("learn/health.py", "checkup"),
 }

@@ -3,7 +3,7 @@
 import argparse
 from collections.abc import Iterator
 
-from memory_mesh.cli import parsing
+from memory_mesh.cli import command_table
 
 
 def page() -> str:
@@ -21,21 +21,21 @@ def page() -> str:
         "## Other names\n\n| you type | it runs |\n|---|---|\n"
         + "\n".join(f"| `{short}` | `{name}` |" for short, name in _others().items()),
     ]
-    parts += [_command(name) for name in parsing.COMMANDS]
+    parts += [_command(name) for name in command_table.COMMANDS]
     return "\n\n".join(parts) + "\n"
 
 
 def common() -> list[argparse.Action]:
     """The options that every command takes."""
-    parser = parsing.Parser(prog=parsing.PROGRAM)
-    parsing.add_common(parser)
+    parser = command_table.Parser(prog=command_table.PROGRAM)
+    command_table.add_common(parser)
     return _actions(parser)
 
 
 def own(name: str) -> list[argparse.Action]:
     """The arguments and options of one command alone."""
-    parser = parsing.Parser(prog=f"{parsing.PROGRAM} {name}")
-    parsing.load(name).add_arguments(parser)
+    parser = command_table.Parser(prog=f"{command_table.PROGRAM} {name}")
+    command_table.load(name).add_arguments(parser)
     return _actions(parser)
 
 
@@ -49,32 +49,34 @@ def shown(action: argparse.Action) -> str:
 
 def _others() -> dict[str, str]:
     """The names that are accepted beside those of the overview, and what they run."""
-    short = {name: parsing.place(parsing.command_of(name)) for name in parsing.ALIASES}
-    return short | {name: place for name, place in parsing.PLACES.items() if name != place}
+    short = {
+        name: command_table.place(command_table.command_of(name)) for name in command_table.ALIASES
+    }
+    return short | {name: place for name, place in command_table.PLACES.items() if name != place}
 
 
 def _overview() -> Iterator[str]:
-    grouped = {*parsing.FRONT, *parsing.GROUPS, *parsing.PLACES}
-    yield _rows("every day", {name: name for name in parsing.FRONT})
-    for noun, names in parsing.GROUPS.items():
+    grouped = {*command_table.FRONT, *command_table.GROUPS, *command_table.PLACES}
+    yield _rows("every day", {name: name for name in command_table.FRONT})
+    for noun, names in command_table.GROUPS.items():
         yield _rows(noun, {f"{noun} {name}": what for name, what in names.items()})
-    yield _rows("more", {name: name for name in parsing.COMMANDS if name not in grouped})
+    yield _rows("more", {name: name for name in command_table.COMMANDS if name not in grouped})
 
 
 def _rows(heading: str, commands: dict[str, str]) -> str:
     """A table of commands, each with what runs; it links to that one's part of the page."""
     rows = [
-        f"| [`{name}`](#{parsing.place(parsing.words_of(what)[0]).replace(' ', '-')}) "
-        f"| {parsing.summary_of(what)} |"
+        f"| [`{name}`](#{command_table.place(command_table.words_of(what)[0]).replace(' ', '-')}) "
+        f"| {command_table.summary_of(what)} |"
         for name, what in commands.items()
     ]
     return f"**{heading}**\n\n| command | what it does |\n|---|---|\n" + "\n".join(rows)
 
 
 def _command(name: str) -> str:
-    command, told = parsing.load(name), parsing.COMMANDS[name]
+    command, told = command_table.load(name), command_table.COMMANDS[name]
     actions = own(name)
-    parts = [f"## {parsing.place(name)}", f"{told[0].upper()}{told[1:]}."]
+    parts = [f"## {command_table.place(name)}", f"{told[0].upper()}{told[1:]}."]
     if actions:
         parts.append(_table(actions))
     parts.append(f"```console\n{_example(command.example)}\n```")
@@ -96,7 +98,7 @@ def _code(text: str) -> str:
 
 
 def _about(action: argparse.Action) -> str:
-    values = {"prog": parsing.PROGRAM, "default": action.default, "choices": action.choices}
+    values = {"prog": command_table.PROGRAM, "default": action.default, "choices": action.choices}
     said = (action.help or "").replace("%%", "%")
     said = said % values if "%(" in said else said
     if action.choices and not action.option_strings:

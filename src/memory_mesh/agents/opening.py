@@ -265,7 +265,7 @@ def _key(config: Config, whose: Mapping[str, str]) -> tuple[str, ...]:
 Answers = Callable[[Stores, Mapping[str, Any]], dict[str, Any]]
 _HOMES = {
     "hook": ("memory_mesh.agents.hook.events", "on_event"),
-    "tool": ("memory_mesh.agents.mcp.calls", "call_tool"),
+    "tool": ("memory_mesh.agents.mcp.tool_calls", "call_tool"),
     "resource": ("memory_mesh.agents.mcp.resources", "on_resource"),
     "prompt": ("memory_mesh.agents.mcp.resources", "on_prompt"),
 }

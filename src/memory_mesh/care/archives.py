@@ -30,10 +30,10 @@ from memory_mesh.care.keys import key_ids
 from memory_mesh.care.sqlite import copies
 from memory_mesh.formats import archive
 from memory_mesh.formats.archive import ArchiveManifest, ArchiveTable, row_line, row_values, written
-from memory_mesh.ledgers.sqlite import dumps, namespace_file, namespace_places, vector_file
+from memory_mesh.ledgers.sqlite import archive_rows, namespace_file, namespace_places, vector_file
+from memory_mesh.ledgers.sqlite.archive_rows import DumpPoint, NewFile, TableLayout
 from memory_mesh.ledgers.sqlite.connection import command
 from memory_mesh.ledgers.sqlite.connections import refuse_read_only
-from memory_mesh.ledgers.sqlite.dumps import DumpPoint, NewFile, TableLayout
 from memory_mesh.model import Checkpoint
 from memory_mesh.model.care import Exported, Imported
 from memory_mesh.model.errors import InvalidInput, NotFound, StoreError, StoreIsDamaged
@@ -46,7 +46,7 @@ from memory_mesh.rules.users import shown_namespace
 if TYPE_CHECKING:
     from memory_mesh.ledgers.postgres.copies import PostgresDump
 
-    Dump = dumps.FileDump | PostgresDump
+    Dump = archive_rows.FileDump | PostgresDump
 
 # The file of an archive: a compressed tar that ends with a seal over every byte before it.
 #
@@ -243,8 +243,8 @@ def export_folder(
     _check_namespace(store, namespace)
     if target.exists():
         raise InvalidInput(f"{target} is there already; name another file, or remove it first")
-    with dumps.snapshot(store, namespace) as db:
-        dump = dumps.FileDump(db)
+    with archive_rows.snapshot(store, namespace) as db:
+        dump = archive_rows.FileDump(db)
         if found := dump.flaws():
             raise StoreIsDamaged(
                 f"the namespace {shown_namespace(namespace)} in {store} is damaged, and an archive "
@@ -349,7 +349,7 @@ def publish(new: Path, path: Path) -> None:
                 lost.rename(path.with_suffix(f".lost-{os.urandom(6).hex()}{end}.bak"))
     path.with_suffix(".head").unlink(missing_ok=True)
     vector_file.remove(path)
-    dumps.put_into_place(new, path)
+    archive_rows.put_into_place(new, path)
     copies.acknowledge(path)
     moved_marks.remove(moved_marks.of_namespace(path))
     sync_folder(path.parent)
@@ -423,7 +423,7 @@ def _refuse_erased(store: Path, manifest: ArchiveManifest) -> None:
 
 
 def _refuse_filled(path: Path, namespace: str) -> None:
-    if not dumps.is_empty(path):
+    if not archive_rows.is_empty(path):
         raise InvalidInput(
             f"the namespace {shown_namespace(namespace)} holds memories already, and nothing is "
             "merged into it; import under another name: --into NAME"
@@ -472,7 +472,7 @@ def _own_identity(places: Path, identities: Sequence[str]) -> str | None:
 def _identity(path: Path) -> str | None:
     """The identity of a namespace, by its head file if it has one: the database stays closed."""
     mark = namespace_file.read_head(path)
-    return dumps.identity_of(path) if mark is None else mark.identity
+    return archive_rows.identity_of(path) if mark is None else mark.identity
 
 
 def remarks(

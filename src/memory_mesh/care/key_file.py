@@ -2,7 +2,7 @@
 
     <key folder>/<identity>.key      0600, one line per key: id, 64 hexadecimal digits, date
     <store>/identity                 says which key file is the store's
-    <store>/key-record               says which keys the store was written with (key_record.py)
+    <store>/key-record               says which keys the store was written with
 
 Whoever copies a store without its key file gets placeholders and no way to test guesses against
 them. The last line is the key in use; the lines above it are what `rotate` leaves behind. A store

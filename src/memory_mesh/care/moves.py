@@ -28,7 +28,7 @@ from memory_mesh.care.key_file import KEY_FOLDER, key_folder
 from memory_mesh.care.keys import carry_keys
 from memory_mesh.care.sqlite import copies
 from memory_mesh.care.store_files import findings
-from memory_mesh.ledgers.sqlite import dumps, namespace_places, vector_file
+from memory_mesh.ledgers.sqlite import archive_rows, namespace_places, vector_file
 from memory_mesh.ledgers.sqlite.connection import command
 from memory_mesh.ledgers.sqlite.connections import refuse_read_only
 from memory_mesh.model.care import Moved, NamespaceCopy
@@ -173,13 +173,13 @@ def _is_there(source: Path, target: Path, found: Iterable[str]) -> bool:
 
 def _is_same(stands: NamespaceCopy, place: Path) -> bool:
     """Whether a file holds the same namespace, as of the same write."""
-    if not place.exists() or dumps.is_empty(place):
+    if not place.exists() or archive_rows.is_empty(place):
         return False
     return copies.standing(place) == stands
 
 
 def _refuse_filled(place: Path, target: Path, namespace: str) -> None:
-    if not dumps.is_empty(place):
+    if not archive_rows.is_empty(place):
         raise InvalidInput(
             f"the store in {target} has a namespace {shown_namespace(namespace)} with memories "
             "already, and nothing is merged. To bring it there under another name: "

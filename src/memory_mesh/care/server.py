@@ -26,7 +26,7 @@ from memory_mesh.care.archives import (
 from memory_mesh.care.key_file import FILE, KeyFile, StatedKeys, need_key
 from memory_mesh.care.sqlite import copies as file_copying
 from memory_mesh.config import Config, load
-from memory_mesh.ledgers.sqlite import dumps
+from memory_mesh.ledgers.sqlite import archive_rows
 from memory_mesh.ledgers.sqlite.open_file import connect
 from memory_mesh.model import Checkpoint
 from memory_mesh.model.care import DeletedNamespace, Exported, Imported
@@ -129,7 +129,7 @@ def import_to_server(
         path = file_copying.place(Path(folder), name)
         with closing(connect(path)) as file, database.writing(name) as db:
             if database.has_identity(manifest.identities[0]):
-                dumps.copied(file, os.urandom(16).hex())
+                archive_rows.copied(file, os.urandom(16).hex())
             if not copies.is_empty(db):
                 raise InvalidInput(
                     f"the namespace {shown_namespace(name)} holds memories already, and nothing is "

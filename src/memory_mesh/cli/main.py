@@ -42,19 +42,19 @@ def main() -> NoReturn:
 
 def run(argv: Sequence[str]) -> int:
     """Runs one command and returns its exit code; prints an error to standard error."""
-    from memory_mesh.cli import parsing
+    from memory_mesh.cli import command_table
 
     _prepare_output(argv)
     options = None
     try:
-        command, options = parsing.read(argv)
+        command, options = command_table.read(argv)
         if options.log_level or "MEMORY_MESH_LOG" in os.environ:
             _show_log(options.log_level)
         code = command.run(options)
         if sys.stdout is not None:
             sys.stdout.flush()
         return code
-    except parsing.UsageError as error:
+    except command_table.UsageError as error:
         return _fail(str(error), MISUSED, "usage")
     except NotAllowed as error:
         return _fail(f"{_advised(error, options)}{_agent_hint()}", FAILED, _code_of(error))
@@ -92,7 +92,7 @@ def _agent_hint() -> str:
 
 def _show_log(verbose: int) -> None:
     """Prints log records as -v, or MEMORY_MESH_LOG, asks for."""
-    from memory_mesh.cli.parsing import UsageError
+    from memory_mesh.cli.command_table import UsageError
     from memory_mesh.platform import telemetry
 
     asked = os.environ.get("MEMORY_MESH_LOG", "").lower()

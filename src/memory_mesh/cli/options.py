@@ -12,7 +12,7 @@ from datetime import UTC, datetime, timedelta
 
 from memory_mesh.base.typed import Any
 from memory_mesh.cli import output
-from memory_mesh.cli.parsing import UsageError
+from memory_mesh.cli.command_table import UsageError
 from memory_mesh.mesh.operation import Option, options_of
 from memory_mesh.mesh.operations.projects import ProjectVerbs
 from memory_mesh.mesh.view import family

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from memory_mesh.care.key_file import FILE, stated_keys
 from memory_mesh.cli import options as cli_options
-from memory_mesh.cli.parsing import UsageError
+from memory_mesh.cli.command_table import UsageError
 from memory_mesh.config import Config
 from memory_mesh.model.errors import InvalidInput
 from memory_mesh.platform import store_urls

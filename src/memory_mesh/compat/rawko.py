@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from memory_mesh.base.fastdataclass import replace
 from memory_mesh.base.typed import TypeVar
 from memory_mesh.compat.times import moment
-from memory_mesh.context.prompt import Background, background
+from memory_mesh.context.fence import Background, background
 from memory_mesh.model.errors import InvalidInput, shown
 from memory_mesh.model.trigger import (
     InjectionRules,

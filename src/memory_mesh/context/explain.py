@@ -19,7 +19,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 
 from memory_mesh.base.fastdataclass import replace
-from memory_mesh.context.prompt import fence_word
+from memory_mesh.context.fence import fence_word
 from memory_mesh.context.reasons import memory as kept
 from memory_mesh.context.records import audience_of
 from memory_mesh.model import (

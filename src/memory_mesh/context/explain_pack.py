@@ -15,7 +15,7 @@ The search of the pack is explained in any case: it says why the memory ranks wh
 from memory_mesh.base.fastdataclass import replace
 from memory_mesh.context import explain_rank, pack as context
 from memory_mesh.context.explain_rank import ExplainedSearch
-from memory_mesh.context.packing.fit import PackRules
+from memory_mesh.context.packing.token_budget import PackRules
 from memory_mesh.model.pack import LeftOut, LeftOutBy, Pack, PackItem, Section
 from memory_mesh.model.why import Gate, Why
 from memory_mesh.platform.cache import SearchCache

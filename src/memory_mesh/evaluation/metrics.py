@@ -8,7 +8,7 @@ import math
 from collections.abc import Mapping, Sequence
 
 from memory_mesh.base.typed import TypeAlias
-from memory_mesh.evaluation.asking import QuestionResult
+from memory_mesh.evaluation.one_question import QuestionResult
 from memory_mesh.evaluation.suite import NEWEST, PRECISION, Suite
 from memory_mesh.model import Json
 

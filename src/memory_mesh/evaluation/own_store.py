@@ -10,8 +10,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from memory_mesh.base.typed import Any
 from memory_mesh.evaluation import report
-from memory_mesh.evaluation.answering import Answers, Progress, Rows, opened_mesh
-from memory_mesh.evaluation.asking import QuestionResult, injected, search_options, timed
+from memory_mesh.evaluation.all_questions import Answers, Progress, Rows, opened_mesh
+from memory_mesh.evaluation.one_question import QuestionResult, injected, search_options, timed
 from memory_mesh.evaluation.report import FailureWords
 from memory_mesh.evaluation.suite import OwnQuestion, Suite
 from memory_mesh.model import Embedding, Hits, Memory, Status

@@ -6,9 +6,9 @@ from pathlib import Path
 
 from memory_mesh.base.fastdataclass import dataclass, field
 from memory_mesh.base.typed import TypeAlias
-from memory_mesh.evaluation import bootstrap, metrics, metrics as evaluation_metrics
-from memory_mesh.evaluation.asking import QuestionResult
-from memory_mesh.evaluation.bootstrap import Estimate
+from memory_mesh.evaluation import confidence_intervals, metrics, metrics as evaluation_metrics
+from memory_mesh.evaluation.confidence_intervals import Estimate
+from memory_mesh.evaluation.one_question import QuestionResult
 from memory_mesh.evaluation.records import DataSet
 from memory_mesh.evaluation.suite import NEWEST, PRECISION, SESSION, Suite
 from memory_mesh.model import Json
@@ -332,7 +332,7 @@ def compared(suite: Suite) -> list[str]:
 
 def _figures(suite: Suite, rows: Sequence[QuestionResult], seed: int) -> dict[str, Json]:
     found = evaluation_metrics.summary(rows, suite)
-    sure = bootstrap.estimates(rows, compared(suite), seed=seed)
+    sure = confidence_intervals.estimates(rows, compared(suite), seed=seed)
     intervals: dict[str, Json] = {metric: _interval(each) for metric, each in sure.items()}
     return {**found, "intervals": intervals}
 
@@ -375,7 +375,9 @@ def differences(
             "difference": each.value,
             **_interval(each),
         }
-        for metric, each in bootstrap.differences(ours, theirs, metrics, seed=seed).items()
+        for metric, each in confidence_intervals.differences(
+            ours, theirs, metrics, seed=seed
+        ).items()
     ]
 
 

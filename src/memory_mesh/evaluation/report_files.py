@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from memory_mesh.evaluation import bootstrap, charts
+from memory_mesh.evaluation import charts, confidence_intervals
 from memory_mesh.evaluation.report import EvaluationReport, Expected, FailedQuestion
 from memory_mesh.model import Json
 from memory_mesh.model.errors import MissingExtra
@@ -35,7 +35,7 @@ def write(
     except MissingExtra as error:
         lacking = [str(error)]
     chart = f"{report.suite}.svg" if not lacking else None
-    if not bootstrap.possible():
+    if not confidence_intervals.possible():
         lacking.append(str(MissingExtra.of("eval", "a 95 % interval")))
     base.with_suffix(".md").write_text(markdown(report, chart), encoding="utf-8")
     return lacking

@@ -29,7 +29,7 @@ from memory_mesh.model.ports import Snapshot
 from memory_mesh.search.recall import find
 from memory_mesh.text import analyzer
 from memory_mesh.text.sentences import sentences
-from memory_mesh.write import decide as flows_decide
+from memory_mesh.write import transaction as flows_decide
 from memory_mesh.write.access import Access
 from memory_mesh.write.add import remember
 from memory_mesh.write.audit_entries import Change, change_entry, seen

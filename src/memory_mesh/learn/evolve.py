@@ -33,7 +33,7 @@ from memory_mesh.rules.audience import said_by_different
 from memory_mesh.rules.trust import dominates, is_less_trusted, may_change, trust, trust_of
 from memory_mesh.search import keyword_plan
 from memory_mesh.text import analyzer
-from memory_mesh.write import decide as flows_decide
+from memory_mesh.write import transaction as flows_decide
 from memory_mesh.write.access import Access
 from memory_mesh.write.claims import predicates_of
 from memory_mesh.write.prepare import Worded, clean, embed

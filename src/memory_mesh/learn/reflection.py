@@ -19,11 +19,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from memory_mesh.base.fastdataclass import replace
-from memory_mesh.context import prompt
+from memory_mesh.context import fence
 from memory_mesh.formats import yamo_learning
 from memory_mesh.learn import skills
-from memory_mesh.learn.rules import beliefs as learning_beliefs, procedures
-from memory_mesh.learn.rules.tellings import TELLINGS
+from memory_mesh.learn.rules import procedures, reflected_beliefs as learning_beliefs
+from memory_mesh.learn.rules.repeated_procedures import TELLINGS
 from memory_mesh.model import (
     Channel,
     Draft,
@@ -154,9 +154,9 @@ def _prompt(topic: str | None, memories: Sequence[Memory]) -> str:
     if not memories:
         return ""
     template = (Path(__file__).parents[1] / "prompts" / "reflect.md").read_text(encoding="utf-8")
-    about = prompt.harmless(" ".join((topic or RECENT).split()))
-    values = {"topic": about, "count": str(len(memories)), "memories": prompt.fenced(memories)}
-    return prompt.filled(template, values)
+    about = fence.harmless(" ".join((topic or RECENT).split()))
+    values = {"topic": about, "count": str(len(memories)), "memories": fence.fenced(memories)}
+    return fence.filled(template, values)
 
 
 def _by_model(found: Reflection, llm: LLM, max_tokens: int | None) -> Reflection:

@@ -10,7 +10,7 @@ from contextlib import suppress
 from datetime import datetime
 
 from memory_mesh.base.fastdataclass import replace
-from memory_mesh.learn.rules import skill_text
+from memory_mesh.learn.rules import skill_rules
 from memory_mesh.model import (
     Candidate,
     Commit,
@@ -64,7 +64,7 @@ def ingest(access: Access, draft: SkillDraft) -> SkillReceipt:
         raise InvalidInput(f"the skill is too long; the limit is {SKILL_CHARS} characters")
     given, draft = draft, redact_skill(access, draft)
     redacted = redacted_values(access, given, draft)
-    said = skill_text.describe(draft.text, draft.metadata)
+    said = skill_rules.describe(draft.text, draft.metadata)
     same = _same(access, draft, said.name)
     if same is not None:
         return _told(same, redacted)
@@ -146,7 +146,7 @@ def _merged(known: Skill) -> SkillReceipt:
 def search(access: Access, query: str, scope: Scope, limit: int) -> list[SkillHit]:
     """Returns active skills for a question, best first; `Name: …` finds one by its name."""
     query = redact(access, query)
-    name = skill_text.named_in(query)
+    name = skill_rules.named_in(query)
     if name is not None:
         found = [one.skill for one in _found(access, SkillQuery(scope, DEEP, named=name))]
         if found:
@@ -182,7 +182,7 @@ def feedback(access: Access, skill_id: str, reader: Scope, *, success: bool) -> 
             raise InvalidInput(f"{skill_id} waits for review and cannot be rated yet")
         reliability = skill.reliability
         if may_change(access.kind, skill.source):
-            reliability = skill_text.relied(reliability, success=success)
+            reliability = skill_rules.relied(reliability, success=success)
         return replace(skill, reliability=reliability, uses=skill.uses + 1, last_used=at)
 
     worked = "worked" if success else "failed"
@@ -224,7 +224,7 @@ def review(access: Access, skill_id: str, reader: Scope, *, approve: bool, reaso
 def _new_skill(
     access: Access,
     draft: SkillDraft,
-    said: skill_text.Described,
+    said: skill_rules.Described,
     known: Skill | None,
     standing: Standing,
 ) -> tuple[Skill, str]:
@@ -381,7 +381,7 @@ def _found(access: Access, query: SkillQuery) -> Sequence[Candidate]:
         return snapshot.skills(query)
 
 
-def _terms(said: skill_text.Described) -> tuple[str, str, str, str]:
+def _terms(said: skill_rules.Described) -> tuple[str, str, str, str]:
     name, intent, tags, description = (
         " ".join(analyzer.terms(text))
         for text in (said.name, said.intent, " ".join(said.tags), said.description)

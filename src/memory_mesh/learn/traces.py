@@ -36,7 +36,7 @@ from memory_mesh.rules.arguments import MAX_RESULTS
 from memory_mesh.search.recall import recall
 from memory_mesh.text import embedding_models
 from memory_mesh.text.question import Reading
-from memory_mesh.write import decide as flows_decide
+from memory_mesh.write import transaction as flows_decide
 from memory_mesh.write.access import Access
 from memory_mesh.write.add import remember
 from memory_mesh.write.prepare import Worded, embed_question, goal_as_kept, redact_in_trace

@@ -12,7 +12,7 @@ from os import PathLike
 
 from memory_mesh.base.fastdataclass import dataclass, replace
 from memory_mesh.base.typed import TYPE_CHECKING, Unpack
-from memory_mesh.context import prompt as prompt_text
+from memory_mesh.context import fence as prompt_text
 from memory_mesh.learn.health import checkup
 from memory_mesh.learn.rules import capture
 from memory_mesh.mesh.mesh import MemoryMesh

@@ -8,7 +8,7 @@
                                                              │
     store ── blocks since the last run ──▶ changed memories ─┘──▶ document appended or replaced
 
-`Mirror` (mirror.py) runs both halves. `matching.py` and `merging.py` decide without I/O.
+`Mirror` (mirror.py) runs both halves. `match_documents.py` decides without I/O.
 """
 
 from memory_mesh.mirror.authors import Author

@@ -6,8 +6,14 @@ from os import PathLike
 from pathlib import Path
 
 from memory_mesh.base.fastdataclass import replace
-from memory_mesh.mirror import applying, exporting, importing, run as mirror_run, scan
-from memory_mesh.mirror.applying import StaleMemory
+from memory_mesh.mirror import (
+    apply_document,
+    folder_to_store,
+    run as mirror_run,
+    scan,
+    store_to_folder,
+)
+from memory_mesh.mirror.apply_document import StaleMemory
 from memory_mesh.mirror.authors import Author, Authors
 from memory_mesh.mirror.report import Line, MirrorReport
 from memory_mesh.mirror.run import CHANNELS, OUT_OF_USE, MirrorRun, Whose
@@ -76,13 +82,13 @@ class Mirror:
     def pull(self, *, dry_run: bool = False, deletes: bool = False) -> MirrorReport:
         """Takes over what was edited in the folder."""
         with self._running(dry_run=dry_run, deletes=deletes) as run:
-            importing.pull(run)
+            folder_to_store.pull(run)
             return run.report
 
     def push(self, *, dry_run: bool = False) -> MirrorReport:
         """Writes what changed in the store."""
         with self._running(dry_run=dry_run) as run:
-            exporting.push(run)
+            store_to_folder.push(run)
             run.report.files = run.state.counts()[0]  # known; the folder is not listed here
             return run.report
 
@@ -95,7 +101,7 @@ class Mirror:
                 if held.memory not in known:
                     line = Line(held.path, held.named, held.memory, held.note or "")
                     run.report.disagreements.append(line)
-            applying.report(run)
+            apply_document.report(run)
             return run.report
 
     def resolve(
@@ -126,13 +132,13 @@ class Mirror:
             return [
                 StaleMemory(held.memory, held.path, name, what)
                 for held in run.state.with_sources()
-                for name, what in applying.differing(dict(held.sources), run.root)
+                for name, what in apply_document.differing(dict(held.sources), run.root)
             ]
 
     @staticmethod
     def _both(run: MirrorRun) -> MirrorReport:
-        importing.pull(run)
-        exporting.push(run)
+        folder_to_store.pull(run)
+        store_to_folder.push(run)
         return run.report
 
     def _named(self, target: str | PathLike[str]) -> str:
@@ -180,7 +186,7 @@ class Mirror:
                     dry=dry_run,
                     replaces=self._updates == "replace",
                     deletes=deletes,
-                    root=applying.project_root(self.folder),
+                    root=apply_document.project_root(self.folder),
                     former=former,
                 )
                 if not dry_run:
@@ -234,9 +240,9 @@ def _keep_file(run: MirrorRun, held: MirroredDocument, author: Author, delta: De
         delta.files[held.path] = None
         return
     known = replace(held, note=None, body="" if held.waits else held.body)  # also rejected words
-    ready = applying.edit(run, group, known, memory, author)
-    if isinstance(ready, applying.Edit):
-        (ready,) = applying.make(run, [ready])
+    ready = apply_document.edit(run, group, known, memory, author)
+    if isinstance(ready, apply_document.Edit):
+        (ready,) = apply_document.make(run, [ready])
     if not ready.faulty:
         delta.entries.append(ready.entry)
 
@@ -247,11 +253,11 @@ def _keep_store(run: MirrorRun, held: MirroredDocument) -> None:
     memory = run.latest(held.memory)
     if memory is None or memory.status in OUT_OF_USE:
         if text is not None and memory is not None and group is not None:
-            exporting.remove(run, held, text)
+            store_to_folder.remove(run, held, text)
         else:
             run.write(Delta(forgotten=[held.memory]))
     elif text is None or group is None:
         run.write(Delta(forgotten=[held.memory]))
-        exporting.create(run, memory)
+        store_to_folder.create(run, memory)
     else:
-        exporting.rewrite(run, replace(held, note=None), memory, text, group)
+        store_to_folder.rewrite(run, replace(held, note=None), memory, text, group)

@@ -13,7 +13,7 @@ from memory_mesh.learn.rules import trace_learnings
 from memory_mesh.mirror import scan
 from memory_mesh.mirror.authors import Author
 from memory_mesh.mirror.mapping import related_in_file
-from memory_mesh.mirror.matching import MemoryDocuments, groups, title_key
+from memory_mesh.mirror.match_documents import MemoryDocuments, groups, title_key
 from memory_mesh.mirror.report import Line, MirrorReport
 from memory_mesh.mirror.scan import ENDING
 from memory_mesh.mirror.state import HELD, Delta, MirroredDocument, State

@@ -2,7 +2,8 @@
 
 Our writers lock the file itself (flock). After waiting, a writer looks whether the path still leads
 to the file that it locked: whoever replaces a file leaves those who waited with the old one. An
-editor takes no lock: `mirror/exporting.py` exchanges a file with the new one and looks at it again.
+editor takes no lock: `mirror/store_to_folder.py` exchanges a file with the new one and looks at it
+again.
 """
 
 import errno

@@ -19,7 +19,7 @@ from contextvars import ContextVar, Token
 from types import TracebackType
 
 from memory_mesh.base.typed import TYPE_CHECKING, Any, TypeVar
-from memory_mesh.context.prompt import filled
+from memory_mesh.context.fence import filled
 from memory_mesh.model import Receipt, Scope
 from memory_mesh.model.errors import InvalidInput
 from memory_mesh.model.ports import Clock

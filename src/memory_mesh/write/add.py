@@ -7,7 +7,7 @@
       ledger.commit(wanted, decide)                             lock, one transaction
                         │  standing: twins, keys, the memories named by id
                         ▼
-                     judge ──▶ Keep | Known | Merge | Repeat | Refuse      (decide.py)
+                     judge ──▶ Keep | Known | Merge | Repeat | Refuse      (transaction.py)
                         ▼
                      Commit(puts, observations, links, conflicts, entries) ──▶ Receipt
 
@@ -31,7 +31,7 @@ from memory_mesh.model import (
 )
 from memory_mesh.model.errors import IdempotencyConflict
 from memory_mesh.rules.limits import WRITE_SLICE
-from memory_mesh.write import decide as flows_decide
+from memory_mesh.write import transaction as flows_decide
 from memory_mesh.write.access import Access
 from memory_mesh.write.prepare import Clean, Worded, clean, embed
 from memory_mesh.write.rules.judge import judge

@@ -46,7 +46,6 @@ from memory_mesh.rules.trust import (
 )
 from memory_mesh.write.access import Access
 from memory_mesh.write.audit_entries import Change, change_entry, reasons_of
-from memory_mesh.write.decide import on_record, rejected, superseded
 from memory_mesh.write.prepare import (
     Clean,
     Worded,
@@ -67,6 +66,7 @@ from memory_mesh.write.rules.contradictions import (
 )
 from memory_mesh.write.rules.judge import is_called_lesson, taught_already
 from memory_mesh.write.rules.merge import cut_to
+from memory_mesh.write.transaction import on_record, rejected, superseded
 
 _LESS_TRUSTED = (
     "the memory comes from a more trusted source than this channel may change, or the user pinned "

@@ -49,11 +49,11 @@ from memory_mesh.write.audit_entries import (
     seen,
     turned,
 )
-from memory_mesh.write.decide import on_record, superseded
 from memory_mesh.write.prepare import redact
 from memory_mesh.write.rejected_values import forgiveness, sealed
 from memory_mesh.write.rules.contradictions import WAITING, contradicted, may_move, voted
 from memory_mesh.write.rules.judge import taught_already
+from memory_mesh.write.transaction import on_record, superseded
 
 DISPUTED_BELOW = 0.3
 _UNDECIDED = (None, Resolution.KEEP_BOTH, Resolution.NEWER_THAN)

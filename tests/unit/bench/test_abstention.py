@@ -6,7 +6,7 @@ import pytest
 
 from bench import abstention
 from bench.abstention import ADVERSARIAL, IN_TOPIC, OFF_TOPIC, Measured
-from memory_mesh.evaluation.asking import QuestionResult
+from memory_mesh.evaluation.one_question import QuestionResult
 from memory_mesh.evaluation.records import DataSet, EvaluationQuestion
 from memory_mesh.evaluation.suite import Suite
 from memory_mesh.search.ranking.profiles import MIN_RELEVANCE

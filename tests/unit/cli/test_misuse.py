@@ -2,7 +2,7 @@
 
 import pytest
 
-from memory_mesh.cli import parsing
+from memory_mesh.cli import command_table
 
 
 @pytest.mark.parametrize(
@@ -29,8 +29,8 @@ from memory_mesh.cli import parsing
     ],
 )
 def test_a_wrong_command_line_says_what_to_type(words: list[str], told: str) -> None:
-    with pytest.raises(parsing.UsageError) as refused:
-        parsing.read(words)
+    with pytest.raises(command_table.UsageError) as refused:
+        command_table.read(words)
     assert told in str(refused.value)
 
 
@@ -44,5 +44,5 @@ def test_a_wrong_command_line_says_what_to_type(words: list[str], told: str) -> 
     ],
 )
 def test_a_file_or_folder_needs_no_option(words: list[str], name: str, value: str) -> None:
-    _, options = parsing.read(words)
+    _, options = command_table.read(words)
     assert getattr(options, name) == value

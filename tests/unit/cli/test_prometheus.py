@@ -3,7 +3,7 @@
 from hypothesis import given, strategies
 from prometheus_client.parser import text_string_to_metric_families
 
-from memory_mesh.cli.commands.namespaces import Gauge, exposition
+from memory_mesh.cli.commands.stats_and_namespaces import Gauge, exposition
 
 
 def test_each_metric_has_its_help_its_type_and_its_samples():

@@ -3,7 +3,7 @@
 import pytest
 
 from memory_mesh.evaluation import report
-from memory_mesh.evaluation.asking import QuestionResult
+from memory_mesh.evaluation.one_question import QuestionResult
 from memory_mesh.evaluation.records import DataSet, EvaluationQuestion, EvaluationRecord
 from memory_mesh.evaluation.report import FailureWords
 from memory_mesh.evaluation.suite import Suite

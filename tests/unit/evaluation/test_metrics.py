@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from memory_mesh.evaluation import bootstrap, metrics
-from memory_mesh.evaluation.asking import QuestionResult
+from memory_mesh.evaluation import confidence_intervals, metrics
+from memory_mesh.evaluation.one_question import QuestionResult
 from memory_mesh.evaluation.suite import Suite
 
 SUITE = Suite(name="small", ks=(1, 3))
@@ -130,7 +130,7 @@ def answered(found: str, tenant: str = "t") -> list[QuestionResult]:
 
 def test_a_difference_that_is_the_same_everywhere_is_certain() -> None:
     ours, theirs = answered("+" * 20), answered("-" * 20)
-    found = bootstrap.differences(ours, theirs, ["R@1"], seed=1, resamples=500)["R@1"]
+    found = confidence_intervals.differences(ours, theirs, ["R@1"], seed=1, resamples=500)["R@1"]
     assert (found.value, found.questions) == (1.0, (1.0, 1.0))
     assert found.conversations is None  # there is only one
 
@@ -138,7 +138,7 @@ def test_a_difference_that_is_the_same_everywhere_is_certain() -> None:
 def test_conversations_are_drawn_whole() -> None:
     ours = answered("+" * 50, "x") + answered("-" * 50, "y")
     theirs = answered("-" * 50, "x") + answered("-" * 50, "y")
-    found = bootstrap.differences(ours, theirs, ["R@1"], seed=1, resamples=2_000)["R@1"]
+    found = confidence_intervals.differences(ours, theirs, ["R@1"], seed=1, resamples=2_000)["R@1"]
     assert found.value == 0.5
     assert found.conversations == (0.0, 1.0)  # a quarter of the draws has x twice, a quarter y
     low, high = found.questions
@@ -148,7 +148,7 @@ def test_conversations_are_drawn_whole() -> None:
 
 def test_the_interval_of_a_share_is_the_known_one() -> None:
     rows = answered("+" * 100 + "-" * 100)
-    low, high = bootstrap.estimates(rows, ["R@1"], seed=7)["R@1"].questions
+    low, high = confidence_intervals.estimates(rows, ["R@1"], seed=7)["R@1"].questions
     spread = 1.96 * math.sqrt(0.25 / 200)
     assert low == pytest.approx(0.5 - spread, abs=0.01)
     assert high == pytest.approx(0.5 + spread, abs=0.01)
@@ -156,14 +156,15 @@ def test_the_interval_of_a_share_is_the_known_one() -> None:
 
 def test_only_questions_that_both_answered_are_paired() -> None:
     ours, theirs = answered("++-"), answered("-+")
-    found = bootstrap.differences(ours, theirs, ["R@1"], seed=1, resamples=200)["R@1"]
+    found = confidence_intervals.differences(ours, theirs, ["R@1"], seed=1, resamples=200)["R@1"]
     assert found.value == 0.5
 
 
 def test_the_same_seed_draws_the_same() -> None:
     rows = answered("+--+++-" * 9)
     first, again, other = (
-        bootstrap.estimates(rows, ["R@1", "MRR"], seed=seed, resamples=100) for seed in (1, 1, 2)
+        confidence_intervals.estimates(rows, ["R@1", "MRR"], seed=seed, resamples=100)
+        for seed in (1, 1, 2)
     )
     assert first == again
     assert first != other
@@ -182,7 +183,7 @@ def test_a_resample_of_each_question_once_is_the_pooled_figure(drawn) -> None:
             scores=tuple(score / 5 for score in sorted(scores, reverse=True)))
         for number, (scores, gold) in enumerate(drawn)
     ]  # fmt: skip
-    found = bootstrap.estimates(rows, ["P@R95"], seed=1, resamples=2)
+    found = confidence_intervals.estimates(rows, ["P@R95"], seed=1, resamples=2)
     expected = metrics.precision_at_recall(rows)
     if metrics.gold_count(rows):
         assert found["P@R95"].value == pytest.approx(expected[0] if expected else 0.0, abs=1e-4)
@@ -243,5 +244,5 @@ def test_a_resample_without_any_question_of_a_figure_does_not_count_as_nothing()
         *(row("b", "", id=f"none{number}") for number in range(9)),
         row("a", "a", id="one", tenant="u"),
     ]
-    found = bootstrap.estimates(rows, ["R@1"], seed=1, resamples=300)["R@1"]
+    found = confidence_intervals.estimates(rows, ["R@1"], seed=1, resamples=300)["R@1"]
     assert (found.value, found.questions, found.conversations) == (1.0, (1.0, 1.0), (1.0, 1.0))

@@ -9,7 +9,7 @@ import pytest
 from memory_mesh import evaluation
 from memory_mesh.model.errors import InvalidInput, MeshError, NotFound
 from memory_mesh.sync import MemoryMesh
-from tests.unit.evaluation.test_running import FACTS, Letters
+from tests.unit.evaluation.test_whole_run import FACTS, Letters
 
 
 def own_suite(folder: Path, questions: str) -> Path:

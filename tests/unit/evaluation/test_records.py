@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from memory_mesh.evaluation import records, storing, suite
+from memory_mesh.evaluation import load_records, records, suite
 from memory_mesh.evaluation.records import EvaluationQuestion, EvaluationRecord
 from memory_mesh.model import Scope
 from memory_mesh.model.errors import InvalidInput, MeshError, NotFound
@@ -103,7 +103,7 @@ def test_a_record_becomes_an_item_of_add_many() -> None:
         id="r1", text="tea", session="s", order=3, speaker="User", occurred_at=at, tags=("cup",),
         scopes=("domain:code",), pinned=True, type="preference", status="inferred",
     )  # fmt: skip
-    assert storing.item(record) == {
+    assert load_records.item(record) == {
         "content": "tea", "key": "r1", "scope": Scope("code", None, "s"), "speaker": "User",
         "role": "user", "occurred_at": at, "order": 3, "tags": ("cup", "status:inferred"),
         "pinned": True, "metadata": {"type": "preference"},
@@ -113,14 +113,14 @@ def test_a_record_becomes_an_item_of_add_many() -> None:
 def test_what_is_superseded_is_no_longer_valid() -> None:
     at = datetime(2024, 5, 1, tzinfo=UTC)
     for said, second in ((at, (2024, 5, 1)), (None, (1970, 1, 1))):
-        item = storing.item(
+        item = load_records.item(
             EvaluationRecord(id="r", text="t", occurred_at=said, superseded_by="r2")
         )
         assert item["valid_until"] == datetime(*second, 0, 0, 1, tzinfo=UTC)
 
 
 def test_what_is_for_everyone_has_no_project_and_a_name_no_role() -> None:
-    item = storing.item(
+    item = load_records.item(
         EvaluationRecord(id="r", text="t", speaker="Ann", scopes=("user:universal",))
     )
     assert item == {"content": "t", "key": "r", "scope": Scope(), "speaker": "Ann"}

@@ -12,10 +12,10 @@ import pytest
 from memory_mesh.base.fastdataclass import replace
 from memory_mesh.base.installed import install_command
 from memory_mesh.evaluation import report_files, results
-from memory_mesh.evaluation.asking import QuestionResult
+from memory_mesh.evaluation.one_question import QuestionResult
 from memory_mesh.evaluation.report import EvaluationReport, Facts, build, check
-from memory_mesh.evaluation.running import compare
 from memory_mesh.evaluation.suite import Suite
+from memory_mesh.evaluation.whole_run import compare
 from memory_mesh.model.errors import InvalidInput, NotFound
 
 SUITE = Suite(name="small", ks=(1,), counts="R@1")

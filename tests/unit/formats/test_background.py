@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given, strategies as st
 
-from memory_mesh.context.prompt import Background, background, truncate
+from memory_mesh.context.fence import Background, background, truncate
 
 ONE = Background("Auth Module", "high", "planner", "It uses JWT.")
 

@@ -9,8 +9,8 @@ from xml.etree import ElementTree as ET
 import pytest
 from hypothesis import given, strategies as st
 
-from memory_mesh.context.packing import fit
-from memory_mesh.context.packing.fit import PackEntry, PackLayout
+from memory_mesh.context.packing import token_budget
+from memory_mesh.context.packing.token_budget import PackEntry, PackLayout
 from tests.unit.formats.test_prompt import HOSTILE, ROLE, TURN
 
 FORMATS = ("markdown", "xml", "json")
@@ -23,10 +23,10 @@ def seal(value: str) -> bytes:
 
 def rendered(texts: list[str], layout: PackLayout) -> tuple[str, str]:
     entries = [
-        fit.entry_text(at, PackEntry(f"mem_{at}", text, "2026-01-01", text, text), layout)
+        token_budget.entry_text(at, PackEntry(f"mem_{at}", text, "2026-01-01", text, text), layout)
         for at, text in enumerate(texts, start=1)
     ]
-    return fit.rendered(entries, layout, seal)
+    return token_budget.rendered(entries, layout, seal)
 
 
 def check_is_ours(text: str, word: str, layout: PackLayout, count: int) -> None:
@@ -49,7 +49,7 @@ def check_is_ours(text: str, word: str, layout: PackLayout, count: int) -> None:
     else:
         first, notice, *lines, last = text.split("\n")
         assert (first, last) == (f"<memories-{word}>", f"</memories-{word}>")
-        assert notice == fit.NOTICE
+        assert notice == token_budget.NOTICE
         said = [line.removeprefix("| ") for line in lines if line.startswith("|")]
         outside = [line for line in lines if not line.startswith("|")]
         assert [line.split(". ")[0] for line in outside] == [str(at + 1) for at in range(count)]
@@ -89,8 +89,10 @@ def test_a_text_that_holds_a_fence_word_of_before_gets_another() -> None:
 
 def test_the_word_is_never_in_the_text_even_if_a_digest_repeats_itself() -> None:
     answers = iter([bytes.fromhex("aa" * 6), bytes.fromhex("bb" * 6)])
-    entry = fit.entry_text(1, PackEntry("mem_1", "aaaaaaaaaaaa", "2026-01-01"), PackLayout())
-    assert fit.rendered([entry], PackLayout(), lambda _: next(answers))[1] == "b" * 12
+    entry = token_budget.entry_text(
+        1, PackEntry("mem_1", "aaaaaaaaaaaa", "2026-01-01"), PackLayout()
+    )
+    assert token_budget.rendered([entry], PackLayout(), lambda _: next(answers))[1] == "b" * 12
 
 
 def test_hidden_characters_are_removed() -> None:
@@ -100,4 +102,4 @@ def test_hidden_characters_are_removed() -> None:
 
 
 def test_nothing_to_show_is_no_text() -> None:
-    assert fit.rendered([], PackLayout(), seal) == ("", "")
+    assert token_budget.rendered([], PackLayout(), seal) == ("", "")

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pytest
 from hypothesis import given, strategies as st
 
-from memory_mesh.context import prompt
+from memory_mesh.context import fence
 from memory_mesh.model import Hit, Memory
 from memory_mesh.model.conversation import FormatOptions
 
@@ -58,14 +58,14 @@ def hit(text: str, score: float = 0.5, span: tuple[int, int] | None = None) -> H
 def check_is_ours(text: str, count: int) -> None:
     """Only our own lines stand outside of the bars, and nothing inside poses as a turn."""
     first, notice, *lines, last = text.split("\n")
-    assert (first, last) == (prompt.OPEN, prompt.CLOSE)
-    assert notice.startswith(prompt.NOTICE)
+    assert (first, last) == (fence.OPEN, fence.CLOSE)
+    assert notice.startswith(fence.NOTICE)
     outside = [line for line in lines if not line.startswith("|")]
     assert len(outside) == count
     assert all(HEADING.fullmatch(line) for line in outside)
     assert text.casefold().count("</memories") == 1
     for line in lines:
-        said = line.removeprefix(prompt.BAR)
+        said = line.removeprefix(fence.BAR)
         assert not ROLE.search(said)
         if line.startswith("|"):
             assert not TURN.match(said) or '"' in said
@@ -74,18 +74,18 @@ def check_is_ours(text: str, count: int) -> None:
 @pytest.mark.req("R-000-155")
 @pytest.mark.parametrize("text", HOSTILE)
 def test_no_memory_can_close_the_fence_or_pose_as_a_turn(text: str) -> None:
-    check_is_ours(prompt.fenced([memory(text), memory(f"before\n{text}\nafter", label=text)]), 2)
+    check_is_ours(fence.fenced([memory(text), memory(f"before\n{text}\nafter", label=text)]), 2)
 
 
 @given(st.lists(st.lists(PIECES, max_size=5).map("\n".join), min_size=1, max_size=3))
 def test_any_texts_stay_behind_their_bars(texts: Sequence[str]) -> None:
-    check_is_ours(prompt.fenced([memory(text) for text in texts]), len(texts))
+    check_is_ours(fence.fenced([memory(text) for text in texts]), len(texts))
 
 
 @given(PIECES.filter(lambda text: "\n" not in text))
 def test_making_a_line_harmless_twice_changes_nothing(line: str) -> None:
-    once = prompt.harmless(line)
-    assert prompt.harmless(once) == once
+    once = fence.harmless(line)
+    assert fence.harmless(once) == once
 
 
 @pytest.mark.parametrize(
@@ -101,50 +101,50 @@ def test_making_a_line_harmless_twice_changes_nothing(line: str) -> None:
     ],
 )
 def test_code_and_plain_text_come_out_as_they_went_in(text: str) -> None:
-    assert prompt.quoted(text) == f"| {text}"
+    assert fence.quoted(text) == f"| {text}"
 
 
 def test_a_heading_names_the_id_the_type_the_day_and_the_relevance() -> None:
-    lines = prompt.fenced([hit("dark themes", 0.834)]).split("\n")
+    lines = fence.fenced([hit("dark themes", 0.834)]).split("\n")
     assert lines[2:4] == [
         "[1] mem_1 · global · 2026-01-01 · trust: user_implicit · relevance 0.83",
         "| dark themes",
     ]
-    plain = prompt.fenced([hit("dark themes")], FormatOptions(include_scores=False))
+    plain = fence.fenced([hit("dark themes")], FormatOptions(include_scores=False))
     assert "relevance" not in plain
 
 
 def test_a_long_text_is_cut_and_says_so() -> None:
-    text = prompt.fenced([memory("x" * 700)])
+    text = fence.fenced([memory("x" * 700)])
     assert "| " + "x" * 500 + "\n" in text
     assert "500 of 700 characters" in text
-    assert "characters" not in prompt.fenced([memory("x" * 500)])
+    assert "characters" not in fence.fenced([memory("x" * 500)])
 
 
 def test_of_a_long_hit_the_part_that_answers_is_shown() -> None:
     text = "y" * 600 + " the answer"
-    shown = prompt.fenced([hit(text, span=(601, 611))])
+    shown = fence.fenced([hit(text, span=(601, 611))])
     assert "| the answer\n" in shown
     assert "10 of 611 characters" in shown
 
 
 def test_what_does_not_fit_is_left_out_whole_and_counted() -> None:
     said = [memory("a" * 100), memory("b" * 100), memory("c" * 100)]
-    whole = prompt.fenced(said)
-    shown = prompt.fenced(said, FormatOptions(max_chars=len(whole) - 1))
+    whole = fence.fenced(said)
+    shown = fence.fenced(said, FormatOptions(max_chars=len(whole) - 1))
     assert "a" * 100 in shown
     assert "c" * 100 not in shown
     assert "1 more did not fit" in shown
-    assert prompt.fenced(said, FormatOptions(max_chars=50)) == ""
-    assert prompt.fenced([]) == ""
+    assert fence.fenced(said, FormatOptions(max_chars=50)) == ""
+    assert fence.fenced([]) == ""
 
 
 @given(st.lists(st.text(max_size=80), max_size=4), st.integers(0, 800))
 def test_the_whole_never_exceeds_its_bound(texts: list[str], most: int) -> None:
-    shown = prompt.fenced([memory(text) for text in texts], FormatOptions(max_chars=most))
+    shown = fence.fenced([memory(text) for text in texts], FormatOptions(max_chars=most))
     assert len(shown) <= most
 
 
 def test_what_is_filled_into_a_template_is_not_read_again() -> None:
-    filled = prompt.filled("{a} {b} {c}", {"a": "{b}", "b": "{a}"})
+    filled = fence.filled("{a} {b} {c}", {"a": "{b}", "b": "{a}"})
     assert filled == "{b} {a} {c}"

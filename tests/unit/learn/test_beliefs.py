@@ -7,7 +7,7 @@ from hypothesis import given, strategies as st
 
 from memory_mesh.formats import yamo
 from memory_mesh.formats.yamo_learning import skill_text, slug
-from memory_mesh.learn.rules import beliefs as learning_beliefs, procedures
+from memory_mesh.learn.rules import procedures, reflected_beliefs as learning_beliefs
 from memory_mesh.model import Memory, Source, SourceKind
 from memory_mesh.text.sentences import asks, says, sentences
 from tests.effort import effort

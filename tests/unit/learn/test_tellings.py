@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from memory_mesh.learn.rules import procedures
-from memory_mesh.learn.rules.tellings import told_alike
+from memory_mesh.learn.rules.repeated_procedures import told_alike
 from memory_mesh.model import Memory
 from tests.effort import effort
 

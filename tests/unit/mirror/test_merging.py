@@ -2,7 +2,7 @@
 
 import pytest
 
-from memory_mesh.mirror.applying import Act, Sides, decide
+from memory_mesh.mirror.apply_document import Act, Sides, decide
 
 BASE = Sides("f0", "s0")
 TABLE = [

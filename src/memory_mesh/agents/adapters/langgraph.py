@@ -28,9 +28,9 @@ try:
 except ModuleNotFoundError:
     raise MissingExtra.of("langgraph", "MeshStore") from None
 
-from memory_mesh.agents.adapters import items as adapters_items
+from memory_mesh.agents.adapters import langgraph_items as adapters_items
 from memory_mesh.agents.adapters.exchange_memory import blocking
-from memory_mesh.agents.adapters.items import (
+from memory_mesh.agents.adapters.langgraph_items import (
     INDEXED,
     UNINDEXED,
     ItemWrite,

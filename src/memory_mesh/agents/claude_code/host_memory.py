@@ -15,7 +15,7 @@ from memory_mesh.agents.claude_code.places import (
     settings_here,
     user_place,
 )
-from memory_mesh.agents.claude_code.record import members_of
+from memory_mesh.agents.claude_code.undo import members_of
 from memory_mesh.base.fastdataclass import dataclass
 from memory_mesh.care.key_file import key_for
 from memory_mesh.model import Json, Receipt, Scope

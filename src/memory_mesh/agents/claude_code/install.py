@@ -13,7 +13,7 @@ from pathlib import Path
 
 from memory_mesh._version import __version__
 from memory_mesh.agents.claude_code.places import NAME, Commands, SettingsFolder, followed
-from memory_mesh.agents.claude_code.record import (
+from memory_mesh.agents.claude_code.undo import (
     FileChange,
     Member,
     current,

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from shlex import quote
 
-from memory_mesh.agents.claude_code.record import BrokenFile
+from memory_mesh.agents.claude_code.undo import BrokenFile
 from memory_mesh.agents.doctor import daemon, hooks, host, store, trial
 from memory_mesh.agents.doctor.finding import (
     Case,

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from memory_mesh.agents.claude_code import install, places
 from memory_mesh.agents.claude_code.places import SettingsFolder
-from memory_mesh.agents.claude_code.record import members_of
+from memory_mesh.agents.claude_code.undo import members_of
 from memory_mesh.agents.doctor import daemon
 from memory_mesh.agents.doctor.finding import Case, CheckResult, age, counted, failed, ok, warning
 from memory_mesh.agents.hook import events as hook_events

@@ -3,7 +3,7 @@
 ::
 
     stdin ── a line ──▶ protocol.py answers from tools.json        initialize, ping, lists
-                   └──▶ a thread ──▶ asking.py ──▶ daemon          calls, resources, prompts
+                   └──▶ a thread ──▶ backend.py ──▶ daemon         calls, resources, prompts
 
 A host leaves a server out that is not ready within a second or two, so this process loads the
 standard library's light parts and nothing else until the first call. Standard output carries
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from types import FrameType
 
-    from memory_mesh.agents.mcp.asking import HostRequests
+    from memory_mesh.agents.mcp.backend import HostRequests
 
     Id = int | str
     Send = Callable[[dict[str, Any] | None], None]
@@ -224,7 +224,7 @@ class Front:
             threading.Thread(target=lambda: self._back().wake(), daemon=True).start()
 
     def _back(self) -> "HostRequests":
-        from memory_mesh.agents.mcp.asking import HostRequests  # the first answer goes before
+        from memory_mesh.agents.mcp.backend import HostRequests  # the first answer goes before
 
         with self._changed:
             if self._asking is None:

@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 
 from memory_mesh.agents.mcp.aliases import server_memory
-from memory_mesh.agents.mcp.calling import ToolCall
+from memory_mesh.agents.mcp.caller import ToolCall
 from memory_mesh.agents.opening import Stores
 from memory_mesh.base.typed import Any
-from memory_mesh.context import prompt
+from memory_mesh.context import fence
 from memory_mesh.formats.private import without_private
 from memory_mesh.model import Memory, Proposal, Skill
 from memory_mesh.model.errors import InvalidInput, NotFound, shown
@@ -41,7 +41,7 @@ def on_resource(stores: Stores, request: Mapping[str, Any]) -> dict[str, Any]:
         memory = mesh.get(name)
         if memory is None:
             raise NotFound(f"there is no memory {shown(name)} here; find ids with memory_search")
-        text = prompt.fenced_for_tool([prompt.entry(1, prompt.heading(memory), memory.text)])
+        text = fence.fenced_for_tool([fence.entry(1, fence.heading(memory), memory.text)])
     return {"contents": [{"uri": uri, "mimeType": _MARKDOWN, "text": text}]}
 
 
@@ -61,14 +61,14 @@ def on_prompt(stores: Stores, request: Mapping[str, Any]) -> dict[str, Any]:
 def _lessons(mesh: MemoryMesh) -> str:
     blocks = mesh.lessons.search("", limit=_MOST_LESSONS, order_by="severity DESC")
     entries = [
-        prompt.entry(
+        fence.entry(
             number,
-            [prompt.named(block.memory_id), f"severity {prompt.named(block.severity)}"],
+            [fence.named(block.memory_id), f"severity {fence.named(block.severity)}"],
             block.preventative_rule,
         )
         for number, block in enumerate(blocks, start=1)
     ]
-    return prompt.fenced_for_tool(entries) or "No lesson has been learned yet."
+    return fence.fenced_for_tool(entries) or "No lesson has been learned yet."
 
 
 def _topic(given: Mapping[str, Any]) -> str | None:
@@ -92,19 +92,19 @@ def _waiting(mesh: MemoryMesh) -> str:
     if not waiting:
         return "Nothing waits for review. Tell the user so."
     entries = [_entry(number, item) for number, item in enumerate(waiting, start=1)]
-    return f"{prompt.fenced_for_tool(entries)}\n\n{_REVIEWING}"
+    return f"{fence.fenced_for_tool(entries)}\n\n{_REVIEWING}"
 
 
 def _entry(number: int, item: Memory | Skill | Proposal) -> str:
     match item:
         case Memory():
-            return prompt.entry(number, prompt.heading(item), item.text)
+            return fence.entry(number, fence.heading(item), item.text)
         case Skill():
-            facts = [prompt.named(item.id), "skill", prompt.named(item.name)]
-            return prompt.entry(number, facts, item.description or "")
+            facts = [fence.named(item.id), "skill", fence.named(item.name)]
+            return fence.entry(number, facts, item.description or "")
         case Proposal():
-            facts = [prompt.named(item.id), f"proposal: {item.verb} {item.memory}"]
-            return prompt.entry(number, facts, str(item.change.get("content") or item.reason))
+            facts = [fence.named(item.id), f"proposal: {item.verb} {item.memory}"]
+            return fence.entry(number, facts, str(item.change.get("content") or item.reason))
 
 
 def _prompted(description: str, *texts: str) -> dict[str, Any]:

@@ -34,7 +34,7 @@ from starlette.applications import Starlette
 
 from memory_mesh._version import __version__
 from memory_mesh.agents.mcp import protocol
-from memory_mesh.agents.mcp.asking import HostRequests
+from memory_mesh.agents.mcp.backend import HostRequests
 from memory_mesh.agents.mcp.front import offer
 from memory_mesh.base.fastdataclass import dataclass
 from memory_mesh.base.typed import Any, TypeVar

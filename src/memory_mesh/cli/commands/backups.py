@@ -7,8 +7,8 @@ from pathlib import Path
 
 from memory_mesh.base.fastdataclass import replace
 from memory_mesh.cli import options as cli_options, output, store_folder
+from memory_mesh.cli.command_table import Command, UsageError, adding, argument
 from memory_mesh.cli.output import completed, option
-from memory_mesh.cli.parsing import Command, UsageError, adding, argument
 from memory_mesh.cli.progress import Counting, Telling
 from memory_mesh.formats import exchange
 from memory_mesh.model import Json

@@ -5,8 +5,8 @@ import os
 from collections.abc import Iterator
 from dataclasses import fields
 
-from memory_mesh.cli import options as cli_options, output, parsing
-from memory_mesh.cli.parsing import Command, argument
+from memory_mesh.cli import command_table, options as cli_options, output
+from memory_mesh.cli.command_table import Command, argument
 from memory_mesh.config import Config
 from memory_mesh.config.tables import VARIABLES, about
 from memory_mesh.formats.terminal import safe_text
@@ -86,7 +86,7 @@ CONFIG = Command("memory-mesh config", (), _run_config)
 
 _SHELLS = ("bash", "zsh", "fish", "tcsh")
 
-_SEEN_GROUP = f"__fish_seen_subcommand_from {' '.join(parsing.GROUPS)}"
+_SEEN_GROUP = f"__fish_seen_subcommand_from {' '.join(command_table.GROUPS)}"
 
 _FOLDERS, _FILES = {"db_dir"}, {"checkpoint", "against"}
 
@@ -108,22 +108,22 @@ def _every_command() -> argparse.ArgumentParser:
     """Returns one parser with all commands as subparsers."""
     import shtab
 
-    parser = parsing.Parser(prog=parsing.PROGRAM)
-    parsing.add_common(parser)
+    parser = command_table.Parser(prog=command_table.PROGRAM)
+    command_table.add_common(parser)
     below = parser.add_subparsers(metavar="command")
     parsers = [parser]
     for name, what in _top():
         parsers.append(below.add_parser(name, help=what, description=what))
-        if name in parsing.COMMANDS:
-            parsing.describe(parsers[-1], parsing.load(name))
-    for noun, names in parsing.GROUPS.items():
+        if name in command_table.COMMANDS:
+            command_table.describe(parsers[-1], command_table.load(name))
+    for noun, names in command_table.GROUPS.items():
         told = f"{noun}: {', '.join(names)}"
         group = below.add_parser(noun, help=told, description=told)
         under = group.add_subparsers(metavar="command")
         for name, what in names.items():
-            told = parsing.summary_of(what)
+            told = command_table.summary_of(what)
             parsers.append(under.add_parser(name, help=told, description=told))
-            parsing.describe(parsers[-1], parsing.load(parsing.words_of(what)[0]))
+            command_table.describe(parsers[-1], command_table.load(command_table.words_of(what)[0]))
     for action in (action for one in parsers for action in one._actions):  # noqa: SLF001  # no public way
         if _names_folder(action):
             action.complete = shtab.DIRECTORY  # type: ignore[attr-defined]  # shtab's own mark
@@ -134,8 +134,10 @@ def _every_command() -> argparse.ArgumentParser:
 
 def _top() -> Iterator[tuple[str, str]]:
     """The commands that are in no group, and what they do."""
-    grouped = {*parsing.PLACES, *parsing.GROUPS}
-    yield from ((name, told) for name, told in parsing.COMMANDS.items() if name not in grouped)
+    grouped = {*command_table.PLACES, *command_table.GROUPS}
+    yield from (
+        (name, told) for name, told in command_table.COMMANDS.items() if name not in grouped
+    )
     yield from (("help", "show how a command is used"), ("version", "print the version"))
 
 
@@ -149,31 +151,31 @@ def _names_file(action: argparse.Action) -> bool:
 
 def _fish() -> Iterator[str]:
     """The script for fish: a line per command and per option."""
-    start = f"complete -c {parsing.PROGRAM}"
-    yield f"# Completion of {parsing.PROGRAM} for fish."
+    start = f"complete -c {command_table.PROGRAM}"
+    yield f"# Completion of {command_table.PROGRAM} for fish."
     yield f"{start} -f"
     for name, told in _top():
         yield f"{start} -n __fish_use_subcommand -a {name} -d {_quoted(told)}"
-        if name in parsing.COMMANDS:
+        if name in command_table.COMMANDS:
             of = f"'__fish_seen_subcommand_from {name}; and not {_SEEN_GROUP}'"
             yield from _fish_options(f"{start} -n {of}", name)
-    names = " ".join([*parsing.FRONT, *parsing.GROUPS])
+    names = " ".join([*command_table.FRONT, *command_table.GROUPS])
     yield f"{start} -n '__fish_seen_subcommand_from help' -a {_quoted(names)}"
-    for noun, names_of in parsing.GROUPS.items():
+    for noun, names_of in command_table.GROUPS.items():
         yield f"{start} -n __fish_use_subcommand -a {noun} -d {_quoted(', '.join(names_of))}"
         within = f"__fish_seen_subcommand_from {noun}"
         any_of = " ".join(names_of)
         for name, what in names_of.items():
-            told = _quoted(parsing.summary_of(what))
+            told = _quoted(command_table.summary_of(what))
             first = f"'{within}; and not __fish_seen_subcommand_from {any_of}'"
             yield f"{start} -n {first} -a {name} -d {told}"
             of = f"'{within}; and __fish_seen_subcommand_from {name}'"
-            yield from _fish_options(f"{start} -n {of}", parsing.words_of(what)[0])
+            yield from _fish_options(f"{start} -n {of}", command_table.words_of(what)[0])
 
 
 def _fish_options(start: str, name: str) -> Iterator[str]:
-    parser = parsing.Parser(prog=name)
-    parsing.describe(parser, parsing.load(name))
+    parser = command_table.Parser(prog=name)
+    command_table.describe(parser, command_table.load(name))
     for action in parser._actions:  # noqa: SLF001  # argparse lists them nowhere else
         if words := _fish_words(action):
             yield f"{start} {words}"

@@ -5,11 +5,11 @@ from datetime import UTC, datetime
 
 from memory_mesh.base.typed import TYPE_CHECKING, Any
 from memory_mesh.cli import options as cli_options, output
-from memory_mesh.cli.parsing import Command, UsageError, adding, argument
+from memory_mesh.cli.command_table import Command, UsageError, adding, argument
 from memory_mesh.cli.plain_reasons import sentences
 from memory_mesh.config import load
 from memory_mesh.context import explain
-from memory_mesh.context.prompt import fence_word
+from memory_mesh.context.fence import fence_word
 from memory_mesh.formats.terminal import safe_text
 from memory_mesh.model import Json
 from memory_mesh.model.trigger import TriggerMatch

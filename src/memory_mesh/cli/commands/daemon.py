@@ -14,7 +14,7 @@ from memory_mesh.agents.daemon import client, place
 from memory_mesh.agents.mcp.aliases import SETS
 from memory_mesh.base.typed import Any
 from memory_mesh.cli import output, store_folder
-from memory_mesh.cli.parsing import Command, UsageError, argument
+from memory_mesh.cli.command_table import Command, UsageError, argument
 from memory_mesh.config import load
 from memory_mesh.model import Json
 from memory_mesh.model.errors import MissingExtra, NotAllowed, StoreError
@@ -198,7 +198,7 @@ def _serve(options: argparse.Namespace, variables: dict[str, str]) -> int:
         if (error.name or "").partition(".")[0] == "memory_mesh":
             raise
         raise MissingExtra.of("mcp", "MCP over HTTP") from None
-    from memory_mesh.agents.mcp.asking import HostRequests
+    from memory_mesh.agents.mcp.backend import HostRequests
 
     host = ADDRESS if options.host is None else options.host
     port = PORT if options.port is None else options.port

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 from memory_mesh.care.repairs import repair, salvage
 from memory_mesh.cli import options as cli_options, output, store_folder
+from memory_mesh.cli.command_table import Command, UsageError, argument
 from memory_mesh.cli.output import completed, option
-from memory_mesh.cli.parsing import Command, UsageError, argument
 from memory_mesh.cli.progress import Counting
 from memory_mesh.formats.terminal import safe_text
 from memory_mesh.model import Json, Status, Verification

@@ -9,8 +9,8 @@ from shutil import get_terminal_size
 
 from memory_mesh.base.typed import TYPE_CHECKING
 from memory_mesh.cli import output
+from memory_mesh.cli.command_table import Command, UsageError, argument
 from memory_mesh.cli.found import wrapped
-from memory_mesh.cli.parsing import Command, UsageError, argument
 from memory_mesh.formats.terminal import safe_text
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ def _say_part(name: str, text: str) -> None:
 
 
 def _compare(options: argparse.Namespace) -> int:
-    from memory_mesh.evaluation.running import compare
+    from memory_mesh.evaluation.whole_run import compare
 
     try:
         before, after = (Path(path) for path in options.what)

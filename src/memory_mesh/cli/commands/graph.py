@@ -7,7 +7,7 @@ from pathlib import Path
 
 from memory_mesh.base.fastdataclass import replace
 from memory_mesh.cli import options as cli_options, output
-from memory_mesh.cli.parsing import Command, UsageError, adding, argument
+from memory_mesh.cli.command_table import Command, UsageError, adding, argument
 from memory_mesh.mesh.operations.graph import LINK_TYPES, MOST_HOPS
 from memory_mesh.model import Json, Link, Scope, Status, times
 from memory_mesh.model.commit import SIMILAR

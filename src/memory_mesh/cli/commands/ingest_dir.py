@@ -12,8 +12,8 @@ from pathlib import Path
 
 from memory_mesh.care.key_file import KeyFile
 from memory_mesh.cli import options as cli_options, output
+from memory_mesh.cli.command_table import Command, argument
 from memory_mesh.cli.commands.store import FOR_ALL
-from memory_mesh.cli.parsing import Command, argument
 from memory_mesh.cli.progress import Counting
 from memory_mesh.model import Channel, Draft, Json, Memory, Outcome, Receipt, Scope, Status, Wanted
 from memory_mesh.model.errors import NotFound

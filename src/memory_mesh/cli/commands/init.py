@@ -9,13 +9,13 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from memory_mesh._version import __version__
-from memory_mesh.agents.claude_code import install, places, record
+from memory_mesh.agents.claude_code import install, places, undo
 from memory_mesh.agents.claude_code.host_memory import CHOICES, HostMemory, host_memory, read_in
-from memory_mesh.agents.claude_code.record import FileChange
+from memory_mesh.agents.claude_code.undo import FileChange
 from memory_mesh.agents.doctor import Case, CheckResult, CheckStatus, examined
 from memory_mesh.agents.doctor.finding import counted
 from memory_mesh.cli import options as cli_options, output, store_folder
-from memory_mesh.cli.parsing import Command, UsageError, argument
+from memory_mesh.cli.command_table import Command, UsageError, argument
 from memory_mesh.model import Channel, Json, Outcome, Receipt
 from memory_mesh.platform.ids import SystemClock
 from memory_mesh.privacy import masked
@@ -64,7 +64,7 @@ def _install(
     if planned and not _agreed(options, planned):
         return 1
     if planned and not options.dry_run:
-        record.write(place.own, planned)
+        undo.write(place.own, planned)
     receipts = _read_in(options, own_memory) if choice == "import" else []
     plain: dict[str, Json] = {
         "claude": None if binary is None else str(binary),
@@ -78,14 +78,14 @@ def _install(
 
 
 def _undo(options: argparse.Namespace, place: places.SettingsFolder) -> int:
-    planned = record.undoing(place.own)
+    planned = undo.undoing(place.own)
     if planned is None:
         said = f"[MemoryMesh] Nothing to undo: memory-mesh is not installed in {place.folder}."
         return output.answer({"changed": [], "partly": [], "notes": []}, said, as_json=options.json)
     if not _agreed(options, planned.changes):
         return 1
     if not options.dry_run:
-        record.undo(place.own, planned)
+        undo.undo(place.own, planned)
     plain: dict[str, Json] = {
         "changed": [str(change.path) for change in planned.changes],
         "partly": [str(path) for path in planned.partly],
@@ -197,14 +197,14 @@ def _done_lines(
     if options.dry_run:
         return [f"[MemoryMesh] Would write {_files(len(planned))}. Nothing was written."]
     backups = (
-        f"; backups are in {place.own / record.BACKUPS}"
+        f"; backups are in {place.own / undo.BACKUPS}"
         if any(change.before is not None for change in planned)
         else ""
     )
-    undo = "memory-mesh init --undo" + (" --here" if options.here else "")
+    back = "memory-mesh init --undo" + (" --here" if options.here else "")
     lines = [
         f"[MemoryMesh] Wrote {_files(len(planned))}{backups}.",
-        f"[MemoryMesh] Start a new session of claude to use it. To take it back: {undo}",
+        f"[MemoryMesh] Start a new session of claude to use it. To take it back: {back}",
     ]
     if said := store_folder.key_line(_handed_on(options)):
         lines.append(f"[MemoryMesh] {said}.")

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 from memory_mesh.base.typed import TYPE_CHECKING
 from memory_mesh.cli import options as cli_options, output, store_folder
+from memory_mesh.cli.command_table import Command, UsageError, about, adding, argument
 from memory_mesh.cli.output import completed, option
-from memory_mesh.cli.parsing import Command, UsageError, about, adding, argument
 from memory_mesh.cli.progress import Counting
 from memory_mesh.model import Json, Scope
 from memory_mesh.model.errors import StoreError

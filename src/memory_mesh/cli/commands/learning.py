@@ -3,7 +3,7 @@
 import argparse
 
 from memory_mesh.cli import options as cli_options, output
-from memory_mesh.cli.parsing import Command, adding, argument
+from memory_mesh.cli.command_table import Command, adding, argument
 from memory_mesh.model.learning import Distillation
 from memory_mesh.sync import MemoryMesh
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from memory_mesh.cli import options as cli_options, output
+from memory_mesh.cli.command_table import Command, UsageError, about, adding, argument, one_of
 from memory_mesh.cli.output import completed
-from memory_mesh.cli.parsing import Command, UsageError, about, adding, argument, one_of
 from memory_mesh.formats.terminal import safe_text
 from memory_mesh.model import Json, Memory, Proposal, Scope, Status, times
 from memory_mesh.model.errors import InvalidInput, NotFound

@@ -5,8 +5,8 @@ import os
 from pathlib import Path
 
 from memory_mesh.cli import options as cli_options, output
+from memory_mesh.cli.command_table import Command, UsageError, argument
 from memory_mesh.cli.mirroring import folder_of
-from memory_mesh.cli.parsing import Command, UsageError, argument
 from memory_mesh.mirror import Author, Mirror, MirrorReport
 from memory_mesh.mirror.state import FOLDER, AgentEdits
 from memory_mesh.model import Json

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from memory_mesh.base.installed import install_command
 from memory_mesh.cli import options as cli_options, output
+from memory_mesh.cli.command_table import Command, UsageError, adding, argument
 from memory_mesh.cli.output import completed, option
-from memory_mesh.cli.parsing import Command, UsageError, adding, argument
 from memory_mesh.cli.progress import Counting
 from memory_mesh.config import Config, load
 from memory_mesh.formats.terminal import safe_text

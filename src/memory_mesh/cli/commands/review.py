@@ -4,7 +4,7 @@ import argparse
 from collections.abc import Sequence
 
 from memory_mesh.cli import options as cli_options, output
-from memory_mesh.cli.parsing import Command, UsageError, adding, argument, one_of
+from memory_mesh.cli.command_table import Command, UsageError, adding, argument, one_of
 from memory_mesh.formats.terminal import word
 from memory_mesh.model import (
     DECISIONS,

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from memory_mesh.base.installed import install_command
 from memory_mesh.base.typed import Any, TypeAlias
 from memory_mesh.cli import options as cli_options, output
-from memory_mesh.cli.parsing import Command, adding, argument
+from memory_mesh.cli.command_table import Command, adding, argument
 from memory_mesh.formats import rfc11
 from memory_mesh.model import Hits, Json, record
 from memory_mesh.model.filter import MetadataKey

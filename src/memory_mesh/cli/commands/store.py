@@ -4,7 +4,7 @@ import argparse
 from pathlib import Path
 
 from memory_mesh.cli import options as cli_options, output
-from memory_mesh.cli.parsing import Command, UsageError, adding, argument
+from memory_mesh.cli.command_table import Command, UsageError, adding, argument
 from memory_mesh.model import Outcome, Receipt, Scope, SourceKind, record
 from memory_mesh.model.errors import InvalidInput
 from memory_mesh.sync import MemoryMesh

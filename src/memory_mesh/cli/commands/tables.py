@@ -5,7 +5,7 @@ from pathlib import Path
 
 from memory_mesh.base.typed import TYPE_CHECKING
 from memory_mesh.cli import options as cli_options, output
-from memory_mesh.cli.parsing import Command, argument, one_of
+from memory_mesh.cli.command_table import Command, argument, one_of
 from memory_mesh.cli.progress import Counting
 from memory_mesh.compat.lane.memory_lane import LaneSettings
 from memory_mesh.model import Channel, Json, Status, times

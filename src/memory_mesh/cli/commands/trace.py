@@ -7,8 +7,8 @@ from pathlib import Path
 
 from memory_mesh.base.typed import Any
 from memory_mesh.cli import options as cli_options, output
-from memory_mesh.cli.parsing import Command, UsageError, adding, argument
-from memory_mesh.context import prompt
+from memory_mesh.cli.command_table import Command, UsageError, adding, argument
+from memory_mesh.context import fence
 from memory_mesh.formats import trace_file
 from memory_mesh.model import Channel, Json, Outcome, Scope
 from memory_mesh.model.errors import InvalidInput, NotFound
@@ -114,7 +114,7 @@ def _similar(mesh: MemoryMesh, reader: Scope, options: argparse.Namespace) -> in
     return output.answer(
         [match.record() for match in found],
         f"[MemoryMesh] {output.counted(len(found), 'similar task')}.",
-        *prompt.match_lines(found),
+        *fence.match_lines(found),
         as_json=options.json,
     )
 
@@ -126,7 +126,7 @@ def _plan(mesh: MemoryMesh, reader: Scope, options: argparse.Namespace) -> int:
         time_window=_window(options),
         scope=reader,
     )
-    return output.answer(plan.record(), prompt.plan_text(plan), as_json=options.json)
+    return output.answer(plan.record(), fence.plan_text(plan), as_json=options.json)
 
 
 def _import(mesh: MemoryMesh, reader: Scope, options: argparse.Namespace) -> int:

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 from memory_mesh.care.backups import backup
 from memory_mesh.cli import options as cli_options, output, store_folder
+from memory_mesh.cli.command_table import Command, UsageError, about, argument
 from memory_mesh.cli.output import completed, option
-from memory_mesh.cli.parsing import Command, UsageError, about, argument
 from memory_mesh.cli.progress import Counting, Telling
 from memory_mesh.model import Memory, Scope, Status
 from memory_mesh.model.errors import InvalidInput, NotFound

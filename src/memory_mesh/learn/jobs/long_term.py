@@ -45,8 +45,8 @@ from memory_mesh.model.job import JobStep
 from memory_mesh.model.trace import KEY, packed
 from memory_mesh.rules.trust import standing_of
 from memory_mesh.write.audit_entries import Change, change_entry, reasons_of
-from memory_mesh.write.decide import superseded
 from memory_mesh.write.prepare import Worded, clean, embed
+from memory_mesh.write.transaction import superseded
 
 
 def due(site: Site, action: Action) -> list[tuple[KnownLearning, str]]:

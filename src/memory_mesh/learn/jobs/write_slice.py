@@ -51,7 +51,7 @@ from memory_mesh.model.stats import leading
 from memory_mesh.model.trace import LEARNING_LABEL, trace_of
 from memory_mesh.platform import extras, telemetry
 from memory_mesh.rules.trust import derived_source, standing_of
-from memory_mesh.write import decide as flows_decide
+from memory_mesh.write import transaction as flows_decide
 from memory_mesh.write.audit_entries import Change, change_entry, reasons_of
 from memory_mesh.write.prepare import Worded, embedder_failed, tagged
 

@@ -12,9 +12,9 @@ from itertools import pairwise
 
 from memory_mesh.base.fastdataclass import dataclass
 from memory_mesh.base.typed import TypeVar
-from memory_mesh.context.prompt import harmless
+from memory_mesh.context.fence import harmless
 from memory_mesh.learn.rules import phrases
-from memory_mesh.learn.rules.beliefs import figures, negations
+from memory_mesh.learn.rules.reflected_beliefs import figures, negations
 from memory_mesh.model import Kind
 from memory_mesh.model.conversation import InteractionContext
 from memory_mesh.text import analyzer

@@ -12,8 +12,8 @@ from functools import cache
 
 from memory_mesh.base.fastdataclass import dataclass
 from memory_mesh.base.lazy_pattern import lazy_pattern
-from memory_mesh.learn.rules.beliefs import figures, negations
-from memory_mesh.learn.rules.tellings import told_alike
+from memory_mesh.learn.rules.reflected_beliefs import figures, negations
+from memory_mesh.learn.rules.repeated_procedures import told_alike
 from memory_mesh.model import Memory
 from memory_mesh.text import analyzer
 from memory_mesh.text.sentences import sentences

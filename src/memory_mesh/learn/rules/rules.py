@@ -18,7 +18,6 @@ from itertools import islice
 from memory_mesh.base.fastdataclass import dataclass
 from memory_mesh.base.lazy_pattern import lazy_pattern
 from memory_mesh.learn.rules import rule_phrases as phrases
-from memory_mesh.learn.rules.fixes import drawn_from
 from memory_mesh.learn.rules.instructions import (
     DUTY,
     ENOUGH_WORDS,
@@ -30,6 +29,7 @@ from memory_mesh.learn.rules.instructions import (
     uncapitalized,
 )
 from memory_mesh.learn.rules.note import Sentence, read_note
+from memory_mesh.learn.rules.rules_from_fixes import drawn_from
 from memory_mesh.text import analyzer
 from memory_mesh.text.sentences import asks
 

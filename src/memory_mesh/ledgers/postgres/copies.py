@@ -17,9 +17,9 @@ from memory_mesh.ledgers.postgres.engine import Vector
 from memory_mesh.ledgers.postgres.scoring import places
 from memory_mesh.ledgers.shared import named_values, rows, verify as sql_verify
 from memory_mesh.ledgers.shared.engine import LIVE, REST, Database
-from memory_mesh.ledgers.sqlite import dumps, open_file, schema
+from memory_mesh.ledgers.sqlite import archive_rows, open_file, schema
+from memory_mesh.ledgers.sqlite.archive_rows import COPIED_FROM, DumpPoint, TableLayout
 from memory_mesh.ledgers.sqlite.connections import KEYS
-from memory_mesh.ledgers.sqlite.dumps import COPIED_FROM, DumpPoint, TableLayout
 from memory_mesh.model import Checkpoint, Finding, Verification
 
 NAME, INDEX = "words", "index of vectors"
@@ -64,7 +64,7 @@ class PostgresDump:
     def layouts(self, *, with_vectors: bool) -> list[TableLayout]:
         """The tables that an archive carries: those of a file of today's schema."""
         with open_file.empty("default") as file:
-            return dumps.layouts(file, with_vectors=with_vectors)
+            return archive_rows.layouts(file, with_vectors=with_vectors)
 
     def rows(self, table: TableLayout) -> Iterator[Sequence[Value]]:
         """Every row of a table, in the order of its key."""
@@ -138,7 +138,7 @@ def erase(db: PostgresConnection) -> int:
 
 def take_in(db: PostgresConnection, file: sqlite3.Connection) -> None:
     """Copies every row of a finished file of the same namespace into an empty one."""
-    tables = [table.name for table in dumps.layouts(file, with_vectors=True)]
+    tables = [table.name for table in archive_rows.layouts(file, with_vectors=True)]
     for table in sorted(
         {*tables, *_DERIVED} - {"store"}, key=lambda table: (table == "injected", table)
     ):

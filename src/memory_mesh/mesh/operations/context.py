@@ -8,7 +8,7 @@ from datetime import timedelta
 
 from memory_mesh.base.fastdataclass import replace
 from memory_mesh.base.typed import TYPE_CHECKING
-from memory_mesh.context.prompt import fence_word
+from memory_mesh.context.fence import fence_word
 from memory_mesh.mesh import flows
 from memory_mesh.mesh.operations.search import SearchVerbs
 from memory_mesh.mesh.options import Across, AsOf, Condition, Limit, Reader, Statuses, ValidAt
@@ -23,7 +23,7 @@ from memory_mesh.search.ranking.profiles import MIN_RELEVANCE
 if TYPE_CHECKING:
     from memory_mesh.context.explain_rank import ExplainedSearch
     from memory_mesh.context.pack import PackRequest
-    from memory_mesh.context.packing.fit import PackRules
+    from memory_mesh.context.packing.token_budget import PackRules
     from memory_mesh.model.pack import Pack
     from memory_mesh.model.trigger import RelevantMemory
     from memory_mesh.model.why import Why
@@ -70,16 +70,16 @@ class ContextVerbs(SearchVerbs):
             exclude: ids of memories that the reader has been given already.
         """
         lens = self._lens(scope, filter=filter, across=across, as_of=as_of)
-        from memory_mesh.context.packing import choice, fit
+        from memory_mesh.context.packing import choice, token_budget
 
-        wanted = fit.PackRules(
-            max_tokens=fit.budget(max_tokens, window),
+        wanted = token_budget.PackRules(
+            max_tokens=token_budget.budget(max_tokens, window),
             max_memories=None if max_memories is None else check_limit(max_memories),
             min_relevance=check_share(min_relevance, "min_relevance"),
-            format=fit.format_of(format),
+            format=token_budget.format_of(format),
             compact=compact,
-            count=choice.token_bound if count_tokens is None else fit.checked(count_tokens),
-            counted_by=choice.NAME if count_tokens is None else fit.CALLER,
+            count=token_budget.checked(count_tokens) if count_tokens else choice.token_bound,
+            counted_by=choice.NAME if count_tokens is None else token_budget.CALLER,
             lesson_confidence=self._config.lesson_min_confidence,
             lessons_since=lens.now - timedelta(days=self._config.lesson_retention_days),
             exclude=frozenset(exclude),
@@ -265,7 +265,7 @@ class ExplainVerbs(SearchVerbs):
 
     def _why_packed(self, asked: "ExplainedSearch", max_tokens: int, min_relevance: float) -> "Why":
         """Explains the pack that `context` makes with this budget."""
-        from memory_mesh.context.packing.fit import PackRules, budget
+        from memory_mesh.context.packing.token_budget import PackRules, budget
 
         rules = PackRules(
             max_tokens=budget(max_tokens, None),

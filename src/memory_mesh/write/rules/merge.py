@@ -1,7 +1,7 @@
 """What a repeated text adds to the stored memory: new tags, triggers and metadata keys. Pure.
 
 Only a source that is trusted as much as the stored memory adds anything. A stored value is not
-replaced by that: it takes an update, or a source that is trusted more (write/decide.py).
+replaced by that: it takes an update, or a source that is trusted more (write/transaction.py).
 """
 
 from collections.abc import Iterable, Mapping

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 
-from memory_mesh.agents.mcp.calling import ToolCall
+from memory_mesh.agents.mcp.caller import ToolCall
 from memory_mesh.agents.mcp.schemas import Schema
 from memory_mesh.base.fastdataclass import dataclass
 from memory_mesh.base.typed import Any, TypeAlias

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from memory_mesh.agents.mcp.calling import ToolCall
+from memory_mesh.agents.mcp.caller import ToolCall
 from memory_mesh.agents.mcp.schemas import (
     IDS,
     Schema,
@@ -17,7 +17,7 @@ from memory_mesh.base.typed import Any
 from memory_mesh.compat.lane import translate
 from memory_mesh.compat.lane.memory_lane import LIMIT, LaneResult, MemoryLane
 from memory_mesh.compat.lane.translate import TYPES
-from memory_mesh.context import prompt
+from memory_mesh.context import fence
 from memory_mesh.model import Outcome
 from memory_mesh.model.errors import InvalidInput
 
@@ -44,7 +44,7 @@ def store(call: ToolCall, given: Mapping[str, Any]) -> tuple[dict[str, Any], str
     answer = {
         "id": receipt.id,
         "outcome": receipt.outcome.value,
-        "reasons": [prompt.said(reason) for reason in receipt.reasons],
+        "reasons": [fence.said(reason) for reason in receipt.reasons],
     }
     waits = receipt.outcome is Outcome.QUARANTINED
     after = " The user decides whether it is let in: `memory-mesh review`." if waits else ""
@@ -57,12 +57,12 @@ def find(call: ToolCall, given: Mapping[str, Any]) -> tuple[dict[str, Any], str]
         given["query"], given.get("limit", LIMIT), entities=given.get("entities", ())
     )
     call.gave(each.id for each in found)
-    answer = {"notice": prompt.TOOL_NOTICE, "memories": [_found(each) for each in found]}
+    answer = {"notice": fence.TOOL_NOTICE, "memories": [_found(each) for each in found]}
     entries = [
-        prompt.entry(number, _facts(each), each.content)
+        fence.entry(number, _facts(each), each.content)
         for number, each in enumerate(found, start=1)
     ]
-    return answer, prompt.fenced_for_tool(entries) or "No memory was found."
+    return answer, fence.fenced_for_tool(entries) or "No memory was found."
 
 
 def feedback(call: ToolCall, given: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
@@ -71,7 +71,7 @@ def feedback(call: ToolCall, given: Mapping[str, Any]) -> tuple[dict[str, Any], 
     lane.feedback(id_, helpful=given["feedback"] == "helpful")
     said = lane.metadata(id_)
     answer = {
-        "id": prompt.named(id_),
+        "id": fence.named(id_),
         "feedback_score": said["feedback_score"],
         "feedback_count": said["feedback_count"],
     }
@@ -82,11 +82,11 @@ def _found(result: LaneResult) -> dict[str, Any]:
     said = result.metadata
     return {
         "id": result.id,
-        "content": prompt.said(result.content),
+        "content": fence.said(result.content),
         "score": result.score,
-        "memory_type": prompt.named(str(said["memory_type"])),
-        "entities": [prompt.named(str(slug)) for slug in _listed(said["entity_slugs"])],
-        "tags": [prompt.said(str(tag)) for tag in _listed(said["tags"])],
+        "memory_type": fence.named(str(said["memory_type"])),
+        "entities": [fence.named(str(slug)) for slug in _listed(said["entity_slugs"])],
+        "tags": [fence.said(str(tag)) for tag in _listed(said["tags"])],
         "confidence": result.effective_confidence,
         "decay_factor": result.decay_factor,
         "feedback_score": said["feedback_score"],
@@ -95,8 +95,8 @@ def _found(result: LaneResult) -> dict[str, Any]:
 
 
 def _facts(result: LaneResult) -> list[str]:
-    kind = prompt.named(str(result.metadata["memory_type"]))
-    return [prompt.named(result.id), kind, f"score {result.score:.2f}"]
+    kind = fence.named(str(result.metadata["memory_type"]))
+    return [fence.named(result.id), kind, f"score {result.score:.2f}"]
 
 
 def _listed(value: object) -> list[object]:

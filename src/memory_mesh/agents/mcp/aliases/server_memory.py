@@ -10,11 +10,11 @@ import json
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-from memory_mesh.agents.mcp.calling import ToolCall
+from memory_mesh.agents.mcp.caller import ToolCall
 from memory_mesh.agents.mcp.schemas import IDS, Schema, list_of, object_of, text, tool
 from memory_mesh.base.fastdataclass import dataclass, field
 from memory_mesh.base.typed import Any, TypeAlias
-from memory_mesh.context import prompt
+from memory_mesh.context import fence
 from memory_mesh.model import Channel, Memory, Outcome, Receipt, Scope
 from memory_mesh.model.errors import InvalidInput, NotFound, shown
 from memory_mesh.sync import MemoryMesh
@@ -98,7 +98,7 @@ class Graph:
 
     def shown(self, text: str) -> str:
         """A text as it is stored, without secrets, and as it is shown, harmless."""
-        return prompt.said(self._mesh._redacted(text))  # noqa: SLF001  # a surface of the same house
+        return fence.said(self._mesh._redacted(text))  # noqa: SLF001  # a surface of the same house
 
     def ends(self, given: dict[str, str]) -> Ends:
         """The key of a relation."""
@@ -142,9 +142,9 @@ class Graph:
         if row.extra.get("graph") != OBSERVATION:
             return
         name = str(row.extra.get("entity"))
-        entity = self.entities.get(_key(prompt.said(name)))
+        entity = self.entities.get(_key(fence.said(name)))
         if entity is not None:  # else its entity was deleted on another surface
-            text = prompt.said(row.text.removeprefix(f"{name}: "))
+            text = fence.said(row.text.removeprefix(f"{name}: "))
             found = entity.observations.setdefault(_key(text), EntityObservation(text))
             found.ids.append(row.id)
 
@@ -167,7 +167,7 @@ def _place(row: Memory) -> int:
 
 
 def _text(value: object) -> str:
-    return prompt.said(value if isinstance(value, str) else "")
+    return fence.said(value if isinstance(value, str) else "")
 
 
 _NAME = text("The name of an entity.", minLength=1)

@@ -21,7 +21,7 @@ from memory_mesh.compat.neolata.model import (
     GraphSupersession,
     GraphWhy,
 )
-from memory_mesh.context.packing import fit
+from memory_mesh.context.packing import token_budget
 from memory_mesh.mesh.options import AsOwner, Limit
 from memory_mesh.model import Claim, Draft, Hits, Link, Memory, Query, Receipt, Scope, Status
 from memory_mesh.model.errors import InvalidInput
@@ -485,8 +485,8 @@ class GraphPrompting(GraphView):
         lens = replace(
             self._view(agent, None, {Status.ACTIVE}), where=translate.between(after, before)
         )
-        wanted = fit.PackRules(
-            max_tokens=fit.budget(max_tokens, None),
+        wanted = token_budget.PackRules(
+            max_tokens=token_budget.budget(max_tokens, None),
             profile="composite",
             max_memories=check_limit(max_memories),
             min_relevance=0.0,

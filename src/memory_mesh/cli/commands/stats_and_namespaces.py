@@ -10,7 +10,7 @@ from memory_mesh.base.fastdataclass import dataclass, replace
 from memory_mesh.care import keys
 from memory_mesh.care.key_file import STATED
 from memory_mesh.cli import options as cli_options, output, store_folder
-from memory_mesh.cli.parsing import Command, UsageError, about, adding, argument
+from memory_mesh.cli.command_table import Command, UsageError, about, adding, argument
 from memory_mesh.config import Config
 from memory_mesh.formats.terminal import safe_text
 from memory_mesh.model import Json, Stats

@@ -22,10 +22,10 @@ from pathlib import Path
 
 from memory_mesh.base.fastdataclass import dataclass
 from memory_mesh.base.typed import TypeAlias
-from memory_mesh.evaluation import results, storing
-from memory_mesh.evaluation.asking import QuestionResult, RecordNames, ask
+from memory_mesh.evaluation import load_records, results
+from memory_mesh.evaluation.load_records import StoredRecords
+from memory_mesh.evaluation.one_question import QuestionResult, RecordNames, ask
 from memory_mesh.evaluation.records import DataSet, EvaluationQuestion, EvaluationRecord, Fields
-from memory_mesh.evaluation.storing import StoredRecords
 from memory_mesh.evaluation.suite import DEPTH, SESSION, Suite
 from memory_mesh.model.errors import InvalidInput
 from memory_mesh.model.ports import Clock, Embedder
@@ -118,7 +118,7 @@ class _Tenant:
     @property
     def outcomes(self) -> Mapping[str, int]:
         """What became of the records; nothing where an as-of run did not come to its end."""
-        held = storing.read(self._note)
+        held = load_records.read(self._note)
         return {} if held is None else held.outcomes
 
     def rows(self) -> Rows:
@@ -169,13 +169,13 @@ class _Tenant:
 
     def _stored(self) -> Iterator[tuple[MemoryMesh, EvaluationQuestion, RecordNames]]:
         folder = self._stores / self._code
-        held = storing.read(self._note)
+        held = load_records.read(self._note)
         if held is None:  # what an interrupted run stored is stored anew: its receipts are gone
             shutil.rmtree(folder, ignore_errors=True)
         with self._mesh(folder) as mesh:
             if held is None:
                 held = self._store(mesh, self._records)
-                storing.write(self._note, held)
+                load_records.write(self._note, held)
             names = RecordNames(self._records, held, self._job.suite.unit)
             for question in self._questions:
                 yield mesh, question, names
@@ -189,16 +189,16 @@ class _Tenant:
         ):
             for question in self._questions:
                 seen = _seen(ordered, question)
-                held = storing.joined(held, self._store(mesh, ordered[stored:seen]))
+                held = load_records.joined(held, self._store(mesh, ordered[stored:seen]))
                 stored = max(stored, seen)
                 yield mesh, question, RecordNames(ordered[:seen], held, self._job.suite.unit)
-        storing.write(self._note, StoredRecords({}, held.outcomes))
+        load_records.write(self._note, StoredRecords({}, held.outcomes))
 
     def _store(self, mesh: MemoryMesh, records: Sequence[EvaluationRecord]) -> StoredRecords:
         def tell(_: int) -> None:
             self._job.progress(f"storing {self._tenant}", self._done, self._of)
 
-        return storing.store(mesh, records, tell)
+        return load_records.store(mesh, records, tell)
 
     def _added(self, system: str) -> Iterator[QuestionResult]:
         """Another system's rankings; it saw the same records, each as itself."""

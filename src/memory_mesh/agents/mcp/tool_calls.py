@@ -6,12 +6,12 @@ An error is a result that the model can read, with what to do next.
 from collections.abc import Iterator, Mapping
 
 from memory_mesh.agents.mcp.aliases import Tool, ToolSet, set_named
-from memory_mesh.agents.mcp.calling import ToolCall
+from memory_mesh.agents.mcp.caller import ToolCall
 from memory_mesh.agents.mcp.schemas import Schema
 from memory_mesh.agents.mcp.tools import TOOLS
 from memory_mesh.agents.opening import Stores
 from memory_mesh.base.typed import Any
-from memory_mesh.context import prompt
+from memory_mesh.context import fence
 from memory_mesh.context.packing.choice import token_bound
 from memory_mesh.formats.private import without_private
 from memory_mesh.formats.terminal import safe_text
@@ -75,7 +75,7 @@ def forget(call: ToolCall, given: Mapping[str, Any]) -> tuple[dict[str, Any], st
         if mesh.get(id_, include=[Status.DELETED]) is None:
             raise
         outcome = "already_deleted"
-    name = prompt.named(id_)
+    name = fence.named(id_)
     said, after = (
         f"{name} is deleted.",
         "The user can bring it back for 30 days: memory-mesh restore",
@@ -115,7 +115,7 @@ def _stored(receipt: Receipt, channel: Channel) -> tuple[dict[str, Any], str]:
         "id": receipt.id,
         "proposal_id": None,
         "trust": ceiling(channel).value,
-        "reasons": [prompt.said(reason) for reason in receipt.reasons],
+        "reasons": [fence.said(reason) for reason in receipt.reasons],
         "superseded": list(receipt.superseded),
         "newer_than": list(receipt.newer_than),
         "for_review": list(receipt.for_review),
@@ -144,7 +144,7 @@ def _replaced(
         mesh.update(id_, content, reason=_CORRECTED, **details)
     except NotAllowed:
         proposal = mesh.review.propose_update(id_, content, reason=_CORRECTED, **details)
-    name = prompt.named(id_)
+    name = fence.named(id_)
     after = "" if proposal is None else _waits(proposal)
     answer: dict[str, Any] = {
         "outcome": "changed" if proposal is None else "proposed",
@@ -176,7 +176,7 @@ def search(call: ToolCall, given: Mapping[str, Any]) -> tuple[dict[str, Any], st
     found = [_found(hit) for hit in hits]
     after = _after_search(how, floor, found=bool(found))
     answer = {
-        "notice": prompt.TOOL_NOTICE,
+        "notice": fence.TOOL_NOTICE,
         "memories": found,
         "below": how.below,
         "best_below": how.best_below,
@@ -184,10 +184,10 @@ def search(call: ToolCall, given: Mapping[str, Any]) -> tuple[dict[str, Any], st
         "next": after,
     }
     entries = [
-        prompt.entry(number, _facts(hit), prompt.first_line(hit.excerpt))
+        fence.entry(number, _facts(hit), fence.first_line(hit.excerpt))
         for number, hit in enumerate(hits, start=1)
     ]
-    listed = prompt.fenced_for_tool(entries) or "No memory was found."
+    listed = fence.fenced_for_tool(entries) or "No memory was found."
     return answer, f"{listed}\n{after}"
 
 
@@ -197,20 +197,20 @@ def get(call: ToolCall, given: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
     memories = call.mesh().get_many(asked)
     call.gave(memory.id for memory in memories)
     there = {memory.id for memory in memories}
-    missing = [prompt.named(id_) for id_ in asked if id_ not in there]
+    missing = [fence.named(id_) for id_ in asked if id_ not in there]
     after = "Find ids with memory_search." if missing else ""
     answer = {
-        "notice": prompt.TOOL_NOTICE,
+        "notice": fence.TOOL_NOTICE,
         "memories": [_read(memory) for memory in memories],
         "missing": missing,
         "next": after,
     }
     entries = [
-        prompt.entry(number, prompt.heading(memory), memory.text)
+        fence.entry(number, fence.heading(memory), memory.text)
         for number, memory in enumerate(memories, start=1)
     ]
     told = f"Not found, or not visible here: {', '.join(missing)}. {after}" if missing else ""
-    return answer, "\n".join(part for part in (prompt.fenced_for_tool(entries), told) if part)
+    return answer, "\n".join(part for part in (fence.fenced_for_tool(entries), told) if part)
 
 
 def context(call: ToolCall, given: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
@@ -236,9 +236,9 @@ def context(call: ToolCall, given: Mapping[str, Any]) -> tuple[dict[str, Any], s
 def explain(call: ToolCall, given: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
     """Says why, in sentences."""
     why = call.mesh().explain(given["id"], query=given.get("query"))
-    sentences = [" ".join(prompt.said(each).split("\n")) for each in why.sentences]
+    sentences = [" ".join(fence.said(each).split("\n")) for each in why.sentences]
     answer = {
-        "notice": prompt.TOOL_NOTICE,
+        "notice": fence.TOOL_NOTICE,
         "id": why.id,
         "subject": why.subject,
         "sentences": sentences,
@@ -246,7 +246,7 @@ def explain(call: ToolCall, given: Mapping[str, Any]) -> tuple[dict[str, Any], s
         "place": None if why.rank is None else why.rank.place,
         "score": None if why.rank is None else why.rank.score,
     }
-    return answer, prompt.fenced_for_tool([prompt.barred("\n".join(sentences))])
+    return answer, fence.fenced_for_tool([fence.barred("\n".join(sentences))])
 
 
 def reflect(call: ToolCall, given: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
@@ -256,12 +256,12 @@ def reflect(call: ToolCall, given: Mapping[str, Any]) -> tuple[dict[str, Any], s
         lookback=given.get("lookback"),
         store=given.get("store", False),
     )
-    text = prompt.said(found.text)
+    text = fence.said(found.text)
     after = ""
     if not text:
         after = f"No two of {found.count} memories say the same; memory_search lists single ones."
     answer = {
-        "notice": prompt.TOOL_NOTICE,
+        "notice": fence.TOOL_NOTICE,
         "text": text,
         "count": found.count,
         "sources": list(found.sources),
@@ -270,15 +270,15 @@ def reflect(call: ToolCall, given: Mapping[str, Any]) -> tuple[dict[str, Any], s
         "next": after,
     }
     kept = f"\nKept as {found.id}." if found.id else ""
-    return answer, f"{prompt.fenced_for_tool([prompt.barred(text)])}{kept}" if text else after
+    return answer, f"{fence.fenced_for_tool([fence.barred(text)])}{kept}" if text else after
 
 
 def _found(hit: Hit) -> dict[str, Any]:
     memory = hit.memory
     return {
         "id": hit.id,
-        "first_line": prompt.first_line(hit.excerpt),
-        "kind": prompt.sort(memory),
+        "first_line": fence.first_line(hit.excerpt),
+        "kind": fence.sort(memory),
         "date": f"{memory.created:%Y-%m-%d}",
         "trust": memory.source.kind.value,
         "tokens": token_bound(memory.text),
@@ -288,7 +288,7 @@ def _found(hit: Hit) -> dict[str, Any]:
 
 
 def _facts(hit: Hit) -> list[str]:
-    facts = [*prompt.heading(hit.memory), f"score {hit.score:.2f}"]
+    facts = [*fence.heading(hit.memory), f"score {hit.score:.2f}"]
     facts.append(f"{token_bound(hit.memory.text)} tokens")
     return [*facts, f"updated by {hit.newer}"] if hit.newer else facts
 
@@ -316,13 +316,13 @@ def _read(memory: Memory) -> dict[str, Any]:
     source = memory.source.agent
     return {
         "id": memory.id,
-        "content": prompt.said(memory.text),
-        "kind": prompt.sort(memory),
+        "content": fence.said(memory.text),
+        "kind": fence.sort(memory),
         "status": memory.status.value,
         "trust": memory.source.kind.value,
-        "source": None if source is None else prompt.named(source),
-        "project": None if memory.scope.project is None else prompt.named(memory.scope.project),
-        "tags": [prompt.named(tag) for tag in memory.tags],
+        "source": None if source is None else fence.named(source),
+        "project": None if memory.scope.project is None else fence.named(memory.scope.project),
+        "tags": [fence.named(tag) for tag in memory.tags],
         "importance": memory.importance,
         "pinned": memory.pinned,
         "created_at": memory.created_at,

@@ -2,7 +2,7 @@
 
 ::
 
-    list, stat ─▶ read the changed files ─▶ documents ─▶ which memory is each? ─▶ applying.py
+    list, stat ─▶ read the changed files ─▶ documents ─▶ which memory is each? ─▶ apply_document.py
                                                                              └──▶ a new memory
 
 The state is written after each step, so an interrupted run repeats at most one step. A file that
@@ -22,10 +22,10 @@ from contextlib import suppress
 from memory_mesh.base.fastdataclass import dataclass, replace
 from memory_mesh.formats.memory_file import MemoryFile, parse, wiki_links
 from memory_mesh.formats.memory_file_reading import refusal
-from memory_mesh.mirror import applying, mapping, scan
-from memory_mesh.mirror.applying import AppliedDocument, agreed
+from memory_mesh.mirror import apply_document, mapping, scan
+from memory_mesh.mirror.apply_document import AppliedDocument, agreed
 from memory_mesh.mirror.authors import Author
-from memory_mesh.mirror.matching import (
+from memory_mesh.mirror.match_documents import (
     MemoryDocuments,
     Paired,
     by_file,
@@ -62,7 +62,7 @@ class ChangedFiles:
 def pull(run: MirrorRun) -> None:
     """Brings the store up to the folder."""
     finish(run)
-    applying.look(run)
+    apply_document.look(run)
     listed = scan.listing(run.folder)
     run.report.files = len(listed)
     for place in listed.unreadable:
@@ -218,15 +218,17 @@ def _being_written(run: MirrorRun, found: ChangedFiles, held: MirroredDocument) 
     return changed
 
 
-def _apply(run: MirrorRun, found: ChangedFiles, plan: Paired) -> list[applying.AppliedDocument]:
+def _apply(
+    run: MirrorRun, found: ChangedFiles, plan: Paired
+) -> list[apply_document.AppliedDocument]:
     """Takes over every document; returns those whose links may be others now."""
-    touched: list[applying.AppliedDocument] = []
+    touched: list[apply_document.AppliedDocument] = []
     for start in range(0, len(plan.known), SLICE):
         part = plan.known[start : start + SLICE]
         memories = run.latest_of([held.memory for _, held in part])
         run.authors.expect({group.path: found.texts[group.path].data for group, _ in part})
         settled = [
-            applying.settle(
+            apply_document.settle(
                 run, group, held, memories.get(held.memory), found.texts[group.path].data
             )
             for group, held in part
@@ -234,12 +236,16 @@ def _apply(run: MirrorRun, found: ChangedFiles, plan: Paired) -> list[applying.A
         lost = [pair for pair, one in zip(part, settled, strict=True) if one is None]
         delta = Delta(forgotten=[held.memory for _, held in lost])
         plan.new.extend(group for group, _ in lost)
-        done = [one for one in settled if isinstance(one, applying.Done)]
-        done += applying.make(run, [one for one in settled if isinstance(one, applying.Edit)])
+        done = [one for one in settled if isinstance(one, apply_document.Done)]
+        done += apply_document.make(
+            run, [one for one in settled if isinstance(one, apply_document.Edit)]
+        )
         delta.entries += [one.entry for one in done if not one.faulty]
         run.write(delta)
         found.faulty |= {one.group.path for one in done if one.faulty}
-        touched += [applying.AppliedDocument(one.group, one.entry) for one in done if one.taken]
+        touched += [
+            apply_document.AppliedDocument(one.group, one.entry) for one in done if one.taken
+        ]
     for start in range(0, len(plan.new), SLICE):
         news = plan.new[start : start + SLICE]
         data = {group.path: found.texts[group.path].data for group in news}
@@ -254,7 +260,7 @@ def _delete(run: MirrorRun, found: ChangedFiles, missing: Sequence[MirroredDocum
     delta = Delta()
     for held in missing:
         text = found.texts.get(held.path)
-        applying.delete(run, held, None if text is None else text.data, delta)
+        apply_document.delete(run, held, None if text is None else text.data, delta)
     run.write(delta)
 
 

@@ -14,7 +14,7 @@ from memory_mesh.base.lazy_pattern import lazy_pattern
 from memory_mesh.formats.memory_file import parse
 from memory_mesh.mirror import mapping
 from memory_mesh.mirror.authors import Author
-from memory_mesh.mirror.matching import MemoryDocuments, title_key
+from memory_mesh.mirror.match_documents import MemoryDocuments, title_key
 from memory_mesh.mirror.report import Line
 from memory_mesh.mirror.run import CHANNELS, OUT_OF_USE, MirrorRun
 from memory_mesh.mirror.scan import hashed

@@ -9,12 +9,12 @@ from shutil import copytree
 import pytest
 
 from memory_mesh import evaluation
-from memory_mesh.evaluation import results, running
-from memory_mesh.evaluation.answering import AskedAt
-from memory_mesh.evaluation.asking import QuestionResult
+from memory_mesh.evaluation import results, whole_run
+from memory_mesh.evaluation.all_questions import AskedAt
+from memory_mesh.evaluation.one_question import QuestionResult
 from memory_mesh.evaluation.report import EvaluationReport
 from memory_mesh.evaluation.report_files import write
-from memory_mesh.evaluation.running import compare
+from memory_mesh.evaluation.whole_run import compare
 from memory_mesh.model.errors import InvalidInput
 
 SUITE = evaluation.Suite(name="small", ks=(1, 3), counts="R@1")
@@ -103,8 +103,8 @@ def test_without_a_moment_the_clock_is_that_of_the_day() -> None:
 @pytest.mark.parametrize(
     ("file", "anew"),
     [
-        ("evaluation/answering.py", True),
-        ("evaluation/asking.py", True),
+        ("evaluation/all_questions.py", True),
+        ("evaluation/one_question.py", True),
         ("evaluation/records.py", True),
         ("text/analyzer.py", True),
         ("evaluation/report.py", False),
@@ -112,14 +112,14 @@ def test_without_a_moment_the_clock_is_that_of_the_day() -> None:
     ],
 )
 def test_only_code_that_answers_asks_anew(tmp_path: Path, monkeypatch, file, anew) -> None:
-    package = running._PACKAGE
+    package = whole_run._PACKAGE
     for part in ("evaluation", "text", "cli"):
         copytree(package / part, tmp_path / part)
-    monkeypatch.setattr(running, "_PACKAGE", tmp_path)
-    before = running.code_digest()
+    monkeypatch.setattr(whole_run, "_PACKAGE", tmp_path)
+    before = whole_run.code_digest()
     with (tmp_path / file).open("a") as opened:
         opened.write("# another line\n")
-    assert (running.code_digest() != before) == anew
+    assert (whole_run.code_digest() != before) == anew
 
 
 def test_what_a_killed_run_left_behind_is_cleared_away(days: Path, tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
 """Which document is which memory: by the memory it names, its title, its text, or what is left."""
 
 from memory_mesh.formats.memory_file import MemoryFile, append, parse
-from memory_mesh.mirror.matching import groups, moved, pair, rewritten, title_key
+from memory_mesh.mirror.match_documents import groups, moved, pair, rewritten, title_key
 from memory_mesh.mirror.state import MirroredDocument
 
 

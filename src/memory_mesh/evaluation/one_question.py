@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 
 from memory_mesh.base.fastdataclass import dataclass
 from memory_mesh.base.typed import Any
+from memory_mesh.evaluation.load_records import StoredRecords, projects
 from memory_mesh.evaluation.records import EvaluationQuestion, EvaluationRecord
-from memory_mesh.evaluation.storing import StoredRecords, projects
 from memory_mesh.evaluation.suite import SESSION
 from memory_mesh.model import Hit, Hits, Scope
 from memory_mesh.rules.filter_fields import canonical

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from memory_mesh import evaluation
-from memory_mesh.evaluation import results, running
+from memory_mesh.evaluation import results, whole_run
 from memory_mesh.evaluation.report import EvaluationReport
 from memory_mesh.model import Embedding, Space
 from memory_mesh.model.errors import InvalidInput, MeshError, NotFound, StoreIsBusy
@@ -251,7 +251,7 @@ def test_other_data_is_stored_anew(people: Path, tmp_path: Path) -> None:
 
 def test_two_runs_do_not_share_a_work_folder(people: Path, tmp_path: Path) -> None:
     work = tmp_path / "work"
-    with running.alone(work / "small"), pytest.raises(StoreIsBusy, match="another evaluation"):
+    with whole_run.alone(work / "small"), pytest.raises(StoreIsBusy, match="another evaluation"):
         evaluation.run(SUITE, data=people, work=work)
 
 

@@ -23,8 +23,8 @@ from memory_mesh.evaluation import (
     results,
     suite as suites,
 )
-from memory_mesh.evaluation.answering import AnswerJob, Answers, Progress, Rows, answer
-from memory_mesh.evaluation.asking import QuestionResult
+from memory_mesh.evaluation.all_questions import AnswerJob, Answers, Progress, Rows, answer
+from memory_mesh.evaluation.one_question import QuestionResult
 from memory_mesh.evaluation.records import DataSet, EvaluationQuestion
 from memory_mesh.evaluation.report import (
     ByPart,
@@ -48,11 +48,11 @@ from memory_mesh.platform.locks import locked
 _NO_FIGURES = ("n", "goldless", "with_stale", "threshold", "tokens")  # to be better in
 _PACKAGE = Path(__file__).resolve().parent.parent
 _ANSWERING = {  # of this folder
-    "answering.py",
-    "asking.py",
+    "all_questions.py",
+    "one_question.py",
     "longmemeval.py",
     "records.py",
-    "storing.py",
+    "load_records.py",
 }
 _SOURCES = {".py", ".sql", ".md", ".json"}
 

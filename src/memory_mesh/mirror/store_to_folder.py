@@ -14,9 +14,9 @@ from memory_mesh.base.fastdataclass import replace
 from memory_mesh.formats import memory_file
 from memory_mesh.formats.file_names import file_name, safe_path
 from memory_mesh.formats.memory_file import MemoryFile, parse
-from memory_mesh.mirror import applying, mapping, scan
-from memory_mesh.mirror.applying import Act, Sides, agreed, decide, mark
-from memory_mesh.mirror.matching import MemoryDocuments, title_key
+from memory_mesh.mirror import apply_document, mapping, scan
+from memory_mesh.mirror.apply_document import Act, Sides, agreed, decide, mark
+from memory_mesh.mirror.match_documents import MemoryDocuments, title_key
 from memory_mesh.mirror.report import Line
 from memory_mesh.mirror.run import BLOCK, OUT_OF_USE, SEQ, MirrorRun, group_of, grouped, present
 from memory_mesh.mirror.scan import hashed
@@ -52,7 +52,7 @@ def push(run: MirrorRun) -> None:
     seq = changes[-1][0] if changes else int(last or 0)
     memories = _all(run) if last is None else _changed(run, changes)
     left = _undecided(run)
-    applying.look(run)
+    apply_document.look(run)
     done: set[str] = set()
     for memory in itertools.chain(run.latest_of(run.due).values(), memories):
         if memory.id not in done:
@@ -81,7 +81,7 @@ def _undecided(run: MirrorRun) -> bool:
     gone = [held for held in run.state.waiting() if held.status == GONE]
     if not gone:
         return False
-    still_open = {proposal.id for proposal in applying.proposals(run)}
+    still_open = {proposal.id for proposal in apply_document.proposals(run)}
     left = False
     for held in gone:
         memory = run.latest(held.memory)
@@ -121,7 +121,7 @@ def _write(run: MirrorRun, memory: Memory) -> bool:
         return True if not run.mirrors(memory) or held.waits else create(run, memory)
     gone = memory.status in OUT_OF_USE
     store = None if gone else mapping.digest_of(memory, run.linked(memory.id))
-    if decide(applying.agreed_sides(run, held), Sides(held.doc, store)) is Act.NOTHING:
+    if decide(apply_document.agreed_sides(run, held), Sides(held.doc, store)) is Act.NOTHING:
         return True
     text, group = present(run, held)
     if text is None or group is None or group.doc != held.doc:

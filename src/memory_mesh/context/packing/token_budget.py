@@ -20,9 +20,9 @@ from datetime import datetime
 from memory_mesh.base.fastdataclass import dataclass, field, replace
 from memory_mesh.base.lazy_pattern import lazy_pattern
 from memory_mesh.base.typed import TypeAlias
+from memory_mesh.context.fence import BAR, NAME, WORD_DIGITS, harmless
 from memory_mesh.context.packing import choice
 from memory_mesh.context.packing.choice import PackCandidate, Room, telling
-from memory_mesh.context.prompt import BAR, NAME, WORD_DIGITS, harmless
 from memory_mesh.formats.terminal import without_hidden, word
 from memory_mesh.model import Kind, Memory, SourceKind
 from memory_mesh.model.errors import InvalidInput, shown
