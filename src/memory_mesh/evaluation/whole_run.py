@@ -50,7 +50,6 @@ _PACKAGE = Path(__file__).resolve().parent.parent
 _ANSWERING = {  # of this folder
     "all_questions.py",
     "one_question.py",
-    "longmemeval.py",
     "records.py",
     "load_records.py",
 }

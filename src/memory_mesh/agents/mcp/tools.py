@@ -2,8 +2,8 @@
 
 `tools/generate_tools.py` writes them to `tools.json`, from which the front answers lists without
 importing anything of this package. `tool_calls.py` checks arguments against the same schemas, and
-the server over HTTP lists the same tools. Nothing here changes with time or machine: what a host puts
-into its prompt stays byte-equal from session to session, so that its prompt cache holds.
+the server over HTTP lists the same tools. Nothing here changes with time or machine: what a host
+puts into its prompt stays byte-equal from session to session, so that its prompt cache holds.
 """
 
 from collections.abc import Mapping
