@@ -210,8 +210,9 @@ _FAMILIES = {  # the module of each command that is not in one of its own name
     "doctor": "init",
     "explain": "context",
     "trigger": "context",
-    "keys": "namespaces",
-    "stats": "namespaces",
+    "keys": "stats_and_namespaces",
+    "namespaces": "stats_and_namespaces",
+    "stats": "stats_and_namespaces",
 }
 _COMMON = "common options"
 _MORE = f"Every command also takes --project, --user, --json and more: {PROGRAM} help options"

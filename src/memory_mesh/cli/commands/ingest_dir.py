@@ -260,11 +260,13 @@ def _report(tally: _Tally, skipped: Skipped, gone: Sequence[Memory], *, as_json:
     left = {
         "ignored": skipped.ignored,
         "links": skipped.links,
-        "subfolders (--recursive reads them)": skipped.folders,
         **{what: len(names) for what, names in named.items()},
         "refused": len(tally.refused),
     }
-    if said := ", ".join(f"{count} {what}" for what, count in left.items() if count):
+    parts = [f"{count} {what}" for what, count in left.items() if count]
+    if skipped.folders:
+        parts.append(f"{output.counted(skipped.folders, 'subfolder')} (--recursive reads them)")
+    if said := ", ".join(parts):
         output.say(f"[MemoryMesh] Skipped: {said}.")
     output.tell(tally.more.sentences())
     named["refused"] = [f"{name}: {'; '.join(reasons)}" for name, reasons in tally.refused]
