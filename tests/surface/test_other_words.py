@@ -47,6 +47,13 @@ def test_a_terminal_says_that_a_list_is_empty_and_that_a_field_is_unknown(cli: C
     assert cli("list", "--filter", "tags = 'none'").out == ""
 
 
+def test_a_list_marks_what_is_deleted_and_what_happened_before(cli: CommandLine) -> None:
+    id_ = cli.stored("tea at four", "--occurred-at", "2026-03-05T12:00:00Z")
+    assert "every project · happened 2026-03-05" in cli.on_terminal("list").out
+    cli("delete", id_)
+    assert "deleted · every project" in cli.on_terminal("list", "--include", "deleted").out
+
+
 def test_a_budget_that_holds_no_memory_says_how_much_one_takes(cli: CommandLine) -> None:
     cli.stored("The database of the shop is hosted in the data centre of Porto, on two servers")
     shown = cli.on_terminal("context", "where is the database hosted?", "--max-tokens", "40").out

@@ -16,7 +16,7 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 
 from memory_mesh.formats.terminal import safe_text
-from memory_mesh.model import Json, Memory, Proposal, Skill, times as model_times
+from memory_mesh.model import Json, Memory, Proposal, Skill, Status, times as model_times
 from memory_mesh.model.memory import shown_type
 
 _BOLD, _DIM, _PLAIN = "\x1b[1m", "\x1b[2m", "\x1b[0m"
@@ -277,7 +277,8 @@ def place_of(memory: Memory, user: str | None) -> str:
     user = None if user is None else f"of {user}"
     file = memory.source.ref or ""
     file = f"commit {file[7:14]}" if file.startswith("commit:") else file
-    return " · ".join(unbroken(part) for part in (project, user, file) if part)
+    status = None if memory.status is Status.ACTIVE else memory.status.value
+    return " · ".join(unbroken(part) for part in (status, project, user, file) if part)
 
 
 def described_skill(skill: Skill) -> dict[str, Json]:

@@ -14,7 +14,9 @@ from memory_mesh.model.ports import LLM, Clock, Embedder, Reranker, Sink
 Across: TypeAlias = Annotated[
     Iterable[str], "parts of the scope to ignore: project, agent, session"
 ]
-AsOf: TypeAlias = Annotated[datetime | str | None, "answer from what was recorded at this time"]
+AsOf: TypeAlias = Annotated[
+    datetime | str | None, "answer from what was recorded then; a day is its first moment"
+]
 AsOwner: TypeAlias = Annotated[
     bool, "show what is for others, too: every project, agent and session"
 ]

@@ -145,7 +145,10 @@ def _align(memories: Sequence[Memory], user: str | None) -> None:
         else:  # a narrow terminal: the text stands below
             print(f"{output.bold(memory.id)}  {output.dim(day[:10])}")
             print(f"  {output.one_line(memory.text, max(columns - 4, _NARROWEST))}")
-        where = output.one_line(output.place_of(memory, user), max(columns - 5, _NARROWEST))
+        where = output.place_of(memory, user)
+        if memory.occurred_at is not None:
+            where += f" · happened {memory.occurred_at.astimezone():%Y-%m-%d}"
+        where = output.one_line(where, max(columns - 5, _NARROWEST))
         print(f"    {output.dim(where)}")
 
 
