@@ -35,7 +35,7 @@ def test_a_plain_memory_needs_no_further_word(mesh):
 def test_what_was_redacted_is_counted_by_kind_and_never_shown(mesh):
     receipt = mesh.add(f"pay with {CARD}, ask {MAIL} or {MAIL}", tags=["ann@example.com"])
     assert receipt.redacted == {"card": 1, "email": 2}  # different values
-    assert said(receipt, "1 card", "2 email", "MEMORY_MESH_REDACT")
+    assert said(receipt, "1 card", "2 email", "MEMORY_MESH_KEEP=email,")
     assert not any(value in repr(receipt) for value in (CARD, MAIL, "ann@example.com"))
 
 

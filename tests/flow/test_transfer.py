@@ -2,11 +2,12 @@
 
 import csv
 import json
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
-from memory_mesh.model import Channel, Scope, SourceKind
+from memory_mesh.model import Channel, Scope, SourceKind, times
 from memory_mesh.model.errors import InvalidInput, NotAllowed
 from memory_mesh.sync import MemoryMesh
 
@@ -72,6 +73,53 @@ def test_what_was_said_of_a_memory_travels_with_it(
             if name != "source_ref":
                 assert getattr(two, name) == getattr(one, name), name
         assert two.source.ref == "notes/team.md"
+
+
+@pytest.mark.parametrize("ending", ["jsonl", "csv"])
+def test_when_a_memory_was_stored_is_when_it_happened_where_it_is_imported(
+    mesh: MemoryMesh, tmp_path: Path, ending: str
+) -> None:
+    file = tmp_path / f"a.{ending}"
+    mesh.add(TEXTS[0])
+    mesh.add(TEXTS[1], occurred_at="2026-03-01T10:00:00Z")
+    stored = {memory.text: memory.created_at for memory in mesh.get_all()}
+    mesh.export(file)
+    with MemoryMesh(db_dir=tmp_path / "other", embedder="none") as other:
+        other.import_(file)
+        at = {memory.text: memory.occurred_at for memory in other.get_all()}
+        assert times.iso(at[TEXTS[0]] or datetime.min) == stored[TEXTS[0]]
+        assert at[TEXTS[1]] == datetime(2026, 3, 1, 10, tzinfo=UTC)
+        assert other.import_(file).outcomes == {"merged": 2, "refused": 0}
+    assert mesh.import_(file).outcomes == {"merged": 2, "refused": 0}
+    assert {memory.text: memory.created_at for memory in mesh.get_all()} == stored
+
+
+def test_a_time_of_others_that_cannot_be_read_stays_a_word_about_the_memory(
+    mesh: MemoryMesh, tmp_path: Path
+) -> None:
+    file = tmp_path / "theirs.jsonl"
+    file.write_text('{"text": "Ann likes tea.", "created_at": "last spring"}', encoding="utf-8")
+    assert mesh.import_(file).outcomes == {"stored": 1, "refused": 0}
+    (memory,) = mesh.get_all()
+    assert (memory.occurred_at, memory.extra) == (None, {"created_at": "last spring"})
+
+
+def test_paragraphs_of_a_markdown_file_are_memories_and_headings_are_not(
+    mesh: MemoryMesh, tmp_path: Path
+) -> None:
+    file = tmp_path / "hand.md"
+    file.write_text(
+        "# Team\n\nAnn leads the web team.\nShe likes tea.\n\n## Deploys\n- On Mondays,\n"
+        "never on Fridays.\n- By Bob\n\n  or by Ann.\n\n---\nCarla is on leave.\n#7 is open.\n",
+        encoding="utf-8",
+    )
+    assert mesh.import_(file).outcomes == {"stored": 4, "refused": 0}
+    assert texts(mesh) == [
+        "Ann leads the web team.\nShe likes tea.",
+        "By Bob\n\nor by Ann.",
+        "Carla is on leave.\n#7 is open.",
+        "On Mondays,\nnever on Fridays.",
+    ]
 
 
 def test_rows_of_others_are_read_and_what_is_none_is_refused_with_its_reason(

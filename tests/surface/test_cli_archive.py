@@ -40,11 +40,28 @@ def test_a_file_for_other_programs_leaves_and_comes_back(cli: CommandLine) -> No
     with (cli.home / "notes.jsonl").open("a", encoding="utf-8") as file:
         file.write("{\n")
     done = cli("import", "notes.jsonl", "--db-dir", "other")
-    assert done.out == "[MemoryMesh] Read notes.jsonl: 1 stored, 1 refused.\n"
+    assert (done.code, done.out) == (1, "[MemoryMesh] Read notes.jsonl: 1 stored, 1 refused.\n")
     assert "line 2 is no JSON" in done.err
     done = cli("import", "notes.jsonl", "--db-dir", "other", "--json")
-    assert json.loads(done.out)["outcomes"] == {"merged": 1, "refused": 1}
+    assert (done.code, json.loads(done.out)["outcomes"]) == (1, {"merged": 1, "refused": 1})
     assert cli("import", "notes.jsonl", "--into", "copy").code == 2
+
+
+@pytest.mark.parametrize("file", ["notes.jsonl", "notes.tar.gz"])
+def test_an_export_says_what_it_leaves_to_other_namespaces(cli: CommandLine, file: str) -> None:
+    cli.stored("the door is red")
+    assert cli("export", file).err == ""
+    cli.stored("I like tea", "--user", "ann")
+    cli.stored("I like rum", "--user", "bob")
+    cli.stored("the tests run at night", "--namespace", "work")
+    done = cli("export", f"2{file}")
+    assert done.code == 0
+    assert done.err == (
+        "[MemoryMesh] Not exported: 3 memories of other namespaces (user.ann, user.bob, work); "
+        "name a user with --user, one of the others with --namespace; a backup holds all.\n"
+    )
+    for named in (("--user", "ann"), ("--namespace", "default")):
+        assert cli("export", f"3{named[1]}{file}", *named).err == ""
 
 
 def _sources(cli: CommandLine, store: str) -> set[tuple[str, bool]]:
@@ -120,6 +137,6 @@ def test_an_export_says_how_many_vectors_it_carries(cli: CommandLine) -> None:
     assert "the archive has no vectors" in told.lower()
     meaning = replace(cli, variables={"MEMORY_MESH_EMBEDDER": "static"})
     assert meaning("upkeep").code == 0
-    one = cli("export", "one.tar.gz", "--with-vectors", "--json")
+    one = cli("export", "one.tar.gz", "--with-vectors", "--json", "--namespace", "default")
     assert (json.loads(one.out)["vectors"], one.err) == (1, "")
     assert "vector" not in cli("export", "without.tar.gz").out

@@ -66,6 +66,40 @@ def test_a_question_is_answered_with_the_shares_of_the_margin(cli: CommandLine) 
     assert plain["rank"]["base"] + sum(plain["rank"]["shares"].values()) == plain["rank"]["margin"]
 
 
+def test_a_question_without_an_id_is_told_how_to_ask(cli: CommandLine) -> None:
+    done = cli("why", "which day do we ship?")
+    assert done.code == 1
+    assert "memory-mesh search 'which day do we ship?'" in done.err
+    assert "memory-mesh explain ID --query 'which day do we ship?'" in done.err
+    assert "--query" not in cli("get", "which day do we ship?").err
+
+
+def test_the_id_of_another_project_says_which_and_how_to_reach_it(cli: CommandLine) -> None:
+    id_ = cli.stored("dark themes are easier to read", "--project", "the shop")
+    asked = {
+        "get": ((id_,), ""),
+        "delete": ((id_,), ""),
+        "explain": ((id_, "--query", "themes"), "; why it is not found from here: add --see-all"),
+    }
+    for name, (words, more) in asked.items():
+        for here, where in (((), "here"), (("--project", "blog"), "for the project blog")):
+            done = cli(name, *words, *here)
+            assert (done.code, done.err) == (
+                1,
+                (
+                    f"[MemoryMesh Error] there is no memory {id_} {where}, but there is for "
+                    f"the project the shop. Add --project 'the shop'{more}\n"
+                ),
+            )
+        assert cli(name, *words, "--user", "ann").err.startswith(
+            f"[MemoryMesh Error] there is no memory {id_}. List all"
+        )
+    assert cli("get", id_, "--project", "the shop").code == 0
+    sealed = cli.stored("only for this talk", "--project", "the shop", "--session", "s1")
+    told = cli("get", sealed).err  # --all-projects does not list it
+    assert "the shop" not in told
+
+
 def test_the_gate_is_named_and_what_would_open_it(cli: CommandLine) -> None:
     id_ = cli.stored("dark themes are easier to read", "--project", "shop")
     asked = ("explain", id_, "--query", "dark", "--keyword", "--project", "shop")
@@ -78,6 +112,7 @@ def test_the_gate_is_named_and_what_would_open_it(cli: CommandLine) -> None:
     assert f"there is no memory {id_} for the project other" in elsewhere.err
     seen = cli(*asked, "--see-all")
     assert "the search reads for project other" in seen.out
+    assert "or with --all-projects" in seen.out
     assert cli(*asked, "--all-projects").out.startswith("It is the only answer.")
 
 

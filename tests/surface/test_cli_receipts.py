@@ -1,6 +1,7 @@
 """What a command says of a write: RFC-0011's line on standard output, the rest beside it."""
 
 import json
+from dataclasses import replace
 
 from memory_mesh.sync import MemoryMesh
 from tests.surface.command import CommandLine
@@ -30,12 +31,24 @@ def test_a_merge_is_said_beside_the_line_that_programs_read(cli: CommandLine) ->
 def test_a_redaction_is_said_and_the_value_is_not(cli: CommandLine) -> None:
     done = cli("store", "--content", f"Ask {MAIL}")
     assert done.err == (
-        "[MemoryMesh] Redacted: 1 email; to keep such values, set MEMORY_MESH_REDACT=0 or "
-        "redact = false.\n"
+        "[MemoryMesh] Redacted: 1 email; to keep email as written: MEMORY_MESH_KEEP=email, or "
+        'keep = ["email"] in the configuration file.\n'
     )
     changed = cli("update", "--id", done.out.split()[-1], "--content", f"Ask again: {MAIL}")
     assert "Redacted: 1 email" in changed.err
     assert MAIL not in done.out + done.err + changed.out + changed.err
+
+
+def test_no_advice_after_a_redaction_lets_a_secret_in(cli: CommandLine) -> None:
+    done = cli("store", "--content", "pay with 4111 1111 1111 1111")
+    assert done.err == "[MemoryMesh] Redacted: 1 card.\n"
+    both = cli("store", "--content", f"card 4111 1111 1111 1111, mail {MAIL}, host 93.184.216.34")
+    assert "Redacted: 1 card, 1 email, 1 ip; to keep email and ip as written" in both.err
+    assert 'MEMORY_MESH_KEEP=email,ip, or keep = ["email", "ip"]' in both.err
+    keeping = replace(cli, variables={**cli.variables, "MEMORY_MESH_KEEP": "email,ip"})
+    kept = keeping("store", "--content", f"card 4111 1111 1111 1111, mail {MAIL}, 93.184.216.34")
+    assert kept.err == "[MemoryMesh] Redacted: 1 card.\n"
+    assert MAIL in cli("get", kept.out.split()[-1]).out
 
 
 def test_on_a_terminal_the_first_line_says_what_became_of_the_text(cli: CommandLine) -> None:
@@ -64,8 +77,8 @@ def test_a_folder_is_summed_up(cli: CommandLine) -> None:
     assert done.err.splitlines() == [
         "[MemoryMesh] 1 merged with a memory that was stored before.",
         (
-            "[MemoryMesh] Redacted: 2 email; to keep such values, set MEMORY_MESH_REDACT=0 or "
-            "redact = false."
+            "[MemoryMesh] Redacted: 2 email; to keep email as written: MEMORY_MESH_KEEP=email, or "
+            'keep = ["email"] in the configuration file.'
         ),
     ]
     plain = json.loads(cli("ingest-dir", str(root), "--json").out)

@@ -59,6 +59,22 @@ def test_a_line_for_each_view_says_which_hits_it_has(office: CommandLine) -> Non
     assert office("search", "office", "--user", "alice").err == ""
 
 
+def test_a_hit_is_shown_as_that_of_its_own_view(office: CommandLine) -> None:
+    asked = ("search", "office", "--user", "alice", "--also-user", "bob", "--project", "shop")
+    wide = (*asked, "--also-namespace", "team", "--also-project", "blog")
+    items = json.loads(office(*wide, "--json").out)["items"]
+    assert {hit["content"]: hit["user"] for hit in items} == {
+        "I leave the office at four": "alice",
+        "I leave the office at five": "bob",
+        "The office closes at six": None,
+    }
+    shown = office.on_terminal(*wide).out.split("\n\n")
+    whose = {"four": "of alice", "five": "of bob", "six": "of namespace team"}
+    for word, owner in whose.items():
+        (block,) = (each for each in shown if f" at {word}" in each)
+        assert f"· {owner} ·" in " ".join(block.split())
+
+
 def test_a_user_as_a_namespace_is_refused(office: CommandLine) -> None:
     wrong = office("search", "office", "--also-namespace", "user.alice")
     assert (wrong.code, "--user" in wrong.err) == (1, True)

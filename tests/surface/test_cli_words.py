@@ -186,3 +186,26 @@ def test_a_restore_of_nothing_does_not_say_that_it_was_verified(cli: CommandLine
     done = cli("restore", "--from", folder, "--to", "new")
     assert "Restored 0 namespaces to" in done.out
     assert "verified" not in done.out
+
+
+@pytest.mark.parametrize("name", ["evolve", "supersede"])
+def test_an_id_before_the_newer_statement_is_not_stored_as_a_word_of_it(
+    cli: CommandLine, name: str
+) -> None:
+    old = cli.stored("We use MySQL as our database", "--user", "bob")
+    done = cli(name, old, "We use PostgreSQL", "--user", "bob")
+    meant = f"memory-mesh --user bob update {old} 'We use PostgreSQL'"
+    assert (done.code, meant in done.err) == (1, True), done.err
+    assert f'update {old} "the new text"' in cli(name, old).err
+    assert cli.shell(meant).code == 0
+    (only,) = json.loads(cli("list", "--user", "bob", "--json").out)["items"]
+    assert (only["id"], only["content"]) == (old, "We use PostgreSQL")
+    assert cli(name, f"{old} was the first that we stored").code == 0  # a text about a memory
+
+
+def test_the_advice_of_evolve_can_be_typed(cli: CommandLine) -> None:
+    old = cli.stored("Backups of the shop run at night")
+    told = cli("evolve", "Backups of the blog run at night").err
+    assert "claim" not in told
+    assert f'memory-mesh update {old} "the new text"' in told
+    assert "contradicts it by rule" in cli("help", "--all").out

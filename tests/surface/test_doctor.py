@@ -30,7 +30,7 @@ from memory_mesh.agents.doctor import (
     store,
 )
 from memory_mesh.agents.hook import events
-from memory_mesh.care.key_file import KeyFile
+from memory_mesh.care.key_file import RECORD_FILE, KeyFile
 from memory_mesh.models import model_files
 from memory_mesh.sync import MemoryMesh
 from tests.surface.command import SCRIPT, CommandLine, Ran
@@ -213,6 +213,20 @@ def test_a_key_that_others_can_read(patient: Patient) -> None:
     is_(found, CheckStatus.FAILED, "can be written by others", "chmod 700")
     patient.fixed(found)
     assert patient.found()["key"].mark is CheckStatus.OK
+
+
+def test_a_store_that_never_had_a_key_has_lost_none(patient: Patient) -> None:
+    stored(patient, "the harbour opens at seven")
+    assert "none yet" in patient.found()["key"].said
+    assert patient("backup", str(patient.place.home / "copy")).code == 0
+    found = patient.found()["key"]
+    assert (found.mark, found.fix) == (CheckStatus.OK, ""), found
+    assert "none yet" in found.said
+    stored(patient, "ask ann@example.com")
+    keys = KeyFile.of(Path(patient.place.store), patient.place.environment)
+    keys.path.unlink()
+    (Path(patient.place.store) / RECORD_FILE).unlink()
+    is_(patient.found()["key"], CheckStatus.WARNING, "cannot be recognised", "copy it back")
 
 
 def test_a_key_that_is_gone(patient: Patient) -> None:

@@ -356,7 +356,7 @@ def _identity(folder: Path, *, anew: bool) -> str:
 def _refuse_second(folder: Path) -> None:
     """Raises StoreError if the store has an identity that is not there: it gets no other one."""
     recorded = (folder / RECORD_FILE).exists()
-    if not (recorded or _had_key(folder)) or (folder / IDENTITY).exists():
+    if not (recorded or had_key(folder)) or (folder / IDENTITY).exists():
         return  # a new store, or another process has just made the identity and then a key
     what = (
         f"{folder / IDENTITY} is missing: it names the store's key file. Restore it"
@@ -369,10 +369,11 @@ def _refuse_second(folder: Path) -> None:
     )
 
 
-def _had_key(folder: Path) -> bool:
-    from memory_mesh.ledgers.sqlite.connections import had_key  # loads `sqlite3`
+def had_key(folder: Path) -> bool:
+    """Whether the store in a folder was written with a key, by what it holds."""
+    from memory_mesh.ledgers.sqlite import connections  # loads `sqlite3`
 
-    return had_key(folder)
+    return connections.had_key(folder)
 
 
 def flaw(folder: Path) -> str | None:
@@ -392,7 +393,7 @@ def flaw(folder: Path) -> str | None:
             return f"{folder / IDENTITY} names {own.path}, and the store's key is in another file"
         if own.path.exists() and recorded:
             own.keys()
-        elif not recorded and _had_key(folder):  # else its first use may have been killed
+        elif not recorded and had_key(folder):  # else its first use may have been killed
             return _UNRECORDED.format(folder / RECORD_FILE, own.path)
     except StoreError as error:
         return str(error)

@@ -27,7 +27,8 @@ def lines(hits: Sequence[Hit], user: str | None, now: datetime) -> Iterator[str]
         text = wrapped(output.unbroken(hit.content), width, _LINES)
         yield output.bold(f"{number}".rjust(indent - 2)) + f"  {text[0]}"
         yield from (" " * indent + line for line in text[1:])
-        told = " · ".join((*_about(hit.memory, user, now), *_why(hit), hit.id))
+        whose = user if hit.view is None else hit.view.user or f"namespace {hit.view.namespace}"
+        told = " · ".join((*_about(hit.memory, whose, now), *_why(hit), hit.id))
         for line in wrapped(told, width, _LINES):
             yield " " * indent + output.dim(line)
 

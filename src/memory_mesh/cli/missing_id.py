@@ -6,6 +6,7 @@ import shlex
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 
+from memory_mesh.cli import output
 from memory_mesh.model import Scope, Status
 from memory_mesh.model.errors import MeshError, NotFound
 from memory_mesh.sync import MemoryMesh
@@ -16,13 +17,17 @@ _ALIKE = 0.95  # a letter lost, added or wrong, not another id
 _AROUND = timedelta(seconds=1)
 
 
-def missing(memory_id: str, reader: Scope, mesh: MemoryMesh) -> NotFound:
-    """Returns the error for an id that was not found, with what is most likely meant."""
+def missing(memory_id: str, reader: Scope, mesh: MemoryMesh, *, why: bool = False) -> NotFound:
+    """Returns the error for an id that was not found, with what is most likely meant.
+
+    `why`: what was asked is why a search finds it.
+    """
     if not _LIKE_AN_ID.fullmatch(memory_id):
         words = shlex.quote(memory_id)
+        then = f"; then ask why: memory-mesh explain ID --query {words}" if why else ""
         return NotFound(
             f"{words} is not an id; ids look like mem_1767225600000_0a1b2c. Find the id by words: "
-            f"memory-mesh search {words}"
+            f"memory-mesh search {words}{then}"
         )
     hidden = mesh.get(memory_id, scope=reader, include=[Status.DELETED, Status.SUPERSEDED])
     if hidden is not None and hidden.status is Status.DELETED:
@@ -35,6 +40,14 @@ def missing(memory_id: str, reader: Scope, mesh: MemoryMesh) -> NotFound:
         return NotFound(_superseded(memory_id, mesh.view(scope=reader)))
     where = f" for the project {reader.project}" if reader.project else ""
     said = f"there is no memory {memory_id}{where}"
+    project = _project_of(memory_id, reader, mesh)
+    if project is not None:
+        then = "; why it is not found from here: add --see-all" if why else ""
+        here = "" if where else " here"
+        return NotFound(
+            f"{said}{here}, but there is for the project {output.unbroken(project)}. Add --project "
+            f"{shlex.quote(project)}{then}"
+        )
     near = _near(memory_id, reader, mesh)
     if near is not None:
         return NotFound(f"{said}. Did you mean {near}?")
@@ -57,6 +70,14 @@ def successor(memory_id: str, mesh: MemoryMesh) -> str | None:
     """The memory that superseded this one; None if the reader does not see it."""
     seen = mesh.explain(memory_id).memory
     return None if seen is None else seen.successor
+
+
+def _project_of(memory_id: str, reader: Scope, mesh: MemoryMesh) -> str | None:
+    """The project of a memory that this reader would list with --all-projects."""
+    with suppress(MeshError):  # the id is the mistake, whatever else is wrong
+        found = mesh.get_all(filter={"id": memory_id}, scope=reader, across=("project",), limit=1)
+        return found[0].scope.project if found else None
+    return None
 
 
 def _near(memory_id: str, reader: Scope, mesh: MemoryMesh) -> str | None:

@@ -183,19 +183,21 @@ def any_id(options: argparse.Namespace, command: str) -> str:
 
 
 @contextmanager
-def looked_up(memory_id: str, reader: Scope, mesh: MemoryMesh) -> Iterator[None]:
+def looked_up(
+    memory_id: str, reader: Scope, mesh: MemoryMesh, *, why: bool = False
+) -> Iterator[None]:
     """Replaces NotFound by an error that names the id and what to do next."""
     try:
         yield
     except NotFound:
-        raise missing(memory_id, reader, mesh) from None
+        raise missing(memory_id, reader, mesh, why=why) from None
 
 
-def missing(memory_id: str, reader: Scope, mesh: MemoryMesh) -> NotFound:
+def missing(memory_id: str, reader: Scope, mesh: MemoryMesh, *, why: bool = False) -> NotFound:
     """Returns the error for a memory that was not found, with what to do next."""
     from memory_mesh.cli import missing_id
 
-    return missing_id.missing(memory_id, reader, mesh)
+    return missing_id.missing(memory_id, reader, mesh, why=why)
 
 
 def mesh_of(

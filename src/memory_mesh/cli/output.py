@@ -28,7 +28,7 @@ _WIDE = 2  # columns of an East Asian character
 _state = {"json": False}  # of this process: what --json says
 _OF_STORE = (
     "backup|export|get|history|import|keys|list|move|namespaces|reembed|repair|restore|review|salvage|"
-    "search|stats|upkeep|verify"
+    "search|stats|update|upkeep|verify"
 )
 _OF_NAMESPACE = frozenset(
     {
@@ -40,6 +40,7 @@ _OF_NAMESPACE = frozenset(
         "repair",
         "review",
         "search",
+        "update",
         "upkeep",
         "verify",
     }
@@ -389,7 +390,7 @@ def in_options(text: str, options: argparse.Namespace) -> str:
 
 def in_words(text: str) -> str:
     """Writes `include=['deleted']` and `min_relevance` as the command line does."""
-    text = _INCLUDE.sub(r"--include \1", text)
+    text = _INCLUDE.sub(r"--include \1", text).replace("across=['project']", "--all-projects")
     return _LEAST.sub(r"--min-\1", text).replace("results (limit)", "results (--limit)")
 
 

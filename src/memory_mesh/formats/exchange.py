@@ -4,10 +4,13 @@ A row is a mapping with `content` and, if there is more, `metadata`. A further f
 entry in WRITERS and READERS. Nothing here opens a file.
 """
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 
 from memory_mesh.model import Json, Scope
 from memory_mesh.model.errors import InvalidInput
+from memory_mesh.rules.arguments import moment
 
 Row = Mapping[str, Json]
 TEXT_KEYS = ("content", "text", "memory")  # under which others write the text
@@ -16,6 +19,7 @@ DETAILS = (  # of a memory, which `add` takes under the same names
     *("importance", "confidence", "tags", "source_ref"),
 )
 _COLUMNS = ("id", "content", "created_at", "project", *DETAILS, "metadata")
+_APART = re.compile(r"#{1,6}(\s|$)|([-*_=])\2\2+\s*$")  # a heading or a rule is no memory
 _LISTS = ("tags",)  # whose items stand in one cell
 
 
@@ -82,14 +86,16 @@ def _from_csv(lines: Iterable[str]) -> Iterator[object]:
 
 
 def _from_markdown(lines: Iterable[str]) -> Iterator[object]:
-    item: list[str] = []
+    block = [""]  # the lines of an item or of a paragraph
     for line in [*lines, "- "]:
-        if line.startswith(("- ", "* ")):
-            if text := "\n".join(item).strip():
+        item, apart = line.startswith(("- ", "* ")), _APART.match(line)
+        after_gap = not block[-1] and line.strip() and not line.startswith("  ")
+        if item or apart or after_gap:
+            if text := "\n".join(block).strip():
                 yield text
-            item = [line[2:].rstrip()]
-        elif item and (line.startswith("  ") or not line.strip()):
-            item.append(line.strip())
+            block = ["" if apart else line[2 * item :].rstrip()]
+        else:
+            block.append(line.strip())
 
 
 WRITERS: Mapping[str, Callable[[Iterable[Row]], Iterator[str]]] = {
@@ -126,10 +132,11 @@ def draft_of(row: object) -> dict[str, object] | InvalidInput:
             said[name] = kind(cell)
     if isinstance(project := given.pop("project", None), str):
         said["scope"] = Scope(project=project)
+    with suppress(InvalidInput):  # what is no time stays in the metadata
+        said.setdefault("occurred_at", moment("created_at", given.get("created_at")))
+        given.pop("created_at", None)
     others = {
-        key: value
-        for key, value in given.items()
-        if key not in {*TEXT_KEYS, "metadata", "id", "created_at"}
+        key: value for key, value in given.items() if key not in {*TEXT_KEYS, "metadata", "id"}
     }
     return {
         "content": text,

@@ -180,8 +180,8 @@ def hindrance(said: Draft, old: Memory, writer: SourceKind, standing: Standing) 
         return "both values can be true at once"
     if not updates(said, old, standing):
         return (
-            "it is only similar, and both may be true; state a claim (subject, predicate, value) "
-            "with each, or use update"
+            "it is only similar, and both may be true; to replace its text: memory-mesh update "
+            f'{old.id} "the new text"'
         )
     if not may_change(writer, old.source):
         return "it comes from a more trusted source than this channel may change"

@@ -17,7 +17,7 @@ from memory_mesh.agents.doctor.finding import (
     warning,
 )
 from memory_mesh.base.installed import install_command
-from memory_mesh.care.key_file import IDENTITY, KeyFile
+from memory_mesh.care.key_file import IDENTITY, RECORD_FILE, KeyFile, had_key
 from memory_mesh.care.namespaces import look
 from memory_mesh.model.errors import StoreError, WrongKey
 from memory_mesh.model.stats import Check, Health
@@ -179,10 +179,12 @@ def permissions(case: Case) -> Iterator[CheckResult]:
 
 def key(case: Case) -> Iterator[CheckResult]:
     """Whether the store's key is there, outside of the store, and private."""
-    if not (case.store / IDENTITY).exists():
+    named = (case.store / IDENTITY).exists()  # by a backup, too, though there may be no key yet
+    keys = KeyFile.of(case.store, case.environment) if named else None
+    written = (case.store / RECORD_FILE).exists()
+    if keys is None or not (written or keys.path.exists() or had_key(case.store)):
         yield ok("key", "none yet: the first memory that needs it makes it")
         return
-    keys = KeyFile.of(case.store, case.environment)
     if (wrong := _wrong(keys)) is not None:
         yield failed(
             "key",

@@ -3,6 +3,8 @@
 import argparse
 import os
 import sys
+from contextlib import suppress
+from itertools import islice
 from pathlib import Path
 
 from memory_mesh.base.fastdataclass import replace
@@ -243,6 +245,7 @@ RESTORE = Command(
 
 # export
 
+_COUNTED = 100  # namespaces whose memories are counted
 _NO_VECTORS = (
     "the namespace has no vectors yet, so the archive carries none. With a model, memory-mesh "
     "upkeep makes them; then export again"
@@ -258,6 +261,7 @@ def _run_export(options: argparse.Namespace) -> int:
     if Path(options.to).suffix.lower() in exchange.WRITERS:
         return _export_rows(options)
     done = _exported(options)
+    output.tell(_left_here(options))
     name = shown_namespace(done.namespace)
     vectors = f"{output.counted(done.vectors, 'vector')}, " if done.with_vectors else ""
     if options.with_vectors and not done.vectors:
@@ -288,12 +292,35 @@ def _export_rows(options: argparse.Namespace) -> int:
     with cli_options.mesh_of(options) as mesh:
         done = mesh.export(to, across=AUDIENCE, progress=counting)
     counting.end()
+    output.tell(_left_here(options))
     return output.answer(
         {"file": output.named(to), "memories": done},
         f"[MemoryMesh] Exported {output.counted(done, 'memory')} to {output.named(to)}.",
         as_json=options.json,
         remark="Versions, votes and the audit chain stay here; an archive (.tar.gz) carries them.",
     )
+
+
+def _left_here(options: argparse.Namespace) -> list[str]:
+    """How many memories the other namespaces have, for somebody who named none."""
+    if options.user is not None or options.namespace is not None:
+        return []
+    with cli_options.mesh_of(options) as mesh:
+        own = shown_namespace(mesh.config.namespace)
+        others = {}
+        for name, view in islice(store_folder.views(mesh), _COUNTED):
+            with suppress(MeshError):  # a damaged one says so itself
+                others[name] = 0 if name == own else view.stats().memories
+    names = [output.unbroken(name) for name, count in others.items() if count]
+    if not names:
+        return []
+    memories = output.counted(sum(others.values()), "memory")
+    return [
+        (
+            f"not exported: {memories} of other namespaces ({output.some(names)}); name a user with "
+            "--user, one of the others with --namespace; a backup holds all"
+        )
+    ]
 
 
 def _exported(options: argparse.Namespace) -> Exported:
@@ -389,11 +416,12 @@ def _import_rows(options: argparse.Namespace) -> int:
     counting.end()
     said = ", ".join(f"{count} {outcome}" for outcome, count in done.outcomes.items() if count)
     output.tell(f"refused: {reason}" for reason in done.reasons)
-    return output.answer(
+    output.answer(
         {"outcomes": dict(done.outcomes), "reasons": list(done.reasons)},
         f"[MemoryMesh] Read {output.named(options.source)}: {said or 'no memory'}.",
         as_json=options.json,
     )
+    return 1 if done.reasons else 0
 
 
 def _imported(options: argparse.Namespace, into: str | None) -> Imported:

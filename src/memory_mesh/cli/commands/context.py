@@ -86,10 +86,10 @@ def _run_explain(options: argparse.Namespace) -> int:
     meaning = options.query is not None and not options.keyword_only
     with cli_options.mesh_of(options, meaning=meaning) as mesh:
         reader = cli_options.reader_of(mesh)
-        with cli_options.looked_up(id_, reader, mesh):
+        with cli_options.looked_up(id_, reader, mesh, why=True):
             why = _asked(options, mesh.view(scope=reader), id_)
         if why.gate is Gate.NAMESPACE:
-            raise cli_options.missing(id_, reader, mesh)
+            raise cli_options.missing(id_, reader, mesh, why=True)
     told = sentences(why, datetime.now(UTC))
     if options.numbers:
         told += ["", *explain.lines(why)]

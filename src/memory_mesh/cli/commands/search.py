@@ -128,7 +128,7 @@ def _print_json(hits: Hits, options: argparse.Namespace) -> None:
             {
                 **record.record(hit),
                 "project": hit.memory.scope.project,
-                "user": options.user,
+                "user": options.user if hit.view is None else hit.view.user,
                 "source_ref": hit.memory.source.ref,
             }
             for hit in hits

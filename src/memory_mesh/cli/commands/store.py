@@ -1,6 +1,7 @@
 """Commands that store a memory: store and evolve."""
 
 import argparse
+import re
 from pathlib import Path
 
 from memory_mesh.cli import options as cli_options, output
@@ -14,6 +15,7 @@ from memory_mesh.write.rules.speakers import kind_said
 
 _USER = SourceKind.USER_EXPLICIT
 
+_ID = re.compile(r"mem_\d{13}\w*")
 _NAME_CHARS = 200  # of what may be the name of a file
 
 
@@ -33,6 +35,8 @@ _TAKES = (
 
 def _run_store(options: argparse.Namespace, *, evolve: bool = False) -> int:
     """Stores the memory and prints its id."""
+    if evolve:
+        _refuse_id(options.text)
     content = _content(options, "evolve" if evolve else "store")
     said, metadata = cli_options.details_of(options), cli_options.metadata_of(options) or {}
     with cli_options.opened(options) as (mesh, reader):
@@ -73,6 +77,18 @@ def _hints(options: argparse.Namespace, receipt: Receipt, new: Path | None) -> N
         )
 
 
+def _refuse_id(words: list[str]) -> None:
+    """Refuses the id of a memory in front of the text: it would be stored as a word of it."""
+    if words and _ID.fullmatch(words[0]):
+        import shlex
+
+        text = shlex.quote(" ".join(words[1:])) if words[1:] else '"the new text"'
+        raise InvalidInput(
+            "evolve takes a text and looks for the older memory itself. To replace the text of "
+            f"this one: memory-mesh update {words[0]} {text}"
+        )
+
+
 def _content(options: argparse.Namespace, command: str) -> str:
     """Returns the text: as it was given, or what is piped in."""
     given = cli_options.content_of(options)
@@ -106,7 +122,7 @@ STORE = Command(
 # evolve
 
 
-# What the newer statement contradicts is superseded, what is similar is linked.
+# What the newer statement contradicts by rule is superseded, what is only similar is linked.
 EVOLVE = Command(
     'memory-mesh memory evolve "The office is in Berlin now"',
     _TAKES,

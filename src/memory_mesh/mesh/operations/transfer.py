@@ -78,9 +78,10 @@ class TransferVerbs(MemoryVerbs):
     def import_(self, path: str | PathLike[str], *, progress: Progress = None) -> ImportedFile:
         """Stores the memories of a file and reports what became of each; again changes nothing.
 
-        `.jsonl` has an object or a text per line, `.csv` a column `content`, `.md` a list. What is
-        not a memory is refused with its reason, and the rest is stored. What it says counts as a
-        document's word, whoever the file says it is from.
+        `.jsonl` has an object or a text per line, `.csv` a column `content`, `.md` a list or
+        paragraphs, between headings. `created_at` of a row is when it happened, unless it has
+        `occurred_at`. What is not a memory is refused with its reason, and the rest is stored. What
+        it says counts as a document's word, whoever the file says it is from.
 
         Options:
             progress: called with the number of rows so far.

@@ -23,12 +23,12 @@ from memory_mesh.model import (
     Wording,
     times,
 )
+from memory_mesh.rules.privacy_rule import KEEPABLE
 from memory_mesh.rules.trust import is_authoritative, lowered, outranks
 from memory_mesh.write.rules.merge import Merged
 
 FIRST_WORDS = 60  # characters of another memory that a receipt shows
 _NOT_A_LOSS = "empty chunk"  # the scrubber's word for a part without any text
-_SWITCH_OFF = "to keep such values, set MEMORY_MESH_REDACT=0 or redact = false"
 _STATED = tuple(field.name for field in fields(Statement))
 
 
@@ -168,9 +168,16 @@ def not_taken(draft: Draft, memory: Memory, *, merging: bool = False) -> list[st
 
 
 def redaction(counts: Mapping[str, int]) -> str:
-    """The sentence that says what was redacted and how to switch it off."""
-    said = ", ".join(f"{count} {kind}" for kind, count in counts.items())
-    return f"redacted: {said}; {_SWITCH_OFF}"
+    """The sentence that says what was redacted, and how to keep what is no secret."""
+    said = "redacted: " + ", ".join(f"{count} {kind}" for kind, count in counts.items())
+    kept = [kind for kind in counts if kind in KEEPABLE]
+    if not kept:
+        return said
+    listed = ", ".join(f'"{kind}"' for kind in kept)
+    return (
+        f"{said}; to keep {' and '.join(kept)} as written: MEMORY_MESH_KEEP={','.join(kept)}, "
+        f"or keep = [{listed}] in the configuration file"
+    )
 
 
 def first_words(text: str) -> str:
