@@ -28,6 +28,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from memory_mesh.base.fastdataclass import replace
+from memory_mesh.base.word_files import text_beside
 from memory_mesh.formats import memory_log
 from memory_mesh.model import Commit, Entry, Standing, Wanted
 from memory_mesh.model.errors import StoreError
@@ -41,26 +42,7 @@ from memory_mesh.text import analyzer
 from memory_mesh.write.access import Access
 from memory_mesh.write.audit_entries import Change, change_entry
 
-_NAMES = """
-planner developer tester reviewer architect coder researcher orchestrator executor writer analyst
-claude-code claude codex cursor copilot aider gemini windsurf cline opencode goose llama gpt
-read write edit multiedit bash grep glob ls webfetch websearch task todowrite notebookedit agent
-search fetch browser shell terminal editor apply_patch str_replace view create python node
-git gh glab svn hg diff patch make cmake ninja bazel gradle maven mvn ant just task npm npx yarn
-pnpm bun deno pip pipx uv poetry conda mamba pdm hatch cargo rustc go gofmt gcc clang ld javac java
-kotlinc swift xcodebuild dotnet msbuild ruby bundle rake gem php composer perl lua julia r rscript
-pytest unittest tox nox coverage hypothesis jest vitest mocha cypress playwright selenium junit
-rspec phpunit ruff black isort flake8 pylint mypy pyright eslint prettier tsc biome shellcheck
-clippy rustfmt golangci-lint ktlint checkstyle spotless stylelint hadolint yamllint markdownlint
-docker docker-compose podman buildah kubectl helm kustomize terraform tofu ansible packer pulumi
-vagrant aws gcloud az doctl flyctl vercel netlify heroku wrangler
-sqlite3 psql mysql mongosh redis-cli duckdb sqlalchemy alembic flyway liquibase prisma
-curl wget httpie ssh scp rsync tar zip unzip gzip sed awk jq yq cat head tail find xargs sort
-uniq wc cut tr echo ps top kill systemctl journalctl cron tmux screen vim nano emacs code
-ffmpeg imagemagick pandoc latex pdflatex jupyter nbconvert sphinx mkdocs hugo jekyll
-strace gdb lldb valgrind perf memory-mesh pre-commit act jenkins github-actions gitlab-ci
-"""
-PUBLIC = frozenset(_NAMES.split())
+PUBLIC = frozenset(text_beside(__file__, "public_names.txt").split())
 OTHER = "other"
 
 NO_PROJECT = "no project"

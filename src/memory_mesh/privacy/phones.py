@@ -8,55 +8,15 @@ import re
 from collections.abc import Sequence
 
 from memory_mesh.base.fastdataclass import replace
+from memory_mesh.base.word_files import text_beside
 from memory_mesh.rules.privacy_rule import PrivacyRule, Span
 
 # a country's code, and the words that name it in the languages of those who write about it
-_NAMES = """
-AR argentina argentinien argentine
-AT austria österreich oesterreich autriche
-AU australia australien australie australian
-BE belgium belgien belgique belgië belgian
-BR brazil brasil brasilien brésil brazilian
-CA canada kanada canadian
-CH switzerland schweiz suisse svizzera suiza swiss
-CL chile
-CN china 中国 chinese
-CO colombia kolumbien
-CZ czechia tschechien česko czech
-DE germany deutschland allemagne alemania germania alemanha german deutsche
-DK denmark dänemark danmark danish
-ES spain spanien españa espagne spagna espanha spanish
-FI finland finnland suomi finnish
-FR france frankreich francia frança french
-GB uk britain england scotland wales großbritannien royaume-uni reino-unido british
-GR greece griechenland ελλάδα greek
-HK hongkong 香港
-HU hungary ungarn magyarország
-IE ireland irland irlande irish
-IL israel ישראל
-IN india indien inde indian भारत
-IT italy italien italia italie italian
-JP japan japon 日本 japanese
-KR korea südkorea 한국 korean
-MX mexico mexiko méxico mexique mexican
-NL netherlands niederlande nederland holland pays-bas dutch
-NO norway norwegen norge norwegian
-NZ neuseeland newzealand
-PL poland polen polska pologne polish
-PT portugal portuguese
-RO romania rumänien românia
-RU russia russland россия россии russian
-SE sweden schweden sverige suède swedish
-SG singapore singapur
-TH thailand ไทย
-TR turkey türkei türkiye turkish
-TW taiwan 台灣 台湾
-UA ukraine україна украина
-US usa america amerika états-unis american
-VN vietnam
-ZA südafrika
-"""
-_REGIONS = {name: line[:2] for line in _NAMES.strip().splitlines() for name in line[3:].split()}
+_REGIONS = {
+    name: line[:2]
+    for line in text_beside(__file__, "countries.txt").splitlines()
+    for name in line[3:].split()
+}
 _PHRASES = {
     "united kingdom": "GB", "united states": "US", "new zealand": "NZ", "south africa": "ZA",
     "south korea": "KR", "hong kong": "HK", "czech republic": "CZ", "estados unidos": "US",

@@ -143,7 +143,7 @@ def test_a_store_that_another_process_begins_meanwhile_has_its_identity(store, m
         return True
 
     with monkeypatch.context() as during:
-        during.setattr("memory_mesh.care.key_file._had_key", begin_by_another)
+        during.setattr("memory_mesh.care.key_file.had_key", begin_by_another)
         assert [key_for(store)] == made
 
 

@@ -10,27 +10,11 @@ from memory_mesh.write.claims import word_lists
 from memory_mesh.write.claims.sentences import WE, Subject, Voice, identifying, subject_of
 
 _RENAMED = frozenset(("renamed", "rebranded"))
-_CHANGED = _RENAMED | word_lists.word_set(
-    """
-    raised lowered increased decreased reduced bumped upped cut changed moved shifted switched set
-    extended shortened postponed rescheduled delayed pushed brought upgraded downgraded migrated
-    transferred updated corrected relocated reassigned adjusted doubled
-    """
-)
-_ALONE = word_lists.word_set("moved switched changed shifted relocated migrated")
-_AUXILIARIES = word_lists.word_set(
-    """
-    was were is are been be has have had got gets get being recently just finally now again
-    already officially back forward up down out
-    """
-)
+_CHANGED = _RENAMED | word_lists.CHANGED
+_ALONE = word_lists.CHANGED_ALONE
+_AUXILIARIES = word_lists.CHANGE_AUXILIARIES
 _AGENTS = frozenset(("i", "we", "they", "he", "she", "you"))
-_ENDS = word_lists.word_set(
-    """
-    since because so after as effective starting until and but which who where when that with
-    yesterday today tomorrow last this
-    """
-)
+_ENDS = word_lists.CHANGE_ENDS
 _BREAKS = "(\N{EN DASH}\N{EM DASH}"
 _MAX_VALUE = 6  # words
 _MAX_AGENT = 2  # words of whoever made the change

@@ -32,12 +32,7 @@ _AS_WELL = ("as", "well")
 _LONG_ENOUGH = 3  # `bus` is no plural
 
 
-_OPENING_WORDS = word_lists.word_set(
-    """
-    from as effective correction update starting btw by fyi for just ok okay so well hey oh alright
-    right please remember note heads heads-up reminder quick decision fact edit actually
-    """
-)
+_OPENING_WORDS = word_lists.OPENING_WORDS
 _ASIDE_SIGNS = (",", " -", " \u2013", " \u2014")
 _ASIDE_ENDS = ("these days", "nowadays", "at the moment", "for the time being")
 
