@@ -2,6 +2,7 @@
 
 import inspect
 import io
+import re
 import subprocess
 import sys
 from contextlib import redirect_stdout
@@ -47,6 +48,18 @@ def test_help_shows_no_name_that_dir_leaves_out() -> None:
         line.split("(")[0].strip() for line in page.getvalue().splitlines() if "self" in line
     ]
     assert not {line.removeprefix("|  ") for line in methods} & ASIDE
+
+
+@pytest.mark.parametrize("face", FACES)
+def test_the_first_page_of_help_names_every_name(face: type) -> None:
+    page = io.StringIO()
+    with redirect_stdout(page):
+        help(face)
+    first, _, rest = page.getvalue().partition("Method resolution order")
+    assert len(first.splitlines()) <= 24
+    assert rest
+    named = set(re.findall(r"\w+", first.partition("Write:")[2]))
+    assert {name for name in dir(face) if not name.startswith("_")} - named <= {"close", "init"}
 
 
 @pytest.mark.parametrize("face", FACES)

@@ -41,13 +41,13 @@ CHANGES = (  # the declaration, what it does in one line, and where it acts
 SHOWN = """
 import inspect, json, sys, tempfile
 import memory_mesh
-from memory_mesh.agents.mcp import calls, tools
-from memory_mesh.cli import parsing
+from memory_mesh.agents.mcp import tools
+from memory_mesh.cli import command_table
 from memory_mesh.sync import MemoryMesh
 from tools.reference import python_api
 
-parser = parsing.Parser(prog="memory-mesh search")
-parsing.load("search").add_arguments(parser)
+parser = command_table.Parser(prog="memory-mesh search")
+command_table.load("search").add_arguments(parser)
 with MemoryMesh(db_dir=tempfile.mkdtemp(), embedder="none") as mesh:
     for text in ("tea is green", "green tea, and tea again, and tea", "tea"):
         mesh.add(text)

@@ -27,7 +27,19 @@ from memory_mesh.rules.users import check_plain_namespace, user_namespace
 class MemoryMesh(
     TransferVerbs, ContextVerbs, ExplainVerbs, InjectionVerbs, DocumentNames, metaclass=ShownNames
 ):
-    """Long-term memory in one namespace of one store, shared by any number of processes."""
+    """Long-term memory in one namespace of one store, shared by any number of processes.
+
+        with MemoryMesh() as mesh:
+            mesh.add("Dana manages me")
+            print(mesh.search("Who is my boss?"))
+
+    Write: add, add_many, update, update_many, evolve, pin, rate, delete, restore.
+    Read: search, context, get, get_many, get_all, history, explain, stats.
+    Users: for_user, users, delete_user, view. Files: export, import_.
+    Each with methods of its own: lessons, skills, graph, traces, review, care.
+
+    `help(MemoryMesh.add)` says what one of them takes, `help(MemoryMesh.review)` what a family has.
+    """
 
     @constructor
     def __init__(

@@ -16,7 +16,7 @@ class NotGiven:
     """The type of NOT_GIVEN."""
 
     def __repr__(self) -> str:
-        return "NOT_GIVEN"
+        return "..."
 
 
 NOT_GIVEN = NotGiven()  # the default of an option for which None means something
