@@ -16,7 +16,7 @@ def test_every_pattern_of_the_source_is_collected():
     places = {each.where.partition(":")[0] for each in found}
     assert len(found) > 700
     assert all(each.methods for each in found)
-    assert places >= {"privacy.scan", "text.sentences", "context.prompt"}
+    assert places >= {"privacy.scan", "text.sentences", "context.fence"}
 
 
 @pytest.mark.parametrize(

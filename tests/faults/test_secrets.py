@@ -21,9 +21,9 @@ from tests.faults.secret_shapes import draft_of, is_text
 from tests.faults.secrets import Face, Walk, parameters, public
 from tests.faults.suites import sampled
 
-NO_TEXT = {  # of Draft: numbers, times, enums
+NO_TEXT = {  # of Draft: numbers, times, enums, ids
     "kind", "order", "occurred_at", "valid_from", "valid_until", "importance", "confidence", "tier",
-    "pinned", "allow_duplicate", "origin", "keep_active",
+    "pinned", "allow_duplicate", "origin", "keep_active", "supersedes",
 }  # fmt: skip
 
 

@@ -262,8 +262,8 @@ def rewritten(path: Path, to: Path, change) -> None:
 @pytest.mark.parametrize(
     ("change", "error", "says"),
     [
-        (lambda plain, _: plain.update(format=2), StoreIsNewer, "pip install -U"),
-        (lambda plain, _: plain.update(schema=99), StoreIsNewer, "pip install -U"),
+        (lambda plain, _: plain.update(format=2), StoreIsNewer, "Upgrade memory-mesh"),
+        (lambda plain, _: plain.update(schema=99), StoreIsNewer, "Upgrade memory-mesh"),
         (lambda plain, _: plain["tables"][0]["columns"].append("mood"), StoreIsNewer, "mood"),
         (lambda plain, _: plain["tables"].pop(), InvalidInput, "tables and columns of its schema"),
         (lambda plain, _: plain["tables"][0].update(rows=1), InvalidInput, "not what the manifest"),

@@ -208,7 +208,7 @@ class ExplainVerbs(SearchVerbs):
         that does not exist: NotFound, with a query the gate `namespace`. Nothing is recorded.
 
         Options:
-            query: the question of a search, whose other options are those of `search`.
+            query: the question; its options are those of `search`.
             profile: how to rank: mesh, rrf, composite, lane or points.
             keyword_only: search by words alone, without vectors.
             min_similarity: with composite and lane, leave out less similar memories, 0 to 1.
