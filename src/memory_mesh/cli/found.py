@@ -94,9 +94,7 @@ def _why(hit: Hit) -> Iterator[str]:
 
 
 def _columns(text: str) -> int:
-    if text.isascii():
-        return len(text)
-    return sum(_width(char) for char in text)
+    return len(text) if text.isascii() else sum(_width(char) for char in text)
 
 
 def _fitting(text: str, columns: int) -> int:

@@ -87,9 +87,7 @@ def content_of(options: argparse.Namespace) -> str | None:
     if options.text and options.content is not None:
         raise UsageError("give the text once: as TEXT or with --content")
     content: str | None = " ".join(options.text) if options.text else options.content
-    if content != "-":
-        return content
-    return standard_input()
+    return content if content != "-" else standard_input()
 
 
 def piped() -> bool:

@@ -180,9 +180,7 @@ class Background:
 
 def background(memories: Sequence[Background]) -> str:
     """Returns the block of the prompt, exactly as 001 has it; empty without memories."""
-    if not memories:
-        return ""
-    return f"{HEADING}\n\n" + "".join(map(_background_entry, memories))
+    return "" if not memories else f"{HEADING}\n\n" + "".join(map(_background_entry, memories))
 
 
 def truncate(text: str, limit: int) -> str:

@@ -148,8 +148,9 @@ class _Side:
     ) -> str | None:
         """One more step from every memory of the frontier; the memory where both ends meet."""
         found: list[str] = []
-        most = MOST_LINKS_ON_PATHS
-        for link, near, far in _next(snapshot, self.frontier, lens, types, self.by, most=most):
+        for link, near, far in _next(
+            snapshot, self.frontier, lens, types, self.by, most=MOST_LINKS_ON_PATHS
+        ):
             self.by[far] = (near, link)
             if far in other.by:
                 return far

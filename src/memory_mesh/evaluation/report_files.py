@@ -141,8 +141,7 @@ def _plain(text: str) -> str:
 
 
 def _tables(report: EvaluationReport) -> Iterator[str]:
-    splits = dict.fromkeys(split for each in report.systems.values() for split in each)
-    for split in splits:
+    for split in dict.fromkeys(split for each in report.systems.values() for split in each):
         found = {name: each[split] for name, each in report.systems.items() if split in each}
         columns = _columns(found.values())
         yield f"## {split}"

@@ -92,9 +92,7 @@ class Suite:
     @property
     def split_names(self) -> tuple[str, ...]:
         """The splits that can be asked for, `all` aside."""
-        if self.halves:
-            return (DEV, TEST)
-        return tuple(self.splits or ())
+        return (DEV, TEST) if self.halves else tuple(self.splits or ())
 
     def options(self, system: str) -> dict[str, object]:
         """What `search` is told for a system of this suite."""

@@ -150,8 +150,7 @@ class _Session:
     def take(self, systems: Sequence[str], added: Mapping[str, str | Path]) -> None:
         """Say who is asked."""
         self._systems = {name: self._suite.options(name) for name in systems}
-        twice = [name for name in added if name in self._systems]
-        if twice or not self._systems:
+        if any(name in self._systems for name in added) or not self._systems:
             raise InvalidInput("each system has a name of its own, and there is at least one")
         self._added = {name: results.ranked(Path(file)) for name, file in added.items()}
 

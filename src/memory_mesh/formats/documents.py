@@ -170,8 +170,7 @@ class _Lines:
 
     def _opens_any(self, place: int) -> bool:
         """True when a name and a colon follow this line, or nothing up to the next rule."""
-        end = self._rules[place][1]
-        if _names().match(self._text, end):
+        if _names().match(self._text, self._rules[place][1]):
             return True
         block = self._block(place)
         return block is not None and place == 0 and not self._text[slice(*block)].strip()

@@ -143,8 +143,7 @@ def _changed_head(text: str, span: DocumentSpan, old: MemoryFile, new: MemoryFil
     changed: dict[str, str | None] = {
         key: now.get(key) for key in {**was, **now} if was.get(key) != now.get(key)
     }
-    block = text[slice(*span.head)]
-    edited = yaml_text.edited(block.replace("\r\n", "\n"), changed)
+    edited = yaml_text.edited(text[slice(*span.head)].replace("\r\n", "\n"), changed)
     if edited is None:
         return None
     if line_end(text[span.start : span.stop]) == "\r\n":

@@ -245,9 +245,7 @@ def _value(text: str, *, texts: bool) -> Json:
 
 def _escape(match: re.Match[str]) -> str:
     character = match[0]
-    if character in _NAMED:
-        return _NAMED[character]
-    return f"\\U{ord(character):08X}"
+    return _NAMED.get(character, f"\\U{ord(character):08X}")
 
 
 # Every character that cannot stand as it is between double quotes.

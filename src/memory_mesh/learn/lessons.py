@@ -181,8 +181,7 @@ def _draft(
 
 
 def _taught(access: Access, drafts: Sequence[Draft]) -> list[LessonBlock]:
-    receipts = remember(access, drafts)
-    ids = [_stored(receipt) for receipt in receipts]
+    ids = [_stored(receipt) for receipt in remember(access, drafts)]
     with access.ledger.read(access.namespace) as snapshot:
         memories = {id_: snapshot.history(id_)[-1] for id_ in ids}
     drawn = {draft.lesson.id for draft in drafts if draft.lesson is not None}

@@ -126,9 +126,7 @@ def synthesize(
 
 def _cleaned(access: Access, topic: str | None) -> str | None:
     """Returns the redacted topic, or None if it is blank."""
-    if topic is None or not topic.strip():
-        return None
-    return redact(access, topic)
+    return None if topic is None or not topic.strip() else redact(access, topic)
 
 
 def _gathered(access: Access, lens: Lens, topic: str | None, lookback: int) -> list[Memory]:

@@ -264,8 +264,7 @@ class MemoryContextManager(Operations):
         mesh = self._open()
         access = mesh._access()  # noqa: SLF001  # of the same package
         draft, text = redact_statement(access, draft), redact(access, draft.text)
-        days = mesh.config.session_days
-        lens = lens_of(mesh._now(), draft.scope, session_days=days)  # noqa: SLF001
+        lens = lens_of(mesh._now(), draft.scope, session_days=mesh.config.session_days)  # noqa: SLF001
         question = Query(text[:_MAX_QUESTION_CHARS], lens, _MAX_COMPARED, keyword_only=True)
         hits = mesh._recall(question, use_cache=False, recorded=False)  # noqa: SLF001
         known = [

@@ -243,8 +243,7 @@ def _end(text: str, first: int, *, quoted: bool) -> int:
     run = re.match(_BARE, text[first : first + _LONGEST])
     if not run:
         return first
-    in_query = re.search(_QUERY, text[max(0, first - 48) : first])
-    if in_query:
+    if re.search(_QUERY, text[max(0, first - 48) : first]):
         return first + len(run[0].partition("&")[0].rstrip(".,:;"))
     more = _MORE.match(text, first + len(run[0]), first + _LONGEST)
     return first + len((run[0] + (more[0] if more else "")).rstrip(".,:;"))

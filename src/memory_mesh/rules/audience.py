@@ -89,9 +89,7 @@ def parsed_filter(filter: "GivenFilter") -> "Filter | None":
 
 def filter_text(lens: Lens) -> str | None:
     """Returns the filter of a lens as canonical text, or None."""
-    if lens.where is None:
-        return None
-    return filter_fields.canonical(lens.where)
+    return None if lens.where is None else filter_fields.canonical(lens.where)
 
 
 # Who a memory is of: its speaker, and the user that its metadata states.

@@ -210,7 +210,7 @@ def _caught_up(
     """
     with access.ledger.read(access.namespace) as snapshot:
         waiting = _waiting(snapshot, prepared, CATCH_UP_TEXTS)
-        other = waiting.stated is not None and _is_other(access, prepared, waiting)
+        other = waiting.stated is not None and differs(access, prepared, waiting.stated)
         if not waiting.texts and not other:
             yield snapshot, prepared, waiting.count
             return
@@ -231,11 +231,6 @@ def _waiting(snapshot: Snapshot, prepared: PreparedQuery, most: int) -> Pending:
     if prepared.space is None:
         return Pending()
     return snapshot.pending(prepared.space, most, CATCH_UP_CHARS)
-
-
-def _is_other(access: Access, prepared: PreparedQuery, waiting: Pending) -> bool:
-
-    return differs(access, prepared, waiting.stated)
 
 
 def looked_at(access: Access, query: Query) -> tuple[features.Evidence, dict[int, Memory]]:
@@ -422,7 +417,10 @@ def rerank(
     asked, rest = hits[: reranking.candidates], hits[reranking.candidates :]
     if len(asked) < 2 or not question.strip():  # noqa: PLR2004  # nothing to put in order
         return list(hits), explanation
-    texts = [_shown(hit, reranking.chars) for hit in asked]
+    texts = [
+        hit.content if len(hit.content) <= reranking.chars else hit.excerpt[: reranking.chars]
+        for hit in asked
+    ]
     try:
         scores = reranking.reranker.rank(question, texts)
     except RerankError as error:
@@ -437,11 +435,6 @@ def rerank(
     untold = [hit for score, hit in pairs if score is None]
     ordered = [*(hit for _, hit in told), *untold, *rest]
     return ordered, replace(explanation, reranked=len(told))
-
-
-def _shown(hit: Hit, chars: int) -> str:
-    """A hit's text, or of one that is too long the start of its best part."""
-    return hit.content if len(hit.content) <= chars else hit.excerpt[:chars]
 
 
 def _failed(error: RerankError, note: str | None) -> str:

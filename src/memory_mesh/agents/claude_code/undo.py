@@ -237,8 +237,7 @@ class _Record:
         if change.before is None:
             return None
         name = f"{len(self.files)}-{durable_files.short(change.path.name)}"
-        path = self.own / BACKUPS / name
-        durable_files.write_atomically(path, change.before, private=True)
+        durable_files.write_atomically(self.own / BACKUPS / name, change.before, private=True)
         return name
 
 

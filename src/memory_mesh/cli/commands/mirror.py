@@ -130,8 +130,8 @@ def _report(report: MirrorReport, folder: Path, *, as_json: bool) -> int:
         for line in lines[:_SHOWN]:
             what = f" {line.words}" if line.words else ""
             title = f" ({line.title})" if line.title else ""
-            said = masked(f"{words}: {line.path}{title}{what}")
-            output.say(said.replace("\n", "\\n"))  # a name must not look like a line of ours
+            # A name must not look like a line of ours.
+            output.say(masked(f"{words}: {line.path}{title}{what}").replace("\n", "\\n"))
         if len(lines) > _SHOWN:
             output.say(f"{words}: {len(lines) - _SHOWN} more")
     if report.disagreements:

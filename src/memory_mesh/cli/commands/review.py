@@ -203,9 +203,7 @@ def _state(item: Memory | Skill) -> dict[str, Json]:
 def _review_plain(item: Memory | Skill | Proposal) -> dict[str, Json]:
     if isinstance(item, Proposal):
         return output.described_proposal(item)
-    if isinstance(item, Skill):
-        return output.described_skill(item)
-    return output.described(item)
+    return output.described_skill(item) if isinstance(item, Skill) else output.described(item)
 
 
 REVIEW = Command(

@@ -114,8 +114,7 @@ class GraphView(Operations):
 
     def _conflicts_of(self, snapshot: Snapshot, memory: Memory) -> list[Conflict]:
         """What a memory came with a conflict upon, as far as its own readers see that."""
-        most = translate.MAX_CONFLICTS
-        found = snapshot.conflicts(most, pending=False, memory=memory.id)
+        found = snapshot.conflicts(translate.MAX_CONFLICTS, pending=False, memory=memory.id)
         if not found:
             return found
         sight = replace(

@@ -61,12 +61,10 @@ class Keeper:
     def load(self, agent: str | None) -> None:
         """Load an agent unless it was; without a name every agent that the storage lists."""
         with self._lock:
-            wanted = self._listed() if agent is None else [agent]
-            for name in wanted:
+            for name in self._listed() if agent is None else [agent]:
                 if name not in self._loaded:
                     self._bring(name)
-                    stored = self._mesh._stored_scope(Scope(agent=name)).agent
-                    self._loaded[name] = stored or name
+                    self._loaded[name] = self._mesh._stored_scope(Scope(agent=name)).agent or name
 
     def can_list(self) -> bool:
         """True if the storage can say which agents it has."""

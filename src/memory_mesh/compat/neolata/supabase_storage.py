@@ -342,8 +342,7 @@ class SupabaseStorage:
 
     def _remove(self, table: str, agent: str, kept: Collection[str]) -> None:
         sent = self._sent[table, agent]
-        gone = sorted(sent.keys() - kept)
-        self._rest.remove(table, "id", gone, agent_id=f"eq.{agent}")
+        self._rest.remove(table, "id", sorted(sent.keys() - kept), agent_id=f"eq.{agent}")
         self._sent[table, agent] = {id_: sent[id_] for id_ in kept}
 
     def _remove_links(self, agent: str, kept: Collection[str]) -> None:

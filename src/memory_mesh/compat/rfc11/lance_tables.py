@@ -140,8 +140,7 @@ def _plain(batch: "pa.RecordBatch") -> list[dict[str, object]]:
     columns: dict[str, list[object]] = {}
     for name, values in zip(batch.schema.names, batch.columns, strict=True):
         if pa.types.is_timestamp(values.type):
-            zone = values.type.tz
-            values = values.cast(pa.timestamp("ms", zone), safe=False).cast(pa.int64())  # noqa: PLW2901  # the same
+            values = values.cast(pa.timestamp("ms", values.type.tz), safe=False).cast(pa.int64())  # noqa: PLW2901  # the same
         columns[name] = values.to_pylist()
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 

@@ -64,9 +64,7 @@ def _frontmatter(text: str) -> dict[str, Json]:
     if not lines or lines[0].strip() != "---":
         return {}
     end = next((at for at, line in enumerate(lines[1:], 1) if line.strip() == "---"), None)
-    if end is None:
-        return {}
-    return yaml_text.read("\n".join(lines[1:end]))
+    return {} if end is None else yaml_text.read("\n".join(lines[1:end]))
 
 
 def _root_lines(text: str) -> dict[str, Json]:

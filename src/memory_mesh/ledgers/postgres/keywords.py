@@ -190,7 +190,7 @@ class PostgresKeywords:
         return self._db.execute(
             f"SELECT v.text, v.number FROM {source} "  # noqa: S608  # own names only
             f"WHERE v.text IN (SELECT value FROM json_each(?)) AND {condition}",
-            [_json(texts), *values],
+            [f"[{','.join(map(str, texts))}]", *values],
         ).fetchall()
 
     def beginning(self, letters: str) -> list[str]:
@@ -380,7 +380,3 @@ def _holds(expression: Expression, held: _Held) -> bool:
         return _often(_leaves(expression)[0], held) is not None
     test = any if isinstance(expression, AnyOf) else all
     return test(_holds(part, held) for part in expression.of)
-
-
-def _json(numbers: Sequence[int]) -> str:
-    return f"[{','.join(map(str, numbers))}]"

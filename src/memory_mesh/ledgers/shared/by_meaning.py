@@ -97,8 +97,7 @@ class SqlVectorSearch:
                 return SearchLook((), 0)
             key = (f"{self._file} {self.head().identity}", known.number)  # a file may be copied
             vector = np.frombuffer(question.vector, np.float32)
-            best = self._tails.against(self._db, key, vector, floor, known.highest)
-            self._scan = asked, best
+            self._scan = asked, self._tails.against(self._db, key, vector, floor, known.highest)
         candidates = self._scan[1](count)
         return SearchLook(self._visible(candidates, lens), len(candidates))
 

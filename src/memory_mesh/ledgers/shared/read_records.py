@@ -147,8 +147,7 @@ def record(db: Database, noted: Sequence[Noted], now: datetime, recall_days: int
     for injection in injections:
         _record_injection(db, injection)
     if (entries or injections) and recall_days:
-        before = now - timedelta(days=recall_days)
-        commit.prune_recalls(db, before, PRUNED_AT_ONCE)
+        commit.prune_recalls(db, now - timedelta(days=recall_days), PRUNED_AT_ONCE)
 
 
 def _record_injection(db: Database, injection: Injection) -> None:

@@ -373,8 +373,7 @@ def _reads(db: Database, checked: Counter[str]) -> Iterator[Finding]:
     for number, *row in db.execute(statement):
         checked["rows as reads return them"] += 1
         try:
-            memory = rows.memory(tuple(row))
-            memory.text.encode()
+            rows.memory(tuple(row)).text.encode()
         except UNREADABLE as error:
             of = _owner(db, "version", number, [])
             yield Finding("rows as reads return them", f"version {number}{of}: {error}")

@@ -94,8 +94,7 @@ def patiently(path: Path, step: Callable[[], T], end: float) -> T:
             if code != sqlite3.SQLITE_BUSY:
                 raise
             if locks.is_over(end):
-                waited = time.monotonic() - start
-                raise locks.busy(path, waited, signed=False) from error
+                raise locks.busy(path, time.monotonic() - start, signed=False) from error
 
 
 def await_log(path: Path, end: float) -> None:

@@ -143,8 +143,7 @@ class Client:
                 self._fetch(path, file, before, progress or _silent)
                 return
             except _Transient as failure:
-                moved = file.exists() and file.stat().st_size > before
-                failures = 1 if moved else failures + 1
+                failures = 1 if file.exists() and file.stat().st_size > before else failures + 1
                 self._wait(failure, failures, math.inf)
 
     def _post(self, path: str, payload: Json) -> bytes:
