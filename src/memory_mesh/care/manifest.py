@@ -14,9 +14,8 @@ from memory_mesh._version import __version__
 from memory_mesh.base.fastdataclass import dataclass
 from memory_mesh.base.typed import Any
 from memory_mesh.ledgers.sqlite import namespace_places
-from memory_mesh.model import Json
+from memory_mesh.model import BackupIsDamaged, Json, NotFound
 from memory_mesh.model.care import NamespaceCopy
-from memory_mesh.model.errors import BackupIsDamaged, NotFound
 from memory_mesh.platform.durable_files import write_atomically
 
 FILE = "manifest.json"

@@ -16,8 +16,7 @@ from memory_mesh.cli.command_table import UsageError
 from memory_mesh.mesh.operation import Option, options_of
 from memory_mesh.mesh.operations.projects import ProjectVerbs
 from memory_mesh.mesh.view import family
-from memory_mesh.model import Channel, Json, Scope, Status
-from memory_mesh.model.errors import InvalidInput, NotAllowed, NotFound
+from memory_mesh.model import Channel, InvalidInput, Json, NotAllowed, NotFound, Scope, Status
 from memory_mesh.model.times import iso
 from memory_mesh.platform.agent_shell import agent_variables
 from memory_mesh.rules.arguments import moment

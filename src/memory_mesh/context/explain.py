@@ -29,12 +29,12 @@ from memory_mesh.model import (
     Lens,
     Link,
     Memory,
+    NotFound,
     Resolution,
     SkillQuery,
     Status,
     times,
 )
-from memory_mesh.model.errors import NotFound
 from memory_mesh.model.ports import Lookup, Snapshot
 from memory_mesh.model.why import Entered, Rank, Version, Why
 from memory_mesh.rules.audience import seen_through

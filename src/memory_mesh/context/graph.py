@@ -8,8 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 
 from memory_mesh.base.fastdataclass import replace
-from memory_mesh.model import Lens, Link, Memory, Resolution, Status
-from memory_mesh.model.errors import NotFound
+from memory_mesh.model import Lens, Link, Memory, NotFound, Resolution, Status
 from memory_mesh.model.graph import Neighbourhood, Reached, Walk
 from memory_mesh.model.ports import Snapshot
 from memory_mesh.write.access import Access

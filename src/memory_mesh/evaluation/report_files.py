@@ -6,8 +6,7 @@ from pathlib import Path
 
 from memory_mesh.evaluation import charts, confidence_intervals
 from memory_mesh.evaluation.report import EvaluationReport, Expected, FailedQuestion
-from memory_mesh.model import Json
-from memory_mesh.model.errors import MissingExtra
+from memory_mesh.model import Json, MissingExtra
 
 _SECONDS = len("2026-01-01T00:00:00")  # the form knows no zone
 _QUESTIONS = 50  # that a failure names

@@ -39,8 +39,7 @@ from memory_mesh.evaluation.report import (
 from memory_mesh.evaluation.suite import ALL, DEV, Suite
 from memory_mesh.evaluation.vector_cache import KeptVectors
 from memory_mesh.mesh.store import configured_embedder
-from memory_mesh.model import Json
-from memory_mesh.model.errors import InvalidInput, NotFound, StoreIsBusy
+from memory_mesh.model import InvalidInput, Json, NotFound, StoreIsBusy
 from memory_mesh.model.ports import Embedder
 from memory_mesh.platform.ids import SystemClock
 from memory_mesh.platform.locks import locked

@@ -8,8 +8,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 
-from memory_mesh.model import Json, Scope
-from memory_mesh.model.errors import InvalidInput
+from memory_mesh.model import InvalidInput, Json, Scope
 from memory_mesh.rules.arguments import moment
 
 Row = Mapping[str, Json]

@@ -12,8 +12,7 @@ from itertools import pairwise
 
 from memory_mesh.base.lazy_pattern import lazy_pattern
 from memory_mesh.base.typed import TYPE_CHECKING
-from memory_mesh.model import Json
-from memory_mesh.model.errors import InvalidInput
+from memory_mesh.model import InvalidInput, Json
 
 if TYPE_CHECKING:
     import yaml

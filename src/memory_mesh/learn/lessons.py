@@ -23,9 +23,11 @@ from memory_mesh.learn.rules import failures
 from memory_mesh.learn.rules.note import MAX_NOTE_CHARS
 from memory_mesh.model import (
     Block,
+    BlockError,
     BlockOperation,
     Channel,
     Draft,
+    InvalidInput,
     Kind,
     Lens,
     Memory,
@@ -35,10 +37,9 @@ from memory_mesh.model import (
     Source,
     SourceKind,
     Status,
+    severity_rank,
 )
-from memory_mesh.model.errors import BlockError, InvalidInput
 from memory_mesh.model.learning import Distillation, Failure, LessonBlock, LessonContext
-from memory_mesh.model.lesson import severity_rank
 from memory_mesh.rules import audience
 from memory_mesh.rules.audience import AUDIENCE
 from memory_mesh.rules.trust import authority, is_authoritative

@@ -16,8 +16,11 @@ from memory_mesh.base.fastdataclass import replace
 from memory_mesh.formats import yamo
 from memory_mesh.model import (
     Block,
+    BlockError,
     Commit,
     Embedding,
+    EmbeddingError,
+    InvalidInput,
     Lens,
     Query,
     Scope,
@@ -26,9 +29,9 @@ from memory_mesh.model import (
     Space,
     Standing,
     Status,
+    StoreError,
     Wanted,
 )
-from memory_mesh.model.errors import BlockError, EmbeddingError, InvalidInput, StoreError
 from memory_mesh.model.ports import Embedder
 from memory_mesh.model.reembedding import (
     STATED,

@@ -14,8 +14,11 @@ from memory_mesh.learn.rules import skill_rules
 from memory_mesh.model import (
     Candidate,
     Commit,
+    EmbeddingError,
     Entry,
+    InvalidInput,
     Json,
+    NotFound,
     Pruned,
     Reliability,
     Scope,
@@ -30,9 +33,9 @@ from memory_mesh.model import (
     Space,
     Standing,
     Status,
+    StoreError,
     Wanted,
 )
-from memory_mesh.model.errors import EmbeddingError, InvalidInput, NotFound, StoreError
 from memory_mesh.rules import audience
 from memory_mesh.rules.audience import AUDIENCE
 from memory_mesh.rules.limits import SKILL_CHARS

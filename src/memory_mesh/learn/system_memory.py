@@ -29,8 +29,7 @@ from pathlib import Path
 
 from memory_mesh.base.fastdataclass import replace
 from memory_mesh.formats import memory_log
-from memory_mesh.model import Commit, Entry, Standing, Wanted
-from memory_mesh.model.errors import StoreError
+from memory_mesh.model import Commit, Entry, Standing, StoreError, Wanted
 from memory_mesh.model.learning import Experience, ExperienceSummary, FinalOutcome
 from memory_mesh.model.trace import Trace
 from memory_mesh.platform import durable_files

@@ -15,13 +15,15 @@ from memory_mesh.model import (
     Body,
     Commit,
     Finding,
+    InvalidInput,
     SpaceState,
     Standing,
+    StoreError,
+    StoreIsDamaged,
     Terms,
     Verification,
     Wanted,
 )
-from memory_mesh.model.errors import InvalidInput, StoreError, StoreIsDamaged
 from memory_mesh.model.ports import Index, Ledger, Maintenance, Sink, SinkCursors, VectorFeed
 from memory_mesh.platform import locks, telemetry
 from memory_mesh.privacy import masked

@@ -18,10 +18,23 @@ from memory_mesh.learn.rules import capture
 from memory_mesh.mesh.mesh import MemoryMesh
 from memory_mesh.mesh.operation import Operations, constructor
 from memory_mesh.mesh.options import MeshOptions, Reader
-from memory_mesh.model import Channel, Draft, Hit, Json, Memory, Outcome, Query, Receipt, Scope
+from memory_mesh.model import (
+    Channel,
+    Check,
+    Closed,
+    Draft,
+    Health,
+    HealthStatus,
+    Hit,
+    Json,
+    Memory,
+    MeshError,
+    Outcome,
+    Query,
+    Receipt,
+    Scope,
+)
 from memory_mesh.model.conversation import FormatOptions, InteractionContext
-from memory_mesh.model.errors import Closed, MeshError
-from memory_mesh.model.stats import Check, Health, HealthStatus
 from memory_mesh.rules.arguments import check_text
 from memory_mesh.rules.audience import lens_of, said_by_different
 from memory_mesh.search.ranking.profiles import MIN_RELEVANCE

@@ -21,8 +21,7 @@ from memory_mesh.mirror.report import Line
 from memory_mesh.mirror.run import BLOCK, OUT_OF_USE, SEQ, MirrorRun, group_of, grouped, present
 from memory_mesh.mirror.scan import hashed
 from memory_mesh.mirror.state import GONE, HELD, Delta, MirroredDocument
-from memory_mesh.model import Memory
-from memory_mesh.model.errors import InvalidInput, MeshError
+from memory_mesh.model import InvalidInput, Memory, MeshError
 from memory_mesh.platform.durable_files import (
     append_locked,
     exchanged,

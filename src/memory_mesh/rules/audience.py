@@ -5,13 +5,7 @@ from datetime import datetime
 from itertools import product
 
 from memory_mesh.base.typed import TYPE_CHECKING
-from memory_mesh.model import (
-    Lens,
-    Scope,
-    Statement,
-    Status,
-)
-from memory_mesh.model.errors import InvalidInput
+from memory_mesh.model import InvalidInput, Lens, Scope, Statement, Status
 from memory_mesh.rules import filter_fields
 from memory_mesh.rules.arguments import member, moment
 from memory_mesh.rules.users import USER_WORDS

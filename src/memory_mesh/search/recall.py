@@ -64,6 +64,7 @@ from contextlib import contextmanager
 from memory_mesh.base.fastdataclass import dataclass, replace
 from memory_mesh.model import (
     Embedding,
+    EmbeddingError,
     Explanation,
     Head,
     Hit,
@@ -72,10 +73,11 @@ from memory_mesh.model import (
     Memory,
     Pending,
     Query,
+    RerankError,
     Space,
+    StoreIsFull,
     ViewName,
 )
-from memory_mesh.model.errors import EmbeddingError, RerankError, StoreIsFull
 from memory_mesh.model.ports import Embedder, Reranker, Snapshot
 from memory_mesh.model.reembedding import STATED, ModelsInUse, loaded
 from memory_mesh.platform import telemetry

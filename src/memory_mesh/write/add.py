@@ -22,6 +22,7 @@ from memory_mesh.base.typed import TypeAlias
 from memory_mesh.model import (
     Commit,
     Draft,
+    IdempotencyConflict,
     Keep,
     Merge,
     Receipt,
@@ -29,7 +30,6 @@ from memory_mesh.model import (
     Wanted,
     Wording,
 )
-from memory_mesh.model.errors import IdempotencyConflict
 from memory_mesh.rules.limits import WRITE_SLICE
 from memory_mesh.write import transaction as flows_decide
 from memory_mesh.write.access import Access

@@ -20,20 +20,22 @@ from memory_mesh.model import (
     Claim,
     Conflict,
     Draft,
+    EmbeddingError,
     Heritage,
     Indexed,
     Json,
     Lesson,
     Memory,
+    MeshError,
     Query,
     Scope,
     SkillDraft,
     Source,
     Space,
     Span,
+    TextRefused,
     Wording,
 )
-from memory_mesh.model.errors import EmbeddingError, MeshError, TextRefused
 from memory_mesh.model.filter import (
     Among,
     And,

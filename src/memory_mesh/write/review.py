@@ -11,9 +11,11 @@ from memory_mesh.base.fastdataclass import replace
 from memory_mesh.model import (
     Commit,
     Conflict,
+    InvalidInput,
     Json,
     Lens,
     Memory,
+    NotFound,
     PredicateSchema,
     Put,
     Resolution,
@@ -24,7 +26,6 @@ from memory_mesh.model import (
     VoteKind,
     Wanted,
 )
-from memory_mesh.model.errors import InvalidInput, NotFound
 from memory_mesh.rules import audience
 from memory_mesh.rules.audience import said_by_different
 from memory_mesh.rules.trust import (

@@ -15,6 +15,7 @@ from memory_mesh.model import (
     Conflict,
     Draft,
     Entry,
+    IdempotencyConflict,
     Json,
     Keep,
     KnownLesson,
@@ -39,7 +40,6 @@ from memory_mesh.model import (
     Wanted,
     Wording,
 )
-from memory_mesh.model.errors import IdempotencyConflict
 from memory_mesh.platform.projects import NAMES, names_of
 from memory_mesh.rules import audience
 from memory_mesh.rules.trust import (

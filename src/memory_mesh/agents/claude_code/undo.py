@@ -17,8 +17,7 @@ from pathlib import Path
 
 from memory_mesh.base.fastdataclass import dataclass
 from memory_mesh.formats import json_text
-from memory_mesh.model import Json
-from memory_mesh.model.errors import InvalidInput
+from memory_mesh.model import InvalidInput, Json
 from memory_mesh.platform import durable_files, private_files
 
 _OURS = "memory-mesh"

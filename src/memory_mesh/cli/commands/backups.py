@@ -13,9 +13,8 @@ from memory_mesh.cli.command_table import Command, UsageError, adding, argument
 from memory_mesh.cli.output import completed, option
 from memory_mesh.cli.progress import Counting, Telling
 from memory_mesh.formats import exchange
-from memory_mesh.model import Json
+from memory_mesh.model import Json, MeshError, NotAllowed
 from memory_mesh.model.care import Backup, Exported, Imported, NamespaceCopy, Restored
-from memory_mesh.model.errors import MeshError, NotAllowed
 from memory_mesh.platform.agent_shell import agent_variables
 from memory_mesh.platform.store_urls import need_folder
 from memory_mesh.rules.audience import AUDIENCE

@@ -9,8 +9,7 @@ from memory_mesh.cli.command_table import Command, UsageError, argument
 from memory_mesh.cli.mirroring import folder_of
 from memory_mesh.mirror import Author, Mirror, MirrorReport
 from memory_mesh.mirror.state import FOLDER, AgentEdits
-from memory_mesh.model import Json
-from memory_mesh.model.errors import NotFound
+from memory_mesh.model import Json, NotFound
 from memory_mesh.platform.agent_shell import agent_variables
 from memory_mesh.privacy import masked
 

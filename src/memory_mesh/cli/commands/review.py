@@ -11,6 +11,7 @@ from memory_mesh.model import (
     Conflict,
     Json,
     Memory,
+    NotFound,
     Proposal,
     ProposedVerb,
     Scope,
@@ -18,7 +19,6 @@ from memory_mesh.model import (
     Status,
 )
 from memory_mesh.model.care import HELD_BACK
-from memory_mesh.model.errors import NotFound
 from memory_mesh.sync import MemoryMesh
 
 # review

@@ -22,8 +22,18 @@ from memory_mesh.compat.neolata.model import GraphCluster
 from memory_mesh.compat.neolata.rows import plain_row, read_memory
 from memory_mesh.compat.neolata.storage import OPTIONAL, GraphStorage
 from memory_mesh.mesh.operations.agent_store import KeepingVerbs, Whole
-from memory_mesh.model import BY_RULE, Conflict, Json, Kind, Link, Memory, Resolution, Scope, Status
-from memory_mesh.model.commit import SIMILAR
+from memory_mesh.model import (
+    BY_RULE,
+    SIMILAR,
+    Conflict,
+    Json,
+    Kind,
+    Link,
+    Memory,
+    Resolution,
+    Scope,
+    Status,
+)
 from memory_mesh.model.errors import InvalidInput, MeshError, StorageFailed, shown
 from memory_mesh.model.graph import EPISODE
 from memory_mesh.privacy import masked

@@ -19,8 +19,7 @@ from urllib.parse import quote, urlencode
 
 from memory_mesh.base.typed import TypeAlias
 from memory_mesh.compat.neolata.storage import Data, Rows
-from memory_mesh.model import Json
-from memory_mesh.model.errors import ForbiddenAddress, InvalidInput, NetworkError
+from memory_mesh.model import ForbiddenAddress, InvalidInput, Json, NetworkError
 from memory_mesh.model.ports import Embedder
 from memory_mesh.models.http.client import Client, Limits, redacted
 

@@ -32,8 +32,15 @@ from memory_mesh.base.typed import TYPE_CHECKING, Protocol
 from memory_mesh.compat.rfc11 import columns, columns as rfc11_columns, lance_tables
 from memory_mesh.compat.rfc11.rows import Seal, sealed
 from memory_mesh.compat.times import millis
-from memory_mesh.model import Block, Memory, Skill
-from memory_mesh.model.errors import InvalidInput, NotFound, StoreError, StoreIsDamaged
+from memory_mesh.model import (
+    Block,
+    InvalidInput,
+    Memory,
+    NotFound,
+    Skill,
+    StoreError,
+    StoreIsDamaged,
+)
 from memory_mesh.platform.locks import locked
 from memory_mesh.platform.private_files import make_folder
 

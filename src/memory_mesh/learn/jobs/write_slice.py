@@ -30,6 +30,7 @@ from memory_mesh.learn.rules.trace_learnings import LearningRecord
 from memory_mesh.model import (
     Commit,
     Draft,
+    EmbeddingError,
     Entry as BlockEntry,
     Json,
     Link,
@@ -45,7 +46,6 @@ from memory_mesh.model import (
     Wanted,
     Wording,
 )
-from memory_mesh.model.errors import EmbeddingError
 from memory_mesh.model.job import JobStep
 from memory_mesh.model.stats import leading
 from memory_mesh.model.trace import LEARNING_LABEL, trace_of

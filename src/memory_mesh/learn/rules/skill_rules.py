@@ -7,8 +7,7 @@ from collections.abc import Mapping, Sequence
 from memory_mesh.base.fastdataclass import dataclass
 from memory_mesh.base.lazy_pattern import lazy_pattern
 from memory_mesh.formats import yaml_text
-from memory_mesh.model import Json
-from memory_mesh.model.errors import InvalidInput
+from memory_mesh.model import InvalidInput, Json
 
 START, SUCCESS, FAILURE = 0.5, 0.10, -0.20  # reliability
 

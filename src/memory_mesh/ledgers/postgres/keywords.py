@@ -9,8 +9,7 @@ from memory_mesh.ledgers.postgres.scoring import close, relevance, tokens
 from memory_mesh.ledgers.shared import rows, visibility
 from memory_mesh.ledgers.shared.engine import LIVE, REST
 from memory_mesh.ledgers.shared.visibility import sight
-from memory_mesh.model import Lens, Status
-from memory_mesh.model.query import AllOf, AnyOf, Expression, Name, Postings
+from memory_mesh.model import AllOf, AnyOf, Expression, Lens, Name, Postings, Status
 
 _ACTIVE = frozenset({Status.ACTIVE})
 _CHECKED = 10_000  # if none of these is visible, the reader does not know their word

@@ -5,8 +5,7 @@ from collections.abc import Sequence
 from memory_mesh.base.typed import TYPE_CHECKING, Any
 from memory_mesh.ledgers.shared import exact_scan as scan, vectors, visibility
 from memory_mesh.ledgers.shared.engine import Database
-from memory_mesh.model import Head, Lens, Near, Question, Space
-from memory_mesh.model.query import Reach, SearchLook
+from memory_mesh.model import Head, Lens, Near, Question, Reach, SearchLook, Space
 
 if TYPE_CHECKING:
     from memory_mesh.ledgers.shared.exact_scan import Floats

@@ -9,8 +9,7 @@ from memory_mesh.base.typed import TYPE_CHECKING, Any
 from memory_mesh.ledgers.shared import commit, read_records, rows, vectors
 from memory_mesh.ledgers.shared.engine import Database
 from memory_mesh.ledgers.shared.visibility import audience, predicate
-from memory_mesh.model import Block, Body, Cursor, Lens, Outcome, Scope, Space, Status
-from memory_mesh.model.block import Observed
+from memory_mesh.model import Block, Body, Cursor, Lens, Observed, Outcome, Scope, Space, Status
 from memory_mesh.model.ports import Clock
 
 if TYPE_CHECKING:

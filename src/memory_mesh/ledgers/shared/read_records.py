@@ -8,8 +8,7 @@ from memory_mesh.base.fastdataclass import dataclass
 from memory_mesh.base.typed import TYPE_CHECKING, Self
 from memory_mesh.ledgers.shared import commit, rows
 from memory_mesh.ledgers.shared.engine import Database
-from memory_mesh.model import Entry, Scope
-from memory_mesh.model.errors import MayBeStored
+from memory_mesh.model import Entry, MayBeStored, Scope
 from memory_mesh.model.pack import Injected, Injection
 from memory_mesh.platform import telemetry
 

@@ -13,8 +13,7 @@ from memory_mesh.base.fastdataclass import replace
 from memory_mesh.base.typed import TYPE_CHECKING, TypeAlias
 from memory_mesh.ledgers.shared import rows, sums
 from memory_mesh.ledgers.shared.engine import Database, engine_of
-from memory_mesh.model import Commit, Lens, Memory, Scope, Status
-from memory_mesh.model.errors import FilterError
+from memory_mesh.model import Commit, FilterError, Lens, Memory, Scope, Status
 from memory_mesh.model.filter import (
     Among,
     And,

@@ -13,8 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from memory_mesh.ledgers.shared import rows, vectors, visibility
 from memory_mesh.ledgers.shared.visibility import sight
 from memory_mesh.ledgers.sqlite.connection import SqliteConnection
-from memory_mesh.model import Lens, Status
-from memory_mesh.model.query import AnyOf, Expression, Name, Postings
+from memory_mesh.model import AnyOf, Expression, Lens, Name, Postings, Status
 from memory_mesh.platform import telemetry
 
 LOOKED_AT = 3_000

@@ -13,8 +13,7 @@ from memory_mesh.ledgers.shared import rows, sums
 from memory_mesh.ledgers.shared.engine import LIVE, REST, SKILLS, Sight
 from memory_mesh.ledgers.sqlite import connection, namespace_places, schema
 from memory_mesh.ledgers.sqlite.connection import PRIMARY, SqliteConnection, damaged
-from memory_mesh.model import Lens
-from memory_mesh.model.errors import StoreIsBusy, StoreIsDamaged, StoreIsNewer
+from memory_mesh.model import Lens, StoreIsBusy, StoreIsDamaged, StoreIsNewer
 from memory_mesh.model.ports import Keywords
 from memory_mesh.platform import locks, private_files, telemetry
 

@@ -9,8 +9,15 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from memory_mesh.base.fastdataclass import dataclass
 from memory_mesh.base.typed import Any
-from memory_mesh.model import Embedding, Json, Space
-from memory_mesh.model.errors import EmbeddingError, NetworkError, RequestRefused, TextRefused
+from memory_mesh.model import (
+    Embedding,
+    EmbeddingError,
+    Json,
+    NetworkError,
+    RequestRefused,
+    Space,
+    TextRefused,
+)
 from memory_mesh.models.embedders import windows
 from memory_mesh.models.http.client import Client, Limits, Resolve, resolve
 

@@ -24,8 +24,7 @@ from itertools import islice, pairwise
 from pathlib import Path
 
 from memory_mesh.base.typed import TYPE_CHECKING, Any, TypeAlias
-from memory_mesh.model import Body
-from memory_mesh.model.errors import InvalidInput
+from memory_mesh.model import Body, InvalidInput
 from memory_mesh.models.lance import loading
 from memory_mesh.platform.locks import locked
 from memory_mesh.platform.private_files import close_to_others, make_folder

@@ -4,8 +4,7 @@ import re
 from collections.abc import Callable, Mapping
 from enum import StrEnum
 
-from memory_mesh.model import Claim
-from memory_mesh.model.errors import InvalidInput
+from memory_mesh.model import Claim, InvalidInput
 from memory_mesh.text.claim_keys import ANYTHING
 
 _CODES = ("USD", "EUR", "GBP", "JPY", "CAD", "AUD", "INR")

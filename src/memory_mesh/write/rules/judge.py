@@ -15,6 +15,7 @@ from memory_mesh.formats.looks import as_seen
 from memory_mesh.model import (
     DedupPolicy,
     Draft,
+    IdempotencyConflict,
     Keep,
     Kind,
     KnownLesson,
@@ -31,7 +32,6 @@ from memory_mesh.model import (
     Verdict,
     Wording,
 )
-from memory_mesh.model.errors import IdempotencyConflict
 from memory_mesh.rules import audience
 from memory_mesh.rules.audience import said_by_different
 from memory_mesh.rules.limits import unfit
