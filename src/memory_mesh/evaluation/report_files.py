@@ -65,8 +65,7 @@ def table(rows: Sequence[Sequence[str]]) -> Iterator[str]:
     head, *rest = rows
     yield f"| {' | '.join(head)} |"
     yield f"|{'---|' * len(head)}"
-    for row in rest:
-        yield f"| {' | '.join(row)} |"
+    yield from (f"| {' | '.join(row)} |" for row in rest)
 
 
 def shown(value: Json) -> str:

@@ -305,8 +305,7 @@ class _Reading:
     def _texts(self, where: str, found: object, path: NodePath = ()) -> Iterator[str]:
         if not isinstance(found, list):
             raise self._wrong(where, "must be a list of texts", path)
-        for item in found:
-            yield str(item)
+        yield from (str(item) for item in found)
 
     def _fraction(self, name: str) -> float | None:
         found = self._values.get(name)

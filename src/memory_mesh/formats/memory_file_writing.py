@@ -158,10 +158,11 @@ def _changed_body(text: str, span: DocumentSpan, body: str) -> str:
     rest = text[span.body[1] : span.stop]
     if line_end(text[span.start : span.stop]) == "\r\n":
         body = body.replace("\n", "\r\n")
-    if span.marked:
-        inner = found.replace("\r\n", "\n").removeprefix("\n").removesuffix("\n")
-    else:
-        inner = stripped(found)
+    inner = (
+        found.replace("\r\n", "\n").removeprefix("\n").removesuffix("\n")
+        if span.marked
+        else stripped(found)
+    )
     place = found.find(inner) if inner else -1
     if place < 0:
         return f"{behind}\n{body}\n{rest}"

@@ -275,9 +275,8 @@ def _tells_of_lesson(memory: Memory) -> bool:
     """True for a short text in the user's words that tells of a failure and its rule."""
     if len(memory.text) > MAX_NOTE_CHARS or not is_authoritative(authority(memory.source)):
         return False
-    if memory.source.kind not in {SourceKind.USER_EXPLICIT, SourceKind.USER_IMPLICIT}:
-        return False
-    return failures.reads_as_lesson(memory)
+    by_user = {SourceKind.USER_EXPLICIT, SourceKind.USER_IMPLICIT}
+    return memory.source.kind in by_user and failures.reads_as_lesson(memory)
 
 
 def _blocks(access: Access, since: datetime | None, after: int = 0) -> Iterator[Block]:

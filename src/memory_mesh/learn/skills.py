@@ -118,10 +118,14 @@ def _same(access: Access, draft: SkillDraft, name: str) -> SkillReceipt | None:
         found = [one.skill for one in snapshot.skills(query)]
     found = [one for one in found if (one.name, one.scope) == (name, draft.scope)]
     used = next((one for one in found if one.status is Status.ACTIVE), None)
-    for skill in found:
-        if skill.text == draft.text and _settles(draft, skill, used):
-            return _merged(skill)
-    return None
+    return next(
+        (
+            _merged(skill)
+            for skill in found
+            if skill.text == draft.text and _settles(draft, skill, used)
+        ),
+        None,
+    )
 
 
 def _settles(draft: SkillDraft, known: Skill, used: Skill | None = None) -> bool:

@@ -279,8 +279,7 @@ def every(access: Access, files: ExperienceFiles) -> Iterator[Experience]:
         for one in files.archived(path):
             if one.number < first:
                 yield one
-    for number in sorted(active):
-        yield _parsed(active[number])
+    yield from (_parsed(active[number]) for number in sorted(active))
 
 
 def erase(

@@ -196,10 +196,11 @@ def rewrite(
         return True
     known = title_key(document.title) == held.title or group.document.memory_id == memory.id
     follows = not run.replaces and known  # or the two would not be one memory
-    if follows:
-        done = _appended(run, held.path, document, memory, text)
-    else:
-        done = _replaced(run, document, memory, text, group)
+    done = (
+        _appended(run, held.path, document, memory, text)
+        if follows
+        else _replaced(run, document, memory, text, group)
+    )
     if not done:
         run.report.written.remove(line)
         run.note(held.path, _CHANGED, document.title)

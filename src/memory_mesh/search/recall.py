@@ -381,9 +381,7 @@ def space_of(embedder: Embedder) -> Space:
 def away(access: Access) -> str | None:
     """Why this process does not search by the model in use; None if it does, or none is stated."""
     stated = stated_in(access)
-    if stated is None or access.embedder is None:
-        return None
-    if embedder_in_use(access, stated) is not None:
+    if stated is None or access.embedder is None or embedder_in_use(access, stated) is not None:
         return None
     try:
         own = space_of(access.embedder)

@@ -105,5 +105,4 @@ def _is_news(draft: Draft, wording: Wording, standing: Standing) -> bool:
 
 
 def _slices(drafts: Sequence[Draft]) -> Iterator[Sequence[Draft]]:
-    for start in range(0, len(drafts), WRITE_SLICE):
-        yield drafts[start : start + WRITE_SLICE]
+    yield from (drafts[start : start + WRITE_SLICE] for start in range(0, len(drafts), WRITE_SLICE))

@@ -113,10 +113,9 @@ def namespaces(case: Case) -> Iterator[CheckResult]:
 
 def is_broken(check: Check | None) -> bool:
     """Old terms only slow a search down; `index` tells of them."""
-    if check is None:
-        return False
-    return check.health is Health.UNHEALTHY or (
-        check.name == "writing" and check.health is not Health.HEALTHY
+    return check is not None and (
+        check.health is Health.UNHEALTHY
+        or (check.name == "writing" and check.health is not Health.HEALTHY)
     )
 
 

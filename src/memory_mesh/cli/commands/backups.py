@@ -484,10 +484,11 @@ def _run_move(options: argparse.Namespace) -> int:
         options, "run memory-mesh export here, and memory-mesh import where it is to go"
     )
     to = Path(need_folder(options.to)).expanduser()
-    if options.only:
-        done = move_namespace(folder, store_folder.config_of(options).namespace, to)
-    else:
-        done = move_store(folder, to)
+    done = (
+        move_namespace(folder, store_folder.config_of(options).namespace, to)
+        if options.only
+        else move_store(folder, to)
+    )
     names = [shown_namespace(name) for name in done.namespaces]
     code = output.answer(
         {

@@ -61,8 +61,7 @@ def rows(
     """Batches of rows with those of the columns that there are; a time is in milliseconds."""
     there = [name for name in columns if name in column_names(dataset)]
     with _in_our_words("the table cannot be read to its end"):
-        for batch in scanned(dataset, columns=there, filter=where):
-            yield _plain(batch)
+        yield from (_plain(batch) for batch in scanned(dataset, columns=there, filter=where))
 
 
 def scanned(dataset: "LanceDataset", **options: Any) -> "Iterator[pa.RecordBatch]":  # noqa: ANN401  # Lance's own

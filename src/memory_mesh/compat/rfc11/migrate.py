@@ -351,9 +351,9 @@ def _copied(site: _Site) -> _Journal:
 
 def _current(site: _Site, journal: _Journal) -> bool:
     """The copy is of the table as it is, or has begun to take its place."""
-    if site.backup.exists():
-        return True
-    return site.memories().version == journal.source and site.copy.exists()
+    return site.backup.exists() or (
+        site.memories().version == journal.source and site.copy.exists()
+    )
 
 
 def _swap(site: _Site) -> None:

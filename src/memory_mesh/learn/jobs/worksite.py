@@ -129,8 +129,7 @@ class Site:
 
 def sliced(ids: Sequence[str], size: int = SLICE) -> Iterator[Sequence[str]]:
     """Yields the ids, at most a slice at a time."""
-    for start in range(0, len(ids), size):
-        yield ids[start : start + size]
+    yield from (ids[start : start + size] for start in range(0, len(ids), size))
 
 
 def under(prefix: str, states: Mapping[str, str]) -> dict[str, str]:

@@ -220,9 +220,11 @@ class PostgresKeywords:
             return
         self._looked = True
         counts = visibility.seen_by(self._db, self._lens)
-        if counts is None or not self._present:
-            return
-        if sum(counts.values()) * _SMALL_SHARE > self.texts() > 0:
+        if (
+            counts is None
+            or not self._present
+            or sum(counts.values()) * _SMALL_SHARE > self.texts() > 0
+        ):
             return
         found = visibility.texts(self._db, self._lens, tuple(counts), _FEW_TEXTS)
         self._few = None if found is None else dict(found)

@@ -141,8 +141,7 @@ class SqlTrail:
 def _wider(reader: Scope, agent: str | None) -> Iterator[list[str | None]]:
     """The readers that see no more than one, as their records name them."""
     for one in {None, reader.project, *reader.names}:
-        for other in {None, reader.session}:
-            yield [one, other, agent]
+        yield from ([one, other, agent] for other in {None, reader.session})
 
 
 def _ended(parts: list[str | None]) -> str:

@@ -176,8 +176,7 @@ def _legible(findings: Iterable[Finding]) -> Iterator[Finding]:
 
 def _broken(db: Database, name: str, statement: str, checked: Counter[str]) -> Iterator[Finding]:
     checked[name] += 1
-    for row in db.execute(statement):
-        yield Finding(name, str(row[0]))
+    yield from (Finding(name, str(row[0])) for row in db.execute(statement))
 
 
 def _count(db: Database, table: str, checked: Counter[str]) -> Iterator[Finding]:

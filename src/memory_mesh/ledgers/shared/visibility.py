@@ -482,10 +482,11 @@ def _since(lens: Lens) -> int:
 
 def _last_write(db: Database, scope: Scope, until: int | None = None) -> int | None:
     audience = (scope.session, scope.project, scope.agent)
-    if until is None:
-        found = db.execute(_OF_AUDIENCE, audience)
-    else:
-        found = db.execute(f"{_OF_AUDIENCE} AND at <= ?", (*audience, until))
+    found = (
+        db.execute(_OF_AUDIENCE, audience)
+        if until is None
+        else db.execute(f"{_OF_AUDIENCE} AND at <= ?", (*audience, until))
+    )
     last: int | None = found.fetchone()[0]
     return last
 

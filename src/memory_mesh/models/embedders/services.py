@@ -131,8 +131,7 @@ class HttpEmbedder:
             ) from None
         if len(rows) != count:
             raise EmbeddingError(f"{self._provider} answered {len(rows)} vectors for {count} texts")
-        for row in rows:
-            yield self._packed(row)
+        yield from (self._packed(row) for row in rows)
 
     def _packed(self, row: Json) -> bytes:
         if not isinstance(row, list) or not all(type(number) in {float, int} for number in row):

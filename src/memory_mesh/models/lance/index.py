@@ -198,9 +198,7 @@ class LanceIndex:
         place = IndexFolder(self._folder, namespace, space)
         for _ in range(2):  # a handle may be older than the files: then once more, freshly opened
             dataset = self._handles.get(place.uri, body)
-            if dataset is None:
-                return None
-            if wanted and not has_audiences(dataset):
+            if dataset is None or (wanted and not has_audiences(dataset)):
                 return None
             found = nearest(dataset, vector, min(limit, body.rows), wanted)
             if found is not None:

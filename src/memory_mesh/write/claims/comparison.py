@@ -179,9 +179,7 @@ def _vaguer(new: str, old: str) -> bool:
 def _apart(new: str, old: str) -> bool:
     """True if both values count something, but different things."""
     one, other = _unit(new), _unit(old)
-    if not one or not other or one == other:
-        return False
-    return _MEASURES.get(one, one) != _MEASURES.get(other, other)
+    return "" not in {one, other} and _MEASURES.get(one, one) != _MEASURES.get(other, other)
 
 
 def _unit(value: str) -> str:

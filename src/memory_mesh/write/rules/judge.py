@@ -177,9 +177,11 @@ def _waits(draft: Draft) -> str:
 
 def is_called_lesson(said: Statement) -> bool:
     """True if a reader is told that this is a lesson, by its kind or by a label that looks so."""
-    if said.kind is Kind.LESSON or said.lesson is not None:
-        return True
-    return as_seen(said.label or "").strip().casefold().startswith(Kind.LESSON.value)
+    return (
+        said.kind is Kind.LESSON
+        or said.lesson is not None
+        or as_seen(said.label or "").strip().casefold().startswith(Kind.LESSON.value)
+    )
 
 
 def _outdone(active: list[Memory], lesson: Lesson) -> list[Rival]:
