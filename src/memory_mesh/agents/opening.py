@@ -23,8 +23,7 @@ from memory_mesh.config import Config
 from memory_mesh.mesh.operations.projects import ProjectVerbs
 from memory_mesh.mesh.store import Store
 from memory_mesh.mesh.view import View, family
-from memory_mesh.model import Channel
-from memory_mesh.model.errors import Closed, InvalidInput, MeshError
+from memory_mesh.model import Channel, Closed, InvalidInput, MeshError
 
 if TYPE_CHECKING:
     from memory_mesh.sync import MemoryMesh

@@ -34,9 +34,8 @@ from memory_mesh.ledgers.sqlite import archive_rows, namespace_file, namespace_p
 from memory_mesh.ledgers.sqlite.archive_rows import DumpPoint, NewFile, TableLayout
 from memory_mesh.ledgers.sqlite.connection import command
 from memory_mesh.ledgers.sqlite.connections import refuse_read_only
-from memory_mesh.model import Checkpoint
+from memory_mesh.model import Checkpoint, InvalidInput, NotFound, StoreError, StoreIsDamaged
 from memory_mesh.model.care import Exported, Imported
-from memory_mesh.model.errors import InvalidInput, NotFound, StoreError, StoreIsDamaged
 from memory_mesh.platform import moved_marks, private_files
 from memory_mesh.platform.durable_files import sync_folder
 from memory_mesh.platform.locks import locked

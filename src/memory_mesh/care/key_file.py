@@ -493,10 +493,14 @@ class StatedKeys(KeyFile):
 
 def stated_keys(environment: Mapping[str, str]) -> StatedKeys | None:
     """The keys that the environment states; None if it states none."""
-    for variable in (FILE, VALUE, COMMAND):
-        if value := environment.get(variable):
-            return StatedKeys(variable, value, environment)
-    return None
+    return next(
+        (
+            StatedKeys(variable, value, environment)
+            for variable in (FILE, VALUE, COMMAND)
+            if (value := environment.get(variable))
+        ),
+        None,
+    )
 
 
 def need_key(folder: Path, environment: Mapping[str, str]) -> None:

@@ -14,9 +14,8 @@ from memory_mesh._version import __version__
 from memory_mesh.base.fastdataclass import dataclass
 from memory_mesh.base.typed import Any
 from memory_mesh.ledgers.sqlite import namespace_places
-from memory_mesh.model import Json
+from memory_mesh.model import BackupIsDamaged, Json, NotFound
 from memory_mesh.model.care import NamespaceCopy
-from memory_mesh.model.errors import BackupIsDamaged, NotFound
 from memory_mesh.platform.durable_files import write_atomically
 
 FILE = "manifest.json"
@@ -77,7 +76,17 @@ def read(folder: Path) -> BackupManifest:
             )
         if stated != _sum(plain):
             raise BackupIsDamaged(f"{path} was changed. {_ANOTHER}")
-        return _parsed(plain)
+        return BackupManifest(
+            made=plain["made"],
+            store=plain["store"],
+            key=plain["key"],
+            files=tuple(
+                BackupFile(_inside(one["name"]), one["sha256"], one["bytes"])
+                for one in plain["files"]
+            ),
+            namespaces=tuple(_kept(one) for one in plain["namespaces"]),
+            missing=tuple((one["namespace"], one["why"]) for one in plain["missing"]),
+        )
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise BackupIsDamaged(f"{path} is not a manifest of ours. {_ANOTHER}") from error
 
@@ -177,19 +186,6 @@ def plain_kept(kept: NamespaceCopy) -> dict[str, Json]:
         "hash": kept.hash,
         "findings": list(kept.findings),
     }
-
-
-def _parsed(plain: Mapping[str, Any]) -> BackupManifest:
-    return BackupManifest(
-        made=plain["made"],
-        store=plain["store"],
-        key=plain["key"],
-        files=tuple(
-            BackupFile(_inside(one["name"]), one["sha256"], one["bytes"]) for one in plain["files"]
-        ),
-        namespaces=tuple(_kept(one) for one in plain["namespaces"]),
-        missing=tuple((one["namespace"], one["why"]) for one in plain["missing"]),
-    )
 
 
 def _kept(plain: Mapping[str, Any]) -> NamespaceCopy:

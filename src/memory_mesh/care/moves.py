@@ -173,9 +173,7 @@ def _is_there(source: Path, target: Path, found: Iterable[str]) -> bool:
 
 def _is_same(stands: NamespaceCopy, place: Path) -> bool:
     """Whether a file holds the same namespace, as of the same write."""
-    if not place.exists() or archive_rows.is_empty(place):
-        return False
-    return copies.standing(place) == stands
+    return place.exists() and not archive_rows.is_empty(place) and copies.standing(place) == stands
 
 
 def _refuse_filled(place: Path, target: Path, namespace: str) -> None:

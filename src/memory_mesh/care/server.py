@@ -28,9 +28,8 @@ from memory_mesh.care.sqlite import copies as file_copying
 from memory_mesh.config import Config, load
 from memory_mesh.ledgers.sqlite import archive_rows
 from memory_mesh.ledgers.sqlite.open_file import connect
-from memory_mesh.model import Checkpoint
+from memory_mesh.model import Checkpoint, InvalidInput, NotFound, StoreError, StoreIsDamaged
 from memory_mesh.model.care import DeletedNamespace, Exported, Imported
-from memory_mesh.model.errors import InvalidInput, NotFound, StoreError, StoreIsDamaged
 from memory_mesh.platform.extras import need
 from memory_mesh.rules.users import shown_namespace
 

@@ -522,8 +522,7 @@ def _everything() -> Iterator[str]:
     grouped = {*FRONT, *GROUPS, *PLACES}
     yield f"usage: {PROGRAM} COMMAND [options]\n\nevery day:"
     yield from _rows({name: COMMANDS[name] for name in FRONT})
-    for noun in GROUPS:
-        yield f"\n{noun}:\n{_listed(noun)}"
+    yield from (f"\n{noun}:\n{_listed(noun)}" for noun in GROUPS)
     yield "\nmore:"
     rest = {name: told for name, told in COMMANDS.items() if name not in grouped}
     yield from _rows({**rest, "help": "show how a command is used", "version": "print the version"})

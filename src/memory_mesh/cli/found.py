@@ -29,8 +29,7 @@ def lines(hits: Sequence[Hit], user: str | None, now: datetime) -> Iterator[str]
         yield from (" " * indent + line for line in text[1:])
         whose = user if hit.view is None else hit.view.user or f"namespace {hit.view.namespace}"
         told = " · ".join((*_about(hit.memory, whose, now), *_why(hit), hit.id))
-        for line in wrapped(told, width, _LINES):
-            yield " " * indent + output.dim(line)
+        yield from (" " * indent + output.dim(line) for line in wrapped(told, width, _LINES))
 
 
 def wrapped(text: str, columns: int, most: int) -> list[str]:
@@ -94,9 +93,7 @@ def _why(hit: Hit) -> Iterator[str]:
 
 
 def _columns(text: str) -> int:
-    if text.isascii():
-        return len(text)
-    return sum(_width(char) for char in text)
+    return len(text) if text.isascii() else sum(_width(char) for char in text)
 
 
 def _fitting(text: str, columns: int) -> int:

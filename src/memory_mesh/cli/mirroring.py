@@ -5,8 +5,7 @@ from pathlib import Path
 
 from memory_mesh.cli import output
 from memory_mesh.config import Config
-from memory_mesh.model import Scope
-from memory_mesh.model.errors import MeshError
+from memory_mesh.model import MeshError, Scope
 from memory_mesh.sync import MemoryMesh
 
 WRITING = frozenset(

@@ -7,8 +7,7 @@ from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 
 from memory_mesh.cli import output
-from memory_mesh.model import Scope, Status
-from memory_mesh.model.errors import MeshError, NotFound
+from memory_mesh.model import MeshError, NotFound, Scope, Status
 from memory_mesh.sync import MemoryMesh
 
 _LIKE_AN_ID = re.compile(r"\S+[_-]\S*\d\S*")

@@ -16,8 +16,7 @@ from memory_mesh.cli.command_table import UsageError
 from memory_mesh.mesh.operation import Option, options_of
 from memory_mesh.mesh.operations.projects import ProjectVerbs
 from memory_mesh.mesh.view import family
-from memory_mesh.model import Channel, Json, Scope, Status
-from memory_mesh.model.errors import InvalidInput, NotAllowed, NotFound
+from memory_mesh.model import Channel, InvalidInput, Json, NotAllowed, NotFound, Scope, Status
 from memory_mesh.model.times import iso
 from memory_mesh.platform.agent_shell import agent_variables
 from memory_mesh.rules.arguments import moment
@@ -87,9 +86,7 @@ def content_of(options: argparse.Namespace) -> str | None:
     if options.text and options.content is not None:
         raise UsageError("give the text once: as TEXT or with --content")
     content: str | None = " ".join(options.text) if options.text else options.content
-    if content != "-":
-        return content
-    return standard_input()
+    return content if content != "-" else standard_input()
 
 
 def piped() -> bool:

@@ -16,8 +16,15 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 
 from memory_mesh.formats.terminal import safe_text
-from memory_mesh.model import Json, Memory, Proposal, Skill, Status, times as model_times
-from memory_mesh.model.memory import shown_type
+from memory_mesh.model import (
+    Json,
+    Memory,
+    Proposal,
+    Skill,
+    Status,
+    shown_type,
+    times as model_times,
+)
 
 _BOLD, _DIM, _PLAIN = "\x1b[1m", "\x1b[2m", "\x1b[0m"
 _COLOURS = {"red": "\x1b[31m", "green": "\x1b[32m", "yellow": "\x1b[33m"}

@@ -4,8 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 
 from memory_mesh.base.fastdataclass import dataclass
-from memory_mesh.model import Draft
-from memory_mesh.model.errors import InvalidInput
+from memory_mesh.model import Draft, InvalidInput
 from memory_mesh.privacy import masked
 from memory_mesh.sync import MemoryMesh
 from memory_mesh.write.rules.receipts import ReceiptCounts

@@ -29,12 +29,12 @@ from memory_mesh.model import (
     Lens,
     Link,
     Memory,
+    NotFound,
     Resolution,
     SkillQuery,
     Status,
     times,
 )
-from memory_mesh.model.errors import NotFound
 from memory_mesh.model.ports import Lookup, Snapshot
 from memory_mesh.model.why import Entered, Rank, Version, Why
 from memory_mesh.rules.audience import seen_through
@@ -196,10 +196,14 @@ def _reasons(
     """Why a version came to be: by its row, else by the block of the same time."""
     if found := reasons.get(version.recorded_from):
         return found
-    for block in blocks:
-        if abs(block.entry.at - version.recorded_from) <= _TICK:
-            return kept.block_reasons(block)
-    return ()
+    return next(
+        (
+            kept.block_reasons(block)
+            for block in blocks
+            if abs(block.entry.at - version.recorded_from) <= _TICK
+        ),
+        (),
+    )
 
 
 def _held(history: Sequence[Memory], at: datetime) -> bool:
@@ -376,8 +380,7 @@ def _rank(rank: Rank) -> Iterator[str]:
     for name, share in sorted(rank.shares.items(), key=lambda pair: (-abs(pair[1]), pair[0])):
         value = rank.features.get(name)
         yield f"  {share:+.6f}  {name}" + ("" if value is None else f" = {value:g}")
-    for name, lift in rank.lifts.items():
-        yield f"score {lift:+.6f}  by {name}"
+    yield from (f"score {lift:+.6f}  by {name}" for name, lift in rank.lifts.items())
 
 
 def _summed(parts: Mapping[str, float]) -> str:

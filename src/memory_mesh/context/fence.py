@@ -20,9 +20,8 @@ from memory_mesh.base.fastdataclass import dataclass
 from memory_mesh.base.typed import TypeAlias
 from memory_mesh.formats.looks import as_seen
 from memory_mesh.formats.terminal import ESCAPE, imitates, looks, safe_text, without_hidden, word
-from memory_mesh.model import Hit, Memory
+from memory_mesh.model import Hit, Memory, shown_type
 from memory_mesh.model.conversation import FormatOptions
-from memory_mesh.model.memory import shown_type
 from memory_mesh.model.trace import Advice, PatternMatch, Plan
 
 NAME = "memories"
@@ -180,9 +179,7 @@ class Background:
 
 def background(memories: Sequence[Background]) -> str:
     """Returns the block of the prompt, exactly as 001 has it; empty without memories."""
-    if not memories:
-        return ""
-    return f"{HEADING}\n\n" + "".join(map(_background_entry, memories))
+    return "" if not memories else f"{HEADING}\n\n" + "".join(map(_background_entry, memories))
 
 
 def truncate(text: str, limit: int) -> str:

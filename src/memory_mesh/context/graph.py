@@ -8,8 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 
 from memory_mesh.base.fastdataclass import replace
-from memory_mesh.model import Lens, Link, Memory, Resolution, Status
-from memory_mesh.model.errors import NotFound
+from memory_mesh.model import Lens, Link, Memory, NotFound, Resolution, Status
 from memory_mesh.model.graph import Neighbourhood, Reached, Walk
 from memory_mesh.model.ports import Snapshot
 from memory_mesh.write.access import Access
@@ -148,8 +147,9 @@ class _Side:
     ) -> str | None:
         """One more step from every memory of the frontier; the memory where both ends meet."""
         found: list[str] = []
-        most = MOST_LINKS_ON_PATHS
-        for link, near, far in _next(snapshot, self.frontier, lens, types, self.by, most=most):
+        for link, near, far in _next(
+            snapshot, self.frontier, lens, types, self.by, most=MOST_LINKS_ON_PATHS
+        ):
             self.by[far] = (near, link)
             if far in other.by:
                 return far

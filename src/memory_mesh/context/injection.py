@@ -20,8 +20,7 @@ from collections.abc import Mapping, Sequence
 
 from memory_mesh.base.fastdataclass import replace
 from memory_mesh.context.fence import HEADING, Background, background
-from memory_mesh.model import Lens, Memory, SourceKind
-from memory_mesh.model.errors import StoreIsFull
+from memory_mesh.model import Lens, Memory, SourceKind, StoreIsFull
 from memory_mesh.model.pack import Injected, Injection
 from memory_mesh.model.trigger import (
     MatchContext,

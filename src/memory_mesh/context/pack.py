@@ -21,9 +21,7 @@ from memory_mesh.base.typed import TYPE_CHECKING
 from memory_mesh.context.graph import linked, strength
 from memory_mesh.context.packing import choice
 from memory_mesh.context.packing.token_budget import PackMember, PackRules, packed
-from memory_mesh.model import Explanation, Hit, Hits, Lens, Memory, Query
-from memory_mesh.model.commit import SIMILAR
-from memory_mesh.model.errors import WrongKey
+from memory_mesh.model import SIMILAR, Explanation, Hit, Hits, Lens, Memory, Query, WrongKey
 from memory_mesh.model.filter import And, Compare, Filter, Sign
 from memory_mesh.model.graph import EPISODE
 from memory_mesh.model.pack import (

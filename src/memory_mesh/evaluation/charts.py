@@ -12,8 +12,7 @@ from memory_mesh.base.fastdataclass import dataclass
 from memory_mesh.base.typed import TYPE_CHECKING
 from memory_mesh.evaluation.report import EvaluationReport
 from memory_mesh.evaluation.suite import NEWEST, PRECISION
-from memory_mesh.model import Json
-from memory_mesh.model.errors import MissingExtra
+from memory_mesh.model import Json, MissingExtra
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -52,7 +52,10 @@ def estimates(
     """Returns the intervals of one system's figures; none without numpy."""
     if not possible():
         return {}
-    found = {metric: _statistic(rows, metric) for metric in _counted(rows, metrics)}
+    found = {
+        metric: _precision(rows) if metric == PRECISION else _mean(_parts(rows, metric))
+        for metric in _counted(rows, metrics)
+    }
     return _resampled(rows, found, seed, resamples)
 
 
@@ -158,10 +161,6 @@ def _between(
         return lambda weights: mine(weights) - theirs(weights)
     ours, other = _parts(rows, metric), _parts(others, metric)
     return _mean(ours - other)
-
-
-def _statistic(rows: Sequence[QuestionResult], metric: str) -> "Statistic":
-    return _precision(rows) if metric == PRECISION else _mean(_parts(rows, metric))
 
 
 def _parts(rows: Sequence[QuestionResult], metric: str) -> "Floats":

@@ -44,9 +44,7 @@ def value(row: QuestionResult, metric: str) -> float | None:
     top = set(row.ranked[:k])
     if name == "R":
         return sum(gold in top for gold in row.gold) / len(row.gold)
-    if name == "all":
-        return float(top.issuperset(row.gold))
-    return _ndcg(row, k)
+    return float(top.issuperset(row.gold)) if name == "all" else _ndcg(row, k)
 
 
 def mean(rows: Sequence[QuestionResult], metric: str) -> float | None:

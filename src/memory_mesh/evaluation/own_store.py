@@ -14,8 +14,15 @@ from memory_mesh.evaluation.all_questions import Answers, Progress, Rows, opened
 from memory_mesh.evaluation.one_question import QuestionResult, injected, search_options, timed
 from memory_mesh.evaluation.report import FailureWords
 from memory_mesh.evaluation.suite import OwnQuestion, Suite
-from memory_mesh.model import Embedding, Hits, Memory, Status
-from memory_mesh.model.errors import EmbeddingError, InvalidInput, NotFound
+from memory_mesh.model import (
+    Embedding,
+    EmbeddingError,
+    Hits,
+    InvalidInput,
+    Memory,
+    NotFound,
+    Status,
+)
 from memory_mesh.model.ports import Embedder
 from memory_mesh.sync import MemoryMesh
 

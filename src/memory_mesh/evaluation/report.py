@@ -11,8 +11,7 @@ from memory_mesh.evaluation.confidence_intervals import Estimate
 from memory_mesh.evaluation.one_question import QuestionResult
 from memory_mesh.evaluation.records import DataSet
 from memory_mesh.evaluation.suite import NEWEST, PRECISION, SESSION, Suite
-from memory_mesh.model import Json
-from memory_mesh.model.errors import InvalidInput, NotFound
+from memory_mesh.model import InvalidInput, Json, NotFound
 
 # The questions that failed: what was expected, at which rank it came, and what came first.
 

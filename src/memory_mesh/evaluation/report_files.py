@@ -6,8 +6,7 @@ from pathlib import Path
 
 from memory_mesh.evaluation import charts, confidence_intervals
 from memory_mesh.evaluation.report import EvaluationReport, Expected, FailedQuestion
-from memory_mesh.model import Json
-from memory_mesh.model.errors import MissingExtra
+from memory_mesh.model import Json, MissingExtra
 
 _SECONDS = len("2026-01-01T00:00:00")  # the form knows no zone
 _QUESTIONS = 50  # that a failure names
@@ -66,8 +65,7 @@ def table(rows: Sequence[Sequence[str]]) -> Iterator[str]:
     head, *rest = rows
     yield f"| {' | '.join(head)} |"
     yield f"|{'---|' * len(head)}"
-    for row in rest:
-        yield f"| {' | '.join(row)} |"
+    yield from (f"| {' | '.join(row)} |" for row in rest)
 
 
 def shown(value: Json) -> str:
@@ -141,8 +139,7 @@ def _plain(text: str) -> str:
 
 
 def _tables(report: EvaluationReport) -> Iterator[str]:
-    splits = dict.fromkeys(split for each in report.systems.values() for split in each)
-    for split in splits:
+    for split in dict.fromkeys(split for each in report.systems.values() for split in each):
         found = {name: each[split] for name, each in report.systems.items() if split in each}
         columns = _columns(found.values())
         yield f"## {split}"

@@ -11,8 +11,7 @@ from memory_mesh.base.fastdataclass import fields
 from memory_mesh.base.typed import TextIO
 from memory_mesh.evaluation.one_question import QuestionResult, RecordNames
 from memory_mesh.evaluation.records import EvaluationQuestion, Fields, lines
-from memory_mesh.model import Json
-from memory_mesh.model.errors import InvalidInput, NotFound
+from memory_mesh.model import InvalidInput, Json, NotFound
 
 ENDING = ".results.jsonl.gz"
 

@@ -92,9 +92,7 @@ class Suite:
     @property
     def split_names(self) -> tuple[str, ...]:
         """The splits that can be asked for, `all` aside."""
-        if self.halves:
-            return (DEV, TEST)
-        return tuple(self.splits or ())
+        return (DEV, TEST) if self.halves else tuple(self.splits or ())
 
     def options(self, system: str) -> dict[str, object]:
         """What `search` is told for a system of this suite."""
@@ -307,8 +305,7 @@ class _Reading:
     def _texts(self, where: str, found: object, path: NodePath = ()) -> Iterator[str]:
         if not isinstance(found, list):
             raise self._wrong(where, "must be a list of texts", path)
-        for item in found:
-            yield str(item)
+        yield from (str(item) for item in found)
 
     def _fraction(self, name: str) -> float | None:
         found = self._values.get(name)

@@ -39,8 +39,7 @@ from memory_mesh.evaluation.report import (
 from memory_mesh.evaluation.suite import ALL, DEV, Suite
 from memory_mesh.evaluation.vector_cache import KeptVectors
 from memory_mesh.mesh.store import configured_embedder
-from memory_mesh.model import Json
-from memory_mesh.model.errors import InvalidInput, NotFound, StoreIsBusy
+from memory_mesh.model import InvalidInput, Json, NotFound, StoreIsBusy
 from memory_mesh.model.ports import Embedder
 from memory_mesh.platform.ids import SystemClock
 from memory_mesh.platform.locks import locked
@@ -150,8 +149,7 @@ class _Session:
     def take(self, systems: Sequence[str], added: Mapping[str, str | Path]) -> None:
         """Say who is asked."""
         self._systems = {name: self._suite.options(name) for name in systems}
-        twice = [name for name in added if name in self._systems]
-        if twice or not self._systems:
+        if any(name in self._systems for name in added) or not self._systems:
             raise InvalidInput("each system has a name of its own, and there is at least one")
         self._added = {name: results.ranked(Path(file)) for name, file in added.items()}
 

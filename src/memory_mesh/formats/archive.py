@@ -98,7 +98,16 @@ def read(data: bytes) -> ArchiveManifest:
             _number(plain["position"]),
             str(plain["hash"]),
             plain["with_vectors"] is True,
-            tuple(_table(one) for one in plain["tables"]),
+            tuple(
+                ArchiveTable(
+                    str(one["name"]),
+                    _texts(one["columns"]),
+                    _number(one["rows"]),
+                    _number(one["bytes"]),
+                    str(one["sha256"]),
+                )
+                for one in plain["tables"]
+            ),
         )
     except (ValueError, KeyError, TypeError, RecursionError):
         raise InvalidInput("the manifest of the archive cannot be read") from None
@@ -146,16 +155,6 @@ def _value(plain: object) -> Value:
     if plain is None or (isinstance(plain, str | int | float) and not isinstance(plain, bool)):
         return plain
     raise ValueError
-
-
-def _table(plain: Mapping[str, Any]) -> ArchiveTable:
-    return ArchiveTable(
-        str(plain["name"]),
-        _texts(plain["columns"]),
-        _number(plain["rows"]),
-        _number(plain["bytes"]),
-        str(plain["sha256"]),
-    )
 
 
 def _texts(plain: Sequence[object]) -> tuple[str, ...]:

@@ -151,10 +151,14 @@ class _Lines:
 
     def _before(self, position: int, separator: int) -> int:
         """The end of the text in front of a separator; two line ends belong to the separator."""
-        for ends in ("\r\n\r\n", "\n\n"):
-            if self._text.endswith(ends, position, separator):
-                return separator - len(ends)
-        return separator
+        return next(
+            (
+                separator - len(ends)
+                for ends in ("\r\n\r\n", "\n\n")
+                if self._text.endswith(ends, position, separator)
+            ),
+            separator,
+        )
 
     def _opens(self, place: int) -> bool:
         """True when this line and the next rule enclose frontmatter that names a title."""
@@ -170,8 +174,7 @@ class _Lines:
 
     def _opens_any(self, place: int) -> bool:
         """True when a name and a colon follow this line, or nothing up to the next rule."""
-        end = self._rules[place][1]
-        if _names().match(self._text, end):
+        if _names().match(self._text, self._rules[place][1]):
             return True
         block = self._block(place)
         return block is not None and place == 0 and not self._text[slice(*block)].strip()

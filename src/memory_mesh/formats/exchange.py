@@ -8,8 +8,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 
-from memory_mesh.model import Json, Scope
-from memory_mesh.model.errors import InvalidInput
+from memory_mesh.model import InvalidInput, Json, Scope
 from memory_mesh.rules.arguments import moment
 
 Row = Mapping[str, Json]
@@ -34,8 +33,7 @@ def format_of(name: str) -> str:
 def _json_lines(rows: Iterable[Row]) -> Iterator[str]:
     import json  # a store that exports nothing loads none of these
 
-    for row in rows:
-        yield json.dumps(dict(row), ensure_ascii=False) + "\n"
+    yield from (json.dumps(dict(row), ensure_ascii=False) + "\n" for row in rows)
 
 
 def _csv(rows: Iterable[Row]) -> Iterator[str]:
@@ -58,8 +56,7 @@ def _csv_line(cells: Iterable[object]) -> Iterator[str]:
 
 
 def _markdown(rows: Iterable[Row]) -> Iterator[str]:
-    for row in rows:
-        yield "- " + str(row["content"]).strip().replace("\n", "\n  ") + "\n"
+    yield from ("- " + str(row["content"]).strip().replace("\n", "\n  ") + "\n" for row in rows)
 
 
 def _from_json_lines(lines: Iterable[str]) -> Iterator[object]:

@@ -311,8 +311,7 @@ class _Column:
         own = self._tree.children[node]
         for child in own:
             self.place(child)
-        column = self._tree.columns[node]
-        wanted = top = self._free.get(column, 0.0)
+        wanted = top = self._free.get(self._tree.columns[node], 0.0)
         if own:
             wanted = (self._tops[own[0]] + self._tops[own[-1]]) / 2
             top = max(top, wanted)

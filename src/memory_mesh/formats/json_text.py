@@ -77,9 +77,7 @@ def _refuse_constant(word: str) -> NoReturn:
 
 
 def _reason(error: ValueError) -> str:
-    if isinstance(error, UnicodeDecodeError):
-        return "it is not UTF-8 text"
-    return str(error)
+    return "it is not UTF-8 text" if isinstance(error, UnicodeDecodeError) else str(error)
 
 
 # Changes single members of a JSON object in its text, and keeps every other byte as it was.

@@ -143,8 +143,7 @@ def _changed_head(text: str, span: DocumentSpan, old: MemoryFile, new: MemoryFil
     changed: dict[str, str | None] = {
         key: now.get(key) for key in {**was, **now} if was.get(key) != now.get(key)
     }
-    block = text[slice(*span.head)]
-    edited = yaml_text.edited(block.replace("\r\n", "\n"), changed)
+    edited = yaml_text.edited(text[slice(*span.head)].replace("\r\n", "\n"), changed)
     if edited is None:
         return None
     if line_end(text[span.start : span.stop]) == "\r\n":
@@ -159,10 +158,11 @@ def _changed_body(text: str, span: DocumentSpan, body: str) -> str:
     rest = text[span.body[1] : span.stop]
     if line_end(text[span.start : span.stop]) == "\r\n":
         body = body.replace("\n", "\r\n")
-    if span.marked:
-        inner = found.replace("\r\n", "\n").removeprefix("\n").removesuffix("\n")
-    else:
-        inner = stripped(found)
+    inner = (
+        found.replace("\r\n", "\n").removeprefix("\n").removesuffix("\n")
+        if span.marked
+        else stripped(found)
+    )
     place = found.find(inner) if inner else -1
     if place < 0:
         return f"{behind}\n{body}\n{rest}"

@@ -89,8 +89,7 @@ def render(entry: Experience) -> str:
 
 def render_all(entries: Iterable[Experience]) -> Iterator[str]:
     """Yields the texts of a log, one entry at a time, with a blank line between two."""
-    for number, entry in enumerate(entries):
-        yield ("\n" if number else "") + render(entry)
+    yield from (("\n" if number else "") + render(entry) for number, entry in enumerate(entries))
 
 
 def parse(text: str) -> ParsedLog:

@@ -5,11 +5,8 @@ from collections.abc import Mapping, Sequence
 
 from memory_mesh.base.fastdataclass import dataclass
 from memory_mesh.formats.terminal import safe_text
-from memory_mesh.model import times
-from memory_mesh.model.claim import Claim
-from memory_mesh.model.commit import SIMILAR, Link
+from memory_mesh.model import SIMILAR, Claim, Link, Memory, Status, times
 from memory_mesh.model.graph import Neighbourhood
-from memory_mesh.model.memory import Memory, Status
 
 SUPERSEDES = "supersedes"  # drawn from a memory to the one that it replaced
 NEWER_THAN = "newer_than"  # from a memory to one that it seems to update

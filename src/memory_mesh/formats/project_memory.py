@@ -10,8 +10,7 @@ from memory_mesh.base.lazy_pattern import lazy_pattern
 from memory_mesh.formats import trace_file
 from memory_mesh.formats.looks import as_seen
 from memory_mesh.formats.terminal import ESCAPE, safe_text
-from memory_mesh.model import Memory, Skill
-from memory_mesh.model.memory import shown_type
+from memory_mesh.model import Memory, Skill, shown_type
 from memory_mesh.model.times import iso
 from memory_mesh.model.trace import Trace
 

@@ -9,9 +9,7 @@ from collections.abc import Mapping, Sequence
 from memory_mesh.base.fastdataclass import replace
 from memory_mesh.base.lazy_pattern import lazy_pattern
 from memory_mesh.formats.terminal import escaped, word
-from memory_mesh.model import Draft, Hit, Json, Kind, Memory
-from memory_mesh.model.errors import InvalidInput
-from memory_mesh.model.memory import shown_source, shown_type
+from memory_mesh.model import Draft, Hit, InvalidInput, Json, Kind, Memory, shown_source, shown_type
 
 _MEDIUM = 0.5  # the importance where none was stated
 _KINDS = frozenset(Kind)

@@ -133,8 +133,7 @@ def _head(trace: Trace) -> Iterator[str]:
 
 def _listed(name: str, values: Sequence[str]) -> Iterator[str]:
     yield f"{name}:" if values else f"{name}: []"
-    for value in values:
-        yield f"  - {yaml_text.plain(value)}"
+    yield from (f"  - {yaml_text.plain(value)}" for value in values)
 
 
 def _section(name: str, text: str) -> list[str]:

@@ -12,8 +12,7 @@ from itertools import pairwise
 
 from memory_mesh.base.lazy_pattern import lazy_pattern
 from memory_mesh.base.typed import TYPE_CHECKING
-from memory_mesh.model import Json
-from memory_mesh.model.errors import InvalidInput
+from memory_mesh.model import InvalidInput, Json
 
 if TYPE_CHECKING:
     import yaml
@@ -245,9 +244,7 @@ def _value(text: str, *, texts: bool) -> Json:
 
 def _escape(match: re.Match[str]) -> str:
     character = match[0]
-    if character in _NAMED:
-        return _NAMED[character]
-    return f"\\U{ord(character):08X}"
+    return _NAMED.get(character, f"\\U{ord(character):08X}")
 
 
 # Every character that cannot stand as it is between double quotes.

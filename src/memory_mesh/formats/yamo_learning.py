@@ -9,8 +9,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from memory_mesh.formats.yamo import YamoBlock, agent_name, preview, render, timestamp
-from memory_mesh.model import Lesson, Memory, Severity, Skill
-from memory_mesh.model.errors import BlockError
+from memory_mesh.model import BlockError, Lesson, Memory, Severity, Skill
 
 _LONGEST_NAME = 60
 

@@ -13,16 +13,17 @@ from memory_mesh.base.fastdataclass import replace
 from memory_mesh.model import (
     Commit,
     Draft,
+    InvalidInput,
     Json,
     Lens,
     Link,
     Memory,
+    NotFound,
     Query,
     Scope,
     Standing,
     Wanted,
 )
-from memory_mesh.model.errors import InvalidInput, NotFound
 from memory_mesh.model.filter import And, Compare, Filter, IsNull, Or, Sign
 from memory_mesh.model.graph import EPISODE, Episode
 from memory_mesh.model.ports import Snapshot

@@ -23,9 +23,11 @@ from memory_mesh.learn.rules import failures
 from memory_mesh.learn.rules.note import MAX_NOTE_CHARS
 from memory_mesh.model import (
     Block,
+    BlockError,
     BlockOperation,
     Channel,
     Draft,
+    InvalidInput,
     Kind,
     Lens,
     Memory,
@@ -35,10 +37,9 @@ from memory_mesh.model import (
     Source,
     SourceKind,
     Status,
+    severity_rank,
 )
-from memory_mesh.model.errors import BlockError, InvalidInput
 from memory_mesh.model.learning import Distillation, Failure, LessonBlock, LessonContext
-from memory_mesh.model.lesson import severity_rank
 from memory_mesh.rules import audience
 from memory_mesh.rules.audience import AUDIENCE
 from memory_mesh.rules.trust import authority, is_authoritative
@@ -181,8 +182,7 @@ def _draft(
 
 
 def _taught(access: Access, drafts: Sequence[Draft]) -> list[LessonBlock]:
-    receipts = remember(access, drafts)
-    ids = [_stored(receipt) for receipt in receipts]
+    ids = [_stored(receipt) for receipt in remember(access, drafts)]
     with access.ledger.read(access.namespace) as snapshot:
         memories = {id_: snapshot.history(id_)[-1] for id_ in ids}
     drawn = {draft.lesson.id for draft in drafts if draft.lesson is not None}
@@ -275,9 +275,8 @@ def _tells_of_lesson(memory: Memory) -> bool:
     """True for a short text in the user's words that tells of a failure and its rule."""
     if len(memory.text) > MAX_NOTE_CHARS or not is_authoritative(authority(memory.source)):
         return False
-    if memory.source.kind not in {SourceKind.USER_EXPLICIT, SourceKind.USER_IMPLICIT}:
-        return False
-    return failures.reads_as_lesson(memory)
+    by_user = {SourceKind.USER_EXPLICIT, SourceKind.USER_IMPLICIT}
+    return memory.source.kind in by_user and failures.reads_as_lesson(memory)
 
 
 def _blocks(access: Access, since: datetime | None, after: int = 0) -> Iterator[Block]:

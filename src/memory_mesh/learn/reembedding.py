@@ -16,8 +16,11 @@ from memory_mesh.base.fastdataclass import replace
 from memory_mesh.formats import yamo
 from memory_mesh.model import (
     Block,
+    BlockError,
     Commit,
     Embedding,
+    EmbeddingError,
+    InvalidInput,
     Lens,
     Query,
     Scope,
@@ -26,9 +29,9 @@ from memory_mesh.model import (
     Space,
     Standing,
     Status,
+    StoreError,
     Wanted,
 )
-from memory_mesh.model.errors import BlockError, EmbeddingError, InvalidInput, StoreError
 from memory_mesh.model.ports import Embedder
 from memory_mesh.model.reembedding import (
     STATED,
@@ -345,14 +348,11 @@ def _compared(
     with access.ledger.read(access.namespace) as snapshot:
         known = snapshot.get(list(dict.fromkeys([*recorded, *answers[0], *answers[1]])), lens)
     helped = [memory.id for memory in known if memory.helpful > memory.harmful]
-    own, other = ([_rank(id_, answer) for id_ in helped] for answer in answers)
+    own, other = (
+        [answer.index(id_) + 1 if id_ in answer else 0 for id_ in helped] for answer in answers
+    )
     same = len({*answers[0]} & {*answers[1]})
     return ComparedQuery(query, same, max(map(len, answers)), tuple(own), tuple(other))
-
-
-def _rank(id_: str, answer: Sequence[str]) -> int:
-    """The rank of a memory, from 1; 0 if it is not in the answer."""
-    return answer.index(id_) + 1 if id_ in answer else 0
 
 
 def _embed_skills(access: Access, embedder: Embedder, space: Space) -> None:

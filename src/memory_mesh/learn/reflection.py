@@ -27,8 +27,10 @@ from memory_mesh.learn.rules.repeated_procedures import TELLINGS
 from memory_mesh.model import (
     Channel,
     Draft,
+    InvalidInput,
     Kind,
     Lens,
+    LLMError,
     Memory,
     Query,
     Scope,
@@ -37,7 +39,6 @@ from memory_mesh.model import (
     Status,
     skill,
 )
-from memory_mesh.model.errors import InvalidInput, LLMError
 from memory_mesh.model.filter import Among, And, Not
 from memory_mesh.model.learning import Reflection, Synthesis
 from memory_mesh.model.ports import LLM
@@ -126,9 +127,7 @@ def synthesize(
 
 def _cleaned(access: Access, topic: str | None) -> str | None:
     """Returns the redacted topic, or None if it is blank."""
-    if topic is None or not topic.strip():
-        return None
-    return redact(access, topic)
+    return None if topic is None or not topic.strip() else redact(access, topic)
 
 
 def _gathered(access: Access, lens: Lens, topic: str | None, lookback: int) -> list[Memory]:

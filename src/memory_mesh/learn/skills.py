@@ -14,8 +14,11 @@ from memory_mesh.learn.rules import skill_rules
 from memory_mesh.model import (
     Candidate,
     Commit,
+    EmbeddingError,
     Entry,
+    InvalidInput,
     Json,
+    NotFound,
     Pruned,
     Reliability,
     Scope,
@@ -30,9 +33,9 @@ from memory_mesh.model import (
     Space,
     Standing,
     Status,
+    StoreError,
     Wanted,
 )
-from memory_mesh.model.errors import EmbeddingError, InvalidInput, NotFound, StoreError
 from memory_mesh.rules import audience
 from memory_mesh.rules.audience import AUDIENCE
 from memory_mesh.rules.limits import SKILL_CHARS
@@ -115,10 +118,14 @@ def _same(access: Access, draft: SkillDraft, name: str) -> SkillReceipt | None:
         found = [one.skill for one in snapshot.skills(query)]
     found = [one for one in found if (one.name, one.scope) == (name, draft.scope)]
     used = next((one for one in found if one.status is Status.ACTIVE), None)
-    for skill in found:
-        if skill.text == draft.text and _settles(draft, skill, used):
-            return _merged(skill)
-    return None
+    return next(
+        (
+            _merged(skill)
+            for skill in found
+            if skill.text == draft.text and _settles(draft, skill, used)
+        ),
+        None,
+    )
 
 
 def _settles(draft: SkillDraft, known: Skill, used: Skill | None = None) -> bool:

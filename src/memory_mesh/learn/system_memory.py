@@ -30,8 +30,7 @@ from pathlib import Path
 from memory_mesh.base.fastdataclass import replace
 from memory_mesh.base.word_files import text_beside
 from memory_mesh.formats import memory_log
-from memory_mesh.model import Commit, Entry, Standing, Wanted
-from memory_mesh.model.errors import StoreError
+from memory_mesh.model import Commit, Entry, Standing, StoreError, Wanted
 from memory_mesh.model.learning import Experience, ExperienceSummary, FinalOutcome
 from memory_mesh.model.trace import Trace
 from memory_mesh.platform import durable_files
@@ -262,8 +261,7 @@ def every(access: Access, files: ExperienceFiles) -> Iterator[Experience]:
         for one in files.archived(path):
             if one.number < first:
                 yield one
-    for number in sorted(active):
-        yield _parsed(active[number])
+    yield from (_parsed(active[number]) for number in sorted(active))
 
 
 def erase(

@@ -17,10 +17,12 @@ from memory_mesh.learn.rules import trace_groups, trace_learnings
 from memory_mesh.model import (
     Commit,
     Draft,
+    InvalidInput,
     Json,
     Lens,
     Link,
     Memory,
+    NotFound,
     Outcome,
     Part,
     Query,
@@ -28,7 +30,6 @@ from memory_mesh.model import (
     Standing,
     Status,
 )
-from memory_mesh.model.errors import InvalidInput, NotFound
 from memory_mesh.model.filter import And, Compare, Filter, Sign
 from memory_mesh.model.trace import KEY, LABEL, LEARNING_LABEL, TIES, is_trace, unpacked
 from memory_mesh.rules import audience

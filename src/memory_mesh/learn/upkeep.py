@@ -15,13 +15,15 @@ from memory_mesh.model import (
     Body,
     Commit,
     Finding,
+    InvalidInput,
     SpaceState,
     Standing,
+    StoreError,
+    StoreIsDamaged,
     Terms,
     Verification,
     Wanted,
 )
-from memory_mesh.model.errors import InvalidInput, StoreError, StoreIsDamaged
 from memory_mesh.model.ports import Index, Ledger, Maintenance, Sink, SinkCursors, VectorFeed
 from memory_mesh.platform import locks, telemetry
 from memory_mesh.privacy import masked
@@ -107,9 +109,10 @@ def _is_large(state: SpaceState, least: int) -> bool:
 
 def worn(state: SpaceState) -> bool:
     """True when the index holds so many rows the ledger has no more that it is made anew."""
-    if state.body is None:
-        return False
-    return state.body.rows - (state.vectors - state.tail) > DEAD_SHARE * state.body.rows
+    return (
+        state.body is not None
+        and state.body.rows - (state.vectors - state.tail) > DEAD_SHARE * state.body.rows
+    )
 
 
 def rebuild(ledger: Ledger, index: Index | None, namespace: str) -> list[Body]:
@@ -261,9 +264,7 @@ def _drain_one(ledger: Ledger, namespace: str, sink: Sink, end: float) -> bool:
     cursor = ledger.sink_cursor(namespace, sink.name).seq
     while blocks := ledger.blocks(namespace, cursor, _COMMITS):
         for commit in _by_commit(blocks):
-            if time.monotonic() >= end:
-                return False
-            if not _deliver(ledger, namespace, sink, commit):
+            if time.monotonic() >= end or not _deliver(ledger, namespace, sink, commit):
                 return False
             cursor = commit[0].seq or cursor
     return True

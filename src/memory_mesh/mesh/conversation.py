@@ -18,10 +18,23 @@ from memory_mesh.learn.rules import capture
 from memory_mesh.mesh.mesh import MemoryMesh
 from memory_mesh.mesh.operation import Operations, constructor
 from memory_mesh.mesh.options import MeshOptions, Reader
-from memory_mesh.model import Channel, Draft, Hit, Json, Memory, Outcome, Query, Receipt, Scope
+from memory_mesh.model import (
+    Channel,
+    Check,
+    Closed,
+    Draft,
+    Health,
+    HealthStatus,
+    Hit,
+    Json,
+    Memory,
+    MeshError,
+    Outcome,
+    Query,
+    Receipt,
+    Scope,
+)
 from memory_mesh.model.conversation import FormatOptions, InteractionContext
-from memory_mesh.model.errors import Closed, MeshError
-from memory_mesh.model.stats import Check, Health, HealthStatus
 from memory_mesh.rules.arguments import check_text
 from memory_mesh.rules.audience import lens_of, said_by_different
 from memory_mesh.search.ranking.profiles import MIN_RELEVANCE
@@ -264,8 +277,7 @@ class MemoryContextManager(Operations):
         mesh = self._open()
         access = mesh._access()  # noqa: SLF001  # of the same package
         draft, text = redact_statement(access, draft), redact(access, draft.text)
-        days = mesh.config.session_days
-        lens = lens_of(mesh._now(), draft.scope, session_days=days)  # noqa: SLF001
+        lens = lens_of(mesh._now(), draft.scope, session_days=mesh.config.session_days)  # noqa: SLF001
         question = Query(text[:_MAX_QUESTION_CHARS], lens, _MAX_COMPARED, keyword_only=True)
         hits = mesh._recall(question, use_cache=False, recorded=False)  # noqa: SLF001
         known = [

@@ -283,9 +283,7 @@ def _check_inside(name: str, value: object, classes: tuple[type, ...]) -> None:
 def _fits(value: object, classes: tuple[type, ...]) -> bool:
     if isinstance(value, str | bytes):
         classes = tuple(each for each in classes if each not in _SERIES)
-    if float in classes and isinstance(value, int):
-        return True
-    return isinstance(value, classes)
+    return (float in classes and isinstance(value, int)) or isinstance(value, classes)
 
 
 def _classes(annotation: object) -> tuple[type, ...]:

@@ -20,8 +20,7 @@ from memory_mesh.care.store_keys import Sealer, StoreKeys
 from memory_mesh.config import Config
 from memory_mesh.ledgers.sqlite.ledger import SqliteLedger
 from memory_mesh.mesh import flows
-from memory_mesh.model import Space
-from memory_mesh.model.errors import Closed, EmbeddingError, InvalidInput, MeshError, StoreError
+from memory_mesh.model import Closed, EmbeddingError, InvalidInput, MeshError, Space, StoreError
 from memory_mesh.model.ports import LLM, Clock, Embedder, Index, Ledger, Redactor, Reranker, Sink
 from memory_mesh.model.reembedding import NamedModel, named
 from memory_mesh.platform import forks

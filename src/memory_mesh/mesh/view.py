@@ -17,14 +17,16 @@ from memory_mesh.mesh.operation import Operations
 from memory_mesh.mesh.store import OpenStore, Store
 from memory_mesh.model import (
     Channel,
+    Closed,
     Draft,
+    InvalidInput,
     Lens,
+    MeshError,
     PredicateSchema,
     Scope,
     Source,
     Status,
 )
-from memory_mesh.model.errors import Closed, InvalidInput, MeshError
 from memory_mesh.model.ports import Embedder, Redactor, Snapshot
 from memory_mesh.platform import telemetry
 from memory_mesh.rules.arguments import check_text, member

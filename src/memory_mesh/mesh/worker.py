@@ -19,8 +19,7 @@ from memory_mesh.care.server import queue_of
 from memory_mesh.config import NO_AGENT
 from memory_mesh.mesh.operations.upkeep import MAINTENANCE, Manner
 from memory_mesh.mesh.view import View
-from memory_mesh.model import Channel, UpkeepReport
-from memory_mesh.model.errors import InvalidInput
+from memory_mesh.model import Channel, InvalidInput, UpkeepReport
 from memory_mesh.model.job import QueuedJob
 from memory_mesh.rules.arguments import check_limit
 

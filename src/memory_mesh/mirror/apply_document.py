@@ -19,8 +19,7 @@ from memory_mesh.mirror.report import Line
 from memory_mesh.mirror.run import CHANNELS, OUT_OF_USE, MirrorRun
 from memory_mesh.mirror.scan import hashed
 from memory_mesh.mirror.state import GONE, HELD, Delta, MirroredDocument
-from memory_mesh.model import Memory, Proposal, Status
-from memory_mesh.model.errors import MeshError, NotFound
+from memory_mesh.model import Memory, MeshError, NotFound, Proposal, Status
 from memory_mesh.rules.trust import ceiling, may_change
 
 # Decide what a document and its memory should become, from what both sides last agreed on.

@@ -37,17 +37,18 @@ class Clone:
     def unborn(self) -> bool:
         """The branch has no commit yet."""
         word, _, branch = read_text(self.private / "HEAD").strip().partition(": ")
-        if word != "ref" or (self.shared / branch).exists():
-            return False
-        return f" {branch}\n" not in read_text(self.shared / "packed-refs")
+        return (
+            word == "ref"
+            and not (self.shared / branch).exists()
+            and f" {branch}\n" not in read_text(self.shared / "packed-refs")
+        )
 
     @property
     def under_way(self) -> str | None:
         """What git has begun here and not finished, such as a merge."""
-        for name, words in _UNDER_WAY.items():
-            if (self.private / name).exists():
-                return words
-        return None
+        return next(
+            (words for name, words in _UNDER_WAY.items() if (self.private / name).exists()), None
+        )
 
     @property
     def heads(self) -> list[str]:

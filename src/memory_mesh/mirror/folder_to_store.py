@@ -38,8 +38,7 @@ from memory_mesh.mirror.report import Line
 from memory_mesh.mirror.run import CHANNELS, SLICE, MirrorRun, document_named, grouped, named_in
 from memory_mesh.mirror.scan import ENDING
 from memory_mesh.mirror.state import COMING, GONE, HELD, Delta, MirroredDocument
-from memory_mesh.model import Channel, Draft, Outcome, Receipt
-from memory_mesh.model.errors import InvalidInput, MeshError, NotFound
+from memory_mesh.model import Channel, Draft, InvalidInput, MeshError, NotFound, Outcome, Receipt
 
 _REASON = "named in the memory's document"
 

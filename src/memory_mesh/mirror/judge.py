@@ -124,10 +124,14 @@ class Judge:
         if (committed or staged) and (attribute := self.git.converted(path)):
             reason = f"git converts it (attribute {attribute}), so an edit cannot be told apart"
             return Verdict(Author.DOCUMENT, reason)
-        for name in self._names(content):
-            if self.git.read(name) is not None:
-                return self._of_object(path, name)
-        return _EDITED
+        return next(
+            (
+                self._of_object(path, name)
+                for name in self._names(content)
+                if self.git.read(name) is not None
+            ),
+            _EDITED,
+        )
 
     def _of_committed(self, path: str, name: str) -> Verdict:
         origin = self._history[1].of(path_key(path), name)
@@ -281,9 +285,9 @@ def read_history(git: Git, clone: Clone, folder: str, state_dir: Path) -> Histor
 
 def _unknown_author(git: Git, walk: CommitWalk, commit: str) -> bool:
     """Whether a commit may have changed the folder without having been seen."""
-    if f"C {commit} ".encode("ascii") in walk.noted:
-        return False
-    return walk.cut or git.read(commit) is None
+    return f"C {commit} ".encode("ascii") not in walk.noted and (
+        walk.cut or git.read(commit) is None
+    )
 
 
 def _tips(git: Git, clone: Clone) -> list[str]:

@@ -21,6 +21,7 @@ from memory_mesh.mirror.scan import hashed
 from memory_mesh.model import (
     Channel,
     Draft,
+    InvalidInput,
     Json,
     Memory,
     Origin,
@@ -29,7 +30,6 @@ from memory_mesh.model import (
     SourceKind,
     times,
 )
-from memory_mesh.model.errors import InvalidInput
 from memory_mesh.rules.arguments import moment
 from memory_mesh.rules.metadata import check_metadata
 from memory_mesh.rules.trust import ceiling

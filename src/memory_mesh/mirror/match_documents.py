@@ -145,9 +145,8 @@ def _match(
 def _alike(one: MemoryFile, other: MemoryFile, known: Collection[str]) -> bool:
     if one.memory_id is not None and one.memory_id == other.memory_id:
         return True
-    if one.memory_id in known and other.memory_id in known:
-        return False
-    return title_key(one.title) == title_key(other.title)
+    both_known = one.memory_id in known and other.memory_id in known
+    return not both_known and title_key(one.title) == title_key(other.title)
 
 
 def _group(path: str, documents: Sequence[MemoryFile], numbers: Sequence[int]) -> MemoryDocuments:

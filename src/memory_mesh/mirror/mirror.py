@@ -18,8 +18,7 @@ from memory_mesh.mirror.authors import Author, Authors
 from memory_mesh.mirror.report import Line, MirrorReport
 from memory_mesh.mirror.run import CHANNELS, OUT_OF_USE, MirrorRun, Whose
 from memory_mesh.mirror.state import FOLDER, Delta, MirroredDocument, State, mirrored, place
-from memory_mesh.model import Status
-from memory_mesh.model.errors import InvalidInput, NotAllowed, NotFound
+from memory_mesh.model import InvalidInput, NotAllowed, NotFound, Status
 from memory_mesh.platform.ids import MonotonicIds, SystemClock
 from memory_mesh.platform.locks import locked
 from memory_mesh.platform.private_files import make_folder

@@ -139,8 +139,7 @@ class MirrorRun:
         """The memories that were written since the last push, with the reason of the last write."""
         if self._touched is None:
             self._touched = {}
-            last = self.state.value(SEQ)
-            for _, ids, reason in self.changes(int(last or 0)):
+            for _, ids, reason in self.changes(int(self.state.value(SEQ) or 0)):
                 self._touched |= dict.fromkeys(ids, reason)
         return self._touched
 

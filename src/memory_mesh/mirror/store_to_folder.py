@@ -21,8 +21,7 @@ from memory_mesh.mirror.report import Line
 from memory_mesh.mirror.run import BLOCK, OUT_OF_USE, SEQ, MirrorRun, group_of, grouped, present
 from memory_mesh.mirror.scan import hashed
 from memory_mesh.mirror.state import GONE, HELD, Delta, MirroredDocument
-from memory_mesh.model import Memory
-from memory_mesh.model.errors import InvalidInput, MeshError
+from memory_mesh.model import InvalidInput, Memory, MeshError
 from memory_mesh.platform.durable_files import (
     append_locked,
     exchanged,
@@ -197,10 +196,11 @@ def rewrite(
         return True
     known = title_key(document.title) == held.title or group.document.memory_id == memory.id
     follows = not run.replaces and known  # or the two would not be one memory
-    if follows:
-        done = _appended(run, held.path, document, memory, text)
-    else:
-        done = _replaced(run, document, memory, text, group)
+    done = (
+        _appended(run, held.path, document, memory, text)
+        if follows
+        else _replaced(run, document, memory, text, group)
+    )
     if not done:
         run.report.written.remove(line)
         run.note(held.path, _CHANGED, document.title)

@@ -7,8 +7,7 @@ from collections.abc import Callable, Mapping
 
 from memory_mesh.base.fastdataclass import dataclass
 from memory_mesh.base.typed import Any
-from memory_mesh.model import Json
-from memory_mesh.model.errors import InvalidInput, LLMError, NetworkError
+from memory_mesh.model import InvalidInput, Json, LLMError, NetworkError
 from memory_mesh.models.http.client import Client, Limits
 
 MAX_TOKENS = 2_000

@@ -104,9 +104,7 @@ def _append(descriptor: int, data: bytes, size: int) -> None:
 def exchanged(one: Path, other: Path) -> bool:
     """Two names change their files in one step; False where the system cannot."""
     rename = _renameat2()
-    if rename is None:
-        return False
-    return rename(os.fsencode(one), os.fsencode(other)) == 0
+    return rename is not None and rename(os.fsencode(one), os.fsencode(other)) == 0
 
 
 @cache

@@ -83,9 +83,7 @@ def has_commits(files: Path) -> bool:
     if (files / "reftable").is_dir():
         return True
     kind, _, ref = _first_line(files / "HEAD").partition(":")
-    if kind != "ref" and kind:
-        return True
-    if ref and _first_line(files / ref.strip()):
+    if (kind != "ref" and kind) or (ref and _first_line(files / ref.strip())):
         return True
     packed = text(files / "packed-refs")
     return any(line and line[0] not in "#^" for line in packed.splitlines()) or _has_any_head(files)

@@ -218,9 +218,11 @@ else:
         import termios
 
         takes = getattr(fcntl, "F_GETPIPE_SZ", None)
-        if takes is None or not stat.S_ISFIFO(os.fstat(pipe).st_mode):
-            return 0
-        if size > fcntl.fcntl(pipe, takes):
+        if (
+            takes is None
+            or not stat.S_ISFIFO(os.fstat(pipe).st_mode)
+            or size > fcntl.fcntl(pipe, takes)
+        ):
             return 0
         return int.from_bytes(fcntl.ioctl(pipe, termios.FIONREAD, b"\0" * 4), sys.byteorder)
 

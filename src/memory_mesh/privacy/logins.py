@@ -243,8 +243,7 @@ def _end(text: str, first: int, *, quoted: bool) -> int:
     run = re.match(_BARE, text[first : first + _LONGEST])
     if not run:
         return first
-    in_query = re.search(_QUERY, text[max(0, first - 48) : first])
-    if in_query:
+    if re.search(_QUERY, text[max(0, first - 48) : first]):
         return first + len(run[0].partition("&")[0].rstrip(".,:;"))
     more = _MORE.match(text, first + len(run[0]), first + _LONGEST)
     return first + len((run[0] + (more[0] if more else "")).rstrip(".,:;"))
@@ -458,8 +457,7 @@ class _Commands:
             for match in re.finditer(pattern, text):
                 if span := check(text, *match.span("value")):
                     found.append(span)
-        for start, stop in sorted(found):
-            yield MatchPosition(start, stop)
+        yield from (MatchPosition(start, stop) for start, stop in sorted(found))
 
 
 COMMAND_LINES = (
@@ -522,9 +520,7 @@ def _is_session(name: str, value: str) -> bool:
     digits = len(re.findall("[0-9]", value))
     if len(value) >= _COOKIE_RANDOM and digits >= _DIGITS and re.search("[A-Za-z]", value):
         return not re.match(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", value)
-    if not _SESSION.search(name):
-        return False
-    return digits > 0 and bool(re.search("[A-Za-z]", value))
+    return bool(_SESSION.search(name) and digits > 0 and re.search("[A-Za-z]", value))
 
 
 COOKIES = (

@@ -191,9 +191,7 @@ def _said(text: str, start: int, value: str) -> bool:
     if verb and (value[0] in "(0" or not re.search(r"[^\W\d_]{4,}", verb["gap"])):
         return True
     word = re.search(_WORDS, before)
-    if not word:
-        return False
-    return (
+    return word is not None and (
         not value.isdigit()
         or value[0] == "0"
         or all(word.lower() in _LINKS for word in re.findall(r"[A-Za-z]{4,}", word["gap"]))

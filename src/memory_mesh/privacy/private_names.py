@@ -149,8 +149,7 @@ class _Span:
 
 
 def _patterns(person: Person) -> Iterator[str]:
-    for name in person.always:
-        yield _as_word(name, f"(?i:{_any(name)})")
+    yield from (_as_word(name, f"(?i:{_any(name)})") for name in person.always)
     for home in person.homes:
         yield from _home(home)
     for name in dict.fromkeys((*person.accounts, *map(_folder, person.homes))):

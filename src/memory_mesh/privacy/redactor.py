@@ -250,7 +250,7 @@ def _unnamed(found: re.Match[str]) -> str:
 
 def category(goal: str) -> str:
     """Returns the kind of task that a goal is: of its words, the first that names one."""
-    for word in re.findall(r"[^\W\d_]+", goal.lower()):
-        if word in _BY_WORD:
-            return _BY_WORD[word]
-    return OTHER
+    return next(
+        (_BY_WORD[word] for word in re.findall(r"[^\W\d_]+", goal.lower()) if word in _BY_WORD),
+        OTHER,
+    )

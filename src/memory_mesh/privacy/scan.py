@@ -121,9 +121,9 @@ class _Prepared:
         end = 0
         for hit in self._finder.finditer(folded):
             start, stop = _value(hit) if isinstance(hit, re.Match) else hit.span()
-            if start < end:
-                continue
-            if self._context and not self._near(self._context, folded, start, stop):
+            if start < end or (
+                self._context and not self._near(self._context, folded, start, stop)
+            ):
                 continue
             settled = self.rule.check(folded, start, stop) if self.rule.check else (start, stop)
             if settled and NEUTRAL not in folded[settled[0] : settled[1]]:

@@ -5,13 +5,7 @@ from datetime import datetime
 from itertools import product
 
 from memory_mesh.base.typed import TYPE_CHECKING
-from memory_mesh.model import (
-    Lens,
-    Scope,
-    Statement,
-    Status,
-)
-from memory_mesh.model.errors import InvalidInput
+from memory_mesh.model import InvalidInput, Lens, Scope, Statement, Status
 from memory_mesh.rules import filter_fields
 from memory_mesh.rules.arguments import member, moment
 from memory_mesh.rules.users import USER_WORDS
@@ -89,9 +83,7 @@ def parsed_filter(filter: "GivenFilter") -> "Filter | None":
 
 def filter_text(lens: Lens) -> str | None:
     """Returns the filter of a lens as canonical text, or None."""
-    if lens.where is None:
-        return None
-    return filter_fields.canonical(lens.where)
+    return None if lens.where is None else filter_fields.canonical(lens.where)
 
 
 # Who a memory is of: its speaker, and the user that its metadata states.

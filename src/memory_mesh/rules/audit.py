@@ -11,8 +11,7 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
 from json import encoder as standard
 
-from memory_mesh.model import Block, BlockOperation, Checkpoint, Entry, Head, Json
-from memory_mesh.model.errors import InvalidInput
+from memory_mesh.model import Block, BlockOperation, Checkpoint, Entry, Head, InvalidInput, Json
 
 SALT = 16  # bytes
 _SIZE = 32  # bytes of SHA-256

@@ -130,9 +130,7 @@ class _Parser:
             return Among(field, self._values(field))
         if self._took("LIKE"):
             return Like(field, self._pattern(field))
-        if self._took("BETWEEN"):
-            return self._between(field)
-        return None
+        return self._between(field) if self._took("BETWEEN") else None
 
     def _between(self, field: Field) -> Filter:
         self._only(field, *_IN_ORDER)

@@ -87,9 +87,7 @@ _ELSEWHERE = {  # operators of others
 def parse(given: object) -> Filter:
     """Parses a filter: a text of the grammar, a mapping, or the JSON of a mapping."""
     if isinstance(given, Mapping) or (isinstance(given, str) and given.lstrip()[:1] == "{"):
-        if isinstance(given, str):
-            return read_json(given)
-        return read(given)
+        return read_json(given) if isinstance(given, str) else read(given)
     if not isinstance(given, str):
         raise FilterError(f"A filter is a text or a mapping, not {type(given).__name__}.")
     from memory_mesh.rules import filter_text
@@ -387,9 +385,7 @@ def _type(value: object) -> str:
 
 
 def _number(value: object) -> Value | None:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return None
-    return value
+    return None if isinstance(value, bool) or not isinstance(value, int | float) else value
 
 
 def _text(value: object) -> Value | None:

@@ -142,9 +142,7 @@ def is_less_trusted(newer: Statement, older: Statement) -> bool:
     """True if the newer of two statements comes from a less trusted source, or is disputed."""
     if outranks(older.source, newer.source):
         return True
-    if outranks(newer.source, older.source):
-        return False
-    if not isinstance(newer, Memory):
+    if outranks(newer.source, older.source) or not isinstance(newer, Memory):
         return False
     votes = truth_votes(newer)
     return votes["disputes"] > votes["reinforcements"]

@@ -25,9 +25,8 @@ from itertools import islice
 
 from memory_mesh.base.fastdataclass import dataclass
 from memory_mesh.base.typed import TYPE_CHECKING, TypeAlias
-from memory_mesh.model import Lens, Match, Matches
+from memory_mesh.model import AllOf, AnyOf, Expression, Lens, Match, Matches, Name, Postings
 from memory_mesh.model.ports import Keywords, Search
-from memory_mesh.model.query import AllOf, AnyOf, Expression, Name, Postings
 from memory_mesh.search.ranking import words as ranking_words
 from memory_mesh.search.ranking.words import Selection, inverse_frequency
 from memory_mesh.text import analyzer

@@ -20,9 +20,8 @@ from collections.abc import Callable, Sequence
 from math import ceil
 
 from memory_mesh.base.typed import TypeAlias
-from memory_mesh.model import Body, Lens, Near, Nearest, Question
+from memory_mesh.model import Body, Lens, Near, Nearest, Question, Reach, SearchLook
 from memory_mesh.model.ports import VectorSearch
-from memory_mesh.model.query import Reach, SearchLook
 
 # The index: body, how many, numbers of audiences or None for all -> (number, cosine), best first.
 Ask: TypeAlias = Callable[[Body, int, Sequence[int] | None], list[tuple[int, float]] | None]

@@ -64,6 +64,7 @@ from contextlib import contextmanager
 from memory_mesh.base.fastdataclass import dataclass, replace
 from memory_mesh.model import (
     Embedding,
+    EmbeddingError,
     Explanation,
     Head,
     Hit,
@@ -72,10 +73,11 @@ from memory_mesh.model import (
     Memory,
     Pending,
     Query,
+    RerankError,
     Space,
+    StoreIsFull,
     ViewName,
 )
-from memory_mesh.model.errors import EmbeddingError, RerankError, StoreIsFull
 from memory_mesh.model.ports import Embedder, Reranker, Snapshot
 from memory_mesh.model.reembedding import STATED, ModelsInUse, loaded
 from memory_mesh.platform import telemetry
@@ -210,7 +212,7 @@ def _caught_up(
     """
     with access.ledger.read(access.namespace) as snapshot:
         waiting = _waiting(snapshot, prepared, CATCH_UP_TEXTS)
-        other = waiting.stated is not None and _is_other(access, prepared, waiting)
+        other = waiting.stated is not None and differs(access, prepared, waiting.stated)
         if not waiting.texts and not other:
             yield snapshot, prepared, waiting.count
             return
@@ -231,11 +233,6 @@ def _waiting(snapshot: Snapshot, prepared: PreparedQuery, most: int) -> Pending:
     if prepared.space is None:
         return Pending()
     return snapshot.pending(prepared.space, most, CATCH_UP_CHARS)
-
-
-def _is_other(access: Access, prepared: PreparedQuery, waiting: Pending) -> bool:
-
-    return differs(access, prepared, waiting.stated)
 
 
 def looked_at(access: Access, query: Query) -> tuple[features.Evidence, dict[int, Memory]]:
@@ -384,9 +381,7 @@ def space_of(embedder: Embedder) -> Space:
 def away(access: Access) -> str | None:
     """Why this process does not search by the model in use; None if it does, or none is stated."""
     stated = stated_in(access)
-    if stated is None or access.embedder is None:
-        return None
-    if embedder_in_use(access, stated) is not None:
+    if stated is None or access.embedder is None or embedder_in_use(access, stated) is not None:
         return None
     try:
         own = space_of(access.embedder)
@@ -422,7 +417,10 @@ def rerank(
     asked, rest = hits[: reranking.candidates], hits[reranking.candidates :]
     if len(asked) < 2 or not question.strip():  # noqa: PLR2004  # nothing to put in order
         return list(hits), explanation
-    texts = [_shown(hit, reranking.chars) for hit in asked]
+    texts = [
+        hit.content if len(hit.content) <= reranking.chars else hit.excerpt[: reranking.chars]
+        for hit in asked
+    ]
     try:
         scores = reranking.reranker.rank(question, texts)
     except RerankError as error:
@@ -437,11 +435,6 @@ def rerank(
     untold = [hit for score, hit in pairs if score is None]
     ordered = [*(hit for _, hit in told), *untold, *rest]
     return ordered, replace(explanation, reranked=len(told))
-
-
-def _shown(hit: Hit, chars: int) -> str:
-    """A hit's text, or of one that is too long the start of its best part."""
-    return hit.content if len(hit.content) <= chars else hit.excerpt[:chars]
 
 
 def _failed(error: RerankError, note: str | None) -> str:

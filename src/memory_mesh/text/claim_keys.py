@@ -3,8 +3,7 @@
 import unicodedata
 
 from memory_mesh.base.fastdataclass import replace
-from memory_mesh.model import Claim
-from memory_mesh.model.errors import InvalidInput
+from memory_mesh.model import Claim, InvalidInput
 
 MAX_KEY = 100  # characters of a subject and of a predicate
 MAX_VALUE = 1_000

@@ -92,9 +92,7 @@ def _units(text: str) -> Iterator[tuple[str, bool]]:
 
 
 def _begins_anew(line: str) -> bool:
-    if _rules().fullmatch(line):
-        return True
-    if _titles().fullmatch(line):
+    if _rules().fullmatch(line) or _titles().fullmatch(line):
         return True
     return any(pattern.match(line) for pattern in (_markers(), _rows()))
 
@@ -113,9 +111,7 @@ def _split(unit: str) -> Iterator[str]:
     for found in _ends().finditer(unit):
         while code and code.end() <= found.start():
             code = next(closed, None)
-        if code and code.start() < found.start():
-            continue
-        if not _is_end(unit, start, found):
+        if (code and code.start() < found.start()) or not _is_end(unit, start, found):
             continue
         if sentence := unit[start : found.end()].strip():
             yield sentence

@@ -7,8 +7,16 @@ from pathlib import Path
 from memory_mesh.base.fastdataclass import dataclass, replace
 from memory_mesh.base.typed import TypeAlias
 from memory_mesh.formats import file_names, project_memory, trace_file
-from memory_mesh.model import Channel, Memory, Outcome, Receipt, Scope, SourceKind
-from memory_mesh.model.errors import InvalidInput, NotFound
+from memory_mesh.model import (
+    Channel,
+    InvalidInput,
+    Memory,
+    NotFound,
+    Outcome,
+    Receipt,
+    Scope,
+    SourceKind,
+)
 from memory_mesh.model.trace import LABEL, LEARNING_LABEL, Trace
 from memory_mesh.platform.durable_files import write_atomically
 from memory_mesh.platform.projects import identity_of, short_name

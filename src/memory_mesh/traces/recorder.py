@@ -20,8 +20,7 @@ from types import TracebackType
 
 from memory_mesh.base.typed import TYPE_CHECKING, Any, TypeVar
 from memory_mesh.context.fence import filled
-from memory_mesh.model import Receipt, Scope
-from memory_mesh.model.errors import InvalidInput
+from memory_mesh.model import InvalidInput, Receipt, Scope
 from memory_mesh.model.ports import Clock
 from memory_mesh.model.trace import Plan, Step, Trace, TraceStatus
 from memory_mesh.platform.ids import SystemClock

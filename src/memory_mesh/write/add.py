@@ -22,6 +22,7 @@ from memory_mesh.base.typed import TypeAlias
 from memory_mesh.model import (
     Commit,
     Draft,
+    IdempotencyConflict,
     Keep,
     Merge,
     Receipt,
@@ -29,7 +30,6 @@ from memory_mesh.model import (
     Wanted,
     Wording,
 )
-from memory_mesh.model.errors import IdempotencyConflict
 from memory_mesh.rules.limits import WRITE_SLICE
 from memory_mesh.write import transaction as flows_decide
 from memory_mesh.write.access import Access
@@ -105,5 +105,4 @@ def _is_news(draft: Draft, wording: Wording, standing: Standing) -> bool:
 
 
 def _slices(drafts: Sequence[Draft]) -> Iterator[Sequence[Draft]]:
-    for start in range(0, len(drafts), WRITE_SLICE):
-        yield drafts[start : start + WRITE_SLICE]
+    yield from (drafts[start : start + WRITE_SLICE] for start in range(0, len(drafts), WRITE_SLICE))

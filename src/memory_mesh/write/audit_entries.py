@@ -18,6 +18,7 @@ from memory_mesh.model import (
     Json,
     Lens,
     Memory,
+    NotFound,
     Outcome,
     Put,
     Query,
@@ -28,9 +29,8 @@ from memory_mesh.model import (
     Status,
     Wanted,
     Wording,
+    shown_type,
 )
-from memory_mesh.model.errors import NotFound
-from memory_mesh.model.memory import shown_type
 from memory_mesh.rules import audience, audit
 from memory_mesh.rules.audience import filter_text
 from memory_mesh.write.access import Access, unused_id

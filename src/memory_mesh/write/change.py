@@ -17,9 +17,13 @@ from memory_mesh.model import (
     Commit,
     Draft,
     Heritage,
+    InvalidInput,
     Json,
     Lens,
     Memory,
+    NotAllowed,
+    NotFound,
+    NotRestorable,
     Put,
     Resolution,
     Rival,
@@ -31,7 +35,6 @@ from memory_mesh.model import (
     VoteKind,
     Wanted,
 )
-from memory_mesh.model.errors import InvalidInput, NotAllowed, NotFound, NotRestorable
 from memory_mesh.model.trace import LABEL as TRACE
 from memory_mesh.rules import audience
 from memory_mesh.rules.audience import persons

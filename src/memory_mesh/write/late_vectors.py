@@ -9,11 +9,13 @@ from contextlib import suppress
 
 from memory_mesh.model import (
     Commit,
+    EmbeddingError,
     Space,
+    StoreError,
+    TextRefused,
     TextVectors,
     Wanted,
 )
-from memory_mesh.model.errors import EmbeddingError, StoreError, TextRefused
 from memory_mesh.model.ports import Embedder
 from memory_mesh.model.reembedding import loaded
 from memory_mesh.platform import locks, telemetry

@@ -3,8 +3,19 @@
 from collections.abc import Sequence
 
 from memory_mesh.base.fastdataclass import replace
-from memory_mesh.model import Commit, Json, Lens, Link, Memory, Scope, Standing, Status, Wanted
-from memory_mesh.model.errors import InvalidInput, NotAllowed
+from memory_mesh.model import (
+    Commit,
+    InvalidInput,
+    Json,
+    Lens,
+    Link,
+    Memory,
+    NotAllowed,
+    Scope,
+    Standing,
+    Status,
+    Wanted,
+)
 from memory_mesh.write.access import Access
 from memory_mesh.write.audit_entries import Change, change_entry, seen
 from memory_mesh.write.rules.contradictions import may_alter

@@ -20,20 +20,22 @@ from memory_mesh.model import (
     Claim,
     Conflict,
     Draft,
+    EmbeddingError,
     Heritage,
     Indexed,
     Json,
     Lesson,
     Memory,
+    MeshError,
     Query,
     Scope,
     SkillDraft,
     Source,
     Space,
     Span,
+    TextRefused,
     Wording,
 )
-from memory_mesh.model.errors import EmbeddingError, MeshError, TextRefused
 from memory_mesh.model.filter import (
     Among,
     And,
@@ -198,9 +200,7 @@ def redact_with(redactor: Redactor | None, text: Named) -> Named:
 
 def redact_filter(redactor: Redactor | None, node: "Filter") -> "Filter":
     """A filter that finds what is stored: redacted as the values it is compared with."""
-    if redactor is None:
-        return node
-    return redacted(redactor, node)
+    return node if redactor is None else redacted(redactor, node)
 
 
 def redact_details(access: Access, given: Mapping[str, Json]) -> dict[str, Json]:
@@ -309,9 +309,7 @@ def _without_raw_input(access: Access, draft: Draft) -> Draft:
 
 
 def _kept_goal(access: Access, goal: str) -> str:
-    if access.raw_input == "scrub":
-        return goal
-    return kept_goal(goal, RawInput(access.raw_input))
+    return goal if access.raw_input == "scrub" else kept_goal(goal, RawInput(access.raw_input))
 
 
 def redact_skill(access: Access, draft: SkillDraft) -> SkillDraft:
@@ -575,9 +573,7 @@ def redacted(redactor: Redactor, node: Filter) -> Filter:
 
 
 def _field(redactor: Redactor, field: Field) -> Field:
-    if isinstance(field, MetadataKey):
-        return MetadataKey(redactor.text(field.name))
-    return field
+    return MetadataKey(redactor.text(field.name)) if isinstance(field, MetadataKey) else field
 
 
 def _value(redactor: Redactor, field: Field, value: Value) -> Value:

@@ -9,8 +9,7 @@
 from collections.abc import Callable, Mapping
 
 from memory_mesh.base.fastdataclass import replace
-from memory_mesh.model import Commit, Standing, Wanted
-from memory_mesh.model.errors import InvalidInput, MeshError, NotFound
+from memory_mesh.model import Commit, InvalidInput, MeshError, NotFound, Standing, Wanted
 from memory_mesh.model.ports import Ledger, Relations
 from memory_mesh.platform import projects
 from memory_mesh.platform.projects import (

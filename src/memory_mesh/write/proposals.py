@@ -12,9 +12,11 @@ from collections.abc import Callable, Mapping
 from memory_mesh.base.fastdataclass import fields, replace
 from memory_mesh.model import (
     Commit,
+    InvalidInput,
     Json,
     Lens,
     Memory,
+    NotFound,
     Proposal,
     ProposedVerb,
     Scope,
@@ -24,7 +26,6 @@ from memory_mesh.model import (
     Status,
     Wanted,
 )
-from memory_mesh.model.errors import InvalidInput, NotFound
 from memory_mesh.rules import audience
 from memory_mesh.rules.limits import MAX_PROPOSALS, PROPOSAL_CHARS
 from memory_mesh.write import change

@@ -6,7 +6,6 @@ redacted and embedded like any other, and each slice is one transaction that lea
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from datetime import datetime
 
 from memory_mesh.base.fastdataclass import dataclass, fields, replace
 from memory_mesh.model import (
@@ -87,7 +86,13 @@ def _put_slice(
     def decide(standing: Standing) -> Commit:
         puts, seen, entries = list[Put](), list[Observation](), list[Entry]()
         for (memory, origins), (draft, wording) in zip(kept, worded, strict=True):
-            back = _as_it_was(memory, draft, known, standing.at)
+            back = replace(
+                memory,
+                **{name: getattr(draft, name) for name in _STATED},
+                created=min(memory.created, standing.at),
+                recorded_from=min(memory.recorded_from, standing.at),
+                successor=memory.successor if memory.successor in known else None,
+            )
             puts.append(Put(back, wording, (REASON,)))
             seen += _observed(access, back, wording, origins)
             told: dict[str, Json] = {"content_sha256": wording.hash.hex()}
@@ -95,17 +100,6 @@ def _put_slice(
         return Commit(puts=tuple(puts), observations=tuple(seen), entries=tuple(entries))
 
     access.ledger.commit(access.namespace, Wanted(), decide)
-
-
-def _as_it_was(memory: Memory, draft: Draft, known: set[str], at: datetime) -> Memory:
-    """The memory with its redacted words; no time of it is later than now."""
-    return replace(
-        memory,
-        **{name: getattr(draft, name) for name in _STATED},
-        created=min(memory.created, at),
-        recorded_from=min(memory.recorded_from, at),
-        successor=memory.successor if memory.successor in known else None,
-    )
 
 
 def _observed(

@@ -11,9 +11,11 @@ from memory_mesh.base.fastdataclass import replace
 from memory_mesh.model import (
     Commit,
     Conflict,
+    InvalidInput,
     Json,
     Lens,
     Memory,
+    NotFound,
     PredicateSchema,
     Put,
     Resolution,
@@ -24,7 +26,6 @@ from memory_mesh.model import (
     VoteKind,
     Wanted,
 )
-from memory_mesh.model.errors import InvalidInput, NotFound
 from memory_mesh.rules import audience
 from memory_mesh.rules.audience import said_by_different
 from memory_mesh.rules.trust import (
@@ -388,7 +389,7 @@ def undo(access: Access, memory_id: str, reader: Scope) -> Memory:
         old = seen(standing, memory_id, reader)
         now = [standing.conflicts[id_] for id_ in asked if id_ in standing.conflicts]
         reviewed = [each for each in now if each.new == memory_id and not each.by_rule]
-        ruled = [each for each in now if _is_undoable(each)]
+        ruled = [each for each in now if each.is_guess or each.resolution in _HIDING]
         before = [version.status for version in standing.history(memory_id)][:-1]
         if before and before[-1] in WAITING and old.status in _REVIEWED:
             return _review_undone(access, standing, old, before[-1], reviewed)
@@ -399,11 +400,6 @@ def undo(access: Access, memory_id: str, reader: Scope) -> Memory:
     others = (id_ for each in asked.values() for id_ in (each.new, each.existing))
     wanted = Wanted(ids=(memory_id, *others), conflicts=tuple(asked))
     return after(access, memory_id, wanted, decide)
-
-
-def _is_undoable(conflict: Conflict) -> bool:
-    """True if a rule or a person decided the conflict so that it had an effect."""
-    return conflict.is_guess or conflict.resolution in _HIDING
 
 
 def _review_undone(

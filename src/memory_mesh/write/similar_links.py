@@ -16,20 +16,23 @@ from itertools import count
 
 from memory_mesh.base.fastdataclass import dataclass, replace
 from memory_mesh.model import (
+    SIMILAR,
     Commit,
     Lens,
     Link,
+    Probe,
     Scope,
+    Similar,
     Space,
     SpaceState,
     Standing,
+    StoreIsFull,
+    StoreIsReadOnly,
+    Vectored,
     Wanted,
     Wording,
 )
-from memory_mesh.model.commit import SIMILAR
-from memory_mesh.model.errors import StoreIsFull, StoreIsReadOnly
 from memory_mesh.model.ports import Snapshot
-from memory_mesh.model.query import Probe, Similar, Vectored
 from memory_mesh.model.stats import leading
 from memory_mesh.platform import extras, telemetry
 from memory_mesh.text.embedding_models import reads, traits

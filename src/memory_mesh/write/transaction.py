@@ -15,6 +15,7 @@ from memory_mesh.model import (
     Conflict,
     Draft,
     Entry,
+    IdempotencyConflict,
     Json,
     Keep,
     KnownLesson,
@@ -39,7 +40,6 @@ from memory_mesh.model import (
     Wanted,
     Wording,
 )
-from memory_mesh.model.errors import IdempotencyConflict
 from memory_mesh.platform.projects import NAMES, names_of
 from memory_mesh.rules import audience
 from memory_mesh.rules.trust import (
@@ -104,17 +104,12 @@ def wanted(worded: Sequence[Worded]) -> Wanted:
 def _keys(drafts: Sequence[Draft]) -> tuple[str, ...]:
     """The idempotency keys of the drafts, also as earlier versions stored them."""
     given = [draft.key for draft in drafts if draft.key is not None]
-    if not given:
-        return ()
     return tuple(each for key in given for each in (key, given_key(key)))
 
 
 def _claim_keys(drafts: Sequence[Draft]) -> tuple[tuple[str, str, Scope], ...]:
     """Under which subject, predicate and audience rivals of the drafts are filed."""
-    claiming = [draft for draft in drafts if draft.claim is not None]
-    if not claiming:
-        return ()
-    return tuple(key for draft in claiming for key in keys_of(draft))
+    return tuple(key for draft in drafts if draft.claim is not None for key in keys_of(draft))
 
 
 def _origin_ids(draft: Draft) -> list[str]:
@@ -408,9 +403,7 @@ def _kept_plainly(access: Access, worded: Worded, memory: Memory, standing: Stan
 
 def _recorded(receipt: Receipt) -> tuple[str, ...]:
     """The reasons as they are kept: without the words of other memories."""
-    if not receipt.words:
-        return receipt.reasons
-    return receipts.recorded(receipt)
+    return receipt.reasons if not receipt.words else receipts.recorded(receipt)
 
 
 def _told(

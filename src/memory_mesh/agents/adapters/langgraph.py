@@ -8,7 +8,7 @@ A put that cannot be kept raises. A value that changes is a new version of the s
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 
-from memory_mesh.model.errors import InvalidInput, MissingExtra
+from memory_mesh.model import InvalidInput, Memory, MissingExtra, Scope
 
 try:
     from langgraph.store.base import (
@@ -42,7 +42,6 @@ from memory_mesh.agents.adapters.langgraph_items import (
 )
 from memory_mesh.base.fastdataclass import replace
 from memory_mesh.base.typed import TYPE_CHECKING
-from memory_mesh.model import Memory, Scope
 from memory_mesh.rules.arguments import MAX_RESULTS
 from memory_mesh.sync import MemoryMesh
 

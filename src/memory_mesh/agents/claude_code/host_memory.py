@@ -18,8 +18,7 @@ from memory_mesh.agents.claude_code.places import (
 from memory_mesh.agents.claude_code.undo import members_of
 from memory_mesh.base.fastdataclass import dataclass
 from memory_mesh.care.key_file import key_for
-from memory_mesh.model import Json, Receipt, Scope
-from memory_mesh.model.errors import InvalidInput
+from memory_mesh.model import InvalidInput, Json, Receipt, Scope
 from memory_mesh.platform.text_files import shown, texts
 from memory_mesh.sync import MemoryMesh
 

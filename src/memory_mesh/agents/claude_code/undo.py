@@ -17,8 +17,7 @@ from pathlib import Path
 
 from memory_mesh.base.fastdataclass import dataclass
 from memory_mesh.formats import json_text
-from memory_mesh.model import Json
-from memory_mesh.model.errors import InvalidInput
+from memory_mesh.model import InvalidInput, Json
 from memory_mesh.platform import durable_files, private_files
 
 _OURS = "memory-mesh"
@@ -237,8 +236,7 @@ class _Record:
         if change.before is None:
             return None
         name = f"{len(self.files)}-{durable_files.short(change.path.name)}"
-        path = self.own / BACKUPS / name
-        durable_files.write_atomically(path, change.before, private=True)
+        durable_files.write_atomically(self.own / BACKUPS / name, change.before, private=True)
         return name
 
 

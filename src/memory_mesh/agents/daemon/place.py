@@ -55,9 +55,8 @@ def _folder_of_store(store: str, folder: str, environment: "Mapping[str, str]") 
 def is_wanted(environment: "Mapping[str, str]") -> bool:
     """Whether the settings allow a daemon."""
     stated = environment.get("MEMORY_MESH_DAEMON") or _from_file(environment, "daemon")
-    if stated is not None and str(stated).lower() in _FALSE:
-        return False
-    return not _is_by_service(environment)
+    denied = stated is not None and str(stated).lower() in _FALSE
+    return not denied and not _is_by_service(environment)
 
 
 def _is_by_service(environment: "Mapping[str, str]") -> bool:

@@ -19,8 +19,7 @@ from memory_mesh.agents.doctor.finding import (
 from memory_mesh.base.installed import install_command
 from memory_mesh.care.key_file import IDENTITY, RECORD_FILE, KeyFile, had_key
 from memory_mesh.care.namespaces import look
-from memory_mesh.model.errors import StoreError, WrongKey
-from memory_mesh.model.stats import Check, Health
+from memory_mesh.model import Check, Health, StoreError, WrongKey
 from memory_mesh.platform import system
 from memory_mesh.rules.users import shown_namespace
 
@@ -114,10 +113,9 @@ def namespaces(case: Case) -> Iterator[CheckResult]:
 
 def is_broken(check: Check | None) -> bool:
     """Old terms only slow a search down; `index` tells of them."""
-    if check is None:
-        return False
-    return check.health is Health.UNHEALTHY or (
-        check.name == "writing" and check.health is not Health.HEALTHY
+    return check is not None and (
+        check.health is Health.UNHEALTHY
+        or (check.name == "writing" and check.health is not Health.HEALTHY)
     )
 
 

@@ -174,9 +174,7 @@ def _standing(db: sqlite3.Connection) -> NamespaceCopy:
 
 
 def _told(progress: Progress | None) -> Callable[[int, int, int], object] | None:
-    if progress is None:
-        return None
-    return lambda _, rest, pages: progress(pages - rest, pages)
+    return None if progress is None else lambda _, rest, pages: progress(pages - rest, pages)
 
 
 # A namespace's files, all of them: which they are, what they say of it, and taking them away.

@@ -18,16 +18,16 @@ from memory_mesh.model import (
     Channel,
     Claim,
     Kind,
+    MeshError,
     ProposedVerb,
     Resolution,
     SourceKind,
     Status,
     Tier,
+    read_heritage,
+    read_lesson,
 )
 from memory_mesh.model.care import Unread
-from memory_mesh.model.errors import MeshError
-from memory_mesh.model.lesson import read_lesson
-from memory_mesh.model.memory import read_heritage
 
 _WORDS: dict[str, tuple[type, str]] = {  # columns of a version that hold one of a few words
     "status": (Status, Status.ACTIVE),

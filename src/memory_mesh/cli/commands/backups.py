@@ -13,9 +13,8 @@ from memory_mesh.cli.command_table import Command, UsageError, adding, argument
 from memory_mesh.cli.output import completed, option
 from memory_mesh.cli.progress import Counting, Telling
 from memory_mesh.formats import exchange
-from memory_mesh.model import Json
+from memory_mesh.model import Json, MeshError, NotAllowed
 from memory_mesh.model.care import Backup, Exported, Imported, NamespaceCopy, Restored
-from memory_mesh.model.errors import MeshError, NotAllowed
 from memory_mesh.platform.agent_shell import agent_variables
 from memory_mesh.platform.store_urls import need_folder
 from memory_mesh.rules.audience import AUDIENCE
@@ -485,10 +484,11 @@ def _run_move(options: argparse.Namespace) -> int:
         options, "run memory-mesh export here, and memory-mesh import where it is to go"
     )
     to = Path(need_folder(options.to)).expanduser()
-    if options.only:
-        done = move_namespace(folder, store_folder.config_of(options).namespace, to)
-    else:
-        done = move_store(folder, to)
+    done = (
+        move_namespace(folder, store_folder.config_of(options).namespace, to)
+        if options.only
+        else move_store(folder, to)
+    )
     names = [shown_namespace(name) for name in done.namespaces]
     code = output.answer(
         {

@@ -16,8 +16,7 @@ from memory_mesh.base.typed import Any
 from memory_mesh.cli import output, store_folder
 from memory_mesh.cli.command_table import Command, UsageError, argument
 from memory_mesh.config import load
-from memory_mesh.model import Json
-from memory_mesh.model.errors import MissingExtra, NotAllowed, StoreError
+from memory_mesh.model import Json, MissingExtra, NotAllowed, StoreError
 
 # daemon
 

@@ -10,7 +10,7 @@ from memory_mesh.cli.command_table import Command, UsageError, argument
 from memory_mesh.cli.output import completed, option
 from memory_mesh.cli.progress import Counting
 from memory_mesh.formats.terminal import safe_text
-from memory_mesh.model import Json, Status, Verification
+from memory_mesh.model import Json, MeshError, NotFound, Status, Verification
 from memory_mesh.model.care import (
     HELD_BACK,
     HeldBack,
@@ -18,7 +18,6 @@ from memory_mesh.model.care import (
     SalvagedNamespace,
     Unread,
 )
-from memory_mesh.model.errors import MeshError, NotFound
 from memory_mesh.privacy import masked
 from memory_mesh.rules.users import PREFIX, shown_namespace, user_of
 from memory_mesh.sync import MemoryMesh

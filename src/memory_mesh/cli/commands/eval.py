@@ -27,9 +27,7 @@ def _run_eval(options: argparse.Namespace) -> int:
     """Runs a suite, compares reports or lists the suites."""
     if options.action == "list":
         return _list(as_json=options.json)
-    if options.action == "compare":
-        return _compare(options)
-    return _run(options)
+    return _compare(options) if options.action == "compare" else _run(options)
 
 
 def _run(options: argparse.Namespace) -> int:

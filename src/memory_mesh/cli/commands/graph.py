@@ -9,9 +9,7 @@ from memory_mesh.base.fastdataclass import replace
 from memory_mesh.cli import options as cli_options, output
 from memory_mesh.cli.command_table import Command, UsageError, adding, argument
 from memory_mesh.mesh.operations.graph import LINK_TYPES, MOST_HOPS
-from memory_mesh.model import Json, Link, Scope, Status, times
-from memory_mesh.model.commit import SIMILAR
-from memory_mesh.model.errors import NotFound
+from memory_mesh.model import SIMILAR, Json, Link, NotFound, Scope, Status, times
 from memory_mesh.model.graph import Cluster, Episode, Neighbourhood, Walk
 from memory_mesh.sync import MemoryMesh
 

@@ -15,8 +15,18 @@ from memory_mesh.cli import options as cli_options, output
 from memory_mesh.cli.command_table import Command, argument
 from memory_mesh.cli.commands.store import FOR_ALL
 from memory_mesh.cli.progress import Counting
-from memory_mesh.model import Channel, Draft, Json, Memory, Outcome, Receipt, Scope, Status, Wanted
-from memory_mesh.model.errors import NotFound
+from memory_mesh.model import (
+    Channel,
+    Draft,
+    Json,
+    Memory,
+    NotFound,
+    Outcome,
+    Receipt,
+    Scope,
+    Status,
+    Wanted,
+)
 from memory_mesh.platform import git_files
 from memory_mesh.platform.projects import identity_of
 from memory_mesh.platform.text_files import Skipped, paths, shown, texts

@@ -10,8 +10,7 @@ from memory_mesh.cli import options as cli_options, output, store_folder
 from memory_mesh.cli.command_table import Command, UsageError, about, adding, argument
 from memory_mesh.cli.output import completed, option
 from memory_mesh.cli.progress import Counting
-from memory_mesh.model import Json, Scope
-from memory_mesh.model.errors import StoreError
+from memory_mesh.model import Json, Scope, StoreError
 from memory_mesh.model.job import WEBHOOKS, JobReport, JobStep, QueuedJob
 from memory_mesh.rules.users import shown_namespace
 from memory_mesh.sync import MemoryMesh

@@ -9,9 +9,17 @@ from memory_mesh.cli import options as cli_options, output
 from memory_mesh.cli.command_table import Command, UsageError, about, adding, argument, one_of
 from memory_mesh.cli.output import completed
 from memory_mesh.formats.terminal import safe_text
-from memory_mesh.model import Json, Memory, Proposal, Scope, Status, times
-from memory_mesh.model.errors import InvalidInput, NotFound
-from memory_mesh.model.memory import shown_type
+from memory_mesh.model import (
+    InvalidInput,
+    Json,
+    Memory,
+    NotFound,
+    Proposal,
+    Scope,
+    Status,
+    shown_type,
+    times,
+)
 from memory_mesh.privacy import redacted
 from memory_mesh.sync import MemoryMesh
 from memory_mesh.write.rules.receipts import redaction

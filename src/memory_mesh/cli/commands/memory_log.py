@@ -7,8 +7,7 @@ from memory_mesh.cli import options as cli_options, output
 from memory_mesh.cli.command_table import Command, UsageError, adding, argument, one_of
 from memory_mesh.cli.options import add_operation, given
 from memory_mesh.formats import memory_log
-from memory_mesh.model import Json, Scope
-from memory_mesh.model.errors import NotFound
+from memory_mesh.model import Json, NotFound, Scope
 from memory_mesh.model.learning import Experience, ExperienceSummary
 from memory_mesh.sync import MemoryMesh
 

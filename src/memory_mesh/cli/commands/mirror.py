@@ -9,8 +9,7 @@ from memory_mesh.cli.command_table import Command, UsageError, argument
 from memory_mesh.cli.mirroring import folder_of
 from memory_mesh.mirror import Author, Mirror, MirrorReport
 from memory_mesh.mirror.state import FOLDER, AgentEdits
-from memory_mesh.model import Json
-from memory_mesh.model.errors import NotFound
+from memory_mesh.model import Json, NotFound
 from memory_mesh.platform.agent_shell import agent_variables
 from memory_mesh.privacy import masked
 
@@ -130,8 +129,8 @@ def _report(report: MirrorReport, folder: Path, *, as_json: bool) -> int:
         for line in lines[:_SHOWN]:
             what = f" {line.words}" if line.words else ""
             title = f" ({line.title})" if line.title else ""
-            said = masked(f"{words}: {line.path}{title}{what}")
-            output.say(said.replace("\n", "\\n"))  # a name must not look like a line of ours
+            # A name must not look like a line of ours.
+            output.say(masked(f"{words}: {line.path}{title}{what}").replace("\n", "\\n"))
         if len(lines) > _SHOWN:
             output.say(f"{words}: {len(lines) - _SHOWN} more")
     if report.disagreements:

@@ -6,9 +6,7 @@ from pathlib import Path
 
 from memory_mesh.cli import options as cli_options, output
 from memory_mesh.cli.command_table import Command, UsageError, argument
-from memory_mesh.model import Json
-from memory_mesh.model.errors import NotFound
-from memory_mesh.model.memory import Project
+from memory_mesh.model import Json, NotFound, Project
 from memory_mesh.sync import MemoryMesh
 
 _HOW = {

@@ -11,6 +11,7 @@ from memory_mesh.model import (
     Conflict,
     Json,
     Memory,
+    NotFound,
     Proposal,
     ProposedVerb,
     Scope,
@@ -18,7 +19,6 @@ from memory_mesh.model import (
     Status,
 )
 from memory_mesh.model.care import HELD_BACK
-from memory_mesh.model.errors import NotFound
 from memory_mesh.sync import MemoryMesh
 
 # review
@@ -203,9 +203,7 @@ def _state(item: Memory | Skill) -> dict[str, Json]:
 def _review_plain(item: Memory | Skill | Proposal) -> dict[str, Json]:
     if isinstance(item, Proposal):
         return output.described_proposal(item)
-    if isinstance(item, Skill):
-        return output.described_skill(item)
-    return output.described(item)
+    return output.described_skill(item) if isinstance(item, Skill) else output.described(item)
 
 
 REVIEW = Command(

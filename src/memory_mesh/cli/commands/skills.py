@@ -6,8 +6,7 @@ from pathlib import Path
 from memory_mesh.cli import options as cli_options, output
 from memory_mesh.cli.command_table import Command, adding, argument
 from memory_mesh.cli.commands.store import FOR_ALL
-from memory_mesh.model import Scope
-from memory_mesh.model.errors import InvalidInput, NotFound
+from memory_mesh.model import InvalidInput, NotFound, Scope
 from memory_mesh.platform.text_files import texts
 from memory_mesh.sync import MemoryMesh
 

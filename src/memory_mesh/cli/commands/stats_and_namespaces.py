@@ -13,9 +13,8 @@ from memory_mesh.cli import options as cli_options, output, store_folder
 from memory_mesh.cli.command_table import Command, UsageError, about, adding, argument
 from memory_mesh.config import Config
 from memory_mesh.formats.terminal import safe_text
-from memory_mesh.model import Json, Stats
+from memory_mesh.model import InvalidInput, Json, MeshError, Stats, StoreError
 from memory_mesh.model.care import DeletedNamespace
-from memory_mesh.model.errors import InvalidInput, MeshError, StoreError
 from memory_mesh.model.stats import OUTGROWN
 from memory_mesh.platform.text_files import folder_bytes
 from memory_mesh.privacy import masked

@@ -6,8 +6,7 @@ from pathlib import Path
 
 from memory_mesh.cli import options as cli_options, output
 from memory_mesh.cli.command_table import Command, UsageError, adding, argument
-from memory_mesh.model import Outcome, Receipt, Scope, SourceKind, record
-from memory_mesh.model.errors import InvalidInput
+from memory_mesh.model import InvalidInput, Outcome, Receipt, Scope, SourceKind, record
 from memory_mesh.sync import MemoryMesh
 from memory_mesh.write.rules.speakers import kind_said
 

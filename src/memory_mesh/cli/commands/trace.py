@@ -10,8 +10,7 @@ from memory_mesh.cli import options as cli_options, output
 from memory_mesh.cli.command_table import Command, UsageError, adding, argument
 from memory_mesh.context import fence
 from memory_mesh.formats import trace_file
-from memory_mesh.model import Channel, Json, Outcome, Scope
-from memory_mesh.model.errors import InvalidInput, NotFound
+from memory_mesh.model import Channel, InvalidInput, Json, NotFound, Outcome, Scope
 from memory_mesh.model.times import iso
 from memory_mesh.model.trace import Step, Trace, Window, trace_record
 from memory_mesh.privacy import masked

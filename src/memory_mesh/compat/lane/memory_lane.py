@@ -10,8 +10,7 @@ from datetime import datetime
 from memory_mesh.base.fastdataclass import dataclass
 from memory_mesh.base.typed import Any
 from memory_mesh.compat.lane import translate, translate as words
-from memory_mesh.model import Hit, Json, Memory, Receipt, Scope, Status
-from memory_mesh.model.errors import InvalidInput, NotFound
+from memory_mesh.model import Hit, InvalidInput, Json, Memory, NotFound, Receipt, Scope, Status
 from memory_mesh.rules.arguments import check_text
 from memory_mesh.search.ranking import fusion, profiles
 from memory_mesh.sync import MemoryMesh

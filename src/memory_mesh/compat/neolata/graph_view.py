@@ -10,8 +10,7 @@ from memory_mesh.compat.neolata.model import GraphEvent, GraphMemory
 from memory_mesh.config import NO_AGENT
 from memory_mesh.mesh.operation import Operations
 from memory_mesh.mesh.operations.agent_store import KeepingVerbs
-from memory_mesh.model import Conflict, Lens, Memory, Outcome, Receipt, Scope, Status
-from memory_mesh.model.errors import NotFound
+from memory_mesh.model import Conflict, Lens, Memory, NotFound, Outcome, Receipt, Scope, Status
 from memory_mesh.model.ports import Snapshot
 from memory_mesh.rules.audience import AUDIENCE
 from memory_mesh.sync import MemoryMesh
@@ -114,8 +113,7 @@ class GraphView(Operations):
 
     def _conflicts_of(self, snapshot: Snapshot, memory: Memory) -> list[Conflict]:
         """What a memory came with a conflict upon, as far as its own readers see that."""
-        most = translate.MAX_CONFLICTS
-        found = snapshot.conflicts(most, pending=False, memory=memory.id)
+        found = snapshot.conflicts(translate.MAX_CONFLICTS, pending=False, memory=memory.id)
         if not found:
             return found
         sight = replace(

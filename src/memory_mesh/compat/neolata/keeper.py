@@ -22,8 +22,18 @@ from memory_mesh.compat.neolata.model import GraphCluster
 from memory_mesh.compat.neolata.rows import plain_row, read_memory
 from memory_mesh.compat.neolata.storage import OPTIONAL, GraphStorage
 from memory_mesh.mesh.operations.agent_store import KeepingVerbs, Whole
-from memory_mesh.model import BY_RULE, Conflict, Json, Kind, Link, Memory, Resolution, Scope, Status
-from memory_mesh.model.commit import SIMILAR
+from memory_mesh.model import (
+    BY_RULE,
+    SIMILAR,
+    Conflict,
+    Json,
+    Kind,
+    Link,
+    Memory,
+    Resolution,
+    Scope,
+    Status,
+)
 from memory_mesh.model.errors import InvalidInput, MeshError, StorageFailed, shown
 from memory_mesh.model.graph import EPISODE
 from memory_mesh.privacy import masked
@@ -61,12 +71,10 @@ class Keeper:
     def load(self, agent: str | None) -> None:
         """Load an agent unless it was; without a name every agent that the storage lists."""
         with self._lock:
-            wanted = self._listed() if agent is None else [agent]
-            for name in wanted:
+            for name in self._listed() if agent is None else [agent]:
                 if name not in self._loaded:
                     self._bring(name)
-                    stored = self._mesh._stored_scope(Scope(agent=name)).agent
-                    self._loaded[name] = stored or name
+                    self._loaded[name] = self._mesh._stored_scope(Scope(agent=name)).agent or name
 
     def can_list(self) -> bool:
         """True if the storage can say which agents it has."""

@@ -23,8 +23,7 @@ from memory_mesh.compat.neolata.translate import compute_trust, estimate_tokens
 from memory_mesh.compat.neolata.verbs.storing import GraphExplaining, GraphPrompting, GraphSearching
 from memory_mesh.mesh.operation import constructor
 from memory_mesh.mesh.options import AsOwner, Limit, MeshOptions, Reason
-from memory_mesh.model import Conflict, PredicateSchema, Resolution, Scope, Status
-from memory_mesh.model.errors import InvalidInput
+from memory_mesh.model import Conflict, InvalidInput, PredicateSchema, Resolution, Scope, Status
 from memory_mesh.model.graph import Episode
 
 # Vote on memories, review what waits and resolve contradictions.

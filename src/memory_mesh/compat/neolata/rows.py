@@ -12,6 +12,7 @@ from memory_mesh.base.fastdataclass import dataclass, fields
 from memory_mesh.base.typed import Any
 from memory_mesh.compat.neolata.model import GraphEvent, GraphMemory
 from memory_mesh.model import (
+    SIMILAR,
     Channel,
     Claim,
     Conflict,
@@ -29,7 +30,6 @@ from memory_mesh.model import (
     lesson as model_lesson,
     memory as model_memory,
 )
-from memory_mesh.model.commit import SIMILAR
 from memory_mesh.model.errors import InvalidInput, shown
 from memory_mesh.rules.arguments import check_share, check_text, member, moment
 from memory_mesh.rules.limits import MEMORY_CHARS

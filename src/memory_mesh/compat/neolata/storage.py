@@ -16,8 +16,7 @@ from pathlib import Path
 
 from memory_mesh.base.typed import Protocol, TypeAlias
 from memory_mesh.formats import json_text
-from memory_mesh.model import Json
-from memory_mesh.model.errors import Closed, InvalidInput, StoreIsBusy, StoreIsDamaged
+from memory_mesh.model import Closed, InvalidInput, Json, StoreIsBusy, StoreIsDamaged
 from memory_mesh.platform.durable_files import write_atomically
 from memory_mesh.platform.locks import locked
 from memory_mesh.platform.private_files import make_folder

@@ -19,8 +19,7 @@ from urllib.parse import quote, urlencode
 
 from memory_mesh.base.typed import TypeAlias
 from memory_mesh.compat.neolata.storage import Data, Rows
-from memory_mesh.model import Json
-from memory_mesh.model.errors import ForbiddenAddress, InvalidInput, NetworkError
+from memory_mesh.model import ForbiddenAddress, InvalidInput, Json, NetworkError
 from memory_mesh.model.ports import Embedder
 from memory_mesh.models.http.client import Client, Limits, redacted
 
@@ -342,8 +341,7 @@ class SupabaseStorage:
 
     def _remove(self, table: str, agent: str, kept: Collection[str]) -> None:
         sent = self._sent[table, agent]
-        gone = sorted(sent.keys() - kept)
-        self._rest.remove(table, "id", gone, agent_id=f"eq.{agent}")
+        self._rest.remove(table, "id", sorted(sent.keys() - kept), agent_id=f"eq.{agent}")
         self._sent[table, agent] = {id_: sent[id_] for id_ in kept}
 
     def _remove_links(self, agent: str, kept: Collection[str]) -> None:

@@ -12,8 +12,16 @@ from datetime import datetime
 from memory_mesh.base.fastdataclass import fields
 from memory_mesh.base.typed import Any, TypedDict, TypeVar
 from memory_mesh.compat.neolata.model import GraphExplain, GraphHit, GraphMemory, GraphProvenance
-from memory_mesh.model import Claim, Conflict, Hit, Memory, Resolution, SourceKind, Status
-from memory_mesh.model.errors import InvalidInput
+from memory_mesh.model import (
+    Claim,
+    Conflict,
+    Hit,
+    InvalidInput,
+    Memory,
+    Resolution,
+    SourceKind,
+    Status,
+)
 from memory_mesh.model.filter import And, Compare, Filter, IsNull, Or, Sign
 from memory_mesh.rules.arguments import check_text, moment
 from memory_mesh.rules.trust import is_unsupported, trust, trust_of, truth_votes

@@ -20,9 +20,16 @@ from memory_mesh.compat.rfc11.rows import (
 )
 from memory_mesh.compat.times import millis, moment
 from memory_mesh.formats import yamo
-from memory_mesh.model import Block, BlockOperation, Json, Memory, Skill
-from memory_mesh.model.errors import InvalidInput
-from memory_mesh.model.memory import heritage_json, memory_type
+from memory_mesh.model import (
+    Block,
+    BlockOperation,
+    InvalidInput,
+    Json,
+    Memory,
+    Skill,
+    heritage_json,
+    memory_type,
+)
 
 MEMORIES, BLOCKS, SKILLS = "memory_entries", "yamo_blocks", "synthesized_skills"
 DIMENSION = 384  # numbers of a vector, where nothing else is known

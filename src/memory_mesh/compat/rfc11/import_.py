@@ -29,8 +29,17 @@ from memory_mesh.compat.rfc11.rows import (
     wire_lesson,
 )
 from memory_mesh.compat.tally import Importer, Progress, Tally, origin_id
-from memory_mesh.model import Channel, Draft, Lesson, Scope, SkillDraft, Source, SourceKind
-from memory_mesh.model.errors import InvalidInput, NotFound
+from memory_mesh.model import (
+    Channel,
+    Draft,
+    InvalidInput,
+    Lesson,
+    NotFound,
+    Scope,
+    SkillDraft,
+    Source,
+    SourceKind,
+)
 from memory_mesh.rules.users import user_of
 from memory_mesh.sync import MemoryMesh
 from memory_mesh.write.rules.receipts import ReceiptCounts

@@ -61,8 +61,7 @@ def rows(
     """Batches of rows with those of the columns that there are; a time is in milliseconds."""
     there = [name for name in columns if name in column_names(dataset)]
     with _in_our_words("the table cannot be read to its end"):
-        for batch in scanned(dataset, columns=there, filter=where):
-            yield _plain(batch)
+        yield from (_plain(batch) for batch in scanned(dataset, columns=there, filter=where))
 
 
 def scanned(dataset: "LanceDataset", **options: Any) -> "Iterator[pa.RecordBatch]":  # noqa: ANN401  # Lance's own
@@ -140,8 +139,7 @@ def _plain(batch: "pa.RecordBatch") -> list[dict[str, object]]:
     columns: dict[str, list[object]] = {}
     for name, values in zip(batch.schema.names, batch.columns, strict=True):
         if pa.types.is_timestamp(values.type):
-            zone = values.type.tz
-            values = values.cast(pa.timestamp("ms", zone), safe=False).cast(pa.int64())  # noqa: PLW2901  # the same
+            values = values.cast(pa.timestamp("ms", values.type.tz), safe=False).cast(pa.int64())  # noqa: PLW2901  # the same
         columns[name] = values.to_pylist()
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 

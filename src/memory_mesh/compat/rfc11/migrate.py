@@ -32,8 +32,15 @@ from memory_mesh.base.typed import TYPE_CHECKING, Protocol
 from memory_mesh.compat.rfc11 import columns, columns as rfc11_columns, lance_tables
 from memory_mesh.compat.rfc11.rows import Seal, sealed
 from memory_mesh.compat.times import millis
-from memory_mesh.model import Block, Memory, Skill
-from memory_mesh.model.errors import InvalidInput, NotFound, StoreError, StoreIsDamaged
+from memory_mesh.model import (
+    Block,
+    InvalidInput,
+    Memory,
+    NotFound,
+    Skill,
+    StoreError,
+    StoreIsDamaged,
+)
 from memory_mesh.platform.locks import locked
 from memory_mesh.platform.private_files import make_folder
 
@@ -344,9 +351,9 @@ def _copied(site: _Site) -> _Journal:
 
 def _current(site: _Site, journal: _Journal) -> bool:
     """The copy is of the table as it is, or has begun to take its place."""
-    if site.backup.exists():
-        return True
-    return site.memories().version == journal.source and site.copy.exists()
+    return site.backup.exists() or (
+        site.memories().version == journal.source and site.copy.exists()
+    )
 
 
 def _swap(site: _Site) -> None:

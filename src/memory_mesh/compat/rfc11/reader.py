@@ -39,8 +39,7 @@ class MeshHoldings:
                 limit=_PAGE, cursor=cursor, across=_EVERYONE, include=self._include
             )
             vectors = self._vectors([memory.id for memory in page])
-            for memory in page:
-                yield self.held(memory, vectors.get(memory.id, ()))
+            yield from (self.held(memory, vectors.get(memory.id, ())) for memory in page)
             cursor = page.cursor
             if cursor is None:
                 return
@@ -61,8 +60,7 @@ class MeshHoldings:
             limit=_PAGE, across=_EVERYONE, include=self._include, before=before
         ):
             vectors = self._skill_vectors(page)
-            for skill in page:
-                yield HeldSkill(skill, vectors.get(skill.id))
+            yield from (HeldSkill(skill, vectors.get(skill.id)) for skill in page)
             before = page[-1].id
 
     def blocks(self) -> Iterator[Block]:

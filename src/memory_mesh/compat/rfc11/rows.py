@@ -18,10 +18,12 @@ from memory_mesh.compat.times import moment
 from memory_mesh.formats import json_text, yamo, yamo_learning
 from memory_mesh.learn.rules.skill_rules import START
 from memory_mesh.model import (
+    BlockError,
     Channel,
     Claim,
     Draft,
     Heritage,
+    InvalidInput,
     Json,
     Kind,
     Lesson,
@@ -35,10 +37,10 @@ from memory_mesh.model import (
     Status,
     Tier,
     lesson as model_lesson,
+    memory_type,
+    read_heritage,
     times,
 )
-from memory_mesh.model.errors import BlockError, InvalidInput
-from memory_mesh.model.memory import memory_type, read_heritage
 from memory_mesh.rules.arguments import check_share, check_text, check_whole
 from memory_mesh.rules.metadata import check_metadata
 from memory_mesh.write.rules.drafts import draft_of

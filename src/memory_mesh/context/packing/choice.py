@@ -200,8 +200,7 @@ class _Choice:
     def take_older(self, candidates: Sequence[PackCandidate]) -> None:
         """Takes older statements with what is left, each only if its newer one is there."""
         for one in candidates:
-            known = any(other.id == one.newer for other in self.taken)
-            if not known or one.tokens > self._tokens:
+            if not any(other.id == one.newer for other in self.taken) or one.tokens > self._tokens:
                 self.left.append(one.left(LeftOutBy.OLDER, one.newer))
             else:
                 self._take(one)
@@ -273,9 +272,7 @@ def telling(text: str) -> float:
 
 def linked(worth: float, link: Link) -> float:
     """The worth of a memory that is linked to a hit of this worth."""
-    if link.similarity is None:
-        return worth * RELATED
-    return worth * SIMILAR * link.similarity
+    return worth * RELATED if link.similarity is None else worth * SIMILAR * link.similarity
 
 
 def token_bound(text: str) -> int:

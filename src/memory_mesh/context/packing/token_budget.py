@@ -24,9 +24,8 @@ from memory_mesh.context.fence import BAR, NAME, WORD_DIGITS, harmless
 from memory_mesh.context.packing import choice
 from memory_mesh.context.packing.choice import PackCandidate, Room, telling
 from memory_mesh.formats.terminal import without_hidden, word
-from memory_mesh.model import Kind, Memory, SourceKind
+from memory_mesh.model import Kind, Memory, SourceKind, shown_type
 from memory_mesh.model.errors import InvalidInput, shown
-from memory_mesh.model.memory import shown_type
 from memory_mesh.model.pack import LeftOut, LeftOutBy, Pack, Section
 from memory_mesh.search.ranking.profiles import MESH, MIN_RELEVANCE
 

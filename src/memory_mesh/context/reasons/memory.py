@@ -6,15 +6,16 @@ from datetime import datetime, timedelta
 
 from memory_mesh.context.reasons.gates import audience
 from memory_mesh.model import (
+    Block,
     Conflict,
     Json,
     Memory,
+    Observed,
     Outcome,
     Resolution,
     Status,
     times as model_times,
 )
-from memory_mesh.model.block import Block, Observed
 from memory_mesh.model.pack import Injection
 from memory_mesh.model.why import BlockSummary, Version, Why
 

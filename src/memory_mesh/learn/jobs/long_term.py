@@ -158,9 +158,8 @@ def _alike(one: KnownLearning, other: KnownLearning, goals: Mapping[str, Goal]) 
     """Returns whether the goals of two learnings are one group."""
     mine = [goals[id_] for id_ in one.record.exemplars if id_ in goals]
     theirs = [goals[id_] for id_ in other.record.exemplars if id_ in goals]
-    if not mine or not theirs:
-        return False
-    return fmean(likeness(goal, each) for goal in mine for each in theirs) >= 1
+    pairs = [likeness(goal, each) for goal in mine for each in theirs]
+    return bool(pairs) and fmean(pairs) >= 1
 
 
 def _merged(site: Site, one: KnownLearning, like: Sequence[KnownLearning]) -> Slice | None:

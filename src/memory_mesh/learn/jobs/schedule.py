@@ -28,8 +28,7 @@ from memory_mesh.learn.jobs.write_slice import (
 from memory_mesh.learn.rules import trace_learnings
 from memory_mesh.learn.rules.retention import Action, consolidation_due
 from memory_mesh.learn.rules.trace_learnings import execution_of
-from memory_mesh.model import Draft, Kind, Scope, Source, Status, Tier, times
-from memory_mesh.model.errors import InvalidInput
+from memory_mesh.model import Draft, InvalidInput, Kind, Scope, Source, Status, Tier, times
 from memory_mesh.model.job import Due, JobReport, JobStep
 from memory_mesh.model.trace import LEARNING_LABEL, is_trace
 from memory_mesh.platform import telemetry

@@ -129,8 +129,7 @@ class Site:
 
 def sliced(ids: Sequence[str], size: int = SLICE) -> Iterator[Sequence[str]]:
     """Yields the ids, at most a slice at a time."""
-    for start in range(0, len(ids), size):
-        yield ids[start : start + size]
+    yield from (ids[start : start + size] for start in range(0, len(ids), size))
 
 
 def under(prefix: str, states: Mapping[str, str]) -> dict[str, str]:
@@ -146,7 +145,10 @@ def discover(site: Site) -> Slices:
     first, reached = _newest(site), site.states(NEWEST).get(NEWEST)
     for fresh in _unlisted(site):
         if fresh:
-            names = {f"{TRACE}{memory.id}": _as_found(memory) for memory in fresh}
+            names = {
+                f"{TRACE}{memory.id}": NEW if memory.status is Status.ACTIVE else AWAY
+                for memory in fresh
+            }
             site.commit(Wanted(states=tuple(names)), partial(_listed, names), names)
             yield []
     if first is not None and first != reached:
@@ -223,10 +225,6 @@ def _used(site: Site, ids: Sequence[str]) -> set[str]:
         found = snapshot.get(makers, site.lens())
     learnings = {memory.id for memory in found if trace_learnings.read(memory) is not None}
     return {link.target for link in links if link.source in learnings}
-
-
-def _as_found(memory: Memory) -> str:
-    return NEW if memory.status is Status.ACTIVE else AWAY
 
 
 def _listed(names: dict[str, str], standing: Standing) -> Commit:

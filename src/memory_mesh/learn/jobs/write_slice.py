@@ -30,6 +30,7 @@ from memory_mesh.learn.rules.trace_learnings import LearningRecord
 from memory_mesh.model import (
     Commit,
     Draft,
+    EmbeddingError,
     Entry as BlockEntry,
     Json,
     Link,
@@ -45,7 +46,6 @@ from memory_mesh.model import (
     Wanted,
     Wording,
 )
-from memory_mesh.model.errors import EmbeddingError
 from memory_mesh.model.job import JobStep
 from memory_mesh.model.stats import leading
 from memory_mesh.model.trace import LEARNING_LABEL, trace_of
@@ -315,8 +315,7 @@ def _check(plan: SlicePlan, standing: Standing) -> None:
     for each in plan.plans:
         if each.learning is not None:
             now = standing.memories.get(each.learning.id)
-            same = now is not None and now.recorded_from == each.learning.recorded_from
-            fresh = fresh and same
+            fresh = fresh and now is not None and now.recorded_from == each.learning.recorded_from
         for id_ in each.members:
             trace, mark = standing.memories.get(id_), standing.states.get(f"{TRACE}{id_}")
             active = trace is not None and trace.status is Status.ACTIVE

@@ -148,16 +148,19 @@ def _repeats(sentence: str, recalled: Sequence[str]) -> bool:
 
 def _only_asks(sentence: str) -> bool:
     """True for a question or a request, but not for a request to remember."""
-    if phrases.asked_to_keep().search(sentence):
-        return False
-    return asks(sentence) or bool(phrases.requests().match(sentence))
+    return not phrases.asked_to_keep().search(sentence) and (
+        asks(sentence) or bool(phrases.requests().match(sentence))
+    )
 
 
 def _is_fact(sentence: str) -> bool:
     """True for a statement with a name, a number or code in it."""
-    if _only_asks(sentence) or not says(sentence) or not phrases.states().search(sentence):
-        return False
-    return bool(phrases.particulars().search(sentence[1:]))
+    return bool(
+        not _only_asks(sentence)
+        and says(sentence)
+        and phrases.states().search(sentence)
+        and phrases.particulars().search(sentence[1:])
+    )
 
 
 def _unread(text: str) -> bool:

@@ -200,9 +200,9 @@ def _is_ordered(start: str) -> bool:
     if words[0].casefold() not in {"always", "never"}:
         return True
     word = words[1].casefold()
-    if is_base(word):
-        return True
-    return not past_base(word) and not base(word) and not word.endswith(("ly", "ing", "ful", "ous"))
+    return is_base(word) or (
+        not past_base(word) and not base(word) and not word.endswith(("ly", "ing", "ful", "ous"))
+    )
 
 
 def _duty(text: str, plain: str) -> tuple[str, int] | None:
@@ -309,9 +309,11 @@ def _is_thing(who: str, modal: str) -> bool:
     if words[0].casefold() in _POINTING and len(words) == 1:
         return False
     named = len(words) == 1 and words[0].istitle() and not words[0].endswith("s")
-    if named and not modal.casefold().startswith("must"):
-        return False
-    return not phrases.finite().search(who) and not _reports().search(who)
+    return (
+        not (named and not modal.casefold().startswith("must"))
+        and not phrases.finite().search(who)
+        and not _reports().search(who)
+    )
 
 
 def _word(plain: str) -> str:

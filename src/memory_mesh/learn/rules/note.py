@@ -36,8 +36,7 @@ def read_note(text: str) -> list[Sentence]:
     found: list[Sentence] = []
     passages = list(_passages(said))
     for logged, passage in passages:
-        parts = [part for one in sentences(passage) for part in _split(one)]
-        for place, part in enumerate(parts):
+        for place, part in enumerate(part for one in sentences(passage) for part in _split(one)):
             advice = bool(found and found[-1].log and not place and _advice().match(part))
             whole = logged and (not place or len(passages) > 1)
             log = whole or advice or bool(_errors().match(part))

@@ -77,9 +77,11 @@ def _foreign_after(line: str) -> str:
 
 
 def _carried_on(before: str, line: str) -> bool:
-    if before.endswith((".", "!", "?", ":", ";")):
-        return False
-    return len(before) >= _WRAPPED and (line[:1].islower() or before.endswith(","))
+    return (
+        not before.endswith((".", "!", "?", ":", ";"))
+        and len(before) >= _WRAPPED
+        and (line[:1].islower() or before.endswith(","))
+    )
 
 
 def _is_pasted(line: str) -> bool:

@@ -173,9 +173,8 @@ def negations(text: str) -> int:
 def clash(one: str, other: str) -> bool:
     """True if the numbers differ or only one text is negated."""
     numbers, others = figures(one), figures(other)
-    if not (numbers <= others or others <= numbers):
-        return True
-    return bool(negations(one)) is not bool(negations(other))
+    apart = not (numbers <= others or others <= numbers)
+    return apart or bool(negations(one)) is not bool(negations(other))
 
 
 def _statements(said: Sequence[_Sentence]) -> list[_Sentence]:

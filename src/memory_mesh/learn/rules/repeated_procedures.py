@@ -119,7 +119,13 @@ def told_alike(memories: Sequence[Memory]) -> SharedSteps | None:
     if len(group) < TELLINGS:
         return None
     found = [_shared(tellings[seed], [tellings[place] for place in group]) for seed in group]
-    return max(found, key=lambda one: (sum(one.support) + _ordered(one), bool(one.title)))
+    return max(
+        found,
+        key=lambda one: (
+            sum(one.support) + sum(0.5 for step in one.steps if is_base(_first(step))),
+            bool(one.title),
+        ),
+    )
 
 
 def telling(memory: Memory) -> OrderedTelling | None:
@@ -198,11 +204,6 @@ def _shared(seed: OrderedTelling, group: Sequence[OrderedTelling]) -> SharedStep
         tuple(support[place] for place in kept),
         tuple(one.memory.id for one in group),
     )
-
-
-def _ordered(told: SharedSteps) -> float:
-    """Counts the steps that are in the imperative, each as half a memory."""
-    return sum(0.5 for step in told.steps if is_base(_first(step)))
 
 
 def _weight(one: TellingClause, other: TellingClause) -> float:

@@ -210,9 +210,7 @@ def _changed(sentence: Sentence, found: re.Match[str]) -> str:
     if not found["who"] and not found["now"] and not base(word) and found.start():
         return ""  # an unknown verb in the middle of a sentence
     rest = _without_effect(sentence.text[found.end() :])
-    if len(rest.split()) < 1:
-        return ""
-    return _in_imperative(f"{verb.capitalize()}{rest}")
+    return "" if len(rest.split()) < 1 else _in_imperative(f"{verb.capitalize()}{rest}")
 
 
 def _lowered(text: str) -> str:
@@ -253,8 +251,7 @@ def _in_imperative(text: str) -> str:
 def _without_effect(text: str) -> str:
     """Cuts what the change led to: `, green`, `and the queue drained`."""
     for found in _effects().finditer(text):
-        rest = text[found.end() :]
-        piece = re.split(r"[,;]|\sand\s", rest, maxsplit=1)[0]
+        piece = re.split(r"[,;]|\sand\s", text[found.end() :], maxsplit=1)[0]
         verb = base(_first_word(piece))
         goes_on = verb and verb not in _NO_FIX and not phrases.worked().match(piece)
         if not goes_on and _states_effect(piece):

@@ -7,8 +7,7 @@ from collections.abc import Mapping, Sequence
 from memory_mesh.base.fastdataclass import dataclass
 from memory_mesh.base.lazy_pattern import lazy_pattern
 from memory_mesh.formats import yaml_text
-from memory_mesh.model import Json
-from memory_mesh.model.errors import InvalidInput
+from memory_mesh.model import InvalidInput, Json
 
 START, SUCCESS, FAILURE = 0.5, 0.10, -0.20  # reliability
 
@@ -64,9 +63,7 @@ def _frontmatter(text: str) -> dict[str, Json]:
     if not lines or lines[0].strip() != "---":
         return {}
     end = next((at for at, line in enumerate(lines[1:], 1) if line.strip() == "---"), None)
-    if end is None:
-        return {}
-    return yaml_text.read("\n".join(lines[1:end]))
+    return {} if end is None else yaml_text.read("\n".join(lines[1:end]))
 
 
 def _root_lines(text: str) -> dict[str, Json]:

@@ -190,9 +190,9 @@ def _is_ruled_out(plain: str, *, correcting: bool) -> bool:
         return True
     if phrases.reports().search(plain) and not (correcting and rules_phrases.news().search(plain)):
         return True
-    if phrases.questions().match(plain):
-        return True
-    return _is_order(plain) and not _is_lasting_order(plain, correcting=correcting)
+    return bool(phrases.questions().match(plain)) or (
+        _is_order(plain) and not _is_lasting_order(plain, correcting=correcting)
+    )
 
 
 def _without_task(text: str) -> str:
@@ -252,9 +252,7 @@ def _is_lasting_order(plain: str, *, correcting: bool) -> bool:
         return correcting or first in _KEPT_ORDERS or first in {"please", "always", "never"}
     if rules_phrases.own_habits().search(plain) or _is_personal(plain):
         return True
-    if _is_task(plain):
-        return False
-    return _orders_for_good(plain)
+    return not _is_task(plain) and _orders_for_good(plain)
 
 
 def _is_task(plain: str) -> bool:
@@ -285,24 +283,23 @@ def _is_personal(plain: str) -> bool:
     habit = rules_phrases.own_habits().search(plain)
     if habit and not rules_phrases.ailments().search(plain):
         return not _tells(habit["verb"] or "")
-    if not rules_phrases.of_answers().search(plain):
-        return False
-    return _orders_for_good(plain) or bool(rules_phrases.always().search(plain))
+    return bool(
+        rules_phrases.of_answers().search(plain)
+        and (_orders_for_good(plain) or rules_phrases.always().search(plain))
+    )
 
 
 def _tells(verb: str) -> bool:
     """True for a verb after `always` that tells of an event: `I never saw`, `we always get`."""
-    if rules_phrases.told_of_oneself().match(verb):
-        return True
-    return bool(past_base(verb)) and not is_base(verb)
+    return bool(
+        rules_phrases.told_of_oneself().match(verb) or (past_base(verb) and not is_base(verb))
+    )
 
 
 def _holds_in_project(plain: str) -> bool:
     if phrases.standing().search(plain) or _orders_for_good(plain):
         return not rules_phrases.momentary().search(plain)
-    if phrases.limits().search(plain):
-        return not rules_phrases.momentary().search(plain) and not _is_trouble(plain)
-    if rules_phrases.foreign_rules().search(plain):
+    if phrases.limits().search(plain) or rules_phrases.foreign_rules().search(plain):
         return not rules_phrases.momentary().search(plain) and not _is_trouble(plain)
     habit = phrases.habits().search(plain)
     if habit:
@@ -381,9 +378,9 @@ def _is_trouble(plain: str) -> bool:
 
 
 def _is_secret(text: str) -> bool:
-    if phrases.secrets().search(text):
-        return True
-    return any(found.kind not in _HARMLESS for found in _SECRETS.find(text))
+    return bool(phrases.secrets().search(text)) or any(
+        found.kind not in _HARMLESS for found in _SECRETS.find(text)
+    )
 
 
 def _says_enough(text: str) -> bool:
@@ -423,9 +420,11 @@ def corrected(
     if statement.surely and not any(_taken_up(said, known) for known in earlier.values()):
         return _reversed(statement, earlier, decided)
     plainly = statement.surely or statement.text.casefold().startswith(_PRONOUNS)
-    if best is None or not (plainly or _is_meant(said, earlier[best])):
-        return None
-    if not _taken_up(said, earlier[best]):
+    if (
+        best is None
+        or not (plainly or _is_meant(said, earlier[best]))
+        or not _taken_up(said, earlier[best])
+    ):
         return None
     named = [one for one in others if one.corrects and _taken_up(one.text, earlier[best])]
     return best if named[:1] in ([], [statement]) else None

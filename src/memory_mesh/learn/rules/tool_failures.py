@@ -87,9 +87,7 @@ def told_fix(message: str) -> str:
 def taught_nothing(message: str) -> bool:
     """True if it is said that the failure was intended, a slip, or gone at the next try."""
     told = message[-MAX_MESSAGE_CHARS:]
-    if _slips().search(told):
-        return True
-    return bool(_intended().search(told)) and not told_fix(message)
+    return bool(_slips().search(told) or (_intended().search(told) and not told_fix(message)))
 
 
 def denies(prompt: Sequence[str]) -> bool:
@@ -121,9 +119,7 @@ def lesson_of(failure: ToolFailure, fix: str, project: str | None) -> dict[str, 
 
 
 def _is_fix(sentence: str) -> bool:
-    if asks(sentence) or doubts().search(sentence):
-        return False
-    return bool(_works().search(sentence))
+    return not asks(sentence) and not doubts().search(sentence) and bool(_works().search(sentence))
 
 
 def _tried(tool_input: Mapping[str, object]) -> str:

@@ -58,9 +58,9 @@ class PostgresWords:
 
     def is_shelved(self, db: PostgresConnection, shelf: str, number: int) -> bool:
         """Whether the text belongs on the shelf; no skill is on one."""
-        if shelf == SKILLS:
-            return False
-        return (db.execute(_IN_USE, (number,)).fetchone() is not None) == (shelf == LIVE)
+        return shelf != SKILLS and (db.execute(_IN_USE, (number,)).fetchone() is not None) == (
+            shelf == LIVE
+        )
 
     def skills_with(
         self, db: PostgresConnection, asked: Sequence[str], sight: Sight, limit: int

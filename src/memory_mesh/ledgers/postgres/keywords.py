@@ -9,8 +9,7 @@ from memory_mesh.ledgers.postgres.scoring import close, relevance, tokens
 from memory_mesh.ledgers.shared import rows, visibility
 from memory_mesh.ledgers.shared.engine import LIVE, REST
 from memory_mesh.ledgers.shared.visibility import sight
-from memory_mesh.model import Lens, Status
-from memory_mesh.model.query import AllOf, AnyOf, Expression, Name, Postings
+from memory_mesh.model import AllOf, AnyOf, Expression, Lens, Name, Postings, Status
 
 _ACTIVE = frozenset({Status.ACTIVE})
 _CHECKED = 10_000  # if none of these is visible, the reader does not know their word
@@ -190,7 +189,7 @@ class PostgresKeywords:
         return self._db.execute(
             f"SELECT v.text, v.number FROM {source} "  # noqa: S608  # own names only
             f"WHERE v.text IN (SELECT value FROM json_each(?)) AND {condition}",
-            [_json(texts), *values],
+            [f"[{','.join(map(str, texts))}]", *values],
         ).fetchall()
 
     def beginning(self, letters: str) -> list[str]:
@@ -221,9 +220,11 @@ class PostgresKeywords:
             return
         self._looked = True
         counts = visibility.seen_by(self._db, self._lens)
-        if counts is None or not self._present:
-            return
-        if sum(counts.values()) * _SMALL_SHARE > self.texts() > 0:
+        if (
+            counts is None
+            or not self._present
+            or sum(counts.values()) * _SMALL_SHARE > self.texts() > 0
+        ):
             return
         found = visibility.texts(self._db, self._lens, tuple(counts), _FEW_TEXTS)
         self._few = None if found is None else dict(found)
@@ -380,7 +381,3 @@ def _holds(expression: Expression, held: _Held) -> bool:
         return _often(_leaves(expression)[0], held) is not None
     test = any if isinstance(expression, AnyOf) else all
     return test(_holds(part, held) for part in expression.of)
-
-
-def _json(numbers: Sequence[int]) -> str:
-    return f"[{','.join(map(str, numbers))}]"

@@ -34,24 +34,23 @@ from memory_mesh.model import (
     Commit,
     Entry,
     Lens,
+    MayBeStored,
     Near,
     Question,
+    Reach,
+    SearchLook,
     Sizes,
     Space,
     Standing,
     Stats,
-    Verification,
-    Wanted,
-)
-from memory_mesh.model.errors import (
-    MayBeStored,
     StoreError,
     StoreIsAway,
     StoreIsBusy,
     StoreIsReadOnly,
+    Verification,
+    Wanted,
 )
 from memory_mesh.model.ports import Clock, Snapshot
-from memory_mesh.model.query import Reach, SearchLook
 from memory_mesh.platform import forks, locks, telemetry
 
 if TYPE_CHECKING:

@@ -177,8 +177,7 @@ class JobWorker:
             self._app.periodic(cron=cron)(task)
 
     def _plan(self, timestamp: int = 0) -> None:  # noqa: ARG002  # when it was due
-        planned = self._queue.plan(list(self._jobs))
-        telemetry.info("jobs planned", jobs=planned)
+        telemetry.info("jobs planned", jobs=self._queue.plan(list(self._jobs)))
 
     async def _sweep(self, timestamp: int = 0) -> None:  # noqa: ARG002  # when it was due
         """Puts back what workers were doing when they died; what kills every worker fails."""

@@ -5,8 +5,7 @@ from collections.abc import Sequence
 from memory_mesh.base.typed import TYPE_CHECKING, Any
 from memory_mesh.ledgers.shared import exact_scan as scan, vectors, visibility
 from memory_mesh.ledgers.shared.engine import Database
-from memory_mesh.model import Head, Lens, Near, Question, Space
-from memory_mesh.model.query import Reach, SearchLook
+from memory_mesh.model import Head, Lens, Near, Question, Reach, SearchLook, Space
 
 if TYPE_CHECKING:
     from memory_mesh.ledgers.shared.exact_scan import Floats
@@ -97,8 +96,7 @@ class SqlVectorSearch:
                 return SearchLook((), 0)
             key = (f"{self._file} {self.head().identity}", known.number)  # a file may be copied
             vector = np.frombuffer(question.vector, np.float32)
-            best = self._tails.against(self._db, key, vector, floor, known.highest)
-            self._scan = asked, best
+            self._scan = asked, self._tails.against(self._db, key, vector, floor, known.highest)
         candidates = self._scan[1](count)
         return SearchLook(self._visible(candidates, lens), len(candidates))
 

@@ -111,7 +111,8 @@ def standing(db: Database, wanted: Wanted, at: datetime) -> Standing:
             if wanted.claims or wanted.echoes or wanted.conflicts
             else {}
         ),
-        **(_waiting(db, wanted) if wanted.proposals or wanted.states else {}),
+        proposals=conflicts.by_id(db, wanted.proposals),
+        states=named_values.by_name(db, wanted.states) if wanted.states else {},
         waiting=0
         if wanted.space is None
         else vectors.pending(db, vectors.stored(db, wanted.space), 0).count,
@@ -128,22 +129,13 @@ def _skills(db: Database, wanted: Wanted) -> dict[str, Any]:
     return skills.standing(db, wanted)
 
 
-def _waiting(db: Database, wanted: Wanted) -> dict[str, Any]:
-    return {
-        "proposals": conflicts.by_id(db, wanted.proposals),
-        "states": named_values.by_name(db, wanted.states),
-    }
-
-
 def recorded_time(head: Head, now: datetime) -> datetime:
     """The clock's time, or just after the last commit's where the clock was set back a little.
 
     A last commit that is further ahead was made by a wrong clock, or this one is: the clock is
     believed, so that one wrong time fixes no later one. `seq` orders commits, not time.
     """
-    if head.recorded_at - now > SET_BACK:
-        return now
-    return max(now, head.recorded_at + _TICK)
+    return now if head.recorded_at - now > SET_BACK else max(now, head.recorded_at + _TICK)
 
 
 def _in_order(db: Database, commit: Commit, at: datetime, known: Mapping[str, int]) -> Commit:

@@ -9,8 +9,7 @@ from memory_mesh.base.typed import TYPE_CHECKING, Any
 from memory_mesh.ledgers.shared import commit, read_records, rows, vectors
 from memory_mesh.ledgers.shared.engine import Database
 from memory_mesh.ledgers.shared.visibility import audience, predicate
-from memory_mesh.model import Block, Body, Cursor, Lens, Outcome, Scope, Space, Status
-from memory_mesh.model.block import Observed
+from memory_mesh.model import Block, Body, Cursor, Lens, Observed, Outcome, Scope, Space, Status
 from memory_mesh.model.ports import Clock
 
 if TYPE_CHECKING:
@@ -142,8 +141,7 @@ class SqlTrail:
 def _wider(reader: Scope, agent: str | None) -> Iterator[list[str | None]]:
     """The readers that see no more than one, as their records name them."""
     for one in {None, reader.project, *reader.names}:
-        for other in {None, reader.session}:
-            yield [one, other, agent]
+        yield from ([one, other, agent] for other in {None, reader.session})
 
 
 def _ended(parts: list[str | None]) -> str:

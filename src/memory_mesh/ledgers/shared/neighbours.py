@@ -15,8 +15,17 @@ from memory_mesh.ledgers.shared import rows, sums, vectors
 from memory_mesh.ledgers.shared.engine import Database, engine_of
 from memory_mesh.ledgers.shared.rows import of_rows
 from memory_mesh.ledgers.shared.visibility import sight
-from memory_mesh.model import Channel, Commit, Lens, Link, Placed, Question, Source, SourceKind
-from memory_mesh.model.commit import SIMILAR
+from memory_mesh.model import (
+    SIMILAR,
+    Channel,
+    Commit,
+    Lens,
+    Link,
+    Placed,
+    Question,
+    Source,
+    SourceKind,
+)
 from memory_mesh.rules.trust import whose_words
 
 Sight = tuple[str, str, list[object]]  # what a lens asks: tables, condition and its values

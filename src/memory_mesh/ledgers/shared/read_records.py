@@ -8,8 +8,7 @@ from memory_mesh.base.fastdataclass import dataclass
 from memory_mesh.base.typed import TYPE_CHECKING, Self
 from memory_mesh.ledgers.shared import commit, rows
 from memory_mesh.ledgers.shared.engine import Database
-from memory_mesh.model import Entry, Scope
-from memory_mesh.model.errors import MayBeStored
+from memory_mesh.model import Entry, MayBeStored, Scope
 from memory_mesh.model.pack import Injected, Injection
 from memory_mesh.platform import telemetry
 
@@ -147,8 +146,7 @@ def record(db: Database, noted: Sequence[Noted], now: datetime, recall_days: int
     for injection in injections:
         _record_injection(db, injection)
     if (entries or injections) and recall_days:
-        before = now - timedelta(days=recall_days)
-        commit.prune_recalls(db, before, PRUNED_AT_ONCE)
+        commit.prune_recalls(db, now - timedelta(days=recall_days), PRUNED_AT_ONCE)
 
 
 def _record_injection(db: Database, injection: Injection) -> None:

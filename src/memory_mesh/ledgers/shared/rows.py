@@ -26,11 +26,14 @@ from memory_mesh.model import (
     Source,
     SourceKind,
     Status,
+    StoreIsDamaged,
     Tier,
+    heritage_json,
+    lesson_json,
+    read_heritage,
+    read_lesson,
+    severity_rank,
 )
-from memory_mesh.model.errors import StoreIsDamaged
-from memory_mesh.model.lesson import lesson_json, read_lesson, severity_rank
-from memory_mesh.model.memory import heritage_json, read_heritage
 from memory_mesh.rules.audit import writer
 from memory_mesh.rules.trust import as_stored_before
 

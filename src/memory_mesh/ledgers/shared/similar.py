@@ -11,9 +11,7 @@ from memory_mesh.base.typed import TYPE_CHECKING, TypeAlias
 from memory_mesh.ledgers.shared import exact_scan as scan, rows, vectors
 from memory_mesh.ledgers.shared.engine import Database
 from memory_mesh.ledgers.shared.visibility import sight
-from memory_mesh.model import Lens, Scope, Space
-from memory_mesh.model.commit import SIMILAR
-from memory_mesh.model.query import Probe, Similar, Vectored
+from memory_mesh.model import SIMILAR, Lens, Probe, Scope, Similar, Space, Vectored
 
 if TYPE_CHECKING:
     from memory_mesh.ledgers.shared.exact_scan import Floats, Numbers

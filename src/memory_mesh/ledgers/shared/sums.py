@@ -121,8 +121,7 @@ def renewed(db: Database, table: str, number: int) -> Iterator[None]:
     """Moves the checksum of a row that is changed inside."""
     crc, *before = _values(db, table, number)
     yield
-    after = _values(db, table, number)[1:]
-    moved = _moved(crc, *before, *after)
+    moved = _moved(crc, *before, *_values(db, table, number)[1:])
     db.execute(f"UPDATE {table} SET crc = ? WHERE number = ?", (moved, number))  # noqa: S608
 
 

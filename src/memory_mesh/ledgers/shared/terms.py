@@ -12,8 +12,7 @@ from collections.abc import Sequence
 from memory_mesh.ledgers.shared import rows, sums
 from memory_mesh.ledgers.shared.engine import LIVE, REST, SKILLS, Database, engine_of
 from memory_mesh.ledgers.shared.rows import of_rows
-from memory_mesh.model import Head, Indexed, Terms
-from memory_mesh.model.errors import StoreIsNewer
+from memory_mesh.model import Head, Indexed, StoreIsNewer, Terms
 
 _HIGHEST = 2**62
 _CHARACTERS = 1_000_000  # of one slice: no writer waits longer for few long texts than for many

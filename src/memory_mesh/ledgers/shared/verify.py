@@ -176,8 +176,7 @@ def _legible(findings: Iterable[Finding]) -> Iterator[Finding]:
 
 def _broken(db: Database, name: str, statement: str, checked: Counter[str]) -> Iterator[Finding]:
     checked[name] += 1
-    for row in db.execute(statement):
-        yield Finding(name, str(row[0]))
+    yield from (Finding(name, str(row[0])) for row in db.execute(statement))
 
 
 def _count(db: Database, table: str, checked: Counter[str]) -> Iterator[Finding]:
@@ -373,8 +372,7 @@ def _reads(db: Database, checked: Counter[str]) -> Iterator[Finding]:
     for number, *row in db.execute(statement):
         checked["rows as reads return them"] += 1
         try:
-            memory = rows.memory(tuple(row))
-            memory.text.encode()
+            rows.memory(tuple(row)).text.encode()
         except UNREADABLE as error:
             of = _owner(db, "version", number, [])
             yield Finding("rows as reads return them", f"version {number}{of}: {error}")

@@ -13,8 +13,7 @@ from memory_mesh.base.fastdataclass import replace
 from memory_mesh.base.typed import TYPE_CHECKING, TypeAlias
 from memory_mesh.ledgers.shared import rows, sums
 from memory_mesh.ledgers.shared.engine import Database, engine_of
-from memory_mesh.model import Commit, Lens, Memory, Scope, Status
-from memory_mesh.model.errors import FilterError
+from memory_mesh.model import Commit, FilterError, Lens, Memory, Scope, Status
 from memory_mesh.model.filter import (
     Among,
     And,
@@ -483,10 +482,11 @@ def _since(lens: Lens) -> int:
 
 def _last_write(db: Database, scope: Scope, until: int | None = None) -> int | None:
     audience = (scope.session, scope.project, scope.agent)
-    if until is None:
-        found = db.execute(_OF_AUDIENCE, audience)
-    else:
-        found = db.execute(f"{_OF_AUDIENCE} AND at <= ?", (*audience, until))
+    found = (
+        db.execute(_OF_AUDIENCE, audience)
+        if until is None
+        else db.execute(f"{_OF_AUDIENCE} AND at <= ?", (*audience, until))
+    )
     last: int | None = found.fetchone()[0]
     return last
 

@@ -20,8 +20,7 @@ from memory_mesh.ledgers.sqlite.connection import translated
 from memory_mesh.ledgers.sqlite.connections import KEYS, Files
 from memory_mesh.ledgers.sqlite.open_file import connect, create
 from memory_mesh.ledgers.sqlite.verify import verify
-from memory_mesh.model import Checkpoint, Verification
-from memory_mesh.model.errors import InvalidInput, StoreIsDamaged, StoreIsNewer
+from memory_mesh.model import Checkpoint, InvalidInput, StoreIsDamaged, StoreIsNewer, Verification
 
 Database = sqlite3.Connection
 _AS_DOCUMENT = (

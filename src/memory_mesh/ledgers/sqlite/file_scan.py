@@ -112,9 +112,9 @@ def belief(source: SpaceVectors, header: Header) -> bool | None:
         mark = namespace_file.read_head(source.database)
         later = mark is not None and mark.identity == identity and mark.position > position
         return None if later and header.position > position else False
-    if header.position and (hashed is None or bytes(hashed).hex() != header.hash):
-        return False
-    return not header.rows or header.last_crc == crc
+    return not (header.position and (hashed is None or bytes(hashed).hex() != header.hash)) and (
+        not header.rows or header.last_crc == crc
+    )
 
 
 class NearestRows:

@@ -219,8 +219,7 @@ def insert(db: sqlite3.Connection, row: Known) -> int:
 
 def _update(db: sqlite3.Connection, version: int, change: Known) -> None:
     sets = ", ".join(f"{name} = ?" for name in change)
-    values = [*change.values(), version]
-    db.execute(f"UPDATE version SET {sets} WHERE number = ?", values)  # noqa: S608  # own names
+    db.execute(f"UPDATE version SET {sets} WHERE number = ?", [*change.values(), version])  # noqa: S608  # own names
 
 
 def _row(db: sqlite3.Connection, version: int) -> Known:

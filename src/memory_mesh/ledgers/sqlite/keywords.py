@@ -13,8 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from memory_mesh.ledgers.shared import rows, vectors, visibility
 from memory_mesh.ledgers.shared.visibility import sight
 from memory_mesh.ledgers.sqlite.connection import SqliteConnection
-from memory_mesh.model import Lens, Status
-from memory_mesh.model.query import AnyOf, Expression, Name, Postings
+from memory_mesh.model import AnyOf, Expression, Lens, Name, Postings, Status
 from memory_mesh.platform import telemetry
 
 LOOKED_AT = 3_000
@@ -170,9 +169,7 @@ class SqliteKeywords:
         self._looked = True
         counts = visibility.seen_by(self._db, self._lens)
         present = self._lens.as_of is None and self._lens.statuses == _LIVE
-        if counts is None or not present:
-            return None
-        if sum(counts.values()) * _SMALL_SHARE > self.texts() > 0:
+        if counts is None or not present or sum(counts.values()) * _SMALL_SHARE > self.texts() > 0:
             return None
         found = visibility.texts(self._db, self._lens, tuple(counts), _FEW_TEXTS)
         self._own = None if found is None else dict(found)

@@ -35,10 +35,13 @@ from memory_mesh.model import (
     Space,
     Standing,
     Stats,
+    StoreError,
+    StoreIsBusy,
+    StoreIsDamaged,
+    StoreIsReadOnly,
     Verification,
     Wanted,
 )
-from memory_mesh.model.errors import StoreError, StoreIsBusy, StoreIsDamaged, StoreIsReadOnly
 from memory_mesh.model.ports import Clock, Snapshot
 from memory_mesh.platform import forks, locks, moved_marks, telemetry
 

@@ -525,9 +525,9 @@ class NamespaceFile:
         before, self._log = self._log, _log(log)
         if self._reads_only:
             return self._log != before
-        if before is None:
-            return False
-        return self._log is None or self._log[0] != before[0] or self._log[1] < before[1]
+        return before is not None and (
+            self._log is None or self._log[0] != before[0] or self._log[1] < before[1]
+        )
 
     def _forget(self) -> None:
         """Closes the idle connections; those in use are closed by their users."""

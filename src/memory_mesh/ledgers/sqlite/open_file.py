@@ -13,8 +13,7 @@ from memory_mesh.ledgers.shared import rows, sums
 from memory_mesh.ledgers.shared.engine import LIVE, REST, SKILLS, Sight
 from memory_mesh.ledgers.sqlite import connection, namespace_places, schema
 from memory_mesh.ledgers.sqlite.connection import PRIMARY, SqliteConnection, damaged
-from memory_mesh.model import Lens
-from memory_mesh.model.errors import StoreIsBusy, StoreIsDamaged, StoreIsNewer
+from memory_mesh.model import Lens, StoreIsBusy, StoreIsDamaged, StoreIsNewer
 from memory_mesh.model.ports import Keywords
 from memory_mesh.platform import locks, private_files, telemetry
 
@@ -94,8 +93,7 @@ def patiently(path: Path, step: Callable[[], T], end: float) -> T:
             if code != sqlite3.SQLITE_BUSY:
                 raise
             if locks.is_over(end):
-                waited = time.monotonic() - start
-                raise locks.busy(path, waited, signed=False) from error
+                raise locks.busy(path, time.monotonic() - start, signed=False) from error
 
 
 def await_log(path: Path, end: float) -> None:

@@ -143,8 +143,7 @@ class StoredTable:
             if found[self.number] is not None:
                 return None
             found[self.number] = rowid
-        fits = all(map(_fits, self.columns, found))
-        return tuple(found) if fits else None
+        return tuple(found) if all(map(_fits, self.columns, found)) else None
 
 
 def tables(db: sqlite3.Connection) -> list[StoredTable]:

@@ -271,9 +271,11 @@ def _is_own(db: sqlite3.Connection, database: Path, header: Header) -> bool:
         "SELECT dimension, (SELECT max(number) FROM vector) FROM space WHERE number = ?",
         (header.space,),
     ).fetchone()
-    if found is None or found[1] is None:
-        return False
-    return belief(SpaceVectors(db, database, header.space, *found), header) is True
+    return (
+        found is not None
+        and found[1] is not None
+        and belief(SpaceVectors(db, database, header.space, *found), header) is True
+    )
 
 
 def _rows(

@@ -13,8 +13,7 @@ from memory_mesh.mesh import flows
 from memory_mesh.mesh.operations.search import SearchVerbs
 from memory_mesh.mesh.options import Across, AsOf, Condition, Limit, Reader, Statuses, ValidAt
 from memory_mesh.mesh.view import View
-from memory_mesh.model import Lens, Query, Scope
-from memory_mesh.model.errors import NotFound
+from memory_mesh.model import Lens, NotFound, Query, Scope
 from memory_mesh.platform import telemetry
 from memory_mesh.rules.arguments import check_limit, check_share, check_text
 from memory_mesh.search.ranking import profiles

@@ -8,9 +8,7 @@ from memory_mesh.base.typed import TYPE_CHECKING
 from memory_mesh.mesh import flows
 from memory_mesh.mesh.options import Limit, LinkTypes, Reader, Reason, Statuses
 from memory_mesh.mesh.view import View
-from memory_mesh.model import Kind, Link, Scope
-from memory_mesh.model.commit import SIMILAR
-from memory_mesh.model.errors import InvalidInput
+from memory_mesh.model import SIMILAR, InvalidInput, Kind, Link, Scope
 from memory_mesh.rules.arguments import check_limit, check_share, check_text, moment
 
 if TYPE_CHECKING:

@@ -8,12 +8,7 @@ from memory_mesh.base.typed import TYPE_CHECKING
 from memory_mesh.mesh import flows
 from memory_mesh.mesh.options import Audience, Condition, Limit, Reader
 from memory_mesh.mesh.view import View
-from memory_mesh.model import (
-    Channel,
-    Memory,
-    SourceKind,
-)
-from memory_mesh.model.errors import InvalidInput
+from memory_mesh.model import Channel, InvalidInput, Memory, SourceKind
 from memory_mesh.rules.arguments import check_limit, check_share, check_text
 
 if TYPE_CHECKING:

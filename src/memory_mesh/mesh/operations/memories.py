@@ -20,16 +20,18 @@ from memory_mesh.model import (
     Channel,
     Draft,
     Heritage,
+    InvalidInput,
     Memory,
+    NotAllowed,
     Outcome,
     Page,
     Proposal,
     ProposedVerb,
     Receipt,
     Stats,
+    heritage_json,
+    read_heritage,
 )
-from memory_mesh.model.errors import InvalidInput, NotAllowed
-from memory_mesh.model.memory import heritage_json, read_heritage
 from memory_mesh.platform import telemetry
 from memory_mesh.rules.arguments import (
     check_limit,

@@ -8,9 +8,7 @@ from memory_mesh.base.typed import TYPE_CHECKING
 from memory_mesh.mesh import flows
 from memory_mesh.mesh.options import AsOwner
 from memory_mesh.mesh.view import View
-from memory_mesh.model import Scope
-from memory_mesh.model.errors import InvalidInput, NotAllowed
-from memory_mesh.model.memory import Project
+from memory_mesh.model import InvalidInput, NotAllowed, Project, Scope
 from memory_mesh.platform.projects import ProjectNames, Sighting
 from memory_mesh.rules.arguments import check_text
 from memory_mesh.rules.trust import is_authoritative

@@ -8,13 +8,7 @@ from memory_mesh.formats import rfc11
 from memory_mesh.mesh import flows
 from memory_mesh.mesh.options import Across, AsOf, Condition, Limit, Reader, Statuses, ValidAt
 from memory_mesh.mesh.view import View
-from memory_mesh.model import (
-    Hit,
-    Hits,
-    Query,
-    ViewName,
-)
-from memory_mesh.model.errors import InvalidInput
+from memory_mesh.model import Hit, Hits, InvalidInput, Query, ViewName
 from memory_mesh.model.ports import Reranker
 from memory_mesh.platform import telemetry
 from memory_mesh.platform.cache import CacheStats

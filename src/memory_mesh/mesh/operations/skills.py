@@ -10,6 +10,8 @@ from memory_mesh.mesh import flows
 from memory_mesh.mesh.options import Across, AsOwner, Audience, Limit, Reader, Statuses
 from memory_mesh.mesh.view import View
 from memory_mesh.model import (
+    InvalidInput,
+    NotFound,
     Pruned,
     Reliability,
     Scope,
@@ -20,7 +22,6 @@ from memory_mesh.model import (
     Space,
     Status,
 )
-from memory_mesh.model.errors import InvalidInput, NotFound
 from memory_mesh.rules.arguments import check_limit, check_share, check_text, check_whole
 from memory_mesh.rules.metadata import check_metadata
 

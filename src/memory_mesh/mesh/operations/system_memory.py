@@ -5,8 +5,7 @@ from memory_mesh.base.typed import TYPE_CHECKING
 from memory_mesh.mesh import flows
 from memory_mesh.mesh.options import Limit, Reason
 from memory_mesh.mesh.view import View
-from memory_mesh.model import Scope
-from memory_mesh.model.errors import InvalidInput, MeshError, NotAllowed
+from memory_mesh.model import InvalidInput, MeshError, NotAllowed, Scope
 from memory_mesh.platform import telemetry
 from memory_mesh.privacy import masked
 from memory_mesh.rules.arguments import check_limit, check_text

@@ -8,8 +8,18 @@ from memory_mesh.base.typed import Annotated, TypedDict, Unpack
 from memory_mesh.mesh import flows
 from memory_mesh.mesh.operations.system_memory import SystemMemoryVerbs
 from memory_mesh.mesh.options import Across, Audience, Condition, Limit, Reader, Statuses
-from memory_mesh.model import Draft, Kind, Lens, Origin, Outcome, Receipt, Scope, Status, Tier
-from memory_mesh.model.errors import InvalidInput
+from memory_mesh.model import (
+    Draft,
+    InvalidInput,
+    Kind,
+    Lens,
+    Origin,
+    Outcome,
+    Receipt,
+    Scope,
+    Status,
+    Tier,
+)
 from memory_mesh.model.filter import And, Compare, Filter, Sign
 from memory_mesh.model.trace import (
     KEY,

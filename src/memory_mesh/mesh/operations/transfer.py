@@ -12,9 +12,17 @@ from memory_mesh.base.typed import TYPE_CHECKING
 from memory_mesh.formats import exchange
 from memory_mesh.mesh.operations.memories import MemoryVerbs
 from memory_mesh.mesh.options import Across, Condition, Progress, Reader
-from memory_mesh.model import Channel, Json, Memory, Outcome, times
+from memory_mesh.model import (
+    Channel,
+    InvalidInput,
+    Json,
+    Memory,
+    MeshError,
+    NotAllowed,
+    Outcome,
+    times,
+)
 from memory_mesh.model.care import ImportedFile
-from memory_mesh.model.errors import InvalidInput, MeshError, NotAllowed
 from memory_mesh.model.record import record
 from memory_mesh.rules.trust import is_authoritative
 from memory_mesh.rules.users import user_of

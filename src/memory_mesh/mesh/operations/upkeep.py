@@ -17,13 +17,17 @@ from memory_mesh.model import (
     Block,
     Body,
     Finding,
+    InvalidInput,
+    MissingExtra,
+    NotAllowed,
+    NotFound,
     Part,
     Scope,
     Space,
+    StoreError,
     UpkeepReport,
     Verification,
 )
-from memory_mesh.model.errors import InvalidInput, MissingExtra, NotAllowed, NotFound, StoreError
 from memory_mesh.model.job import DISTILL, WEBHOOKS, Due, JobReport
 from memory_mesh.model.reembedding import Comparison, ReembedState
 from memory_mesh.rules import audience, audit

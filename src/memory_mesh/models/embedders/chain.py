@@ -18,8 +18,7 @@ from datetime import datetime, timedelta
 from hashlib import blake2b
 
 from memory_mesh.base.fastdataclass import dataclass, replace
-from memory_mesh.model import Embedding, Space
-from memory_mesh.model.errors import EmbeddingError, MeshError, TextRefused
+from memory_mesh.model import Embedding, EmbeddingError, MeshError, Space, TextRefused
 from memory_mesh.model.ports import Clock, Embedder
 
 _FLOAT_BYTES = 4

@@ -9,8 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from memory_mesh.base.typed import TYPE_CHECKING
-from memory_mesh.model import Embedding, Space
-from memory_mesh.model.errors import EmbeddingError, MissingExtra
+from memory_mesh.model import Embedding, EmbeddingError, MissingExtra, Space
 from memory_mesh.models.embedders import onnx, windows
 from memory_mesh.platform import forks
 

@@ -17,8 +17,7 @@ from types import ModuleType
 from memory_mesh.base.fastdataclass import dataclass
 from memory_mesh.base.installed import install_command
 from memory_mesh.base.typed import TYPE_CHECKING, Any
-from memory_mesh.model import Space
-from memory_mesh.model.errors import EmbeddingError, MeshError
+from memory_mesh.model import EmbeddingError, MeshError, Space
 from memory_mesh.models import model_files
 from memory_mesh.models.embedders import windows
 from memory_mesh.platform import forks

@@ -9,8 +9,15 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from memory_mesh.base.fastdataclass import dataclass
 from memory_mesh.base.typed import Any
-from memory_mesh.model import Embedding, Json, Space
-from memory_mesh.model.errors import EmbeddingError, NetworkError, RequestRefused, TextRefused
+from memory_mesh.model import (
+    Embedding,
+    EmbeddingError,
+    Json,
+    NetworkError,
+    RequestRefused,
+    Space,
+    TextRefused,
+)
 from memory_mesh.models.embedders import windows
 from memory_mesh.models.http.client import Client, Limits, Resolve, resolve
 
@@ -124,8 +131,7 @@ class HttpEmbedder:
             ) from None
         if len(rows) != count:
             raise EmbeddingError(f"{self._provider} answered {len(rows)} vectors for {count} texts")
-        for row in rows:
-            yield self._packed(row)
+        yield from (self._packed(row) for row in rows)
 
     def _packed(self, row: Json) -> bytes:
         if not isinstance(row, list) or not all(type(number) in {float, int} for number in row):

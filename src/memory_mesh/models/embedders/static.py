@@ -16,8 +16,7 @@ from contextlib import contextmanager
 from memory_mesh.base.fastdataclass import dataclass
 from memory_mesh.base.installed import install_command
 from memory_mesh.base.typed import TYPE_CHECKING, Any
-from memory_mesh.model import Space
-from memory_mesh.model.errors import EmbeddingError
+from memory_mesh.model import EmbeddingError, Space
 from memory_mesh.models.embedders import windows
 from memory_mesh.models.model_files import STATIC, StaticFiles
 

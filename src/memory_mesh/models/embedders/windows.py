@@ -16,8 +16,7 @@ from itertools import accumulate
 from pathlib import Path
 
 from memory_mesh.base.typed import TYPE_CHECKING, Protocol, TypeVar
-from memory_mesh.model import Embedding, Space
-from memory_mesh.model.errors import EmbeddingError
+from memory_mesh.model import Embedding, EmbeddingError, Space
 from memory_mesh.platform import forks
 
 if TYPE_CHECKING:

@@ -93,9 +93,7 @@ def reach_of(host: str) -> frozenset[Zone]:
         return frozenset({zone_of(str(literal))}) - {Zone.FORBIDDEN}
     if host == "localhost" or host.endswith(".localhost"):
         return frozenset({Zone.LOOPBACK})
-    if "." not in host or host.endswith(_LOCAL_ENDINGS):
-        return _NEAR
-    return _PUBLIC_ONLY
+    return _NEAR if "." not in host or host.endswith(_LOCAL_ENDINGS) else _PUBLIC_ONLY
 
 
 def check(target: Target, addresses: Iterable[str], reach: frozenset[Zone]) -> None:

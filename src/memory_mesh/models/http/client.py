@@ -26,8 +26,7 @@ from pathlib import Path
 from memory_mesh._version import __version__
 from memory_mesh.base.fastdataclass import dataclass
 from memory_mesh.base.typed import TypeVar
-from memory_mesh.model import Json
-from memory_mesh.model.errors import InvalidInput, NetworkError, RequestRefused
+from memory_mesh.model import InvalidInput, Json, NetworkError, RequestRefused
 from memory_mesh.models.http import address
 from memory_mesh.models.http.address import Target
 from memory_mesh.platform import telemetry
@@ -143,8 +142,7 @@ class Client:
                 self._fetch(path, file, before, progress or _silent)
                 return
             except _Transient as failure:
-                moved = file.exists() and file.stat().st_size > before
-                failures = 1 if moved else failures + 1
+                failures = 1 if file.exists() and file.stat().st_size > before else failures + 1
                 self._wait(failure, failures, math.inf)
 
     def _post(self, path: str, payload: Json) -> bytes:

@@ -24,8 +24,7 @@ from itertools import islice, pairwise
 from pathlib import Path
 
 from memory_mesh.base.typed import TYPE_CHECKING, Any, TypeAlias
-from memory_mesh.model import Body
-from memory_mesh.model.errors import InvalidInput
+from memory_mesh.model import Body, InvalidInput
 from memory_mesh.models.lance import loading
 from memory_mesh.platform.locks import locked
 from memory_mesh.platform.private_files import close_to_others, make_folder
@@ -199,9 +198,7 @@ class LanceIndex:
         place = IndexFolder(self._folder, namespace, space)
         for _ in range(2):  # a handle may be older than the files: then once more, freshly opened
             dataset = self._handles.get(place.uri, body)
-            if dataset is None:
-                return None
-            if wanted and not has_audiences(dataset):
+            if dataset is None or (wanted and not has_audiences(dataset)):
                 return None
             found = nearest(dataset, vector, min(limit, body.rows), wanted)
             if found is not None:

@@ -15,8 +15,7 @@ from functools import cache
 from pathlib import Path
 
 from memory_mesh.base.typed import TYPE_CHECKING
-from memory_mesh.model import Body
-from memory_mesh.model.errors import MissingExtra, NotAfterFork, StoreError
+from memory_mesh.model import Body, MissingExtra, NotAfterFork, StoreError
 from memory_mesh.platform import extras
 from memory_mesh.platform.durable_files import write_atomically
 

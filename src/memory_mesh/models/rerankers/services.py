@@ -12,8 +12,7 @@ from pathlib import Path
 
 from memory_mesh.base.fastdataclass import dataclass
 from memory_mesh.base.typed import TYPE_CHECKING
-from memory_mesh.model import Json
-from memory_mesh.model.errors import InvalidInput, MissingExtra, NetworkError, RerankError
+from memory_mesh.model import InvalidInput, Json, MissingExtra, NetworkError, RerankError
 from memory_mesh.models.embedders import onnx, windows
 from memory_mesh.models.embedders.windows import encodable
 from memory_mesh.models.http.client import Client, Limits, Resolve, resolve

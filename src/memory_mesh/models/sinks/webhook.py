@@ -3,8 +3,7 @@
 import re
 from collections.abc import Iterable, Mapping
 
-from memory_mesh.model import Json
-from memory_mesh.model.errors import ForbiddenAddress
+from memory_mesh.model import ForbiddenAddress, Json
 from memory_mesh.models.http import address
 from memory_mesh.models.http.client import Client, Limits
 

@@ -55,9 +55,7 @@ def best(table: FeatureTable, limit: int, order: str) -> list[Fused]:
 def margins_of(table: FeatureTable, order: str) -> list[float]:
     """Returns the margin of each candidate: more is better."""
     margins = margins_alone(table, order)
-    if not table.authority:
-        return margins
-    return below_trusted(margins, table)
+    return margins if not table.authority else below_trusted(margins, table)
 
 
 def margins_alone(table: FeatureTable, order: str) -> list[float]:

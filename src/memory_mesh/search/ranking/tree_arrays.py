@@ -86,6 +86,4 @@ def _trees(order: str) -> _Trees:
 def _written(order: str) -> tuple[tuple[float, ...], ...]:
     if order == STATIC:
         return by_static.TREES
-    if order == WORDS:
-        return by_words.TREES
-    return by_meaning.TREES
+    return by_words.TREES if order == WORDS else by_meaning.TREES

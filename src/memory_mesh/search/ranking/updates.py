@@ -84,9 +84,9 @@ def answer(question: QuestionCounts, text: str, parts: Mapping[str, float]) -> A
 def likely(question: QuestionCounts, older: Answer, newer: Answer) -> bool:
     """True if the newer of two hits is likely to update the older one."""
     shared = older.held & newer.held
-    if len(shared) < _TOPIC and question.terms.isdisjoint(shared):
-        return False
     if older.in_time > newer.in_time:
+        return False
+    if len(shared) < _TOPIC and question.terms.isdisjoint(shared):
         return False
     if older.begins and older.begins[0] in newer.begins[:1] and older.begins != newer.begins:
         return False  # two things of one kind

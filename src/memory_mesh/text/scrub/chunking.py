@@ -56,9 +56,7 @@ def _reader(content: str, unit: Unit) -> Callable[[str], str]:
     """Returns the function that converts a part of the unit to plain text."""
     if unit.code:
         return _without_fences
-    if not forms.looks_markdown(content):
-        return filtering.prose
-    return markdown.part
+    return filtering.prose if not forms.looks_markdown(content) else markdown.part
 
 
 def _without_fences(code: str) -> str:

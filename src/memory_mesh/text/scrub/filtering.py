@@ -218,9 +218,7 @@ def _outside_code(text: str) -> str:
 
 def _stands_alone(kept: list[str]) -> bool:
     """The last line is a paragraph of its own, so that a line of dashes makes a heading of it."""
-    if not kept or not kept[-1][:1].isalnum():
-        return False
-    return len(kept) == 1 or not kept[-2].strip()
+    return bool(kept) and kept[-1][:1].isalnum() and (len(kept) == 1 or not kept[-2].strip())
 
 
 def _without_closing(heading: str) -> str:

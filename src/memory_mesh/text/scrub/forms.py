@@ -67,9 +67,7 @@ def with_plain_line_ends(text: str) -> str:
 
 def looks_markdown(text: str) -> bool:
     """True if the text has a heading, code fence, table, list, link or bold words."""
-    if "**" in text and _bold().search(text):
-        return True
-    if "](" in text and _link().search(text):
+    if ("**" in text and _bold().search(text)) or ("](" in text and _link().search(text)):
         return True
     if "\n" not in text:
         return text.startswith("#") and _heading().match(text) is not None

@@ -37,16 +37,19 @@ def day_number(word: str) -> int | None:
 
 def is_month(asked: QuestionWords, at: int, *, led: bool) -> bool:
     """The name of the month is no verb and nobody's name here."""
-    if led or asked.words[at] in lexicon.CERTAIN or asked.capital(at):
-        return True
-    return asked.words[at] not in {"may", "march"} and asked.upper(at)
+    return (
+        led
+        or asked.words[at] in lexicon.CERTAIN
+        or asked.capital(at)
+        or (asked.words[at] not in {"may", "march"} and asked.upper(at))
+    )
 
 
 def hangs(asked: QuestionWords, at: int) -> bool:
     """A hyphen or another sign of an id ties the word here to the one before."""
-    if not asked.joined(at):
-        return False
-    return "-" in {asked.words[at], asked.words[at - 1]} or asked.words[at] in {"/", "_"}
+    return asked.joined(at) and (
+        "-" in {asked.words[at], asked.words[at - 1]} or asked.words[at] in {"/", "_"}
+    )
 
 
 def year_said(asked: QuestionWords, at: int) -> tuple[int | None, int]:
@@ -156,10 +159,11 @@ def _month_and_day(asked: QuestionWords, at: int, *, led: bool) -> Found:
 
 def _on(asked: QuestionWords, said: tuple[int | None, int, int], end: int) -> Found:
     year, month, day = said
-    if year is None:
-        span = spans.latest(lambda some: spans.date(some, month, day), asked.now)
-    else:
-        span = spans.date(year, month, day)
+    span = (
+        spans.latest(lambda some: spans.date(some, month, day), asked.now)
+        if year is None
+        else spans.date(year, month, day)
+    )
     return (span, asked.past(end)) if span else None
 
 

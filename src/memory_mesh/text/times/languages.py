@@ -213,9 +213,7 @@ def _group(tongue: Tongue, kind: str, which: str) -> str:
 
 @cache
 def _tongue(name: str) -> Tongue:
-    if name in {"german", "spanish", "french"}:
-        return EUROPEAN_TONGUES[name]
-    return TONGUES[name]
+    return EUROPEAN_TONGUES[name] if name in {"german", "spanish", "french"} else TONGUES[name]
 
 
 # Chinese and Japanese: words are not set apart, so a phrase may stand anywhere.

@@ -4,8 +4,7 @@ import re
 from collections.abc import Callable, Mapping
 from enum import StrEnum
 
-from memory_mesh.model import Claim
-from memory_mesh.model.errors import InvalidInput
+from memory_mesh.model import Claim, InvalidInput
 from memory_mesh.text.claim_keys import ANYTHING
 
 _CODES = ("USD", "EUR", "GBP", "JPY", "CAD", "AUD", "INR")
@@ -180,9 +179,7 @@ def _vaguer(new: str, old: str) -> bool:
 def _apart(new: str, old: str) -> bool:
     """True if both values count something, but different things."""
     one, other = _unit(new), _unit(old)
-    if not one or not other or one == other:
-        return False
-    return _MEASURES.get(one, one) != _MEASURES.get(other, other)
+    return "" not in {one, other} and _MEASURES.get(one, one) != _MEASURES.get(other, other)
 
 
 def _unit(value: str) -> str:

@@ -90,9 +90,9 @@ def _sentence(parts: list[str], voice: Voice) -> Claim | None:
 
 def _story(rest: list[str]) -> bool:
     """True if the value contains a second statement: "Ana, and I live in Porto"."""
-    if not word_lists.STORIES.isdisjoint(rest):
-        return True
-    return "I" in rest[1:] and rest[rest.index("I", 1) - 1].endswith((",", "and"))
+    return not word_lists.STORIES.isdisjoint(rest) or (
+        "I" in rest[1:] and rest[rest.index("I", 1) - 1].endswith((",", "and"))
+    )
 
 
 def _claim(cut: Clause, who: Subject) -> Claim | None:
@@ -449,9 +449,13 @@ def snippet(text: str) -> Claim | None:
         return None
     subject, name = key(" ".join((place, *parents))), key(setting["name"])
     value = setting["value"].strip().strip("\"'")
-    if not subject or not name or not value or len(value) > MAX_VALUE:
-        return None
-    if max(len(subject), len(name)) > MAX_KEY:
+    if (
+        not subject
+        or not name
+        or not value
+        or len(value) > MAX_VALUE
+        or max(len(subject), len(name)) > MAX_KEY
+    ):
         return None
     return Claim(subject=subject, predicate=name, value=value, read=True)
 

@@ -77,9 +77,11 @@ def qualified(value: list[str], predicate: str) -> tuple[list[str], str]:
         word = value[at]
         if word in word_lists.LOCAL or (word[0] == "(" and value[-1][-1] == ")"):
             return value[:at], key(" ".join(value[at:]))
-        if word not in word_lists.QUALIFIERS or at + 1 == len(value):
-            continue
-        if word == "at" and value[at + 1][0].isdigit():
+        if (
+            word not in word_lists.QUALIFIERS
+            or at + 1 == len(value)
+            or (word == "at" and value[at + 1][0].isdigit())
+        ):
             continue
         if word == "in" and predicate in word_lists.PLACED:
             continue
@@ -89,10 +91,14 @@ def qualified(value: list[str], predicate: str) -> tuple[list[str], str]:
 
 def last_value(rest: list[str]) -> tuple[list[str], list[str]]:
     """Splits off the last value, which follows the last preposition."""
-    for at in range(len(rest) - 2, -1, -1):
-        if rest[at] in word_lists.PREPOSITIONS:
-            return rest[: at + 1], rest[at + 1 :]
-    return [], rest
+    return next(
+        (
+            (rest[: at + 1], rest[at + 1 :])
+            for at in range(len(rest) - 2, -1, -1)
+            if rest[at] in word_lists.PREPOSITIONS
+        ),
+        ([], rest),
+    )
 
 
 def identifying(value: list[str]) -> bool:
@@ -100,17 +106,19 @@ def identifying(value: list[str]) -> bool:
     first = value[0] if value else ""
     if first in ("the", "our", "my") and len(value) > 1:
         first = value[1]
-    if first[:1].isupper() or first.startswith(_NAMING):
-        return True
-    return any(any(sign.isdigit() or sign in "/@_=" for sign in part) for part in value)
+    return (
+        first[:1].isupper()
+        or first.startswith(_NAMING)
+        or any(any(sign.isdigit() or sign in "/@_=" for sign in part) for part in value)
+    )
 
 
 def describing(value: list[str]) -> bool:
     """True if the value tells how a thing is, not which one: "tight", "very late", "approved"."""
     first = value[0].casefold().rstrip(",") if value else ""
-    if first in word_lists.DESCRIBING:
-        return True
-    return len(value) == 1 and first.isalpha() and first.endswith(word_lists.DESCRIBING_ENDS)
+    return first in word_lists.DESCRIBING or (
+        len(value) == 1 and first.isalpha() and first.endswith(word_lists.DESCRIBING_ENDS)
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -292,9 +300,13 @@ def statement(text: str) -> str | None:
     if len(text) > MAX_TEXT:
         return None
     line = text.strip().replace("\u2019", "'")  # the apostrophe of typesetters
-    if not line or line[-1] in "?:" or line[0] in _QUOTED or ";" in line:
-        return None
-    if len(line.splitlines()) > 1:
+    if (
+        not line
+        or line[-1] in "?:"
+        or line[0] in _QUOTED
+        or ";" in line
+        or len(line.splitlines()) > 1
+    ):
         return None
     return _without_aside(_opened(line)).rstrip("!").removesuffix(".").rstrip() or None
 
@@ -411,9 +423,11 @@ def _order(parts: list[str]) -> bool:
     first = parts[0].casefold()
     if first not in _ORDERS or len(parts) == 1 or not parts[1][0].isalnum():
         return False
-    if first in ("use", "switch", "migrate", "prefer"):
-        return True
-    return parts[1] in word_lists.BASES or (parts[1] == "not" and first == "do")
+    return (
+        first in ("use", "switch", "migrate", "prefer")
+        or parts[1] in word_lists.BASES
+        or (parts[1] == "not" and first == "do")
+    )
 
 
 def _turn(parts: list[str]) -> int | None:
@@ -442,10 +456,14 @@ def _finite(parts: list[str], at: int) -> bool:
     lower = before.casefold()
     if parts[at] not in word_lists.BASES:
         return lower not in _DETERMINERS and not lower.endswith("'s")
-    if lower in _PLURAL or "and" in parts[:at]:
-        return True
     return (
-        lower.endswith("s") and lower[-2:] not in ("ss", "'s", "us") and len(lower) > _LONG_ENOUGH
+        lower in _PLURAL
+        or "and" in parts[:at]
+        or (
+            lower.endswith("s")
+            and lower[-2:] not in ("ss", "'s", "us")
+            and len(lower) > _LONG_ENOUGH
+        )
     )
 
 

@@ -227,9 +227,11 @@ def as_compared(claim: Claim, own: Source, other: Source) -> Claim:
 def _guessed(said: Statement, memory: Memory, standing: Standing) -> bool:
     """True if either claim was read from a text and the user did not register the predicate."""
     new, old = said.claim, memory.claim
-    if new is None or old is None:
-        return True
-    return (new.read or old.read) and new.predicate not in standing.schemas
+    return (
+        new is None
+        or old is None
+        or ((new.read or old.read) and new.predicate not in standing.schemas)
+    )
 
 
 def _weighed(
@@ -364,9 +366,11 @@ def _stands(draft: Draft, rival: Rival, standing: Standing) -> bool:
 def _is_newer(rival: Rival, draft: Draft, standing: Standing) -> bool:
     """True if the memory is at least as trusted and newer than an imported draft."""
     memory, origin = rival.memory, draft.origin
-    if origin is None or origin.created >= memory.created:
-        return False
-    return not outranks(as_believed(draft, standing).source, memory.source)
+    return (
+        origin is not None
+        and origin.created < memory.created
+        and not outranks(as_believed(draft, standing).source, memory.source)
+    )
 
 
 def _words(newer: Statement, older: Statement) -> str:
@@ -406,9 +410,10 @@ def may_move(memory: Memory, kind: VoteKind, voter: SourceKind) -> bool:
     """
     if is_authoritative(voter):
         return True
-    if kind is VoteKind.HARMFUL and not may_change(voter, memory.source):
-        return False
-    return not memory.other_steps & _STEPS[kind]
+    return (
+        not (kind is VoteKind.HARMFUL and not may_change(voter, memory.source))
+        and not memory.other_steps & _STEPS[kind]
+    )
 
 
 def voted(memory: Memory, kind: VoteKind, voter: SourceKind, *, moves: bool) -> Memory:
@@ -437,9 +442,9 @@ def _useful(memory: Memory, step: float, *, moves: bool) -> Memory:
 
 def may_alter(writer: SourceKind, memory: Memory, history: _History) -> bool:
     """True if a writer with this ceiling may change, hide or replace a memory."""
-    if not may_change(writer, memory.source):
-        return False
-    return is_authoritative(writer) or not (memory.pinned or _let_in(history(memory.id)))
+    return may_change(writer, memory.source) and (
+        is_authoritative(writer) or not (memory.pinned or _let_in(history(memory.id)))
+    )
 
 
 def _let_in(versions: Sequence[Memory]) -> bool:

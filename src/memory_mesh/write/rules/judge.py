@@ -15,6 +15,7 @@ from memory_mesh.formats.looks import as_seen
 from memory_mesh.model import (
     DedupPolicy,
     Draft,
+    IdempotencyConflict,
     Keep,
     Kind,
     KnownLesson,
@@ -31,7 +32,6 @@ from memory_mesh.model import (
     Verdict,
     Wording,
 )
-from memory_mesh.model.errors import IdempotencyConflict
 from memory_mesh.rules import audience
 from memory_mesh.rules.audience import said_by_different
 from memory_mesh.rules.limits import unfit
@@ -177,9 +177,11 @@ def _waits(draft: Draft) -> str:
 
 def is_called_lesson(said: Statement) -> bool:
     """True if a reader is told that this is a lesson, by its kind or by a label that looks so."""
-    if said.kind is Kind.LESSON or said.lesson is not None:
-        return True
-    return as_seen(said.label or "").strip().casefold().startswith(Kind.LESSON.value)
+    return (
+        said.kind is Kind.LESSON
+        or said.lesson is not None
+        or as_seen(said.label or "").strip().casefold().startswith(Kind.LESSON.value)
+    )
 
 
 def _outdone(active: list[Memory], lesson: Lesson) -> list[Rival]:

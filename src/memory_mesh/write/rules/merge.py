@@ -77,23 +77,23 @@ def merged(into: Memory, draft: Draft, *, adds: bool) -> Merged:
 
 def may_add(into: Memory, source: Source, standing: Standing) -> bool:
     """True if a source may add to the memory: it is trusted as much, and nobody holds it."""
-    if outranks(into.source, source):
-        return False
-    return may_alter(ceiling(source.channel), into, standing.history)
+    return not outranks(into.source, source) and may_alter(
+        ceiling(source.channel), into, standing.history
+    )
 
 
 def takes_over(into: Memory, source: Source, standing: Standing) -> bool:
     """True if the memory gets the words of a source: it is trusted more, and nobody holds it."""
-    if not outranks(source, into.source):
-        return False
-    return may_alter(ceiling(source.channel), into, standing.history)
+    return outranks(source, into.source) and may_alter(
+        ceiling(source.channel), into, standing.history
+    )
 
 
 def is_news(into: Memory, draft: Draft, standing: Standing) -> bool:
     """True if a repeat writes the text of the memory anew: in its own words, or with new tags."""
-    if takes_over(into, draft.source, standing):
-        return True
-    return may_add(into, draft.source, standing) and not {*draft.tags} <= {*into.tags}
+    return takes_over(into, draft.source, standing) or (
+        may_add(into, draft.source, standing) and not {*draft.tags} <= {*into.tags}
+    )
 
 
 def _aside(

@@ -70,7 +70,10 @@ def _checked(given: Mapping[str, Any]) -> Trace:
     if not goal:
         raise InvalidInput("a trace needs a goal: say what was asked for")
     at = moment("timestamp", given["timestamp"])
-    lists: dict[str, Any] = {name: _texts(name, given[name]) for name in _LISTS}
+    lists: dict[str, Any] = {
+        name: tuple(check_text(each, f"an item of {name}") for each in _listed(name, given[name]))
+        for name in _LISTS
+    }
     trace = Trace(
         goal,
         member("status", TraceStatus, given["status"]),
@@ -132,10 +135,6 @@ def _ends(items: Sequence[Item]) -> list[Item]:
 def _shortened(text: str, chars: int) -> str:
     text = text.replace("\0", "").encode("utf-8", "replace").decode()
     return text if len(text) <= chars else f"{text[:chars].rstrip()} …"
-
-
-def _texts(name: str, value: object) -> tuple[str, ...]:
-    return tuple(check_text(each, f"an item of {name}") for each in _listed(name, value))
 
 
 def _listed(name: str, value: object) -> Iterable[object]:

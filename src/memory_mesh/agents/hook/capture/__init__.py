@@ -41,6 +41,4 @@ def captured(
 ) -> Captured:
     """Stores what one event of a host's session teaches; the key makes a second call harmless."""
     act = _ON.get(str(input.get("event") or ""))
-    if act is None:
-        return Captured()
-    return act(CapturedEvent(mesh, session, key), input)
+    return Captured() if act is None else act(CapturedEvent(mesh, session, key), input)

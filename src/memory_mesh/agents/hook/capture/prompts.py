@@ -8,8 +8,7 @@ from memory_mesh.agents.hook.capture.heard import MOST, Captured, CapturedEvent
 from memory_mesh.learn.rules import statements as rules_statements
 from memory_mesh.learn.rules.own_words import own_sentences
 from memory_mesh.learn.rules.statements import NotableSentence, statements, takes_back
-from memory_mesh.model import Channel, Kind, Memory, Outcome, Receipt, Scope
-from memory_mesh.model.errors import NotFound
+from memory_mesh.model import Channel, Kind, Memory, NotFound, Outcome, Receipt, Scope
 
 MOST_OF_PROMPT = 12  # memories of one prompt; a longer list of rules is a document to import
 CORRECTED = "the user corrected it in the same session"

@@ -18,8 +18,7 @@ from memory_mesh.compat.lane import translate
 from memory_mesh.compat.lane.memory_lane import LIMIT, LaneResult, MemoryLane
 from memory_mesh.compat.lane.translate import TYPES
 from memory_mesh.context import fence
-from memory_mesh.model import Outcome
-from memory_mesh.model.errors import InvalidInput
+from memory_mesh.model import InvalidInput, Outcome
 
 FINDER = "memory_lane_find"
 INSTRUCTIONS = (

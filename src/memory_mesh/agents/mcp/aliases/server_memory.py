@@ -131,8 +131,7 @@ class Graph:
         said = row.extra
         if said.get("graph") == ENTITY:
             name, sort = (_text(said.get(each)) for each in ("entity", "sort"))
-            key = _key(name)
-            self.entities.setdefault(key, Entity(name, sort)).ids.append(row.id)
+            self.entities.setdefault(_key(name), Entity(name, sort)).ids.append(row.id)
         elif said.get("graph") == RELATION:
             start, end, sort = (_text(said.get(each)) for each in ("from", "to", "relation"))
             ends = (_key(start), _key(end), _key(sort))

@@ -23,8 +23,18 @@ from memory_mesh.compat.neolata.model import (
 )
 from memory_mesh.context.packing import token_budget
 from memory_mesh.mesh.options import AsOwner, Limit
-from memory_mesh.model import Claim, Draft, Hits, Link, Memory, Query, Receipt, Scope, Status
-from memory_mesh.model.errors import InvalidInput
+from memory_mesh.model import (
+    Claim,
+    Draft,
+    Hits,
+    InvalidInput,
+    Link,
+    Memory,
+    Query,
+    Receipt,
+    Scope,
+    Status,
+)
 from memory_mesh.model.pack import Pack, PackItem
 from memory_mesh.model.why import Why
 from memory_mesh.rules.arguments import check_limit, check_share, check_text
