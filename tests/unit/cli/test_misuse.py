@@ -23,7 +23,7 @@ from memory_mesh.cli import command_table
         ),
         (["rate", "mem_1_a", "--helpful", "--not-helpful"], "exclude each other; give one"),
         (["list", "--include", "archivd"], "not 'archivd'; did you mean archived?"),
-        (["get", "mem_1_a", "mem_2_b"], "unexpected words: mem_2_b."),
+        (["get", "mem_1_a", "mem_2_b"], "one id at a time: repeat the command"),
         (["export"], "give a FILE. See: memory-mesh export --help"),
         (["export", "a", "--to", "b"], "give the FILE once."),
     ],
