@@ -2,7 +2,7 @@
 
 import pytest
 
-from memory_mesh.formats import documents, file_names, memory_file_writing, yaml_text
+from memory_mesh.formats import documents, file_names, memory_file, yaml_text
 from memory_mesh.formats.memory_file import MemoryFile
 from tests.faults import memory_files
 from tests.faults.hostile import TEXTS, TITLES, hostile_texts, hostile_titles
@@ -52,7 +52,7 @@ def test_reading_is_linear_for_texts_made_to_be_expensive():
 
 
 def test_the_suite_notices_a_body_without_its_end(monkeypatch):
-    monkeypatch.setattr(memory_file_writing, "_found_again", lambda _body: True)
+    monkeypatch.setattr(memory_file, "_found_again", lambda _body: True)
     monkeypatch.setattr(memory_files, "_WAYS", {"alone": memory_files._alone})
     report = memory_files.round_trips(documents=200, seed=SEED)
     assert report.figures["alone"]
@@ -69,7 +69,7 @@ def test_the_suite_notices_a_separator_found_in_code(monkeypatch):
     monkeypatch.setattr(documents._Fences, "closed_after", lambda *_: None)
     code = "```\n\n---\n\n---\ntitle: y\n---\n```"
     assert memory_files._alone(MemoryFile("t", body=code), MemoryFile("t")) is False  # by its mark
-    assert "bodyEnd" in memory_file_writing.render(MemoryFile("t", body=code))
+    assert "bodyEnd" in memory_file.render(MemoryFile("t", body=code))
 
 
 def test_the_suite_notices_a_path_that_leaves_the_folder(tmp_path, monkeypatch):

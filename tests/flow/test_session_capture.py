@@ -5,9 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from memory_mesh.agents.hook.capture import Captured, captured
+from memory_mesh.agents.hook.capture import MOST_OF_PROMPT, Captured, captured
 from memory_mesh.agents.hook.capture.heard import MOST
-from memory_mesh.agents.hook.capture.prompts import MOST_OF_PROMPT
 from memory_mesh.agents.sessions import Session
 from memory_mesh.model import Channel, Kind, Memory, SourceKind, Status
 from memory_mesh.sync import MemoryMesh

@@ -112,7 +112,12 @@ def flow(value: Json, depth: int = 1) -> str:
         return "{" + ", ".join(_flow_pairs(value, depth)) + "}"
     if isinstance(value, Sequence):
         return "[" + ", ".join(flow(item, depth + 1) for item in value) + "]"
-    return _number(value)
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    written = repr(value)
+    return written if _numbers().fullmatch(written) else quoted(written)
 
 
 def entry(key: str, written: str) -> str:
@@ -130,15 +135,6 @@ def _flow_pairs(value: Mapping[str, Json], depth: int) -> Iterator[str]:
             if start
             else (f"{name}: {flow(item, depth + 1)}")
         )
-
-
-def _number(value: float | None) -> str:
-    if value is None:
-        return "null"
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    written = repr(value)
-    return written if _numbers().fullmatch(written) else quoted(written)
 
 
 class _Reader:

@@ -11,7 +11,7 @@ from datetime import timedelta
 from os import PathLike
 
 from memory_mesh.base.fastdataclass import dataclass, replace
-from memory_mesh.base.typed import TYPE_CHECKING, Unpack
+from memory_mesh.base.typed import Unpack
 from memory_mesh.context import fence as prompt_text
 from memory_mesh.learn.health import checkup
 from memory_mesh.learn.rules import capture
@@ -35,14 +35,12 @@ from memory_mesh.model import (
     Scope,
 )
 from memory_mesh.model.conversation import FormatOptions, InteractionContext
+from memory_mesh.model.pack import Pack
 from memory_mesh.rules.arguments import check_text
 from memory_mesh.rules.audience import lens_of, said_by_different
 from memory_mesh.search.ranking.profiles import MIN_RELEVANCE
 from memory_mesh.write.prepare import redact, redact_statement
 from memory_mesh.write.rules.drafts import draft_of
-
-if TYPE_CHECKING:
-    from memory_mesh.model.pack import Pack
 
 SKILL_TAG = "skill:"
 TAG = "#interaction"

@@ -4,14 +4,11 @@ from collections.abc import Iterable
 from datetime import datetime
 from itertools import product
 
-from memory_mesh.base.typed import TYPE_CHECKING
 from memory_mesh.model import InvalidInput, Lens, Scope, Statement, Status
+from memory_mesh.model.filter import Filter, GivenFilter
 from memory_mesh.rules import filter_fields
 from memory_mesh.rules.arguments import member, moment
 from memory_mesh.rules.users import USER_WORDS
-
-if TYPE_CHECKING:
-    from memory_mesh.model.filter import Filter, GivenFilter
 
 _ANYBODY = "\0"  # somebody who is named is meant; no name holds a NUL
 

@@ -29,7 +29,6 @@ from memory_mesh.learn.rules.trace_groups import Goal, GoalGroup, goal_of, neare
 from memory_mesh.learn.rules.trace_learnings import LearningRecord
 from memory_mesh.model import (
     Commit,
-    Draft,
     EmbeddingError,
     Entry as BlockEntry,
     Json,
@@ -44,7 +43,6 @@ from memory_mesh.model import (
     Standing,
     Status,
     Wanted,
-    Wording,
 )
 from memory_mesh.model.job import JobStep
 from memory_mesh.model.stats import leading
@@ -434,10 +432,6 @@ def _as_stored(site: Site, plan: GroupPlan, id_: str, done: Commit | None) -> Me
     if plan.learning is not None:
         extra = {**plan.learning.extra, **draft.extra}
         return replace(plan.learning, text=wording.text, extra=extra, recorded_from=site.now)
-    return _planned(site, draft, wording, id_)
-
-
-def _planned(site: Site, draft: Draft, wording: Wording, id_: str) -> Memory:
     return Memory(
         id=id_,
         created=site.now,

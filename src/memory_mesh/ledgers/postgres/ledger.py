@@ -6,7 +6,6 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from datetime import timedelta
 
 from memory_mesh.base.fastdataclass import replace
-from memory_mesh.base.typed import TYPE_CHECKING
 from memory_mesh.ledgers.postgres.connection import PostgresConnection
 from memory_mesh.ledgers.postgres.copies import verify
 from memory_mesh.ledgers.postgres.engine import Vector
@@ -50,11 +49,9 @@ from memory_mesh.model import (
     Verification,
     Wanted,
 )
+from memory_mesh.model.pack import Injection
 from memory_mesh.model.ports import Clock, Snapshot
 from memory_mesh.platform import forks, locks, telemetry
-
-if TYPE_CHECKING:
-    from memory_mesh.model.pack import Injection
 
 _COMPARED = (
     "SELECT x.text, -(x.data <#> %(asked)s) AS cosine, {indexed} FROM {source} "

@@ -5,15 +5,13 @@ from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime
 
-from memory_mesh.base.typed import TYPE_CHECKING, Any
+from memory_mesh.base.typed import Any
 from memory_mesh.ledgers.shared import commit, read_records, rows, vectors
 from memory_mesh.ledgers.shared.engine import Database
 from memory_mesh.ledgers.shared.visibility import audience, predicate
 from memory_mesh.model import Block, Body, Cursor, Lens, Observed, Outcome, Scope, Space, Status
+from memory_mesh.model.pack import Injection
 from memory_mesh.model.ports import Clock
-
-if TYPE_CHECKING:
-    from memory_mesh.model.pack import Injection
 
 _GIVE_UP = 5  # failures after which a sink's commit goes to the dead letters
 

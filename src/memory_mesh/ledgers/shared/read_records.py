@@ -5,15 +5,12 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from memory_mesh.base.fastdataclass import dataclass
-from memory_mesh.base.typed import TYPE_CHECKING, Self
+from memory_mesh.base.typed import Self
 from memory_mesh.ledgers.shared import commit, rows
 from memory_mesh.ledgers.shared.engine import Database
 from memory_mesh.model import Entry, MayBeStored, Scope
 from memory_mesh.model.pack import Injected, Injection
 from memory_mesh.platform import telemetry
-
-if TYPE_CHECKING:
-    from memory_mesh.model.pack import Injection
 
 _INJECTION = (
     "i.number, i.id, i.at, i.project, i.agent, i.session, i.question, i.format, i.fence, "

@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 from itertools import product
 
 from memory_mesh.base.fastdataclass import replace
-from memory_mesh.base.typed import TYPE_CHECKING, TypeAlias
+from memory_mesh.base.typed import TypeAlias
 from memory_mesh.ledgers.shared import rows, sums
 from memory_mesh.ledgers.shared.engine import Database, engine_of
 from memory_mesh.model import Commit, FilterError, Lens, Memory, Scope, Status
@@ -33,9 +33,6 @@ from memory_mesh.model.filter import (
 )
 from memory_mesh.rules.audience import AUDIENCE, read_by
 from memory_mesh.rules.filter_fields import type_of
-
-if TYPE_CHECKING:
-    from memory_mesh.model.filter import Filter
 
 # Of a version `v`: it is of no session, exempt, or its session was written to after `?`.
 _WRITTEN = (

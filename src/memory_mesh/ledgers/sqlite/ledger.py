@@ -10,7 +10,6 @@ from datetime import timedelta
 from pathlib import Path
 
 from memory_mesh.base.fastdataclass import replace
-from memory_mesh.base.typed import TYPE_CHECKING
 from memory_mesh.ledgers.shared import commit as sql_commit, read_records, rows, snapshot
 from memory_mesh.ledgers.shared.engine import Database
 from memory_mesh.ledgers.shared.history import SqlRecords
@@ -42,11 +41,9 @@ from memory_mesh.model import (
     Verification,
     Wanted,
 )
+from memory_mesh.model.pack import Injection
 from memory_mesh.model.ports import Clock, Snapshot
 from memory_mesh.platform import forks, locks, moved_marks, telemetry
-
-if TYPE_CHECKING:
-    from memory_mesh.model.pack import Injection
 
 _COPY, _VECTORS = ".before-", ".vectors-"
 
