@@ -158,6 +158,8 @@ ALIASES = {
     "rm": "delete",
     "forget": "delete",
     "why": "explain",
+    "resolve": "conflicts",
+    "undo": "review --undo",
     "info": "stats",
     "clear": "wipe",
     "reset": "wipe",

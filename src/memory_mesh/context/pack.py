@@ -155,6 +155,7 @@ def _of_hits(rules: PackRules, hits: Hits) -> list[PackMember]:
             because=_brought_by(hit, hits),
             newer=hit.newer,
             span=hit.span,
+            conflict=hit.conflict,
         )
         for hit, value in zip(hits, choice.worths(hits, by_margin=by_margin), strict=True)
     ]
@@ -228,7 +229,7 @@ def marked(placed: Sequence[Hit], found: Mapping[str, PackMember]) -> Iterable[P
         if one is not None and hit.newer is not None:
             yield replace(one, section=Section.OLDER, newer=hit.newer)
         elif one is not None:
-            yield one
+            yield replace(one, conflict=hit.conflict)
         elif hit.id in older:
             by = older[hit.id]
             yield replace(by, memory=hit.memory, section=Section.NEWER, because=by.memory.id)

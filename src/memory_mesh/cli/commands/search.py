@@ -59,6 +59,11 @@ def _run_search(options: argparse.Namespace) -> int:
         return _for_person(hits, options, told)
     output.say(f"[MemoryMesh] Found {len(hits)} matches.\n\n{rfc11.results(hits)}")
     output.tell(f"{hit.id} seems to be updated by {hit.newer}" for hit in hits if hit.newer)
+    output.tell(
+        f"{hit.id} conflicts with {hit.conflict}: memory-mesh conflicts"
+        for hit in hits
+        if hit.conflict
+    )
     output.tell(_origins(hits))
     if options.explain:
         output.say(f"\n{_explanation(hits)}")
