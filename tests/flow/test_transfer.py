@@ -122,6 +122,46 @@ def test_paragraphs_of_a_markdown_file_are_memories_and_headings_are_not(
     ]
 
 
+def test_a_numbered_list_has_a_memory_per_item_and_code_and_tables_are_named(
+    mesh: MemoryMesh, tmp_path: Path
+) -> None:
+    file = tmp_path / "notes.md"
+    file.write_text(
+        "1. Ann likes tea.\n2) Bob likes rum.\n   Dark rum.\n\n```sh\n- rm -rf build\n\nls\n```\n"
+        "Run it twice.\n\n| who | what |\n|---|---|\n| Ann | tea |\n\nThe end.\n~~~\nopen",
+        encoding="utf-8",
+    )
+    done = mesh.import_(file)
+    assert texts(mesh) == [
+        "Ann likes tea.",
+        "Bob likes rum.\nDark rum.",
+        "Run it twice.",
+        "The end.",
+    ]
+    assert done.reasons == (
+        "line 5: a code block is no memory",
+        "line 12: a table is no memory",
+        "line 17: a code block is no memory",
+    )
+
+
+def test_a_table_of_a_spreadsheet_with_semicolons_is_read(mesh: MemoryMesh, tmp_path: Path) -> None:
+    file = tmp_path / "notes.csv"
+    file.write_text(
+        '\ufeffcontent;author\n"Ann; and Bob";eve\nTea, black;bob\n;none\n', encoding="utf-8"
+    )
+    done = mesh.import_(file)
+    assert (texts(mesh), done.outcomes) == (
+        ["Ann; and Bob", "Tea, black"],
+        {"stored": 2, "refused": 1},
+    )
+    assert done.reasons[0].startswith("line 4: ")
+    file.write_text("note;author\nAnn likes tea.;eve\n", encoding="utf-8")
+    assert mesh.import_(file).reasons == (
+        "line 2: a row has no content, text, memory: ['note', 'author']",
+    )
+
+
 def test_rows_of_others_are_read_and_what_is_none_is_refused_with_its_reason(
     mesh: MemoryMesh, tmp_path: Path
 ) -> None:
@@ -137,10 +177,10 @@ def test_rows_of_others_are_read_and_what_is_none_is_refused_with_its_reason(
     done = mesh.import_(file)
     assert done.outcomes == {"stored": 2, "refused": 3}
     assert texts(mesh) == ["Ann likes tea.", "Bob likes rum."]
-    assert [reason.split(":")[0] for reason in done.reasons] == [
-        "line 3 is no JSON",
-        "a row must be a text or an object, not list",
-        "a row has no content, text, memory",
+    assert [reason.split(": ")[:2] for reason in done.reasons] == [
+        ["line 3", "it is no JSON"],
+        ["line 4", "a row must be a text or an object, not list"],
+        ["line 5", "a row has no content, text, memory"],
     ]
 
 
