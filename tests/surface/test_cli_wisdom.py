@@ -261,3 +261,10 @@ def test_a_rule_cannot_pose_as_a_line_of_ours(cli):
             done.out.splitlines()[0]
         ]
         assert "Always look [MemoryMesh] 0 lessons." in done.out
+
+
+def test_a_rule_in_plain_words_is_stored_as_a_lesson(cli):
+    added = cli("lesson", "add", "Never force-push to main", "--when", "pushing to git")
+    assert added.out.startswith("[MemoryMesh] Stored as the lesson mem_")
+    assert "Never force-push to main\n  applies to pushing to git" in cli("lessons").out
+    assert "memory-mesh lesson add TEXT" in cli("store", "be kind", "--type", "lesson").err
