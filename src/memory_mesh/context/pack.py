@@ -73,7 +73,8 @@ def pack(
         asked, hits = _found(access, asked, reranking)
         hits, given = _not_given(asked.rules, hits)
         hits, below = _above_floor(asked.rules, hits)
-        wanted = _new(asked, _with_links(access, asked, _of_hits(asked.rules, hits), below))
+        wanted = _with_links(access, asked, _of_hits(asked.rules, hits), below)
+        wanted = _new(asked, _with_pinned(access, asked, wanted))
         brought = {one.memory.id for one in wanted}
         below = [one for one in below if one.id not in brought]
         made = packed(asked.rules, wanted, asked.question, _seal(access), [*below, *given])
@@ -219,6 +220,14 @@ def _with_links(
             return wanted
         placed = below_newer(snapshot, asked.lens, [one.memory for one in found.values()])
     return [*wanted, *(one for one in marked(placed, found) if one.memory.id not in known)]
+
+
+def _with_pinned(access: Access, asked: PackRequest, wanted: list[PackMember]) -> list[PackMember]:
+    """Adds what is pinned, whatever the question is; it has a share of the budget and no more."""
+    known = {one.memory.id for one in wanted}
+    with access.ledger.read(access.namespace) as snapshot:
+        pinned = snapshot.page(asked.lens, MOST_PINNED, None, pinned=True)
+    return [*wanted, *(PackMember(one, Section.PINNED) for one in pinned if one.id not in known)]
 
 
 def marked(placed: Sequence[Hit], found: Mapping[str, PackMember]) -> Iterable[PackMember]:
