@@ -40,8 +40,7 @@ def _run_search(options: argparse.Namespace) -> int:
         words = " ".join(options.query)
         hits = mesh.search(words, also=cli_options.also_of(options, mesh), **view)
         told = _told(mesh, hits, options, view)
-        if not hits and not hits.explanation.below:
-            output.tell(cli_options.elsewhere(mesh, view))
+        elsewhere = [] if hits else cli_options.elsewhere(mesh, view)
     if waiting := hits.explanation.pending:
         are = (
             "has no vector yet and is found by its"
@@ -52,6 +51,7 @@ def _run_search(options: argparse.Namespace) -> int:
         output.note(f"[MemoryMesh] {texts} {are} words only; run `memory-mesh upkeep`.")
     if not hits and hits.explanation.below:
         output.tell([f"nothing relevant (best {hits.explanation.best_below:.2g}); --all shows it"])
+    output.tell(elsewhere)
     if options.json:
         _print_json(hits, options)
         return 0
