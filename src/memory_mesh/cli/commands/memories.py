@@ -101,10 +101,10 @@ def _run_list(options: argparse.Namespace) -> int:
         if not page and options.cursor is None:
             _tell_unknown(mesh, options)
             output.tell(cli_options.elsewhere(mesh, view))
-            if options.filter and output.at_terminal():
-                from memory_mesh.cli.commands.search import unknown_keys  # for nothing else
+            if output.at_terminal():
+                from memory_mesh.cli.commands.search import reasons  # for nothing else
 
-                output.tell(unknown_keys(mesh, options.filter, view))
+                output.tell(completed(line, options) for line in reasons(mesh, options, view))
     if options.json:
         memories: list[Json] = [_of_user(memory, options) for memory in page]
         output.say_json({"items": memories, "cursor": page.cursor})

@@ -266,12 +266,15 @@ def _run_stats(options: argparse.Namespace) -> int:
     if options.format == "prometheus":
         print(exposition(_gauges(stats, whole)), end="")
         return 0
+    status = "connected" if there else "no store yet"
     lines = {
         "Total Memories": stats.memories,
         "Total Skills": stats.skills,
         "DB Path": path,
-        "Status": "connected",
+        "Status": status,
     }
+    if whole is not None and output.on_terminal() and not options.verbose:
+        lines["Bytes"] = f"{stats.bytes} (the whole store: {whole})"
     if any(state.outgrown for state in stats.spaces):
         output.tell([OUTGROWN])
     if set(names) - {shown_namespace(stats.namespace)}:
@@ -293,7 +296,7 @@ def _run_stats(options: argparse.Namespace) -> int:
                 for state in stats.spaces
             ],
             "db_path": path,
-            "status": "connected",
+            "status": status,
         },
         *(f"[MemoryMesh] {name}: {value}" for name, value in lines.items()),
         as_json=options.json,
