@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import memory_mesh
+from memory_mesh.mesh.async_mesh import AsyncMemoryMesh
 from memory_mesh.mesh.document_names import ASIDE, IN_FAMILIES
 from memory_mesh.mesh.operation import options_of
 from memory_mesh.model.errors import InvalidInput
@@ -152,6 +153,9 @@ def test_a_name_that_a_family_does_not_have_says_what_was_meant(
 ) -> None:
     with pytest.raises(AttributeError, match=hint):
         getattr(getattr(mesh, family), name)
+    awaited = getattr(AsyncMemoryMesh(db_dir=mesh.folder), family)
+    with pytest.raises(AttributeError, match=hint):
+        getattr(awaited, name)
     assert mesh.lessons() == []
 
 
