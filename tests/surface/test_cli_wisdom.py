@@ -163,7 +163,8 @@ def test_a_folder_is_ingested_once(cli):
     (root / "image.md").write_bytes(b"\x89PNG\0")
     done = cli("ingest-dir", str(root), "--extension", "md", "--type", "page")
     assert done.out == (
-        "[MemoryMesh] Ingested 1 file, 0 already known.\n[MemoryMesh] Skipped: 1 binary.\n"
+        "[MemoryMesh] Ingested 1 file, 0 already known.\n"
+        "[MemoryMesh] Skipped: 1 binary, 1 subfolder (--recursive reads them).\n"
         f"[MemoryMesh] Binary: {root / 'image.md'}.\n"
     )
     done = cli("ingest-dir", str(root), "--recursive")

@@ -244,6 +244,6 @@ def test_a_store_that_is_not_there_is_said_by_list_and_stats(cli: CommandLine) -
     assert "Status: no store yet" in cli("stats").out
     cli.stored("tea is hot")
     assert "Status: connected" in cli("stats").out
-    assert "Bytes" not in cli("stats").out
-    assert "[MemoryMesh] Bytes: " in cli.on_terminal("stats").out
+    assert "Size" not in cli("stats").out
+    assert "[MemoryMesh] Size: 0.1 MB, " in cli.on_terminal("stats").out
     assert cli("users").out == "default\n"

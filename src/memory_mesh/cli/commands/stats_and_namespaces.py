@@ -274,7 +274,7 @@ def _run_stats(options: argparse.Namespace) -> int:
         "Status": status,
     }
     if whole is not None and output.on_terminal() and not options.verbose:
-        lines["Bytes"] = f"{stats.bytes} (the whole store: {whole})"
+        lines["Size"] = f"{stats.bytes / 1e6:.1f} MB, the whole store {whole / 1e6:.1f} MB"
     if any(state.outgrown for state in stats.spaces):
         output.tell([OUTGROWN])
     if set(names) - {shown_namespace(stats.namespace)}:

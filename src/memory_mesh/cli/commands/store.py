@@ -57,7 +57,8 @@ def _run_store(options: argparse.Namespace, *, evolve: bool = False) -> int:
         raise InvalidInput("; ".join(receipt.reasons))
     if not options.json:
         own = cli_options.without_agent()
-        lesson = [_NO_RULE] if metadata.get("type") == "lesson" else []
+        plain = metadata.get("type") == "lesson" and receipt.outcome is Outcome.STORED
+        lesson = [_NO_RULE] if plain else []
         told = [f"stored as an agent's (inference); if you are the user, run: {own}"] if own else []
         output.tell([*(reason for reason in receipt.reasons if reason != "stored"), *lesson, *told])
     output.answer(record.record(receipt), _headline(receipt, said["scope"]), as_json=options.json)
