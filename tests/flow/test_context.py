@@ -442,3 +442,19 @@ def test_with_a_price_it_is_the_score_over_the_price_that_counts(mesh: MemoryMes
     expected = sorted(density, key=lambda id_: -density[id_])[: len(made)]
     assert {item.id for item in made} == set(expected)
     assert made.left_out
+
+
+def test_a_pinned_memory_enters_every_pack_within_its_share(mesh: MemoryMesh) -> None:
+    pinned = mesh.add("Always answer in German", pinned=True).id
+    mesh.add("We deploy with the blue button")
+    pack = mesh.context("how do we deploy")
+    assert [item.section for item in pack.items] == ["pinned", "found"]
+    assert pack.items[0].id == pinned
+    assert mesh.context("xyzzy").items[0].id == pinned
+    assert not mesh.context("xyzzy", exclude=[str(pinned)])
+    for number in range(20):
+        mesh.add(f"Rule {number} of the house: the door {number * 7} stays shut", pinned=True)
+    full = mesh.context("how do we deploy", max_tokens=300)
+    assert sum(item.tokens for item in full.items if item.section == "pinned") <= 90
+    assert {item.section for item in full.items} == {"pinned", "found"}
+    assert {left.by for left in full.left_out} == {"share"}

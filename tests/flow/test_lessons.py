@@ -243,3 +243,19 @@ def test_what_is_no_certainty_order_context_or_id_is_refused(mesh):
         mesh.distill_lesson(None)
     with pytest.raises(InvalidInput, match="id"):
         mesh.review(None, approve=True)
+
+
+def test_a_rule_in_plain_words_is_a_lesson_that_comes_first(mesh):
+    made = mesh.lessons.record("Never force-push to main", when="pushing to git")
+    assert (made.is_new, made.status, made.applicable_scope) == (
+        True,
+        Status.ACTIVE,
+        "pushing to git",
+    )
+    assert mesh.lessons.record("Never force-push to main", when="pushing to git").is_new is False
+    (item,) = mesh.context("I will push the branch to main").items
+    assert (item.id, item.section) == (made.memory_id, "lesson")
+    assert item.memory.text == "Never force-push to main\nApplies to: pushing to git"
+    assert mesh.lessons.record("Run the tests").applicable_scope == "every task"
+    with pytest.raises(InvalidInput, match="when"):
+        mesh.lessons.record({"situation": "x"}, when="always")

@@ -255,3 +255,36 @@ def test_approving_a_memory_does_not_hide_what_it_seems_to_update(mesh, pair):
 
 def test_a_long_word_is_not_taken_for_a_configuration(mesh):
     assert mesh.add("x" * 50_000 + "\nport: 8080").newer_than == ()
+
+
+FRIDAYS, MONDAYS = "We deploy on Fridays", "We deploy on Mondays"
+
+
+def test_of_two_in_an_open_conflict_the_newer_stands_first_and_both_say_so(mesh):
+    old, new = id_of(mesh.add(FRIDAYS)), id_of(mesh.add(MONDAYS))
+    assert mesh.review.conflicts(pending=True)
+    hits = mesh.search("When do we deploy?")
+    assert [(hit.id, hit.conflict, hit.newer) for hit in hits] == [
+        (new, old, None),
+        (old, new, None),
+    ]
+    assert mesh.context("When do we deploy?").text.count("another memory contradicts it") == 2
+    named = mesh.search("Do we deploy on Fridays?")  # the words of the question decide
+    assert named[0].id == old
+    (conflict,) = mesh.review.conflicts(pending=True)
+    mesh.review.resolve(conflict.id, "keep_both")
+    assert {hit.conflict for hit in mesh.search("When do we deploy?")} == {None}
+
+
+def test_a_conflict_names_no_memory_that_the_reader_does_not_see(mesh):
+    for text in (FRIDAYS, MONDAYS):
+        mesh.add(text, scope=Scope(project="shop"))
+    mesh.add("We deploy at noon")
+    assert {hit.conflict for hit in mesh.search("deploy")} == {None}
+
+
+def test_evolve_gives_one_answer_where_no_rule_is_sure(mesh):
+    mesh.add(FRIDAYS)
+    told = " ".join(mesh.evolve(MONDAYS).reasons)
+    assert "no rule says which of the two holds" in told
+    assert "both may be true" not in told

@@ -133,3 +133,24 @@ def test_the_owner_lists_what_waits_in_every_project(cli: CommandLine) -> None:
         assert json.loads(cli(command, "--json").out) == {"items": []}
         assert "door" in cli(command, "--as-owner").out
         assert "door" in cli(command, "--project", "shop").out
+
+
+def test_every_way_to_a_conflict_leads_to_the_command_that_resolves_it(cli: CommandLine) -> None:
+    old, new = cli.stored("We deploy on Fridays"), cli.stored("We deploy on Mondays")
+    assert cli("review").out == (
+        "[MemoryMesh] 0 wait for review; 1 conflict: memory-mesh conflicts\n"
+    )
+    (conflict,) = json.loads(cli("conflicts", "--json").out)["items"]
+    resolving = f"memory-mesh conflicts {conflict['id']} --resolve supersede "
+    assert resolving in cli("conflicts").out.splitlines()[-1]
+    for words in (("review", "approve"), ("resolve",), ("conflicts",)):
+        assert resolving in cli(*words, conflict["id"]).err
+    assert f"{old} conflicts with {new}: memory-mesh conflicts" in cli("search", "deploy").err
+    assert f"{old} conflicts with {new}: memory-mesh conflicts" in cli("list").err
+    assert "in a conflict: memory-mesh conflicts" in cli.on_terminal("list").out
+    assert cli("resolve", conflict["id"], "--resolve", "supersede").code == 0
+    assert f"It replaced {old}: We deploy on Fridays" in cli("history", new).out
+    assert f"{old} ('We deploy on Fridays'): the other was replaced" in cli("explain", new).out
+    for words in (("undo",), ("review", "undo")):
+        assert f"memory-mesh review undo ID; decided were: {new}" in cli(*words).err
+    assert cli("review", "undo", new).code == 0

@@ -32,7 +32,7 @@ def test_a_redaction_is_said_and_the_value_is_not(cli: CommandLine) -> None:
     done = cli("store", "--content", f"Ask {MAIL}")
     assert done.err == (
         "[MemoryMesh] Redacted: 1 email; to keep email as written: MEMORY_MESH_KEEP=email, or "
-        'keep = ["email"] in the configuration file.\n'
+        'keep = ["email"] in the configuration file (memory-mesh config names it).\n'
     )
     changed = cli("update", "--id", done.out.split()[-1], "--content", f"Ask again: {MAIL}")
     assert "Redacted: 1 email" in changed.err
@@ -78,7 +78,7 @@ def test_a_folder_is_summed_up(cli: CommandLine) -> None:
         "[MemoryMesh] 1 merged with a memory that was stored before.",
         (
             "[MemoryMesh] Redacted: 2 email; to keep email as written: MEMORY_MESH_KEEP=email, or "
-            'keep = ["email"] in the configuration file.'
+            'keep = ["email"] in the configuration file (memory-mesh config names it).'
         ),
     ]
     plain = json.loads(cli("ingest-dir", str(root), "--json").out)

@@ -78,3 +78,16 @@ def test_a_hit_is_shown_as_that_of_its_own_view(office: CommandLine) -> None:
 def test_a_user_as_a_namespace_is_refused(office: CommandLine) -> None:
     wrong = office("search", "office", "--also-namespace", "user.alice")
     assert (wrong.code, "--user" in wrong.err) == (1, True)
+
+
+def test_what_another_project_may_answer_is_said_where_nothing_is_relevant(
+    cli: CommandLine,
+) -> None:
+    cli.stored("The port of the API is 8080", "--project", "shop")
+    cli.stored("The deploy key is kept by Tom", "--project", "blog")
+    asked = cli("search", "deploy", "--project", "blog", "--min-relevance", "1")
+    assert "--all shows it" in asked.err
+    assert "1 memory in shop: --all-projects" in asked.err
+    also = ("search", "port of the API", "--project", "blog", "--also-project")
+    assert "No memory has the project shpo" in cli(*also, "shpo").err
+    assert "No memory has" not in cli(*also, "shop").err

@@ -148,3 +148,19 @@ def test_the_layout_is_written_from_the_store(cli: CommandLine) -> None:
     done = cli("trace", "layout", ".", "--name", "My Shop")
     assert done.out == "[MemoryMesh] projects/my-shop: 7 written, 0 unchanged, 0 removed, 0 kept.\n"
     assert "0 written, 7 unchanged" in cli("trace", "layout", ".", "--name", "My Shop").out
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("list", "--status", "failure"),
+        ("list", "--tool", "pytest"),
+        ("similar", "Fix the login", "--status", "success"),
+        ("show", "trace_1", "--limit", "3"),
+    ],
+)
+def test_an_option_of_another_action_is_refused(cli: CommandLine, words: tuple[str, ...]) -> None:
+    (option,) = (word for word in words if word.startswith("--"))
+    done = cli("trace", *words)
+    assert (done.code, done.out) == (2, "")
+    assert f"trace {words[0]} does not take {option}" in done.err

@@ -209,3 +209,41 @@ def test_the_advice_of_evolve_can_be_typed(cli: CommandLine) -> None:
     assert "claim" not in told
     assert f'memory-mesh update {old} "the new text"' in told
     assert "contradicts it by rule" in cli("help", "--all").out
+
+
+@pytest.mark.parametrize(
+    ("words", "hint"),
+    [
+        (("list", "--last", "5"), "use --limit."),
+        (("list", "--top", "5"), "use --limit."),
+        (("list", "-n", "5"), "use --limit."),
+        (("list", "--format", "json"), "use --json."),
+        (("list", "--type", "lesson"), "use --filter \"type = 'WORD'\"."),
+        (("pin", "--list"), "unknown option --list. See"),
+        (("list", "--limt", "5"), "did you mean --limit?"),
+        (("list", "deploy the app"), "unexpected words: deploy the app. See"),
+        (("list", "deploy", "it"), "unexpected words: deploy it. Put a text with spaces in quotes"),
+        (("explain", "mem_1", "where is it"), "For a question: --query 'where is it'."),
+        (("delete", "--user", "ada"), "memory-mesh namespaces delete --user ada."),
+        (("forget", "--user", "ada"), "memory-mesh namespaces delete --user ada."),
+        (("restore", "backups"), "memory-mesh restore --from backups"),
+        (("export", "all.txt"), "an archive ends in .tar.gz, a file of rows in .jsonl, .csv, .md"),
+    ],
+)
+def test_a_mistake_is_answered_with_what_was_meant(
+    cli: CommandLine, words: tuple[str, ...], hint: str
+) -> None:
+    (cli.home / "backups").mkdir()
+    done = cli(*words)
+    assert done.code == 2
+    assert hint in done.err
+
+
+def test_a_store_that_is_not_there_is_said_by_list_and_stats(cli: CommandLine) -> None:
+    assert "There is no store in " in cli.on_terminal("list").out
+    assert "Status: no store yet" in cli("stats").out
+    cli.stored("tea is hot")
+    assert "Status: connected" in cli("stats").out
+    assert "Size" not in cli("stats").out
+    assert "[MemoryMesh] Size: 0.1 MB, " in cli.on_terminal("stats").out
+    assert cli("users").out == "default\n"

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import memory_mesh
+from memory_mesh.mesh.async_mesh import AsyncMemoryMesh
 from memory_mesh.mesh.document_names import ASIDE, IN_FAMILIES
 from memory_mesh.mesh.operation import options_of
 from memory_mesh.model.errors import InvalidInput
@@ -118,7 +119,9 @@ def test_families_that_were_lists_can_still_be_called(mesh: MemoryMesh) -> None:
 @pytest.mark.parametrize(
     ("name", "hint"),
     [
-        ("delete_all", "did you mean delete_user?"),
+        ("delete_all", r"delete\(id\) deletes one memory; .* memory-mesh wipe"),
+        ("clear", "memory-mesh wipe"),
+        ("backup", r"memory_mesh\.care\.backup"),
         ("get_all_memories", "did you mean get_all?"),
         ("remember", "did you mean add?"),
         ("verify", "did you mean care.verify?"),
@@ -133,6 +136,27 @@ def test_a_name_that_there_is_not_says_what_was_meant(
     with pytest.raises(AttributeError, match=hint):
         getattr(mesh, name)
     assert not hasattr(mesh, name)
+
+
+@pytest.mark.parametrize(
+    ("family", "name", "hint"),
+    [
+        ("care", "backup", r"memory_mesh\.care\.backup"),
+        ("lessons", "add", "did you mean record?"),
+        ("traces", "list", "did you mean get_all?"),
+        ("review", "confilcts", "did you mean conflicts?"),
+        ("graph", "xyzzy", r"help\(GraphVerbs\) lists all"),
+    ],
+)
+def test_a_name_that_a_family_does_not_have_says_what_was_meant(
+    mesh: MemoryMesh, family: str, name: str, hint: str
+) -> None:
+    with pytest.raises(AttributeError, match=hint):
+        getattr(getattr(mesh, family), name)
+    awaited = getattr(AsyncMemoryMesh(db_dir=mesh.folder), family)
+    with pytest.raises(AttributeError, match=hint):
+        getattr(awaited, name)
+    assert mesh.lessons() == []
 
 
 def test_every_family_is_counted_where_operations_are_listed(mesh: MemoryMesh) -> None:

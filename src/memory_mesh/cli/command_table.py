@@ -98,7 +98,10 @@ GROUPS = {  # noun: {name: what runs, as a command of above with first words, an
         "undo": "review --undo: undo the last review or decision",
         "conflicts": "conflicts", "reinforce": "reinforce", "dispute": "dispute",
     },
-    "lesson": {"list": "lessons", "distill": "distill", "reflect": "reflect"},
+    "lesson": {
+        "add": "lessons --add: store a lesson in your own words",
+        "list": "lessons", "distill": "distill", "reflect": "reflect",
+    },
     "skill": {
         "list": "list-skills", "search": "search-skills", "add": "ingest-skill",
         "feedback": "skill-feedback", "prune": "skill-prune", "synthesize": "synthesize",
@@ -158,6 +161,9 @@ ALIASES = {
     "rm": "delete",
     "forget": "delete",
     "why": "explain",
+    "resolve": "conflicts",
+    "undo": "review --undo",
+    "users": "namespaces",
     "info": "stats",
     "clear": "wipe",
     "reset": "wipe",
@@ -287,6 +293,7 @@ def read(argv: Sequence[str]) -> tuple[Command, argparse.Namespace]:
     parser = Parser(prog=f"{PROGRAM} {place(name)}", description=_described(name))
     describe(parser, command)
     parser.set_defaults(command=name)
+    parser.typed = words
     return command, _checked(parser, parser.parse_args(words))
 
 
@@ -360,7 +367,11 @@ def _checked(parser: argparse.ArgumentParser, options: argparse.Namespace) -> ar
         if options.id is not None and options.named is not None and "text" in options:
             options.text, options.named = [options.named, *options.text], None
         if (options.named is None) == (options.id is None):
-            parser.error("give one ID" if options.named is None else "give the ID once")
+            whose = options.user if parser.get_default("command") == "delete" else None
+            whole = f"memory-mesh namespaces delete --user {whose}" if whose else ""
+            hint = f"give one ID; to delete all memories of the user for good: {whole}"
+            once = hint if whole else "give one ID"
+            parser.error(once if options.named is None else "give the ID once")
         options.id = options.named or options.id
     if "needs_place" in options:  # as FILE or as --to FILE
         name, what = options.needs_place
@@ -420,6 +431,8 @@ def add_common(parser: argparse.ArgumentParser) -> None:
 class Parser(argparse.ArgumentParser):
     """An argparse parser that raises its errors and does not accept shortened options."""
 
+    typed: Sequence[str] = ()  # the words of the shell
+
     def __init__(self, **options: object) -> None:
         fixed = {"allow_abbrev": False, "formatter_class": _Formatter, "add_help": False}
         super().__init__(**fixed, **options)  # type: ignore[arg-type]  # argparse's own options
@@ -435,7 +448,7 @@ class Parser(argparse.ArgumentParser):
         """Raises the message in plain words, with a pointer to --help."""
         from memory_mesh.cli.misuse import reworded
 
-        said = reworded(message, self)
+        said = reworded(message, self, self.typed)
         raise UsageError(f"{said}{'' if said.endswith('?') else '.'} See: {self.prog} --help")
 
 

@@ -90,6 +90,8 @@ def _why(hit: Hit) -> Iterator[str]:
         yield "in the time you name"
     if hit.newer:
         yield f"updated by {hit.newer}"
+    if hit.conflict:
+        yield f"conflicts with {hit.conflict}: memory-mesh conflicts"
 
 
 def _columns(text: str) -> int:

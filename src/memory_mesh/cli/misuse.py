@@ -1,6 +1,8 @@
 """What is wrong with a command line, in words for a person; loaded only to say so."""
 
 import argparse
+import shlex
+from collections.abc import Sequence
 
 from memory_mesh.rules.arguments import near
 
@@ -13,17 +15,23 @@ _INSTEAD = {  # what other tools call it: the option that does it here, and how
     "--budget": ("--max-tokens", "--max-tokens"),
     "--tokens": ("--max-tokens", "--max-tokens"),
     "--top-k": ("--limit", "--limit"),
+    "--top": ("--limit", "--limit"),
+    "--last": ("--limit", "--limit"),
+    "-n": ("--limit", "--limit"),
+    "--format": ("--json", "--json"),
+    "--type": ("--filter", "--filter \"type = 'WORD'\""),
+    "--pinned": ("--filter", '--filter "pinned = true"'),
 }
 _KINDS = {"int": "a whole number", "float": "a number", "_keep": "a whole number"}
 
 
-def reworded(message: str, parser: argparse.ArgumentParser) -> str:
-    """Argparse's message, with what to type instead."""
+def reworded(message: str, parser: argparse.ArgumentParser, typed: Sequence[str]) -> str:
+    """Argparse's message, with what to type instead; `typed` are the words of the shell."""
     if message.startswith(_OF_ONE):
         option, _, rest = message.removeprefix(_OF_ONE).partition(": ")
         return _of_one(option, rest) or message
     if message.startswith(_UNKNOWN):
-        return _unrecognized(parser, message.removeprefix(_UNKNOWN))
+        return _unrecognized(parser, message.removeprefix(_UNKNOWN), typed)
     if message.startswith(_NEEDED):
         return f"{message.removeprefix(_NEEDED)} is missing; for example: {_example(parser)}"
     if message.startswith(_ANY_OF) and message.endswith(_IS_NEEDED):
@@ -46,12 +54,16 @@ def _of_one(option: str, wrong: str) -> str | None:
     return f"{option} takes {_KINDS.get(kind, kind)}, not {given}" if is_value else None
 
 
-def _unrecognized(parser: argparse.ArgumentParser, words: str) -> str:
+def _unrecognized(parser: argparse.ArgumentParser, words: str, typed: Sequence[str]) -> str:
     first = words.split(maxsplit=1)[0].partition("=")[0]
     if first.startswith("mem_"):
         return "one id at a time: repeat the command for each memory"
     if not first.startswith("-"):
-        return f"unexpected words: {words}. Put a text with spaces in quotes"
+        if "--query" in parser._option_string_actions:  # noqa: SLF001  # as below
+            return f"unexpected words: {words}. For a question: --query {shlex.quote(words)}"
+        several = " " in words and words not in typed
+        hint = ". Put a text with spaces in quotes" if several else ""
+        return f"unexpected words: {words}{hint}"
     options = list(parser._option_string_actions)  # noqa: SLF001  # argparse lists them nowhere else
     needed, instead = _INSTEAD.get(first, ("", ""))
     if needed in options:

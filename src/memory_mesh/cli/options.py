@@ -443,6 +443,10 @@ def also_of(options: argparse.Namespace, mesh: MemoryMesh) -> list[MemoryMesh]:
     Users and namespaces are read for the project that asks, as with --user and --namespace.
     """
     asking = mesh.view(scope=reader_of(mesh))
+    for name in options.also_project:
+        if not mesh.get_all(limit=1, scope=Scope(name), filter={"project": name}):
+            there = f"no memory has the project {output.named(name)}"
+            output.tell([f"{there}; those there are: memory-mesh list --all-projects"])
     return [
         *(asking.for_user(name) for name in options.also_user),
         *(mesh.view(scope=Scope(project=name)) for name in options.also_project),

@@ -71,7 +71,8 @@ def pack(
         asked, hits = _found(access, asked, reranking)
         hits, given = _not_given(asked.rules, hits)
         hits, below = _above_floor(asked.rules, hits)
-        wanted = _new(asked, _with_links(access, asked, _of_hits(asked.rules, hits), below))
+        wanted = _with_links(access, asked, _of_hits(asked.rules, hits), below)
+        wanted = _new(asked, _with_pinned(access, asked, wanted))
         brought = {one.memory.id for one in wanted}
         below = [one for one in below if one.id not in brought]
         made = packed(asked.rules, wanted, asked.question, _seal(access), [*below, *given])
@@ -153,6 +154,7 @@ def _of_hits(rules: PackRules, hits: Hits) -> list[PackMember]:
             because=_brought_by(hit, hits),
             newer=hit.newer,
             span=hit.span,
+            conflict=hit.conflict,
         )
         for hit, value in zip(hits, choice.worths(hits, by_margin=by_margin), strict=True)
     ]
@@ -218,6 +220,14 @@ def _with_links(
     return [*wanted, *(one for one in marked(placed, found) if one.memory.id not in known)]
 
 
+def _with_pinned(access: Access, asked: PackRequest, wanted: list[PackMember]) -> list[PackMember]:
+    """Adds what is pinned, whatever the question is; it has a share of the budget and no more."""
+    known = {one.memory.id for one in wanted}
+    with access.ledger.read(access.namespace) as snapshot:
+        pinned = snapshot.page(asked.lens, MOST_PINNED, None, pinned=True)
+    return [*wanted, *(PackMember(one, Section.PINNED) for one in pinned if one.id not in known)]
+
+
 def marked(placed: Sequence[Hit], found: Mapping[str, PackMember]) -> Iterable[PackMember]:
     """What was found, and the newer statements about it; an older statement is marked as such."""
     older = {hit.newer: found[hit.id] for hit in reversed(placed) if hit.id in found}
@@ -226,7 +236,7 @@ def marked(placed: Sequence[Hit], found: Mapping[str, PackMember]) -> Iterable[P
         if one is not None and hit.newer is not None:
             yield replace(one, section=Section.OLDER, newer=hit.newer)
         elif one is not None:
-            yield one
+            yield replace(one, conflict=hit.conflict)
         elif hit.id in older:
             by = older[hit.id]
             yield replace(by, memory=hit.memory, section=Section.NEWER, because=by.memory.id)

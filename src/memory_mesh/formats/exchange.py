@@ -7,6 +7,7 @@ entry in WRITERS and READERS. Nothing here opens a file.
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
+from itertools import chain
 
 from memory_mesh.model import InvalidInput, Json, Scope
 from memory_mesh.rules.arguments import moment
@@ -19,6 +20,8 @@ DETAILS = (  # of a memory, which `add` takes under the same names
 )
 _COLUMNS = ("id", "content", "created_at", "project", *DETAILS, "metadata")
 _APART = re.compile(r"#{1,6}(\s|$)|([-*_=])\2\2+\s*$")  # a heading or a rule is no memory
+_ITEM = re.compile(r"([-*+]|\d{1,3}[.)])\s")
+_END = "- "  # behind the last line of a file: no line that is read has no end
 _LISTS = ("tags",)  # whose items stand in one cell
 
 
@@ -59,40 +62,47 @@ def _markdown(rows: Iterable[Row]) -> Iterator[str]:
     yield from ("- " + str(row["content"]).strip().replace("\n", "\n  ") + "\n" for row in rows)
 
 
-def _from_json_lines(lines: Iterable[str]) -> Iterator[object]:
+def _from_json_lines(lines: Iterable[str]) -> Iterator[tuple[int, object]]:
     import json
 
     for number, line in enumerate(lines, 1):
         if line.strip():
             try:
-                yield json.loads(line)
+                yield number, json.loads(line)
             except ValueError as error:
-                yield InvalidInput(f"line {number} is no JSON: {error}")
+                yield number, InvalidInput(f"it is no JSON: {error}")
 
 
-def _from_csv(lines: Iterable[str]) -> Iterator[object]:
+def _from_csv(lines: Iterable[str]) -> Iterator[tuple[int, object]]:
     import csv
     import json
 
-    for row in csv.DictReader(lines):
+    rest = iter(lines)
+    header = next(rest, "")
+    reader = csv.DictReader(chain([header], rest), delimiter=max(",;\t", key=header.count))
+    for row in reader:
         more = row.pop("metadata", None)
         try:
-            yield {**row, "metadata": json.loads(more) if more else None}
+            yield reader.line_num, {**row, "metadata": json.loads(more)} if more else row
         except ValueError as error:
-            yield InvalidInput(f"the metadata of {row.get('content')!r} is no JSON: {error}")
+            wrong = InvalidInput(f"the metadata of {row.get('content')!r} is no JSON: {error}")
+            yield reader.line_num, wrong
 
 
-def _from_markdown(lines: Iterable[str]) -> Iterator[object]:
-    block = [""]  # the lines of an item or of a paragraph
-    for line in [*lines, "- "]:
-        item, apart = line.startswith(("- ", "* ")), _APART.match(line)
-        after_gap = not block[-1] and line.strip() and not line.startswith("  ")
-        if item or apart or after_gap:
+def _from_markdown(lines: Iterable[str]) -> Iterator[tuple[int, object]]:
+    block, began, other, code = list[str](), 1, "", False  # an item, a paragraph or something else
+    for number, line in enumerate(chain(lines, [_END]), 1):
+        fence = line.startswith(("```", "~~~"))
+        now = "a code block" if fence or code else "a table" if line.startswith("|") else ""
+        code = code is not fence and line != _END
+        item, apart = _ITEM.match(line), _APART.match(line)
+        after_gap = block and not block[-1] and line.strip() and not line.startswith("  ")
+        if now != other or line == _END or (not now and (item or apart or after_gap)):
             if text := "\n".join(block).strip():
-                yield text
-            block = ["" if apart else line[2 * item :].rstrip()]
-        else:
-            block.append(line.strip())
+                yield began, InvalidInput(f"{other} is no memory") if other else text
+            block, began, other = [], number, now
+            line = "" if apart else line[item.end() if item else 0 :]  # noqa: PLW2901  # its text
+        block.append(line.rstrip() if not block else line.strip())
 
 
 WRITERS: Mapping[str, Callable[[Iterable[Row]], Iterator[str]]] = {
@@ -100,7 +110,7 @@ WRITERS: Mapping[str, Callable[[Iterable[Row]], Iterator[str]]] = {
     ".csv": _csv,
     ".md": _markdown,
 }
-READERS: Mapping[str, Callable[[Iterable[str]], Iterator[object]]] = {
+READERS: Mapping[str, Callable[[Iterable[str]], Iterator[tuple[int, object]]]] = {  # with its line
     ".jsonl": _from_json_lines,
     ".csv": _from_csv,
     ".md": _from_markdown,

@@ -57,6 +57,8 @@ CANDIDATES = 20  # memories that are looked at, by meaning and by words
 _TRIES = 3  # as often as others supersede what is looked at
 _NONE_FOUND = "no memory on the same subject was found"
 _REPLACES = "stored; it takes the place of the memory on the same subject"
+_SIMILAR = "it is only similar, and both may be true"
+_UNSURE = "no rule says which of the two holds"
 _EVOLVED = "the caller asked for the newer statement to take its place"
 
 
@@ -128,7 +130,9 @@ def _decided(
         if reason is None:
             return _superseding(draft, keep, old, standing)
         beside.append(old)
-        return replace(keep, reason=f"stored; linked to {old.id}, which stays: {reason}")
+        against = any(rival.memory.id == old.id for rival in keep.against)
+        why = reason.replace(_SIMILAR, _UNSURE) if against else reason
+        return replace(keep, reason=f"stored; linked to {old.id}, which stays: {why}")
 
     commit = flows_decide.decide(access, [worded], standing, revise=revise)
     made = commit.receipts[0].id
@@ -179,10 +183,7 @@ def hindrance(said: Draft, old: Memory, writer: SourceKind, standing: Standing) 
     if _several(said, old, standing):
         return "both values can be true at once"
     if not updates(said, old, standing):
-        return (
-            "it is only similar, and both may be true; to replace its text: memory-mesh update "
-            f'{old.id} "the new text"'
-        )
+        return f'{_SIMILAR}; to replace its text: memory-mesh update {old.id} "the new text"'
     if not may_change(writer, old.source):
         return "it comes from a more trusted source than this channel may change"
     if not may_alter(writer, old, standing.history):

@@ -40,6 +40,7 @@ class AsyncLessons(AsyncFamily):
     distill = awaited(LessonVerbs.distill)
     due = awaited(LessonVerbs.due)
     reflect = awaited(LessonVerbs.reflect)
+    __call__ = search
 
 
 class AsyncSkills(AsyncFamily):

@@ -141,6 +141,13 @@ class AwaitedOnly:
         def __exit__(self, *error: object) -> None:
             """Never called: `__enter__` raises."""
 
+        def __getattr__(self, name: str) -> None:
+            """Say what was meant, as the blocking class does."""
+            if not name.startswith("_"):
+                getattr(self._sync, name)
+            said = f"{type(self).__name__!r} object has no attribute {name!r}"
+            raise AttributeError(said, name=name, obj=self)
+
 
 class AsyncFamily(AwaitedOnly):
     """A family of operations, awaited in the threads of its mesh."""

@@ -360,11 +360,10 @@ def unknown_option(called: str, name: str, known: Iterable[str]) -> TypeError:
 
 _OPERATIONS_MEANT = {  # others' words for ours
     "all": "get_all",
+    "add": "record",
     "add_documents": "add_many",
     "add_memory": "add",
     "add_texts": "add_many",
-    "clear": "delete_user",
-    "delete_all": "delete_user",
     "fetch": "get",
     "forget": "delete",
     "get_all_memories": "get_all",
@@ -376,7 +375,6 @@ _OPERATIONS_MEANT = {  # others' words for ours
     "recall": "search",
     "remember": "add",
     "remove": "delete",
-    "reset": "delete_user",
     "retrieve": "search",
     "save": "add",
     "similarity_search": "search",
@@ -386,9 +384,22 @@ _OPERATIONS_MEANT = {  # others' words for ours
 }
 
 
+_WHOLE = "delete(id) deletes one memory; to delete many or all: memory-mesh wipe"
+_BACKUP = "use memory_mesh.care.backup(store, folder)"
+_ELSEWHERE = {
+    "backup": _BACKUP,
+    "clear": _WHOLE,
+    "delete_all": _WHOLE,
+    "reset": _WHOLE,
+    "wipe": _WHOLE,
+}  # what a mesh does not do itself
+
+
 def meant(mesh: type, name: str, families: Mapping[str, type]) -> str:
     """What to say of an attribute that a mesh does not have: what was meant, or where it is."""
     said = f"{mesh.__name__!r} object has no attribute {name!r}"
+    if name in _ELSEWHERE:
+        return f"{said}; {_ELSEWHERE[name]}"
     places = {
         each: f"{family}.{each}"
         for family, kind in families.items()
@@ -396,7 +407,8 @@ def meant(mesh: type, name: str, families: Mapping[str, type]) -> str:
         if not each.startswith("_")
     }
     known = {each: each for each in dir(mesh) if not each.startswith("_")}
-    found = _OPERATIONS_MEANT.get(name) or places.get(name)
+    found = _OPERATIONS_MEANT.get(name)
+    found = found if found in known else places.get(name)
     if found is None:
         found = (places | known).get(near(name, [*known, *places]) or "")
     return f"{said}; did you mean {found}?" if found else f"{said}; help({mesh.__name__}) lists all"

@@ -69,6 +69,14 @@ class View(Operations):
         self._kind = ceiling(self._channel)  # of what this view learns
         self._kept: tuple[tuple[object, ...], Access] | None = None  # and what it was made of
 
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> object:
+            """Say what was meant by a name that there is not."""
+            from memory_mesh.mesh.operation import meant
+
+            raise AttributeError(meant(type(self), name, {}), name=name, obj=self)
+
     def _of_same_store(
         self,
         namespace: str | None,

@@ -138,7 +138,8 @@ class NotFound(MeshError):
         """Returns the error with the id; it does not tell whether others see such a memory."""
         return cls(
             f"there is no memory {shown(memory_id)} here: it was never stored, is deleted, or "
-            "belongs to another user, project or namespace. List what is here: memory-mesh list"
+            "belongs to another user, project or namespace. List what is here: get_all(), or "
+            "memory-mesh list (--store FOLDER if it is not the default one)"
         )
 
 

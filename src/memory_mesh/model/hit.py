@@ -133,6 +133,7 @@ class Hit:
     parts: Mapping[str, float]
     span: tuple[int, int] | None = None  # of a long text: the part that answers best
     newer: str | None = None  # the id of a memory that seems to update this one
+    conflict: str | None = None  # the id of one that contradicts it, and nobody has decided yet
     view: ViewName | None = None  # of a search of several views: the one that found it
 
     @property

@@ -37,6 +37,7 @@ def record(item: Memory | Hit | Receipt) -> dict[str, Json]:
     }
     if isinstance(item, Hit):
         plain |= {"score": item.score, "parts": dict(item.parts), "newer": item.newer}
+        plain["conflict"] = item.conflict
         plain |= {"view": _plain(item.view), "trust": item.memory.source.kind.value}
     if isinstance(item, Receipt):
         plain |= {"outcome": item.outcome.value, "reasons": list(item.reasons)}

@@ -14,7 +14,7 @@ from pathlib import Path
 from memory_mesh.base.fastdataclass import dataclass
 from memory_mesh.base.installed import install_command
 from memory_mesh.base.typed import TYPE_CHECKING, Protocol
-from memory_mesh.model.errors import ModelError
+from memory_mesh.model.errors import ModelError, NetworkError
 from memory_mesh.platform import extras
 from memory_mesh.platform.locks import locked
 
@@ -264,7 +264,12 @@ def pull(
         partial.mkdir(exist_ok=True)
         for file in source.files:
             client = Client(base_url, redirects=5, limits=Limits(max_bytes=file.size))
-            _fetch(client, source, file, partial / file.name, show)
+            try:
+                _fetch(client, source, file, partial / file.name, show)
+            except NetworkError as error:
+                raise type(error)(
+                    f"{error}. Without a network: memory-mesh models install FOLDER"
+                ) from error
         return _finish(partial, models / name, manifest)
 
 

@@ -113,7 +113,8 @@ def check_share(value: object, name: str) -> float:
 
 
 def near(word: str, known: Iterable[str]) -> str | None:
-    """The known word that somebody most likely meant."""
+    """The known word that somebody most likely meant; dashes in front say nothing."""
     from difflib import get_close_matches  # only a mistake needs it
 
-    return next(iter(get_close_matches(word, list(known), n=1)), None)
+    bare = {one.lstrip("-"): one for one in known}
+    return next((bare[one] for one in get_close_matches(word.lstrip("-"), bare, n=1)), None)

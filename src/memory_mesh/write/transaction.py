@@ -577,7 +577,8 @@ class Scene:
 
     def _guessed(self, ids: Sequence[str]) -> list[Conflict]:
         """The guesses on record, and those of the drafts judged so far."""
-        asked, found = frozenset(ids), self._stored(ids) if self._stored is not None else ()
+        asked, stored = frozenset(ids), self._stored(ids) if self._stored is not None else ()
+        found = [each for each in stored if each.is_guess]  # and no open conflict
         made = [each for each in self._made if each.is_guess and asked & {each.new, each.existing}]
         # Of a pair that changed places, the last guess counts.
         return list(

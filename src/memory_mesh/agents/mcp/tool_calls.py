@@ -290,7 +290,8 @@ def _found(hit: Hit) -> dict[str, Any]:
 def _facts(hit: Hit) -> list[str]:
     facts = [*fence.heading(hit.memory), f"score {hit.score:.2f}"]
     facts.append(f"{token_bound(hit.memory.text)} tokens")
-    return [*facts, f"updated by {hit.newer}"] if hit.newer else facts
+    facts += [f"updated by {hit.newer}"] if hit.newer else []
+    return [*facts, f"conflicts with {hit.conflict}"] if hit.conflict else facts
 
 
 def _after_search(how: Explanation, floor: float, *, found: bool) -> str:

@@ -143,6 +143,9 @@ def _run_restore(options: argparse.Namespace) -> int:
         raise UsageError(
             "--to and --replace belong to --from. See: memory-mesh memory restore --help"
         )
+    if Path(options.id).expanduser().exists():
+        command = f"memory-mesh restore --from {output.named(options.id)}"
+        raise UsageError(f"a backup is restored with --from: {command}")
     with (
         cli_options.opened(options) as (mesh, reader),
         cli_options.looked_up(options.id, reader, mesh),
@@ -244,6 +247,7 @@ RESTORE = Command(
 
 # export
 
+_ARCHIVES = ("", ".gz", ".tgz", ".tar")
 _COUNTED = 100  # namespaces whose memories are counted
 _NO_VECTORS = (
     "the namespace has no vectors yet, so the archive carries none. With a model, memory-mesh "
@@ -257,8 +261,12 @@ def _run_export(options: argparse.Namespace) -> int:
         raise UsageError(
             "an archive is a file of its own, and is not written to standard output: give --to FILE"
         )
-    if Path(options.to).suffix.lower() in exchange.WRITERS:
+    ending = Path(options.to).suffix.lower()
+    if ending in exchange.WRITERS:
         return _export_rows(options)
+    if ending not in _ARCHIVES:
+        known = ", ".join(exchange.WRITERS)
+        raise UsageError(f"an archive ends in .tar.gz, a file of rows in {known}; not in {ending}")
     done = _exported(options)
     output.tell(_left_here(options))
     name = shown_namespace(done.namespace)

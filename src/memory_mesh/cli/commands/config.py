@@ -7,7 +7,7 @@ from dataclasses import fields
 
 from memory_mesh.cli import command_table, options as cli_options, output
 from memory_mesh.cli.command_table import Command, argument
-from memory_mesh.config import Config
+from memory_mesh.config import CONFIG_FILE, Config, config_path
 from memory_mesh.config.tables import VARIABLES, about
 from memory_mesh.formats.terminal import safe_text
 from memory_mesh.model import Json
@@ -56,11 +56,12 @@ def _variables() -> dict[str, dict[str, str | None]]:
     """Each variable that is no setting of a store, with its value and what it does."""
     return {
         name: {
-            "value": masked(os.environ[name]) if name in os.environ else None,
+            "value": masked(os.environ[name]) if name in os.environ else file,
             "origin": f"environment {name}" if name in os.environ else "not set",
             "about": said,
         }
         for name, said in VARIABLES.items()
+        for file in [str(config_path(os.environ)) if name == CONFIG_FILE else None]
     }
 
 

@@ -81,6 +81,7 @@ def _undo(options: argparse.Namespace, place: places.SettingsFolder) -> int:
     planned = undo.undoing(place.own)
     if planned is None:
         said = f"[MemoryMesh] Nothing to undo: memory-mesh is not installed in {place.folder}."
+        said += "" if options.here else " For the project of this folder: add --here."
         return output.answer({"changed": [], "partly": [], "notes": []}, said, as_json=options.json)
     if not _agreed(options, planned.changes):
         return 1

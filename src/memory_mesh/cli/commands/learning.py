@@ -4,6 +4,7 @@ import argparse
 
 from memory_mesh.cli import options as cli_options, output
 from memory_mesh.cli.command_table import Command, adding, argument
+from memory_mesh.model import Scope, Status
 from memory_mesh.model.learning import Distillation
 from memory_mesh.sync import MemoryMesh
 
@@ -97,6 +98,8 @@ _LESSON = (  # the fields of a rule, as JSON has them
 
 def _run_lessons(options: argparse.Namespace) -> int:
     """Prints the rules for a task, or all rules by severity if no task is given."""
+    if options.add:
+        return _add_lesson(options)
     order = None if options.query.strip() else "severity DESC"
     with cli_options.mesh_of(options, meaning=bool(options.query.strip())) as mesh:
         said = cli_options.given(options, MemoryMesh.lessons.search)
@@ -113,10 +116,27 @@ def _run_lessons(options: argparse.Namespace) -> int:
     )
 
 
+def _add_lesson(options: argparse.Namespace) -> int:
+    """Stores a rule in the user's words."""
+    with cli_options.opened(options) as (mesh, reader):
+        scope = Scope(reader.project)
+        made = mesh.lessons.record(options.query, when=options.when, scope=scope)
+    done = "Stored" if made.is_new else "Already stored"
+    waits = made.status is not Status.ACTIVE
+    return output.answer(
+        output.plain(made, _LESSON),
+        f"[MemoryMesh] {done} as the lesson {made.memory_id}",
+        as_json=options.json,
+        remark="It waits for review: memory-mesh review" if waits else "",
+    )
+
+
 LESSONS = Command(
     'memory-mesh lesson list "talk to the payment service"',
     (
-        argument("query", nargs="?", default="", help="the task ahead"),
+        argument("query", nargs="?", default="", help="the task ahead; with --add the rule"),
+        argument("--add", action="store_true", help="store a rule; `lesson add` does the same"),
+        argument("--when", metavar="SITUATION", help="with --add: when the rule applies"),
         adding(cli_options.add_operation, MemoryMesh.lessons.search, hidden=("order_by",)),
     ),
     _run_lessons,

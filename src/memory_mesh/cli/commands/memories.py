@@ -2,7 +2,7 @@
 
 import argparse
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from memory_mesh.cli import options as cli_options, output
@@ -97,6 +97,7 @@ GET = Command(
 _WIDEST_TYPE = 16
 
 _NARROWEST = 20  # columns of a text
+_CONFLICTS = 1_000  # open ones that a listing looks at
 
 
 def _run_list(options: argparse.Namespace) -> int:
@@ -104,25 +105,31 @@ def _run_list(options: argparse.Namespace) -> int:
     with cli_options.mesh_of(options) as mesh:
         view = cli_options.view_of(options, mesh, MemoryMesh.get_all)
         page = mesh.get_all(**view)
+        conflicts = _open_conflicts(mesh, view["scope"]) if page and not options.json else {}
         if not page and options.cursor is None:
             _tell_unknown(mesh, options)
             output.tell(cli_options.elsewhere(mesh, view))
-            if options.filter and output.at_terminal():
-                from memory_mesh.cli.commands.search import unknown_keys  # for nothing else
+            if output.at_terminal():
+                from memory_mesh.cli.commands.search import reasons  # for nothing else
 
-                output.tell(unknown_keys(mesh, options.filter, view))
+                output.tell(completed(line, options) for line in reasons(mesh, options, view))
     if options.json:
         memories: list[Json] = [_of_user(memory, options) for memory in page]
         output.say_json({"items": memories, "cursor": page.cursor})
         return 0
     if output.on_terminal():
-        _align(page, options.user)
+        _align(page, options.user, conflicts)
         if not page and options.cursor is None:
             output.say("Nothing was found.")
     else:
         for memory in page:
             cells = (memory.id, memory.created_at, shown_type(memory), memory.text)
             print("\t".join(safe_text(cell, keep_newlines=False) for cell in cells))
+        output.tell(
+            f"{memory.id} conflicts with {conflicts[memory.id]}: memory-mesh conflicts"
+            for memory in page
+            if memory.id in conflicts
+        )
     if page.cursor is not None:
         output.hint(f"There are more: repeat the command with --cursor {page.cursor}")
     return 0
@@ -138,7 +145,15 @@ def _tell_unknown(mesh: MemoryMesh, options: argparse.Namespace) -> None:
     output.tell([completed(said, options)])
 
 
-def _align(memories: Sequence[Memory], user: str | None) -> None:
+def _open_conflicts(mesh: MemoryMesh, reader: Scope) -> dict[str, str]:
+    """What contradicts a memory and is not decided yet, by the id of the memory; the newest."""
+    found: dict[str, str] = {}
+    for each in reversed(mesh.review.conflicts(pending=True, limit=_CONFLICTS, scope=reader)):
+        found |= {each.new: each.existing, each.existing: each.new}
+    return found
+
+
+def _align(memories: Sequence[Memory], user: str | None, conflicts: Mapping[str, str]) -> None:
     import shutil
 
     columns = shutil.get_terminal_size().columns
@@ -156,6 +171,8 @@ def _align(memories: Sequence[Memory], user: str | None) -> None:
         where = output.place_of(memory, user)
         if memory.occurred_at is not None:
             where += f" · happened {memory.occurred_at.astimezone():%Y-%m-%d}"
+        if memory.id in conflicts:
+            where += " · in a conflict: memory-mesh conflicts"
         where = output.one_line(where, max(columns - 5, _NARROWEST))
         print(f"    {output.dim(where)}")
 
@@ -358,9 +375,8 @@ def _run_history(options: argparse.Namespace) -> int:
         cli_options.opened(options) as (mesh, reader),
         cli_options.looked_up(options.id, reader, mesh),
     ):
-        ids = [options.id]
-        if options.chain:
-            ids = [memory.id for memory in mesh.review.chain(options.id, scope=reader)]
+        chain = mesh.review.chain(options.id, scope=reader)
+        ids = [memory.id for memory in chain] if options.chain else [options.id]
         versions = [version for id_ in ids for version in mesh.history(id_, scope=reader)]
         if not versions:
             raise cli_options.missing(options.id, reader, mesh)
@@ -379,6 +395,11 @@ def _run_history(options: argparse.Namespace) -> int:
             for version in versions
         ],
         *map(_line, versions),
+        *(
+            f"It replaced {memory.id}: {output.one_line(memory.text, 80)}"
+            for memory in chain
+            if memory.successor == options.id and not options.chain
+        ),
         as_json=options.json,
     )
 

@@ -33,8 +33,10 @@ def _run_review(options: argparse.Namespace) -> int:
     if options.named is not None and options.id is not None:
         raise UsageError("give the ID once. See: memory-mesh review --help")
     options.id = options.named or options.id
+    if options.id is not None and options.id.startswith("conflict_"):
+        raise UsageError(f"{options.id} is a conflict; decide it with: {_resolving(options.id)}")
     decided = options.approve or options.reject
-    if bool(options.id) == bool(options.source) and (decided or options.undo or options.source):
+    if bool(options.id) == bool(options.source) and (decided or options.source):
         raise UsageError("give either --id ID or --source NAME. See: memory-mesh review --help")
     if options.source and not decided:
         raise UsageError("give --approve or --reject. See: memory-mesh review --help")
@@ -51,9 +53,12 @@ def _run_review(options: argparse.Namespace) -> int:
             return _decide(mesh, reader, options)
         said = cli_options.given(options, MemoryMesh.review.waiting)
         waiting = mesh.review.waiting(scope=reader, **said)
+        said |= {"limit": _MAX_RESULTS}
+        open_ = len(mesh.review.conflicts(pending=True, scope=reader, **said))
+    beside = f"; {output.counted(open_, 'conflict')}: memory-mesh conflicts" if open_ else "."
     return output.answer(
         [_review_plain(item) for item in waiting],
-        f"[MemoryMesh] {len(waiting)} wait{'s' if len(waiting) == 1 else ''} for review.",
+        f"[MemoryMesh] {len(waiting)} wait{'s' if len(waiting) == 1 else ''} for review{beside}",
         *map(_line, waiting),
         as_json=options.json,
     )
@@ -70,7 +75,23 @@ def _decide_all(mesh: MemoryMesh, reader: Scope, options: argparse.Namespace) ->
     )
 
 
+def _undoable(mesh: MemoryMesh, reader: Scope) -> str:
+    """What can be undone, newest first, and how."""
+    conflicts = mesh.review.conflicts(decided=True, scope=reader)
+    ids = [each.new for each in conflicts if not each.pending]
+    ids += [
+        each.id for each in mesh.review.proposals(pending=False, scope=reader) if not each.pending
+    ]
+    known = f"; decided were: {output.some([*dict.fromkeys(ids)])}" if ids else ""
+    return (
+        f"say whose decision to undo: memory-mesh review undo ID{known}. A deleted memory comes "
+        "back with: memory-mesh restore ID"
+    )
+
+
 def _undo(mesh: MemoryMesh, reader: Scope, options: argparse.Namespace) -> int:
+    if options.id is None:
+        raise UsageError(_undoable(mesh, reader))
     memory = mesh.review.undo(options.id, scope=reader)
     if isinstance(memory, Proposal):
         done = f"[MemoryMesh] {memory.id} waits for review again; {memory.memory} is as before"
@@ -252,10 +273,9 @@ _CONFLICT = (  # its fields, as JSON has them
 
 def _run_conflicts(options: argparse.Namespace) -> int:
     """Lists conflicts, or resolves one."""
+    options.id = options.named or options.id
     if bool(options.id) != bool(options.resolve):
-        raise UsageError(
-            "give --id and --resolve together. See: memory-mesh review conflicts --help"
-        )
+        raise UsageError(f"say which conflict, and how it ends: {_resolving(options.id or 'ID')}")
     if options.pending and options.decided:
         raise UsageError("--pending and --all exclude each other; give one of them")
     with cli_options.opened(options) as (mesh, reader):
@@ -268,7 +288,16 @@ def _run_conflicts(options: argparse.Namespace) -> int:
         [output.plain(conflict, _CONFLICT) for conflict in found],
         f"[MemoryMesh] {output.counted(len(found), 'conflict')}.",
         *map(_lines, found),
+        *[f"To decide: {_resolving(each.id)}" for each in found if each.pending][:1],
         as_json=options.json,
+    )
+
+
+def _resolving(conflict_id: str) -> str:
+    """The command that resolves a conflict."""
+    return (
+        f"memory-mesh conflicts {conflict_id} --resolve supersede (the new one holds), reject (the "
+        "known one holds) or keep_both"
     )
 
 
@@ -294,7 +323,8 @@ CONFLICTS = Command(
         adding(
             cli_options.add_operation, MemoryMesh.review.conflicts, {"decided": {"flag": "--all"}}
         ),
-        argument("--id", metavar="ID", help="the conflict to resolve"),
+        argument("named", nargs="?", metavar="ID", help="the conflict to resolve"),
+        argument("--id", metavar="ID", help="the same, as an option"),
         argument(
             "--resolve",
             choices=[each.value for each in DECISIONS],

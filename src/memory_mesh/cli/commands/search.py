@@ -40,8 +40,7 @@ def _run_search(options: argparse.Namespace) -> int:
         words = " ".join(options.query)
         hits = mesh.search(words, also=cli_options.also_of(options, mesh), **view)
         told = _told(mesh, hits, options, view)
-        if not hits and not hits.explanation.below:
-            output.tell(cli_options.elsewhere(mesh, view))
+        elsewhere = [] if hits else cli_options.elsewhere(mesh, view)
     if waiting := hits.explanation.pending:
         are = (
             "has no vector yet and is found by its"
@@ -52,6 +51,7 @@ def _run_search(options: argparse.Namespace) -> int:
         output.note(f"[MemoryMesh] {texts} {are} words only; run `memory-mesh upkeep`.")
     if not hits and hits.explanation.below:
         output.tell([f"nothing relevant (best {hits.explanation.best_below:.2g}); --all shows it"])
+    output.tell(elsewhere)
     if options.json:
         _print_json(hits, options)
         return 0
@@ -59,6 +59,11 @@ def _run_search(options: argparse.Namespace) -> int:
         return _for_person(hits, options, told)
     output.say(f"[MemoryMesh] Found {len(hits)} matches.\n\n{rfc11.results(hits)}")
     output.tell(f"{hit.id} seems to be updated by {hit.newer}" for hit in hits if hit.newer)
+    output.tell(
+        f"{hit.id} conflicts with {hit.conflict}: memory-mesh conflicts"
+        for hit in hits
+        if hit.conflict
+    )
     output.tell(_origins(hits))
     if options.explain:
         output.say(f"\n{_explanation(hits)}")

@@ -265,12 +265,15 @@ def _run_stats(options: argparse.Namespace) -> int:
     if options.format == "prometheus":
         print(exposition(_gauges(stats, whole)), end="")
         return 0
+    status = "connected" if there else "no store yet"
     lines = {
         "Total Memories": stats.memories,
         "Total Skills": stats.skills,
         "DB Path": path,
-        "Status": "connected",
+        "Status": status,
     }
+    if whole is not None and output.on_terminal() and not options.verbose:
+        lines["Size"] = f"{stats.bytes / 1e6:.1f} MB, the whole store {whole / 1e6:.1f} MB"
     if any(state.outgrown for state in stats.spaces):
         output.tell([OUTGROWN])
     if set(names) - {shown_namespace(stats.namespace)}:
@@ -292,7 +295,7 @@ def _run_stats(options: argparse.Namespace) -> int:
                 for state in stats.spaces
             ],
             "db_path": path,
-            "status": "connected",
+            "status": status,
         },
         *(f"[MemoryMesh] {name}: {value}" for name, value in lines.items()),
         as_json=options.json,

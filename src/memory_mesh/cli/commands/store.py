@@ -15,6 +15,10 @@ from memory_mesh.write.rules.speakers import kind_said
 _USER = SourceKind.USER_EXPLICIT
 
 _ID = re.compile(r"mem_\d{13}\w*")
+_NO_RULE = (
+    "it is found like any memory; one that comes first in a context, and in lessons: "
+    "memory-mesh lesson add TEXT"
+)
 _NAME_CHARS = 200  # of what may be the name of a file
 
 
@@ -52,8 +56,10 @@ def _run_store(options: argparse.Namespace, *, evolve: bool = False) -> int:
         raise InvalidInput("; ".join(receipt.reasons))
     if not options.json:
         own = cli_options.without_agent()
+        plain = metadata.get("type") == "lesson" and receipt.outcome is Outcome.STORED
+        lesson = [_NO_RULE] if plain else []
         told = [f"stored as an agent's (inference); if you are the user, run: {own}"] if own else []
-        output.tell([*(reason for reason in receipt.reasons if reason != "stored"), *told])
+        output.tell([*(reason for reason in receipt.reasons if reason != "stored"), *lesson, *told])
     output.answer(record.record(receipt), _headline(receipt, said["scope"]), as_json=options.json)
     _hints(options, receipt, new)
     return 0

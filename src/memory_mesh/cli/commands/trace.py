@@ -41,16 +41,35 @@ _SAID: dict[str, dict[str, Any]] = {  # of options in other words
     "limit": {"help": "the most of them (default: 3 similar, 5 in a plan, 100 listed)"},
 }  # fmt: skip
 _STATUSES = {"success", "failure", "failed", "skipped", "error"}
+_METHODS: dict[str, Callable[..., object]] = {  # whose options an action takes
+    "record": MemoryMesh.traces.record,
+    "list": MemoryMesh.traces.get_all,
+    "similar": MemoryMesh.traces.similar,
+    "plan": MemoryMesh.traces.plan,
+}
 _MOST = 1_000  # results of one call
 _NAMED = 20  # faults that an import names
 
 
 def _run_trace(options: argparse.Namespace) -> int:
     """Records, shows, lists, imports and exports traces, and asks them about a task."""
+    _refuse_others(options)
     channel = Channel.FILE if options.action == "import" else Channel.CLI
     meaning = options.action in {"similar", "plan", "import"}
     with cli_options.opened(options, meaning=meaning, channel=channel) as (mesh, reader):
         return _RUN[options.action](mesh, reader, options)
+
+
+def _refuse_others(options: argparse.Namespace) -> None:
+    """Refuses what was typed and belongs to another action."""
+    method = _METHODS.get(options.action)
+    taken = {*(() if method is None else cli_options.given(options, method))}
+    for name in options.offered:
+        if getattr(options, name) is not None and name not in taken:
+            flag = _SAID.get(name, {}).get("flag", f"--{name.replace('_', '-')}")
+            raise UsageError(
+                f"trace {options.action} does not take {flag}. See: memory-mesh trace --help"
+            )
 
 
 def _record(mesh: MemoryMesh, reader: Scope, options: argparse.Namespace) -> int:

@@ -99,7 +99,8 @@ def choose(candidates: Sequence[PackCandidate], room: Room, *, compete: bool) ->
     beyond = choice.take_first([one for one in waiting if one.section in FIRST])
     others = [one for one in waiting if one.section not in FIRST]
     if compete:
-        others += [replace(one, section=Section.FOUND) for one in beyond]
+        others += [replace(one, section=Section.FOUND) for one in beyond if one.score is not None]
+        choice.left += [one.left(LeftOutBy.SHARE) for one in beyond if one.score is None]
         choice.take_best(others)
     else:
         choice.left += [one.left(LeftOutBy.SHARE) for one in beyond]

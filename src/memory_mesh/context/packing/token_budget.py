@@ -271,6 +271,7 @@ class PackMember:
     because: str | None = None
     newer: str | None = None
     span: tuple[int, int] | None = None
+    conflict: str | None = None  # a memory that contradicts it, and nobody has decided yet
 
 
 def packed(
@@ -384,6 +385,8 @@ def _entry(rules: PackRules, one: PackMember, question: str | None) -> PackEntry
     marks = ["pinned"] if one.section is Section.PINNED else []
     if len(text) < len(memory.text):
         marks.append("a part")
+    if one.conflict is not None:
+        marks.append("another memory contradicts it")
     plain = memory.kind is Kind.FACT and memory.label is None
     kind = None if plain else shown_type(memory)
     if memory.lesson is not None:

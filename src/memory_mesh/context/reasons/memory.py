@@ -218,7 +218,10 @@ def _contradicts(why: Why, memory: Memory) -> list[str]:
     found = []
     for conflict in why.conflicts:
         other = conflict.existing if conflict.new == memory.id else conflict.new
-        found.append(f"It contradicts {other}: {_ended(conflict, memory)}.")
+        said = next(
+            (f" ({first_words(each.text)!r})" for each in why.chain if each.id == other), ""
+        )
+        found.append(f"It contradicts {other}{said}: {_ended(conflict, memory)}.")
     return found
 
 

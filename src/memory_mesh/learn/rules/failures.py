@@ -24,6 +24,7 @@ from memory_mesh.text import analyzer
 from memory_mesh.write.rules.failure_pattern import PATTERN_KEYS, is_failed, pattern_id
 
 STATED, DEDUCED = 0.7, 0.5  # certainty of a rule that was stated or read, and of a mere fix
+EVERY_TASK = "every task"  # where a rule applies of which nothing is said
 SAME_RULE = 0.3  # share of the terms of two rules that teach the same
 WEEK = timedelta(days=7)
 _MAX_FIELD_CHARS = 2_000  # characters of one field
@@ -79,12 +80,30 @@ def lesson(context: LessonContext, lesson_id: str, agent: str) -> Lesson:
     )
 
 
-def context_of(given: LessonContext | Mapping[str, object]) -> LessonContext:
-    """Builds a lesson's context from a mapping (snake_case or camelCase)."""
+def context_of(
+    given: LessonContext | Mapping[str, object] | str, when: str | None = None
+) -> LessonContext:
+    """Builds a lesson's context from a rule, or from a mapping (snake_case or camelCase)."""
+    if isinstance(given, str):
+        where, rule = when or EVERY_TASK, given
+        return LessonContext(
+            situation=where,
+            error_pattern=rule,
+            oversight="",
+            fix="",
+            preventative_rule=rule,
+            severity=Severity.MEDIUM,
+            applicable_scope=where,
+            confidence=1.0,
+        )
+    if when is not None:
+        raise InvalidInput("when belongs to a rule that is given as a text")
     if isinstance(given, LessonContext):
         return given
     if not isinstance(given, Mapping):
-        raise InvalidInput(f"the context must be a LessonContext or a mapping, not {shown(given)}")
+        raise InvalidInput(
+            f"the context must be a text, a LessonContext or a mapping, not {shown(given)}"
+        )
     known = {field.name: field for field in fields(LessonContext)}
     names = {_humps().sub("_", str(key)).lower(): str(key) for key in given}
     said = dict(zip(names, given.values(), strict=True))
@@ -102,7 +121,7 @@ def wording(lesson: Lesson) -> str:
     lines = [
         lesson.rule,
         f"Applies to: {lesson.applies_to}",
-        f"Learned from: {lesson.situation}",
+        f"Learned from: {lesson.situation}" if lesson.situation != lesson.applies_to else "",
         f"What was missed: {lesson.oversight}" if lesson.oversight else "",
         f"Resolved by: {lesson.fix}" if lesson.fix else "",
         f"Instead: {lesson.inverse}" if lesson.inverse else "",

@@ -68,8 +68,10 @@ _GUESSES = (
     f"c.resolution = '{Resolution.NEWER_THAN}') "
     f"SELECT {_CONFLICT} FROM {_CONFLICTS} WHERE c.number IN ("
     f"SELECT number FROM conflict WHERE existing IN (SELECT number FROM later LIMIT {_MAX_LATER}) "
-    f"AND {_GUESSED} UNION SELECT number FROM conflict WHERE new IN {_ASKED} AND why = '{BY_RULE}' "
-    "AND resolution IS NULL) ORDER BY c.number DESC LIMIT ?2"
+    f"AND {_GUESSED} UNION SELECT number FROM conflict WHERE new IN {_ASKED} AND "
+    f"resolution IS NULL UNION SELECT number FROM conflict WHERE existing IN {_ASKED} "
+    "AND resolution IS NULL) "
+    "ORDER BY c.number DESC LIMIT ?2"
 )
 _OPEN = f"(c.resolution IS NULL OR c.why = '{BY_RULE}')"
 _SAME_GUESS = (
@@ -182,7 +184,10 @@ def conflicts(
 
 
 def guesses(db: Database, ids: Sequence[str], limit: int) -> list[Conflict]:
-    """Guesses that order these memories and those that update them, the newest first."""
+    """Guesses that order these memories and those that update them, and open conflicts of these.
+
+    The newest come first.
+    """
     found = db.execute(_GUESSES, (rows.dumped(ids), limit))
     return [_conflict(row) for row in found]
 

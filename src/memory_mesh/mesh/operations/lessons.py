@@ -27,18 +27,26 @@ class LessonVerbs(View):
     """Rules learned from failures, and what memories agree on: `mesh.lessons`."""
 
     def record(
-        self, context: "LessonContext | Mapping[str, object]", *, scope: Audience = None
+        self,
+        context: "LessonContext | Mapping[str, object] | str",
+        *,
+        when: str | None = None,
+        scope: Audience = None,
     ) -> "LessonBlock":
-        """Stores one lesson from a failure, or returns the stored one if it is as certain.
+        """Stores one lesson, or returns the stored one if it is as certain.
 
-        A LessonContext, or a mapping with situation, error_pattern, oversight, fix,
-        preventative_rule, severity and applicable_scope, each a text.
+        The rule as a text; or, from a failure, a LessonContext or a mapping with situation,
+        error_pattern, oversight, fix, preventative_rule, severity and applicable_scope, each a
+        text.
 
         A lesson from a source other than the user or the system is quarantined until `review`.
+
+        Options:
+            when: the situation in which a rule given as a text applies; by default every task.
         """
         from memory_mesh.learn.rules.failures import context_of
 
-        given = context_of(context)
+        given = context_of(context, when)
         return flows.lessons.distill_lesson(
             self._access(), given, self._own_scope(scope), self._source()
         )
@@ -78,6 +86,8 @@ class LessonVerbs(View):
             limit=check_limit(limit),
             worst_first=order_by is not None,
         )
+
+    __call__ = search
 
     def with_pattern(
         self, pattern_id: str, *, scope: Reader = None, limit: Limit = 100

@@ -86,10 +86,11 @@ class TransferVerbs(MemoryVerbs):
     def import_(self, path: str | PathLike[str], *, progress: Progress = None) -> ImportedFile:
         """Stores the memories of a file and reports what became of each; again changes nothing.
 
-        `.jsonl` has an object or a text per line, `.csv` a column `content`, `.md` a list or
-        paragraphs, between headings. `created_at` of a row is when it happened, unless it has
-        `occurred_at`. What is not a memory is refused with its reason, and the rest is stored. What
-        it says counts as a document's word, whoever the file says it is from.
+        `.jsonl` has an object or a text per line, `.csv` a column `content` (separated by commas,
+        semicolons or tabs), `.md` a list or paragraphs, between headings. `created_at` of a row is
+        when it happened, unless it has `occurred_at`. What is not a memory is refused with its line
+        and its reason, and the rest is stored. What it says counts as a document's word, whoever
+        the file says it is from.
 
         Options:
             progress: called with the number of rows so far.
@@ -98,18 +99,19 @@ class TransferVerbs(MemoryVerbs):
         read = exchange.READERS[exchange.format_of(source.name)]
         outcomes, reasons = Counter[str](), list[str]()
         taking = self._of_same_store(None, None, Channel.IMPORT)
-        with _file_errors(source), source.open(encoding="utf-8", newline="") as file:
-            drafts = map(exchange.draft_of, read(file))
+        with _file_errors(source), source.open(encoding="utf-8-sig", newline="") as file:
+            drafts = ((line, exchange.draft_of(row)) for line, row in read(file))
             while part := list(islice(drafts, _SLICE)):
-                wrong = [one for one in part if isinstance(one, InvalidInput)]
-                found = taking.add_many([one for one in part if not isinstance(one, InvalidInput)])
+                wrong = [(line, one) for line, one in part if isinstance(one, InvalidInput)]
+                taken = [(line, one) for line, one in part if not isinstance(one, InvalidInput)]
+                found = taking.add_many([one for _, one in taken])
                 outcomes.update(str(receipt.outcome) for receipt in found)
                 outcomes[str(Outcome.REFUSED)] += len(wrong)
-                refused = (one for one in found if one.outcome is Outcome.REFUSED)
-                reasons += [str(one) for one in wrong]
+                reasons += [f"line {line}: {one}" for line, one in wrong]
                 reasons += [
-                    f"{one.content[:60] or 'a row without text'}: {'; '.join(one.reasons)}"
-                    for one in refused
+                    f"line {line}: {one.content[:60] or 'no text'}: {'; '.join(one.reasons)}"
+                    for (line, _), one in zip(taken, found, strict=True)
+                    if one.outcome is Outcome.REFUSED
                 ]
                 if progress is not None:
                     progress(outcomes.total())

@@ -2,7 +2,8 @@
 
 A guess hides nothing. Of two memories that a rule read as an old and a new statement, the newer
 comes above the older, found or not; directly below it if its source is trusted less. Of two
-claims that contradict each other for different audiences, `current` says which comes first.
+claims that contradict each other for different audiences, `current` says which comes first. Of
+two hits in an open conflict that hold the same words of the question, the newer comes first.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -51,12 +52,16 @@ def _paired(
     memories: Mapping[str, Memory],
     question: str | None,
 ) -> "_Order":
+    guesses = list(guesses)
     order = _Order({hit.id: hit for hit in hits}, memories, lifts=question is not None)
     for newer, older in _updates(hits, guesses, memories):
         order.pair(newer, older, guessed=True)
     for upper, lower in _rivals(hits, memories):
         order.put(upper, lower, near=is_less_trusted(lower, upper))
-    for newer, older in _likely(question, hits) if question is not None else ():
+    for each in reversed(guesses):  # of several the newest counts
+        if each.resolution is None and each.new in memories and each.existing in memories:
+            order.conflicts |= {each.new: each.existing, each.existing: each.new}
+    for newer, older in _likely(question, hits, guesses) if question is not None else ():
         if not order.knows(newer, older):
             order.pair(newer, older, guessed=False)
     return order
@@ -71,6 +76,7 @@ class _Order:
         self.placed: list[Hit] = []
         self._hits, self._memories, self._lifts = hits, memories, lifts
         self.above: dict[str, list[str]] = {}
+        self.conflicts: dict[str, str] = {}  # open ones: by a memory's id the other one's
         self._below: dict[str, list[str]] = {}
         self._newer: dict[str, str] = {}
         self._seen: set[str] = set()
@@ -117,13 +123,11 @@ class _Order:
         hit = self._hits.get(memory_id)
         if hit is None:
             hit = Hit(self._memories[memory_id], score, {})
-        best, newer = (
-            max(hit.score, score) if self._lifts else hit.score,
-            self._newer.get(memory_id),
-        )
-        if best == hit.score and newer == hit.newer:
+        best = max(hit.score, score) if self._lifts else hit.score
+        newer, conflict = self._newer.get(memory_id), self.conflicts.get(memory_id)
+        if (best, newer, conflict) == (hit.score, hit.newer, hit.conflict):
             return hit
-        return replace(hit, score=best, newer=newer)
+        return replace(hit, score=best, newer=newer, conflict=conflict)
 
 
 def _updates(
@@ -135,7 +139,7 @@ def _updates(
     for guess in guesses:
         if guess.resolution is not None:
             after.setdefault(guess.existing, []).append(guess.new)
-        elif guess.new in memories and guess.existing in memories:
+        elif guess.by_rule and guess.new in memories and guess.existing in memories:
             found.append((memories[guess.new], memories[guess.existing]))
     shown = {hit.id for hit in hits}
     for hit in hits:
@@ -158,13 +162,19 @@ def _reached(start: str, after: Mapping[str, Sequence[str]]) -> Iterator[str]:
                 yield id_
 
 
-def _likely(question: str, hits: Sequence[Hit]) -> list[tuple[Memory, Memory]]:
-    """Returns pairs of the first hits, newer and older, of which the newer is an update."""
+def _likely(
+    question: str, hits: Sequence[Hit], guesses: Iterable[Conflict]
+) -> list[tuple[Memory, Memory]]:
+    """Returns pairs of the first hits, newer and older, of which the newer is an update.
+
+    Of two in an open conflict, it is enough that they hold the same words of the question.
+    """
     pairs = [
         (below, above)
         for above, below in combinations(hits[:LOOKED_AT], 2)
         if _is_later(below.memory, above.memory)
     ]
+    waiting = {frozenset((each.new, each.existing)) for each in guesses if each.pending}
     if not pairs:
         return []
     asked = updates.asked(question)
@@ -176,6 +186,10 @@ def _likely(question: str, hits: Sequence[Hit]) -> list[tuple[Memory, Memory]]:
         (below.memory, above.memory)
         for below, above in pairs
         if updates.likely(asked, counted[above.id], counted[below.id])
+        or (
+            frozenset((above.id, below.id)) in waiting
+            and counted[above.id].held & asked.terms == counted[below.id].held & asked.terms
+        )
     ]
 
 

@@ -73,7 +73,9 @@ class MemoryDetails(TypedDict, total=False):
 
     scope: Annotated[Scope | None, "the project, agent and session that may see it"]
     kind: Annotated[
-        Kind | str | None, "the sort of knowledge, such as decision; any other word becomes a label"
+        Kind | str | None,
+        "the sort of knowledge, such as decision; any other word becomes a label. A lesson that "
+        "comes first in a context is stored by lessons.record",
     ]
     speaker: Annotated[str | None, "who said it"]
     role: Annotated[str | None, "the role of the speaker: user, assistant, tool or system"]
@@ -87,7 +89,9 @@ class MemoryDetails(TypedDict, total=False):
     tier: Annotated[
         Tier | str | None, "how long it is meant to live: short_term, long_term or system"
     ]
-    pinned: Annotated[bool | None, "mark it as always wanted"]
+    pinned: Annotated[
+        bool | None, "it enters every context, whatever the question, up to 30 % of the budget"
+    ]
     source_kind: Annotated[
         SourceKind | str | None,
         "where it comes from, such as document; else read from role, source",

@@ -176,7 +176,7 @@ def redaction(counts: Mapping[str, int]) -> str:
     listed = ", ".join(f'"{kind}"' for kind in kept)
     return (
         f"{said}; to keep {' and '.join(kept)} as written: MEMORY_MESH_KEEP={','.join(kept)}, "
-        f"or keep = [{listed}] in the configuration file"
+        f"or keep = [{listed}] in the configuration file (memory-mesh config names it)"
     )
 
 
