@@ -39,7 +39,18 @@ def own_sentences(prompt: str) -> list[str]:
 
 def without_quotes(sentence: str) -> str:
     """Returns the sentence with each quotation as `""` and each piece of code as `x`."""
-    return _told().sub(r'\1: ""', _quotes().sub('""', _code().sub("`x`", sentence)))
+    return without_quotations(_code().sub("`x`", sentence))
+
+
+def without_quotations(sentence: str) -> str:
+    """Returns the sentence with each quotation as `""`."""
+    return _told().sub(r'\1: ""', _quotes().sub('""', sentence))
+
+
+def as_own(quote: str) -> str:
+    """Returns a quotation of a prompt as `own_sentences` would write it, on one line."""
+    lines = quote.replace(CURLY, "'").splitlines()
+    return " ".join(" ".join(_markers().sub("", line.strip()) for line in lines).split())
 
 
 def _blocks(lines: list[str]) -> Iterator[str]:

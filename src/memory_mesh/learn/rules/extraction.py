@@ -1,0 +1,414 @@
+"""Decides which facts of a conversation may be kept: only those that quote what their writer wrote.
+
+::
+
+    turns ── own sentences ──▶ rules (statements.py) ─────────────────────▶ facts
+                 │
+                 └──▶ prompt ──▶ a model's answer ── parse ──▶ check each ──▶ facts
+                                      │                            │
+                     no JSON, cut: UnreadableAnswer       dropped, with the reason
+
+A quote must stand in what a participant of an allowed role wrote himself: no code, logs, quotations
+or pasted texts, and nothing behind an order that is addressed to a model. A fact may add no number,
+name or negation to it. Such a check cannot tell every wrong conclusion; it tells inventions.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+
+from memory_mesh.base.fastdataclass import dataclass
+from memory_mesh.base.lazy_pattern import lazy_pattern
+from memory_mesh.base.typed import TypeAlias
+from memory_mesh.context.fence import filled
+from memory_mesh.learn.rules.own_words import as_own, own_sentences, without_quotations
+from memory_mesh.learn.rules.reflected_beliefs import figures, negations
+from memory_mesh.learn.rules.statement_phrases import questions
+from memory_mesh.learn.rules.statements import statements
+from memory_mesh.learn.rules.tool_failures import told_fix
+from memory_mesh.model import Json, Kind
+from memory_mesh.model.errors import InvalidInput
+from memory_mesh.model.learning import ExtractedFact, ExtractionRules, Turn
+from memory_mesh.rules.arguments import moment
+from memory_mesh.rules.limits import NAME_CHARS, TAG_CHARS
+from memory_mesh.text import analyzer, recited
+from memory_mesh.text.sentences import asks, courtesies
+from memory_mesh.write.rules.drafts import importance
+
+ROLES = {"user": "user", "human": "user", "assistant": "assistant", "agent": "assistant",
+         "ai": "assistant", "model": "assistant"}  # fmt: skip
+KINDS = tuple(kind for kind in Kind if kind not in {Kind.LESSON, Kind.REFLECTION, Kind.DIGEST})
+SCHEMA: Mapping[str, Json] = {
+    "type": "object",
+    "additionalProperties": False,
+    "required": ["facts"],
+    "properties": {
+        "facts": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "additionalProperties": False,
+                "required": ["text", "quote", "turn", "kind", "importance", "tags", "subject",
+                             "valid_from", "valid_until"],
+                "properties": {
+                    "text": {"type": "string"},
+                    "quote": {"type": "string"},
+                    "turn": {"type": "integer"},
+                    "kind": {"type": "string", "enum": [kind.value for kind in KINDS]},
+                    "importance": {"type": "number"},
+                    "tags": {"type": "array", "items": {"type": "string"}},
+                    "subject": {"type": "string"},
+                    "valid_from": {"type": ["string", "null"]},
+                    "valid_until": {"type": ["string", "null"]},
+                },
+            },
+        }
+    },
+}  # fmt: skip
+MOST_FACTS = 20  # of one answer
+_FACT_CHARS = 1_000
+_TAGS = 20
+_IMPORTANCE = 0.5  # of a fact whose importance nobody stated
+_SHARED = 1 / 3  # of a fact's terms that the conversation must have
+_SAME = 0.8  # of a fact's terms that make it the quote's statement, so that a negation turns it
+_SHOWN = 120  # characters of a dropped text
+_LISTS = ("facts", "memories", "candidates")
+_SPEAKERS = frozenset(
+    ("", "user", "the user", "i", "me", "myself", "we", "us", "speaker", "assistant", "agent")
+)
+_WEIGHTS = {
+    Kind.DECISION: 0.8, Kind.CORRECTION: 0.8, Kind.PREFERENCE: 0.8, Kind.LEARNING: 0.7,
+}  # fmt: skip
+Dropped: TypeAlias = tuple[str, str]  # a text, and the reason against it
+
+
+class UnreadableAnswer(Exception):
+    """A model's answer that is no list of facts; the text says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class OwnTurn:
+    """A turn with the sentences that its writer wrote."""
+
+    number: int
+    turn: Turn
+    sentences: tuple[str, ...]
+
+    @property
+    def chars(self) -> int:
+        """Returns how long the sentences are together."""
+        return sum(map(len, self.sentences))
+
+
+def own_turns(turns: Sequence[Turn]) -> list[OwnTurn]:
+    """Returns the turns of users and assistants in which they say something themselves."""
+    found = [
+        OwnTurn(number, turn, tuple(_own(turn)))
+        for number, turn in enumerate(turns)
+        if turn.role in ROLES
+    ]
+    return [one for one in found if one.sentences]
+
+
+def detected(
+    turns: Sequence[Turn], roles: Sequence[str]
+) -> tuple[list[ExtractedFact], list[Dropped]]:
+    """Returns the facts that rules find, without a model, and what holds nothing to keep."""
+    facts: list[ExtractedFact] = []
+    dropped: list[Dropped] = []
+    for one in own_turns(turns):
+        if ROLES[one.turn.role] not in roles:
+            continue
+        found = list(_detected(one))
+        facts += found
+        if not found:
+            dropped.append((_cut(one.turn.text), "nothing in it is stated for good"))
+    known = {one.number for one in own_turns(turns)}
+    for number, turn in enumerate(turns):
+        if number not in known and ROLES.get(turn.role) in roles and turn.text.strip():
+            dropped.append((_cut(turn.text), "its writer wrote nothing of it: output, or a copy"))
+    return facts, dropped
+
+
+def prompt(template: str, spoken: Sequence[OwnTurn], roles: Sequence[str], today: datetime) -> str:
+    """Returns what a model is asked; no text in it can close its fence."""
+    shown = (
+        f'<turn number="{one.number}" role="{ROLES[one.turn.role]}">\n'
+        + "\n".join(one.sentences).replace("&", "&amp;").replace("<", "&lt;")
+        + "\n</turn>"
+        for one in spoken
+    )
+    values = {
+        "today": f"{today:%Y-%m-%d}",
+        "kinds": ", ".join(KINDS),
+        "roles": " or ".join(roles),
+        "conversation": "\n".join(shown),
+    }
+    return filled(template, values)
+
+
+def read_answer(
+    answer: str, spoken: Sequence[OwnTurn], rules: ExtractionRules
+) -> tuple[list[ExtractedFact], list[Dropped]]:
+    """Returns the facts of a model's answer that hold, and the others with the reason."""
+    facts: list[ExtractedFact] = []
+    dropped: list[Dropped] = []
+    for item in _items(answer):
+        found = _fact(item, spoken, rules)
+        if isinstance(found, ExtractedFact) and len(facts) == MOST_FACTS:
+            found = f"an answer has at most {MOST_FACTS} facts"
+        if isinstance(found, ExtractedFact):
+            facts.append(found)
+        else:
+            dropped.append((_cut(str(_field(item, "text", "fact", "content"))), found))
+    return facts, dropped
+
+
+def _own(turn: Turn) -> Iterable[str]:
+    """The sentences that the writer wrote, up to the first that orders a model about."""
+    if recited.entries(turn.text):
+        return
+    for sentence in own_sentences(turn.text):
+        if _orders().search(sentence):
+            return
+        yield sentence
+
+
+def _detected(one: OwnTurn) -> Iterable[ExtractedFact]:
+    text = "\n".join(one.sentences)
+    if ROLES[one.turn.role] == "assistant":
+        if fix := told_fix(text):
+            yield _found(one, fix, Kind.LEARNING, "an error and its fix")
+        return
+    for each in statements(text):
+        yield _found(one, each.text, each.kind, f"the user states a {each.kind}")
+
+
+def _found(one: OwnTurn, text: str, kind: Kind, reason: str) -> ExtractedFact:
+    return ExtractedFact(
+        text=text, kind=kind, importance=_WEIGHTS.get(kind, _IMPORTANCE), reason=reason,
+        quote=text, turn=one.number, role=one.turn.role, speaker=one.turn.speaker,
+        span=_span(one.turn.text, text),
+    )  # fmt: skip
+
+
+def _items(answer: str) -> list[Mapping[str, object]]:
+    start = min((at for sign in "{[" if (at := answer.find(sign)) >= 0), default=0)
+    end = max(answer.rfind("}"), answer.rfind("]")) + 1
+    try:
+        said = json.loads(answer[start:end])
+    except (ValueError, RecursionError):
+        raise UnreadableAnswer("the answer is no JSON, or it was cut") from None
+    if isinstance(said, dict):
+        said = next((said[name] for name in _LISTS if name in said), None)
+    if not isinstance(said, list):
+        raise UnreadableAnswer("the answer has no list of facts")
+    items: list[Mapping[str, object]] = [item for item in said if isinstance(item, dict)]
+    if said and not any(isinstance(_field(item, "text", "fact", "content"), str) for item in items):
+        raise UnreadableAnswer("no fact of the answer has a text")
+    return items
+
+
+def _fact(
+    item: Mapping[str, object], spoken: Sequence[OwnTurn], rules: ExtractionRules
+) -> ExtractedFact | str:
+    """The fact, or why it is dropped."""
+    text, quote = _field(item, "text", "fact", "content"), _field(item, "quote", "source_quote")
+    if not isinstance(text, str) or not isinstance(quote, str):
+        return "its text or its quote is no text"
+    text = " ".join(text.split())
+    if not text or len(text) > _FACT_CHARS:
+        return f"its text is empty or has more than {_FACT_CHARS:,} characters"
+    try:
+        stated = _field(item, "importance", "importance_score")
+        weight = _IMPORTANCE if stated is None else importance(stated)
+        tags = _tags(item.get("tags"))
+        begins, ends = _validity(item)
+    except InvalidInput as error:
+        return str(error)
+    if weight < rules.min_importance:
+        return f"its importance {weight:g} is below {rules.min_importance:g}"
+    place = _place(quote, spoken, rules.roles)
+    if isinstance(place, str):
+        return place
+    against = _against(text, as_own(quote), spoken)
+    if against:
+        return against
+    subject = _subject(item.get("subject"), spoken, place.turn.speaker)
+    if subject and _named(subject) and not _terms(subject) <= _terms(_of_all(spoken)):
+        return f"nobody in the conversation names {_cut(subject)}"
+    if subject and _named(subject) and not _terms(subject) & _terms(text):
+        text = f"{subject}: {text}"
+    return ExtractedFact(
+        text=text, kind=_kind(_field(item, "kind", "category", "type")), importance=weight,
+        reason=f"quoted from the {ROLES[place.turn.role]}", quote=" ".join(quote.split()),
+        turn=place.number, role=place.turn.role, speaker=place.turn.speaker,
+        span=_span(place.turn.text, quote), subject=subject, tags=tags,
+        valid_from=begins, valid_until=ends,
+    )  # fmt: skip
+
+
+def _place(quote: str, spoken: Sequence[OwnTurn], roles: Sequence[str]) -> OwnTurn | str:
+    """The turn whose writer wrote the quote, or why there is none."""
+    plain = as_own(quote.replace("&lt;", "<").replace("&amp;", "&")).strip('"\u201c\u201d ')
+    plain = without_quotations(plain).casefold()
+    if not _terms(plain):
+        return "it quotes nothing"
+    why = "its quote does not stand in what anybody wrote"
+    for one in spoken:
+        sentences = [without_quotations(each).casefold() for each in one.sentences]
+        whole = " ".join(sentences)
+        at = whole.find(plain)
+        if at < 0:
+            continue
+        if ROLES[one.turn.role] not in roles:
+            why = f"its quote is of the {ROLES[one.turn.role]}, not of the {' or '.join(roles)}"
+            continue
+        why = _turned(sentences, at, at + len(plain))
+        if not why:
+            return one
+    return why
+
+
+def _turned(sentences: Sequence[str], start: int, end: int) -> str:
+    """Why the sentence around a quote says something else than the quote alone; or nothing."""
+    first = 0
+    for sentence in sentences:
+        last = first + len(sentence)
+        if first < end and start < last:
+            at = max(0, start - first)
+            clause = _clauses().split(sentence[:at])[-1]
+            if asks(sentence) and _is_asked(
+                clause, sentence[at : end - first], sentence[end - first :]
+            ):
+                return "its quote is a question"
+            if negations(clause) or _conditions().search(clause):
+                return "its sentence turns the quote into something else"
+        first = last + 1
+    return ""
+
+
+def _is_asked(clause: str, quote: str, after: str) -> bool:
+    """True if the question in a sentence is its quote, and not what stands beside it."""
+    if asks(quote) or _affirmations().match(after):
+        return True
+    if clause.strip():
+        return not _states().search(clause)
+    return bool(questions().match(quote)) or not _clauses().match(after)
+
+
+def _against(text: str, quote: str, spoken: Sequence[OwnTurn]) -> str:
+    """Why a fact says more, or something else, than the conversation and its quote."""
+    if _orders().search(text):
+        return "it is an order to a model"
+    said = _of_all(spoken)
+    if strange := figures(text) - figures(said):
+        return f"nobody wrote the number {min(strange)}"
+    known = _terms(said)
+    names = {word for word in _names().findall(text) if not _terms(word) <= known}
+    if names:
+        return f"nobody wrote {_cut(min(names))}"
+    terms = _terms(text)
+    if not terms & _terms(quote):
+        return "its quote says nothing of it"
+    if len(terms & known) < _SHARED * len(terms):
+        return "most of its words do not stand in the conversation"
+    if len(terms & _terms(quote)) >= _SAME * len(terms):
+        if bool(negations(text)) is not bool(negations(quote)):
+            return "it denies what its quote says, or the other way round"
+    return ""
+
+
+def _subject(value: object, spoken: Sequence[OwnTurn], speaker: str | None) -> str | None:
+    """Whom a fact is about, if not the one who wrote it."""
+    named = " ".join(value.split())[:NAME_CHARS] if isinstance(value, str) else ""
+    if named.casefold() in _SPEAKERS | {(speaker or "").casefold()}:
+        return None
+    return named if _named(named) or _terms(named) <= _terms(_of_all(spoken)) else None
+
+
+def _tags(value: object) -> tuple[str, ...]:
+    if value is None:
+        return ()
+    if not isinstance(value, list) or not all(isinstance(tag, str) for tag in value):
+        raise InvalidInput("its tags are no list of texts")
+    return tuple(dict.fromkeys(tag.strip()[:TAG_CHARS] for tag in value if tag.strip()))[:_TAGS]
+
+
+def _validity(item: Mapping[str, object]) -> tuple[datetime | None, datetime | None]:
+    begins = moment("valid_from", _field(item, "valid_from", "validFrom"))
+    ends = moment("valid_until", _field(item, "valid_until", "validUntil"))
+    if begins is not None and ends is not None and ends <= begins:
+        raise InvalidInput("it ends before it begins")
+    return begins, ends
+
+
+def _kind(word: object) -> Kind:
+    return next((kind for kind in KINDS if kind.value == word), Kind.FACT)
+
+
+def _field(item: Mapping[str, object], *names: str) -> object:
+    return next((item[name] for name in names if item.get(name) is not None), None)
+
+
+def _of_all(spoken: Sequence[OwnTurn]) -> str:
+    parts = (part for one in spoken for part in (one.turn.speaker or "", *one.sentences))
+    return " ".join(parts)
+
+
+def _terms(text: str) -> set[str]:
+    return set(analyzer.terms(text)) - courtesies()
+
+
+def _named(subject: str) -> bool:
+    return subject[:1].isupper()
+
+
+def _span(text: str, quote: str) -> tuple[int, int] | None:
+    """Where a quote stands in a turn, whatever the blanks between its words."""
+    words = r"\s+".join(re.escape(word) for word in quote.split())
+    found = re.search(words, text, re.IGNORECASE) if words else None
+    return found.span() if found else None
+
+
+def _cut(text: str) -> str:
+    plain = " ".join(text.split())
+    return plain if len(plain) <= _SHOWN else f"{plain[:_SHOWN].rstrip()}…"
+
+
+# Orders that are addressed to a model and not to whoever works for the user.
+_orders = lazy_pattern(
+    r"\b(?:ignore|disregard|forget|override|bypass)\b[^.]{0,60}\b(?:instructions?|prompts?|"
+    r"guidelines|everything above|the above|system message)\b|\bsystem prompt\b|"
+    r"\byou are now\b|^\W*(?:system|assistant|developer|tool)\s*:|"
+    r"\b(?:store|save|remember|record|extract|memori[sz]e|add)\b[^.]{0,40}\b(?:as a (?:fact|"
+    r"memory)|to (?:your|the) (?:long-?term )?memory|in (?:your|the) memory|verbatim|"
+    r"with (?:the )?(?:highest|maximum|max|top) (?:importance|priority))\b|"
+    r"\b(?:ai|llm|language model|memory (?:system|agent|extractor)|extractor)s?\b[^.]{0,40}"
+    r"\b(?:must|should|shall|have to|needs? to)\b[^.]{0,30}\b(?:store|save|remember|record|"
+    r"extract|ignore|output|answer|reply)\b",
+    re.IGNORECASE,
+)
+
+
+# A capitalised word that does not open the sentence.
+_names = lazy_pattern(r"(?<=[\w,;:\"'()-] )[A-Z][\w'.-]*\w")
+
+
+# Ends of the clause in front of a quote.
+_clauses = lazy_pattern(r"[,;:.!?]\s+|\s[-\u2013\u2014]+\s|\b(?:but|because|since|so|and)\s")
+
+
+# What asks whether the statement before it is so.
+_affirmations = lazy_pattern(
+    r"\s*,?\s*(?:right|no|correct|ok(?:ay)?|yes|huh|isn't it|aren't we|don't we)\s*\?",
+    re.IGNORECASE,
+)
+
+
+# The end of a clause after which a question states something.
+_states = lazy_pattern(r"\b(?:given|as|that|now)\s*$")
+
+
+_conditions = lazy_pattern(r"\b(?:if|unless|whether|wish|suppose|imagine|wenn|falls|si)\b")
