@@ -26,7 +26,7 @@ from memory_mesh.base.typed import Any
 from memory_mesh.learn.model_calls import MeteredLLM
 from memory_mesh.learn.rules import extraction as rules_extraction
 from memory_mesh.learn.rules.capture import near_twin
-from memory_mesh.learn.rules.extraction import Dropped, OwnTurn, UnreadableAnswer
+from memory_mesh.learn.rules.extraction import Dropped, UnreadableAnswer
 from memory_mesh.model import (
     Channel,
     Commit,
@@ -71,7 +71,8 @@ class ExtractionSite:
 
 def by_rules(site: ExtractionSite, turns: Sequence[Turn], *, store: bool) -> Extraction:
     """Finds facts without a model; stores those that are not known."""
-    found, dropped = rules_extraction.detected(_redacted(site, turns), site.rules.roles)
+    held = rules_extraction.conversation(_redacted(site, turns), site.now)
+    found, dropped = rules_extraction.detected(held, site.rules.roles)
     least = site.rules.min_importance
     facts = [fact for fact in found if fact.importance >= least]
     dropped += [
@@ -134,11 +135,11 @@ def _asked(
     """Asks about one batch; a failure is told, and `calls` is empty if no answer came."""
     turns = [Turn(**turn) for turn in record["turns"]]
     rules = replace(site.rules, **record["rules"])
-    spoken = rules_extraction.own_turns(turns)
-    if not any(rules_extraction.ROLES[one.turn.role] in rules.roles for one in spoken):
+    held = rules_extraction.conversation(turns, site.now)
+    if not any(rules_extraction.ROLES[one.turn.role] in rules.roles for one in held.spoken):
         return Extraction(dropped=(("", "nobody of these roles wrote anything himself"),))
     template = (Path(__file__).parents[1] / "prompts" / f"{PROMPT}.md").read_text(encoding="utf-8")
-    asked = rules_extraction.prompt(template, spoken, rules.roles, site.now)
+    asked = rules_extraction.prompt(template, held, rules.roles)
     before = len(llm.calls)
     try:
         answer = llm.complete_facts(asked, max_tokens=max_tokens)
@@ -146,7 +147,7 @@ def _asked(
         return Extraction(failure=redact(site.access, str(error))[:_REASON_CHARS])
     calls = tuple(llm.calls[before:])
     try:
-        facts, dropped = rules_extraction.read_answer(answer, spoken, rules)
+        facts, dropped = rules_extraction.read_answer(answer, held, rules)
     except UnreadableAnswer as error:
         return Extraction(failure=str(error), calls=calls)
     facts = [replace(fact, turn=fact.turn + record["first"]) for fact in facts]

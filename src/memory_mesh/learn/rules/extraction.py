@@ -16,15 +16,15 @@ name or negation to it. Such a check cannot tell every wrong conclusion; it tell
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from memory_mesh.base.fastdataclass import dataclass
 from memory_mesh.base.lazy_pattern import lazy_pattern
 from memory_mesh.base.typed import TypeAlias
 from memory_mesh.context.fence import filled
-from memory_mesh.learn.rules.own_words import as_own, own_sentences, without_quotations
+from memory_mesh.learn.rules.own_words import as_own, own_sentences, quotations
 from memory_mesh.learn.rules.reflected_beliefs import figures, negations
-from memory_mesh.learn.rules.statement_phrases import questions
+from memory_mesh.learn.rules.statement_phrases import doubts, questions
 from memory_mesh.learn.rules.statements import statements
 from memory_mesh.learn.rules.tool_failures import told_fix
 from memory_mesh.model import Json, Kind
@@ -70,7 +70,13 @@ MOST_FACTS = 20  # of one answer
 _FACT_CHARS = 1_000
 _TAGS = 20
 _IMPORTANCE = 0.5  # of a fact whose importance nobody stated
-_SHARED = 1 / 3  # of a fact's terms that the conversation must have
+_SHARED = 1 / 4  # of a fact's terms that the conversation must have
+_ALIKE = 0.6  # of the shorter of two statements that makes them of one thing
+_DAYS = 15  # from today: `until Friday` may be told as a date
+_CALENDAR = frozenset(
+    "January February March April May June July August September October November December "
+    "Monday Tuesday Wednesday Thursday Friday Saturday Sunday".split()
+)
 _SAME = 0.8  # of a fact's terms that make it the quote's statement, so that a negation turns it
 _SHOWN = 120  # characters of a dropped text
 _LISTS = ("facts", "memories", "candidates")
@@ -101,6 +107,27 @@ class OwnTurn:
         return sum(map(len, self.sentences))
 
 
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """A conversation as facts are held against it."""
+
+    spoken: Sequence[OwnTurn]
+    terms: frozenset[str]  # of what participants wrote themselves
+    letters: str  # of all turns, without blanks and signs
+    figures: frozenset[str]  # that participants wrote, and those of the days that they name
+    today: datetime
+
+    def sentences_after(self, place: OwnTurn, at: int) -> list[str]:
+        """Returns what the same role wrote later than a sentence of a turn."""
+        later = [
+            sentence
+            for one in self.spoken
+            if one.number > place.number and ROLES[one.turn.role] == ROLES[place.turn.role]
+            for sentence in one.sentences
+        ]
+        return [*place.sentences[at + 1 :], *later]
+
+
 def own_turns(turns: Sequence[Turn]) -> list[OwnTurn]:
     """Returns the turns of users and assistants in which they say something themselves."""
     found = [
@@ -111,23 +138,37 @@ def own_turns(turns: Sequence[Turn]) -> list[OwnTurn]:
     return [one for one in found if one.sentences]
 
 
-def detected(
-    turns: Sequence[Turn], roles: Sequence[str]
-) -> tuple[list[ExtractedFact], list[Dropped]]:
-    """Returns the facts that rules find, without a model, and what holds nothing to keep."""
+def conversation(turns: Sequence[Turn], today: datetime) -> Conversation:
+    """Returns what is needed to check facts."""
+    spoken = own_turns(turns)
+    parts = (part for one in spoken for part in (one.turn.speaker or "", *one.sentences))
+    said = " ".join(parts)
+    return Conversation(
+        spoken,
+        frozenset(_terms(said)),
+        _letters(" ".join(turn.text for turn in turns)),
+        frozenset(_parts(figures(said))) | _days(said, today),
+        today,
+    )
+
+
+def detected(held: Conversation, roles: Sequence[str]) -> tuple[list[ExtractedFact], list[Dropped]]:
+    """Returns the facts that rules find, without a model, and what they leave out."""
     facts: list[ExtractedFact] = []
     dropped: list[Dropped] = []
-    for one in own_turns(turns):
+    for one in held.spoken:
         if ROLES[one.turn.role] not in roles:
             continue
         found = list(_detected(one))
-        facts += found
+        for fact in found:
+            at = next((at for at, each in enumerate(one.sentences) if fact.text in each), 0)
+            why = _unmeant(held, one, at, fact.text)
+            if why:
+                dropped.append((_cut(fact.text), why))
+            else:
+                facts.append(fact)
         if not found:
             dropped.append((_cut(one.turn.text), "nothing in it is stated for good"))
-    known = {one.number for one in own_turns(turns)}
-    for number, turn in enumerate(turns):
-        if number not in known and ROLES.get(turn.role) in roles and turn.text.strip():
-            dropped.append((_cut(turn.text), "its writer wrote nothing of it: output, or a copy"))
     return facts, dropped
 
 
@@ -137,10 +178,10 @@ def prompt(template: str, spoken: Sequence[OwnTurn], roles: Sequence[str], today
         f'<turn number="{one.number}" role="{ROLES[one.turn.role]}">\n'
         + "\n".join(one.sentences).replace("&", "&amp;").replace("<", "&lt;")
         + "\n</turn>"
-        for one in spoken
+        for one in held.spoken
     )
     values = {
-        "today": f"{today:%Y-%m-%d}",
+        "today": f"{held.today:%Y-%m-%d}",
         "kinds": ", ".join(KINDS),
         "roles": " or ".join(roles),
         "conversation": "\n".join(shown),
@@ -149,13 +190,13 @@ def prompt(template: str, spoken: Sequence[OwnTurn], roles: Sequence[str], today
 
 
 def read_answer(
-    answer: str, spoken: Sequence[OwnTurn], rules: ExtractionRules
+    answer: str, held: Conversation, rules: ExtractionRules
 ) -> tuple[list[ExtractedFact], list[Dropped]]:
     """Returns the facts of a model's answer that hold, and the others with the reason."""
     facts: list[ExtractedFact] = []
     dropped: list[Dropped] = []
     for item in _items(answer):
-        found = _fact(item, spoken, rules)
+        found = _fact(item, held, rules)
         if isinstance(found, ExtractedFact) and len(facts) == MOST_FACTS:
             found = f"an answer has at most {MOST_FACTS} facts"
         if isinstance(found, ExtractedFact):
@@ -181,8 +222,18 @@ def _detected(one: OwnTurn) -> Iterable[ExtractedFact]:
         if fix := told_fix(text):
             yield _found(one, fix, Kind.LEARNING, "an error and its fix")
         return
-    for each in statements(text):
+    stated = statements(text)
+    for each in stated:
         yield _found(one, each.text, each.kind, f"the user states a {each.kind}")
+    for sentence in one.sentences:
+        if any(each.text in sentence for each in stated) or asks(sentence):
+            continue
+        if doubts().search(sentence) or _conditions().search(sentence):
+            continue
+        if _needs().search(sentence):
+            yield _found(one, sentence, Kind.PREFERENCE, "the user says what they need or avoid")
+        elif _causes().search(sentence):
+            yield _found(one, sentence, Kind.LEARNING, "an error and its cause")
 
 
 def _found(one: OwnTurn, text: str, kind: Kind, reason: str) -> ExtractedFact:
@@ -211,7 +262,7 @@ def _items(answer: str) -> list[Mapping[str, object]]:
 
 
 def _fact(
-    item: Mapping[str, object], spoken: Sequence[OwnTurn], rules: ExtractionRules
+    item: Mapping[str, object], held: Conversation, rules: ExtractionRules
 ) -> ExtractedFact | str:
     """The fact, or why it is dropped."""
     text, quote = _field(item, "text", "fact", "content"), _field(item, "quote", "source_quote")
@@ -229,17 +280,19 @@ def _fact(
         return str(error)
     if weight < rules.min_importance:
         return f"its importance {weight:g} is below {rules.min_importance:g}"
-    place = _place(quote, spoken, rules.roles)
+    plain = as_own(quote.replace("&lt;", "<").replace("&amp;", "&")).strip('"\u201c\u201d ')
+    place = _place(plain, held, rules.roles)
     if isinstance(place, str):
         return place
-    against = _against(text, as_own(quote), spoken)
+    against = _against(text, plain, held)
     if against:
         return against
-    subject = _subject(item.get("subject"), spoken, place.turn.speaker)
-    if subject and _named(subject) and not _terms(subject) <= _terms(_of_all(spoken)):
-        return f"nobody in the conversation names {_cut(subject)}"
-    if subject and _named(subject) and not _terms(subject) & _terms(text):
-        text = f"{subject}: {text}"
+    subject = _subject(item.get("subject"), held, place.turn.speaker)
+    if subject and subject[:1].isupper():
+        if not all(_letters(word) in held.letters for word in subject.split()):
+            return f"nobody in the conversation names {_cut(subject)}"
+        if not _terms(subject) & _terms(text):
+            text = f"{subject}: {text}"
     return ExtractedFact(
         text=text, kind=_kind(_field(item, "kind", "category", "type")), importance=weight,
         reason=f"quoted from the {ROLES[place.turn.role]}", quote=" ".join(quote.split()),
@@ -249,42 +302,47 @@ def _fact(
     )  # fmt: skip
 
 
-def _place(quote: str, spoken: Sequence[OwnTurn], roles: Sequence[str]) -> OwnTurn | str:
-    """The turn whose writer wrote the quote, or why there is none."""
-    plain = as_own(quote.replace("&lt;", "<").replace("&amp;", "&")).strip('"\u201c\u201d ')
-    plain = without_quotations(plain).casefold()
-    if not _terms(plain):
+def _place(quote: str, held: Conversation, roles: Sequence[str]) -> OwnTurn | str:
+    """The turn whose writer wrote and meant the quote, or why there is none."""
+    if not _terms(quote):
         return "it quotes nothing"
     why = "its quote does not stand in what anybody wrote"
-    for one in spoken:
-        sentences = [without_quotations(each).casefold() for each in one.sentences]
-        whole = " ".join(sentences)
-        at = whole.find(plain)
-        if at < 0:
+    for one in held.spoken:
+        start = " ".join(one.sentences).lower().find(quote.lower())
+        end = start + len(quote)
+        if start < 0 or any(
+            first <= start and end <= last for first, last in quotations(one.sentences)
+        ):
             continue
         if ROLES[one.turn.role] not in roles:
             why = f"its quote is of the {ROLES[one.turn.role]}, not of the {' or '.join(roles)}"
             continue
-        why = _turned(sentences, at, at + len(plain))
+        why = _turned(held, one, start, end)
         if not why:
             return one
     return why
 
 
-def _turned(sentences: Sequence[str], start: int, end: int) -> str:
-    """Why the sentence around a quote says something else than the quote alone; or nothing."""
-    first = 0
-    for sentence in sentences:
+def _turned(held: Conversation, one: OwnTurn, start: int, end: int) -> str:
+    """Why what stands around a quote makes something else of it; or nothing."""
+    first, at = 0, 0
+    for number, sentence in enumerate(one.sentences):
         last = first + len(sentence)
         if first < end and start < last:
-            at = max(0, start - first)
-            clause = _clauses().split(sentence[:at])[-1]
-            if asks(sentence) and _is_asked(
-                clause, sentence[at : end - first], sentence[end - first :]
-            ):
+            at = number
+            begin = max(0, start - first)
+            clause = _clauses().split(sentence[:begin])[-1]
+            inside, after = sentence[begin : end - first], sentence[end - first :]
+            if asks(sentence) and _is_asked(clause, inside, after):
                 return "its quote is a question"
             if negations(clause) or _conditions().search(clause):
                 return "its sentence turns the quote into something else"
+            if doubts().search(f"{clause}{inside}"):
+                return "its writer is not sure of it"
+            if _recants().match(after):
+                return "it is taken back in the same breath"
+            if why := _unmeant(held, one, number, inside):
+                return why
         first = last + 1
     return ""
 
@@ -295,37 +353,66 @@ def _is_asked(clause: str, quote: str, after: str) -> bool:
         return True
     if clause.strip():
         return not _states().search(clause)
-    return bool(questions().match(quote)) or not _clauses().match(after)
+    return bool(questions().match(quote))
 
 
-def _against(text: str, quote: str, spoken: Sequence[OwnTurn]) -> str:
-    """Why a fact says more, or something else, than the conversation and its quote."""
-    if _orders().search(text):
-        return "it is an order to a model"
-    said = _of_all(spoken)
-    if strange := figures(text) - figures(said):
-        return f"nobody wrote the number {min(strange)}"
-    known = _terms(said)
-    names = {word for word in _names().findall(text) if not _terms(word) <= known}
-    if names:
-        return f"nobody wrote {_cut(min(names))}"
-    terms = _terms(text)
-    if not terms & _terms(quote):
-        return "its quote says nothing of it"
-    if len(terms & known) < _SHARED * len(terms):
-        return "most of its words do not stand in the conversation"
-    if len(terms & _terms(quote)) >= _SAME * len(terms):
-        if bool(negations(text)) is not bool(negations(quote)):
-            return "it denies what its quote says, or the other way round"
+def _unmeant(held: Conversation, one: OwnTurn, at: int, text: str) -> str:
+    """Why a statement does not hold at the end of the conversation, or was never meant."""
+    sentence = one.sentences[at]
+    if ROLES[one.turn.role] == "assistant":
+        return "the assistant says it of the user" if _addresses().search(sentence) else ""
+    if _jokes().search(sentence):
+        return "it is a joke"
+    if _suppositions().search(sentence):
+        return "it is a supposition"
+    if _past_plans().search(text):
+        return "it is a plan of the past"
+    terms, numbers = _terms(text), figures(text)
+    for place, later in enumerate(held.sentences_after(one, at)):
+        shared = terms & _terms(later)
+        if _recants().search(later) and (shared or (not place and at + 1 < len(one.sentences))):
+            return "it is taken back later"
+        words = {term for term in terms if not term[0].isdigit()}
+        others = {term for term in _terms(later) if not term[0].isdigit()}
+        alike = len(words & others) >= max(2, _ALIKE * min(len(words), len(others)))
+        if alike and numbers and figures(later) and numbers.isdisjoint(figures(later)):
+            return "it is set right later"
     return ""
 
 
-def _subject(value: object, spoken: Sequence[OwnTurn], speaker: str | None) -> str | None:
+def _against(text: str, quote: str, held: Conversation) -> str:
+    """Why a fact says more, or something else, than the conversation and its quote."""
+    if _orders().search(text):
+        return "it is an order to a model"
+    if strange := _parts(figures(text)) - held.figures:
+        return f"nobody wrote the number {min(strange)}"
+    strange = {word for word in _names().findall(text) if _letters(word) not in held.letters}
+    if strange := strange - _CALENDAR:
+        return f"nobody wrote {_cut(min(strange))}"
+    terms, quoted = _terms(text), _terms(quote)
+    if len(terms & held.terms) < _SHARED * len(terms):
+        return "most of its words do not stand in the conversation"
+    same = len(terms & quoted) >= _SAME * len(terms)
+    if same and bool(negations(text)) is not bool(negations(quote)):
+        return "it denies what its quote says, or the other way round"
+    return ""
+
+
+def _subject(value: object, held: Conversation, speaker: str | None) -> str | None:
     """Whom a fact is about, if not the one who wrote it."""
     named = " ".join(value.split())[:NAME_CHARS] if isinstance(value, str) else ""
     if named.casefold() in _SPEAKERS | {(speaker or "").casefold()}:
         return None
-    return named if _named(named) or _terms(named) <= _terms(_of_all(spoken)) else None
+    return named if named[:1].isupper() or _terms(named) <= held.terms else None
+
+
+def _days(said: str, today: datetime) -> set[str]:
+    """The numbers of the years around, and of the next days where one is named in words."""
+    found = {str(today.year + years) for years in (-1, 0, 1)}
+    if _soon().search(said):
+        days = (today + timedelta(days=count) for count in range(_DAYS))
+        found |= {str(part) for day in days for part in (day.day, day.month)}
+    return found
 
 
 def _tags(value: object) -> tuple[str, ...]:
@@ -352,17 +439,17 @@ def _field(item: Mapping[str, object], *names: str) -> object:
     return next((item[name] for name in names if item.get(name) is not None), None)
 
 
-def _of_all(spoken: Sequence[OwnTurn]) -> str:
-    parts = (part for one in spoken for part in (one.turn.speaker or "", *one.sentences))
-    return " ".join(parts)
-
-
 def _terms(text: str) -> set[str]:
     return set(analyzer.terms(text)) - courtesies()
 
 
-def _named(subject: str) -> bool:
-    return subject[:1].isupper()
+def _letters(text: str) -> str:
+    return "".join(filter(str.isalnum, text.casefold()))
+
+
+def _parts(numbers: Iterable[str]) -> set[str]:
+    """The numbers without signs: `2026-10-16` has three."""
+    return {part.lstrip("0") or "0" for number in numbers for part in re.findall(r"\d+", number)}
 
 
 def _span(text: str, quote: str) -> tuple[int, int] | None:
@@ -400,6 +487,66 @@ _names = lazy_pattern(r"(?<=[\w,;:\"'()-] )[A-Z][\w'.-]*\w")
 _clauses = lazy_pattern(r"[,;:.!?]\s+|\s[-\u2013\u2014]+\s|\b(?:but|because|since|so|and)\s")
 
 
+# Words that say that a sentence is not meant.
+_jokes = lazy_pattern(
+    r"\b(?:[Ll]ol|[Hh]aha\w*|[Ll]mao|[Rr]ofl|jk|(?:just )?kidding|joking|sarcasm|daydream\w*|"
+    r"in my dreams|(?:just|so|totally|absolutely|really) (?:LOVE|love) (?:how|it when|that)|"
+    r"(?:love|LOVE) (?:how|it when)|totally want|brilliant|(?:yeah|oh) (?:right|great|sure)|"
+    r"what could go wrong|who needs|because why|thanks for nothing|what a (?:joke|dream|surprise)|"
+    r"GREAT|LOVE|BRILLIANT|AWESOME|FANTASTIC|AMAZING|WONDERFUL|PERFECT)\b|10/10|/s\b|;-?\)|:-?[pP]\b|"
+    r"[\U0001f602\U0001f923\U0001f643\U0001f644\U0001f634\U0001f61c\U0001f609\U0001f60f\U0001f921\U0001f606\U0001f61d\U0001f92a]"
+)
+
+
+# A plan that somebody had.
+_past_plans = lazy_pattern(
+    r"\b(?:was|were) (?:going|planning|about|thinking|supposed) (?:to|of|about)\b|"
+    r"\b(?:had planned|used to|wanted to)\b",
+    re.IGNORECASE,
+)
+
+
+# What takes back an earlier statement.
+_recants = lazy_pattern(
+    r"^\W*(?:(?:ok(?:ay)?|ah|oh|hm+|oops|argh)\W+)*(?:no,? (?:sorry|wait)|sorry|wait,? no|oops|"
+    r"correction|i mean[t]?|nah|hold on)\b|"
+    r"\b(?:forget|scratch (?:that|it)|strike that|never ?mind|changed (?:my|our) minds?|won'?t|"
+    r"no longer|not any ?more|i take (?:that|it) back|(?:is|'s|thats|are) (?:dead|off|cancell?ed))\b",
+    re.IGNORECASE,
+)
+
+
+# What an assistant says of the user, or only says it will do.
+_addresses = lazy_pattern(r"\b(?:you|your|yours|i'?ll|i will|should|could|would)\b", re.IGNORECASE)
+
+
+# What a person needs or avoids.
+_needs = lazy_pattern(
+    r"\bi(?:'?m| am) (?:also |a |an |severely |badly |mildly )*(?:vegetarian|vegan|allergic|diabetic|"
+    r"lactose|gluten|coeliac|celiac|pregnant|colou?r-?blind|dyslexic|left-handed|deaf|blind|"
+    r"\w+[ -]intolerant)\b|\bi (?:don'?t|do not|never|can'?t|cannot) (?:eat|drink|smoke|drive|"
+    r"fly|tolerate|take (?:milk|sugar))\b|\bi(?:'?m| am) afraid of\b",
+    re.IGNORECASE,
+)
+
+
+# Errors with their causes, and lessons.
+_causes = lazy_pattern(
+    r"\b(?:was|is|were|got) caused by\b|\b(?:root )?cause (?:is|was|=)|"
+    r"\bthe (?:\w+ )?(?:errors?|bugs?|fail\w*|crash\w*|outages?|timeouts?|leaks?|\d{3}s?) "
+    r"(?:is|was|were|came) (?:because|due to|from)\b|\blessons? (?:learn(?:ed|t)|for \w+)\b[^:]{0,20}:",
+    re.IGNORECASE,
+)
+
+
+# Days that are named without a date.
+_soon = lazy_pattern(
+    r"\b(?:today|tonight|tomorrow|(?:mon|tues|wednes|thurs|fri|satur|sun)day|next week|weekend|"
+    r"heute|morgen|demain|ma\u00f1ana)\b",
+    re.IGNORECASE,
+)
+
+
 # What asks whether the statement before it is so.
 _affirmations = lazy_pattern(
     r"\s*,?\s*(?:right|no|correct|ok(?:ay)?|yes|huh|isn't it|aren't we|don't we)\s*\?",
@@ -411,4 +558,15 @@ _affirmations = lazy_pattern(
 _states = lazy_pattern(r"\b(?:given|as|that|now)\s*$")
 
 
-_conditions = lazy_pattern(r"\b(?:if|unless|whether|wish|suppose|imagine|wenn|falls|si)\b")
+_conditions = lazy_pattern(
+    r"\b(?:if|unless|whether|wish|suppose|imagine|wenn|falls|si)\b", re.IGNORECASE
+)
+
+
+# What would be if something else were so.
+_suppositions = lazy_pattern(
+    r"\bif\b[^.]*(?:\b(?:would|could|might)|(?:\bi|\bwe|\bit|\byou|\bthey)'?d)\b|"
+    r"(?:\b(?:would|could|might)|(?:\bi|\bwe)'d)\b[^.]*\bif\b|"
+    r"^\W*(?:\w+\W+){0,2}(?:suppose|imagine|what if|let'?s say|pretend)\b|\bhypothetical\w*\b",
+    re.IGNORECASE,
+)
