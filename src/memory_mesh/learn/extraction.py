@@ -17,7 +17,7 @@ again, known by then. What a model found has at most the trust of an inference, 
 """
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -26,7 +26,7 @@ from memory_mesh.base.typed import Any
 from memory_mesh.learn.model_calls import MeteredLLM
 from memory_mesh.learn.rules import extraction as rules_extraction
 from memory_mesh.learn.rules.capture import near_twin
-from memory_mesh.learn.rules.extraction import Dropped, UnreadableAnswer
+from memory_mesh.learn.rules.extraction import Conversation, Dropped, UnreadableAnswer
 from memory_mesh.model import (
     Channel,
     Commit,
@@ -75,9 +75,8 @@ def by_rules(site: ExtractionSite, turns: Sequence[Turn], *, store: bool) -> Ext
     found, dropped = rules_extraction.detected(held, site.rules.roles)
     least = site.rules.min_importance
     facts = [fact for fact in found if fact.importance >= least]
-    dropped += [
-        (fact.text, f"its importance is below {least:g}") for fact in found if fact not in facts
-    ]
+    below = f"its importance is below {least:g}"
+    dropped += [(fact.text, below) for fact in found if fact not in facts]
     done = _kept(site, facts, site.channel, store=store)
     return replace(done, dropped=(*dropped, *done.dropped), waiting=_waiting(site))
 
@@ -92,7 +91,7 @@ def by_model(
 ) -> Extraction:
     """Asks a model for facts; what it could not be asked about waits.
 
-    Batches that wait for this audience are tried with it; without turns, also those that failed often.
+    What waits for this audience is tried too; without turns, also what failed often.
     """
     done = Extraction(by_llm=True)
     batches = list(_batches(_redacted(site, turns)))
@@ -119,9 +118,46 @@ def by_model(
     return _told(site, done, llm)
 
 
-def queue(site: ExtractionSite, turns: Sequence[Turn]) -> None:
-    """Keeps turns for the next time a model is asked; calls none."""
-    _queue(site, list(_batches(_redacted(site, turns))))
+def ask(
+    complete: Callable[..., str],
+    held: Conversation,
+    rules: ExtractionRules,
+    max_tokens: int | None = None,
+) -> tuple[list[ExtractedFact], list[Dropped]]:
+    """Asks a model; raises LLMError without an answer, UnreadableAnswer for one that is no list."""
+    template = (Path(__file__).parents[1] / "prompts" / f"{PROMPT}.md").read_text(encoding="utf-8")
+    asked = rules_extraction.prompt(template, held, rules.roles)
+    return rules_extraction.read_answer(complete(asked, max_tokens=max_tokens), held, rules)
+
+
+def queue(site: ExtractionSite, turn: Turn, name: str, key: str | None) -> int:
+    """Adds a turn to those of a session that a model is asked about later; says how many wait.
+
+    What comes again with the same key is added once.
+    """
+    (said,) = _redacted(site, [turn])
+    beginning = f"{WAITING}{name}/"
+    with site.access.ledger.read(site.access.namespace) as snapshot:
+        names = sorted(snapshot.states(beginning))
+    last = names[-1] if names else f"{beginning}0000"
+    new = f"{beginning}{len(names):04d}"
+
+    def decide(standing: Standing) -> Commit:
+        record = json.loads(standing.states.get(last, "null"))
+        if record is not None and key is not None and key in record["keys"]:
+            return Commit()
+        full = record is not None and (
+            record["until"] > times.iso(site.now)
+            or sum(len(each["text"]) for each in record["turns"]) > BATCH_CHARS
+        )
+        fresh = _record(site, (0, [said]))
+        if record is not None and not full:
+            fresh = record | {"turns": [*record["turns"], *fresh["turns"]]}
+        fresh["keys"] = [*fresh["keys"], *([] if key is None else [key])]
+        return Commit(states={new if full else last: json.dumps(fresh)})
+
+    site.access.ledger.commit(site.access.namespace, Wanted(states=(last,)), decide)
+    return _waiting(site)
 
 
 def _asked(
@@ -138,18 +174,13 @@ def _asked(
     held = rules_extraction.conversation(turns, site.now)
     if not any(rules_extraction.ROLES[one.turn.role] in rules.roles for one in held.spoken):
         return Extraction(dropped=(("", "nobody of these roles wrote anything himself"),))
-    template = (Path(__file__).parents[1] / "prompts" / f"{PROMPT}.md").read_text(encoding="utf-8")
-    asked = rules_extraction.prompt(template, held, rules.roles)
     before = len(llm.calls)
     try:
-        answer = llm.complete_facts(asked, max_tokens=max_tokens)
-    except LLMError as error:
-        return Extraction(failure=redact(site.access, str(error))[:_REASON_CHARS])
+        facts, dropped = ask(llm.complete_facts, held, rules, max_tokens)
+    except (LLMError, UnreadableAnswer) as error:
+        calls = () if isinstance(error, LLMError) else tuple(llm.calls[before:])
+        return Extraction(failure=redact(site.access, str(error))[:_REASON_CHARS], calls=calls)
     calls = tuple(llm.calls[before:])
-    try:
-        facts, dropped = rules_extraction.read_answer(answer, held, rules)
-    except UnreadableAnswer as error:
-        return Extraction(failure=str(error), calls=calls)
     facts = [replace(fact, turn=fact.turn + record["first"]) for fact in facts]
     done = _kept(replace(site, rules=rules), facts, Channel.EXTRACTION, store=store)
     return replace(done, dropped=(*dropped, *done.dropped), calls=calls)
@@ -178,9 +209,8 @@ def _kept(
 
 def _draft(site: ExtractionSite, fact: ExtractedFact, channel: Channel) -> Draft:
     rules = site.rules
-    said: dict[str, Json] = {
-        "quote": fact.quote, "turn": fact.turn, "by": PROMPT if channel is Channel.EXTRACTION else "rules",
-    }  # fmt: skip
+    finder = PROMPT if channel is Channel.EXTRACTION else "rules"
+    said: dict[str, Json] = {"quote": fact.quote, "turn": fact.turn, "by": finder}
     said |= {"span": list(fact.span)} if fact.span else {}
     said |= {"subject": fact.subject} if fact.subject else {}
     details: dict[str, object] = {
@@ -243,7 +273,7 @@ def _record(site: ExtractionSite, batch: tuple[int, Sequence[Turn]]) -> dict[str
     rules = site.rules
     return {
         "turns": [{"role": t.role, "text": t.text, "speaker": t.speaker} for t in turns],
-        "first": first, "scope": list(site.scope.parts), "tries": 0, "until": "",
+        "first": first, "keys": [], "scope": list(site.scope.parts), "tries": 0, "until": "",
         "why": "no model was asked yet",
         "rules": {
             "roles": rules.roles, "min_importance": rules.min_importance, "ref": rules.ref,

@@ -7,8 +7,8 @@
         ▼
     call ──▶ answer, or LLMError ──▶ what it took stands in place of the reservation
 
-A process that is killed in between leaves its reservation: the limit is never exceeded. What a day's
-calls took is one small value, `llm/<date>`, kept for 90 days.
+A process that is killed in between leaves its reservation: the limit is never exceeded. What the
+calls of a day took is one small value, `llm/<date>`, kept for 90 days.
 """
 
 import json
@@ -55,8 +55,11 @@ class MeteredLLM:
     def _metered(self, prompt: str, max_tokens: int | None, as_json: object) -> str:
         longest = max_tokens or MAX_TOKENS
         id_ = self._access.ids.draw("call")
-        self._put(id_, ModelCall(at=self._now, task=self._task, input_tokens=count(prompt),
-                                 output_tokens=longest, seconds=0.0, outcome=_ASKED), limit=True)  # fmt: skip
+        asked = ModelCall(
+            at=self._now, task=self._task, input_tokens=count(prompt), output_tokens=longest,
+            seconds=0.0, outcome=_ASKED,
+        )  # fmt: skip
+        self._put(id_, asked, limit=True)
         start, answer = self._access.timer(), ""
         try:
             if callable(as_json):
@@ -94,9 +97,9 @@ class MeteredLLM:
             spent, wanted = _tokens(calls), call.input_tokens + call.output_tokens
             if limit and spent + wanted > self._most:
                 raise LLMError(
-                    f"{spent:,} of {self._most:,} tokens of the language model are spent today, and "
-                    f"this call may take {wanted:,}: it is tried again tomorrow, or with a larger "
-                    "llm_tokens_per_day"
+                    f"{spent:,} of {self._most:,} tokens of the language model are spent today, "
+                    f"and this call may take {wanted:,}: it is tried again tomorrow, or with a "
+                    "larger llm_tokens_per_day"
                 )
             return Commit(states={self._day: json.dumps(calls | {id_: _plain(call)}), old: None})
 

@@ -73,10 +73,11 @@ _IMPORTANCE = 0.5  # of a fact whose importance nobody stated
 _SHARED = 1 / 4  # of a fact's terms that the conversation must have
 _ALIKE = 0.6  # of the shorter of two statements that makes them of one thing
 _DAYS = 15  # from today: `until Friday` may be told as a date
-_CALENDAR = frozenset(
+_CALENDAR_WORDS = (
     "January February March April May June July August September October November December "
-    "Monday Tuesday Wednesday Thursday Friday Saturday Sunday".split()
+    "Monday Tuesday Wednesday Thursday Friday Saturday Sunday"
 )
+_CALENDAR = frozenset(_CALENDAR_WORDS.split())
 _SAME = 0.8  # of a fact's terms that make it the quote's statement, so that a negation turns it
 _SHOWN = 120  # characters of a dropped text
 _LISTS = ("facts", "memories", "candidates")
@@ -172,7 +173,7 @@ def detected(held: Conversation, roles: Sequence[str]) -> tuple[list[ExtractedFa
     return facts, dropped
 
 
-def prompt(template: str, spoken: Sequence[OwnTurn], roles: Sequence[str], today: datetime) -> str:
+def prompt(template: str, held: Conversation, roles: Sequence[str]) -> str:
     """Returns what a model is asked; no text in it can close its fence."""
     shown = (
         f'<turn number="{one.number}" role="{ROLES[one.turn.role]}">\n'
@@ -325,11 +326,10 @@ def _place(quote: str, held: Conversation, roles: Sequence[str]) -> OwnTurn | st
 
 def _turned(held: Conversation, one: OwnTurn, start: int, end: int) -> str:
     """Why what stands around a quote makes something else of it; or nothing."""
-    first, at = 0, 0
+    first = 0
     for number, sentence in enumerate(one.sentences):
         last = first + len(sentence)
         if first < end and start < last:
-            at = number
             begin = max(0, start - first)
             clause = _clauses().split(sentence[:begin])[-1]
             inside, after = sentence[begin : end - first], sentence[end - first :]
@@ -360,6 +360,8 @@ def _unmeant(held: Conversation, one: OwnTurn, at: int, text: str) -> str:
     """Why a statement does not hold at the end of the conversation, or was never meant."""
     sentence = one.sentences[at]
     if ROLES[one.turn.role] == "assistant":
+        if _steps().search(sentence):
+            return "it is a step of the task at hand"
         return "the assistant says it of the user" if _addresses().search(sentence) else ""
     if _jokes().search(sentence):
         return "it is a joke"
@@ -520,6 +522,15 @@ _recants = lazy_pattern(
 _addresses = lazy_pattern(r"\b(?:you|your|yours|i'?ll|i will|should|could|would)\b", re.IGNORECASE)
 
 
+# Steps that pass with the task at hand.
+_steps = lazy_pattern(
+    r"\b(?:added|adding|put|inserted|removed) (?:a |an |some |the |temporary )*(?:print|log line|"
+    r"logging|debug\w*|console\.log|breakpoint)\w*\b|\b(?:re-?ran|re-?running|restarted|let me|"
+    r"trying|temporar(?:y|ily)|for now)\b",
+    re.IGNORECASE,
+)
+
+
 # What a person needs or avoids.
 _needs = lazy_pattern(
     r"\bi(?:'?m| am) (?:also |a |an |severely |badly |mildly )*(?:vegetarian|vegan|allergic|diabetic|"
@@ -534,7 +545,8 @@ _needs = lazy_pattern(
 _causes = lazy_pattern(
     r"\b(?:was|is|were|got) caused by\b|\b(?:root )?cause (?:is|was|=)|"
     r"\bthe (?:\w+ )?(?:errors?|bugs?|fail\w*|crash\w*|outages?|timeouts?|leaks?|\d{3}s?) "
-    r"(?:is|was|were|came) (?:because|due to|from)\b|\blessons? (?:learn(?:ed|t)|for \w+)\b[^:]{0,20}:",
+    r"(?:is|was|were|came) (?:because|due to|from)\b|"
+    r"\blessons? (?:learn(?:ed|t)|for \w+)\b[^:]{0,20}:",
     re.IGNORECASE,
 )
 

@@ -1,6 +1,7 @@
 """Learn from a conversation: `mesh.learn`."""
 
 from collections.abc import Mapping, Sequence
+from hashlib import sha256
 
 from memory_mesh.base.typed import TYPE_CHECKING, TypeAlias
 from memory_mesh.formats.private import without_private
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from memory_mesh.learn.extraction import ExtractionSite
     from memory_mesh.learn.model_calls import MeteredLLM
 
+_DIGITS = 16  # of a session's name in the queue
 GivenTurn: TypeAlias = "str | Mapping[str, object] | Turn"
 
 
@@ -42,8 +44,8 @@ class LearnVerbs(View):
         Without a language model rules find the sentences of users that state something for good.
         With one, each fact must quote what a participant of an allowed role wrote himself, not
         code, output or what he pasted; others are dropped with a reason. A model's fact has the
-        trust of an inference. If no model answers, or a limit is reached, nothing is stored, the
-        messages wait and are tried again with the next call; without messages a call only does that.
+        trust of an inference. If no model answers, or a limit is reached, nothing is stored: the
+        messages wait and are tried again with the next call. Without messages it only does that.
 
         Options:
             roles: whose words may be kept: user, assistant or both.
@@ -82,11 +84,13 @@ class LearnVerbs(View):
         longest = self._config.llm_max_tokens
         return flows.extraction.by_model(site, turns, llm, store=store, max_tokens=longest)
 
-    def _wait_for_model(
-        self, messages: Sequence[GivenTurn], rules: ExtractionRules, scope: Scope
-    ) -> None:
-        """Keeps messages until a model is asked."""
-        flows.extraction.queue(self._extraction_site(rules, scope), _turns(messages))
+    def _wait_for_model(self, turn: Turn, name: str, key: str | None, scope: Scope) -> int:
+        """Keeps a turn of a session until a model is asked; says how many turns wait."""
+        if self._opened().llm() is None:
+            return 0
+        rules = ExtractionRules(ref=f"session {name}")
+        digest = sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:_DIGITS]
+        return flows.extraction.queue(self._extraction_site(rules, scope), turn, digest, key)
 
     def _extraction_site(self, rules: ExtractionRules, scope: Scope | None) -> "ExtractionSite":
         return flows.extraction.ExtractionSite(
