@@ -14,6 +14,7 @@ calls of a day took is one small value, `llm/<date>`, kept for 90 days.
 import json
 from datetime import datetime, timedelta
 
+from memory_mesh.base.fastdataclass import replace
 from memory_mesh.learn.rules.extraction import SCHEMA
 from memory_mesh.model import Commit, Standing, Wanted, times
 from memory_mesh.model.errors import LLMError
@@ -73,19 +74,24 @@ class MeteredLLM:
         except OSError as error:
             raise LLMError(f"the language model cannot be reached: {error}") from error
         finally:
-            self._settle(id_, prompt, answer, self._access.timer() - start)
+            self._settle(id_, asked, answer, self._access.timer() - start)
         return answer
 
-    def _settle(self, id_: str, prompt: str, answer: str, seconds: float) -> None:
-        """Records what a call took: by the service's own count, else by ours, which errs high."""
+    def _settle(self, id_: str, asked: ModelCall, answer: str, seconds: float) -> None:
+        """Records what a call took: by the service's own count, else by ours, which errs high.
+
+        What a call without an answer took nobody knows: the whole of its reservation counts.
+        """
         took = getattr(answer, "usage", None) or {}
-        call = ModelCall(
-            at=self._now, task=self._task,
-            input_tokens=took.get("input", count(prompt)),
-            output_tokens=took.get("output", count(answer)),
-            seconds=round(seconds, 3), outcome=_ANSWERED if answer else _FAILED,
-            cost=took.get("cost"),
-        )  # fmt: skip
+        call = replace(asked, seconds=round(seconds, 3), outcome=_FAILED)
+        if answer:
+            call = replace(
+                call,
+                input_tokens=took.get("input", asked.input_tokens),
+                output_tokens=took.get("output", count(answer)),
+                outcome=_ANSWERED,
+                cost=took.get("cost"),
+            )
         self.calls.append(call)
         self._put(id_, call)
 

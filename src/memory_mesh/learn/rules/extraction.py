@@ -513,7 +513,8 @@ _recants = lazy_pattern(
     r"^\W*(?:(?:ok(?:ay)?|ah|oh|hm+|oops|argh)\W+)*(?:no,? (?:sorry|wait)|sorry|wait,? no|oops|"
     r"correction|i mean[t]?|nah|hold on)\b|"
     r"\b(?:forget|scratch (?:that|it)|strike that|never ?mind|changed (?:my|our) minds?|won'?t|"
-    r"no longer|not any ?more|i take (?:that|it) back|(?:is|'s|thats|are) (?:dead|off|cancell?ed))\b",
+    r"no longer|not any ?more|i take (?:that|it) back|"
+    r"(?:is|'s|thats|are) (?:dead|off|cancell?ed))\b",
     re.IGNORECASE,
 )
 
@@ -533,8 +534,8 @@ _steps = lazy_pattern(
 
 # What a person needs or avoids.
 _needs = lazy_pattern(
-    r"\bi(?:'?m| am) (?:also |a |an |severely |badly |mildly )*(?:vegetarian|vegan|allergic|diabetic|"
-    r"lactose|gluten|coeliac|celiac|pregnant|colou?r-?blind|dyslexic|left-handed|deaf|blind|"
+    r"\bi(?:'?m| am) (?:also |a |an |severely |badly |mildly )*"
+    r"(?:vegetarian|vegan|allergic|diabetic|lactose|gluten|coeliac|celiac|pregnant|colou?r-?blind|dyslexic|left-handed|deaf|blind|"
     r"\w+[ -]intolerant)\b|\bi (?:don'?t|do not|never|can'?t|cannot) (?:eat|drink|smoke|drive|"
     r"fly|tolerate|take (?:milk|sugar))\b|\bi(?:'?m| am) afraid of\b",
     re.IGNORECASE,
@@ -571,7 +572,8 @@ _states = lazy_pattern(r"\b(?:given|as|that|now)\s*$")
 
 
 _conditions = lazy_pattern(
-    r"\b(?:if|unless|whether|wish|suppose|imagine|wenn|falls|si)\b", re.IGNORECASE
+    r"\b(?:if|unless|whether|wish|suppose|imagine|wenn|falls|si|(?:wrong|false|untrue) that)\b",
+    re.IGNORECASE,
 )
 
 

@@ -16,7 +16,6 @@ from memory_mesh.rules.metadata import check_metadata
 
 if TYPE_CHECKING:
     from memory_mesh.learn.extraction import ExtractionSite
-    from memory_mesh.learn.model_calls import MeteredLLM
 
 _DIGITS = 16  # of a session's name in the queue
 GivenTurn: TypeAlias = "str | Mapping[str, object] | Turn"
@@ -76,7 +75,7 @@ class LearnVerbs(View):
         store: bool = True,
     ) -> Extraction:
         turns, site = _turns(messages), self._extraction_site(rules, scope)
-        llm = None if use_model is False else self._metered("extract")
+        llm = None if use_model is False else self._metered_llm("extract")
         if use_model and llm is None:
             raise InvalidInput("there is no language model: set llm_provider, or use_model=False")
         if llm is None:
@@ -97,14 +96,6 @@ class LearnVerbs(View):
             access=self._access(), lens=self._lens(scope), scope=self._own_scope(scope),
             channel=self._channel, now=self._now(), rules=rules,
         )  # fmt: skip
-
-    def _metered(self, task: str) -> "MeteredLLM | None":
-        llm, most = self._opened().llm(), self._config.llm_tokens_per_day
-        if llm is None:
-            return None
-        return flows.model_calls.MeteredLLM(
-            llm, self._access(), self._now(), task=task, tokens_per_day=most
-        )
 
 
 def _roles(roles: Sequence[str]) -> tuple[str, ...]:

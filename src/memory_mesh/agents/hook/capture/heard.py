@@ -127,7 +127,7 @@ class CapturedEvent:
         """
         if not self.mesh.config.extract_sessions:
             return ()
-        own, learn, waiting = Scope(project=self.project), self.mesh.learn, 0
+        scope, learn, waiting = Scope(project=self.project), self.mesh.learn, 0
         if event in _SAID:
             role, name = _SAID[event]
             said = (
@@ -135,10 +135,10 @@ class CapturedEvent:
             )
             if said.strip():
                 turn = Turn(role=role, text=said)
-                waiting = learn._wait_for_model(turn, self.session.id, self.key, own)  # noqa: SLF001
+                waiting = learn._wait_for_model(turn, self.session.id, self.key, scope)  # noqa: SLF001
         if event in _SAID and waiting < MUCH:
             return ()
-        return learn._extract([], ExtractionRules(), own).receipts  # noqa: SLF001
+        return learn._extract([], ExtractionRules(), scope).receipts  # noqa: SLF001
 
     @property
     def _ref(self) -> str:
