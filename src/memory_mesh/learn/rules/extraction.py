@@ -23,6 +23,7 @@ from memory_mesh.base.lazy_pattern import lazy_pattern
 from memory_mesh.base.typed import TypeAlias
 from memory_mesh.context.fence import filled
 from memory_mesh.learn.rules.own_words import as_own, own_sentences, quotations
+from memory_mesh.learn.rules.phrases import momentary
 from memory_mesh.learn.rules.reflected_beliefs import figures, negations
 from memory_mesh.learn.rules.statement_phrases import doubts, questions
 from memory_mesh.learn.rules.statements import statements
@@ -233,6 +234,8 @@ def _detected(one: OwnTurn) -> Iterable[ExtractedFact]:
             continue
         if _needs().search(sentence):
             yield _found(one, sentence, Kind.PREFERENCE, "the user says what they need or avoid")
+        elif _persons().search(sentence) and not momentary().search(sentence):
+            yield _found(one, sentence, Kind.FACT, "the user tells of a person")
         elif _causes().search(sentence):
             yield _found(one, sentence, Kind.LEARNING, "an error and its cause")
 
@@ -372,7 +375,9 @@ def _unmeant(held: Conversation, one: OwnTurn, at: int, text: str) -> str:
     terms, numbers = _terms(text), figures(text)
     for place, later in enumerate(held.sentences_after(one, at)):
         shared = terms & _terms(later)
-        if _recants().search(later) and (shared or (not place and at + 1 < len(one.sentences))):
+        replaced = _terms(later.casefold().partition("instead of ")[2])
+        takes_back = bool(_recants().search(later)) or bool(terms & replaced)
+        if takes_back and (shared or (not place and at + 1 < len(one.sentences))):
             return "it is taken back later"
         words = {term for term in terms if not term[0].isdigit()}
         others = {term for term in _terms(later) if not term[0].isdigit()}
@@ -512,7 +517,9 @@ _past_plans = lazy_pattern(
 _recants = lazy_pattern(
     r"^\W*(?:(?:ok(?:ay)?|ah|oh|hm+|oops|argh)\W+)*(?:no,? (?:sorry|wait)|sorry|wait,? no|oops|"
     r"correction|i mean[t]?|nah|hold on)\b|"
-    r"\b(?:forget|scratch (?:that|it)|strike that|never ?mind|changed (?:my|our) minds?|won'?t|"
+    r"(?<!don't )(?<!dont )(?<!not )(?<!never )\bforget\b(?! to\b)|"
+    r"\b(?:scratch (?:that|it)|strike that|never ?mind|changed (?:my|our) minds?|(?:i|we) won'?t|"
+    r"(?:i|we) will not|scrap(?:ped)?|called off|off the table|decided against|"
     r"no longer|not any ?more|i take (?:that|it) back|"
     r"(?:is|'s|thats|are) (?:dead|off|cancell?ed))\b",
     re.IGNORECASE,
@@ -538,6 +545,16 @@ _needs = lazy_pattern(
     r"(?:vegetarian|vegan|allergic|diabetic|lactose|gluten|coeliac|celiac|pregnant|colou?r-?blind|dyslexic|left-handed|deaf|blind|"
     r"\w+[ -]intolerant)\b|\bi (?:don'?t|do not|never|can'?t|cannot) (?:eat|drink|smoke|drive|"
     r"fly|tolerate|take (?:milk|sugar))\b|\bi(?:'?m| am) afraid of\b",
+    re.IGNORECASE,
+)
+
+
+# What lasts of a person.
+_persons = lazy_pattern(
+    r"\bmy (?:wife|husband|partner|girlfriend|boyfriend|son|daughter|kids?|children|mother|mom|mum|"
+    r"father|dad|sister|brother|grand\w+|dog|cat|boss|manager|doctor|dentist)s?\b[^?,;]{0,30}?"
+    r"\b(?:is|are|has|have|hates?|loves?|likes?|lives?|works?|is called|can'?t|doesn'?t)\b|"
+    r"\bi (?:live|work) (?:in|at|for|as)\b",
     re.IGNORECASE,
 )
 
