@@ -25,8 +25,14 @@ from memory_mesh.context.fence import filled
 from memory_mesh.learn.rules.own_words import as_own, own_sentences, quotations
 from memory_mesh.learn.rules.phrases import momentary
 from memory_mesh.learn.rules.reflected_beliefs import figures, negations
-from memory_mesh.learn.rules.statement_phrases import doubts, questions
-from memory_mesh.learn.rules.statements import statements
+from memory_mesh.learn.rules.statement_phrases import doubts, questions, reports
+from memory_mesh.learn.rules.statements import (
+    corrected,
+    is_secret,
+    statements,
+    taken_back,
+    takes_back,
+)
 from memory_mesh.learn.rules.tool_failures import told_fix
 from memory_mesh.model import Json, Kind
 from memory_mesh.model.errors import InvalidInput
@@ -72,7 +78,7 @@ _FACT_CHARS = 1_000
 _TAGS = 20
 _IMPORTANCE = 0.5  # of a fact whose importance nobody stated
 _SHARED = 1 / 4  # of a fact's terms that the conversation must have
-_ALIKE = 0.6  # of the shorter of two statements that makes them of one thing
+_LEAST_ALIKE = 2  # words of the shorter of two statements of one thing
 _DAYS = 15  # from today: `until Friday` may be told as a date
 _CALENDAR_WORDS = (
     "January February March April May June July August September October November December "
@@ -171,7 +177,28 @@ def detected(held: Conversation, roles: Sequence[str]) -> tuple[list[ExtractedFa
                 facts.append(fact)
         if not found:
             dropped.append((_cut(one.turn.text), "nothing in it is stated for good"))
-    return facts, dropped
+    facts, corrected_later = _set_right(held, facts)
+    return facts, [*dropped, *corrected_later]
+
+
+def _set_right(
+    held: Conversation, facts: Sequence[ExtractedFact]
+) -> tuple[list[ExtractedFact], list[Dropped]]:
+    """Leaves out what later turns of the user correct or take back, as hooks see it."""
+    left = {str(number): fact for number, fact in enumerate(facts)}
+    dropped: list[Dropped] = []
+    for one in held.spoken:
+        if ROLES[one.turn.role] != "user":
+            continue
+        earlier = {id_: fact.quote for id_, fact in left.items() if fact.turn < one.number}
+        said = " ".join(one.sentences)
+        found = statements("\n".join(one.sentences)) if earlier else []
+        wrong = [corrected(each, found, earlier, said) for each in found]
+        if earlier and takes_back(said):
+            wrong.append(taken_back(said, earlier))
+        gone = [left.pop(id_) for id_ in dict.fromkeys(wrong) if id_ is not None and id_ in left]
+        dropped += [(_cut(fact.text), "it is set right later") for fact in gone]
+    return list(left.values()), dropped
 
 
 def prompt(template: str, held: Conversation, roles: Sequence[str]) -> str:
@@ -205,17 +232,39 @@ def read_answer(
             facts.append(found)
         else:
             dropped.append((_cut(str(_field(item, "text", "fact", "content"))), found))
-    return facts, dropped
+    facts, corrected_later = _set_right(held, facts)
+    return facts, [*dropped, *corrected_later]
 
 
 def _own(turn: Turn) -> Iterable[str]:
     """The sentences that the writer wrote, up to the first that orders a model about."""
     if recited.entries(turn.text):
         return
-    for sentence in own_sentences(turn.text):
+    for sentence in own_sentences(_without_letters(turn.text)):
         if _orders().search(sentence):
             return
         yield sentence
+
+
+def _without_letters(text: str) -> str:
+    """The text without letters and chats of others that were pasted into it."""
+    lines = text.splitlines()
+    labelled = [number for number, line in enumerate(lines) if _labels().match(line)]
+    others = set(labelled) if len(labelled) > 1 else set()
+    for number, line in enumerate(lines):
+        if _forwards().match(line):
+            others |= set(range(number, len(lines)))
+        if _passed_on().search(line) and number + 1 < len(lines):
+            begin = next((at for at in range(number + 1, len(lines)) if lines[at].strip()), number)
+            stop = next(
+                (at for at in range(begin, len(lines)) if not lines[at].strip()), len(lines)
+            )
+            others |= set(range(number + 1, stop))
+        if number and _greetings().fullmatch(line):
+            ends = (at for at in range(number, len(lines)) if _closings().match(lines[at]))
+            end = next(ends, None)
+            others |= set() if end is None else set(range(number, end + 2))
+    return "\n".join("" if number in others else line for number, line in enumerate(lines))
 
 
 def _detected(one: OwnTurn) -> Iterable[ExtractedFact]:
@@ -224,13 +273,13 @@ def _detected(one: OwnTurn) -> Iterable[ExtractedFact]:
         if fix := told_fix(text):
             yield _found(one, fix, Kind.LEARNING, "an error and its fix")
         return
-    stated = statements(text)
+    stated = [each for each in statements(text) if not _passing().search(each.text)]
     for each in stated:
         yield _found(one, each.text, each.kind, f"the user states a {each.kind}")
     for sentence in one.sentences:
         if any(each.text in sentence for each in stated) or asks(sentence):
             continue
-        if doubts().search(sentence) or _conditions().search(sentence):
+        if any(rule().search(sentence) for rule in (doubts, _conditions, _passing)):
             continue
         if _needs().search(sentence):
             yield _found(one, sentence, Kind.PREFERENCE, "the user says what they need or avoid")
@@ -336,13 +385,16 @@ def _turned(held: Conversation, one: OwnTurn, start: int, end: int) -> str:
             begin = max(0, start - first)
             clause = _clauses().split(sentence[:begin])[-1]
             inside, after = sentence[begin : end - first], sentence[end - first :]
-            if asks(sentence) and _is_asked(clause, inside, after):
+            asked = asks(sentence) or bool(_unmarked_questions().match(sentence))
+            if asked and _is_asked(clause, inside, after):
                 return "its quote is a question"
+            if reports().search(f"{clause}it") and clause.strip():
+                return "somebody else says it"
             if negations(clause) or _conditions().search(clause):
                 return "its sentence turns the quote into something else"
-            if doubts().search(f"{clause}{inside}"):
+            if _unsure().search(f"{clause}{inside}"):
                 return "its writer is not sure of it"
-            if _recants().match(after):
+            if _takes_back().match(after):
                 return "it is taken back in the same breath"
             if why := _unmeant(held, one, number, inside):
                 return why
@@ -362,29 +414,41 @@ def _is_asked(clause: str, quote: str, after: str) -> bool:
 def _unmeant(held: Conversation, one: OwnTurn, at: int, text: str) -> str:
     """Why a statement does not hold at the end of the conversation, or was never meant."""
     sentence = one.sentences[at]
+    later = held.sentences_after(one, at)
+    after = later[0] if later else ""
+    reasons: tuple[tuple[object, str], ...]
     if ROLES[one.turn.role] == "assistant":
-        if _steps().search(sentence):
-            return "it is a step of the task at hand"
-        return "the assistant says it of the user" if _addresses().search(sentence) else ""
-    if _jokes().search(sentence):
-        return "it is a joke"
-    if _suppositions().search(sentence):
-        return "it is a supposition"
-    if _past_plans().search(text):
-        return "it is a plan of the past"
+        reasons = (
+            (_steps().search(sentence), "it is a step of the task at hand"),
+            (_addresses().search(sentence), "the assistant says it of the user"),
+        )
+    else:
+        reasons = (
+            (_jokes().search(sentence) or _kidding().match(after), "it is a joke"),
+            (_suppositions().search(sentence), "it is a supposition"),
+            (_past_plans().search(text), "it is a plan of the past"),
+            (is_secret(text), "it holds a secret"),
+            (_of_the_user().search(sentence), "it is written about the user, not by the user"),
+            (_takes_back().match(after), "it is taken back at once"),
+            (_is_taken_back(text, later), "it is taken back or set right later"),
+        )
+    return next((why for found, why in reasons if found), "")
+
+
+def _is_taken_back(text: str, later: Sequence[str]) -> bool:
+    """True if a later sentence gives up what a statement names, or has another number for it."""
     terms, numbers = _terms(text), figures(text)
-    for place, later in enumerate(held.sentences_after(one, at)):
-        shared = terms & _terms(later)
-        replaced = _terms(later.casefold().partition("instead of ")[2])
-        takes_back = bool(_recants().search(later)) or bool(terms & replaced)
-        if takes_back and (shared or (not place and at + 1 < len(one.sentences))):
-            return "it is taken back later"
-        words = {term for term in terms if not term[0].isdigit()}
-        others = {term for term in _terms(later) if not term[0].isdigit()}
-        alike = len(words & others) >= max(2, _ALIKE * min(len(words), len(others)))
-        if alike and numbers and figures(later) and numbers.isdisjoint(figures(later)):
-            return "it is set right later"
-    return ""
+    words = {term for term in terms if not term[0].isdigit()}
+    for each in later:
+        others = _terms(each)
+        replaced = _terms(each.casefold().partition("instead of ")[2])
+        if terms & replaced or (terms & others and _recants().search(each)):
+            return True
+        plain = {term for term in others if not term[0].isdigit()}
+        alike = len(words & plain) >= _LEAST_ALIKE and (words <= plain or plain <= words)
+        if alike and numbers and figures(each) and numbers.isdisjoint(figures(each)):
+            return True
+    return False
 
 
 def _against(text: str, quote: str, held: Conversation) -> str:
@@ -486,6 +550,42 @@ _orders = lazy_pattern(
 )
 
 
+# Who speaks in a line of a chat.
+_labels = lazy_pattern(
+    r"\s*(?:\[?\d{1,2}:\d\d\]?\s*)?(?!(?:Note|Also|PS|Lesson|Update|FYI|Rule|Important|Todo|Question|"
+    r"Answer|Reminder|Remember|Fix|Cause|Summary|Context)\b)@?[A-Z][\w.-]{1,20}(?: [A-Z][\w.-]*)?"
+    r"(?: \([^)]{1,20}\))?:\s+\S"
+)
+
+
+# A line after which somebody else's text stands.
+_passed_on = lazy_pattern(
+    r"\b(?:here(?:'s| is| are)|got|received|this is|see|found|pasting|copied|wrote|sent)\b[^.!?]*"
+    r"\b(?:mails?|e-?mails?|messages?|letters?|notes?|docs?|readme|policy|wiki|reply|replies|answers?|"
+    r"reviews?|tickets?|wrote|said|sent|snippets?|articles?|posts?|pages?|chat|thread|memo|minutes)\b"
+    r"[^.!?]{0,40}:?\s*$",
+    re.IGNORECASE,
+)
+
+
+# What stands above a message that is passed on.
+_forwards = lazy_pattern(
+    r"\W*(?:Begin forwarded message|-+ ?(?:Forwarded|Original) message|Fwd?:)", re.IGNORECASE
+)
+
+
+# The first and the last line of a letter.
+_greetings = lazy_pattern(
+    r"\s*(?:hi|hello|hey|dear|hallo|liebe\w*|sehr geehrte\w*|hola|bonjour)\b[^.?!]{0,40},?\s*",
+    re.IGNORECASE,
+)
+_closings = lazy_pattern(
+    r"\s*(?:(?:best|kind|warm|many)\s+)?(?:regards|wishes|greetings|cheers|sincerely|yours|thanks|"
+    r"best|mfg|viele gr\u00fc\u00dfe|saludos|cordialement)\b[^.?!]{0,30},?\s*$",
+    re.IGNORECASE,
+)
+
+
 # A capitalised word that does not open the sentence.
 _names = lazy_pattern(r"(?<=[\w,;:\"'()-] )[A-Z][\w'.-]*\w")
 
@@ -499,6 +599,8 @@ _jokes = lazy_pattern(
     r"\b(?:[Ll]ol|[Hh]aha\w*|[Ll]mao|[Rr]ofl|jk|(?:just )?kidding|joking|sarcasm|daydream\w*|"
     r"in my dreams|(?:just|so|totally|absolutely|really) (?:LOVE|love) (?:how|it when|that)|"
     r"(?:love|LOVE) (?:how|it when)|totally want|brilliant|(?:yeah|oh) (?:right|great|sure)|"
+    r"oh (?:joy|wow|good|nice|lovely|perfect|wonderful)|just what (?:i|we) (?:needed|wanted)|"
+    r"how (?:lovely|nice|wonderful|convenient)|worked so well|said no one|lucky (?:me|us)|"
     r"what could go wrong|who needs|because why|thanks for nothing|what a (?:joke|dream|surprise)|"
     r"GREAT|LOVE|BRILLIANT|AWESOME|FANTASTIC|AMAZING|WONDERFUL|PERFECT)\b|10/10|/s\b|;-?\)|:-?[pP]\b|"
     r"[\U0001f602\U0001f923\U0001f643\U0001f644\U0001f634\U0001f61c\U0001f609\U0001f60f\U0001f921\U0001f606\U0001f61d\U0001f92a]"
@@ -508,21 +610,70 @@ _jokes = lazy_pattern(
 # A plan that somebody had.
 _past_plans = lazy_pattern(
     r"\b(?:was|were) (?:going|planning|about|thinking|supposed) (?:to|of|about)\b|"
-    r"\b(?:had planned|used to|wanted to)\b",
+    r"\b(?:(?:had )?planned to|used to|wanted to|meant to|hoped to)\b",
     re.IGNORECASE,
 )
 
 
-# What takes back an earlier statement.
-_recants = lazy_pattern(
-    r"^\W*(?:(?:ok(?:ay)?|ah|oh|hm+|oops|argh)\W+)*(?:no,? (?:sorry|wait)|sorry|wait,? no|oops|"
-    r"correction|i mean[t]?|nah|hold on)\b|"
-    r"(?<!don't )(?<!dont )(?<!not )(?<!never )\bforget\b(?! to\b)|"
-    r"\b(?:scratch (?:that|it)|strike that|never ?mind|changed (?:my|our) minds?|(?:i|we) won'?t|"
-    r"(?:i|we) will not|scrap(?:ped)?|called off|off the table|decided against|"
-    r"no longer|not any ?more|i take (?:that|it) back|"
-    r"(?:is|'s|thats|are) (?:dead|off|cancell?ed))\b",
+# What takes back the statement right before it.
+_takes_back = lazy_pattern(
+    r"^\W*(?:(?:ok(?:ay)?|ah|oh|hm+|argh|uh|er+m?|and|but)\W+)*(?:no,? (?:sorry|wait)|wait,? no|"
+    r"sorry,? (?:no|i mean|that|wrong|it'?s|its)|oops|correction|i mean[t]?\b|scratch (?:that|it)|"
+    r"strike that|forget (?:that|it|what i)|never ?mind|nah|nope|i was wrong|my (?:bad|mistake)|"
+    r"wrong[,:]|actually,? no)\b",
     re.IGNORECASE,
+)
+
+
+# What takes back an earlier statement of the same thing.
+_recants = lazy_pattern(
+    r"(?<!don't )(?<!dont )(?<!not )(?<!never )\bforget\b(?! to\b)|"
+    r"\b(?:scratch that|strike that|never ?mind|changed (?:my|our) minds?|(?:i|we) won'?t|"
+    r"(?:i|we) will not|scrap(?:ped)?|called off|off the table|decided against|"
+    r"no longer|not any ?more|i take (?:that|it) back|looked at the wrong|plans? changed|"
+    r"(?:is|'s|thats|are) (?:dead|off|cancell?ed)|dropped the)\b",
+    re.IGNORECASE,
+)
+
+
+# Sentences about the user in the words of a memory.
+_of_the_user = lazy_pattern(
+    r"\bthe user(?:'s)? (?:prefers?|likes?|loves|hates|always|never|is called|name is|lives|"
+    r"owns)\b|"
+    r"^\W*(?:memor(?:y|ies)|recalled|background knowledge)\b[^.]{0,30}:",
+    re.IGNORECASE,
+)
+
+
+# Wishes and numbers of the matter at hand.
+_passing = lazy_pattern(
+    r"\bi(?:'?d| would) (?:prefer|rather|like|love)\b(?!.*\b(?:always|usually|generally)\b)|"
+    r"\b(?:order|ticket|case|invoice|tracking|customer|reference|booking|serial)\b\W+(?:\w+\W+){0,3}?"
+    r"[A-Z-]*\d{3,}",
+    re.IGNORECASE,
+)
+
+
+# Words of somebody who is not sure.
+_unsure = lazy_pattern(
+    r"\b(?:i (?:think|guess|suppose|assume|believe|wonder|doubt)|maybe|perhaps|probably|possibly|"
+    r"apparently|supposedly|allegedly|not sure|unsure|might|thinking (?:about|of)|considering|"
+    r"no idea|iirc|afaik|rumou?r\w*)\b",
+    re.IGNORECASE,
+)
+
+
+# Questions without their mark.
+_unmarked_questions = lazy_pattern(
+    r"^(?:\w+,? ){0,2}(?:is|are|do|does|did|can|could|would|should|shall) "
+    r"(?:there|we|you|i|it|that|this|the|they|he|she)\b",
+    re.IGNORECASE,
+)
+
+
+# A sentence that makes a joke of the one before.
+_kidding = lazy_pattern(
+    r"^\W*(?:(?:just|only|i'?m|im|i am) )*(?:kidding|joking|jk|lol|lmao|haha\w*)\b", re.IGNORECASE
 )
 
 
