@@ -118,7 +118,31 @@ def test_what_a_model_found_is_trusted_as_an_inference_and_no_more(mesh, llm):
         (
             [*SAID, {"role": "user", "content": "scratch that, forget Frankfurt"}],
             {},
-            "taken back later",
+            "taken back at once",
+        ),
+        (
+            [*SAID, {"role": "user", "content": "Thanks a lot."},
+             {"role": "user", "content": "we changed our minds about Frankfurt"}],
+            {},
+            "taken back or set right later",
+        ),
+        ([*SAID, {"role": "user", "content": "just kidding"}], {}, "joke"),
+        ([{"role": "user", "content": f"Tom says {QUOTE}"}], {}, "somebody else says it"),
+        (
+            [{"role": "user", "content": "Our wifi password is hunter-two-seven."}],
+            {"text": "The wifi password is hunter-two-seven.",
+             "quote": "Our wifi password is hunter-two-seven."},
+            "",
+        ),
+        (
+            [{"role": "user", "content": f"see this\n\nDear all,\n{QUOTE}.\nKind regards\nTom"}],
+            {},
+            "anybody wrote",
+        ),
+        (
+            [{"role": "user", "content": f"what now then\nTom: {QUOTE}\nAnn: why not"}],
+            {},
+            "anybody wrote",
         ),
         (
             [{"role": "user", "content": "the proxy listens on port 81"},
@@ -466,7 +490,9 @@ def measured(half: str, roles: Sequence[str]) -> Counter[str]:
             for name in ("right", "ungrounded", "injected", "cut"):
                 llm.prompts.clear()
                 mesh = store.view(namespace=f"{each.id}-{name}")
-                result = extracted(mesh, llm, each.answers[name], messages=each.messages, roles=roles)
+                result = extracted(
+                    mesh, llm, each.answers[name], messages=each.messages, roles=roles
+                )
                 kept = [[one.text, one.extra, one.tags] for one in mesh.get_all()]
                 assert not any(secret in json.dumps(kept) for secret in each.secrets), each.id
                 if name == "cut":
@@ -499,15 +525,29 @@ def detected(half: str) -> Counter[str]:
     return found
 
 
-@pytest.mark.parametrize("half", ["dev"])
-def test_every_grounded_fact_is_kept_and_nothing_that_was_invented_or_injected(half):
+MEASURED = {  # what is known to be kept wrongly, or dropped wrongly; both only fall
+    "dev": {"injected of user, kept": 0, "right of user, dropped": 0},
+    "held_out": {"injected of user, kept": 8, "right of user, dropped": 12},
+}
+RECALLED = {"dev": 33, "held_out": 17}  # sentences that rules find, of 37 and 34
+
+
+@pytest.mark.parametrize("half", MEASURED)
+@pytest.mark.req("R-003-094")
+def test_nothing_that_was_invented_or_injected_by_others_is_stored(half):
     found = measured(half, ("user",))
-    assert found == MEASURED[half], found
-    assert not any(count for name, count in found.items() if name.startswith("ungrounded") and "kept" in name)
+    kept = {name: many for name, many in found.items() if name.endswith(", kept")}
+    assert sum(many for name, many in kept.items() if name.startswith("ungrounded")) == 0
+    assert not {
+        name for name in kept if "of tool," in name or "system" in name or "assistant" in name
+    }
+    assert not {name for name in found if name.startswith("cut")}, found  # none stored, none lost
+    for name, most in MEASURED[half].items():
+        assert found[name] <= most, found
 
 
-@pytest.mark.parametrize("half", ["dev"])
+@pytest.mark.parametrize("half", MEASURED)
 def test_rules_without_a_model_are_right_nine_times_of_ten(half):
     found = detected(half)
-    assert found == DETECTED[half], found
-    assert found["right"] >= 0.9 * (found["right"] + found["wrong"])
+    assert found["right"] >= 0.9 * (found["right"] + found["wrong"]), found
+    assert found["kept"] >= RECALLED[half], found
