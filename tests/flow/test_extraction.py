@@ -6,9 +6,11 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from memory_mesh.config.tables import Settings
 from memory_mesh.learn.extraction import MOST_TRIES
 from memory_mesh.learn.model_calls import LATE_SECONDS
 from memory_mesh.model import Channel, Kind, Scope, SourceKind
@@ -43,12 +45,11 @@ def mesh(tmp_path: Path, clock: FrozenClock, llm: ScriptedLLM) -> Iterator[Memor
 
 
 def extracted(
-    mesh: MemoryMesh, llm: ScriptedLLM, *answers: str | Exception, messages: object = SAID,
-    **options: object,
+    mesh: MemoryMesh, llm: ScriptedLLM, *answers: str | Exception, messages: Any = SAID,
+    **options: Any,
 ) -> Extraction:  # fmt: skip
     llm._answers[:] = answers
-    found: Extraction = mesh.learn.extract(messages, **options)
-    return found
+    return mesh.learn.extract(messages, **options)
 
 
 def texts(mesh: MemoryMesh) -> list[str]:
@@ -215,7 +216,11 @@ def test_another_person_is_the_subject_and_the_memory_stays_with_the_speaker(tmp
         extracted(ben, llm, answer(fact), messages=said)
         (memory,) = ben.get_all()
         assert memory.text == "Anna: Is allergic to nuts."
-        assert (memory.speaker, memory.extra["extraction"]["subject"]) == ("Ben", "Anna")
+        assert (memory.speaker, dict(memory.extra)["extraction"]) == (
+            "Ben",
+            {"quote": "Anna is allergic to nuts", "turn": 0, "by": "extract-1", "span": [10, 34],
+             "subject": "Anna"},
+        )  # fmt: skip
         assert (anna.stats().memories, mesh.stats().memories) == (0, 0)
 
 
@@ -303,7 +308,7 @@ def test_a_batch_that_fails_often_is_tried_again_only_when_somebody_asks(mesh, l
 
 @pytest.mark.req("R-001-083")
 def test_every_call_is_counted_and_none_goes_beyond_the_limit_of_the_day(tmp_path, clock, llm):
-    settings = {"llm_tokens_per_day": 4_000, "llm_max_tokens": 500}
+    settings: Settings = {"llm_tokens_per_day": 4_000, "llm_max_tokens": 500}
     with MemoryMesh(db_dir=tmp_path, clock=clock, custom_llm=llm, settings=settings) as mesh:
         first = extracted(mesh, llm, answer(FACT))
         (call,) = first.calls
@@ -334,7 +339,7 @@ def test_a_service_is_held_to_a_schema_and_its_own_count_is_taken(tmp_path):
     said = {"choices": [{"message": {"content": answer(FACT)}}],
             "usage": {"prompt_tokens": 900, "completion_tokens": 80, "cost": 0.0004}}  # fmt: skip
     with serve(lambda _: Reply(body=json.dumps(said).encode())) as server:
-        options = {"llm_provider": "openai", "llm_base_url": server.url}
+        options: dict[str, Any] = {"llm_provider": "openai", "llm_base_url": server.url}
         with MemoryMesh(db_dir=tmp_path, **options) as mesh:
             found = mesh.learn.extract(SAID)
     (request,) = server.requests
@@ -349,7 +354,11 @@ def test_anthropic_is_asked_over_plain_http(tmp_path):
     said = {"content": [{"type": "text", "text": answer(FACT)}],
             "usage": {"input_tokens": 700, "output_tokens": 60}}  # fmt: skip
     with serve(lambda _: Reply(body=json.dumps(said).encode())) as server:
-        options = {"llm_provider": "anthropic", "llm_base_url": server.url, "llm_api_key": "k-1"}
+        options: dict[str, Any] = {
+            "llm_provider": "anthropic",
+            "llm_base_url": server.url,
+            "llm_api_key": "k-1",
+        }
         with MemoryMesh(db_dir=tmp_path, **options) as mesh:
             found = mesh.learn.extract(SAID)
     (request,) = server.requests
@@ -449,7 +458,7 @@ def _bad(fault: str | None, fact: dict[str, object]) -> dict[str, object]:
 
 def test_of_three_hundred_faults_none_stores_what_is_ungrounded_or_loses_a_message(tmp_path, clock):
     chance, cap, service = random.Random(20261119), 40_000, FaultyService(clock)
-    settings = {"llm_tokens_per_day": cap, "llm_max_tokens": 400}
+    settings: Settings = {"llm_tokens_per_day": cap, "llm_max_tokens": 400}
     with MemoryMesh(db_dir=tmp_path, clock=clock, custom_llm=service, settings=settings) as mesh:
         refused = 0
         for number in range(300):

@@ -104,7 +104,7 @@ def test_an_execution_is_extracted_into_a_memory_or_into_a_reason():
     llm = ScriptedLLM([json.dumps({"facts": [STRUCTURE, CAUSE, STEP, OUTPUT]}), '{"facts": []}'])
     found = rawko.extract_memory(EXECUTION, llm, now=NOW)
     assert found.should_create_memory
-    assert found.memory_title == found.frontmatter["title"] == STRUCTURE["text"].rstrip(".")
+    assert found.memory_title == found.frontmatter["title"] == str(STRUCTURE["text"]).rstrip(".")
     assert found.frontmatter == {
         "title": found.memory_title, "whenToUse": ["auth|structure"], "importance": "high",
         "tags": ["auth", "structure"], "discoveredAt": iso(NOW), "discoveredBy": "developer",

@@ -49,8 +49,7 @@ class LearnVerbs(View):
         Options:
             roles: whose words may be kept: user, assistant or both.
             min_importance: leave out facts less important than this, 0 to 1.
-            use_model: True for the language model, False for rules; by default it is asked if there
-                is one.
+            use_model: True for the language model, False for rules; else a model if there is one.
             store: keep the facts as memories.
             ref: where the conversation stands, such as a file or its id; kept with each fact.
             tags: words to group the facts by.
