@@ -8,6 +8,7 @@ from typing import Any
 import memory_mesh
 from memory_mesh.mesh import async_mesh
 from memory_mesh.mesh.operations.graph import GraphVerbs
+from memory_mesh.mesh.operations.learning import LearnVerbs
 from memory_mesh.mesh.operations.lessons import LessonVerbs
 from memory_mesh.mesh.operations.projects import ProjectVerbs
 from memory_mesh.mesh.operations.review import ReviewVerbs
@@ -19,6 +20,7 @@ from memory_mesh.sync import MemoryMesh
 FAMILIES: Mapping[type, Mapping[str, type]] = {
     MemoryMesh: {
         "lessons": LessonVerbs,
+        "learn": LearnVerbs,
         "skills": SkillVerbs,
         "graph": GraphVerbs,
         "traces": TraceVerbs,
@@ -29,6 +31,7 @@ FAMILIES: Mapping[type, Mapping[str, type]] = {
     },
     memory_mesh.MemoryMesh: {
         "lessons": async_mesh.AsyncLessons,
+        "learn": async_mesh.AsyncLearn,
         "skills": async_mesh.AsyncSkills,
         "graph": async_mesh.AsyncGraph,
         "traces": async_mesh.AsyncTraces,

@@ -377,7 +377,7 @@ _WRITES = """
     traces.erase_experiences evolve ingest skills.add insert_heritage graph.link
     traces.log_experience review.mark_superseded pin review.propose_delete
     review.propose_update skills.prune rate care.rebuild_index care.rebuild_terms
-    lessons.receive traces.record traces.record_many review.register_predicates
+    learn.extract lessons.receive traces.record traces.record_many review.register_predicates
     review.reinforce graph.remove_from_episode review.resolve restore review.decide
     review.decide_source traces.roll_experiences care.run_jobs skills.synthesize review.undo
     graph.unlink update update_many skills.rate care.upkeep traces.write_memory_log
@@ -386,7 +386,7 @@ _WRITES = """
     care.models.reembed care.models.state care.models.roll_back care.models.switch
 """.split()  # noqa: SIM905
 _GRAPH_WRITES = """
-    add_to_episode close create_episode dispute evolve off on reinforce remove_from_episode
+    add_to_episode close create_episode dispute evolve ingest off on reinforce remove_from_episode
     resolve_conflict review_quarantine save store store_many wait_for_hooks
 """.split()  # noqa: SIM905
 _MIRROR = ("init", "path_of", "pull", "push", "resolve", "run", "stale", "status")  # writes files

@@ -60,6 +60,7 @@ NEEDED: dict[str, object] = {
     "response": "You prefer tabs. I will remember that you prefer tabs.",
     "memories": [],
     "metadata": {"memory_type": "learning"},
+    "messages": "We decided to use Postgres for the shop.",
     "event": "store",
     "handler": print,
     "target": "auth.md",

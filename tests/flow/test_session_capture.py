@@ -1,16 +1,18 @@
 """What a hook stores of a session: the user's word, corrections, failures; and what never."""
 
+import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
 
 from memory_mesh.agents.hook.capture import MOST_OF_PROMPT, Captured, captured
-from memory_mesh.agents.hook.capture.heard import MOST
+from memory_mesh.agents.hook.capture.heard import MOST, MUCH
 from memory_mesh.agents.sessions import Session
 from memory_mesh.model import Channel, Kind, Memory, SourceKind, Status
+from memory_mesh.model.ports import Embedder
 from memory_mesh.sync import MemoryMesh
-from memory_mesh.testing import FrozenClock
+from memory_mesh.testing import FrozenClock, ScriptedLLM
 
 BUSY = "Error: listen EADDRINUSE: address already in use :::3000"
 FIXED = "An old grafana container was bound to 3000. I stopped it and npm start works."
@@ -332,3 +334,70 @@ def test_an_event_that_comes_twice_doubts_one_fix_only(host: Host) -> None:
     ]
     host.again("UserPromptSubmit", prompt="No, that is not it.")
     assert host.texts() == once
+
+
+# What a language model makes of a session, where the settings let it be asked.
+
+
+@pytest.fixture
+def asked(tmp_path: Path, clock: FrozenClock, real_embedder: Embedder) -> Iterator[Host]:
+    with MemoryMesh(
+        db_dir=tmp_path / "store", clock=clock, project="shop", channel=Channel.HOOK,
+        custom_llm=ScriptedLLM(), custom_embedder=real_embedder,
+        settings={"extract_sessions": True},
+    ) as mesh:  # fmt: skip
+        yield Host(mesh)
+
+
+def scripted(host: Host) -> ScriptedLLM:
+    llm = host.mesh._opened().llm()
+    assert isinstance(llm, ScriptedLLM)
+    return llm
+
+
+@pytest.mark.req("R-004-001", "R-004-056", "R-004-058")
+def test_at_its_end_a_session_is_read_by_a_model_and_the_next_one_is_given_it(asked):
+    llm = scripted(asked)
+    llm._answers[:] = [json.dumps({"facts": [
+        {"text": "The shop's cron runs in UTC.", "quote": "the cron of the shop runs in UTC",
+         "kind": "insight", "importance": 0.7},
+        {"text": "The user likes tea.", "quote": "I like tea", "kind": "commitment"},
+    ]})]  # fmt: skip
+    prompt = "why is it an hour late? ah, the cron of the shop runs in UTC"
+    asked.prompt(prompt)
+    asked.again("UserPromptSubmit", prompt=prompt)
+    asked.answers("Good find. Berlin is one hour ahead of it. I like tea.")
+    assert llm.prompts == []
+    kept = asked.tell("SessionEnd", reason="other")
+    assert [receipt.content for receipt in kept.receipts] == ["The shop's cron runs in UTC."]
+    assert llm.prompts[0].count("cron of the shop") == 1
+    (memory,) = (one for one in asked.held() if one.kind is Kind.INSIGHT)
+    assert memory.source.kind is SourceKind.INFERENCE
+    assert memory.source.ref == "session s-1"
+    (space,) = asked.mesh.stats().spaces
+    assert (space.vectors, space.pending) == (len(asked.held()), 0)
+    assert "cron runs in UTC" in asked.mesh.context("in which time zone does cron run?").text
+
+
+def test_a_model_is_asked_when_much_was_said_and_never_without_the_setting(asked, host):
+    llm = scripted(asked)
+    llm._answers[:] = ['{"facts": []}']
+    for number in range(MUCH):
+        asked.prompt(f"the door number {number} is painted in green today")
+    assert len(llm.prompts) == 1
+    asked.prompt("and the last one is blue")
+    asked.tell("PreCompact")  # the script has no more answers
+    asked.tell("SessionEnd")
+    assert asked.mesh.learn.extract(use_model=False).waiting == 1
+    host.prompt("the door is red")
+    host.tell("SessionEnd")
+    assert host.mesh.learn.extract(use_model=False).waiting == 0
+
+
+def test_what_is_private_reaches_no_model(asked):
+    asked.prompt("<private>Quintessa is ill.</private> we open at nine on mondays")
+    asked.answers("Quintessa will be missed.")
+    asked.tell("SessionEnd")
+    (prompt,) = scripted(asked).prompts
+    assert "Quintessa" not in prompt
+    assert "we open at nine" in prompt

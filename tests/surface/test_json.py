@@ -27,6 +27,7 @@ WORDS: dict[str, Sequence[Sequence[str]]] = {
     "explain": (["MEMORY"],),
     "history": (["MEMORY"],),
     "reflect": (["--topic", "door"],),
+    "extract": (["said.jsonl", "--rules"],),
     "ingest-skill": (["--file", "skill.md"],),
     "search-skills": (["door"],),
     "trace": (["record", "paint"], ["list"], ["similar", "paint"], ["plan", "paint"]),
@@ -69,6 +70,7 @@ def ids(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
     for name in ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "CLAUDECODE"):
         monkeypatch.delenv(name, raising=False)
     (tmp_path / "notes").mkdir()
+    (tmp_path / "said.jsonl").write_text('{"role": "user", "content": "We decided on Postgres."}')
     (tmp_path / "notes/one.md").write_text("The gate is blue")
     (tmp_path / "skill.md").write_text("---\nname: open\nintent: open a door\n---\nPush the door")
     with MemoryMesh(db_dir="store", channel="cli") as mesh:

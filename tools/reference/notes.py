@@ -26,6 +26,7 @@ ARGUMENTS = {  # positional arguments: what one of this name is, wherever it sta
     "memories": "the hits or memories to show",
     "memory_id": "the id of the memory",
     "mesh": "the open mesh",
+    "messages": "a text of the user, or messages: mappings with role, content and name",
     "metadata": "fields of your own; a search can filter by them",
     "min_size": "the fewest memories of a group",
     "model": (

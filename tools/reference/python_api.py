@@ -18,6 +18,7 @@ from memory_mesh.mesh.operation import public_name
 from memory_mesh.mesh.operations import (
     context,
     graph,
+    learning,
     lessons,
     memories,
     projects,
@@ -58,6 +59,7 @@ VERBS: Mapping[str, tuple[str, Owners]] = {  # page: title, its parts
         "Lessons, skills, traces and jobs",
         {
             "Lessons": lessons.LessonVerbs,
+            "Conversations": learning.LearnVerbs,
             "Skills": skills.SkillVerbs,
             "Recorded runs": traces.TraceVerbs,
             "Maintenance": upkeep.JobVerbs,

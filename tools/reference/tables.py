@@ -29,7 +29,7 @@ GROUPS = {  # heading, and how the names of its settings start
     "How long things are kept": ("session_days", "recall_days", "retention"),
     "Prompts and triggers": ("injection", "trigger", "points"),
     "Memory files": ("mirror",),
-    "Language model": ("enable_llm", "llm"),
+    "Language model": ("enable_llm", "llm", "extract_sessions"),
     "Audit": ("enable_yamo",),
 }  # fmt: skip
 _CODES = (

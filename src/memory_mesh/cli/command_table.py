@@ -43,6 +43,7 @@ COMMANDS = {  # by the name of its function; `GROUPS` says what people type
     "dispute": "vote that a memory is false",
     "lessons": "show the rules learned from failures",
     "distill": "turn recent failures into lessons",
+    "extract": "store what a conversation states, found by rules or by a language model",
     "reflect": "summarise what memories agree on",
     "list-skills": "list skills, newest first",
     "search-skills": "find skills",
@@ -101,6 +102,7 @@ GROUPS = {  # noun: {name: what runs, as a command of above with first words, an
     "lesson": {
         "add": "lessons --add: store a lesson in your own words",
         "list": "lessons", "distill": "distill", "reflect": "reflect",
+        "extract": "extract",
     },
     "skill": {
         "list": "list-skills", "search": "search-skills", "add": "ingest-skill",
@@ -183,6 +185,7 @@ _FAMILIES = {  # the module of each command that is not in one of its own name
     "dispute": "review",
     "reflect": "learning",
     "distill": "learning",
+    "extract": "learning",
     "lessons": "learning",
     "synthesize": "learning",
     "ingest-skill": "skills",

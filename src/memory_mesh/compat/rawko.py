@@ -7,11 +7,18 @@ a document of a memory file. The store's own selection is `MemoryMesh.find_relev
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
-from memory_mesh.base.fastdataclass import replace
-from memory_mesh.base.typed import TypeVar
+from memory_mesh.base.fastdataclass import dataclass, field, replace
+from memory_mesh.base.typed import TYPE_CHECKING, TypeVar
 from memory_mesh.compat.times import moment
 from memory_mesh.context.fence import Background, background
-from memory_mesh.model.errors import InvalidInput, shown
+from memory_mesh.learn.extraction import ask
+from memory_mesh.learn.rules import extraction
+from memory_mesh.learn.rules.capture import near_twin
+from memory_mesh.model import Json, Scope
+from memory_mesh.model.errors import InvalidInput, LLMError, shown
+from memory_mesh.model.learning import ExtractedFact, ExtractionRules, Turn
+from memory_mesh.model.ports import LLM
+from memory_mesh.model.times import iso
 from memory_mesh.model.trigger import (
     InjectionRules,
     MatchContext,
@@ -23,8 +30,14 @@ from memory_mesh.search.ranking import points
 from memory_mesh.search.triggers import patterns, selection
 from memory_mesh.write.rules.drafts import importance as weight
 
+if TYPE_CHECKING:
+    from memory_mesh.sync import MemoryMesh
+
 __all__ = [
     "MatchContext",
+    "MemoryExtraction",
+    "extract_and_save_memory",
+    "extract_memory",
     "find_relevant_memories",
     "format_memories_for_prompt",
     "match_pattern",
@@ -35,7 +48,11 @@ __all__ = [
 MAX_MEMORIES = 5
 Given = TypeVar("Given")
 _LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
+_TITLE = 60  # characters
+_RESULTS = ("success", "failure", "partial")
 _NAMES = {
+    "agent_output": ("agentOutput", "agent_output"),
+    "existing_memories": ("existingMemories", "existing_memories"),
     "when_to_use": ("whenToUse", "when_to_use", "triggers"),
     "discovered_at": ("discoveredAt", "discovered_at"),
     "discovered_by": ("discoveredBy", "discovered_by"),
@@ -84,6 +101,116 @@ def find_relevant_memories(
 def format_memories_for_prompt(memories: Sequence[object]) -> str:
     """Returns 001's block of background knowledge; empty without memories."""
     return background([_shown(memory) for memory in memories])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryExtraction:
+    """Whether an execution is worth a memory, the memory, and why."""
+
+    should_create_memory: bool
+    reasoning: str
+    memory_title: str | None = None
+    frontmatter: Mapping[str, Json] = field(default_factory=dict)
+    content: str | None = None
+
+
+def extract_memory(
+    input: Mapping[str, object],  # noqa: A002 - 001's word
+    llm: LLM | None = None,
+    *,
+    now: datetime | None = None,
+) -> MemoryExtraction:
+    """Returns what of an agent's execution is worth remembering; nothing is stored.
+
+    Without a language model rules decide. One that does not answer, or not in JSON, finds nothing.
+
+    Options:
+        now: the time of the discovery; by default the present.
+    """
+    at = now or SystemClock().now()
+    rules, held = _agents_words(), extraction.conversation(_execution(input), at)
+    known = [str(_field(memory, "content") or "") for memory in _existing(input)]
+    try:
+        if llm is None:
+            facts, dropped = extraction.detected(held, rules.roles)
+        else:
+            facts, dropped = ask(llm.complete, held, rules)
+    except (LLMError, extraction.UnreadableAnswer) as error:
+        return MemoryExtraction(should_create_memory=False, reasoning=str(error))
+    news = [fact for fact in facts if not any(near_twin(fact.text, text) for text in known)]
+    if facts and not news:
+        dropped = [(fact.text, "a memory says it already") for fact in facts]
+    return _extraction(input, news, [why for _, why in dropped], at)
+
+
+def extract_and_save_memory(mesh: "MemoryMesh", context: Mapping[str, object]) -> MemoryExtraction:
+    """Extracts from an execution after it ended, and stores each fact in the mesh.
+
+    The mesh's language model is asked, if it has one; what it does not answer is tried again.
+    """
+    named = {"discoveredBy": str(context.get("agent") or ""), "discoveredIn": _task(context)}
+    rules = replace(_agents_words(), agent=named["discoveredBy"] or None, metadata=named)
+    own = Scope(mesh.config.project, None, mesh.config.session)
+    done = mesh.learn._extract(_execution(context), rules, own)
+    reasons = [*([done.failure] if done.failure else []), *(why for _, why in done.dropped)]
+    return _extraction(context, done.facts, reasons, mesh._now())
+
+
+def _agents_words() -> ExtractionRules:
+    return ExtractionRules(roles=("assistant",))
+
+
+def _execution(given: Mapping[str, object]) -> list[Turn]:
+    """An execution as a conversation: the task, and what the agent said."""
+    result = given.get("result", "success")
+    if result not in _RESULTS:
+        raise InvalidInput(f"result must be one of {', '.join(_RESULTS)}, not {shown(result)}")
+    said = [str(part) for part in (_field(given, "agent_output"), given.get("error")) if part]
+    return [
+        Turn(role="user", text=str(given.get("task") or "")),
+        Turn(role="assistant", text="\n\n".join(said), speaker=_text(given.get("agent"))),
+    ]
+
+
+def _existing(given: Mapping[str, object]) -> Sequence[object]:
+    found = _field(given, "existing_memories") or ()
+    if not isinstance(found, Sequence):
+        raise InvalidInput("existingMemories must be a list of memories")
+    return found
+
+
+def _task(given: Mapping[str, object]) -> str:
+    return f"Task: {given.get('task') or ''}"
+
+
+def _extraction(
+    given: Mapping[str, object],
+    facts: Sequence[ExtractedFact],
+    against: Sequence[str],
+    at: datetime,
+) -> MemoryExtraction:
+    if not facts:
+        why = "; ".join(dict.fromkeys(against)) or "nothing in it is worth remembering"
+        return MemoryExtraction(should_create_memory=False, reasoning=why)
+    title = facts[0].text.rstrip(".")[:_TITLE].strip()
+    tags = list(dict.fromkeys(tag for fact in facts for tag in fact.tags))
+    lines = "\n".join(f"- {fact.text}" for fact in facts)
+    weight = max(fact.importance for fact in facts)
+    return MemoryExtraction(
+        should_create_memory=True,
+        reasoning="; ".join(dict.fromkeys(fact.reason for fact in facts)),
+        memory_title=title,
+        frontmatter={
+            "title": title,
+            "whenToUse": ["|".join(tags) or title],
+            "tags": tags,
+            "importance": _metadata({"importance": weight}).level,
+            "discoveredAt": iso(at),
+            "discoveredBy": str(given.get("agent") or ""),
+            "discoveredIn": _task(given),
+        },
+        content=f"# {title}\n\n{lines}\n",
+    )
 
 
 def _rules(

@@ -72,6 +72,8 @@ class Config:
     llm_api_key: str | None = field(default=None, repr=False)
     llm_base_url: str | None = None
     llm_max_tokens: int | None = None
+    llm_tokens_per_day: int = 200_000
+    extract_sessions: bool = False
     skill_directories: tuple[str, ...] = ()
     enable_wisdom_distillation: bool = False
     lesson_min_confidence: float = 0.7

@@ -45,12 +45,14 @@ ENVIRONMENT = {
     "llm_api_key": "MEMORY_MESH_LLM_API_KEY",
     "llm_base_url": "MEMORY_MESH_LLM_BASE_URL",
     "llm_max_tokens": "MEMORY_MESH_LLM_MAX_TOKENS",
+    "llm_tokens_per_day": "MEMORY_MESH_LLM_TOKENS_PER_DAY",
     "span_content": "MEMORY_MESH_SPAN_CONTENT",
     "daemon": "MEMORY_MESH_DAEMON",
     "daemon_idle_seconds": "MEMORY_MESH_DAEMON_IDLE_SECONDS",
 }
 PROVIDER_KEYS: dict[str, tuple[str, ...]] = {
     "openai": ("OPENAI_API_KEY",),
+    "anthropic": ("ANTHROPIC_API_KEY",),
     "cohere": ("COHERE_API_KEY", "CO_API_KEY"),
     "jina": ("JINA_API_KEY",),
 }
@@ -62,6 +64,7 @@ COUNTS = {
     "embedder_threads",
     "lesson_retention_days",
     "llm_max_tokens",
+    "llm_tokens_per_day",
     "max_heritage_depth",
     "session_days",
     "recall_days",
@@ -130,6 +133,12 @@ class Settings(MainSettings, total=False):
     allow_network_folder: Annotated[bool | None, "allow a store on a network drive"]
     lock_wait_seconds: Annotated[float | None, "seconds a write waits for other writers; 0: none"]
     llm_max_tokens: Annotated[int | None, "the longest answer of the language model, in tokens"]
+    llm_tokens_per_day: Annotated[
+        int | None, "the most tokens of the language model's calls in a day, of one namespace"
+    ]
+    extract_sessions: Annotated[
+        bool | None, "let hooks ask the language model what a session taught"
+    ]
     enable_wisdom_distillation: Annotated[bool | None, "learn from failures during `upkeep`"]
     lesson_min_confidence: Annotated[
         float | None, "leave out lessons less certain than this, 0 to 1"

@@ -18,6 +18,7 @@ from memory_mesh.mesh.conversation import ContextManagerConfig
 from memory_mesh.mesh.document_names import ShownNames
 from memory_mesh.mesh.operation import constructor
 from memory_mesh.mesh.operations.graph import GraphVerbs
+from memory_mesh.mesh.operations.learning import LearnVerbs
 from memory_mesh.mesh.operations.lessons import LessonVerbs
 from memory_mesh.mesh.operations.projects import ProjectVerbs
 from memory_mesh.mesh.operations.review import ReviewVerbs
@@ -41,6 +42,14 @@ class AsyncLessons(AsyncFamily):
     due = awaited(LessonVerbs.due)
     reflect = awaited(LessonVerbs.reflect)
     __call__ = search
+
+
+class AsyncLearn(AsyncFamily):
+    """Facts out of conversations, by rules or by a language model: `mesh.learn`."""
+
+    _sync: LearnVerbs
+
+    extract = awaited(LearnVerbs.extract)
 
 
 class AsyncSkills(AsyncFamily):
@@ -248,6 +257,11 @@ class AsyncMemoryMesh(AwaitedOnly, metaclass=ShownNames):
     def lessons(self) -> "AsyncLessons":
         """Rules learned from failures, and what memories agree on."""
         return AsyncLessons(self._sync.lessons, self._threads)
+
+    @property
+    def learn(self) -> "AsyncLearn":
+        """Facts out of conversations, by rules or by a language model."""
+        return AsyncLearn(self._sync.learn, self._threads)
 
     @property
     def skills(self) -> "AsyncSkills":

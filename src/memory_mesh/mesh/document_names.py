@@ -13,6 +13,7 @@ from memory_mesh.mesh.view import Family, View
 if TYPE_CHECKING:
     from memory_mesh.mesh.async_threads import not_awaited as same_as
     from memory_mesh.mesh.operations.graph import GraphVerbs
+    from memory_mesh.mesh.operations.learning import LearnVerbs
     from memory_mesh.mesh.operations.lessons import LessonVerbs
     from memory_mesh.mesh.operations.review import ReviewVerbs
     from memory_mesh.mesh.operations.skills import SkillVerbs
@@ -55,6 +56,9 @@ class Families(View):
 
     lessons: "Family[LessonVerbs]" = Family(
         "lessons", "LessonVerbs", "Rules learned from failures, and what memories agree on."
+    )
+    learn: "Family[LearnVerbs]" = Family(
+        "learning", "LearnVerbs", "Facts out of conversations, by rules or by a language model."
     )
     skills: "Family[SkillVerbs]" = Family(
         "skills", "SkillVerbs", "Named procedures and how reliable they are."
@@ -104,6 +108,6 @@ class DocumentNames(Families):
 
 def _kinds(mesh: type[Families]) -> dict[str, type]:
     """The classes of the families, by how they are reached."""
-    names = ("lessons", "skills", "graph", "traces", "review", "care")
+    names = ("lessons", "learn", "skills", "graph", "traces", "review", "care")
     kinds: dict[str, type] = {name: getattr(mesh, name) for name in names}
     return kinds | {"care.models": mesh.care.models, "care.projects": mesh.care.projects}

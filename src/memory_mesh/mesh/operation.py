@@ -232,6 +232,7 @@ def _described(docstring: str) -> dict[str, str]:
 
 
 _FAMILY_OF = {
+    "LearnVerbs": "learn.",
     "LessonVerbs": "lessons.",
     "SkillVerbs": "skills.",
     **dict.fromkeys(("LinkVerbs", "WalkVerbs", "EpisodeVerbs"), "graph."),

@@ -39,6 +39,7 @@ from memory_mesh.write.access import Access
 if TYPE_CHECKING:
     from typing import overload
 
+    from memory_mesh.learn.model_calls import MeteredLLM
     from memory_mesh.model.filter import GivenFilter
     from memory_mesh.model.reembedding import NamedModel
     from memory_mesh.model.trigger import InjectionRules
@@ -198,6 +199,15 @@ class View(Operations):
             read_claims=config.read_claims,
             link_similar=config.link_similar,
             models=_Models(opened),
+        )
+
+    def _metered_llm(self, task: str) -> "MeteredLLM | None":
+        """The language model, whose calls are counted; None if there is none."""
+        llm, most = self._opened().llm(), self._config.llm_tokens_per_day
+        if llm is None:
+            return None
+        return flows.model_calls.MeteredLLM(
+            llm, self._access(), self._now(), task=task, tokens_per_day=most
         )
 
     def _register(self, opened: OpenStore, schemas: Schemas) -> None:

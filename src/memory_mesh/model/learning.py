@@ -4,9 +4,10 @@ from collections.abc import Mapping
 from datetime import datetime
 from enum import StrEnum
 
-from memory_mesh.base.fastdataclass import dataclass
+from memory_mesh.base.fastdataclass import dataclass, field
+from memory_mesh.model.commit import Receipt
 from memory_mesh.model.lesson import Severity
-from memory_mesh.model.memory import Memory, Scope, SourceKind, Status
+from memory_mesh.model.memory import Json, Kind, Memory, Scope, SourceKind, Status
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,6 +98,76 @@ class Distillation:
     known: tuple[LessonBlock, ...] = ()
     unclear: tuple[str, ...] = ()
     constraints: tuple[str, ...] = ()
+
+
+# What a conversation tells, found by rules or by a language model.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Turn:
+    """What one participant of a conversation wrote at a time."""
+
+    role: str  # user, assistant, or another that nothing is learned from
+    text: str
+    speaker: str | None = None  # the name of who wrote it
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExtractedFact:
+    """A fact that a turn states, with the words that state it and why it is worth keeping."""
+
+    text: str
+    kind: Kind
+    importance: float
+    reason: str
+    quote: str
+    turn: int  # its number in the conversation, from 0
+    role: str
+    span: tuple[int, int] | None = None  # of the quote in the redacted turn
+    speaker: str | None = None
+    subject: str | None = None  # who or what it is about, if not the speaker
+    tags: tuple[str, ...] = ()
+    valid_from: datetime | None = None
+    valid_until: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelCall:
+    """One call of a language model, and what it cost."""
+
+    at: datetime
+    task: str
+    input_tokens: int
+    output_tokens: int
+    seconds: float
+    outcome: str  # answered, failed, or asked while no answer is known
+    cost: float | None = None  # in the service's money, where it says so
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExtractionRules:
+    """What to take from a conversation, and how to store it."""
+
+    roles: tuple[str, ...] = ("user",)
+    min_importance: float = 0.4
+    ref: str | None = None  # where the conversation stands
+    agent: str | None = None
+    tags: tuple[str, ...] = ()
+    metadata: Mapping[str, Json] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Extraction:
+    """What a conversation told, what of it was stored, and what was left out and why."""
+
+    facts: tuple[ExtractedFact, ...] = ()
+    receipts: tuple[Receipt, ...] = ()  # one for each fact, if they were to be stored
+    dropped: tuple[tuple[str, str], ...] = ()  # a text, and the reason against it
+    by_llm: bool = False
+    failure: str | None = None  # why no model answered, or its answer was not taken
+    waiting: int = 0  # messages that are tried again
+    calls: tuple[ModelCall, ...] = ()
+    tokens_today: int = 0  # that models were asked and answered in this namespace
 
 
 # An experience: one entry of the system memory's log, in the words of specification 002.

@@ -1,5 +1,6 @@
 """001's functions under their own names."""
 
+import json
 from datetime import UTC, datetime
 
 import pytest
@@ -7,8 +8,12 @@ import pytest
 from memory_mesh.compat import rawko
 from memory_mesh.compat.rawko import MatchContext
 from memory_mesh.formats.memory_file import MemoryFile
-from memory_mesh.model.errors import InvalidInput
+from memory_mesh.model import SourceKind
+from memory_mesh.model.errors import InvalidInput, LLMError
+from memory_mesh.model.times import iso
 from memory_mesh.model.trigger import MemoryMetadata
+from memory_mesh.sync import MemoryMesh
+from memory_mesh.testing import ScriptedLLM
 
 NOW = datetime(2026, 1, 24, tzinfo=UTC)
 
@@ -78,6 +83,77 @@ def test_the_prompt_of_files():
         "## Background Knowledge from Previous Runs\n\n### Auth\n*Importance: HIGH*\n"
         "*Discovered by: planner*\n\nJWT only.\n\n"
     )
+
+
+EXECUTION = {
+    "agent": "developer", "task": "Add a login page", "result": "partial", "existingMemories": [],
+    "agentOutput": "The auth module lives in src/auth and issues JWT.\n```\nnpm ERR! code 1\n```\n"
+    "I added a print to session.py.", "error": "The build failed because Node 18 lacks the flag.",
+}  # fmt: skip
+STRUCTURE = {"text": "The auth module lives in src/auth and issues JWT.", "importance": 0.8,
+             "quote": "The auth module lives in src/auth and issues JWT", "kind": "finding",
+             "tags": ["auth", "structure"]}  # fmt: skip
+CAUSE = {"text": "The build failed because Node 18 lacks the flag.", "importance": 0.6,
+         "quote": "The build failed because Node 18 lacks the flag"}  # fmt: skip
+STEP = {"text": "session.py has a print.", "quote": "I added a print to session.py"}
+OUTPUT = {"text": "npm failed with code 1.", "quote": "npm ERR! code 1"}
+
+
+@pytest.mark.req("R-001-028", "R-001-039", "R-001-040", "R-001-041")
+def test_an_execution_is_extracted_into_a_memory_or_into_a_reason():
+    llm = ScriptedLLM([json.dumps({"facts": [STRUCTURE, CAUSE, STEP, OUTPUT]}), '{"facts": []}'])
+    found = rawko.extract_memory(EXECUTION, llm, now=NOW)
+    assert found.should_create_memory
+    assert found.memory_title == found.frontmatter["title"] == str(STRUCTURE["text"]).rstrip(".")
+    assert found.frontmatter == {
+        "title": found.memory_title, "whenToUse": ["auth|structure"], "importance": "high",
+        "tags": ["auth", "structure"], "discoveredAt": iso(NOW), "discoveredBy": "developer",
+        "discoveredIn": "Task: Add a login page",
+    }  # fmt: skip
+    assert found.content == f"# {found.memory_title}\n\n- {STRUCTURE['text']}\n- {CAUSE['text']}\n"
+    assert found.reasoning
+    assert "Add a login page" in llm.prompts[0]
+    nothing = rawko.extract_memory(EXECUTION, llm, now=NOW)
+    assert (nothing.should_create_memory, nothing.content) == (False, None)
+    assert nothing.reasoning
+
+
+@pytest.mark.req("R-001-035", "R-001-036", "R-001-038")
+def test_steps_output_and_what_is_known_are_skipped_with_a_reason():
+    known = {"content": STRUCTURE["text"], "frontmatter": frontmatter("Auth")}
+    llm = ScriptedLLM([json.dumps({"facts": [STRUCTURE]}), json.dumps({"facts": [STEP, OUTPUT]})])
+    found = rawko.extract_memory(EXECUTION | {"existingMemories": [known]}, llm)
+    assert (found.should_create_memory, found.reasoning) == (False, "a memory says it already")
+    found = rawko.extract_memory(EXECUTION, llm)
+    assert not found.should_create_memory
+    assert "a step of the task" in found.reasoning
+    assert "does not stand in what anybody wrote" in found.reasoning
+
+
+def test_a_model_that_fails_creates_no_memory_and_rules_need_none():
+    for answer in (LLMError("429"), "{"):
+        found = rawko.extract_memory(EXECUTION, ScriptedLLM([answer]))
+        assert not found.should_create_memory
+        assert found.reasoning
+    told = "npm start failed with EADDRINUSE. I stopped the old container and now it works again."
+    assert rawko.extract_memory(EXECUTION | {"agentOutput": told}).should_create_memory
+    with pytest.raises(InvalidInput, match="result"):
+        rawko.extract_memory(EXECUTION | {"result": "maybe"})
+
+
+@pytest.mark.req("R-001-002", "R-001-077")
+def test_after_an_execution_its_facts_are_saved_with_their_discoverer(tmp_path):
+    llm = ScriptedLLM([json.dumps({"facts": [STRUCTURE, OUTPUT]}), LLMError("429")])
+    with MemoryMesh(db_dir=tmp_path, custom_llm=llm) as mesh:
+        found = rawko.extract_and_save_memory(mesh, EXECUTION)
+        assert found.should_create_memory
+        (memory,) = mesh.get_all()
+        assert (memory.text, memory.source.kind) == (STRUCTURE["text"], SourceKind.INFERENCE)
+        assert memory.metadata["discoveredBy"] == "developer"
+        assert memory.metadata["discoveredIn"] == "Task: Add a login page"
+        later = rawko.extract_and_save_memory(mesh, EXECUTION | {"task": "Add a logout page"})
+        assert "429" in later.reasoning
+        assert mesh.learn.extract(use_model=False).waiting == 2
 
 
 def test_what_is_no_list_of_texts_is_refused():

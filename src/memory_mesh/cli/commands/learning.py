@@ -1,10 +1,13 @@
-"""Commands that learn from memories: reflect, distill, lessons and synthesize."""
+"""Commands that learn: reflect, distill, extract, lessons and synthesize."""
 
 import argparse
+import json
+from pathlib import Path
 
+from memory_mesh.base.typed import Any
 from memory_mesh.cli import options as cli_options, output
 from memory_mesh.cli.command_table import Command, adding, argument
-from memory_mesh.model import Scope, Status
+from memory_mesh.model import InvalidInput, Scope, Status
 from memory_mesh.model.learning import Distillation
 from memory_mesh.sync import MemoryMesh
 
@@ -85,6 +88,73 @@ DISTILL = Command(
         ),
     ),
     _run_distill,
+)
+
+
+# extract
+
+
+def _run_extract(options: argparse.Namespace) -> int:
+    """Stores the facts of a conversation; without a file it tries again what waits."""
+    messages = [] if options.file is None else _messages(options.file)
+    if messages and options.ref is None and options.file != "-":
+        options.ref = options.file
+    with cli_options.opened(options) as (mesh, _):
+        said = cli_options.given(options, MemoryMesh.learn.extract)
+        if options.rules:
+            said["use_model"] = False
+        found = mesh.learn.extract(messages, store=not options.dry_run, **said)
+    shown = "Found" if options.dry_run else "Stored"
+    counted = output.counted(len(found.facts), "fact")
+    if not options.json:
+        output.tell([f"left out: {output.unbroken(text)} ({why})" for text, why in found.dropped])
+    waiting = f"waiting for the language model: {output.counted(found.waiting, 'message')}"
+    return output.answer(
+        {
+            "ids": [receipt.id for receipt in found.receipts if receipt.id is not None],
+            **output.plain(found, "facts dropped by_llm failure waiting tokens_today"),
+        },
+        f"[MemoryMesh] {shown} {counted}, left out {len(found.dropped)}.",
+        *(f"- {output.unbroken(fact.text)} ({fact.reason})" for fact in found.facts),
+        as_json=options.json,
+        remark=f"{waiting}; {found.failure}" if found.failure else "",
+    )
+
+
+def _messages(file: str) -> list[dict[str, object]] | str:
+    """A conversation: a JSON list of messages, one message in each line, or a plain text."""
+    try:
+        text = cli_options.standard_input() if file == "-" else Path(file).read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InvalidInput(f"{file} cannot be read: {error}") from None
+    for parts in ([text], [line for line in text.splitlines() if line.strip()]):
+        try:
+            found: list[Any] = [json.loads(part) for part in parts]
+        except ValueError:
+            continue
+        return [*found[0]] if len(found) == 1 and isinstance(found[0], list) else found
+    return text
+
+
+EXTRACT = Command(
+    "memory-mesh lesson extract conversation.jsonl",
+    (
+        argument(
+            "file",
+            nargs="?",
+            help="the conversation: JSON messages with role and content, or a text of the user; "
+            "- reads standard input; without it only what waits is tried again",
+        ),
+        adding(
+            cli_options.add_operation,
+            MemoryMesh.learn.extract,
+            {"roles": {"flag": "--role", "action": "append", "choices": ["user", "assistant"]}},
+            hidden=("store", "use_model"),
+        ),
+        argument("--rules", action="store_true", help="ask no language model"),
+        argument("--dry-run", action="store_true", help="print the facts without storing them"),
+    ),
+    _run_extract,
 )
 
 

@@ -70,6 +70,7 @@ class AsyncMemoryGraph(AwaitedOnly):
     hook_states = not_awaited(memory_graph.MemoryGraph.hook_states)
     store = awaited(memory_graph.MemoryGraph.store)
     store_many = awaited(memory_graph.MemoryGraph.store_many)
+    ingest = awaited(memory_graph.MemoryGraph.ingest)
     links = awaited(memory_graph.MemoryGraph.links)
     traverse = awaited(memory_graph.MemoryGraph.traverse)
     path = awaited(memory_graph.MemoryGraph.path)

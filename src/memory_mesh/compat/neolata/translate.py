@@ -39,6 +39,7 @@ ACTIONS = {"activate": True, "reject": False}
 VISIBLE = frozenset(Status) - {Status.DELETED}
 RELEVANCE_ONLY: Mapping[str, float] = dict.fromkeys(COMPOSITE_WEIGHTS, 0.0) | {"relevance": 1.0}
 IMPORTANCE = DEFAULT_IMPORTANCE
+MIN_IMPORTANCE = 0.4  # of a fact that `ingest` stores
 _AGENT = re.compile(r"[A-Za-z0-9_\-. ]{1,64}")
 _PROVENANCE = {"source", "source_id", "corroboration", "trust"}
 _SPELLINGS = {"eventTime": "event_time", "onConflict": "on_conflict", "sourceId": "source_id"}

@@ -11,7 +11,7 @@ Each step reads the text once, so a prompt of 100 KB costs as much as a hundred 
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from memory_mesh.base.fastdataclass import dataclass
 from memory_mesh.base.lazy_pattern import lazy_pattern
@@ -40,6 +40,19 @@ def own_sentences(prompt: str) -> list[str]:
 def without_quotes(sentence: str) -> str:
     """Returns the sentence with each quotation as `""` and each piece of code as `x`."""
     return _told().sub(r'\1: ""', _quotes().sub('""', _code().sub("`x`", sentence)))
+
+
+def quotations(sentences: Sequence[str]) -> list[tuple[int, int]]:
+    """Returns where sentences that are joined by blanks quote somebody."""
+    whole = "\n".join(sentences)
+    told = ((found.end(1), found.end()) for found in _told().finditer(whole))
+    return [*told, *(found.span() for found in _quotes().finditer(whole.replace("\n", " ")))]
+
+
+def as_own(quote: str) -> str:
+    """Returns a quotation of a prompt as `own_sentences` would write it, on one line."""
+    lines = quote.replace(CURLY, "'").splitlines()
+    return " ".join(" ".join(_markers().sub("", line.strip()) for line in lines).split())
 
 
 def _blocks(lines: list[str]) -> Iterator[str]:

@@ -88,6 +88,13 @@ def takes_back(prompt: str) -> bool:
     return any(phrases.takes_back().search(without_quotes(one)) for one in own)
 
 
+def is_secret(text: str) -> bool:
+    """True if a text names a secret beside its value."""
+    if phrases.secrets().search(text):
+        return True
+    return any(found.kind not in _HARMLESS for found in _SECRETS.find(text))
+
+
 def _read(sentences: Sequence[str]) -> list[NotableSentence]:
     correcting, asked, dictated = _Correcting.NO, False, False
     kept: list[NotableSentence] = []
@@ -146,7 +153,7 @@ def _statement(
     text: str, place: int, *, correcting: _Correcting, remember: bool
 ) -> NotableSentence | None:
     plain = without_quotes(text)
-    if not _says_enough(plain) or asks(plain) or plain.endswith(":") or _is_secret(text):
+    if not _says_enough(plain) or asks(plain) or plain.endswith(":") or is_secret(text):
         return None
     if plain.casefold().startswith(("about ", "regarding ")) and "," not in plain:
         return None
@@ -375,12 +382,6 @@ def _is_trouble(plain: str) -> bool:
     """True if the sentence tells of a failure before it says what would happen otherwise."""
     told = rules_phrases.consequences().split(plain, maxsplit=1)[0]
     return bool(rules_phrases.ailments().search(told))
-
-
-def _is_secret(text: str) -> bool:
-    return bool(phrases.secrets().search(text)) or any(
-        found.kind not in _HARMLESS for found in _SECRETS.find(text)
-    )
 
 
 def _says_enough(text: str) -> bool:

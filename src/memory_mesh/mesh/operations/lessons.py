@@ -142,6 +142,6 @@ class LessonVerbs(View):
             topic=None if topic is None else check_text(topic, "topic"),
             lookback=lookback,
             store=store,
-            llm=self._opened().llm(),
+            llm=self._metered_llm("reflect"),
             max_tokens=self._config.llm_max_tokens,
         )

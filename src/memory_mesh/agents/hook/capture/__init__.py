@@ -1,4 +1,4 @@
-"""Stores what a session teaches, by rules and without a language model.
+"""Stores what a session teaches, by rules; by a language model only where the settings say so.
 
 ::
 
@@ -6,6 +6,7 @@
     failed tool ─▶ a failure that may teach        ──▶ waits for review, and for its fix
     answer ──────▶ a fix that worked               ──▶ beside the failure it mends
     end ─────────▶ failures with a fix             ──▶ lessons that wait for review
+                   prompts and answers             ──▶ a language model's facts, if it may be asked
 
 The hook calls it after the prompt went on, or in the daemon. It may be called twice with one event:
 what was stored is then found again.
@@ -16,6 +17,7 @@ from contextlib import suppress
 
 from memory_mesh.agents.hook.capture.answers import answered, doubted, ended, failed
 from memory_mesh.agents.hook.capture.heard import MOST, Captured, CapturedEvent, HostSession
+from memory_mesh.base.fastdataclass import replace
 from memory_mesh.base.typed import TYPE_CHECKING
 from memory_mesh.learn.rules import statements as rules_statements
 from memory_mesh.learn.rules.own_words import own_sentences
@@ -122,5 +124,12 @@ def captured(
     key: str | None = None,
 ) -> Captured:
     """Stores what one event of a host's session teaches; the key makes a second call harmless."""
-    act = _ON.get(str(input.get("event") or ""))
-    return Captured() if act is None else act(CapturedEvent(mesh, session, key), input)
+    event = str(input.get("event") or "")
+    act = _ON.get(event)
+    if act is None:
+        return Captured()
+    heard = CapturedEvent(mesh, session, key)
+    done = act(heard, input)
+    if event == "PostToolUseFailure":
+        return done
+    return replace(done, receipts=(*done.receipts, *heard.ask_model(event, input)))

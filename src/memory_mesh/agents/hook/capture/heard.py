@@ -1,19 +1,22 @@
 """What capture knows of a session: where it writes, and what the session stored so far."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from memory_mesh.base.fastdataclass import dataclass
 from memory_mesh.base.typed import TYPE_CHECKING, Protocol
 from memory_mesh.formats.private import split_private
 from memory_mesh.learn.rules.instructions import base
 from memory_mesh.model import Channel, Kind, Memory, Receipt, Scope, SourceKind, Status
+from memory_mesh.model.learning import ExtractionRules, Turn
 from memory_mesh.text import analyzer
 
 if TYPE_CHECKING:
     from memory_mesh.sync import MemoryMesh
 
+MUCH = 8  # messages of a session that are worth a call of a language model
 MOST = 60  # memories of one session; a session that reads as more is one that the rules misread
 CANDIDATE_TAG = "#lesson_learned_candidate"
+_SAID = {"UserPromptSubmit": ("user", "prompt"), "Stop": ("assistant", "last_assistant_message")}
 _MIN_HIDDEN = 4  # letters of a private word that is looked for in what others say
 
 
@@ -116,6 +119,26 @@ class CapturedEvent:
         if self.key:
             item["key"] = f"{self.key}:{place}"
         return self.view(channel).add_many([item])[0]
+
+    def ask_model(self, event: str, given: Mapping[str, object]) -> tuple[Receipt, ...]:
+        """Keeps what was said for a language model, where the settings let it be asked.
+
+        It is asked at the end, before a compaction, and when much has been said.
+        """
+        if not self.mesh.config.extract_sessions:
+            return ()
+        scope, learn, waiting = Scope(project=self.project), self.mesh.learn, 0
+        if event in _SAID:
+            role, name = _SAID[event]
+            said = (
+                self.public(given.get(name)) if role == "user" else self.of_others(given.get(name))
+            )
+            if said.strip():
+                turn = Turn(role=role, text=said)
+                waiting = learn._wait_for_model(turn, self.session.id, self.key, scope)  # noqa: SLF001
+        if event in _SAID and waiting < MUCH:
+            return ()
+        return learn._extract([], ExtractionRules(), scope).receipts  # noqa: SLF001
 
     @property
     def _ref(self) -> str:

@@ -35,6 +35,7 @@ from memory_mesh.model import (
     Scope,
     Status,
 )
+from memory_mesh.model.learning import ExtractionRules
 from memory_mesh.model.pack import Pack, PackItem
 from memory_mesh.model.why import Why
 from memory_mesh.rules.arguments import check_limit, check_share, check_text
@@ -118,6 +119,27 @@ class GraphStoring(GraphView):
                 receipts += self._mesh.add_many(drafts[start : start + size])
         finally:
             self._stored(name, receipts)
+        return receipts
+
+    def ingest(
+        self, agent: str, text: str, *, min_importance: float = translate.MIN_IMPORTANCE
+    ) -> list[Receipt]:
+        """Finds facts in a text and stores each, as an inference.
+
+        A language model finds them, if one is set; else rules. If it does not answer, nothing is
+        stored, and the text waits for the next call.
+
+        Options:
+            min_importance: leave out facts less important than this, 0 to 1.
+        """
+        name = translate.agent_name(agent)
+        rules = ExtractionRules(
+            min_importance=check_share(min_importance, "min_importance"), agent=name
+        )
+        self._load(name)
+        own = Scope(self._mesh.config.project, name, self._mesh.config.session)
+        receipts = list(self._mesh.learn._extract(text, rules, own).receipts)
+        self._stored(name, receipts)
         return receipts
 
     def _stated(self, agent: str, text: object, options: Mapping[str, object]) -> Draft:
