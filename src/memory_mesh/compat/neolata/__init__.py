@@ -11,7 +11,10 @@ from memory_mesh.compat.neolata.hooks import (
 )
 from memory_mesh.compat.neolata.model import (
     GraphCluster,
+    GraphConsolidation,
     GraphContext,
+    GraphDecay,
+    GraphDigest,
     GraphEpisode,
     GraphEvent,
     GraphExcluded,
@@ -35,7 +38,10 @@ from memory_mesh.compat.neolata.translate import compute_trust, estimate_tokens
 
 __all__ = [
     "GraphCluster",
+    "GraphConsolidation",
     "GraphContext",
+    "GraphDecay",
+    "GraphDigest",
     "GraphEpisode",
     "GraphEvent",
     "GraphExcluded",

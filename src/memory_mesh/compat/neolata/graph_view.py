@@ -16,7 +16,7 @@ from memory_mesh.model.ports import Snapshot
 from memory_mesh.rules.audience import AUDIENCE
 from memory_mesh.sync import MemoryMesh
 
-_EVENT_OF = {
+EVENT_OF = {
     Status.SUPERSEDED: "supersede",
     Status.QUARANTINED: "quarantine",
     Status.ARCHIVED: "archive",
@@ -155,9 +155,9 @@ class GraphView(Operations):
         self._settle(
             memory.scope.agent,
             [
-                Happened(_EVENT_OF[status], id_, said)
+                Happened(EVENT_OF[status], id_, said)
                 for id_, status in now.items()
-                if status in _EVENT_OF and before.get(id_, Status.ACTIVE) is not status
+                if status in EVENT_OF and before.get(id_, Status.ACTIVE) is not status
             ],
         )
 

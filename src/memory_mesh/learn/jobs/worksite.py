@@ -27,6 +27,7 @@ from itertools import chain
 from memory_mesh.base.fastdataclass import dataclass, field
 from memory_mesh.base.typed import TypeAlias
 from memory_mesh.learn.rules import trace_learnings
+from memory_mesh.learn.rules.lifecycle import Lifecycle
 from memory_mesh.learn.rules.retention import JobRules
 from memory_mesh.learn.system_memory import ExperienceFiles
 from memory_mesh.model import Commit, Lens, Memory, Scope, Standing, Status, Wanted
@@ -59,6 +60,7 @@ class Site:
     dry_run: bool = False
     system: tuple[Access, ExperienceFiles] | None = None  # the log of experiences, where it is on
     only: Callable[[Scope], bool] | None = None  # the audiences to work for; all of them if None
+    lifecycle: Lifecycle = Lifecycle()  # of the upkeep of memories
     planned: dict[str, str | None] = field(default_factory=dict)
     drafted: dict[str, Memory] = field(default_factory=dict)
 
