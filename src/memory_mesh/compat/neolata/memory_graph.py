@@ -159,7 +159,7 @@ class GraphMaintaining(GraphView):
         archive_originals: bool = False,
         agent: str | None = None,
         method: str = "extractive",
-    ) -> list[GraphDigest]:
+    ) -> list[GraphMemory]:
         """Make a digest of each large cluster that has none, linked to its memories, which stay.
 
         Options:
@@ -178,7 +178,8 @@ class GraphMaintaining(GraphView):
             archive_originals=archive_originals,
             llm=self._model_of(method),
         )
-        return _digests(self._kept_up(life, agent, dry_run=False))
+        made = [id_ for step in self._kept_up(life, agent, dry_run=False) for id_ in step.ids]
+        return self._shown(self._found(made, as_owner=True))
 
     def consolidate(
         self,
@@ -216,7 +217,9 @@ class GraphMaintaining(GraphView):
             parts[DEDUPE],
             parts[CONTRADICTIONS],
             parts[CORROBORATION],
-            tuple(_digests(steps)),
+            tuple(
+                GraphDigest(step.about, step.evidence) for step in steps if step.action == COMPRESS
+            ),
             parts[PRUNE],
         )
 
@@ -241,14 +244,6 @@ class GraphMaintaining(GraphView):
             told = [each for each in happened if each.id in now]
             self._settle(name, [replace(one, event=_event(one, now[one.id])) for one in told])
         return steps
-
-
-def _digests(steps: Iterable[JobStep]) -> list[GraphDigest]:
-    return [
-        GraphDigest(step.about, step.evidence, next(iter(step.ids), None))
-        for step in steps
-        if step.action == COMPRESS
-    ]
 
 
 def _of_step(step: JobStep) -> list[Happened]:

@@ -241,11 +241,10 @@ class GraphDecay:
 
 @dataclass(frozen=True, slots=True)
 class GraphDigest:
-    """A cluster in fewer words, and the memories that it was made of."""
+    """A cluster of which a digest was made: its telling words, and its memories."""
 
     label: str
-    source_ids: tuple[str, ...]
-    id: str | None = field(default=None, compare=False)  # a dry run makes none
+    source_ids: tuple[str, ...]  # each linked from the digest, by type derived_from
 
 
 @dataclass(frozen=True, slots=True)

@@ -469,7 +469,7 @@ def _draft(site: Site, label: str, sources: Sequence[Memory]) -> Draft:
         method = "llm"
     ends = [memory.valid_until for memory in sources if memory.valid_until is not None]
     return Draft(
-        text=text or summary([memory.text for memory in sources], SENTENCES),
+        text=text or summary([_ended(memory.text) for memory in sources], SENTENCES),
         scope=sources[0].scope,
         source=source,
         kind=Kind.DIGEST,
@@ -480,6 +480,11 @@ def _draft(site: Site, label: str, sources: Sequence[Memory]) -> Draft:
         derived_from=tuple(memory.id for memory in sources),
         allow_duplicate=True,
     )
+
+
+def _ended(text: str) -> str:
+    """The text with a full stop, so that its sentences stay apart."""
+    return text if text.rstrip()[-1:] in {".", "!", "?"} else f"{text.rstrip()}."
 
 
 # What has faded goes to the archive.

@@ -21,7 +21,7 @@ from memory_mesh.rules.trust import trust_of, truth_votes
 from memory_mesh.search.ranking.profiles import DEFAULT_IMPORTANCE
 
 DEDUPE, CONTRADICTIONS, CORROBORATION = "dedupe", "contradictions", "corroboration"
-COMPRESS, PRUNE = "compress", "prune"
+COMPRESS, PRUNE = "digest", "prune"
 STEPS = (DEDUPE, CONTRADICTIONS, CORROBORATION, COMPRESS, PRUNE)  # in this order
 
 WEAK = 0.15  # strength below which a memory is archived

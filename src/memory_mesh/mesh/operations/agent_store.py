@@ -82,7 +82,8 @@ class KeepingVerbs(View):
 
     def _kept_up(self, lifecycle: "Lifecycle", lens: Lens, *, dry_run: bool) -> "JobReport":
         """Makes steps of the upkeep of memories for the audiences that a lens sees."""
-        only = partial(audience.seen_through, lens)
+        only, access = partial(audience.seen_through, lens), self._access()
+        flows.similar_links.link_all(access, access.ledger.stats(access.namespace).spaces)
         site = replace(family(JobVerbs, self)._site(dry_run=dry_run), lifecycle=lifecycle)  # noqa: SLF001  # the same view
         site = replace(site, only=only)
         (report,) = flows.jobs.run(site, [flows.jobs.LIFECYCLE], shows=only)
