@@ -236,7 +236,7 @@ class GraphDecay:
     archived: tuple[str, ...]
     reasons: Mapping[str, str]  # by id
     deleted: tuple[str, ...] = ()  # none: what has faded can be restored
-    broken_links: int = 0  # links of what was archived: they are not shown any more
+    broken_links: int = 0  # links of what was archived: no walk follows them
 
 
 @dataclass(frozen=True, slots=True)

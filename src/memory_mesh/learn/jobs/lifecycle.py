@@ -14,7 +14,7 @@ archived, `delete` for a digest. What somebody undid is left alone from then on.
 """
 
 from collections import Counter
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence, Set as AbstractSet
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set as AbstractSet
 from datetime import datetime, timedelta
 from functools import partial
 
@@ -95,7 +95,7 @@ def due(site: Site) -> Due:
 
 def work(site: Site) -> Slices:
     """Makes the steps that are asked for, in the order of the specification."""
-    survey = yield from _survey(site)
+    survey = _survey(site)
     wanted = site.lifecycle.steps
     pairs = _pairs(site, survey) if {rules.DEDUPE, rules.CORROBORATION} & {*wanted} else []
     makers: dict[str, Callable[[], Slices]] = {
@@ -113,7 +113,7 @@ def work(site: Site) -> Slices:
         site.commit(Wanted(), lambda _: Commit(states=ran), ran)
 
 
-def _survey(site: Site) -> Generator[Slice, None, Survey]:
+def _survey(site: Site) -> Survey:
     """Reads the memories of the present, a page at a time, newest first."""
     found, cursor = Survey(), None
     while True:
@@ -122,7 +122,7 @@ def _survey(site: Site) -> Generator[Slice, None, Survey]:
         for memory in page:
             if site.only is None or site.only(memory.scope):
                 _look(site, found, memory)
-        yield []
+        site.between()
         if (cursor := page.cursor) is None:
             return found
 
@@ -175,7 +175,7 @@ def _each_pair(
             if step is not None:
                 found |= {each.id: each for each in site.memories(ids)}
                 yield [(both[0].scope, step)]
-        yield []
+        site.between()
 
 
 def _is_ours(site: Site, memory: Memory) -> bool:
@@ -322,7 +322,8 @@ def _contradictions(site: Site, survey: Survey) -> Slices:
             settled = {other for other in ids if other != newer and _settled(site, newer, other)}
             decide = partial(_judged, site, newer, settled)
             done = _done(site, Wanted(ids=tuple(ids), claims=(key,)), decide)
-            yield [(key[2], _told(record, done)) for record in done.conflicts]
+            if done.conflicts:
+                yield [(key[2], _told(record, done)) for record in done.conflicts]
 
 
 def _judged(site: Site, id_: str, settled: set[str], standing: Standing) -> Commit:
@@ -383,7 +384,8 @@ def _compress(site: Site) -> Slices:
             return
         made = _digest(site, part)
         left -= len(made)
-        yield made
+        if made:
+            yield made
 
 
 def _clusters(site: Site) -> Iterator[list[Memory]]:
@@ -503,10 +505,11 @@ def _prune(site: Site, survey: Survey) -> Slices:
         newer = {each.existing for each in guesses if each.resolution is Resolution.NEWER_THAN}
         decide = partial(_faded, site, links, newer)
         done = _done(site, Wanted(ids=tuple(ids)), decide)
-        yield [
-            (put.memory.scope, JobStep(rules.PRUNE, put.reasons[0], (put.memory.id,)))
-            for put in done.puts
-        ]
+        if done.puts:
+            yield [
+                (put.memory.scope, JobStep(rules.PRUNE, put.reasons[0], (put.memory.id,)))
+                for put in done.puts
+            ]
 
 
 def _faded(

@@ -61,6 +61,7 @@ class Site:
     system: tuple[Access, ExperienceFiles] | None = None  # the log of experiences, where it is on
     only: Callable[[Scope], bool] | None = None  # the audiences to work for; all of them if None
     lifecycle: Lifecycle = Lifecycle()  # of the upkeep of memories
+    between: Callable[[], None] = lambda: None  # between pages that are only read; it may raise
     planned: dict[str, str | None] = field(default_factory=dict)
     drafted: dict[str, Memory] = field(default_factory=dict)
 
