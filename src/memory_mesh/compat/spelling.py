@@ -12,7 +12,7 @@ class DocumentNames:
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401  # whatever it is called
         """The method of that name as Python writes it."""
         found = snake_case(name)
-        if found == name or name.startswith("_"):
+        if found == name or name.startswith("_") or not hasattr(type(self), found):
             said = f"{type(self).__name__!r} object has no attribute {name!r}"
             raise AttributeError(said, name=name, obj=self)
         return getattr(self, found)

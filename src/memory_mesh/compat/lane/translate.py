@@ -127,7 +127,7 @@ def checked(given: object) -> dict[str, Json]:
 def details(content: str, given: object) -> tuple[dict[str, Json], dict[str, Any]]:
     """What `add` is told of a memory: the metadata it keeps, and its promoted details."""
     said = checked(given)
-    if said["supersedes"] or said["superseded_by"]:
+    if said["superseded_by"]:
         raise InvalidInput(
             "what takes whose place is decided by claims and trust: state a claim instead"
         )

@@ -22,6 +22,7 @@ from memory_mesh.compat.neolata.storage import Data, Rows
 from memory_mesh.model import Json
 from memory_mesh.model.errors import ForbiddenAddress, InvalidInput, NetworkError
 from memory_mesh.model.ports import Embedder
+from memory_mesh.models.http import address
 from memory_mesh.models.http.client import Client, Limits, redacted
 
 # Requests to Supabase's REST interface (PostgREST): tables, functions, errors without secrets.
@@ -56,10 +57,13 @@ class Rest:
         key: str,
         fetch: Fetch | None = None,
         sleep: Callable[[float], None] = time.sleep,
+        near_hosts: Iterable[str] = (),
     ) -> None:
         """Check the address; nothing is sent yet."""
         if not key:
             raise InvalidInput("supabase_storage needs the key of the project")
+        if fetch is None:
+            address.refuse_near(address.parse(url), near_hosts, "a storage reaches")
         self._base, self._key = f"{url.rstrip('/')}/rest/v1", key
         self._headers = {"apikey": key, "Authorization": f"Bearer {key}"}
         self._client = Client(
@@ -190,7 +194,12 @@ _BATCH = 64  # texts embedded at once
 
 
 def supabase_storage(
-    *, url: str, key: str, fetch: Fetch | None = None, embedder: Embedder | None = None
+    *,
+    url: str,
+    key: str,
+    fetch: Fetch | None = None,
+    embedder: Embedder | None = None,
+    near_hosts: Iterable[str] = (),
 ) -> "SupabaseStorage":
     """A storage that keeps memories in a Supabase project.
 
@@ -199,8 +208,9 @@ def supabase_storage(
         key: a key that may read and write the tables; it appears in no error.
         fetch: a function to use instead of our own client: method, address, headers and body.
         embedder: makes the vectors that `search` compares; without one none are stored.
+        near_hosts: hosts on this machine or in your network that may be reached.
     """
-    return SupabaseStorage(Rest(url, key, fetch), embedder)
+    return SupabaseStorage(Rest(url, key, fetch, near_hosts=near_hosts), embedder)
 
 
 class SupabaseStorage:

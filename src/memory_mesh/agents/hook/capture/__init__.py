@@ -43,4 +43,9 @@ def captured(
     act = _ON.get(str(input.get("event") or ""))
     if act is None:
         return Captured()
-    return act(CapturedEvent(mesh, session, key), input)
+    heard = CapturedEvent(mesh, session, key)
+    if act is prompted or not input.get("prompt"):
+        return act(heard, input)
+    said = prompted(heard, input)  # a host without an event of its own for prompts
+    done = act(heard, input)
+    return Captured((*said.receipts, *done.receipts), said.for_person + done.for_person)
