@@ -28,8 +28,9 @@ def graph(tmp_path: Path, clock: FrozenClock) -> Any:
 def test_option_objects_and_camel_case_names_are_taken_as_written(
     tmp_path: Path, clock: FrozenClock
 ) -> None:
-    graph: Any = memory_graph.create_memory(
-        {  # type: ignore[arg-type]  # as JavaScript writes it
+    named: Any = memory_graph
+    graph = named.create_memory(
+        {
             "predicateSchemas": {
                 "budget": {
                     "cardinality": "single",
@@ -154,5 +155,5 @@ def test_a_storage_at_a_private_address_is_refused_unless_the_user_lists_it(url:
 
 
 def test_a_storage_at_a_listed_address_is_taken() -> None:
-    assert supabase_storage(url="http://127.0.0.1:1", key="secret", near_hosts=["127.0.0.1"])
-    assert supabase_storage(url="https://project.supabase.co", key="secret")
+    supabase_storage(url="http://127.0.0.1:1", key="secret", near_hosts=["127.0.0.1"])
+    supabase_storage(url="https://project.supabase.co", key="secret")

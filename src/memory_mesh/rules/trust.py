@@ -27,7 +27,7 @@ CORROBORATED, MOST_CORROBORATED = 0.05, 0.2
 VOTED = 0.15
 AGED, YEAR_DAYS = 0.1, 365
 UNSUPPORTED = 3  # disputes without a word in favour that send a memory to review
-MEDIUM = 0.5  # the most importance that documents and agents can give
+MEDIUM = 0.5  # the most importance that others than the user and the system can give
 _MOST_TRUSTED_FIRST = tuple(SourceKind)
 _BROUGHT = frozenset((SourceKind.TOOL_OUTPUT, SourceKind.DOCUMENT))
 _CEILINGS = {
@@ -151,8 +151,8 @@ def is_less_trusted(newer: Statement, older: Statement) -> bool:
 
 
 def allowed_importance(kind: SourceKind, importance: float | None) -> float | None:
-    """Limits the importance to medium for what is trusted less than the user's own channels."""
-    if importance is None or lowest((kind, SourceKind.USER_IMPLICIT)) is SourceKind.USER_IMPLICIT:
+    """Limits the importance to medium unless the user or the system stated it."""
+    if importance is None or is_authoritative(kind):
         return importance
     return min(importance, MEDIUM)
 

@@ -16,6 +16,7 @@ from memory_mesh.model.errors import NotFound
 from memory_mesh.model.ports import Snapshot
 from memory_mesh.rules.audience import AUDIENCE
 from memory_mesh.sync import MemoryMesh
+from memory_mesh.write.access import Access
 
 EVENT_OF = {
     Status.SUPERSEDED: "supersede",
@@ -26,6 +27,9 @@ EVENT_OF = {
 
 class GraphMesh(KeepingVerbs, MemoryMesh):
     """The mesh under a graph."""
+
+    def _access(self) -> Access:
+        return replace(super()._access(), keeps_importance=True)
 
 
 @dataclass(frozen=True, slots=True)

@@ -57,13 +57,10 @@ class Rest:
         key: str,
         fetch: Fetch | None = None,
         sleep: Callable[[float], None] = time.sleep,
-        near_hosts: Iterable[str] = (),
     ) -> None:
         """Check the address; nothing is sent yet."""
         if not key:
             raise InvalidInput("supabase_storage needs the key of the project")
-        if fetch is None:
-            address.refuse_near(address.parse(url), near_hosts, "a storage reaches")
         self._base, self._key = f"{url.rstrip('/')}/rest/v1", key
         self._headers = {"apikey": key, "Authorization": f"Bearer {key}"}
         self._client = Client(
@@ -210,7 +207,9 @@ def supabase_storage(
         embedder: makes the vectors that `search` compares; without one none are stored.
         near_hosts: hosts on this machine or in your network that may be reached.
     """
-    return SupabaseStorage(Rest(url, key, fetch, near_hosts=near_hosts), embedder)
+    if fetch is None:
+        address.refuse_near(address.parse(url), near_hosts, "a storage reaches")
+    return SupabaseStorage(Rest(url, key, fetch), embedder)
 
 
 class SupabaseStorage:
