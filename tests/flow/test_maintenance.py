@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from memory_mesh.compat.neolata import hooks, memory_graph, memory_storage
-from memory_mesh.learn.rules import lifecycle
+from memory_mesh.learn.rules import retention as lifecycle
 from memory_mesh.model import Embedding, Kind, Memory, Source, SourceKind, Space, Status
 from memory_mesh.model.errors import InvalidInput
 from memory_mesh.model.learning import LessonContext
@@ -372,7 +372,7 @@ def test_what_is_protected_is_never_touched(
             clock.advance(timedelta(minutes=1))
         mesh.review.register_predicates({"budget": {"cardinality": "single"}})
         clock.advance(timedelta(days=200))
-        held = [each for each in everything(graph).values() if lifecycle.protection(each)]
+        held = [each for each in everything(graph).values() if lifecycle.why_protected(each)]
         before = {memory.id: (memory, mesh.history(memory.id)) for memory in held}
         graph.consolidate(archive_originals=True)
         graph.auto_compress(archive_originals=True, min_cluster_size=2)
@@ -559,7 +559,7 @@ def test_a_repeat_with_new_tags_by_another_origin_counts_it(mesh: MemoryMesh) ->
 
 
 def test_a_source_that_the_user_did_not_say_can_be_changed() -> None:
-    kinds = {kind for kind in SourceKind if not lifecycle.protection(aged(source=Source(kind)))}
+    kinds = {kind for kind in SourceKind if not lifecycle.why_protected(aged(source=Source(kind)))}
     assert kinds == {
         SourceKind.SYSTEM,
         SourceKind.TOOL_OUTPUT,

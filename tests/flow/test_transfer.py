@@ -87,7 +87,7 @@ def test_when_a_memory_was_stored_is_when_it_happened_where_it_is_imported(
     with MemoryMesh(db_dir=tmp_path / "other", embedder="none") as other:
         other.import_(file)
         at = {memory.text: memory.occurred_at for memory in other.get_all()}
-        assert times.iso(at[TEXTS[0]] or datetime.min) == stored[TEXTS[0]]
+        assert times.iso(at[TEXTS[0]] or datetime.min.replace(tzinfo=UTC)) == stored[TEXTS[0]]
         assert at[TEXTS[1]] == datetime(2026, 3, 1, 10, tzinfo=UTC)
         assert other.import_(file).outcomes == {"merged": 2, "refused": 0}
     assert mesh.import_(file).outcomes == {"merged": 2, "refused": 0}

@@ -11,12 +11,12 @@ from pathlib import Path
 
 from memory_mesh.base.fastdataclass import replace
 from memory_mesh.base.typed import TypeVar
-from memory_mesh.compat.spelling import by_other_names
-from memory_mesh.compat.times import moment
+from memory_mesh.compat import moment
 from memory_mesh.context.fence import Background, background
 from memory_mesh.formats import memory_file_writing
 from memory_mesh.formats.file_names import ENDING, FOLDER, safe_path, slug
 from memory_mesh.formats.memory_file_reading import MemoryFile
+from memory_mesh.mesh.operation import by_other_names
 from memory_mesh.model.errors import InvalidInput, shown
 from memory_mesh.model.trigger import (
     InjectionRules,

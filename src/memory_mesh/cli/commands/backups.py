@@ -317,8 +317,8 @@ def _left_here(options: argparse.Namespace) -> list[str]:
     memories = output.counted(sum(others.values()), "memory")
     return [
         (
-            f"not exported: {memories} of other namespaces ({output.some(names)}); name a user with "
-            "--user, one of the others with --namespace; a backup holds all"
+            f"not exported: {memories} of other namespaces ({output.some(names)}); name a user "
+            "with --user, one of the others with --namespace; a backup holds all"
         )
     ]
 

@@ -10,8 +10,7 @@ from datetime import datetime
 from memory_mesh.base.fastdataclass import dataclass, replace
 from memory_mesh.base.typed import Any
 from memory_mesh.compat.lane import translate, translate as words
-from memory_mesh.compat.spelling import DocumentNames
-from memory_mesh.mesh.operation import DocumentOperation, Operations
+from memory_mesh.mesh.operation import CamelCaseNames, DocumentOperation, Operations
 from memory_mesh.model import Hit, Json, Memory, Receipt, Scope, Status
 from memory_mesh.model.errors import NotFound
 from memory_mesh.rules.arguments import check_text
@@ -56,7 +55,7 @@ class LaneResult:
     decay_factor: float
 
 
-class MemoryLane(DocumentNames, Operations):
+class MemoryLane(CamelCaseNames, Operations):
     """Memory Lane over a mesh; whoever opened the mesh closes it."""
 
     _operation = DocumentOperation

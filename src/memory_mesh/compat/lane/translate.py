@@ -19,7 +19,7 @@ from datetime import datetime
 
 from memory_mesh.base.fastdataclass import dataclass, replace
 from memory_mesh.base.typed import Any, TypeAlias
-from memory_mesh.compat.times import moment
+from memory_mesh.compat import moment
 from memory_mesh.formats import json_text
 from memory_mesh.model import (
     Channel,

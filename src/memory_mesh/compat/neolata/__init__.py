@@ -35,7 +35,7 @@ from memory_mesh.compat.neolata.model import (
 from memory_mesh.compat.neolata.storage import GraphStorage, json_storage, memory_storage
 from memory_mesh.compat.neolata.supabase_storage import supabase_storage
 from memory_mesh.compat.neolata.translate import compute_trust, estimate_tokens
-from memory_mesh.compat.spelling import by_other_names
+from memory_mesh.mesh.operation import by_other_names
 
 __all__ = [
     "GraphCluster",

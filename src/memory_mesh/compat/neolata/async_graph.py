@@ -9,13 +9,12 @@ from memory_mesh.compat.neolata import memory_graph
 from memory_mesh.compat.neolata.hooks import Handler, Writethrough
 from memory_mesh.compat.neolata.memory_graph import Schemas
 from memory_mesh.compat.neolata.storage import GraphStorage
-from memory_mesh.compat.spelling import DocumentNames
 from memory_mesh.mesh.async_threads import AwaitedOnly, Threads, awaited, not_awaited
-from memory_mesh.mesh.operation import constructor
+from memory_mesh.mesh.operation import CamelCaseNames, constructor
 from memory_mesh.mesh.options import MeshOptions
 
 
-class AsyncMemoryGraph(DocumentNames, AwaitedOnly):
+class AsyncMemoryGraph(CamelCaseNames, AwaitedOnly):
     """Memories of agents as neolata has them, awaited: `memory_mesh.compat.neolata.MemoryGraph`."""
 
     _blocking = "compat.neolata.memory_graph"

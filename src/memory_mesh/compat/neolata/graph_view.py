@@ -7,9 +7,8 @@ from memory_mesh.compat.neolata import translate
 from memory_mesh.compat.neolata.hooks import EVENTS, Hooks
 from memory_mesh.compat.neolata.keeper import Keeper
 from memory_mesh.compat.neolata.model import GraphEvent, GraphMemory
-from memory_mesh.compat.spelling import DocumentNames
 from memory_mesh.config import NO_AGENT
-from memory_mesh.mesh.operation import DocumentOperation, Operations
+from memory_mesh.mesh.operation import CamelCaseNames, DocumentOperation, Operations
 from memory_mesh.mesh.operations.agent_store import KeepingVerbs
 from memory_mesh.model import Conflict, Lens, Memory, Outcome, Receipt, Scope, Status
 from memory_mesh.model.errors import NotFound
@@ -41,7 +40,7 @@ class Happened:
     reason: str
 
 
-class GraphView(DocumentNames, Operations):
+class GraphView(CamelCaseNames, Operations):
     """A mesh as neolata's agents read and write it."""
 
     _operation = DocumentOperation

@@ -28,7 +28,7 @@ from memory_mesh.compat.neolata.model import (
 from memory_mesh.compat.neolata.storage import GraphStorage
 from memory_mesh.compat.neolata.translate import compute_trust, estimate_tokens
 from memory_mesh.compat.neolata.verbs.storing import GraphExplaining, GraphPrompting, GraphSearching
-from memory_mesh.learn.rules.lifecycle import (
+from memory_mesh.learn.rules.retention import (
     COMPRESS,
     CONTRADICTIONS,
     CORROBORATION,

@@ -23,7 +23,7 @@ from memory_mesh.learn import reflection
 from memory_mesh.learn.clusters import components, members, telling_terms
 from memory_mesh.learn.episodes import summary
 from memory_mesh.learn.jobs.worksite import SLICE, Site, Slice, Slices, sliced
-from memory_mesh.learn.rules import lifecycle as rules
+from memory_mesh.learn.rules import retention as rules
 from memory_mesh.model import (
     Channel,
     Commit,
@@ -133,7 +133,7 @@ def _look(site: Site, found: Survey, memory: Memory) -> None:
         found.twins.setdefault((memory.scope, words), []).append(memory.id)
         for key in keys_of(memory):
             found.claims.setdefault(key, []).append(memory.id)
-    free = rules.ages(memory) and rules.protection(memory) is None
+    free = rules.ages(memory) and rules.why_protected(memory) is None
     disputed = memory.status is Status.DISPUTED
     if free and (disputed or rules.strength(memory, site.now) < rules.WEAK):
         found.faint.append(memory.id)
@@ -266,7 +266,7 @@ def _both(standing: Standing, one: Memory, other: Memory) -> tuple[Memory, Memor
 
 
 def _is_held(memory: Memory, standing: Standing) -> bool:
-    return rules.protection(memory, standing.history(memory.id)) is not None
+    return rules.why_protected(memory, standing.history(memory.id)) is not None
 
 
 def _settled(site: Site, one: str, other: str) -> bool:
@@ -409,7 +409,7 @@ def _may_be_told(site: Site, memory: Memory) -> bool:
     """True for a statement that nobody touched for a while; unasked, for one that may fade."""
     life = site.lifecycle
     idle = site.now - rules.touched(memory) >= life.untouched
-    free = life.asked or rules.protection(memory) is None
+    free = life.asked or rules.why_protected(memory) is None
     return _is_ours(site, memory) and rules.is_plain(memory) and idle and free
 
 

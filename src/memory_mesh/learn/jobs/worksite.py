@@ -27,8 +27,7 @@ from itertools import chain
 from memory_mesh.base.fastdataclass import dataclass, field
 from memory_mesh.base.typed import TypeAlias
 from memory_mesh.learn.rules import trace_learnings
-from memory_mesh.learn.rules.lifecycle import Lifecycle
-from memory_mesh.learn.rules.retention import JobRules
+from memory_mesh.learn.rules.retention import JobRules, Lifecycle
 from memory_mesh.learn.system_memory import ExperienceFiles
 from memory_mesh.model import Commit, Lens, Memory, Scope, Standing, Status, Wanted
 from memory_mesh.model.filter import Compare, Sign

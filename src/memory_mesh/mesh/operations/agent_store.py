@@ -17,7 +17,7 @@ from memory_mesh.model.ports import Claims, Lookup, Relations, Trail
 from memory_mesh.rules import audience
 
 if TYPE_CHECKING:
-    from memory_mesh.learn.rules.lifecycle import Lifecycle
+    from memory_mesh.learn.rules.retention import Lifecycle
     from memory_mesh.model.graph import Clusters
     from memory_mesh.model.job import JobReport
 
