@@ -240,6 +240,29 @@ def metadata(
     return said
 
 
+def file_row(memory: Memory, now: datetime) -> tuple[Json, ...]:
+    """A memory as a row of Memory Lane's file; a sort of memory that it has not is a learning."""
+    said = metadata(memory, now)
+    words = words_of(memory.text, {"auto_tags": True, "keywords": True} | dict(memory.extra))
+    if said["memory_type"] not in TYPES:
+        said["memory_type"] = "learning"
+    return (
+        memory.id,
+        memory.text,
+        json.dumps(said, ensure_ascii=False),
+        collection(memory),
+        json.dumps(said["tags"], ensure_ascii=False),
+        said["decay_factor"],
+        said["valid_from"],
+        said["valid_until"],
+        said["superseded_by"],
+        words["auto_tags"],
+        words["keywords"],
+        _iso(memory.created),
+        _iso(memory.recorded_from),
+    )
+
+
 def confidence_score(memory: Memory) -> float:
     """How sure the extractor was, from 0 to 100."""
     return CONFIDENCE if memory.confidence is None else round(memory.confidence * 100, 6)
