@@ -217,7 +217,7 @@ class _Stopped(Exception):
     """Whoever runs the upkeep has something else to do."""
 
 
-@pytest.mark.parametrize("slices", range(1, 9))
+@pytest.mark.parametrize("slices", [1, 2, 3, 5, 7])
 def test_stopped_after_any_slice_it_ends_the_same(
     tmp_path: Path, clock: FrozenClock, slices: int
 ) -> None:

@@ -267,7 +267,7 @@ def _text_for_help(operation: Operation) -> str:
 
 
 Operation.__doc__ = property(_text_for_help)  # type: ignore[assignment]  # of each object its own
-_Constructor.__doc__ = Operation.__doc__
+_Constructor.__doc__ = DocumentOperation.__doc__ = Operation.__doc__
 
 
 def _described(docstring: str) -> dict[str, str]:
