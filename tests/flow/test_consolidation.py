@@ -65,7 +65,7 @@ def test_a_second_run_does_nothing(mesh: MemoryMesh) -> None:
     record_login(mesh, 12)
     mesh.care.run_jobs()
     before, seq = mesh.care.blocks(limit=1_000), mesh.stats().seq
-    assert [report.ran for report in mesh.care.run_jobs()] == [False, False, False]
+    assert [report.ran for report in mesh.care.run_jobs()] == [False] * 4
     (again,) = mesh.care.run_jobs(JOB)
     assert (again.slices, again.steps) == (0, ())
     assert (mesh.care.blocks(limit=1_000), mesh.stats().seq) == (before, seq)
@@ -200,13 +200,13 @@ def test_a_learning_is_trusted_no_more_than_its_traces(mesh: MemoryMesh) -> None
 @pytest.mark.req("R-002-041")
 @pytest.mark.req("R-002-042")
 def test_it_is_due_after_ten_new_traces_or_a_week(mesh: MemoryMesh, clock: FrozenClock) -> None:
-    assert [report.due.now for report in mesh.care.jobs()] == [False, False, False]
+    assert [report.due.now for report in mesh.care.jobs()] == [False] * 4
     record_login(mesh, 9)
     assert not mesh.care.jobs()[0].due.now
     record_deploys(mesh, 1)
     due = mesh.care.jobs()[0].due
     assert (due.now, due.why) == (True, "10 or more new traces of one project")
-    assert [report.ran for report in mesh.care.run_jobs()] == [True, False, False]
+    assert [report.ran for report in mesh.care.run_jobs()] == [True, False, False, False]
     assert not mesh.care.jobs()[0].due.now
     record_deploys(mesh, 1)
     clock.advance(timedelta(days=6))
@@ -296,7 +296,7 @@ def test_the_cost_grows_with_the_new_traces_and_not_with_all(
         _counting(lambda: mesh.care.run_jobs(JOB)) < 400
     )  # a page, and 100 traces of the learning
     clock.advance(timedelta(days=2))
-    mesh.care.run_jobs(["retention"])
+    mesh.care.run_jobs(["retention", "consolidate-memories"])
     assert _counting(mesh.care.jobs) < 150  # what is archived is not read again
 
 

@@ -110,8 +110,10 @@ def test_a_handler_hears_what_it_asked_for_until_it_is_taken_off(graph):
     graph.store("kuro", "two")
     assert graph.wait_for_hooks()
     assert heard.told() == [("store", "one")]
-    with pytest.raises(InvalidInput, match="there are store, supersede, quarantine, archive"):
-        graph.on("decay", heard)
+    with pytest.raises(
+        InvalidInput, match="there are store, supersede, quarantine, archive, decay"
+    ):
+        graph.on("erase", heard)
     with pytest.raises(InvalidInput, match="plain function"):
         graph.on("store", "print")
 

@@ -1,6 +1,7 @@
 """Memory Lane on a real store: its face, its file and its embedder."""
 
 import json
+import re
 import sqlite3
 import struct
 from collections.abc import Iterator
@@ -128,14 +129,12 @@ def test_finding_counts_as_access_and_keeps_a_memory_fresh(lane, clock):
 
 
 @pytest.mark.req("R-004-059", "R-004-060", "R-004-061")
-def test_feedback_steps_the_score_and_the_rank_and_is_one_vote_per_use(lane):
+def test_feedback_steps_the_score_and_the_rank_each_time(lane):
     first = lane.store("The cache is warmed at night", said("learning")).id
     second = lane.store("The cache is warmed by a cron job", said("learning")).id
     found = {each.id: each.score for each in lane.find("when is the cache warmed")}
     lane.feedback(first, helpful=True)
     lane.feedback(second, helpful=False)
-    with pytest.raises(InvalidInput, match="find it again"):
-        lane.feedback(first, helpful=True)
     later = lane.find("when is the cache warmed")
     assert [each.id for each in later] == [first, second]
     scores = {each.id: each.score for each in later}
@@ -144,7 +143,17 @@ def test_feedback_steps_the_score_and_the_rank_and_is_one_vote_per_use(lane):
     assert later[0].metadata["feedback_score"] == pytest.approx(1.1)
     assert later[1].metadata["feedback_count"] == 1
     lane.feedback(first, helpful=True)
-    assert lane.metadata(first)["feedback_score"] == pytest.approx(1.21)
+    lane.feedback(first, {"helpful": True})
+    assert lane.metadata(first)["feedback_score"] == pytest.approx(1.331)
+
+
+def test_what_a_memory_supersedes_gives_way(lane):
+    first = lane.store("We deploy with terraform", said("decision"))
+    second = lane.store("We deploy with pulumi", said("decision") | {"supersedes": [first.id]})
+    assert second.superseded == (first.id,)
+    assert lane.metadata(second.id)["supersedes"] == [first.id]
+    assert lane.metadata(first.id)["superseded_by"] == second.id
+    assert [each.id for each in lane.find("deploy", {"limit": 5, "entities": []})] == [second.id]
 
 
 @pytest.mark.req("R-004-035")
@@ -401,6 +410,32 @@ def test_a_file_is_only_read_and_one_of_another_kind_is_named(tmp_path, importin
     foreign.write_bytes(b"not a database " * 500)
     with pytest.raises(StoreIsDamaged):
         bring_in_lane(importing, foreign)
+
+
+def test_a_file_of_memory_lane_goes_out_and_comes_back(tmp_path, capsys):
+    path = written(
+        tmp_path / "memories.db",
+        {"id": "a", "content": "Tea is hot", "metadata": said("learning", tags=["drink"])},
+        {"id": "b", "content": "We drink tea at five", "metadata": said("decision")},
+    )
+    assert run(["import-lane", str(path)]) == 0
+    assert run(["store", "The office is in Rome"]) == 0
+    out = tmp_path / "out.db"
+    assert run(["export", "--to", str(out)]) == 0
+    assert "Exported 3 memories" in capsys.readouterr().out
+    with closing(sqlite3.connect(out)) as db:
+        columns = [row[1] for row in db.execute("PRAGMA table_info(memories)")]
+        rows = {row[0]: row for row in db.execute("SELECT * FROM memories")}
+    assert columns == re.findall(r"^  (\w+)", SCHEMA, re.MULTILINE)
+    assert rows["a"][1] == "Tea is hot"
+    assert json.loads(rows["a"][2])["memory_type"] == "learning"
+    assert json.loads(rows["a"][4]) == ["drink"]
+    others = [row for row in rows.values() if row[1] == "The office is in Rome"]
+    assert json.loads(others[0][2])["memory_type"] == "learning"  # a fact is none of Lane's types
+    assert out.stat().st_mode & 0o077 == 0
+    with MemoryMesh(db_dir=tmp_path / "again") as mesh:
+        done = bring_in_lane(mesh, out)
+        assert done.stored == 3
 
 
 def test_the_command_line_brings_a_file_in(tmp_path, capsys):

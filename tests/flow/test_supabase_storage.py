@@ -47,7 +47,7 @@ def project(postgres: Server) -> Iterator[FakeSupabase]:
 
 
 def opened(project: FakeSupabase, clock: FrozenClock, **more: Any) -> MemoryGraph:
-    storage = supabase_storage(url=project.url, key=KEY, **more)
+    storage = supabase_storage(url=project.url, key=KEY, near_hosts=["127.0.0.1"], **more)
     return create_memory(storage=storage, clock=clock, predicate_schemas=SCHEMAS)
 
 
@@ -160,7 +160,9 @@ def test_rows_of_neolata_itself_are_read(project: FakeSupabase, clock: FrozenClo
 def test_the_project_itself_searches_by_meaning(
     project: FakeSupabase, clock: FrozenClock, real_embedder: OnnxEmbedder
 ) -> None:
-    storage = supabase_storage(url=project.url, key=KEY, embedder=real_embedder)
+    storage = supabase_storage(
+        url=project.url, key=KEY, embedder=real_embedder, near_hosts=["127.0.0.1"]
+    )
     with create_memory(storage=storage, clock=clock) as graph:
         graph.store("kuro", "The ferry leaves at six")
         graph.store("kuro", "Cats sleep all day")
@@ -180,7 +182,7 @@ def test_the_project_itself_searches_by_meaning(
         "/rest/v1/rpc/search_memories_semantic", "/rest/v1/rpc/search_memories_global"
     }  # fmt: skip
     with pytest.raises(InvalidInput, match="by a vector"):
-        supabase_storage(url=project.url, key=KEY).search("kuro", "words")
+        supabase_storage(url=project.url, key=KEY, near_hosts=["127.0.0.1"]).search("kuro", "words")
 
 
 def fetch(
@@ -282,7 +284,7 @@ def test_a_wrong_key_or_address_is_told_without_the_key(
     project: FakeSupabase, clock: FrozenClock
 ) -> None:
     wrong = "eyJhbGciOiJIUzI1NiJ9.eyJyb2xlIjoiYW5vbiJ9.d3Jvbmc"
-    storage = supabase_storage(url=project.url, key=wrong)
+    storage = supabase_storage(url=project.url, key=wrong, near_hosts=["127.0.0.1"])
     with (
         create_memory(storage=storage, clock=clock) as graph,
         pytest.raises(StorageFailed, match="401") as raised,
@@ -290,6 +292,6 @@ def test_a_wrong_key_or_address_is_told_without_the_key(
         graph.search("kuro", "lamp")
     assert wrong not in str(raised.value)
     with pytest.raises(InvalidInput, match="key"):
-        supabase_storage(url=project.url, key="")
+        supabase_storage(url=project.url, key="", near_hosts=["127.0.0.1"])
     with pytest.raises(ForbiddenAddress):
         supabase_storage(url="http://169.254.169.254", key=KEY).load("kuro")

@@ -31,8 +31,25 @@ def test_without_traces_nothing_is_due(cli: CommandLine) -> None:
         "[MemoryMesh] consolidate-traces: not due: no new traces.\n"
         "[MemoryMesh] retention: not due: nothing is old enough.\n"
         "[MemoryMesh] roll-system-memory: not due: the system memory is off.\n"
+        "[MemoryMesh] consolidate-memories: not due: nothing is stored.\n"
     )
     assert cli("jobs", "run").out == done.out
+
+
+def test_a_plan_says_what_upkeep_would_do_and_why_and_changes_nothing(
+    recorded: CommandLine,
+) -> None:
+    plan = recorded("upkeep", "--plan").out
+    assert "would embed 0, link 0, reindex" in plan
+    assert "consolidate-traces: would learn 2, stage 1 (due: 10 or more new traces" in plan
+    assert "consolidate-memories: would do nothing (not due: at most four times a day" in plan
+    assert recorded("upkeep", "--plan").out == plan
+    jobs = recorded.json("upkeep", "--plan")["jobs"] if hasattr(recorded, "json") else None
+    assert jobs is None or [job["due"] for job in jobs] == [True, False, False, False]
+    every = recorded("upkeep", "--plan", "--all").out
+    assert "default: consolidate-traces: would learn 2" in every
+    assert "learned 2" in recorded("upkeep").out
+    assert "consolidate-traces: would do nothing" in recorded("upkeep", "--plan").out
 
 
 def test_jobs_lists_what_is_due_and_run_does_it_once(recorded: CommandLine) -> None:

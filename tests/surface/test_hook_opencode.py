@@ -75,6 +75,16 @@ def test_an_idle_and_a_deleted_session_are_learned_from(host: Host, *, named: bo
     assert events == ["PostToolUseFailure", "Stop", "SessionEnd"]
 
 
+@pytest.mark.req("R-004-055")
+@pytest.mark.parametrize("event", ["session.idle", "session.deleted"])
+def test_what_the_user_said_is_stored_as_a_prompt_of_claude_code_is(host: Host, event: str) -> None:
+    said = "Remember: we always deploy from the main branch."
+    given: dict[str, object] = {"type": event, "directory": str(host.folder), "prompt": said}
+    told(host, given | {"properties": {"sessionID": "ses_1", "info": {"id": "ses_1"}}})
+    found = held(host, lambda memory: "main branch" in memory.text)
+    assert (found.source.channel, found.scope.project) == ("hook", host.project)
+
+
 @pytest.mark.parametrize(
     "given",
     [

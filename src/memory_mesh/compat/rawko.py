@@ -6,16 +6,22 @@ a document of a memory file. The store's own selection is `MemoryMesh.find_relev
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from os import PathLike
+from pathlib import Path
 
 from memory_mesh.base.fastdataclass import dataclass, field, replace
 from memory_mesh.base.typed import TYPE_CHECKING, TypeVar
-from memory_mesh.compat.times import moment
+from memory_mesh.compat import moment
 from memory_mesh.context.fence import Background, background
+from memory_mesh.formats import memory_file
+from memory_mesh.formats.file_names import ENDING, FOLDER, safe_path, slug
+from memory_mesh.formats.memory_file_reading import MemoryFile
 from memory_mesh.learn.extraction import ask
 from memory_mesh.learn.rules import extraction
 from memory_mesh.learn.rules.capture import near_twin
-from memory_mesh.model import Json, Scope
-from memory_mesh.model.errors import InvalidInput, LLMError, shown
+from memory_mesh.mesh.operation import by_other_names
+from memory_mesh.model import InvalidInput, Json, LLMError, Scope
+from memory_mesh.model.errors import shown
 from memory_mesh.model.learning import ExtractedFact, ExtractionRules, Turn
 from memory_mesh.model.ports import LLM
 from memory_mesh.model.times import iso
@@ -25,7 +31,9 @@ from memory_mesh.model.trigger import (
     MemoryMetadata,
     PointRules,
 )
+from memory_mesh.platform.durable_files import append_locked
 from memory_mesh.platform.ids import SystemClock
+from memory_mesh.rules.arguments import check_text
 from memory_mesh.search.ranking import points
 from memory_mesh.search.triggers import patterns, selection
 from memory_mesh.write.rules.drafts import importance as weight
@@ -36,13 +44,16 @@ if TYPE_CHECKING:
 __all__ = [
     "MatchContext",
     "MemoryExtraction",
+    "append_memory",
     "extract_and_save_memory",
     "extract_memory",
     "find_relevant_memories",
     "format_memories_for_prompt",
+    "format_memory_file",
     "match_pattern",
     "match_when_to_use",
     "score_relevance",
+    "slugify",
 ]
 
 MAX_MEMORIES = 5
@@ -213,6 +224,55 @@ def _extraction(
     )
 
 
+def slugify(title: str) -> str:
+    """Returns a title in kebab-case, safe as the name of a file."""
+    return slug(check_text(title, "title"))
+
+
+def format_memory_file(memory: Mapping[str, object]) -> str:
+    """Returns a memory as a document of a memory file: frontmatter and content.
+
+    Besides 001's frontmatter it may have `memoryTitle`, as an extraction has.
+    """
+    return memory_file.render(_document(memory))
+
+
+def append_memory(
+    memory: Mapping[str, object], *, folder: str | PathLike[str] = FOLDER
+) -> Path | None:
+    """Appends a memory to the file of its title, and returns the file; nothing is overwritten.
+
+    A memory whose `shouldCreateMemory` is false is not written, and None is returned.
+
+    Options:
+        folder: where memory files live.
+    """
+    if memory.get("shouldCreateMemory", True) is not True:
+        return None
+    document = _document(memory)
+    path = Path(safe_path(str(folder), slugify(document.title) + ENDING))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    append_locked(path, lambda held: memory_file.addition(held.decode(), document).encode())
+    return path
+
+
+def _document(memory: Mapping[str, object]) -> MemoryFile:
+    about = _metadata(memory)
+    title = _text(_field(memory, "memoryTitle") or _field(memory, "title"))
+    found = _field(memory, "discovered_at")
+    return MemoryFile(
+        title=check_text(title, "title"),
+        when_to_use=about.triggers,
+        tags=about.tags,
+        importance=about.level,
+        discovered_at=None if found is None else about.discovered_at.isoformat(),
+        discovered_by=about.discovered_by,
+        discovered_in=_text(_field(memory, "discoveredIn")),
+        related=_texts(_field(memory, "relatedMemories")),
+        body=str(_field(memory, "content") or ""),
+    )
+
+
 def _rules(
     context: MatchContext, max_memories: int = MAX_MEMORIES, min_importance: str = "low"
 ) -> InjectionRules:
@@ -277,3 +337,6 @@ def _texts(value: object) -> tuple[str, ...]:
 
 def _text(value: object) -> str | None:
     return None if value is None else str(value)
+
+
+__getattr__ = by_other_names(__name__, globals())  # findRelevantMemories, appendMemory and so on

@@ -14,6 +14,7 @@ ENVIRONMENT = {
     "namespace": "MEMORY_MESH_NAMESPACE",
     "agent_id": "MEMORY_MESH_AGENT",
     "project": "MEMORY_MESH_PROJECT",
+    "session": "MEMORY_MESH_SESSION",
     "allow_network_folder": "MEMORY_MESH_ALLOW_NETWORK_FOLDER",
     "lock_wait_seconds": "MEMORY_MESH_LOCK_WAIT_SECONDS",
     "embedder": "MEMORY_MESH_EMBEDDER",

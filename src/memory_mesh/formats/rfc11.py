@@ -31,7 +31,10 @@ def promote(draft: Draft, given: Mapping[str, Json], agent_id: str) -> Draft:
     if label == "agent" and scope.agent is None:
         scope = replace(scope, agent=agent_id)
     if label == "session" and scope.session is None:
-        raise InvalidInput("a memory of type session needs a session_id")
+        raise InvalidInput(
+            "a memory of type session needs a session: name it with session=, --session or the "
+            "variable MEMORY_MESH_SESSION, or with session_id in its metadata"
+        )
     if agent := _text(rest, "source"):
         source = replace(source, agent=agent)
     importance = _fraction(rest, "importance_score")

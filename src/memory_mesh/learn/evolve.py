@@ -5,7 +5,7 @@ the transaction that stores the new one, if its source is not trusted more. `rev
 back. Else, and where the two are only similar, both stay, and a link joins them.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 
 from memory_mesh.base.fastdataclass import replace
@@ -50,6 +50,7 @@ from memory_mesh.write.similar_links import comparable, similar_stored, telling_
 LEAST_SIMILARITY = 0.6  # of two texts on one subject
 LEAST_SHARED = 1 / 3  # of the words of the shorter text, beside a similarity
 LEAST_SHARED_ALONE = 0.6  # where there are no vectors
+_SAME_CLAIM = 2.0  # nearer than any similarity
 _OTHER_FORMS = frozenset((TRACE, LEARNING_LABEL, EPISODE))
 _OTHER_KINDS = frozenset((Kind.LESSON, Kind.REFLECTION, Kind.DIGEST))
 
@@ -117,9 +118,19 @@ def _decided(
     old = related(
         holds, [*((memory, 1.0) for found in standing.claims.values() for memory in found), *known]
     )
-    reason = None
+    reason, believed = None, _believed(draft, standing)
     if old is not None:
-        reason = hindrance(_believed(draft, standing), old, access.kind, standing)
+        reason = hindrance(believed, old, access.kind, standing)
+    every = {memory.id: memory for found in standing.claims.values() for memory in found}
+    every |= {memory.id: memory for memory, _ in known}
+    others = [
+        memory
+        for memory in every.values()
+        if (old is None or memory.id != old.id)
+        and memory.status is Status.ACTIVE
+        and _nearness(holds, memory, None) == _SAME_CLAIM
+        and hindrance(believed, memory, access.kind, standing) is None
+    ]
     beside: list[Memory] = []  # what the new memory is linked to, once it is known to be stored
 
     def revise(_: Draft, keep: Keep) -> Keep:
@@ -128,7 +139,7 @@ def _decided(
         if old is None:
             return replace(keep, reason=f"{keep.reason}; {_NONE_FOUND}")
         if reason is None:
-            return _superseding(draft, keep, old, standing)
+            return _superseding(draft, keep, [old, *others], standing)
         beside.append(old)
         against = any(rival.memory.id == old.id for rival in keep.against)
         why = reason.replace(_SIMILAR, _UNSURE) if against else reason
@@ -140,16 +151,13 @@ def _decided(
     return replace(commit, links=(*commit.links, *links))
 
 
-def _superseding(draft: Draft, keep: Keep, old: Memory, standing: Standing) -> Keep:
-    """The verdict with the related memory superseded."""
-    rival = Rival(
-        old,
-        trust(_believed(draft, standing).source.kind),
-        trust_of(old, standing.at),
-        _EVOLVED,
-        Resolution.SUPERSEDE,
-    )
-    return replacing(replace(keep, reason=_REPLACES), [rival])
+def _superseding(draft: Draft, keep: Keep, olds: Sequence[Memory], standing: Standing) -> Keep:
+    """The verdict with the related memories superseded."""
+    ours = trust(_believed(draft, standing).source.kind)
+    rivals = [
+        Rival(old, ours, trust_of(old, standing.at), _EVOLVED, Resolution.SUPERSEDE) for old in olds
+    ]
+    return replacing(replace(keep, reason=_REPLACES), rivals)
 
 
 def _believed(draft: Draft, standing: Standing) -> Draft:
@@ -203,7 +211,7 @@ def _nearness(said: Draft, memory: Memory, similarity: float | None) -> float | 
         if memory.claim.subject != said.claim.subject:
             return None
         if memory.claim.predicate in predicates_of(said.claim):
-            return 2.0
+            return _SAME_CLAIM
         if not (said.claim.read or memory.claim.read):
             return None
     if not _same_subject(said.text, memory.text):

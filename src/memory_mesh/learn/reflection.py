@@ -71,7 +71,7 @@ def reflect(
     if lookback is None:
         lookback = LOOKBACK if llm is None else LOOKBACK_OF_MODEL
     memories = _gathered(access, lens, topic, lookback)
-    asked = _prompt(topic, memories)
+    asked = prompt_for(topic, memories)
     found = Reflection(topic=topic, count=len(memories), prompt=asked, context=tuple(memories))
     beliefs = learning_beliefs.beliefs(memories, topic or "")
     if beliefs:
@@ -83,7 +83,7 @@ def reflect(
             confidence=learning_beliefs.confidence(beliefs),
         )
     if llm is not None and memories:
-        found = _by_model(found, llm, max_tokens)
+        found = by_model(found, llm, max_tokens)
     return _kept(access, found) if store and found.text else found
 
 
@@ -149,7 +149,8 @@ def _gathered(access: Access, lens: Lens, topic: str | None, lookback: int) -> l
     ]
 
 
-def _prompt(topic: str | None, memories: Sequence[Memory]) -> str:
+def prompt_for(topic: str | None, memories: Sequence[Memory]) -> str:
+    """Returns what a model is asked: the memories, fenced, and what to make of them."""
     if not memories:
         return ""
     template = (Path(__file__).parents[1] / "prompts" / "reflect.md").read_text(encoding="utf-8")
@@ -158,7 +159,7 @@ def _prompt(topic: str | None, memories: Sequence[Memory]) -> str:
     return fence.filled(template, values)
 
 
-def _by_model(found: Reflection, llm: LLM, max_tokens: int | None) -> Reflection:
+def by_model(found: Reflection, llm: LLM, max_tokens: int | None) -> Reflection:
     """Returns the model's answer, unless it names a memory that it was not shown."""
     given = {memory.id for memory in found.context}
     try:

@@ -14,7 +14,7 @@ from types import FunctionType, MethodType
 from memory_mesh.base.typed import TYPE_CHECKING, Any, TypeVar, option_types
 from memory_mesh.config.tables import SETTINGS
 from memory_mesh.model.errors import InvalidInput
-from memory_mesh.rules.arguments import NOT_GIVEN, check_text, near
+from memory_mesh.rules.arguments import NOT_GIVEN, check_text, near, snake_case
 from memory_mesh.rules.limits import INTEGER, LONGEST, TEXT_CHARS
 from memory_mesh.rules.users import refuse_user_option
 
@@ -179,8 +179,24 @@ def options_of(method: Callable[..., object]) -> dict[str, Option]:
     return (method if isinstance(method, Operation) else Operation(method)).options
 
 
+class DocumentOperation(Operation):
+    """An operation that a document calls with an object of options, and with camelCase names."""
+
+    def __call__(self, instance: object, *arguments: object, **options: object) -> object:
+        """Read the options as ours, and run the method."""
+        at = len(arguments) - 1
+        last = self._positional[at].classes if 0 <= at < len(self._positional) else ()
+        if at >= 0 and isinstance(arguments[at], Mapping) and not _fits(arguments[at], last):
+            options = {**arguments[at], **options}  # type: ignore[dict-item]  # a mapping
+            arguments = arguments[:at]
+        read = {snake_case(str(name)): value for name, value in options.items()}
+        return super().__call__(instance, *arguments, **read)
+
+
 class Operations:
     """A class whose public methods are operations."""
+
+    _operation: type[Operation] = Operation
 
     def __init_subclass__(cls) -> None:
         """Wrap each public method; an alias stays the same method."""
@@ -189,8 +205,32 @@ class Operations:
         for name, method in list(vars(cls).items()):
             is_public = not name.startswith("_") or name == "__call__"
             if isinstance(method, FunctionType) and is_public:
-                made[method] = made.get(method) or Operation(method)
+                made[method] = made.get(method) or cls._operation(method)
                 setattr(cls, name, made[method])
+
+
+class CamelCaseNames:
+    """A face whose methods may be called by their camelCase names."""
+
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401  # whatever it is called
+        """The method of that name as Python writes it."""
+        found = snake_case(name)
+        if found == name or name.startswith("_") or not hasattr(type(self), found):
+            said = f"{type(self).__name__!r} object has no attribute {name!r}"
+            raise AttributeError(said, name=name, obj=self)
+        return getattr(self, found)
+
+
+def by_other_names(module: str, names: Mapping[str, Any]) -> Callable[[str], Any]:
+    """A module's `__getattr__`: its public functions by their camelCase names."""
+
+    def found(name: str) -> Any:  # noqa: ANN401  # whatever it is called
+        read = snake_case(name)
+        if name.startswith("_") or read == name or read not in names:
+            raise AttributeError(f"module {module!r} has no attribute {name!r}", name=name)
+        return names[read]
+
+    return found
 
 
 def constructor(method: Method) -> Method:
@@ -202,7 +242,13 @@ class _Constructor(Operation):
     """The constructor of a class whose settings are checked where they are read."""
 
     def __call__(self, instance: object, *arguments: object, **options: object) -> object:
-        """Refuse options that there are not, and run it; every setting may be given by name."""
+        """Refuse options that there are not, and run it; every setting may be given by name.
+
+        An object with options may stand for them, as in the documents; its names may be camelCase.
+        """
+        if arguments and isinstance(arguments[0], Mapping):
+            read = {snake_case(str(name)): value for name, value in arguments[0].items()}
+            arguments, options = arguments[1:], read | options
         for name in options:
             if name not in self.options and name not in SETTINGS:
                 raise self._unknown(name, options)
@@ -221,7 +267,7 @@ def _text_for_help(operation: Operation) -> str:
 
 
 Operation.__doc__ = property(_text_for_help)  # type: ignore[assignment]  # of each object its own
-_Constructor.__doc__ = Operation.__doc__
+_Constructor.__doc__ = DocumentOperation.__doc__ = Operation.__doc__
 
 
 def _described(docstring: str) -> dict[str, str]:

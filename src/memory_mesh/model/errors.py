@@ -148,7 +148,7 @@ class IdempotencyConflict(MeshError):
 
 
 class NotRestorable(MeshError):
-    """Only a memory that was deleted within the last 30 days can be restored."""
+    """Only what was archived, or deleted within the last 30 days, can be restored."""
 
 
 class StoreError(MeshError):

@@ -350,7 +350,7 @@ def given_metadata(statement: Statement) -> dict[str, Json]:
         "source": statement.source.agent,
         "tags": list(statement.tags) or None,
         "session_id": statement.scope.session,
-        "importance_score": statement.importance,
+        "importance_score": None if "importance" in statement.extra else statement.importance,
     }
     given = {key: value for key, value in promoted.items() if value is not None}
     return given | dict(statement.extra)

@@ -112,6 +112,11 @@ def check_share(value: object, name: str) -> float:
     return float(value)
 
 
+def snake_case(name: str) -> str:
+    """The name as Python writes it: minSimilarity is min_similarity."""
+    return "".join(f"_{each.lower()}" if each.isupper() else each for each in name)
+
+
 def near(word: str, known: Iterable[str]) -> str | None:
     """The known word that somebody most likely meant; dashes in front say nothing."""
     from difflib import get_close_matches  # only a mistake needs it

@@ -56,6 +56,7 @@ class Access:
     heritage_depth: int | None = None  # None: heritage is not tracked
     timer: Callable[[], float] = time.monotonic  # seconds that only go forward
     pattern_vectors: dict[tuple[str, str], bytes] = field(default_factory=dict)  # of triggers
+    keeps_importance: bool = False  # what the caller states, whatever source kind goes with it
     read_claims: bool = True  # claims are read from plain text where none is stated
     link_similar: bool = True  # a memory is linked to similar ones when its vector is written
     models: Models | None = None  # that a namespace may state as in use

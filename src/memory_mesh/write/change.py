@@ -85,6 +85,7 @@ _EMPTY = "a memory cannot be updated to an empty text; delete it instead"
 _SAME = "two of the changes are about the same; make them one after the other"
 REJECTED = "this value was rejected in review; undo the review with undo_review to store it"
 _BLOCKS = 50  # of a memory that are looked at for who deleted it
+_AWAY = (Status.DELETED, Status.ARCHIVED)
 _RESTORED = Change("restore", "restored by the caller")
 _DELETED_BY = (
     "only the user, or who deleted it, can restore {0}; ask the user to run: "
@@ -452,20 +453,19 @@ _TRUTH = ("status", "text", "claim", "scope", "valid_from", "valid_until")  # wh
 
 
 def restore(access: Access, memory_id: str, reader: Scope, also: Also | None = None) -> Memory:
-    """Brings a deleted memory back with the status it had, or to wait for review."""
+    """Brings a deleted or archived memory back with the status it had, or to wait for review."""
     deleters = {} if is_authoritative(access.kind) else _deleters(access, memory_id)
 
     def decide(standing: Standing) -> Commit:
         old = standing.memories.get(memory_id)
         if old is None or not audience.sees(reader, old.scope):
             raise NotFound.of(memory_id)
-        if old.status is not Status.DELETED or standing.at - old.recorded_from > timedelta(
-            days=RESTORABLE_DAYS
-        ):
+        late = standing.at - old.recorded_from > timedelta(days=RESTORABLE_DAYS)
+        if old.status not in _AWAY or (late and old.status is Status.DELETED):
             raise NotRestorable
         _check_allowed(access, old, deleters, standing)
         before = [each.status for each in standing.history(memory_id)]
-        had = [status for status in before if status is not Status.DELETED]
+        had = [status for status in before if status not in {Status.DELETED, old.status}]
         status = had[-1] if had else Status.ACTIVE  # salvage may have read the last version alone
         new = replace(old, status=status, recorded_from=standing.at)
         return _restored(access, standing, old, new)

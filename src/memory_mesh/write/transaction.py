@@ -649,12 +649,13 @@ def stated_fields(access: Access, draft: Draft, standing: Standing) -> dict[str,
     parents = [standing.memories[id_] for id_ in draft.derived_from if id_ in standing.memories]
     source = derived_source(draft.source, [one.source for one in parents])
     bound = authority(source)
+    weighs = ceiling(source.channel) if access.keeps_importance and not parents else bound
     if access.heritage_depth is not None and draft.heritage is None:
         chains = [one.heritage for one in parents if audience.sees(draft.scope, one.scope)]
         stated["heritage"] = merge.grown(chains, draft.extra, access.heritage_depth)
     return stated | {
         "source": source,
-        "importance": allowed_importance(bound, draft.importance),
+        "importance": allowed_importance(weighs, draft.importance),
         "pinned": draft.pinned and is_authoritative(bound),
     }
 

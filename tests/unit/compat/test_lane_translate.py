@@ -251,9 +251,9 @@ def test_the_ten_types_are_taken_and_one_is_needed():
         words.checked({})
 
 
-def test_a_caller_cannot_say_who_supersedes_whom():
+def test_a_caller_cannot_say_what_supersedes_the_memory():
     with pytest.raises(InvalidInput, match="claim"):
-        words.details("tea", {"memory_type": "decision", "supersedes": ["mem_1_000001"]})
+        words.details("tea", {"memory_type": "decision", "superseded_by": "mem_1_000001"})
 
 
 def test_a_row_that_breaks_the_schema_is_no_draft():

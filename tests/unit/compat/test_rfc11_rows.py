@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import example, given, strategies as st
 
+from memory_mesh.compat import millis
 from memory_mesh.compat.rfc11.columns import (
     BLOCK_COLUMNS,
     PROMOTED,
@@ -21,7 +22,6 @@ from memory_mesh.compat.rfc11.columns import (
     skill_row,
 )
 from memory_mesh.compat.rfc11.rows import memory_draft, skill_given, wire_lesson
-from memory_mesh.compat.times import millis
 from memory_mesh.formats import yamo
 from memory_mesh.model import (
     Block,

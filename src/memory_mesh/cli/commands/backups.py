@@ -248,6 +248,7 @@ RESTORE = Command(
 # export
 
 _ARCHIVES = ("", ".gz", ".tgz", ".tar")
+_LANE = ".db"  # Memory Lane's SQLite file
 _COUNTED = 100  # namespaces whose memories are counted
 _NO_VECTORS = (
     "the namespace has no vectors yet, so the archive carries none. With a model, memory-mesh "
@@ -262,7 +263,7 @@ def _run_export(options: argparse.Namespace) -> int:
             "an archive is a file of its own, and is not written to standard output: give --to FILE"
         )
     ending = Path(options.to).suffix.lower()
-    if ending in exchange.WRITERS:
+    if ending in {*exchange.WRITERS, _LANE}:
         return _export_rows(options)
     if ending not in _ARCHIVES:
         known = ", ".join(exchange.WRITERS)
@@ -297,7 +298,12 @@ def _export_rows(options: argparse.Namespace) -> int:
     """Writes the texts of the namespace to a file that other programs read."""
     to, counting = Path(options.to).expanduser(), Counting("memories")
     with cli_options.mesh_of(options) as mesh:
-        done = mesh.export(to, across=AUDIENCE, progress=counting)
+        if to.suffix.lower() == _LANE:
+            from memory_mesh.compat.lane.import_ import bring_out_lane
+
+            done = bring_out_lane(mesh, to)
+        else:
+            done = mesh.export(to, across=AUDIENCE, progress=counting)
     counting.end()
     output.tell(_left_here(options))
     return output.answer(
@@ -355,7 +361,11 @@ EXPORT = Command(
     "memory-mesh export memories.tar.gz",
     (
         adding(
-            cli_options.add_place, "--to", "FILE", "to", "the new archive; or .jsonl, .csv, .md"
+            cli_options.add_place,
+            "--to",
+            "FILE",
+            "to",
+            "the new archive; or .jsonl, .csv, .md, or .db for Memory Lane",
         ),
         argument(
             "--with-vectors",

@@ -5,7 +5,7 @@ import logging
 from collections import Counter
 from collections.abc import Iterator
 
-from memory_mesh.base.typed import TYPE_CHECKING
+from memory_mesh.base.typed import TYPE_CHECKING, Any
 from memory_mesh.cli import options as cli_options, output, store_folder
 from memory_mesh.cli.command_table import Command, UsageError, about, adding, argument
 from memory_mesh.cli.output import completed, option
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from memory_mesh.care.server import Prepared
 
 _QUEUE_LINE = 160
+_EXAMPLES = 3  # of what a job would do, in a plan
 
 # upkeep
 
@@ -27,8 +28,13 @@ _DONE = {  # what due jobs did
     "extend": "learned",
     "merge": "merged",
     "archive": "archived",
+    "prune": "archived",
     "compress": "packed",
     "stage": "staged",
+    "dedupe": "merged",
+    "contradictions": "decided",
+    "corroboration": "confirmed",
+    "digest": "digested",
 }
 
 _ALWAYS = ("reindexed", "embedded", "indexed", "pending")  # the counts that a line shows if 0
@@ -38,6 +44,8 @@ def _run_upkeep(options: argparse.Namespace) -> int:
     """Updates terms, vectors and the index where needed; can be interrupted and run again."""
     store_folder.check_after(options)
     with cli_options.mesh_of(options, meaning=True) as mesh:
+        if options.plan:
+            return _show_plan(mesh, options)
         if options.all:
             return _run_all(mesh, options)
         counts = _upkeep(mesh, options)
@@ -45,6 +53,48 @@ def _run_upkeep(options: argparse.Namespace) -> int:
     return output.answer(
         counts, f"[MemoryMesh] {_said(counts).capitalize()}.", as_json=options.json
     )
+
+
+def _show_plan(mesh: MemoryMesh, options: argparse.Namespace) -> int:
+    """Says what upkeep would do in one namespace, or in each, and changes nothing."""
+    views = store_folder.views(mesh, options.after) if options.all else [("", mesh)]
+    found = {name: _planned(view) for name, view in views}
+    lines = [
+        f"[MemoryMesh] {name}{': ' if name else ''}{line}"
+        for name, plan in found.items()
+        for line in _plan_lines(plan)
+    ]
+    return output.answer(found if options.all else found[""], *lines, as_json=options.json)
+
+
+def _planned(mesh: MemoryMesh) -> dict[str, Json]:
+    """What waits, and what each job would do and why, with the first three examples of it."""
+    stats, due = mesh.stats(), mesh.care.jobs()
+    made = mesh.care.run_jobs([job.job for job in due], dry_run=True)
+    return {
+        "embed": sum(state.pending for state in stats.spaces),
+        "link": stats.to_link,
+        "reindex": stats.to_reindex,
+        "jobs": [
+            {
+                "job": job.job,
+                "due": job.due.now,
+                "why": job.due.why,
+                "would": dict(Counter(step.action for step in report.steps)),
+                "examples": [_told(step) for step in report.steps[:_EXAMPLES]],
+            }
+            for job, report in zip(due, made, strict=True)
+        ],
+    }
+
+
+def _plan_lines(plan: dict[str, Any]) -> Iterator[str]:
+    yield f"would embed {plan['embed']}, link {plan['link']}, reindex {plan['reindex']}."
+    for job in plan["jobs"]:
+        would = ", ".join(f"{action} {count}" for action, count in job["would"].items())
+        state = "due" if job["due"] else "not due"
+        yield f"{job['job']}: would {would or 'do nothing'} ({state}: {job['why']})."
+        yield from (f"  {line}" for line in job["examples"])
 
 
 def _run_all(mesh: MemoryMesh, options: argparse.Namespace) -> int:
@@ -133,6 +183,9 @@ UPKEEP = Command(
             "--all", action="store_true", help="work on every namespace of the store, one by one"
         ),
         store_folder.add_after,
+        argument(
+            "--plan", action="store_true", help="say what would be done and why; change nothing"
+        ),
         argument(
             "--rebuild-index",
             action="store_true",

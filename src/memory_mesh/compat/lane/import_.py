@@ -20,7 +20,10 @@ from memory_mesh.base.fastdataclass import dataclass, replace
 from memory_mesh.base.typed import TypeAlias
 from memory_mesh.compat.lane import translate
 from memory_mesh.compat.tally import Importer, Progress
+from memory_mesh.model import Status
 from memory_mesh.model.errors import InvalidInput, NotFound, StoreIsDamaged
+from memory_mesh.platform.durable_files import write_atomically
+from memory_mesh.rules.audience import AUDIENCE
 from memory_mesh.sync import MemoryMesh
 from memory_mesh.write.rules.receipts import ReceiptCounts
 
@@ -242,3 +245,47 @@ def _only(table: str) -> Callable[..., int]:
 def _said(error: sqlite3.Error) -> str:
     said = str(error)
     return "reading it takes too many steps" if said == "interrupted" else said
+
+
+# The other way: the memories of a namespace as Memory Lane's file.
+
+_TABLE = """
+CREATE TABLE memories (
+  id TEXT PRIMARY KEY,
+  content TEXT NOT NULL,
+  metadata TEXT,
+  collection TEXT DEFAULT 'memory-lane',
+  tags TEXT,
+  embedding BLOB,
+  decay_factor REAL DEFAULT 1.0,
+  valid_from TEXT,
+  valid_until TEXT,
+  superseded_by TEXT,
+  auto_tags TEXT,
+  keywords TEXT,
+  created_at TEXT NOT NULL,
+  updated_at TEXT NOT NULL
+)
+"""
+_INSERT = "INSERT INTO memories VALUES (?, ?, ?, ?, ?, NULL, ?, ?, ?, ?, ?, ?, ?, ?)"
+
+
+def bring_out_lane(mesh: MemoryMesh, path: Path) -> int:
+    """Writes active and superseded memories as Memory Lane's file; returns how many they are.
+
+    Its vectors are of another model, so there are none: Memory Lane makes them.
+    """
+    count, cursor = 0, None
+    with closing(sqlite3.connect(":memory:")) as db:
+        db.execute(_TABLE)
+        while True:
+            page = mesh.get_all(
+                limit=1_000, cursor=cursor, across=AUDIENCE, include=[Status.SUPERSEDED]
+            )
+            db.executemany(_INSERT, [translate.file_row(each, mesh._now()) for each in page])
+            count += len(page)
+            if (cursor := page.cursor) is None:
+                break
+        db.commit()
+        write_atomically(path, db.serialize(), private=True)
+    return count

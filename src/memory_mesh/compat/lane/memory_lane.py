@@ -7,10 +7,11 @@ them it fades. Who wins over whom is decided by the mesh's rules, never by what 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
-from memory_mesh.base.fastdataclass import dataclass
+from memory_mesh.base.fastdataclass import dataclass, replace
 from memory_mesh.base.typed import Any
 from memory_mesh.compat.lane import translate, translate as words
-from memory_mesh.model import Hit, InvalidInput, Json, Memory, NotFound, Receipt, Scope, Status
+from memory_mesh.mesh.operation import CamelCaseNames, DocumentOperation, Operations
+from memory_mesh.model import Hit, Json, Memory, NotFound, Receipt, Scope, Status
 from memory_mesh.rules.arguments import check_text
 from memory_mesh.search.ranking import fusion, profiles
 from memory_mesh.sync import MemoryMesh
@@ -53,8 +54,10 @@ class LaneResult:
     decay_factor: float
 
 
-class MemoryLane:
+class MemoryLane(CamelCaseNames, Operations):
     """Memory Lane over a mesh; whoever opened the mesh closes it."""
+
+    _operation = DocumentOperation
 
     def __init__(self, mesh: MemoryMesh, *, settings: LaneSettings | None = None) -> None:
         self._mesh = mesh
@@ -70,13 +73,20 @@ class MemoryLane:
     ) -> Receipt:
         """Keep a memory under its `memory_type`; its entities are found in the text as well.
 
+        What it `supersedes` gives way where this channel could have written it.
         What is stored again with the same `key` is stored once.
         """
         said = self._mesh._redacted(check_text(content, "content"))  # its keywords are stored too
         kept, details = words.details(said, metadata)
         if scope is not None:
             details["scope"] = scope
-        return self._mesh.add(content, kept, key=key, **details)
+        if key is not None:
+            details["key"] = key
+        earlier = metadata.get("supersedes")
+        draft = self._mesh._draft(content, kept, details)
+        if isinstance(earlier, Sequence):
+            draft = replace(draft, supersedes=tuple(map(str, earlier)))
+        return self._mesh.add_many([draft])[0]
 
     def find(
         self,
@@ -107,10 +117,8 @@ class MemoryLane:
         return [_result(hit, now) for hit in hits]
 
     def feedback(self, memory_id: str, *, helpful: bool, scope: Scope | None = None) -> None:
-        """Rate a memory: helpful times 1.1, harmful times 0.5, from 0.1 to 2; one vote per use."""
-        memory = self._known(memory_id, scope)[-1]
-        if memory.helpful + memory.harmful >= memory.uses:
-            raise InvalidInput(f"every use of {memory_id} is rated: find it again first")
+        """Rate a memory: helpful times 1.1, harmful times 0.5, from 0.1 to 2; each time counts."""
+        self._known(memory_id, scope)
         self._mesh.rate(memory_id, helpful=helpful, scope=scope)
 
     def metadata(self, memory_id: str, *, scope: Scope | None = None) -> dict[str, Json]:

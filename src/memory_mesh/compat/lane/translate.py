@@ -19,7 +19,7 @@ from datetime import datetime
 
 from memory_mesh.base.fastdataclass import dataclass, replace
 from memory_mesh.base.typed import Any, TypeAlias
-from memory_mesh.compat.times import moment
+from memory_mesh.compat import moment
 from memory_mesh.formats import json_text
 from memory_mesh.model import (
     Channel,
@@ -127,7 +127,7 @@ def checked(given: object) -> dict[str, Json]:
 def details(content: str, given: object) -> tuple[dict[str, Json], dict[str, Any]]:
     """What `add` is told of a memory: the metadata it keeps, and its promoted details."""
     said = checked(given)
-    if said["supersedes"] or said["superseded_by"]:
+    if said["superseded_by"]:
         raise InvalidInput(
             "what takes whose place is decided by claims and trust: state a claim instead"
         )
@@ -238,6 +238,29 @@ def metadata(
             "last_observed_at": stated or _iso(observed.last),
         }
     return said
+
+
+def file_row(memory: Memory, now: datetime) -> tuple[Json, ...]:
+    """A memory as a row of Memory Lane's file; a sort of memory that it has not is a learning."""
+    said = metadata(memory, now)
+    words = words_of(memory.text, {"auto_tags": True, "keywords": True} | dict(memory.extra))
+    if said["memory_type"] not in TYPES:
+        said["memory_type"] = "learning"
+    return (
+        memory.id,
+        memory.text,
+        json.dumps(said, ensure_ascii=False),
+        collection(memory),
+        json.dumps(said["tags"], ensure_ascii=False),
+        said["decay_factor"],
+        said["valid_from"],
+        said["valid_until"],
+        said["superseded_by"],
+        words["auto_tags"],
+        words["keywords"],
+        _iso(memory.created),
+        _iso(memory.recorded_from),
+    )
 
 
 def confidence_score(memory: Memory) -> float:

@@ -11,7 +11,10 @@ from memory_mesh.compat.neolata.hooks import (
 )
 from memory_mesh.compat.neolata.model import (
     GraphCluster,
+    GraphConsolidation,
     GraphContext,
+    GraphDecay,
+    GraphDigest,
     GraphEpisode,
     GraphEvent,
     GraphExcluded,
@@ -32,10 +35,14 @@ from memory_mesh.compat.neolata.model import (
 from memory_mesh.compat.neolata.storage import GraphStorage, json_storage, memory_storage
 from memory_mesh.compat.neolata.supabase_storage import supabase_storage
 from memory_mesh.compat.neolata.translate import compute_trust, estimate_tokens
+from memory_mesh.mesh.operation import by_other_names
 
 __all__ = [
     "GraphCluster",
+    "GraphConsolidation",
     "GraphContext",
+    "GraphDecay",
+    "GraphDigest",
     "GraphEpisode",
     "GraphEvent",
     "GraphExcluded",
@@ -64,3 +71,5 @@ __all__ = [
     "supabase_storage",
     "webhook_writethrough",
 ]
+
+__getattr__ = by_other_names(__name__, globals())  # createMemory, jsonStorage and so on

@@ -10,11 +10,11 @@ from memory_mesh.compat.neolata.hooks import Handler, Writethrough
 from memory_mesh.compat.neolata.memory_graph import Schemas
 from memory_mesh.compat.neolata.storage import GraphStorage
 from memory_mesh.mesh.async_threads import AwaitedOnly, Threads, awaited, not_awaited
-from memory_mesh.mesh.operation import constructor
+from memory_mesh.mesh.operation import CamelCaseNames, constructor
 from memory_mesh.mesh.options import MeshOptions
 
 
-class AsyncMemoryGraph(AwaitedOnly):
+class AsyncMemoryGraph(CamelCaseNames, AwaitedOnly):
     """Memories of agents as neolata has them, awaited: `memory_mesh.compat.neolata.MemoryGraph`."""
 
     _blocking = "compat.neolata.memory_graph"
@@ -88,6 +88,9 @@ class AsyncMemoryGraph(AwaitedOnly):
     conflicts = awaited(memory_graph.MemoryGraph.conflicts)
     pending_conflicts = awaited(memory_graph.MemoryGraph.pending_conflicts)
     resolve_conflict = awaited(memory_graph.MemoryGraph.resolve_conflict)
+    decay = awaited(memory_graph.MemoryGraph.decay)
+    auto_compress = awaited(memory_graph.MemoryGraph.auto_compress)
+    consolidate = awaited(memory_graph.MemoryGraph.consolidate)
     create_episode = awaited(memory_graph.MemoryGraph.create_episode)
     add_to_episode = awaited(memory_graph.MemoryGraph.add_to_episode)
     remove_from_episode = awaited(memory_graph.MemoryGraph.remove_from_episode)

@@ -8,14 +8,15 @@ from memory_mesh.compat.neolata.hooks import EVENTS, Hooks
 from memory_mesh.compat.neolata.keeper import Keeper
 from memory_mesh.compat.neolata.model import GraphEvent, GraphMemory
 from memory_mesh.config import NO_AGENT
-from memory_mesh.mesh.operation import Operations
+from memory_mesh.mesh.operation import CamelCaseNames, DocumentOperation, Operations
 from memory_mesh.mesh.operations.agent_store import KeepingVerbs
 from memory_mesh.model import Conflict, Lens, Memory, NotFound, Outcome, Receipt, Scope, Status
 from memory_mesh.model.ports import Snapshot
 from memory_mesh.rules.audience import AUDIENCE
 from memory_mesh.sync import MemoryMesh
+from memory_mesh.write.access import Access
 
-_EVENT_OF = {
+EVENT_OF = {
     Status.SUPERSEDED: "supersede",
     Status.QUARANTINED: "quarantine",
     Status.ARCHIVED: "archive",
@@ -24,6 +25,9 @@ _EVENT_OF = {
 
 class GraphMesh(KeepingVerbs, MemoryMesh):
     """The mesh under a graph."""
+
+    def _access(self) -> Access:
+        return replace(super()._access(), keeps_importance=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,9 +39,10 @@ class Happened:
     reason: str
 
 
-class GraphView(Operations):
+class GraphView(CamelCaseNames, Operations):
     """A mesh as neolata's agents read and write it."""
 
+    _operation = DocumentOperation
     _mesh: GraphMesh
     _hooks: Hooks
     _keeper: Keeper | None
@@ -153,9 +158,9 @@ class GraphView(Operations):
         self._settle(
             memory.scope.agent,
             [
-                Happened(_EVENT_OF[status], id_, said)
+                Happened(EVENT_OF[status], id_, said)
                 for id_, status in now.items()
-                if status in _EVENT_OF and before.get(id_, Status.ACTIVE) is not status
+                if status in EVENT_OF and before.get(id_, Status.ACTIVE) is not status
             ],
         )
 

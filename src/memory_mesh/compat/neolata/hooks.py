@@ -29,7 +29,7 @@ from memory_mesh.platform.durable_files import append_locked
 from memory_mesh.platform.private_files import make_folder
 from memory_mesh.privacy import masked
 
-EVENTS = ("store", "supersede", "quarantine", "archive")
+EVENTS = ("store", "supersede", "quarantine", "archive", "decay", "compress", "consolidate")
 MAX_WAITING = 1_000  # events that wait for one hook; further ones are dropped and counted
 CLOSING_SECONDS = 2.0  # `close` waits for the hooks for at most this long
 Handler: TypeAlias = Callable[[GraphEvent], object]
@@ -40,7 +40,7 @@ class Writethrough(Protocol):
 
     @property
     def events(self) -> Collection[str]:
-        """Some of store, supersede, quarantine and archive."""
+        """Some of store, supersede, quarantine, archive, decay, compress and consolidate."""
 
     def __call__(self, event: GraphEvent) -> object:
         """Take one event, in a thread of its own; an error is counted and goes no further."""
@@ -216,7 +216,7 @@ def markdown_writethrough(
 
     Options:
         dir: the folder; it is made when the first event comes.
-        events: the events to write down: store, supersede, quarantine, archive.
+        events: the events to write down, such as store, supersede or decay.
     """
     return _Markdown(Path(dir), checked_events(events))
 
@@ -232,7 +232,7 @@ def webhook_writethrough(
 
     Options:
         url: the address; a public one, or one whose host `near_hosts` lists.
-        events: the events to post: store, supersede, quarantine, archive.
+        events: the events to post, such as store, supersede or decay.
         headers: headers of each request, such as Authorization.
         near_hosts: hosts on this machine or in your network that may be posted to.
     """

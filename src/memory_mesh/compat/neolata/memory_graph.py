@@ -7,24 +7,50 @@ session's memories of this project. async_graph.py has the async class.
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
-from datetime import datetime
+from datetime import datetime, timedelta
 from os import PathLike
 from types import TracebackType
 
 from memory_mesh.base.fastdataclass import replace
 from memory_mesh.base.typed import Self, Unpack
 from memory_mesh.compat.neolata import translate
-from memory_mesh.compat.neolata.graph_view import GraphMesh, GraphView, Happened
+from memory_mesh.compat.neolata.graph_view import EVENT_OF, GraphMesh, GraphView, Happened
 from memory_mesh.compat.neolata.hooks import Handler, Hooks, Writethrough
 from memory_mesh.compat.neolata.keeper import Keeper
-from memory_mesh.compat.neolata.model import GraphEpisode, GraphMemory, HookState
+from memory_mesh.compat.neolata.model import (
+    GraphConsolidation,
+    GraphDecay,
+    GraphDigest,
+    GraphEpisode,
+    GraphMemory,
+    HookState,
+)
 from memory_mesh.compat.neolata.storage import GraphStorage
 from memory_mesh.compat.neolata.translate import compute_trust, estimate_tokens
 from memory_mesh.compat.neolata.verbs.storing import GraphExplaining, GraphPrompting, GraphSearching
+from memory_mesh.learn.rules.retention import (
+    COMPRESS,
+    CONTRADICTIONS,
+    CORROBORATION,
+    DEDUPE,
+    PRUNE,
+    STEPS,
+    Lifecycle,
+)
 from memory_mesh.mesh.operation import constructor
 from memory_mesh.mesh.options import AsOwner, Limit, MeshOptions, Reason
 from memory_mesh.model import Conflict, InvalidInput, PredicateSchema, Resolution, Scope, Status
 from memory_mesh.model.graph import Episode
+from memory_mesh.model.job import JobStep
+from memory_mesh.model.ports import LLM
+from memory_mesh.rules.arguments import check_limit
+
+_EVENTS = {
+    DEDUPE: "supersede",
+    CORROBORATION: "consolidate",
+    COMPRESS: "compress",
+    PRUNE: "decay",
+}
 
 # Vote on memories, review what waits and resolve contradictions.
 
@@ -102,6 +128,136 @@ class GraphReviewing(GraphView):
         done = self._mesh.review._resolve(conflict_id, newcomer.scope, resolution, reason)
         self._changed(newcomer, before, reason)
         return done
+
+
+# Keep memories in order: archive what has faded, merge what says the same, make digests.
+
+
+class GraphMaintaining(GraphView):
+    """Methods that the host calls on a schedule; the upkeep of a store runs the same steps."""
+
+    def decay(self, *, dry_run: bool = False) -> GraphDecay:
+        """Archive the memories whose strength has fallen below 0.15; nothing is deleted.
+
+        What is pinned, a lesson or the user's own word stays, and what a person let in or restored.
+
+        Options:
+            dry_run: change nothing, and return the same report.
+        """
+        steps = self._kept_up(Lifecycle(steps=(PRUNE,), asked=True), None, dry_run=dry_run)
+        ids = tuple(step.ids[0] for step in steps)
+        with self._mesh._read() as snapshot:
+            links = snapshot.links(ids) if ids else []
+        return GraphDecay(ids, {step.ids[0]: step.about for step in steps}, (), len(links))
+
+    def auto_compress(
+        self,
+        *,
+        max_digests: Limit = 5,
+        min_cluster_size: int = 3,
+        archive_originals: bool = False,
+        agent: str | None = None,
+        method: str = "extractive",
+    ) -> list[GraphMemory]:
+        """Make a digest of each large cluster that has none, linked to its memories, which stay.
+
+        Options:
+            max_digests: the largest number of digests.
+            min_cluster_size: the smallest number of memories of a cluster.
+            archive_originals: archive the memories that nothing protects.
+            agent: only what this agent stored.
+            method: extractive takes their own sentences; llm asks the configured model.
+        """
+        life = Lifecycle(
+            steps=(COMPRESS,),
+            asked=True,
+            max_digests=check_limit(max_digests),
+            min_cluster=check_limit(min_cluster_size, "min_cluster_size"),
+            untouched=timedelta(),
+            archive_originals=archive_originals,
+            llm=self._model_of(method),
+        )
+        made = [id_ for step in self._kept_up(life, agent, dry_run=False) for id_ in step.ids]
+        return self._shown(self._found(made, as_owner=True))
+
+    def consolidate(
+        self,
+        *,
+        max_digests: Limit = 5,
+        min_cluster_size: int = 3,
+        archive_originals: bool = False,
+        agent: str | None = None,
+        method: str = "extractive",
+        dry_run: bool = False,
+    ) -> GraphConsolidation:
+        """Merge duplicates, decide contradictions, corroborate, compress and prune, in this order.
+
+        Clusters are compressed that nobody touched for 30 days. Twice is the same as once, and what
+        was interrupted goes on. `resolve_conflict` and the mesh's `restore` undo it.
+
+        Options:
+            max_digests: the largest number of digests.
+            min_cluster_size: the smallest number of memories of a cluster.
+            archive_originals: archive the memories of a digest that nothing protects.
+            agent: only what this agent stored.
+            method: extractive takes their own sentences; llm asks the configured model.
+            dry_run: change nothing, and return the same report.
+        """
+        life = Lifecycle(
+            asked=True,
+            max_digests=check_limit(max_digests),
+            min_cluster=check_limit(min_cluster_size, "min_cluster_size"),
+            archive_originals=archive_originals,
+            llm=self._model_of(method),
+        )
+        steps = self._kept_up(life, agent, dry_run=dry_run)
+        parts = {name: tuple(step for step in steps if step.action == name) for name in STEPS}
+        return GraphConsolidation(
+            parts[DEDUPE],
+            parts[CONTRADICTIONS],
+            parts[CORROBORATION],
+            tuple(
+                GraphDigest(step.about, step.evidence) for step in steps if step.action == COMPRESS
+            ),
+            parts[PRUNE],
+        )
+
+    def _model_of(self, method: str) -> LLM | None:
+        if method not in {"extractive", "llm"}:
+            raise InvalidInput("method must be extractive or llm")
+        found = self._mesh._opened().llm() if method == "llm" else None
+        if method == "llm" and found is None:
+            raise InvalidInput("method llm needs a language model: set one, or use extractive")
+        return found
+
+    def _kept_up(
+        self, lifecycle: Lifecycle, agent: str | None, *, dry_run: bool
+    ) -> tuple[JobStep, ...]:
+        lens = self._view(agent, None, translate.VISIBLE)
+        lens = replace(lens, across=lens.across | (self._whole().across & {"session"}))
+        steps = self._mesh._kept_up(lifecycle, lens, dry_run=dry_run).steps
+        happened = [] if dry_run else [each for step in steps for each in _of_step(step)]
+        found = self._found([each.id for each in happened], as_owner=True)
+        for name in dict.fromkeys(memory.scope.agent for memory in found):
+            now = {memory.id: memory.status for memory in found if memory.scope.agent == name}
+            told = [each for each in happened if each.id in now]
+            self._settle(name, [replace(one, event=_event(one, now[one.id])) for one in told])
+        return steps
+
+
+def _of_step(step: JobStep) -> list[Happened]:
+    """What a step did to which memory; a contradiction is told by what became of it."""
+    happened = [Happened(_EVENTS.get(step.action, ""), id_, step.about) for id_ in step.ids]
+    if step.action == DEDUPE:
+        happened += [Happened("consolidate", step.evidence[0], f"{step.ids[0]} says the same")]
+    if step.action == COMPRESS:
+        happened += [Happened("", id_, f"{step.ids[0]} says it too") for id_ in step.evidence]
+    return happened
+
+
+def _event(one: Happened, status: Status) -> str:
+    """The event by its step, else by the status that the memory has now; "" for none."""
+    return one.event or EVENT_OF.get(status, "")
 
 
 # Group memories into episodes: a conversation, a trip, an incident.
@@ -197,7 +353,7 @@ class GraphHosting(GraphView):
     """Methods for events and storage."""
 
     def on(self, event: str, handler: Handler) -> None:
-        """Call a function with each event of one sort: store, supersede, quarantine or archive.
+        """Call a function with each event of one sort, such as store, supersede or decay.
 
         It is called after the write, in a thread of its own and in the order of the events. A
         write never waits for it, and its errors reach nobody: `hook_states` counts them.
@@ -232,6 +388,7 @@ class MemoryGraph(
     GraphSearching,
     GraphPrompting,
     GraphReviewing,
+    GraphMaintaining,
     GraphEpisodes,
     GraphHosting,
 ):

@@ -5,6 +5,7 @@ from datetime import datetime
 
 from memory_mesh.base.fastdataclass import dataclass, field
 from memory_mesh.model import Claim, Conflict, SourceKind, Status
+from memory_mesh.model.job import JobStep
 from memory_mesh.model.why import Why
 
 
@@ -90,7 +91,7 @@ class GraphHits(list[GraphHit]):
 class GraphEvent:
     """What happened to a memory, told after it was written."""
 
-    event: str  # store, supersede, quarantine or archive
+    event: str  # store, supersede, quarantine, archive, decay, compress or consolidate
     at: datetime
     memory: GraphMemory  # as it is now
     reason: str
@@ -226,6 +227,35 @@ class GraphWhy:
     links: tuple[GraphLink, ...]
     conflicts: tuple[Conflict, ...]
     why: Why  # all of it
+
+
+@dataclass(frozen=True, slots=True)
+class GraphDecay:
+    """What was archived because it has faded, or would be in a dry run."""
+
+    archived: tuple[str, ...]
+    reasons: Mapping[str, str]  # by id
+    deleted: tuple[str, ...] = ()  # none: what has faded can be restored
+    broken_links: int = 0  # links of what was archived: no walk follows them
+
+
+@dataclass(frozen=True, slots=True)
+class GraphDigest:
+    """A cluster of which a digest was made: its telling words, and its memories."""
+
+    label: str
+    source_ids: tuple[str, ...]  # each linked from the digest, by type derived_from
+
+
+@dataclass(frozen=True, slots=True)
+class GraphConsolidation:
+    """What each step of `consolidate` did, or would do, in the order in which they ran."""
+
+    deduplicated: tuple[JobStep, ...]
+    contradictions: tuple[JobStep, ...]
+    corroborated: tuple[JobStep, ...]
+    compressed: tuple[GraphDigest, ...]
+    pruned: tuple[JobStep, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,7 @@ from memory_mesh.base.typed import TypeAlias
 from memory_mesh.compat.neolata.storage import Data, Rows
 from memory_mesh.model import ForbiddenAddress, InvalidInput, Json, NetworkError
 from memory_mesh.model.ports import Embedder
+from memory_mesh.models.http import address
 from memory_mesh.models.http.client import Client, Limits, redacted
 
 # Requests to Supabase's REST interface (PostgREST): tables, functions, errors without secrets.
@@ -189,7 +190,12 @@ _BATCH = 64  # texts embedded at once
 
 
 def supabase_storage(
-    *, url: str, key: str, fetch: Fetch | None = None, embedder: Embedder | None = None
+    *,
+    url: str,
+    key: str,
+    fetch: Fetch | None = None,
+    embedder: Embedder | None = None,
+    near_hosts: Iterable[str] = (),
 ) -> "SupabaseStorage":
     """A storage that keeps memories in a Supabase project.
 
@@ -198,7 +204,10 @@ def supabase_storage(
         key: a key that may read and write the tables; it appears in no error.
         fetch: a function to use instead of our own client: method, address, headers and body.
         embedder: makes the vectors that `search` compares; without one none are stored.
+        near_hosts: hosts on this machine or in your network that may be reached.
     """
+    if fetch is None:
+        address.refuse_near(address.parse(url), near_hosts, "a storage reaches")
     return SupabaseStorage(Rest(url, key, fetch), embedder)
 
 

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 
 from memory_mesh.base.fastdataclass import dataclass
+from memory_mesh.compat import millis, moment
 from memory_mesh.compat.rfc11.rows import (
     KEPT_ASIDE,
     OURS,
@@ -18,7 +19,6 @@ from memory_mesh.compat.rfc11.rows import (
     taken,
     unsaid,
 )
-from memory_mesh.compat.times import millis, moment
 from memory_mesh.formats import yamo
 from memory_mesh.model import (
     Block,

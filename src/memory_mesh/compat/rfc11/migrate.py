@@ -29,9 +29,9 @@ from pathlib import Path
 
 from memory_mesh.base.fastdataclass import dataclass, replace
 from memory_mesh.base.typed import TYPE_CHECKING, Protocol
+from memory_mesh.compat import millis
 from memory_mesh.compat.rfc11 import columns, columns as rfc11_columns, lance_tables
 from memory_mesh.compat.rfc11.rows import Seal, sealed
-from memory_mesh.compat.times import millis
 from memory_mesh.model import (
     Block,
     InvalidInput,

@@ -15,7 +15,7 @@ from datetime import datetime
 
 from memory_mesh.base.fastdataclass import dataclass, replace
 from memory_mesh.learn import system_memory
-from memory_mesh.learn.jobs import archive, long_term, worksite, write_slice
+from memory_mesh.learn.jobs import archive, lifecycle, long_term, worksite, write_slice
 from memory_mesh.learn.jobs.worksite import AWAY, NEW, TRACE, Site, Slice, Slices, sliced, under
 from memory_mesh.learn.jobs.write_slice import (
     Book,
@@ -229,6 +229,12 @@ JOBS = (
         "archive the oldest entries of the system memory",
         log_is_due,
         roll_log,
+    ),
+    Job(
+        lifecycle.NAME,
+        "merge duplicates, decide contradictions, make digests, archive what has faded",
+        lifecycle.due,
+        lifecycle.work,
     ),
 )
 

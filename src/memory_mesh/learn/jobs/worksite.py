@@ -27,7 +27,7 @@ from itertools import chain
 from memory_mesh.base.fastdataclass import dataclass, field
 from memory_mesh.base.typed import TypeAlias
 from memory_mesh.learn.rules import trace_learnings
-from memory_mesh.learn.rules.retention import JobRules
+from memory_mesh.learn.rules.retention import JobRules, Lifecycle
 from memory_mesh.learn.system_memory import ExperienceFiles
 from memory_mesh.model import Commit, Lens, Memory, Scope, Standing, Status, Wanted
 from memory_mesh.model.filter import Compare, Sign
@@ -59,6 +59,8 @@ class Site:
     dry_run: bool = False
     system: tuple[Access, ExperienceFiles] | None = None  # the log of experiences, where it is on
     only: Callable[[Scope], bool] | None = None  # the audiences to work for; all of them if None
+    lifecycle: Lifecycle = Lifecycle()  # of the upkeep of memories
+    between: Callable[[], None] = lambda: None  # between pages that are only read; it may raise
     planned: dict[str, str | None] = field(default_factory=dict)
     drafted: dict[str, Memory] = field(default_factory=dict)
 

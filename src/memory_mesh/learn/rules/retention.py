@@ -11,13 +11,21 @@ Nothing is deleted. Protected is what is pinned, a lesson, system memory, waits 
 is not active: no policy and no clock moves it.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from enum import StrEnum
+from itertools import pairwise
 
 from memory_mesh.base.fastdataclass import dataclass
-from memory_mesh.model import Scope, Tier
+from memory_mesh.learn.rules.capture import near_twin
+from memory_mesh.model import Kind, Memory, Scope, SourceKind, Status, Tier
+from memory_mesh.model.graph import EPISODE
 from memory_mesh.model.job import Due
+from memory_mesh.model.ports import LLM
+from memory_mesh.model.trace import LABEL as TRACE, LEARNING_LABEL
+from memory_mesh.rules.audience import said_by_different
+from memory_mesh.rules.trust import trust_of, truth_votes
+from memory_mesh.search.ranking.profiles import DEFAULT_IMPORTANCE
 
 TRACES, DAYS = 10, 7
 _DAY = timedelta(days=1)
@@ -141,3 +149,177 @@ def consolidation_due(
 
 def _number_of_days(count: int) -> str:
     return "1 day" if count == 1 else f"{count} days"
+
+
+# How a memory ages, and which of two that say the same stays: seed 003's upkeep on values.
+#
+# Strength is what time and disuse leave of a memory. Nothing is deleted: what is weak is archived,
+# and only the user brings it back. Protected is what is pinned, a lesson, system memory, the user's
+# own word, or was let in or brought back by a person. Age alone archives nothing unless somebody
+# asks for it: unasked, something must speak against the memory, too.
+
+
+DEDUPE, CONTRADICTIONS, CORROBORATION = "dedupe", "contradictions", "corroboration"
+COMPRESS, PRUNE = "digest", "prune"
+STEPS = (DEDUPE, CONTRADICTIONS, CORROBORATION, COMPRESS, PRUNE)  # in this order
+
+WEAK = 0.15  # strength below which a memory is archived
+DISTRUSTED = 0.2  # trust below which a disputed one is
+HALF_AGE, HALF_TOUCH = 30, 60  # days in which strength halves: since it was told, since it was used
+LEAST = 0.1  # that age and disuse leave of it, each
+PER_LINK, MOST_BY_LINKS = 0.05, 0.3
+PER_USE, MOST_BY_USES = 0.02, 0.2
+ALIKE = 0.9  # similarity from which two texts are compared word by word
+SAYS_TOO = 0.6  # share of the longer text's words that the shorter one has
+_WEIGHTS: Mapping[Kind, float] = {Kind.PREFERENCE: 1.4, Kind.DECISION: 1.3, Kind.INSIGHT: 1.1}
+_USERS = frozenset((SourceKind.USER_EXPLICIT, SourceKind.USER_IMPLICIT))
+_OTHER_FORMS = frozenset((TRACE, LEARNING_LABEL, EPISODE))
+_MADE = frozenset((Kind.LESSON, Kind.REFLECTION, Kind.DIGEST))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lifecycle:
+    """Which steps of the upkeep of memories are made, and how."""
+
+    steps: tuple[str, ...] = STEPS
+    asked: bool = False  # somebody asked for it: age alone may archive, all clusters are compressed
+    max_digests: int = 5
+    min_cluster: int = 3  # memories
+    untouched: timedelta = timedelta(days=30)  # of all memories of a cluster
+    archive_originals: bool = False
+    llm: LLM | None = None  # writes the digests; without one they are made of sentences
+
+
+def strength(memory: Memory, now: datetime, links: int = 0) -> float:
+    """Returns the strength of a memory from 0 to 1; a vote, a use or a link never lowers it."""
+    age = max(timedelta(), now - memory.created) / _DAY
+    idle = max(timedelta(), now - touched(memory)) / _DAY
+    weight = DEFAULT_IMPORTANCE if memory.importance is None else memory.importance
+    faded = (
+        weight
+        * max(LEAST, 0.5 ** (age / HALF_AGE))
+        * max(LEAST, 0.5 ** (idle / HALF_TOUCH))
+        * _WEIGHTS.get(memory.kind, 1.0)
+    )
+    held = min(MOST_BY_LINKS, PER_LINK * links) + min(MOST_BY_USES, PER_USE * memory.uses)
+    return round(min(1.0, float(faded + held)), 6)
+
+
+def touched(memory: Memory) -> datetime:
+    """Returns when a memory was last written, voted for or used."""
+    return max(memory.recorded_from, memory.last_used or memory.recorded_from)
+
+
+def why_protected(memory: Memory, versions: Sequence[Memory] = ()) -> str | None:
+    """Returns why upkeep may not change a memory, or None."""
+    reasons = (
+        (memory.pinned, "it is pinned"),
+        (memory.kind is Kind.LESSON or memory.lesson is not None, "it is a lesson"),
+        (memory.tier is Tier.SYSTEM, "it is system memory"),
+        (memory.source.kind in _USERS, "the user said it"),
+        (_brought_back(versions), "a person let it in or brought it back"),
+    )
+    return next((reason for holds, reason in reasons if holds), None)
+
+
+def ages(memory: Memory) -> bool:
+    """True for a long-term memory that no other policy looks after."""
+    return memory.tier is Tier.LONG_TERM and memory.label not in _OTHER_FORMS
+
+
+def is_plain(memory: Memory) -> bool:
+    """True for a statement of its own: not made of others, and no turn of a conversation."""
+    return (
+        ages(memory)
+        and memory.kind not in _MADE
+        and memory.lesson is None
+        and memory.skill is None
+        and memory.order is None
+    )
+
+
+def fading(memory: Memory, links: int, *, newer: bool, asked: bool, now: datetime) -> str | None:
+    """Returns why a memory is to be archived, or None. `newer`: another one seems to update it."""
+    if memory.status is Status.DISPUTED:
+        believed = trust_of(memory, now)
+        return f"disputed, its trust is {believed:.2f}" if believed < DISTRUSTED else None
+    left = strength(memory, now, links)
+    if left >= WEAK:
+        return None
+    against = _against(memory, newer=newer, now=now)
+    if against is None and not asked:
+        return None
+    return f"strength {left:.2f}" + (f"; {against}" if against else "")
+
+
+def kept_first(one: Memory, other: Memory, now: datetime) -> tuple[Memory, Memory]:
+    """Returns two that say the same: the one that stays, and the one that gives way."""
+
+    def rank(memory: Memory) -> tuple[bool, float, datetime, str]:
+        free = why_protected(memory) is None
+        return free, -trust_of(memory, now), memory.created, memory.id
+
+    kept, gone = sorted((one, other), key=rank)
+    return kept, gone
+
+
+def are_twins(kept: Memory, gone: Memory) -> bool:
+    """True if a memory adds nothing to the other: no word, number, time, claim or trigger."""
+    return (
+        _comparable(kept, gone)
+        and {*gone.triggers} <= {*kept.triggers}
+        and near_twin(gone.text, kept.text)
+    )
+
+
+def confirmed(one: Memory, other: Memory) -> tuple[Memory, Memory] | None:
+    """Returns the shorter of two texts and the longer that says it too, or None."""
+    if not _comparable(one, other):
+        return None
+    for short, long in ((one, other), (other, one)):
+        if near_twin(short.text, long.text, SAYS_TOO):
+            return short, long
+    return None
+
+
+def _brought_back(versions: Sequence[Memory]) -> bool:
+    return any(
+        before.status is not Status.ACTIVE and after.status is Status.ACTIVE
+        for before, after in pairwise(versions)
+    )
+
+
+def _against(memory: Memory, *, newer: bool, now: datetime) -> str | None:
+    """What speaks against a memory beside its age."""
+    votes = truth_votes(memory)
+    reasons = (
+        (memory.valid_until is not None and memory.valid_until <= now, "it holds no more"),
+        (newer, "a newer memory seems to update it"),
+        (votes["disputes"] > votes["reinforcements"], "it was disputed"),
+        (memory.harmful > memory.helpful, "it was rated as harmful"),
+    )
+    return next((reason for holds, reason in reasons if holds), None)
+
+
+def _comparable(one: Memory, other: Memory) -> bool:
+    """True for two statements to one audience, of one sort, person, time and claim."""
+    return (
+        is_plain(one)
+        and is_plain(other)
+        and _circumstances(one) == _circumstances(other)
+        and not said_by_different(one, other)
+    )
+
+
+def _circumstances(memory: Memory) -> tuple[object, ...]:
+    claim = memory.claim
+    stated = None if claim is None or claim.read else (claim.subject, claim.predicate, claim.value)
+    return (
+        memory.scope,
+        memory.kind,
+        memory.label,
+        memory.occurred_at,
+        memory.valid_from,
+        memory.valid_until,
+        stated,
+    )

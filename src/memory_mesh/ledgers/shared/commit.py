@@ -192,7 +192,7 @@ def write(db: Database, head: Head, at: datetime, commit: Commit) -> Commit:
     audiences = visibility.Audiences(db)
     numbers = _put_all(db, commit.puts, (seq, audiences), known)
     audiences.write()
-    _observe(db, commit.observations, at, numbers)
+    _observe(db, commit.observations, at, numbers, known)
     visibility.record(db, commit, rows.micros(at) or 0)
     if commit.links or commit.unlinked or commit.relinked:
         from memory_mesh.ledgers.shared import neighbours  # few writes have any
@@ -332,6 +332,7 @@ def _observe(
     observations: Sequence[Observation],
     at: datetime,
     numbers: Mapping[str, int],
+    known: Mapping[str, int],
 ) -> None:
     """Observations of memories that this commit put, or that were there."""
     when, seen_rows = rows.micros(at), list[tuple[object, ...]]()
@@ -345,7 +346,8 @@ def _observe(
         "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
         seen_rows,
     )
-    again = [(seen.memory,) for seen in observations if seen.memory not in numbers]
+    new = numbers.keys() - known.keys()
+    again = [(seen.memory,) for seen in observations if seen.memory not in new]
     if again:
         _FROM_MORE.run(db, again)
 

@@ -4,17 +4,22 @@ A face whose memories a storage of the caller's own keeps needs these; a mesh ha
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from itertools import chain
 
 from memory_mesh.base.fastdataclass import dataclass, replace
 from memory_mesh.base.typed import TYPE_CHECKING
 from memory_mesh.mesh import flows
-from memory_mesh.mesh.view import View
+from memory_mesh.mesh.operations.upkeep import JobVerbs
+from memory_mesh.mesh.view import View, family
 from memory_mesh.model import Conflict, Draft, Lens, Link, Memory, Receipt, Scope, Status
 from memory_mesh.model.ports import Claims, Lookup, Relations, Trail
+from memory_mesh.rules import audience
 
 if TYPE_CHECKING:
+    from memory_mesh.learn.rules.retention import Lifecycle
     from memory_mesh.model.graph import Clusters
+    from memory_mesh.model.job import JobReport
 
 _PAGE = 1_000  # memories read at once
 _LINKED = 500  # memories whose links are read at once
@@ -74,6 +79,15 @@ class KeepingVerbs(View):
     def _evolve(self, draft: Draft) -> Receipt:
         """Stores a ready draft as the newer statement of what is known."""
         return flows.evolve.evolve(self._access(), draft)
+
+    def _kept_up(self, lifecycle: "Lifecycle", lens: Lens, *, dry_run: bool) -> "JobReport":
+        """Makes steps of the upkeep of memories for the audiences that a lens sees."""
+        only, access = partial(audience.seen_through, lens), self._access()
+        flows.similar_links.link_all(access, access.ledger.stats(access.namespace).spaces)
+        site = replace(family(JobVerbs, self)._site(dry_run=dry_run), lifecycle=lifecycle)  # noqa: SLF001  # the same view
+        site = replace(site, only=only)
+        (report,) = flows.jobs.run(site, [flows.jobs.LIFECYCLE], shows=only)
+        return report
 
     def _clusters(self, lens: Lens, min_size: int) -> "Clusters":
         """The clusters that a lens sees, with the defaults of `clusters`."""

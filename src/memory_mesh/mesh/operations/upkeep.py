@@ -435,7 +435,7 @@ class MaintenanceVerbs(JobVerbs):
 
     def _run_due(self, names: Sequence[str], manner: Manner) -> list[JobReport]:
         return flows.jobs.run(
-            self._site(dry_run=False),
+            replace(self._site(dry_run=False), between=manner.pause),
             names,
             shows=self._shows(None, ()),
             progress=lambda _job, steps: manner.steps(steps),

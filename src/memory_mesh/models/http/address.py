@@ -96,6 +96,20 @@ def reach_of(host: str) -> frozenset[Zone]:
     return _NEAR if "." not in host or host.endswith(_LOCAL_ENDINGS) else _PUBLIC_ONLY
 
 
+def refuse_near(target: Target, near_hosts: Iterable[str], doing: str) -> None:
+    """Refuses a host that is not public by its own name unless it is listed."""
+    reach = reach_of(target.host)
+    if not reach:
+        raise ForbiddenAddress(f"requests to {target.host} are not allowed: use another host")
+    listed = {parse(f"http://{name}").host for name in near_hosts}
+    if reach != _PUBLIC_ONLY and target.host not in listed:
+        host = f"[{target.host}]" if ":" in target.host else target.host
+        raise ForbiddenAddress(
+            f"{target.host} is on this machine or in your network, where {doing} only hosts that "
+            f'you list: near_hosts=["{host}"]'
+        )
+
+
 def check(target: Target, addresses: Iterable[str], reach: frozenset[Zone]) -> None:
     """Refuse unless there is an address and every one of them is within reach."""
     zones = {zone_of(address) for address in addresses}

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Mapping
 
-from memory_mesh.model import ForbiddenAddress, Json
+from memory_mesh.model import Json
 from memory_mesh.models.http import address
 from memory_mesh.models.http.client import Client, Limits
 
@@ -23,15 +23,7 @@ class Webhook:
         """
         target = address.parse(url)
         host = f"[{target.host}]" if ":" in target.host else target.host
-        reach = address.reach_of(target.host)
-        if not reach:
-            raise ForbiddenAddress(f"requests to {target.host} are not allowed: use another host")
-        listed = {address.parse(f"http://{name}").host for name in near_hosts}
-        if reach != {address.Zone.PUBLIC} and target.host not in listed:
-            raise ForbiddenAddress(
-                f"{target.host} is on this machine or in your network, where a webhook posts only "
-                f'to hosts that you list: near_hosts=["{host}"]'
-            )
+        address.refuse_near(target, near_hosts, "a webhook reaches")
         self._path = target.path
         secrets = [part for part in re.split("[/?&=]", target.path) if len(part) >= _TELLING]
         self._client = Client(

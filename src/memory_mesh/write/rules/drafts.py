@@ -3,6 +3,7 @@
 import json
 import math
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from datetime import datetime
 from functools import cache
 from itertools import islice
@@ -64,6 +65,13 @@ _OPTIONAL: dict[str, type | tuple[type, ...]] = {
 }
 _TEXTS = ("tags", "triggers", "derived_from", "supersedes", "notes")
 
+_DOCUMENTS_NAMES = {
+    "triggers": ("whenToUse", "when_to_use"),
+    "importance": ("importance",),
+    "occurred_at": ("eventTime", "event_time", "occurred_at", "discoveredAt", "discovered_at"),
+    "valid_from": ("validFrom", "valid_from"),
+    "valid_until": ("validUntil", "valid_until"),
+}
 IMPORTANCE = {"low": 0.2, "medium": 0.5, "high": 0.8, "critical": 1.0}
 _KINDS = frozenset(Kind)
 
@@ -152,7 +160,8 @@ def draft_of(
     if metadata is not None:
         options = draft
         argued = draft.source.kind if draft.source.agent else SourceKind.USER_EXPLICIT
-        draft = rfc11.promote(draft, check_metadata(metadata), agent_id)
+        given = check_metadata(metadata)
+        draft = _read_by_name(rfc11.promote(draft, given, agent_id), given, details)
         if draft.source is not options.source:  # else its kind is known
             draft = with_kind(draft, channel, stated=stated, at_most=argued)
         notes += _overruled(options, draft)
@@ -197,6 +206,7 @@ def alteration(
         if given is not None:
             whole = model_memory.given_metadata(memory) | given if merge else given
             draft = rfc11.promote(replace(draft, extra={}), whole, memory.scope.agent or "")
+            draft = _read_by_name(draft, given, details)
         _check_validity(draft.valid_from, draft.valid_until)
         draft = _spoken_again(draft, memory, details)
         if text is not None or details.keys() & {"claim", "source_kind"}:
@@ -211,6 +221,20 @@ def check_change(content: object | None, details: Mapping[str, object]) -> None:
     """Raises InvalidInput if `update` would refuse this text or one of these details."""
     alteration(content, None, details, channel=Channel.LIBRARY)
     _detailed(Draft(text=""), details)
+
+
+def _read_by_name(draft: Draft, given: Mapping[str, Json], details: Mapping[str, object]) -> Draft:
+    """The draft with fields that metadata states under a document's name for them, as far as fit.
+
+    An argument of the same meaning wins. The metadata keeps the name and the value as given.
+    """
+    found: dict[str, Any] = {}
+    for name, spellings in _DOCUMENTS_NAMES.items():
+        value = next((given[each] for each in spellings if given.get(each) is not None), None)
+        if value is not None and name not in details:
+            with suppress(InvalidInput):  # what does not fit is a key of somebody else
+                found[name] = _FITTERS[name](name, value)
+    return replace(draft, **found) if found else draft
 
 
 def importance(value: object) -> float:

@@ -17,7 +17,6 @@ from contextlib import suppress
 
 from memory_mesh.agents.hook.capture.answers import answered, doubted, ended, failed
 from memory_mesh.agents.hook.capture.heard import MOST, Captured, CapturedEvent, HostSession
-from memory_mesh.base.fastdataclass import replace
 from memory_mesh.base.typed import TYPE_CHECKING
 from memory_mesh.learn.rules import statements as rules_statements
 from memory_mesh.learn.rules.own_words import own_sentences
@@ -129,7 +128,9 @@ def captured(
     if act is None:
         return Captured()
     heard = CapturedEvent(mesh, session, key)
+    said = Captured()
+    if act is not prompted and input.get("prompt"):  # a host without an event for prompts
+        said = prompted(heard, input)
     done = act(heard, input)
-    if event == "PostToolUseFailure":
-        return done
-    return replace(done, receipts=(*done.receipts, *heard.ask_model(event, input)))
+    asked = () if act is failed else heard.ask_model(event, input)
+    return Captured((*said.receipts, *done.receipts, *asked), said.for_person + done.for_person)

@@ -63,8 +63,7 @@ class GraphStoring(GraphView):
     ) -> Receipt:
         """Store one memory; the receipt says what became of it and why.
 
-        Without a provenance it counts as an inference. Importance is at most 0.5 from others than
-        `user_explicit` and `system`.
+        Without a provenance it counts as an inference.
 
         Options:
             category: the sort of memory, such as fact or decision.
@@ -501,11 +500,11 @@ class GraphPrompting(GraphView):
         max_tokens: int | None = None,
         explain: bool = False,
     ) -> GraphContext:
-        """The memories of an agent that a prompt should have, as fenced text under a budget.
+        """The memories of an agent that a prompt should have, as plain text under a budget.
 
         What `search` finds and what is linked to it compete by composite score per estimated token.
         Only active memories that the agent sees take part. The text never has more than
-        `max_tokens`, by a count that errs high.
+        `max_tokens` by `estimate_tokens`. `MemoryMesh.context` fences the text, and counts high.
 
         Options:
             max_memories: the largest number of memories, 1 to 1,000.
@@ -523,6 +522,9 @@ class GraphPrompting(GraphView):
             max_memories=check_limit(max_memories),
             min_relevance=0.0,
             price=translate.estimate_tokens,
+            format=token_budget.PLAIN,
+            count=lambda text: translate.estimate_tokens(text) if text else 0,
+            counted_by="estimate_tokens",
         )
         pack = self._mesh._packed(check_text(query, "query"), lens, wanted, record=True)
         shown = self._shown([item.memory for item in pack])
