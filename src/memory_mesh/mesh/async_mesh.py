@@ -195,10 +195,10 @@ class AsyncMemoryMesh(AwaitedOnly, metaclass=ShownNames):
             await mesh.add("Dana manages me")
             print(await mesh.search("Who is my boss?"))
 
-    Write: add, add_many, update, update_many, evolve, pin, rate, delete, restore.
+    Write: add, add_many, update, evolve, pin, rate, delete, restore.
     Read: search, context, get, get_many, get_all, history, explain, stats.
     Users: for_user, users, delete_user, view. Files: export, import_.
-    Each with methods of its own: lessons, skills, graph, traces, review, care.
+    Each with methods of its own: learn, lessons, skills, graph, traces, review, care.
 
     `help(MemoryMesh.add)` says what one of them takes, `help(MemoryMesh.review)` what a family has.
 

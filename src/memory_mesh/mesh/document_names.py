@@ -38,6 +38,7 @@ ASIDE = frozenset(
     (
         *("build_agent_prompt", "clear_cache", "config", "find_relevant_memories", "folder"),
         *("format_results", "get_cache_stats", "ingest", "init", "insert_heritage"),
+        "update_many",
         *IN_FAMILIES,
     )
 )
