@@ -248,7 +248,7 @@ RESTORE = Command(
 
 # export
 
-_ARCHIVES = ("", ".gz", ".tgz", ".tar")
+_ARCHIVES = ("", ".gz", ".tgz", ".tar", ".mesh")
 _COUNTED = 100  # namespaces whose memories are counted
 _NO_VECTORS = (
     "the namespace has no vectors yet, so the archive carries none. With a model, memory-mesh "
