@@ -41,7 +41,7 @@ def test_a_file_for_other_programs_leaves_and_comes_back(cli: CommandLine) -> No
         file.write("{\n")
     done = cli("import", "notes.jsonl", "--db-dir", "other")
     assert (done.code, done.out) == (1, "[MemoryMesh] Read notes.jsonl: 1 stored, 1 refused.\n")
-    assert "line 2 is no JSON" in done.err
+    assert "line 2: it is no JSON" in done.err
     done = cli("import", "notes.jsonl", "--db-dir", "other", "--json")
     assert (done.code, json.loads(done.out)["outcomes"]) == (1, {"merged": 1, "refused": 1})
     assert cli("import", "notes.jsonl", "--into", "copy").code == 2

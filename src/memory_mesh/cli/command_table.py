@@ -32,7 +32,7 @@ COMMANDS = {  # by the name of its function; `GROUPS` says what people type
     "explain": "say why a memory is as it is, or why a search found it or not",
     "stats": "show counts, sizes, the path and the status of the store",
     "evolve": "store a newer statement; an older one that contradicts it by rule gives way",
-    "pin": "pin or unpin a memory",
+    "pin": "bring a memory into every context, or unpin it",
     "restore": "restore a deleted memory, or a store from a backup",
     "history": "show every recorded version of a memory",
     "rate": "vote whether a memory was helpful",

@@ -247,7 +247,7 @@ RESTORE = Command(
 
 # export
 
-_ARCHIVES = ("", ".gz", ".tgz", ".tar")
+_ARCHIVES = ("", ".gz", ".tgz", ".tar", ".mesh")
 _LANE = ".db"  # Memory Lane's SQLite file
 _COUNTED = 100  # namespaces whose memories are counted
 _NO_VECTORS = (
