@@ -387,7 +387,8 @@ _WRITES = """
 """.split()  # noqa: SIM905
 _GRAPH_WRITES = """
     add_to_episode auto_compress close consolidate create_episode decay dispute evolve off on
-    reinforce remove_from_episode resolve_conflict review_quarantine save store store_many wait_for_hooks
+    reinforce remove_from_episode resolve_conflict review_quarantine save store store_many
+    wait_for_hooks
 """.split()  # noqa: SIM905
 _MIRROR = ("init", "path_of", "pull", "push", "resolve", "run", "stale", "status")  # writes files
 _ASYNC = list(operations(memory_mesh.MemoryMesh))
