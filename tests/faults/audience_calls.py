@@ -386,8 +386,9 @@ _WRITES = """
     care.models.reembed care.models.state care.models.roll_back care.models.switch
 """.split()  # noqa: SIM905
 _GRAPH_WRITES = """
-    add_to_episode close create_episode dispute evolve ingest off on reinforce remove_from_episode
-    resolve_conflict review_quarantine save store store_many wait_for_hooks
+    add_to_episode auto_compress close consolidate create_episode decay dispute evolve ingest off on
+    reinforce remove_from_episode resolve_conflict review_quarantine save store store_many
+    wait_for_hooks
 """.split()  # noqa: SIM905
 _MIRROR = ("init", "path_of", "pull", "push", "resolve", "run", "stale", "status")  # writes files
 _ASYNC = list(operations(memory_mesh.MemoryMesh))

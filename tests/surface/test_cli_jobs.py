@@ -44,8 +44,8 @@ def test_a_plan_says_what_upkeep_would_do_and_why_and_changes_nothing(
     assert "consolidate-traces: would learn 2, stage 1 (due: 10 or more new traces" in plan
     assert "consolidate-memories: would do nothing (not due: at most four times a day" in plan
     assert recorded("upkeep", "--plan").out == plan
-    jobs = recorded.json("upkeep", "--plan")["jobs"] if hasattr(recorded, "json") else None
-    assert jobs is None or [job["due"] for job in jobs] == [True, False, False, False]
+    jobs = json.loads(recorded("upkeep", "--plan", "--json").out)["jobs"]
+    assert [job["due"] for job in jobs] == [True, False, False, False]
     every = recorded("upkeep", "--plan", "--all").out
     assert "default: consolidate-traces: would learn 2" in every
     assert "learned 2" in recorded("upkeep").out

@@ -65,8 +65,11 @@ def find(call: ToolCall, given: Mapping[str, Any]) -> tuple[dict[str, Any], str]
 
 
 def feedback(call: ToolCall, given: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
-    """Counts a vote on a memory that was found."""
+    """Counts a vote on a memory that was found; an agent has one for each use."""
     lane, id_ = MemoryLane(call.mesh()), given["id"]
+    memory = lane._known(id_, None)[-1]  # noqa: SLF001  # of the same face
+    if memory.helpful + memory.harmful >= memory.uses:
+        raise InvalidInput(f"every use of {id_} is rated: find it again first")
     lane.feedback(id_, helpful=given["feedback"] == "helpful")
     said = lane.metadata(id_)
     answer = {
