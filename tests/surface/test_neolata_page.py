@@ -19,7 +19,7 @@ def test_an_example_prints_what_the_page_shows(code, shown, capsys, tmp_path, mo
 
 
 def test_every_method_is_on_the_page_and_every_method_of_the_page_is_there():
-    table = PAGE[PAGE.index("| family") : PAGE.index("`ingest` is not there yet")]
+    table = PAGE[PAGE.index("| family") : PAGE.index("`ingest` stores")]
     named = set(re.findall(r"`(\w+)`", table))
     own = {name for name in dir(memory_graph.MemoryGraph) if not name.startswith("_")}
     assert named == own

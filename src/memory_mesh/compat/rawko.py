@@ -138,8 +138,8 @@ def extract_memory(
     Options:
         now: the time of the discovery; by default the present.
     """
-    at = now or SystemClock().now()
-    rules, held = _agents_words(), extraction.conversation(_execution(input), at)
+    turns, at = _execution(input), now or SystemClock().now()
+    rules, held = _agents_words(), extraction.conversation(turns, at)
     known = [str(_field(memory, "content") or "") for memory in _existing(input)]
     try:
         if llm is None:
@@ -159,10 +159,11 @@ def extract_and_save_memory(mesh: "MemoryMesh", context: Mapping[str, object]) -
 
     The mesh's language model is asked, if it has one; what it does not answer is tried again.
     """
+    turns = _execution(context)
     named = {"discoveredBy": str(context.get("agent") or ""), "discoveredIn": _task(context)}
     rules = replace(_agents_words(), agent=named["discoveredBy"] or None, metadata=named)
     own = Scope(mesh.config.project, None, mesh.config.session)
-    done = mesh.learn._extract(_execution(context), rules, own)
+    done = mesh.learn._extract(turns, rules, own)
     reasons = [*([done.failure] if done.failure else []), *(why for _, why in done.dropped)]
     return _extraction(context, done.facts, reasons, mesh._now())
 
@@ -173,6 +174,8 @@ def _agents_words() -> ExtractionRules:
 
 def _execution(given: Mapping[str, object]) -> list[Turn]:
     """An execution as a conversation: the task, and what the agent said."""
+    if not isinstance(given, Mapping):
+        raise InvalidInput(f"an execution must be a mapping, not {shown(given)}")
     result = given.get("result", "success")
     if result not in _RESULTS:
         raise InvalidInput(f"result must be one of {', '.join(_RESULTS)}, not {shown(result)}")
