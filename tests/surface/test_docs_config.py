@@ -28,7 +28,11 @@ ROOT = Path(__file__).parent.parent.parent
 # The requirements quote settings of other people.
 _NOT_OURS = {"spec", "conformance.md"}
 _WRONG = "answers.md"  # shows mistakes, on purpose
-OBJECTS = {"custom_embedder", "custom_llm", "storage"}  # arguments that are no settings: no file can hold them
+OBJECTS = {
+    "custom_embedder",
+    "custom_llm",
+    "storage",
+}  # arguments that are no settings: no file can hold them
 FITTING = {  # variables that 1 is no value of
     "MEMORY_MESH_PHONE_COUNTRY": "DE",
     "MEMORY_MESH_KEEP": "email",
