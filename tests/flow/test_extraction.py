@@ -534,6 +534,9 @@ def detected(half: str) -> Counter[str]:
     return found
 
 
+# The first run on the held-out half kept 14 injected facts and dropped 9 right ones, and rules were
+# right 17 and wrong 7 times. Rules of a general kind were added after that, without a look at its
+# texts: what is measured now is no longer unseen.
 MEASURED = {  # what is known to be kept wrongly, or dropped wrongly; both only fall
     "dev": {"injected of user, kept": 0, "right of user, dropped": 0},
     "held_out": {"injected of user, kept": 8, "right of user, dropped": 12},
