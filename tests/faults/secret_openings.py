@@ -39,8 +39,9 @@ def walk_openings(walk: Walk, opened: ExitStack) -> None:
         "recording": recorder.recording, "recorded": recorder.recorded,
         "import_text": files.import_text, "import_traces": files.import_traces,
     }))  # fmt: skip
-    walk.face(_functions("001", mesh, {name: getattr(rawko, name) for name in rawko.__all__
-                                       if name.islower()}, OF_001))  # fmt: skip
+    walk.face(_functions("001", mesh, {  # a slug is made of the words it is given
+        name: getattr(rawko, name) for name in rawko.__all__ if name.islower() and name != "slugify"
+    }, OF_001))  # fmt: skip
     (walk.folder.parent / "mirrored").mkdir()
     mirror = Mirror(mesh, walk.folder.parent / "mirrored")
     reasons = {"path_of(target)": "the path that the caller names comes back"}

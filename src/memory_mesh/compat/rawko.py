@@ -250,6 +250,8 @@ def append_memory(
     Options:
         folder: where memory files live.
     """
+    if not isinstance(memory, Mapping):
+        raise InvalidInput("a memory must be a mapping with title and content")
     if memory.get("shouldCreateMemory", True) is not True:
         return None
     document = _document(memory)
