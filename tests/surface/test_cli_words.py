@@ -4,6 +4,7 @@ import argparse
 import json
 import re
 import shlex
+from dataclasses import replace
 
 import pytest
 
@@ -247,3 +248,15 @@ def test_a_store_that_is_not_there_is_said_by_list_and_stats(cli: CommandLine) -
     assert "Size" not in cli("stats").out
     assert "[MemoryMesh] Size: 0.1 MB, " in cli.on_terminal("stats").out
     assert cli("users").out == "default\n"
+
+
+def test_a_memory_of_a_session_needs_one_by_option_or_by_the_shells(cli: CommandLine) -> None:
+    refused = cli("store", "We try the new parser", "--type", "session")
+    assert refused.code == 1
+    assert "--session or the variable MEMORY_MESH_SESSION" in refused.err
+    said = ("store", "We try the new parser", "--type", "session")
+    assert replace(cli, variables={"MEMORY_MESH_SESSION": "s1"})(*said).code == 0
+    assert cli(*said, "--session", "s2").code == 0
+    for session in ("s1", "s2"):
+        assert len(json.loads(cli("list", "--session", session, "--json").out)["items"]) == 1
+    assert json.loads(cli("list", "--json").out)["items"] == []
