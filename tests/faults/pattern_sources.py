@@ -337,7 +337,14 @@ def _placeholders() -> None:
     SCANNER._without_placeholders("[EMAIL]")
 
 
+def _quotes() -> None:
+    from memory_mesh.learn.rules import extraction
+
+    extraction._span("We host the shop in Oslo.", "host the shop")
+
+
 _USING: Mapping[str, tuple[Callable[[], None], str]] = {
+    "learn.rules.extraction._span": (_quotes, "search"),
     "models.http.client.redacted": (_secrets, "finditer"),
     "privacy.scan.compiled": (_anchored, "match"),
     "privacy.logins.finditer": (_commands, "finditer"),

@@ -24,6 +24,7 @@ SETTINGS = {
     "config": "numbers",
 }
 OF_001 = {
+    "append_memory(folder)": "the path of the file in the folder that the caller names comes back",
     "find_relevant_memories(memories)": "the caller's own objects come back",
     "format_memories_for_prompt(memories)": "the caller's own objects, as text for a prompt",
 }

@@ -200,7 +200,8 @@ def test_the_view_shows_what_the_graph_shows_column_by_column(filled: Filled) ->
 
 @pytest.mark.req("R-003-103")
 def test_links_are_those_of_the_graph(filled: Filled) -> None:
-    filled.graph._mesh.care.upkeep()  # makes the links that wait
+    filled.graph._mesh.care.upkeep()  # makes the links that wait, and a digest
+    filled.graph._mesh.care.upkeep()  # and the links of the digest
     found = filled.rows("SELECT * FROM neolata.memory_links")
     assert {tuple(row) for row in found} == {("source_id", "target_id", "similarity", "created_at")}
     ids = {row[end] for row in found for end in ("source_id", "target_id")}
@@ -266,7 +267,7 @@ def test_clusters_have_the_members_of_those_of_the_graph_and_a_label(filled: Fil
         assert row["size"] == len(row["memory_ids"])
         assert row["label"] == ", ".join(row["terms"])
     sea = next(row for row in found if row["agent_id"] == "mira")
-    assert {"ferri", "harbour"} <= set(sea["terms"])
+    assert "ferri" in sea["terms"]
 
 
 @pytest.mark.req("R-003-108", "R-003-109")

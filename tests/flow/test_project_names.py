@@ -95,6 +95,22 @@ def test_a_merged_project_is_read_and_nothing_of_it_is_replaced(tmp_path: Path) 
         mesh.care.projects.split("two", project="one")
 
 
+@pytest.mark.parametrize("number", [0, 1])
+def test_a_split_by_any_of_its_names_takes_back_all_of_them(
+    renamed: tuple[MemoryMesh, Path], number: int
+) -> None:
+    mesh, folder = renamed
+    at(mesh, folder).add("the build takes nine minutes")
+    projects = mesh.care.projects
+    found = projects.at(folder)
+    assert found is not None
+    names = (found.name, *found.former)
+    projects.merge(found.name, project="one")
+    assert set(projects.stated("one").merged) == {*names}
+    projects.split(names[number], project="one")
+    assert projects.stated("one").merged == ()
+
+
 def test_a_project_is_not_merged_with_itself_nor_without_a_name(tmp_path: Path) -> None:
     mesh = opened(tmp_path)
     with pytest.raises(InvalidInput, match="this project already"):

@@ -139,10 +139,10 @@ def test_rows_of_others_are_read_and_what_is_none_is_refused_with_its_reason(
     done = mesh.import_(file)
     assert done.outcomes == {"stored": 2, "refused": 3}
     assert texts(mesh) == ["Ann likes tea.", "Bob likes rum."]
-    assert [reason.split(":")[0] for reason in done.reasons] == [
-        "line 3 is no JSON",
-        "a row must be a text or an object, not list",
-        "a row has no content, text, memory",
+    assert [": ".join(reason.split(": ")[:2]) for reason in done.reasons] == [
+        "line 3: it is no JSON",
+        "line 4: a row must be a text or an object, not list",
+        "line 5: a row has no content, text, memory",
     ]
 
 

@@ -54,8 +54,8 @@ _OF_NAMESPACE = frozenset(
 )
 _OF_PYTHON = (
     (re.compile(r"^option, (\w+): "), r"\1 "),
-    (re.compile(r"(?:with )?(?:mesh\.)?\w+\([^()]*\), or (?=--|(?:with )?memory-mesh)"), ""),
-    (re.compile(r"(?:with )?(?:mesh\.)?\w+\([^()]*\), or on the command line(?: with)?:? "), ""),
+    (re.compile(r"\b(?:with )?(?:mesh\.)?\w++\([^()]*\), or (?=--|(?:with )?memory-mesh)"), ""),
+    (re.compile(r"\b(?:with )?(?:mesh\.)?\w++\([^()]*\), or on the command line(?: with)?:? "), ""),
     (re.compile(r"(--user) on the command line"), r"\1"),
     (re.compile(r"db_dir, on the command line --db-dir, or"), "--db-dir or"),
 )

@@ -192,8 +192,8 @@ class AsyncMemoryMesh(AwaitedOnly, metaclass=ShownNames):
     """Long-term memory, awaited: `memory_mesh.MemoryMesh`.
 
         async with MemoryMesh() as mesh:
-            await mesh.add("Dana manages me")
-            print(await mesh.search("Who is my boss?"))
+            await mesh.add("The user prefers dark themes")
+            print(await mesh.search("dark themes"))
 
     Write: add, add_many, update, evolve, pin, rate, delete, restore.
     Read: search, context, get, get_many, get_all, history, explain, stats.

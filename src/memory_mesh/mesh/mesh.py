@@ -30,8 +30,8 @@ class MemoryMesh(
     """Long-term memory in one namespace of one store, shared by any number of processes.
 
         with MemoryMesh() as mesh:
-            mesh.add("Dana manages me")
-            print(mesh.search("Who is my boss?"))
+            mesh.add("The user prefers dark themes")
+            print(mesh.search("dark themes"))
 
     Write: add, add_many, update, evolve, pin, rate, delete, restore.
     Read: search, context, get, get_many, get_all, history, explain, stats.

@@ -291,10 +291,12 @@ def merged(name: str, other: str, states: Mapping[str, str]) -> ProjectNames:
     return replace(names, read=(*names.read, *added)[:MAX_NAMES])
 
 
-def split(names: ProjectNames, other: str) -> ProjectNames:
-    """Returns the further names of a project without one of them."""
+def split(names: ProjectNames, other: str, states: Mapping[str, str]) -> ProjectNames:
+    """Returns the further names of a project without another one and what came with it."""
+    gone = {other, *names_of(states.get(f"{NAMES}{other}")).all}
+    gone |= {each for each in names.all if other in names_of(states.get(f"{NAMES}{each}")).same}
     return ProjectNames(
-        *(tuple(each for each in held if each != other) for held in (names.same, names.read))
+        *(tuple(each for each in held if each not in gone) for held in (names.same, names.read))
     )
 
 

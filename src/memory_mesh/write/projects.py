@@ -116,7 +116,7 @@ def split(access: Access, project: str, other: str) -> ProjectNames:
         held = projects.names_of(now.get(f"{NAMES}{project}"))
         if other not in held.all:
             raise NotFound(f"{project} does not read {other}. What it reads: memory-mesh project")
-        return {f"{NAMES}{project}": projects.names_text(projects.split(held, other))}
+        return {f"{NAMES}{project}": projects.names_text(projects.split(held, other, now))}
 
     return projects.names_of(_changed(access, change).get(f"{NAMES}{project}"))
 

@@ -20,7 +20,7 @@ def test_a_search_by_keyword_is_one_read_transaction(walks):
         {"read": 0, "write": 1},
         {"read": 1, "write": 0},
         {"read": 1, "write": 0},
-        {"read": 2, "write": 0},  # of a pack: the records of what was packed come after it
+        {"read": 3, "write": 0},  # of a pack: what is pinned, and the records of what was packed
     ]
 
 

@@ -114,8 +114,11 @@ def _turn(number: int, message: GivenTurn) -> Turn:
     if isinstance(message, Turn):
         return message
     said: Mapping[str, object] = {"content": message} if isinstance(message, str) else message
+    wrong = f"messages[{number}] must be a mapping with role and content, or a text"
     if not isinstance(said, Mapping):
-        raise InvalidInput(f"messages[{number}] must be a mapping with role and content, or a text")
+        raise InvalidInput(wrong)
+    if "content" not in said:
+        raise InvalidInput(wrong)
     name = said.get("name")
     return Turn(
         role=check_text(said.get("role", "user"), f"the role of messages[{number}]").casefold(),
