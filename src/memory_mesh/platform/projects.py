@@ -293,8 +293,11 @@ def merged(name: str, other: str, states: Mapping[str, str]) -> ProjectNames:
 
 def split(names: ProjectNames, other: str, states: Mapping[str, str]) -> ProjectNames:
     """Returns the further names of a project without another one and what came with it."""
-    gone = {other, *names_of(states.get(f"{NAMES}{other}")).all}
-    gone |= {each for each in names.all if other in names_of(states.get(f"{NAMES}{each}")).same}
+    theirs = {each: names_of(states.get(f"{NAMES}{each}")) for each in (other, *names.all)}
+    gone = {other}
+    for each, held in theirs.items():
+        if other in (each, *held.same):
+            gone |= {each, *held.all}
     return ProjectNames(
         *(tuple(each for each in held if each not in gone) for held in (names.same, names.read))
     )

@@ -89,8 +89,10 @@ def test_merging_reads_and_splitting_ends_it() -> None:
     both = merged("a", "b", states)
     assert both == ProjectNames(("p",), ("b", "c", "d"))
     assert merged("a", "b", {f"{NAMES}a": names_text(both)}) == both
-    assert split(both, "b") == ProjectNames(("p",), ("c", "d"))
-    assert split(both, "p").same == ()
+    assert split(both, "b", {}) == ProjectNames(("p",), ("c", "d"))
+    assert split(both, "p", {}).same == ()
+    for other in ("b", "c"):  # what came with it goes with it, by whichever of its names
+        assert split(both, other, states) == ProjectNames(("p",), ())
 
 
 def test_the_number_of_names_is_bounded() -> None:
