@@ -18,7 +18,7 @@ _INSTEAD = {  # what other tools call it: the option that does it here, and how
     "--top": ("--limit", "--limit"),
     "--last": ("--limit", "--limit"),
     "-n": ("--limit", "--limit"),
-    "--format": ("--json", "--json; the ending of a file says its format, such as notes.jsonl"),
+    "--format": ("--json", "--json. The ending of a file says its format, such as notes.jsonl"),
     "--type": ("--filter", "--filter \"type = 'WORD'\""),
     "--pinned": ("--filter", '--filter "pinned = true"'),
 }
