@@ -16,6 +16,8 @@ from memory_mesh.learn.model_calls import LATE_SECONDS
 from memory_mesh.model import Channel, Kind, Scope, SourceKind
 from memory_mesh.model.errors import InvalidInput, LLMError
 from memory_mesh.model.learning import Extraction
+from memory_mesh.models import llm as llms
+from memory_mesh.models.http.client import Limits
 from memory_mesh.sync import MemoryMesh
 from memory_mesh.testing import FrozenClock, ScriptedLLM
 from memory_mesh.text.scrub.tokens import count
@@ -366,6 +368,17 @@ def test_anthropic_is_asked_over_plain_http(tmp_path):
     headers = {name.lower(): value for name, value in request.headers.items()}
     assert (headers["x-api-key"], headers["anthropic-version"]) == ("k-1", "2023-06-01")
     assert found.tokens_today == 760
+
+
+def test_a_model_that_takes_minutes_is_waited_for(tmp_path, monkeypatch):
+    monkeypatch.setattr(llms, "_LIMITS", Limits(read_seconds=0.1, total_seconds=0.1, attempts=1))
+    said = {"choices": [{"message": {"content": answer(FACT)}}]}
+    options: dict[str, Any] = {"llm_provider": "openai", "llm_api_key": "k-1"}
+    with (
+        serve(lambda _: Reply(body=json.dumps(said).encode(), wait=0.5)) as server,
+        MemoryMesh(db_dir=tmp_path, llm_base_url=server.url, **options) as mesh,
+    ):
+        assert len(mesh.learn.extract(SAID).receipts) == 1
 
 
 def test_secrets_and_private_parts_reach_neither_the_model_nor_the_store(mesh, llm):

@@ -52,7 +52,7 @@ PROMPT = "extract-1"  # the file in prompts/, which a stored fact names
 WAITING = "extract/"
 MOST_TRIES = 5  # of a batch; after that it is tried only when somebody asks for it
 BATCH_CHARS = 12_000  # of the sentences that one prompt shows
-_LEASE = timedelta(minutes=5)  # that a batch belongs to the process that asks about it
+_LEASE = timedelta(minutes=10)  # that a batch belongs to the process that asks about it
 _COMPARED = 5  # memories that a fact is held against
 _REASON_CHARS = 300
 

@@ -24,7 +24,7 @@ from memory_mesh.text.scrub.tokens import count
 from memory_mesh.write.access import Access
 
 MAX_TOKENS = 2_000  # of an answer whose caller states no other limit
-LATE_SECONDS = 120.0  # after which an answer is no longer taken
+LATE_SECONDS = 300.0  # after which an answer is no longer taken
 KEPT_DAYS = 90
 _STATE = "llm/"
 _ASKED, _ANSWERED, _FAILED = "asked", "answered", "failed"

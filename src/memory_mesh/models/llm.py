@@ -13,6 +13,7 @@ from memory_mesh.models.http.client import Client, Limits
 MAX_TOKENS = 2_000
 _TEMPERATURE = 0.1
 _LIMITS = Limits(read_seconds=60.0, total_seconds=90.0, attempts=2)
+_UNHURRIED = Limits(read_seconds=300.0, total_seconds=300.0, attempts=2)  # nobody waits for it
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,11 +56,14 @@ class HttpLLM:
         self._provider, self._wire = provider, WIRES[provider]
         self._model = model or self._wire.model
         self._lacks_key = self._wire.key is not None and not api_key and base_url is None
-        self._client = Client(
-            base_url or self._wire.base_url,
-            headers=self._wire.headers(api_key) if api_key else {},
-            secrets=[api_key or ""],
-            limits=_LIMITS,
+        self._client, self._unhurried = (
+            Client(
+                base_url or self._wire.base_url,
+                headers=self._wire.headers(api_key) if api_key else {},
+                secrets=[api_key or ""],
+                limits=limits,
+            )
+            for limits in (_LIMITS, _UNHURRIED)
         )
 
     def __repr__(self) -> str:
@@ -67,15 +71,21 @@ class HttpLLM:
 
     def complete(self, prompt: str, *, max_tokens: int | None = None) -> str:
         """The answer to a prompt; raises LLMError when none can be had."""
-        return self._completed(prompt, max_tokens, {})
+        return self._completed(prompt, max_tokens, {}, self._client)
 
     def complete_json(
         self, prompt: str, schema: Mapping[str, Json], *, max_tokens: int | None = None
     ) -> str:
-        """The same, held to a JSON schema where the service can do that."""
-        return self._completed(prompt, max_tokens, self._wire.schema(schema))
+        """The same, held to a JSON schema where the service can do that, and with more time.
 
-    def _completed(self, prompt: str, max_tokens: int | None, more: dict[str, Json]) -> Completion:
+        A model on an ordinary processor needs a minute or two for the facts of a conversation.
+        """
+        asked = self._wire.schema(schema)
+        return self._completed(prompt, max_tokens, asked, self._unhurried)
+
+    def _completed(
+        self, prompt: str, max_tokens: int | None, more: dict[str, Json], client: Client
+    ) -> Completion:
         if self._lacks_key:
             raise LLMError(f"{self._provider} needs an API key: set {self._wire.key}")
         asked: dict[str, Json] = {
@@ -84,7 +94,7 @@ class HttpLLM:
         }
         options = self._wire.options(max_tokens or MAX_TOKENS)
         try:
-            answer = self._client.post_json(self._wire.path, asked | options | more)
+            answer = client.post_json(self._wire.path, asked | options | more)
         except NetworkError as error:
             raise LLMError(str(error)) from None
         return self._read(answer)
