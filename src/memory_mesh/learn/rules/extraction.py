@@ -23,7 +23,6 @@ from memory_mesh.base.lazy_pattern import lazy_pattern
 from memory_mesh.base.typed import TypeAlias
 from memory_mesh.context.fence import filled
 from memory_mesh.learn.rules.own_words import as_own, own_sentences, quotations
-from memory_mesh.learn.rules.phrases import momentary
 from memory_mesh.learn.rules.reflected_beliefs import figures, negations
 from memory_mesh.learn.rules.statement_phrases import doubts, questions, reports
 from memory_mesh.learn.rules.statements import (
@@ -273,18 +272,16 @@ def _detected(one: OwnTurn) -> Iterable[ExtractedFact]:
         if fix := told_fix(text):
             yield _found(one, fix, Kind.LEARNING, "an error and its fix")
         return
-    stated = [each for each in statements(text) if not _passing().search(each.text)]
+    stated = statements(text)
     for each in stated:
         yield _found(one, each.text, each.kind, f"the user states a {each.kind}")
     for sentence in one.sentences:
         if any(each.text in sentence for each in stated) or asks(sentence):
             continue
-        if any(rule().search(sentence) for rule in (doubts, _conditions, _passing)):
+        if doubts().search(sentence) or _conditions().search(sentence):
             continue
         if _needs().search(sentence):
             yield _found(one, sentence, Kind.PREFERENCE, "the user says what they need or avoid")
-        elif _persons().search(sentence) and not momentary().search(sentence):
-            yield _found(one, sentence, Kind.FACT, "the user tells of a person")
         elif _causes().search(sentence):
             yield _found(one, sentence, Kind.LEARNING, "an error and its cause")
 
@@ -385,8 +382,7 @@ def _turned(held: Conversation, one: OwnTurn, start: int, end: int) -> str:
             begin = max(0, start - first)
             clause = _clauses().split(sentence[:begin])[-1]
             inside, after = sentence[begin : end - first], sentence[end - first :]
-            asked = asks(sentence) or bool(_unmarked_questions().match(sentence))
-            if asked and _is_asked(clause, inside, after):
+            if asks(sentence) and (clause.strip() or asks(inside) or questions().match(inside)):
                 return "its quote is a question"
             if reports().search(f"{clause}it") and clause.strip():
                 return "somebody else says it"
@@ -400,15 +396,6 @@ def _turned(held: Conversation, one: OwnTurn, start: int, end: int) -> str:
                 return why
         first = last + 1
     return ""
-
-
-def _is_asked(clause: str, quote: str, after: str) -> bool:
-    """True if the question in a sentence is its quote, and not what stands beside it."""
-    if asks(quote) or _affirmations().match(after):
-        return True
-    if clause.strip():
-        return not _states().search(clause)
-    return bool(questions().match(quote))
 
 
 def _unmeant(held: Conversation, one: OwnTurn, at: int, text: str) -> str:
@@ -428,7 +415,6 @@ def _unmeant(held: Conversation, one: OwnTurn, at: int, text: str) -> str:
             (_suppositions().search(sentence), "it is a supposition"),
             (_past_plans().search(text), "it is a plan of the past"),
             (is_secret(text), "it holds a secret"),
-            (_of_the_user().search(sentence), "it is written about the user, not by the user"),
             (_takes_back().match(after), "it is taken back at once"),
             (_is_taken_back(text, later), "it is taken back or set right later"),
         )
@@ -457,7 +443,8 @@ def _against(text: str, quote: str, held: Conversation) -> str:
         return "it is an order to a model"
     if strange := _parts(figures(text)) - held.figures:
         return f"nobody wrote the number {min(strange)}"
-    strange = {word for word in _names().findall(text) if _letters(word) not in held.letters}
+    named = {part for word in _names().findall(text) for part in re.split("['\u2019-]", word)}
+    strange = {word for word in named if word[:1].isupper() and _letters(word) not in held.letters}
     if strange := strange - _CALENDAR:
         return f"nobody wrote {_cut(min(strange))}"
     terms, quoted = _terms(text), _terms(quote)
@@ -636,37 +623,11 @@ _recants = lazy_pattern(
 )
 
 
-# Sentences about the user in the words of a memory.
-_of_the_user = lazy_pattern(
-    r"\bthe user(?:'s)? (?:prefers?|likes?|loves|hates|always|never|is called|name is|lives|"
-    r"owns)\b|"
-    r"^\W*(?:memor(?:y|ies)|recalled|background knowledge)\b[^.]{0,30}:",
-    re.IGNORECASE,
-)
-
-
-# Wishes and numbers of the matter at hand.
-_passing = lazy_pattern(
-    r"\bi(?:'?d| would) (?:prefer|rather|like|love)\b(?!.*\b(?:always|usually|generally)\b)|"
-    r"\b(?:order|ticket|case|invoice|tracking|customer|reference|booking|serial)\b\W+(?:\w+\W+){0,3}?"
-    r"[A-Z-]*\d{3,}",
-    re.IGNORECASE,
-)
-
-
 # Words of somebody who is not sure.
 _unsure = lazy_pattern(
     r"\b(?:i (?:think|guess|suppose|assume|believe|wonder|doubt)|maybe|perhaps|probably|possibly|"
     r"apparently|supposedly|allegedly|not sure|unsure|might|thinking (?:about|of)|considering|"
     r"no idea|iirc|afaik|rumou?r\w*)\b",
-    re.IGNORECASE,
-)
-
-
-# Questions without their mark.
-_unmarked_questions = lazy_pattern(
-    r"^(?:\w+,? ){0,2}(?:is|are|do|does|did|can|could|would|should|shall) "
-    r"(?:there|we|you|i|it|that|this|the|they|he|she)\b",
     re.IGNORECASE,
 )
 
@@ -700,16 +661,6 @@ _needs = lazy_pattern(
 )
 
 
-# What lasts of a person.
-_persons = lazy_pattern(
-    r"\bmy (?:wife|husband|partner|girlfriend|boyfriend|son|daughter|kids?|children|mother|mom|mum|"
-    r"father|dad|sister|brother|grand\w+|dog|cat|boss|manager|doctor|dentist)s?\b[^?,;]{0,30}?"
-    r"\b(?:is|are|has|have|hates?|loves?|likes?|lives?|works?|is called|can'?t|doesn'?t)\b|"
-    r"\bi (?:live|work) (?:in|at|for|as)\b",
-    re.IGNORECASE,
-)
-
-
 # Errors with their causes, and lessons.
 _causes = lazy_pattern(
     r"\b(?:was|is|were|got) caused by\b|\b(?:root )?cause (?:is|was|=)|"
@@ -726,17 +677,6 @@ _soon = lazy_pattern(
     r"heute|morgen|demain|ma\u00f1ana)\b",
     re.IGNORECASE,
 )
-
-
-# What asks whether the statement before it is so.
-_affirmations = lazy_pattern(
-    r"\s*,?\s*(?:right|no|correct|ok(?:ay)?|yes|huh|isn't it|aren't we|don't we)\s*\?",
-    re.IGNORECASE,
-)
-
-
-# The end of a clause after which a question states something.
-_states = lazy_pattern(r"\b(?:given|as|that|now)\s*$")
 
 
 _conditions = lazy_pattern(
