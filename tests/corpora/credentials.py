@@ -143,7 +143,14 @@ FORMATS: dict[str, tuple[Maker, ...]] = {
         _after("sk-ant-admin01-", URLSAFE, 93, end="AA"),
     ),
     "stripe": tuple(
-        _after(prefix, ALNUM, 24, 99) for prefix in ("sk_live_", "rk_live_", "sk_test_", "whsec_")
+        _after(prefix, ALNUM, 24, 99)
+        for prefix in (
+            "sk_live_",
+            "rk_live_",
+            "sk_test_",
+            "rk_prod_",
+            "whsec_",
+        )
     ),
     "npm": (_after("npm_", ALNUM, 36),),
     "pypi": (_after("pypi-AgEIcHlwaS5vcmc", URLSAFE, 100, 160),),

@@ -38,7 +38,7 @@ class JudgedConversation:
 
 
 def conversations(half: str) -> Iterator[JudgedConversation]:
-    """The conversations of one half: dev or held_out."""
+    """The conversations of one set: dev, held_out or fresh."""
     path = FOLDER / f"extraction_{half}.jsonl"
     for line in path.read_text(encoding="utf-8").splitlines():
         told = json.loads(line)

@@ -183,8 +183,9 @@ ISSUERS = (
         "stripe",
         "STRIPE_KEY",
         "sk_ rk_ whsec_",
-        r"(?:[sr]k_(?:live|test)_[A-Za-z0-9]{16,250}|whsec_[A-Za-z0-9+/=]{24,100})",
-        "Stripe secret or restricted key, webhook secret",
+        r"(?:[sr]k_(?:live|test|prod|dev|stag(?:e|ing)|sandbox)_[A-Za-z0-9]{16,250}"
+        r"|whsec_[A-Za-z0-9+/=]{24,100})",
+        "Stripe secret or restricted key, and others that took its form; webhook secret",
     ),
     _key("npm", "NPM_TOKEN", "npm_", r"npm_[A-Za-z0-9]{36}", "npm token"),
     _key("pypi", "PYPI_TOKEN", "pypi-", r"pypi-AgE[A-Za-z0-9_-]{50,400}", "PyPI token"),

@@ -33,6 +33,7 @@ RULE = "we always use tabs"
         f"Subject: rules\nFrom: Kim\n\n{RULE}",
         f"/remember {RULE}",
         f"!echo {RULE}",
+        f'I paste it: "Hi all, it is Monday again. {RULE} from now on. See you, Tom" ok?',
         "x" * 9_000 + RULE,
     ],
 )
@@ -49,6 +50,7 @@ def test_what_was_pasted_is_left_out(prompt: str) -> None:
         f"- {RULE}\n- and small functions",
         f"1. {RULE}",
         f"some context: it is old.\n{RULE}",
+        f"{RULE} and sign as 'Dr. L. Berg'",
     ],
 )
 def test_what_the_writer_says_beside_it_is_kept(prompt: str) -> None:

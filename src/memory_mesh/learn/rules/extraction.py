@@ -22,7 +22,7 @@ from memory_mesh.base.fastdataclass import dataclass
 from memory_mesh.base.lazy_pattern import lazy_pattern
 from memory_mesh.base.typed import TypeAlias
 from memory_mesh.context.fence import filled
-from memory_mesh.learn.rules.own_words import as_own, own_sentences, quotations
+from memory_mesh.learn.rules.own_words import as_own, own_sentences, quotations, without_quotes
 from memory_mesh.learn.rules.reflected_beliefs import figures, negations
 from memory_mesh.learn.rules.statement_phrases import doubts, questions, reports
 from memory_mesh.learn.rules.statements import (
@@ -280,9 +280,10 @@ def _detected(one: OwnTurn) -> Iterable[ExtractedFact]:
             continue
         if doubts().search(sentence) or _conditions().search(sentence):
             continue
-        if _needs().search(sentence):
+        plain = without_quotes(sentence)
+        if _needs().search(plain):
             yield _found(one, sentence, Kind.PREFERENCE, "the user says what they need or avoid")
-        elif _causes().search(sentence):
+        elif _causes().search(plain):
             yield _found(one, sentence, Kind.LEARNING, "an error and its cause")
 
 

@@ -24,6 +24,7 @@ _WRAPPED = 60  # characters: a line as long as that was broken by an editor, not
 _SHORT_WORDS = "approx bzw ca cf d.h e.g eg etc i.e ie incl max min nr p.ej p.ex sec usw vs z.b"
 _SHORT = frozenset(_SHORT_WORDS.split())
 _REST, _PART = "rest", "part"  # of a prompt: to its end, or to the next empty line
+_SPEECH = 6  # words of a quotation that may have sentences of its own: `Dr. L. Berg` has three
 _SIGNS = 0.25  # share of signs from which a line is code
 
 
@@ -33,7 +34,7 @@ def own_sentences(prompt: str) -> list[str]:
     if _commands().match(prompt.lstrip()):
         return []
     blocks = _blocks(_without_markup(prompt).splitlines())
-    found = [part for block in blocks for part in _split(block)]
+    found = [part for block in blocks for part in _spoken(block)]
     return [one for one in found if len(one) <= MAX_SENTENCE_CHARS]
 
 
@@ -79,6 +80,18 @@ def _blocks(lines: list[str]) -> Iterator[str]:
             continue
         foreign = _foreign_after(without_quotes(bare))
         gathered.append(_markers().sub("", bare))
+
+
+def _spoken(block: str) -> Iterator[str]:
+    """The sentences of a block, without those of a quotation that has several."""
+    spans = (found.span() for found in _quotes().finditer(block))
+    quoted = [span for span in spans if len(block[slice(*span)].split()) >= _SPEECH]
+    at = 0
+    for part in _split(block):
+        at = max(at, block.find(part, at))
+        end = at + len(part)
+        if all(end <= first or last <= at or at <= first < last <= end for first, last in quoted):
+            yield part
 
 
 def _foreign_after(line: str) -> str:
