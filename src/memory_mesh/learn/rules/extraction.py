@@ -452,9 +452,18 @@ def _against(text: str, quote: str, held: Conversation) -> str:
     if len(terms & held.terms) < _SHARED * len(terms):
         return "most of its words do not stand in the conversation"
     same = len(terms & quoted) >= _SAME * len(terms)
-    if same and bool(negations(text)) is not bool(negations(quote)):
+    if same and bool(negations(text)) is not _denied(quote, terms):
         return "it denies what its quote says, or the other way round"
     return ""
+
+
+def _denied(quote: str, terms: set[str]) -> bool:
+    """True if a clause denies something of these terms: `ours, not theirs` denies nothing else."""
+    clauses = [(clause, _terms(clause)) for clause in _clauses().split(quote)]
+    return any(
+        negations(clause) and said and len(said & terms) >= len(said) / 2
+        for clause, said in clauses
+    )
 
 
 def _subject(value: object, held: Conversation, speaker: str | None) -> str | None:
