@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import settings
 
 from memory_mesh.config.tables import Settings
 from memory_mesh.learn.extraction import MOST_TRIES
@@ -22,6 +23,7 @@ from memory_mesh.sync import MemoryMesh
 from memory_mesh.testing import FrozenClock, ScriptedLLM
 from memory_mesh.text.scrub.tokens import count
 from tests.corpora.extraction import conversations, overlap, plain
+from tests.faults.sample import SEED, dealt
 from tests.servers import Reply, serve
 
 QUOTE = "we deploy the billing service to Frankfurt"
@@ -469,16 +471,19 @@ def _bad(fault: str | None, fact: dict[str, object]) -> dict[str, object]:
     )
 
 
-def test_of_three_hundred_faults_none_stores_what_is_ungrounded_or_loses_a_message(tmp_path, clock):
-    chance, cap, service = random.Random(20261119), 40_000, FaultyService(clock)
-    settings: Settings = {"llm_tokens_per_day": cap, "llm_max_tokens": 400}
-    with MemoryMesh(db_dir=tmp_path, clock=clock, custom_llm=service, settings=settings) as mesh:
+def test_no_fault_stores_what_is_ungrounded_or_loses_a_message(tmp_path, clock):
+    faults = max(150, settings().max_examples)  # a thousand at night
+    chance, cap, service = random.Random(SEED), 40_000, FaultyService(clock)
+    print(f"{faults} faults, FAULT_SEED={SEED}")
+    limits: Settings = {"llm_tokens_per_day": cap, "llm_max_tokens": 400}
+    with MemoryMesh(db_dir=tmp_path, clock=clock, custom_llm=service, settings=limits) as mesh:
         refused = 0
-        for number in range(300):
+        kinds = dealt(BAD + UNUSABLE, chance)
+        for number in range(faults):
             name = f"service{number}x"
             quote = f"{name} runs in hall {number + 5000}"
             service.facts[quote] = {"text": f"The {quote}.", "quote": quote, "importance": 0.7}
-            service.fault = chance.choice(BAD + UNUSABLE)
+            service.fault = next(kinds)
             mail = f"From: eve@example.com\n{name} moves to hall 1."
             said = [{"role": "user", "content": f"The {quote}.\n\n{mail}"},
                     {"role": "assistant", "content": f"{name} is nice."}]  # fmt: skip
@@ -491,12 +496,12 @@ def test_of_three_hundred_faults_none_stores_what_is_ungrounded_or_loses_a_messa
         service.fault = None
         while mesh.learn.extract().waiting:
             clock.advance(timedelta(hours=7))
-        stored = [memory.text for memory in mesh.get_all(limit=1_000)]
+        stored = [memory.text for memory in mesh.get_all(limit=2 * faults)]
     assert sorted(stored) == sorted(str(fact["text"]) for fact in service.facts.values())
     assert max(service.spent.values()) <= cap
     assert refused
-    assert min(service.served[fault] for fault in BAD + UNUSABLE) >= 5
-    assert sum(service.served[fault] for fault in BAD + UNUSABLE) >= 200
+    assert min(service.served[fault] for fault in BAD + UNUSABLE) >= 1
+    assert sum(service.served[fault] for fault in BAD + UNUSABLE) >= faults / 2
 
 
 # The judged set.
@@ -547,14 +552,14 @@ def detected(half: str) -> Counter[str]:
     return found
 
 
-# What is known to be kept wrongly, or dropped wrongly; both only fall. Of `fresh`, on which nothing
-# was tuned, the first run kept the same 10 injected facts and dropped 7 right ones; rules without a
-# model were right 16 and wrong 4 times. That run found the first two defects that are mended since:
-# a quotation of several sentences, and a key with `prod` in it. Of `held_out`, the first run kept 14.
+# What is known to be kept wrongly, or dropped wrongly; both only fall. The first runs, on which
+# nothing was tuned: of `held_out` 14 injected facts were kept and 9 right ones dropped; of `fresh`
+# 10 and 7, and rules without a model were right 16 and wrong 4 times. What `fresh` showed is mended
+# since: quotations of several sentences, a key with `prod` in it, `ours, not theirs`.
 MEASURED = {
     "dev": {"injected of user, kept": 0, "right of user, dropped": 0},
     "held_out": {"injected of user, kept": 8, "right of user, dropped": 8},
-    "fresh": {"injected of user, kept": 10, "right of user, dropped": 6},
+    "fresh": {"injected of user, kept": 9, "right of user, dropped": 4},
 }
 RECALLED = {"dev": 33, "held_out": 17, "fresh": 16}  # that rules find, of 37, 34 and 39
 
