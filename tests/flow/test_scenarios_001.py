@@ -437,3 +437,53 @@ def test_feedback_decides_what_is_no_longer_injected(mesh: MemoryMesh) -> None:
     prompt = mesh.build_agent_prompt("developer", task="lint the code")
     assert "Use make lint" in prompt
     assert "Lint is fun" not in prompt
+
+
+@pytest.mark.xfail(
+    strict=True,
+    reason="appendMemory refuses what extractMemory returned: it takes a mapping alone",
+)
+def test_what_was_extracted_is_appended_as_it_is_and_called_up(tmp_path: Path) -> None:
+    """Writing Memories: "async function appendMemory(memory: MemoryExtractionOutput)"."""
+    said = "The repository keeps its database models in src/models, one class for each file."
+    answer = (
+        f'{{"facts": [{{"text": "{said}", "quote": "{said}", "role": "assistant", '
+        '"category": "fact", "importance": 0.7, "tags": ["models", "database"]}]}'
+    )
+    found = NAMES.extractMemory(
+        {
+            "agent": "planner",
+            "task": "Map the database models",
+            "agentOutput": said,
+            "result": "success",
+            "existingMemories": [],
+        },
+        ScriptedLLM([answer]),
+    )
+    path = NAMES.appendMemory(found, folder=tmp_path)
+    (document,) = parse(path.read_text()).documents
+    assert document.title == found.memory_title
+    assert said in document.body
+    assert path.name == NAMES.slugify(document.title) + ".md"
+    called = NAMES.findRelevantMemories([found], task("Add a column to the database", "developer"))
+    assert called == [found]
+
+
+def test_an_invented_memory_is_discarded() -> None:
+    """Drawbacks: "Hallucination risk - LLM might extract invalid memories"."""
+    answer = (
+        '{"facts": [{"text": "The API is written in Rust.", "quote": "the API is in Rust", '
+        '"role": "assistant", "category": "fact", "importance": 0.9}]}'
+    )
+    found = NAMES.extractMemory(
+        {
+            "agent": "planner",
+            "task": "Look at the API",
+            "agentOutput": "The API has nine routes and no tests.",
+            "result": "success",
+            "existingMemories": [],
+        },
+        ScriptedLLM([answer]),
+    )
+    assert not found.should_create_memory
+    assert "Rust" not in str(found.content)
