@@ -10,15 +10,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import given, settings, strategies as st
 
+from bench.year import simulate
 from memory_mesh.compat.neolata import hooks, memory_graph, memory_storage
+from memory_mesh.learn.jobs import lifecycle as job
 from memory_mesh.learn.rules import retention as lifecycle
-from memory_mesh.model import Embedding, Kind, Memory, Source, SourceKind, Space, Status
+from memory_mesh.model import Embedding, Kind, Memory, Source, SourceKind, Space, Standing, Status
 from memory_mesh.model.errors import InvalidInput
 from memory_mesh.model.learning import LessonContext
 from memory_mesh.sync import MemoryMesh
 from memory_mesh.testing import FrozenClock, ScriptedLLM
+from memory_mesh.write.rules.contradictions import contradicted
 from tests.receipts import id_of
 
 JOB = ["consolidate-memories"]
@@ -567,3 +570,36 @@ def test_a_source_that_the_user_did_not_say_can_be_changed() -> None:
         SourceKind.DOCUMENT,
         SourceKind.INFERENCE,
     }
+
+
+def test_claims_that_the_last_run_compared_are_not_compared_again(tmp_path, clock, monkeypatch):
+    compared: list[int] = []
+
+    def counted(newer: Memory, standing: Standing) -> list[Memory]:
+        compared.append(len(next(iter(standing.claims.values()))))
+        return contradicted(newer, standing)
+
+    monkeypatch.setattr(job, "contradicted", counted)
+    with MemoryMesh(db_dir=tmp_path, clock=clock) as mesh:
+        for number in range(12):
+            mesh.add(f"The parser uses library{number}", {"source": "inference"})
+        made: list[int] = []
+        for _ in range(3):
+            compared.clear()
+            clock.advance(timedelta(hours=7))
+            mesh.care.upkeep()
+            made.append(sum(compared))
+            mesh.add(f"The parser uses mailer{len(made)}", {"source": "inference"})
+        assert made[0] == 12 * 12
+        assert made[1:] == [13 + 12, 14 + 13]  # the new one with each, and each with the new one
+
+
+def test_what_was_planted_is_found_after_a_year_and_the_store_stays_bounded(tmp_path):
+    days = 365 if settings().max_examples > 100 else 9
+    months = list(simulate(tmp_path, days, per_day=20 if days > 100 else 6))
+    print(*months, sep="\n")
+    last = months[-1]
+    assert last.found >= 0.9
+    assert last.kept >= 0.9
+    assert last.active <= last.written
+    assert last.bytes <= 20_000 * last.written + 2_000_000

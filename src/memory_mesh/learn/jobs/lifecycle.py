@@ -62,6 +62,7 @@ RAN = f"job/{NAME}/ran"
 PERIOD = timedelta(hours=6)  # at most four times a day
 MOST_LINKS = 50_000  # links by similarity that are looked at, those of the newest memories
 CLUSTERED = 0.7  # similarity that holds a cluster together
+MOST_RIVALS = 64  # memories of one subject and predicate that are compared, the newest
 MOST_OF_DIGEST, SENTENCES = 15, 5  # memories of one digest, and sentences of it
 DERIVED, RELATED = "derived_from", "related"
 _MOST_RECORDS = 100  # conflicts, origins and links of one memory that are looked at
@@ -316,26 +317,49 @@ def _observed(memory: Memory, other: Memory, origins: Sequence[str]) -> tuple[Ob
 
 
 def _contradictions(site: Site, survey: Survey) -> Slices:
-    """Decides on memories of one subject and predicate, the newest first, as `store` would."""
+    """Decides on memories of one subject and predicate, the newest first, as `store` would.
+
+    What contradicts what is read first: nothing is written where nothing does. Two memories that
+    the last run has seen together are not compared again.
+    """
+    since = site.states(RAN).get(RAN, "")
     for key, ids in survey.claims.items():
-        for newer in ids if len(ids) > 1 else ():
-            settled = {other for other in ids if other != newer and _settled(site, newer, other)}
-            decide = partial(_judged, site, newer, settled)
-            done = _done(site, Wanted(ids=tuple(ids), claims=(key,)), decide)
+        if not ids[1:]:
+            continue
+        wanted = Wanted(ids=tuple(ids[:MOST_RIVALS]), claims=(key,))
+        with site.access.ledger.read(site.access.namespace) as snapshot:
+            standing = snapshot.standing(wanted)
+        for newer in wanted.ids:
+            older = {old.id for old in _contradicted(newer, standing, since)}
+            settled = {old for old in older if _settled(site, newer, old)}
+            if older == settled:
+                continue
+            done = _done(site, wanted, partial(_judged, site, newer, settled, since))
             if done.conflicts:
                 yield [(key[2], _told(record, done)) for record in done.conflicts]
 
 
-def _judged(site: Site, id_: str, settled: set[str], standing: Standing) -> Commit:
-    """What becomes of a memory and of the older ones that it contradicts."""
+def _contradicted(id_: str, standing: Standing, since: str) -> list[Memory]:
+    """The older active memories that one contradicts, where one of the two changed since then."""
     live = {each.id: each for each in standing.memories.values() if each.status is Status.ACTIVE}
-    newer, commit = live.get(id_), Commit()
+    new = [each for each in live.values() if times.iso(each.recorded_from) >= since]
+    newer = live.get(id_)
+    if newer is None or newer.claim is None:
+        return []
+    others = tuple(live.values() if newer in new else new)
+    scene = replace(standing, claims=dict.fromkeys(keys_of(newer), others))
+    found = {each.id: each for each in contradicted(newer, scene)}.values()
+    return [old for old in found if (old.created, old.id) <= (newer.created, newer.id)]
+
+
+def _judged(site: Site, id_: str, settled: set[str], since: str, standing: Standing) -> Commit:
+    """What becomes of a memory and of the older ones that it contradicts."""
+    newer, commit = standing.memories.get(id_), Commit()
     if newer is None or newer.claim is None:
         return commit
-    scene = replace(standing, claims=dict.fromkeys(keys_of(newer), tuple(live.values())))
     policy = schema_for(newer.claim, standing).conflict_policy
-    for old in {each.id: each for each in contradicted(newer, scene)}.values():
-        if old.id in settled or (old.created, old.id) > (newer.created, newer.id):
+    for old in _contradicted(id_, standing, since):
+        if old.id in settled:
             continue
         part = _rivalry(site, newer, old, standing, may=policy is ConflictPolicy.SUPERSEDE)
         commit = Commit(
