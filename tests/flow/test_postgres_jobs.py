@@ -359,6 +359,7 @@ def test_an_older_queue_is_brought_up_to_date_once(postgres: Server) -> None:
 
 def test_a_store_in_a_folder_has_no_queue(tmp_path: Path) -> None:
     with MemoryMesh(tmp_path / "store") as mesh:
-        for call in (worker.defer, worker.queued, worker.retry, worker.run):
+        assert (worker.queued(mesh), worker.retry(mesh)) == ([], 0)
+        for call in (worker.defer, worker.run):
             with pytest.raises(InvalidInput, match="has no queue"):
                 call(mesh)

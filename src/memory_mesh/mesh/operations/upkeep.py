@@ -405,7 +405,9 @@ class MaintenanceVerbs(JobVerbs):
     def _feed_webhooks(self, report: UpkeepReport, _: Manner) -> UpkeepReport:
         """Hands the sinks what was written since the last time."""
         parts = self._opened()
-        told = flows.upkeep.drain(parts.ledger, self._config.namespace, parts.sinks, _SINK_SECONDS)
+        told = flows.upkeep.drain(
+            parts.ledger, self._config.namespace, parts.sinks, _SINK_SECONDS, self._now()
+        )
         return replace(report, sinks_told=told)
 
     def _distill_if_due(self, report: UpkeepReport, _: Manner) -> UpkeepReport:
