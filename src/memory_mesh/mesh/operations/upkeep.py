@@ -333,7 +333,8 @@ class JobVerbs(View):
     def _experience_files(self) -> "tuple[Access, ExperienceFiles] | None":
         """Where executions of all projects are logged, if the settings say so."""
         log = family(SystemMemoryVerbs, self)
-        return log._system() if self._config.system_memory else None  # noqa: SLF001  # the same view
+        counts = self._config.system_memory == "counts"  # the only level with archives
+        return log._system() if counts else None  # noqa: SLF001  # the same view
 
     def _shows(self, scope: Scope | None, across: Iterable[str]) -> Callable[[Scope], bool]:
         """Who is told about what: a job works for all audiences, and tells each of its own."""
