@@ -72,7 +72,7 @@ def _planned(mesh: MemoryMesh) -> dict[str, Json]:
     stats, due = mesh.stats(), mesh.care.jobs()
     made = mesh.care.run_jobs([job.job for job in due], dry_run=True)
     return {
-        "embed": sum(state.pending for state in stats.spaces),
+        "embed": mesh.care._to_embed(),  # noqa: SLF001  # of the model that upkeep would use
         "link": stats.to_link,
         "reindex": stats.to_reindex,
         "jobs": [

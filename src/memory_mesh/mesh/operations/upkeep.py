@@ -384,6 +384,10 @@ class MaintenanceVerbs(JobVerbs):
         }
         return [name for name in MAINTENANCE if not left_out.get(name)]
 
+    def _to_embed(self) -> int:
+        """How many vectors of texts the job `embed-pending` would make now."""
+        return flows.reembedding.to_embed(self._access())
+
     def _embed_pending(self, report: UpkeepReport, manner: Manner) -> UpkeepReport:
         """Rewrites old keyword terms, embeds what waits, links it, and absorbs large tails."""
         parts, namespace, pause = self._opened(), self._config.namespace, manner.pause
