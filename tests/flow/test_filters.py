@@ -1,5 +1,7 @@
 """Filters on metadata: what a store answers, in every read that takes one."""
 
+from typing import Any
+
 import pytest
 
 from memory_mesh import Scope
@@ -44,7 +46,7 @@ def test_each_type_that_lists_show_can_be_filtered_by(
     monkeypatch.setenv("MEMORY_MESH_KEY", SECRET.hex())
     store = request.getfixturevalue("database") if server else tmp_path / "store"
     with MemoryMesh(store, embedder="none") as mesh:
-        for text, details in {
+        said: dict[str, dict[str, Any]] = {
             "The lamp is green": {},
             "The shop is open": {"scope": Scope(project="shop")},
             "The boat is sold": {"scope": Scope(agent="kuro")},
@@ -52,7 +54,8 @@ def test_each_type_that_lists_show_can_be_filtered_by(
             "The harbour is closed": {"metadata": {"type": "event"}},
             "The sea is wide": {"metadata": {"type": "global"}, "scope": Scope(project="shop")},
             "Wait for the lock": {"kind": "lesson"},
-        }.items():
+        }
+        for text, details in said.items():
             mesh.add(text, **details)
         across = ("project", "agent", "session")
         every = [*mesh.get_all(across=across)]

@@ -1,6 +1,7 @@
 """`memory-mesh jobs` in real processes."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -58,7 +59,7 @@ def test_a_plan_counts_the_texts_that_have_no_vector_of_the_model_in_use(cli: Co
         mesh.add_many(["The shop opens at nine", "The harbour is closed"])
     plan = ("upkeep", "--plan", "--json")
     assert json.loads(cli(*plan).out)["embed"] == 0  # it searches by words only
-    cli.variables["MEMORY_MESH_EMBEDDER"] = "static"
+    cli = replace(cli, variables={**cli.variables, "MEMORY_MESH_EMBEDDER": "static"})
     assert json.loads(cli(*plan).out)["embed"] == 2  # no vector was ever made
     assert "embedded 2" in cli("upkeep").out
     assert json.loads(cli(*plan).out)["embed"] == 0
