@@ -26,6 +26,7 @@ from memory_mesh.model import (
 )
 from memory_mesh.model.commit import SIMILAR
 from memory_mesh.model.errors import NotFound
+from memory_mesh.model.job import ATTEMPTS
 from memory_mesh.model.ports import Ledger
 from memory_mesh.rules import audit
 from memory_mesh.search import keyword_plan
@@ -299,11 +300,11 @@ class LedgerContract(EmptyLedger):
         ledger.close()
         assert len(self.open_ledger(clock).recalls("default", 100)) == 65
 
-    def test_a_sink_moves_on_after_five_failures(self, ledger: Ledger) -> None:
-        """Each failure counts; the fifth gives the commit up, and the cursor never goes back."""
+    def test_a_sink_moves_on_after_the_last_attempt(self, ledger: Ledger) -> None:
+        """Each failure counts; the last gives the commit up, and the cursor never goes back."""
         put(ledger, "mem_1_000001", "one")
         assert _place(ledger) == (0, 0)
-        for attempt in range(1, 5):
+        for attempt in range(1, ATTEMPTS):
             ledger.sink_moved("default", "s", 1, "refused")
             assert _place(ledger) == (0, attempt)
         ledger.sink_moved("default", "s", 1, "refused")
@@ -311,6 +312,32 @@ class LedgerContract(EmptyLedger):
         ledger.sink_moved("default", "s", 3, None)
         ledger.sink_moved("default", "s", 2, None)
         assert _place(ledger) == (3, 0)
+
+    def test_a_dead_letter_stays_until_it_arrives(self, ledger: Ledger) -> None:
+        """It goes again only where somebody asks; another failure keeps it, the cursor stays."""
+        assert ledger.revive("default", None) == 0
+        put(ledger, "mem_1_000001", "one")
+        for seq in (1, 2):
+            for _ in range(ATTEMPTS):
+                ledger.sink_moved("default", "s", seq, "refused")
+        assert ledger.dead_letters("default") == [("s", 1, "refused"), ("s", 2, "refused")]
+        assert ledger.revive("default", [3]) == 0
+        assert ledger.revive("default", [2]) == 1
+        assert ledger.dead_letters("default") == [("s", 1, "refused"), ("s", 2, "")]
+        ledger.sink_moved("default", "s", 2, "away")
+        assert ledger.dead_letters("default") == [("s", 1, "refused"), ("s", 2, "away")]
+        assert ledger.revive("default", None) == 2
+        ledger.sink_moved("default", "s", 2, None)
+        assert ledger.dead_letters("default") == [("s", 1, "")]
+        assert _place(ledger) == (2, 0)
+
+    def test_what_is_deleted_today_is_forgotten(self, ledger: Ledger) -> None:
+        """Whatever it was when it was written."""
+        memory = put(ledger, "mem_1_000001", "tea")
+        put(ledger, "mem_1_000002", "cake")
+        change(ledger, memory, status=Status.DELETED)
+        asked = ["mem_1_000001", "mem_1_000002", "mem_1_000003"]
+        assert ledger.forgotten("default", asked) == {"mem_1_000001"}
 
     def test_a_vector_is_written_with_its_text(self, ledger: Ledger, clock: FrozenClock) -> None:
         """In the same transaction, and found by meaning at once; the best window counts."""

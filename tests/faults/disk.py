@@ -23,6 +23,7 @@ import subprocess
 import sys
 from contextlib import suppress
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import ModuleType
 
@@ -46,6 +47,7 @@ from memory_mesh.models.sinks.jsonl import JsonLinesSink
 from memory_mesh.privacy import masked
 from memory_mesh.privacy.table import RULES
 from memory_mesh.sync import MemoryMesh
+from memory_mesh.testing.clock import FrozenClock
 from tests.faults.crash import (
     VERBS,
     Intent,
@@ -343,8 +345,11 @@ def _write_on(here: Path, journal: Path, seed: float) -> None:
             ids = perform(mesh, intent, model)
             notes.note({"done": ids})
             applied(model, intent, ids)
-    for _ in range(60):  # every close feeds the sinks for a moment
-        with MemoryMesh(db_dir=here / "store", sinks=[JsonLinesSink(here / "sink.jsonl")]):
+    clock = FrozenClock(datetime.now(UTC))
+    for _ in range(60):  # every close feeds the sinks for a moment, an hour after it failed
+        clock.advance(timedelta(hours=1))
+        sink = JsonLinesSink(here / "sink.jsonl")
+        with MemoryMesh(db_dir=here / "store", sinks=[sink], clock=clock):
             pass
 
 

@@ -2,11 +2,13 @@
 
 import json
 import sqlite3
+from datetime import timedelta
 
 import pytest
 
 from memory_mesh.formats import yamo
 from memory_mesh.model.errors import InvalidInput, NotFound
+from memory_mesh.model.job import ATTEMPTS
 from memory_mesh.models.sinks.jsonl import JsonLinesSink
 from memory_mesh.sync import MemoryMesh
 
@@ -204,12 +206,13 @@ class Deaf:
 
 
 @pytest.mark.req("R-003-101")
-def test_a_failing_sink_delays_no_write_and_is_given_up_after_five(tmp_path):
+def test_a_failing_sink_delays_no_write_and_is_given_up_at_last(tmp_path, clock):
     deaf = Deaf()
-    for number in range(7):
-        with MemoryMesh(db_dir=tmp_path, sinks=[deaf]) as mesh:
+    for number in range(ATTEMPTS + 2):
+        with MemoryMesh(db_dir=tmp_path, sinks=[deaf], clock=clock) as mesh:
             assert mesh.add(f"tea {number}").outcome == "stored"
-    assert deaf.asked == 7
+        clock.advance(timedelta(hours=1))
+    assert deaf.asked == ATTEMPTS + 2
     with sqlite3.connect(tmp_path / "namespaces" / "default.db") as db:
         assert db.execute("SELECT sink, seq, failure FROM dead_letter").fetchall() == [
             ("deaf", 1, "OSError: deaf")

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
+from memory_mesh.cli.main import run
 from memory_mesh.config.tables import Settings
 from memory_mesh.learn.extraction import MOST_TRIES
 from memory_mesh.learn.model_calls import LATE_SECONDS
@@ -308,6 +309,56 @@ def test_a_batch_that_fails_often_is_tried_again_only_when_somebody_asks(mesh, l
     assert len(llm.prompts) > asked
     extracted(mesh, llm, *[answer()] * 20, messages=())
     assert extracted(mesh, llm, messages=()).waiting == 0
+
+
+@pytest.mark.parametrize(
+    "pasted", ["User: We decided to use Oslo.", "User: hi\nWe decided to use Oslo."]
+)
+def test_a_pasted_transcript_is_of_no_allowed_role(mesh, llm, pasted):
+    chat = f"Here is what came up:\n\n{pasted}\nAssistant: Noted."
+    assert mesh.learn.extract(chat, use_model=False).facts == ()
+    fact = {"text": "They use Oslo.", "quote": "We decided to use Oslo", "kind": "decision"}
+    found = extracted(mesh, llm, answer(fact), messages=[{"role": "user", "content": chat}])
+    assert (found.facts, texts(mesh)) == ((), [])
+
+
+def test_one_batch_that_waits_is_thrown_away_and_the_others_wait_on(mesh, llm, capsys):
+    extracted(mesh, llm, "{", messages="We moved to Oslo.")
+    found = extracted(mesh, llm, "{", "{", messages="The shop opens at nine.")
+    assert found.waiting == 2
+    (oslo, why), (shop, _) = found.batches
+    assert "no JSON" in why
+    assert why.endswith(": We moved to Oslo.")
+    asked = len(llm.prompts)
+    elsewhere = mesh.view(scope=Scope(project="elsewhere"))
+    for view, name in ((mesh, "batch_1"), (mesh, ""), (elsewhere, oslo)):
+        with pytest.raises(InvalidInput, match="there is no batch"):
+            view.learn.extract(discard=name)
+    assert mesh.learn.extract(discard=oslo).batches == found.batches[1:]
+    assert mesh.learn.extract(use_model=False).batches == found.batches[1:]  # asks no model
+    assert len(llm.prompts) == asked
+    folder = ["--db-dir", str(mesh.folder)]
+    assert run([*folder, "lesson", "extract", "--rules"]) == 0
+    assert f"waits: {shop} (" in capsys.readouterr().out
+    assert run([*folder, "lesson", "extract", "--discard", shop]) == 0
+    assert run([*folder, "lesson", "extract", "--discard", shop]) == 1
+    assert (mesh.learn.extract().waiting, texts(mesh)) == (0, [])
+
+
+def test_a_batch_that_somebody_asks_about_is_not_thrown_away(mesh, llm):
+    extracted(mesh, llm, "{", messages="We moved to Oslo.")
+
+    class Meanwhile(ScriptedLLM):
+        def complete(self, prompt: str, *, max_tokens: int | None = None) -> str:
+            (waits,) = mesh.learn.extract(use_model=False).batches
+            with pytest.raises(InvalidInput, match="asked about now"):
+                mesh.learn.extract(discard=waits[0])
+            return super().complete(prompt, max_tokens=max_tokens)
+
+    with MemoryMesh(
+        db_dir=mesh.folder, clock=mesh._store._clock, custom_llm=Meanwhile([answer()])
+    ) as asking:
+        assert asking.learn.extract().batches == ()
 
 
 @pytest.mark.req("R-001-083")

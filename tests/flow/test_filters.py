@@ -1,10 +1,14 @@
 """Filters on metadata: what a store answers, in every read that takes one."""
 
+from typing import Any
+
 import pytest
 
 from memory_mesh import Scope
+from memory_mesh.model.memory import shown_type
 from memory_mesh.sync import MemoryMesh
 from tests.corpora.filters import MEMORIES, RIGHT, Right
+from tests.postgres import SECRET
 
 
 @pytest.fixture(scope="module")
@@ -33,3 +37,36 @@ def test_a_filter_selects_what_the_corpus_says(stored, row: Right) -> None:
             assert _names(stored.get_all(filter=given_)) == row.ids
             hits = stored.search("memory", filter=given_)
             assert _names(hit.memory for hit in hits) == row.ids
+
+
+@pytest.mark.parametrize("server", [False, True])
+def test_each_type_that_lists_show_can_be_filtered_by(
+    tmp_path, server, request, monkeypatch
+) -> None:
+    monkeypatch.setenv("MEMORY_MESH_KEY", SECRET.hex())
+    store = request.getfixturevalue("database") if server else tmp_path / "store"
+    with MemoryMesh(store, embedder="none") as mesh:
+        said: dict[str, dict[str, Any]] = {
+            "The lamp is green": {},
+            "The shop is open": {"scope": Scope(project="shop")},
+            "The boat is sold": {"scope": Scope(agent="kuro")},
+            "The tea is hot": {"scope": Scope(session="s1")},
+            "The harbour is closed": {"metadata": {"type": "event"}},
+            "The sea is wide": {"metadata": {"type": "global"}, "scope": Scope(project="shop")},
+            "Wait for the lock": {"kind": "lesson"},
+        }
+        for text, details in said.items():
+            mesh.add(text, **details)
+        across = ("project", "agent", "session")
+        every = [*mesh.get_all(across=across)]
+        shown = {memory.id: memory.label or shown_type(memory) for memory in every}
+        assert {*shown.values()} == {
+            "global", "project", "agent", "session", "event", "lesson",
+        }  # fmt: skip
+        for word in (*shown.values(), "fact"):
+            for given in (f"type = '{word}'", {"type": word}, f"type IN ('{word}', 'none')"):
+                found = {memory.id for memory in mesh.get_all(filter=given, across=across)}
+                assert found == {id_ for id_, type_ in shown.items() if type_ == word}
+        labelled = mesh.get_all(filter="label = 'global'", across=across)
+        assert [memory.text for memory in labelled] == ["The sea is wide"]
+        assert [*mesh.get_all(filter="type IS NULL", across=across)] == []

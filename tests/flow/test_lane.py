@@ -470,3 +470,25 @@ def test_every_memory_of_the_collection_is_considered(tmp_path, real_embedder):
         mesh.add_many(gaps)
         chosen = mesh.add("We deploy with the blue tool", kind="decision")
         assert mesh.search("deploy tool", limit=5, profile="lane")[0].id == chosen.id
+
+
+def test_a_written_file_has_no_vectors_and_an_import_makes_them_anew(
+    tmp_path, clock, meaning, real_embedder
+):
+    old = meaning.add("The harbour opens at six", kind="insight", tags=["sea"])
+    meaning.update(str(old.id), "The harbour opens at seven")
+    meaning.add("Tea is served at four", kind="decision")
+    path = tmp_path / "lane.db"
+    assert meaning.stats().spaces[0].vectors == 3
+    assert run(["--db-dir", str(meaning.folder), "export", "--to", str(path)]) == 0
+    with closing(sqlite3.connect(path)) as db:
+        rows = db.execute("SELECT content, embedding FROM memories ORDER BY id").fetchall()
+        columns = [row[1] for row in db.execute("PRAGMA table_info(memories)")]
+    assert columns == re.findall(r"^  (\w+) ", SCHEMA, re.MULTILINE)
+    assert rows == [("The harbour opens at seven", None), ("Tea is served at four", None)]
+    with MemoryMesh(
+        db_dir=tmp_path / "new", clock=clock, channel=Channel.IMPORT, custom_embedder=real_embedder
+    ) as new:
+        assert bring_in_lane(new, path).stored == 2
+        assert sum(space.vectors for space in new.stats().spaces) == 2
+        assert new.search("When can ships come in?")[0].content == "The harbour opens at seven"

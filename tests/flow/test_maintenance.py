@@ -482,6 +482,19 @@ def test_compress_archives_originals_where_asked_but_not_protected_ones(
 
 
 @pytest.mark.req("R-003-029")
+def test_compress_and_consolidate_take_the_same_options(graph: Graph, clock: FrozenClock) -> None:
+    ids = fill(graph, clock)
+    for verb in (graph.auto_compress, graph.consolidate):
+        for wrong in ({"max_digests": 0}, {"min_cluster_size": 0}, {"method": "guess"}):
+            with pytest.raises(InvalidInput):
+                verb(**wrong)
+        verb(min_cluster_size=99)  # no cluster is as large
+    zones = {ids[f"zone {zone}"] for zone in range(4)}
+    assert {everything(graph)[id_].status for id_ in zones} == {Status.ACTIVE}
+    assert graph.auto_compress(max_digests=1, archive_originals=True) != []
+    assert {everything(graph)[id_].status for id_ in zones} == {Status.ARCHIVED}
+
+
 def test_compress_by_the_model_and_without_one(tmp_path: Path, clock: FrozenClock) -> None:
     llm = ScriptedLLM(["The shop is deployed with terraform in four zones."])
     with opened(tmp_path / "one", clock, custom_llm=llm) as graph:

@@ -20,9 +20,10 @@ from memory_mesh.care.server import delete_from_server
 from memory_mesh.ledgers.postgres.setup import ROLE, all_namespaces
 from memory_mesh.ledgers.queue import queue as queue_queue
 from memory_mesh.ledgers.queue.queue import JobQueue
-from memory_mesh.ledgers.queue.worker import ATTEMPTS, JobWorker, Pace, Tell
+from memory_mesh.ledgers.queue.worker import JobWorker, Pace, Tell
 from memory_mesh.mesh import worker
 from memory_mesh.model.errors import InvalidInput, StoreError
+from memory_mesh.model.job import ATTEMPTS
 from memory_mesh.sync import MemoryMesh
 from tests.embedding import shaped
 from tests.postgres import SECRET, Server
@@ -359,6 +360,7 @@ def test_an_older_queue_is_brought_up_to_date_once(postgres: Server) -> None:
 
 def test_a_store_in_a_folder_has_no_queue(tmp_path: Path) -> None:
     with MemoryMesh(tmp_path / "store") as mesh:
-        for call in (worker.defer, worker.queued, worker.retry, worker.run):
+        assert (worker.queued(mesh), worker.retry(mesh)) == ([], 0)
+        for call in (worker.defer, worker.run):
             with pytest.raises(InvalidInput, match="has no queue"):
                 call(mesh)

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from memory_mesh import MemoryMesh as Awaited
+from memory_mesh.config.tables import Settings
 from memory_mesh.formats import memory_log
 from memory_mesh.learn.system_memory import PUBLIC, ExperienceFiles, anonymous, public_name
 from memory_mesh.mesh import flows
@@ -17,6 +18,8 @@ from memory_mesh.model.errors import InvalidInput, StoreError
 from memory_mesh.model.learning import Experience, FinalOutcome
 from memory_mesh.model.trace import Trace
 from memory_mesh.sync import MemoryMesh
+from tests.postgres import SECRET
+from tests.receipts import id_of
 
 GOAL = "Fix the login of Acme Holding for jane.doe@example.com in /srv/acme/app.py"
 
@@ -270,3 +273,120 @@ def test_a_trace_is_recorded_where_the_log_cannot_be_written(shared: MemoryMesh)
     shared.folder.mkdir(parents=True)
     (shared.folder / "system").write_text("in the way")
     assert shared.traces.record("Fix the login").id == shared.traces()[0].trace_id
+
+
+# The level `own`: a log of one user's own projects.
+
+
+@pytest.fixture
+def own(tmp_path, clock):
+    settings: Settings = {"system_memory": "own"}
+    with MemoryMesh(
+        db_dir=tmp_path / "store", clock=clock, project="/srv/acme", settings=settings
+    ) as mesh:
+        yield mesh
+
+
+@pytest.mark.req("R-002-009", "R-002-010", "R-002-067", "R-002-071")
+def test_at_own_a_user_reads_goals_and_learnings_of_all_their_projects(own):
+    key = "sk-proj-" + "aB3dE5fG7hJ9kL1mN2pQ4rS6tU8vW0xY"
+    own.traces.record(GOAL, status="failure", learnings=["acme caches tokens", f"the key is {key}"])
+    own.view(scope=Scope(project="/srv/other")).traces.record("Deploy\nit", status="success")
+    newest, first = own.traces.experiences()
+    assert (newest.project_name, newest.primary_goal) == ("/srv/other", "Deploy\nit")
+    assert (first.experience_id, first.project_name) == ("exp_1", "/srv/acme")
+    assert first.primary_goal.startswith("Fix the login of Acme Holding for [EMAIL_")
+    assert first.learnings_or_issues.startswith("- acme caches tokens\n- the key is [")
+    assert "jane" not in str(first)
+    assert key not in str(first)
+    assert [one.number for one in own.traces.search_experiences("acme tokens")] == [1]
+    assert own.traces.experience_summary().projects == 2
+    assert not (own.folder / "system").exists()
+    assert own.traces.roll_experiences() == 0
+    with pytest.raises(InvalidInput, match="your own log has no file"):
+        own.traces.write_memory_log()
+
+
+@pytest.mark.parametrize(("raw", "goal"), [("drop", "fix"), ("scrub", "Fix")])
+def test_at_own_no_more_of_a_goal_is_kept_than_in_its_trace(tmp_path, clock, raw, goal):
+    settings: Settings = {"system_memory": "own", "raw_input": raw}
+    with MemoryMesh(db_dir=tmp_path / "store", clock=clock, settings=settings) as mesh:
+        receipt = mesh.traces.record(GOAL, learnings=[f"It was said: {GOAL}"])
+        (one,) = mesh.traces.experiences()
+        trace = mesh.traces.get(id_of(receipt))
+    assert trace is not None
+    assert one.primary_goal == trace.goal
+    assert one.learnings_or_issues == f"- {trace.learnings[0]}\n"
+    assert one.primary_goal.startswith(goal)
+
+
+@pytest.mark.req("R-002-081")
+def test_at_own_no_user_sees_or_erases_another_ones_entries(own):
+    record(own)
+    lin, kim = own.for_user("lin"), own.for_user("kim")
+    lin.traces.record("Sell the boat", learnings=["the harbour pays late"])
+    kim.traces.record("Buy the boat")
+    assert [one.primary_goal for one in lin.traces.experiences()] == ["Sell the boat"]
+    assert [one.primary_goal for one in kim.traces.experiences()] == ["Buy the boat"]
+    assert kim.traces.search_experiences("harbour login") == []
+    assert kim.traces.experience_summary().entries == 1
+    assert kim.traces.erase_experiences(everything=True) == 1
+    assert (len(own.traces.experiences()), len(lin.traces.experiences())) == (1, 1)
+    own.delete_user("lin")
+    assert own.for_user("lin").traces.experiences() == []
+    own.close()
+    for path in own.config.db_dir.rglob("*"):
+        assert not path.is_file() or b"harbour pays" not in path.read_bytes()
+
+
+@pytest.mark.req("R-002-081")
+def test_at_own_a_project_is_erased_by_its_name_also_when_it_is_off(own, tmp_path, clock):
+    for project in ("/srv/acme", "/srv/other"):
+        own.view(scope=Scope(project=project)).traces.record("Fix it")
+    assert own.traces.erase_experiences(project="acme") == 1
+    own.close()
+    with MemoryMesh(db_dir=tmp_path / "store", clock=clock) as mesh:
+        assert mesh.traces.erase_experiences(project="/srv/other") == 1
+        assert mesh.traces.erase_experiences(everything=True) == 0
+
+
+def test_at_own_nothing_is_rolled_away(own):
+    fill(own, 1_250)
+    assert own.traces.experiences(limit=1_000, before="exp_201")[-1].number == 1
+    assert all(step.action != "roll" for report in own.care.run_jobs() for step in report.steps)
+    assert own.traces.experience_summary().entries == 1_250
+
+
+def test_a_store_of_today_keeps_its_log_and_what_its_setting_means(shared, tmp_path, clock):
+    record(shared)
+    shared.close()
+    said: list[tuple[bool | str, str]] = [
+        (True, "counts"), ("on", "counts"), ("counts", "counts"), (False, "off"), ("no", "off"),
+    ]  # fmt: skip
+    for value, level in said:
+        with MemoryMesh(
+            db_dir=tmp_path / "store", clock=clock, settings={"system_memory": value}
+        ) as mesh:
+            assert mesh.config.system_memory == level
+            if level == "counts":
+                assert mesh.traces.experiences()[0].primary_goal == "fix task"
+    with (
+        pytest.raises(InvalidInput, match="must be one of off, counts, own, not 'all'"),
+        MemoryMesh(db_dir=tmp_path / "store", settings={"system_memory": "all"}),
+    ):
+        pass
+    with MemoryMesh(db_dir=tmp_path / "store", settings={"system_memory": "own"}) as mesh:
+        assert mesh.traces.experiences() == []  # what all share is no log of one's own
+
+
+def test_at_own_users_are_apart_in_postgresql_too(database, monkeypatch):
+    monkeypatch.setenv("MEMORY_MESH_KEY", SECRET.hex())
+    monkeypatch.setenv("MEMORY_MESH_EMBEDDER", "none")
+    with MemoryMesh(database, settings={"system_memory": "own"}) as mesh:
+        lin, kim = mesh.for_user("lin"), mesh.for_user("kim")
+        lin.traces.record("Sell the boat")
+        kim.traces.record("Buy the boat")
+        assert [one.primary_goal for one in lin.traces.experiences()] == ["Sell the boat"]
+        mesh.delete_user("lin")
+        assert lin.traces.experiences() == []
+        assert [one.primary_goal for one in kim.traces.experiences()] == ["Buy the boat"]

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from memory_mesh.cli.main import run
+from memory_mesh.compat.lane.import_ import bring_out_lane
 from memory_mesh.model import Channel, Scope, SourceKind, times
 from memory_mesh.model.errors import InvalidInput, NotAllowed
 from memory_mesh.sync import MemoryMesh
@@ -162,11 +164,23 @@ def test_a_file_of_another_ending_says_which_there_are(mesh: MemoryMesh, tmp_pat
             call(tmp_path / "notes.xls")
 
 
-def test_an_export_that_fails_leaves_the_old_file(
-    mesh: MemoryMesh, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_export_keeps_a_file_that_is_there(mesh: MemoryMesh, tmp_path: Path) -> None:
+    file, lane = tmp_path / "notes.jsonl", tmp_path / "lane.db"
+    for each in (file, lane):
+        each.write_text("old", encoding="utf-8")
+    mesh.add(TEXTS[0])
+    for export in (lambda: mesh.export(file), lambda: bring_out_lane(mesh, lane)):
+        with pytest.raises(InvalidInput, match="is there already: name another file, or remove it"):
+            export()
+    for each in (file, lane):
+        assert run(["--db-dir", str(mesh.folder), "export", "--to", str(each)]) == 1
+        assert each.read_text(encoding="utf-8") == "old"
+    file.unlink()
+    assert mesh.export(file) == 1
+
+
+def test_an_export_that_fails_leaves_no_file(mesh: MemoryMesh, tmp_path: Path) -> None:
     file = tmp_path / "notes.jsonl"
-    file.write_text("old", encoding="utf-8")
     mesh.add(TEXTS[0])
 
     def stop(_: int) -> None:
@@ -174,8 +188,7 @@ def test_an_export_that_fails_leaves_the_old_file(
 
     with pytest.raises(KeyboardInterrupt):
         mesh.export(file, progress=stop)
-    assert file.read_text(encoding="utf-8") == "old"
-    assert [each.name for each in tmp_path.glob("*notes*")] == ["notes.jsonl"]
+    assert [*tmp_path.glob("*notes*")] == []
 
 
 def test_a_user_is_deleted_by_the_user_only(mesh: MemoryMesh) -> None:

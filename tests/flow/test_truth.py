@@ -165,6 +165,26 @@ def test_a_pending_conflict_ends_in_one_of_three_ways(mesh, waiting, resolution,
     assert mesh.care.verify().ok
 
 
+@pytest.mark.parametrize("side", [0, 1])
+@pytest.mark.parametrize("decided", ["supersede", "reject"])
+def test_a_conflict_whose_decision_is_undone_is_listed_again(mesh, waiting, side, decided):
+    (pending,) = mesh.review.conflicts()
+    for _ in range(2):
+        mesh.review.resolve(pending.id, "keep_both")
+        mesh.review.resolve(pending.id, decided, reason="asked")
+        assert mesh.review.conflicts() == []
+        mesh.review.undo(waiting[side])
+        assert memory_of_any(mesh, waiting[0]).status is Status.ACTIVE
+        assert memory_of_any(mesh, waiting[1]).status in {Status.ACTIVE, Status.QUARANTINED}
+        (again,) = mesh.review.conflicts()
+        assert (again.id, again.resolution, again.why) == (pending.id, None, None)
+        with pytest.raises(InvalidInput, match="no decision to undo"):
+            mesh.review.undo(waiting[side])
+    mesh.review.resolve(pending.id, "reject")
+    assert active(mesh) == ["port one"]
+    assert mesh.care.verify().ok
+
+
 def test_a_newcomer_beside_its_rival_is_decided_on_too(mesh):
     known = id_of(mesh.add("port one", **port("1")))
     beside = mesh.add("port two", **port("2", **guess(keep_active=True)))

@@ -1,11 +1,13 @@
 """`memory-mesh jobs` in real processes."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
 from memory_mesh.model import Scope
 from memory_mesh.sync import MemoryMesh
+from tests.flow.angles import Angles
 from tests.flow.executions import record_deploys, record_login
 from tests.surface.command import CommandLine
 
@@ -50,6 +52,25 @@ def test_a_plan_says_what_upkeep_would_do_and_why_and_changes_nothing(
     assert "default: consolidate-traces: would learn 2" in every
     assert "learned 2" in recorded("upkeep").out
     assert "consolidate-traces: would do nothing" in recorded("upkeep", "--plan").out
+
+
+def test_a_plan_counts_the_texts_that_have_no_vector_of_the_model_in_use(cli: CommandLine) -> None:
+    with MemoryMesh(db_dir=cli.store) as mesh:
+        mesh.add_many(["The shop opens at nine", "The harbour is closed"])
+    plan = ("upkeep", "--plan", "--json")
+    assert json.loads(cli(*plan).out)["embed"] == 0  # it searches by words only
+    cli = replace(cli, variables={**cli.variables, "MEMORY_MESH_EMBEDDER": "static"})
+    assert json.loads(cli(*plan).out)["embed"] == 2  # no vector was ever made
+    assert "embedded 2" in cli("upkeep").out
+    assert json.loads(cli(*plan).out)["embed"] == 0
+    with MemoryMesh(db_dir=cli.store) as mesh:
+        mesh.add("The lamp is green")
+    assert json.loads(cli(*plan).out)["embed"] == 1
+    with MemoryMesh(db_dir=cli.store, custom_embedder=Angles()) as mesh:
+        assert len(mesh.stats().spaces) == 1
+        mesh.add("Vectors of another model")
+        assert sum(state.pending for state in mesh.stats().spaces) > 2
+    assert json.loads(cli(*plan).out)["embed"] == 2  # not what another space lacks
 
 
 def test_jobs_lists_what_is_due_and_run_does_it_once(recorded: CommandLine) -> None:

@@ -123,6 +123,21 @@ def test_another_project_is_merged_by_its_name_or_folder_and_split_again(
     assert "does not read" in again.err
 
 
+def test_a_project_with_memories_of_a_former_name_only_is_no_empty_one(
+    cli: CommandLine, app: Path, tmp_path: Path
+) -> None:
+    old, here = made(tmp_path / "old"), made(tmp_path / "here")
+    cli("store", "--content", "themes of old", cwd=old)
+    cli("project", "merge", "../old", cwd=app)
+    for name in ("github.com/ada/app", str(old)):
+        done = cli("search", "themes", "--also-project", name, cwd=here)
+        assert "themes of old" in done.out
+        assert "No memory has the project" not in done.err
+    done = cli("search", "themes", "--also-project", "github.com/ada/none", cwd=here)
+    assert "themes of old" not in done.out
+    assert "No memory has the project" in done.err
+
+
 def test_wrong_use_says_what_to_do(cli: CommandLine, app: Path) -> None:
     for words, said in (
         (("set",), "needs a NAME"),

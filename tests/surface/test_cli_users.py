@@ -54,3 +54,20 @@ def test_a_list_of_a_user_who_is_not_there_says_so(cli: CommandLine) -> None:
     known = cli("list", "--user", "alice")
     assert (known.out, known.err) == ("", "")
     assert cli("list").err == ""
+
+
+def test_a_user_named_like_a_namespace_is_told_of_before_any_question(cli: CommandLine) -> None:
+    cli.stored("I live in Oslo", "--user", "alice")
+    cli.stored("I live in Rome", "--user", "bob")
+    cli.stored("The office is in Paris", "--namespace", "bob")
+    for words in (("users", "delete", "alice"), ("namespaces", "delete", "alice", "--yes")):
+        done = cli(*words)
+        assert done.code == 2
+        assert "that is a user, and no namespace; to delete one: memory-mesh" in done.err
+        assert "delete --user alice" in done.err
+        assert "--yes" not in done.err
+    assert "belong to users" in cli("users", "delete", "user.alice").err
+    assert "add --yes to delete bob" in cli("users", "delete", "bob").err  # a namespace, too
+    assert "add --yes to delete carol" in cli("users", "delete", "carol").err
+    assert cli("users", "delete", "--user", "alice", "--yes").code == 0
+    assert cli("namespaces").out == "bob\nuser.bob\n"

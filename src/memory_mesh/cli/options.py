@@ -444,7 +444,8 @@ def also_of(options: argparse.Namespace, mesh: MemoryMesh) -> list[MemoryMesh]:
     """
     asking = mesh.view(scope=reader_of(mesh))
     for name in options.also_project:
-        if not mesh.get_all(limit=1, scope=Scope(name), filter={"project": name}):
+        own = mesh.view(scope=Scope(project=name))  # which reads its former names, too
+        if not own.get_all(limit=1, filter={"project": {"$exists": True}}):
             there = f"no memory has the project {output.named(name)}"
             output.tell([f"{there}; those there are: memory-mesh list --all-projects"])
     return [

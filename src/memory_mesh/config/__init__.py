@@ -110,7 +110,7 @@ class Config:
     private_names: tuple[str, ...] = ()
     own_names: str = "traces"
     raw_input: str = "scrub"
-    system_memory: bool = False
+    system_memory: str = "off"
     read_claims: bool = True
     link_similar: bool = True
     predicates: Mapping[str, PredicateSchema | Mapping[str, str]] = field(default_factory=dict)
@@ -275,10 +275,7 @@ def _fitted(name: str, value: object, environment: Mapping[str, str]) -> object:
     if name in COUNTS:
         return _count(value)
     if name in CHOICES:
-        if value in CHOICES[name]:
-            return value
-        mark = ", " if CHOICES[name][2:] else " or "
-        raise InvalidInput(f"must be one of {mark.join(CHOICES[name])}, not {value!r}")
+        return _chosen(name, value)
     readers: dict[str, Callable[[object], object]] = {
         "store": _store,
         "skill_directories": _paths,
@@ -304,6 +301,15 @@ def _fitted(name: str, value: object, environment: Mapping[str, str]) -> object:
     if expected is not type(None) and not isinstance(value, expected):
         raise InvalidInput(f"must be {_KINDS[expected]}, not {shown(value)}")
     return check_plain_namespace(value) if name == "namespace" else value
+
+
+def _chosen(name: str, value: object) -> object:
+    if name == "system_memory" and str(value).lower() in _TRUE | _FALSE:  # as it once was
+        return "counts" if str(value).lower() in _TRUE else "off"
+    if value in CHOICES[name]:
+        return value
+    mark = ", " if CHOICES[name][2:] else " or "
+    raise InvalidInput(f"must be one of {mark.join(CHOICES[name])}, not {value!r}")
 
 
 def _store(value: object) -> str:

@@ -81,6 +81,7 @@ COUNTS = {
 CHOICES: dict[str, tuple[str, ...]] = {
     "own_names": ("traces", "all", "off"),
     "raw_input": ("scrub", "summarise", "drop"),
+    "system_memory": ("off", "counts", "own"),
     "mirror_updates": ("append", "replace"),
 }
 WRITTEN = {  # in the file
@@ -184,7 +185,11 @@ class Settings(MainSettings, total=False):
     ]
     own_names: Annotated[str | None, "where your own names are replaced: traces, all or off"]
     raw_input: Annotated[str | None, "what traces keep of a goal: scrub, summarise or drop"]
-    system_memory: Annotated[bool | None, "log anonymised figures of executions for all projects"]
+    system_memory: Annotated[
+        bool | str | None,
+        "log executions: off, counts (anonymised, for all projects and users) or own (each user "
+        "their own, in clear); true means counts",
+    ]
     read_claims: Annotated[bool | None, 'read simple claims, such as "X is Y", out of texts']
     link_similar: Annotated[bool | None, "link each new memory to the most similar ones"]
     mirror_dir: Annotated[

@@ -39,7 +39,7 @@ from memory_mesh.model import (
     Wanted,
     times,
 )
-from memory_mesh.model.errors import LLMError
+from memory_mesh.model.errors import InvalidInput, LLMError, shown
 from memory_mesh.model.learning import ExtractedFact, Extraction, ExtractionRules, Turn
 from memory_mesh.rules.audience import said_by_different
 from memory_mesh.search.recall import find
@@ -55,6 +55,7 @@ BATCH_CHARS = 12_000  # of the sentences that one prompt shows
 _LEASE = timedelta(minutes=10)  # that a batch belongs to the process that asks about it
 _COMPARED = 5  # memories that a fact is held against
 _REASON_CHARS = 300
+_SHOWN_CHARS = 60  # of the first message of a batch that waits
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,7 +79,7 @@ def by_rules(site: ExtractionSite, turns: Sequence[Turn], *, store: bool) -> Ext
     below = f"its importance is below {least:g}"
     dropped += [(fact.text, below) for fact in found if fact not in facts]
     done = _kept(site, facts, site.channel, store=store)
-    return replace(done, dropped=(*dropped, *done.dropped), waiting=_waiting(site))
+    return _with_waiting(site, replace(done, dropped=(*dropped, *done.dropped)))
 
 
 def by_model(
@@ -157,7 +158,16 @@ def queue(site: ExtractionSite, turn: Turn, name: str, key: str | None) -> int:
         return Commit(states={new if full else last: json.dumps(fresh)})
 
     site.access.ledger.commit(site.access.namespace, Wanted(states=(last,)), decide)
-    return _waiting(site)
+    return _with_waiting(site, Extraction()).waiting
+
+
+def discard(site: ExtractionSite, batch: str) -> Extraction:
+    """Throws away one batch that waits, so that no model is asked about it."""
+    name = f"{WAITING}{batch}"
+    if name not in dict(_queued(site)) or _claimed(site, name) is None:
+        raise InvalidInput(f"there is no batch {shown(batch)} that waits, or it is asked about now")
+    _set(site, name, None)
+    return _with_waiting(site, Extraction())
 
 
 def _asked(
@@ -327,14 +337,23 @@ def _set(site: ExtractionSite, name: str, record: Mapping[str, Any] | None) -> N
     )
 
 
-def _waiting(site: ExtractionSite) -> int:
-    return sum(len(record["turns"]) for _, record in _queued(site))
+def _with_waiting(site: ExtractionSite, done: Extraction) -> Extraction:
+    """The result with what waits: how many messages, and each batch with its first words."""
+    found = _queued(site)
+    told = (
+        (
+            name.removeprefix(WAITING),
+            f"{record['why']}: {record['turns'][0]['text'][:_SHOWN_CHARS]}",
+        )
+        for name, record in found
+    )
+    count = sum(len(record["turns"]) for _, record in found)
+    return replace(done, waiting=count, batches=tuple(told))
 
 
 def _told(site: ExtractionSite, done: Extraction, llm: MeteredLLM) -> Extraction:
-    return replace(
-        done, waiting=_waiting(site), calls=tuple(llm.calls), tokens_today=llm.tokens_today()
-    )
+    done = replace(done, calls=tuple(llm.calls), tokens_today=llm.tokens_today())
+    return _with_waiting(site, done)
 
 
 def _joined(one: Extraction, other: Extraction) -> Extraction:

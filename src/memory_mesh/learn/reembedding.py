@@ -153,6 +153,17 @@ def keep_up(
     return done + fill(access, beside, progress, between)
 
 
+def to_embed(access: Access) -> int:
+    """How many vectors of texts `keep_up` would make now."""
+    stated = stated_in(access)
+    own = access.embedder if stated is None else embedder_in_use(access, stated) or access.embedder
+    named = None if stated is None or access.embedder is None else stated.beside
+    beside = find_model(access, named)
+    spaces = {space_of(model) for model in (own, beside) if model is not None}
+    with access.ledger.read(access.namespace) as snapshot:
+        return sum(snapshot.pending(space, 0).count for space in spaces)
+
+
 def find_model(access: Access, named: NamedModel | None) -> Embedder | None:
     """The embedder of a model, if this process can open it."""
     return None if named is None or access.models is None else access.models.find(named)

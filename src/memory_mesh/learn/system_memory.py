@@ -68,15 +68,19 @@ _END = b"\n---\n"
 
 
 class ExperienceFiles:
-    """The files of one store's system memory."""
+    """The files of one store's system memory; a log of one user has none, and no archives."""
 
-    def __init__(self, store: Path) -> None:
+    def __init__(self, store: Path, *, kept: bool = True) -> None:
+        self.kept = kept
         self.folder: Path = store / "system"
         self.log: Path = self.folder / "memory_log.md"
 
     @contextmanager
     def held(self) -> Iterator[None]:
         """Keeps other processes from changing the files; removes what a killed one left."""
+        if not self.kept:
+            yield
+            return
         make_folder(self.folder)
         with locked(self.folder / ".lock"):
             for left in self.folder.glob(".memory_log.*.tmp"):
@@ -86,7 +90,7 @@ class ExperienceFiles:
 
     def archives(self) -> list[Path]:
         """The archives, the oldest first."""
-        if not self.folder.is_dir():
+        if not self.kept or not self.folder.is_dir():
             return []
         found = [
             (int(match[1]), path)
@@ -193,9 +197,9 @@ def append(
         return []
     access.ledger.commit(access.namespace, Wanted(states=(_LAST, _FIRST)), decide)
     with files.held():
-        if not files.append(added):
+        if files.kept and not files.append(added):
             _write_log(access, files)
-    if active >= keep + BLOCK:
+    if files.kept and active >= keep + BLOCK:
         roll(access, files, keep=keep)
     return added
 
@@ -203,6 +207,8 @@ def append(
 def roll(access: Access, files: ExperienceFiles, *, keep: int = KEEP) -> int:
     """Moves whole blocks of entries beyond the newest `keep` into archives; returns how many."""
     moved = 0
+    if not files.kept:
+        return moved
     with files.held():
         while (block := _oldest_block(access, keep)) is not None:
             entries = _read_block(access, block)
@@ -291,7 +297,8 @@ def erase(
 
 def _write_log(access: Access, files: ExperienceFiles) -> int:
     _, active = _active(access)
-    files.write_log("\n".join(active[number] for number in sorted(active)))
+    if files.kept:
+        files.write_log("\n".join(active[number] for number in sorted(active)))
     return len(active)
 
 

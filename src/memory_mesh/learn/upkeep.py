@@ -24,6 +24,7 @@ from memory_mesh.model import (
     Verification,
     Wanted,
 )
+from memory_mesh.model.job import wait_after
 from memory_mesh.model.ports import Index, Ledger, Maintenance, Sink, SinkCursors, VectorFeed
 from memory_mesh.platform import locks, telemetry
 from memory_mesh.privacy import masked
@@ -130,11 +131,17 @@ def rebuild(ledger: Ledger, index: Index | None, namespace: str) -> list[Body]:
     return bodies
 
 
-def drain(ledger: Ledger, namespace: str, sinks: Sequence[Sink], seconds: float) -> bool:
-    """Delivers new blocks to every sink, for at most this long; True if all were delivered."""
+def drain(
+    ledger: Ledger, namespace: str, sinks: Sequence[Sink], seconds: float, now: datetime
+) -> bool:
+    """Delivers new blocks to every sink, for at most this long; True if all were delivered.
+
+    A commit that a sink did not take keeps the later ones waiting, and is told again after 1, 2,
+    4 … seconds. Dead ones go again first, once each, where somebody asked for that.
+    """
     end = time.monotonic() + seconds
     with locks.at_most(seconds):
-        told = [_drain_one(ledger, namespace, sink, end) for sink in sinks]
+        told = [_drain_one(ledger, namespace, sink, end, now) for sink in sinks]
     if sinks:
         telemetry.info("feed sinks", sinks=len(sinks), complete=all(told))
     return all(told)
@@ -260,8 +267,14 @@ def _index_one(
     return body
 
 
-def _drain_one(ledger: Ledger, namespace: str, sink: Sink, end: float) -> bool:
-    cursor = ledger.sink_cursor(namespace, sink.name).seq
+def _drain_one(ledger: Ledger, namespace: str, sink: Sink, end: float, now: datetime) -> bool:
+    for name, seq, failure in ledger.dead_letters(namespace):
+        if name == sink.name and not failure and time.monotonic() < end:
+            _deliver(ledger, namespace, sink, ledger.blocks(namespace, seq - 1, 1))
+    stood = ledger.sink_cursor(namespace, sink.name)
+    if stood.attempts and stood.at and now < stood.at + wait_after(stood.attempts):
+        return False
+    cursor = stood.seq
     while blocks := ledger.blocks(namespace, cursor, _COMMITS):
         for commit in _by_commit(blocks):
             if time.monotonic() >= end or not _deliver(ledger, namespace, sink, commit):
@@ -273,8 +286,15 @@ def _drain_one(ledger: Ledger, namespace: str, sink: Sink, end: float) -> bool:
 def _deliver(cursors: SinkCursors, namespace: str, sink: Sink, commit: list[Block]) -> bool:
     """One commit to one sink; a failure is counted and never reaches the writer."""
     failure = None
+    gone = cursors.forgotten(namespace, {id_ for each in commit for id_ in each.entry.memories})
+    told = [  # without words about memories that were deleted meanwhile
+        each
+        if gone.isdisjoint(each.entry.memories)
+        else replace(each, entry=replace(each.entry, wire=None, metadata={}))
+        for each in commit
+    ]
     try:
-        sink.deliver(namespace, commit)
+        sink.deliver(namespace, told)
     except Exception as error:  # noqa: BLE001  # whatever a sink does, writes go on
         failure = masked(f"{type(error).__name__}: {error}")
     if failure is not None:

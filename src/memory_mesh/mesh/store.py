@@ -313,7 +313,7 @@ class OpenStore:
         for namespace in sorted(self.used):
             rest = max(0.0, end - time.monotonic())
             with suppress(StoreError):
-                flows.upkeep.drain(self.ledger, namespace, self.sinks, rest)
+                flows.upkeep.drain(self.ledger, namespace, self.sinks, rest, self.clock.now())
 
     def close(self) -> None:
         """Release everything, whatever fails."""

@@ -19,14 +19,15 @@ from memory_mesh.care.server import queue_of
 from memory_mesh.config import NO_AGENT
 from memory_mesh.mesh.operations.upkeep import MAINTENANCE, Manner
 from memory_mesh.mesh.view import View
-from memory_mesh.model import Channel, InvalidInput, UpkeepReport
-from memory_mesh.model.job import QueuedJob
+from memory_mesh.model import Channel, InvalidInput, NetworkError, UpkeepReport
+from memory_mesh.model.job import WEBHOOKS, QueuedJob
 from memory_mesh.rules.arguments import check_limit
 
 if TYPE_CHECKING:
     from memory_mesh.ledgers.queue.queue import JobQueue
     from memory_mesh.ledgers.queue.worker import Tell
     from memory_mesh.mesh.mesh import MemoryMesh
+    from memory_mesh.model.ports import Ledger
 
 JOBS = tuple(MAINTENANCE)
 MOST_AT_ONCE = 8  # jobs of one process, which has so many connections
@@ -57,16 +58,46 @@ def defer(mesh: "MemoryMesh", names: Sequence[str] | None = None) -> list[str]:
 def queued(
     mesh: "MemoryMesh", *, every_namespace: bool = False, limit: int = 1_000
 ) -> list[QueuedJob]:
-    """What runs, waits or failed in the mesh's namespace, or in every one, in this order."""
+    """What runs, waits or failed in the mesh's namespace, or in every one, in this order.
+
+    After them come the commits of the mesh's namespace that a sink never took. A store in a folder
+    has no queue, and has only those.
+    """
     namespace = None if every_namespace else mesh.config.namespace
+    dead = [
+        QueuedJob(
+            number=seq,
+            job=WEBHOOKS,
+            namespace=mesh.config.namespace,
+            state="dead" if failure else "waits",
+            failure=f"{sink}: {failure}" if failure else None,
+        )
+        for sink, seq, failure in _ledger(mesh).dead_letters(mesh.config.namespace)
+    ]
+    if mesh.config.store is None:
+        return dead[: check_limit(limit)]
     with closing(_queue(mesh)) as queue:
-        return queue.listed(namespace, check_limit(limit))
+        return [*queue.listed(namespace, check_limit(limit)), *dead][:limit]
 
 
-def retry(mesh: "MemoryMesh") -> int:
-    """Puts the failed jobs of the mesh's namespace back into the queue; returns how many."""
+def retry(mesh: "MemoryMesh", commits: Sequence[int] | None = None) -> int:
+    """Puts back the namespace's failed jobs, and what sinks never took; returns how many.
+
+    Options:
+        commits: only these commits, by their numbers, and no job.
+    """
+    namespace = mesh.config.namespace
+    back = _ledger(mesh).revive(namespace, commits)
+    if mesh.config.store is None:
+        return back
     with closing(_queue(mesh)) as queue:
-        return queue.retry(mesh.config.namespace)
+        if back:
+            queue.defer([WEBHOOKS], namespace)
+        return back + (queue.retry(namespace) if commits is None else 0)
+
+
+def _ledger(mesh: "MemoryMesh") -> "Ledger":
+    return mesh._store.opened().ledger  # noqa: SLF001
 
 
 def run(
@@ -141,7 +172,7 @@ def _check(concurrency: int, every: int, dead_after: float) -> None:
 
 def _do(mesh: "MemoryMesh", name: str, namespace: str, tell: "Tell") -> None:
     """Does one job; a namespace that was deleted meanwhile stays deleted."""
-    ledger = mesh._store.opened().ledger  # noqa: SLF001
+    ledger = _ledger(mesh)
     with ledger.read(namespace) as snapshot:
         if not snapshot.head().seq:
             return
@@ -149,7 +180,10 @@ def _do(mesh: "MemoryMesh", name: str, namespace: str, tell: "Tell") -> None:
     manner = Manner(
         pause=told.again, steps=told.steps, texts=told.steps, waiting=told.waiting, small=False
     )
-    of_jobs(mesh, namespace).care._maintained(name, UpkeepReport(0, (), sinks_told=True), manner)  # noqa: SLF001
+    report = UpkeepReport(0, (), sinks_told=True)
+    report = of_jobs(mesh, namespace).care._maintained(name, report, manner)  # noqa: SLF001
+    if not report.sinks_told:
+        raise NetworkError("a sink did not take everything; it is told again")
 
 
 def of_jobs(mesh: "MemoryMesh", namespace: str) -> "MemoryMesh":

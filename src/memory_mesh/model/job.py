@@ -1,11 +1,18 @@
 """Jobs: maintenance that is due, what it did or would do, and how far it came."""
 
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from memory_mesh.base.fastdataclass import dataclass
 
 WEBHOOKS = "webhooks"  # the job that only a worker with sinks does
 DISTILL = "distill"  # the job that only a worker does whose settings allow it
+ATTEMPTS = 24  # after which a job counts as failed, and a sink's commit as dead: thirteen hours
+LONGEST = timedelta(hours=1)  # between two attempts
+
+
+def wait_after(failures: int) -> timedelta:
+    """How long to wait before the next attempt: 1, 2, 4 … seconds, at most an hour."""
+    return min(LONGEST, timedelta(seconds=2 ** (failures - 1)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +57,7 @@ class QueuedJob:
     number: int
     job: str
     namespace: str
-    state: str  # waits, runs or failed
+    state: str  # waits, runs or failed; dead: a commit that a sink never took, by its seq
     attempts: int = 0  # that ended without success
     not_before: datetime | None = None  # when a job that failed is tried again
     done: int = 0

@@ -166,6 +166,7 @@ class Extraction:
     by_llm: bool = False
     failure: str | None = None  # why no model answered, or its answer was not taken
     waiting: int = 0  # messages that are tried again
+    batches: tuple[tuple[str, str], ...] = ()  # what waits: its id; why, and its first words
     calls: tuple[ModelCall, ...] = ()
     tokens_today: int = 0  # that models were asked and answered in this namespace
 

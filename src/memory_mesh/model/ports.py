@@ -449,7 +449,16 @@ class SinkCursors(Protocol):
         """How far a sink has come."""
 
     def sink_moved(self, namespace: str, sink: str, seq: int, failure: str | None) -> None:
-        """Move a sink's cursor; with a failure, count it, and after five give the commit up."""
+        """Move a sink's cursor; with a failure, count it, and after the last give the commit up."""
+
+    def dead_letters(self, namespace: str) -> list[tuple[str, int, str]]:
+        """What sinks never took, oldest first: sink, commit, reason; without one it goes again."""
+
+    def revive(self, namespace: str, seqs: Sequence[int] | None) -> int:
+        """Mark dead letters to be sent again: those of some commits, or all; returns how many."""
+
+    def forgotten(self, namespace: str, ids: Iterable[str]) -> set[str]:
+        """Which of these memories are deleted today."""
 
 
 class Maintenance(Protocol):

@@ -35,7 +35,7 @@ TOP_LEVEL = "Only top-level metadata can be filtered"
 def _fields() -> dict[str, FieldType]:
     """Every field by the type of its values."""
     names = {
-        FieldType.TEXT: "id content memory_type kind label status session_id agent_id project "
+        FieldType.TEXT: "id content memory_type type kind label status session_id agent_id project "
         "source source_kind channel speaker role tier lesson_pattern_id source_skill_id subject "
         "predicate source_ref",
         FieldType.NUMBER: "order importance confidence access_count rule_confidence severity",
@@ -47,7 +47,7 @@ def _fields() -> dict[str, FieldType]:
 
 
 FIELDS: Mapping[str, FieldType] = _fields()
-ALIASES: Mapping[str, str] = {"type": "label", "importance_score": "importance"}
+ALIASES: Mapping[str, str] = {"importance_score": "importance"}
 # RFC-0011 writes sessionId where its columns say session_id; case never matters.
 _SPELLINGS = {
     spelling: ALIASES.get(name, name)

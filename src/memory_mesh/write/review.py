@@ -5,7 +5,7 @@ what it contradicts; what a person rejects is archived, and its value is remembe
 store's key, so that it does not come back by another door. Both can be undone.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from memory_mesh.base.fastdataclass import replace
 from memory_mesh.model import (
@@ -378,7 +378,8 @@ def undo(access: Access, memory_id: str, reader: Scope) -> Memory:
     """Undoes a review, or else what was decided about a memory's conflicts.
 
     After a review the memory waits again and what it superseded is active again. What a rule or a
-    person decided of a conflict is undone from either side: both memories are kept.
+    person decided of a conflict is undone from either side: both memories are kept, and a conflict
+    that a person decided waits for a decision again.
     """
     with access.ledger.read(access.namespace) as snapshot:
         came_with = snapshot.conflicts(MAX_CONFLICTS, pending=False, memory=memory_id)
@@ -411,26 +412,37 @@ def _review_undone(
         (revived, Change("restore", "the review was undone"))
         for revived in _revived(ended, standing)
     ]
-    reopened = tuple(replace(each, resolution=None, resolved_at=None, why=None) for each in ended)
     archived = old.status is Status.ARCHIVED
     forgiven = forgiveness(access, old) if archived else ()
-    return replace(decided(access, standing, again), conflicts=reopened, forgiven=forgiven)
+    return replace(decided(access, standing, again), conflicts=_reopened(ended), forgiven=forgiven)
+
+
+def _reopened(ended: Iterable[Conflict]) -> tuple[Conflict, ...]:
+    """The conflicts as they were before anybody decided."""
+    return tuple(replace(each, resolution=None, resolved_at=None, why=None) for each in ended)
 
 
 def _both_kept(
     access: Access, standing: Standing, old: Memory, ruled: Sequence[Conflict]
 ) -> Commit:
-    """Both memories of each conflict are kept; what was hidden is active again."""
+    """Both memories of each conflict are kept; what was hidden is active again.
+
+    A conflict that a person decided waits again; what a rule decided has ended by this.
+    """
     why = "the decision was undone"
     back = {memory.id: memory for memory in _revived(ruled, standing)}
     rejected = [memory for memory in _readmitted(ruled, standing) if memory.id not in back]
     back |= {memory.id: memory for memory in rejected}
     done = decided(access, standing, [(memory, Change("restore", why)) for memory in back.values()])
     said = change_entry(access, standing, old.id, Change("review", why), {})
+    by_rule = [each for each in ruled if each.by_rule]
     return replace(
         done,
         entries=(*done.entries, said),
-        conflicts=resolved(ruled, Resolution.KEEP_BOTH, why, standing),
+        conflicts=(
+            *resolved(by_rule, Resolution.KEEP_BOTH, why, standing),
+            *_reopened(each for each in ruled if each not in by_rule),
+        ),
         forgiven=tuple(each for memory in rejected for each in forgiveness(access, memory)),
         after=back.get(old.id, old),
     )

@@ -86,3 +86,46 @@ def test_quotations_and_code_are_blanked() -> None:
     )
     assert without_quotes("the comment says: never do it") == 'the comment says: ""'
     assert without_quotes("don't touch it, it's old") == "don't touch it, it's old"
+
+
+@pytest.mark.parametrize(
+    "chat",
+    [
+        "User: We decided to use Oslo.\nAssistant: Good.",
+        "User: hello\nWe decided to use Oslo.",
+        "Human: We decided to use Oslo.\n\nAssistant: Good. We decided to use Oslo.",
+        "**User:** We decided to use Oslo.\n**Assistant:** Good.",
+        "**User**: We decided to use Oslo.",
+        "[user]: We decided to use Oslo.",
+        "- User: We decided to use Oslo.",
+        "  USER (10:32): We decided to use Oslo.",
+        "### User\nWe decided to use Oslo.\n### Assistant\nGood.",
+        "user> We decided to use Oslo.",
+        "You said:\nWe decided to use Oslo.\nChatGPT said:\nWe decided to use Oslo.",
+    ],
+)
+def test_a_copied_chat_with_a_model_is_not_its_writers_own(chat: str) -> None:
+    assert own_sentences(chat) == []
+    assert own_sentences(f"We keep the logs for a week.\n\n{chat}\n\nWe decided to use Rome.") == [
+        "We keep the logs for a week."
+    ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The user: it decided everything.",
+        "User stories are kept in Linear.",
+        "Users: see the wiki.",
+        "Decision: we use Oslo.",
+        "We call it Assistant: it helps.",
+        "Claude, remember that we use Oslo.",
+    ],
+)
+def test_a_sentence_about_users_and_assistants_stays_its_writers_own(text: str) -> None:
+    assert own_sentences(text) == [text]
+
+
+def test_a_label_within_code_ends_nothing() -> None:
+    said = "Use this file:\n```\nUser: postgres\n```\nWe decided to use Oslo."
+    assert "We decided to use Oslo." in own_sentences(said)

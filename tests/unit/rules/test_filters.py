@@ -257,7 +257,7 @@ def test_an_attack_is_refused(text):
     ("text", "expected"),
     [
         ("kind = 'a'", Compare("kind", Sign.EQUAL, "a")),
-        ("type <> 'a'", Compare("label", Sign.UNEQUAL, "a")),
+        ("type <> 'a'", Compare("type", Sign.UNEQUAL, "a")),
         ("order >= 1", Compare("order", Sign.AT_LEAST, 1)),
         ("importanceScore < 1.5", Compare("importance", Sign.BELOW, 1.5)),
         ("pinned", Compare("pinned", Sign.EQUAL, value=True)),
@@ -344,7 +344,7 @@ def test_a_field_without_a_column_is_refused():
 
 
 def test_one_canonical_text_for_one_meaning():
-    assert canonical(parse("Type=='a' and sessionId IN('c','b','b')")) == canonical(
+    assert canonical(parse("Label=='a' and sessionId IN('c','b','b')")) == canonical(
         parse("((session_id IN ('b', 'c')) AND label = 'a')")
     )
     assert canonical(parse("kind = 'a' AND kind = 'a'")) == "kind = 'a'"

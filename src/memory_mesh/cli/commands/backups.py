@@ -13,7 +13,7 @@ from memory_mesh.cli.command_table import Command, UsageError, adding, argument
 from memory_mesh.cli.output import completed, option
 from memory_mesh.cli.progress import Counting, Telling
 from memory_mesh.formats import exchange
-from memory_mesh.model import InvalidInput, Json, MeshError, NotAllowed
+from memory_mesh.model import Json, MeshError, NotAllowed
 from memory_mesh.model.care import Backup, Exported, Imported, NamespaceCopy, Restored
 from memory_mesh.platform.agent_shell import agent_variables
 from memory_mesh.platform.store_urls import need_folder
@@ -297,8 +297,6 @@ def _run_export(options: argparse.Namespace) -> int:
 def _export_rows(options: argparse.Namespace) -> int:
     """Writes the texts of the namespace to a file that other programs read."""
     to, counting = Path(options.to).expanduser(), Counting("memories")
-    if to.exists():
-        raise InvalidInput(f"{output.named(to)} is there already: name another file, or remove it")
     with cli_options.mesh_of(options) as mesh:
         if to.suffix.lower() == _LANE:
             from memory_mesh.compat.lane.import_ import bring_out_lane

@@ -72,7 +72,7 @@ def _planned(mesh: MemoryMesh) -> dict[str, Json]:
     stats, due = mesh.stats(), mesh.care.jobs()
     made = mesh.care.run_jobs([job.job for job in due], dry_run=True)
     return {
-        "embed": sum(state.pending for state in stats.spaces),
+        "embed": mesh.care._to_embed(),  # noqa: SLF001  # of the model that upkeep would use
         "link": stats.to_link,
         "reindex": stats.to_reindex,
         "jobs": [
@@ -208,8 +208,10 @@ _LINE = 100
 
 def _run_jobs(options: argparse.Namespace) -> int:
     """Lists the jobs, or runs them."""
-    if options.names and options.action != "run":
+    if options.names and options.action not in {"run", "retry"}:
         raise UsageError(f"name jobs after run: memory-mesh jobs run {options.names[0]}")
+    if options.action == "retry" and not all(name.isdecimal() for name in options.names):
+        raise UsageError("name what sinks never took by its number: memory-mesh jobs retry 12")
     working = options.action in {"run", "archive-project"}
     if options.dry_run and not working:
         raise UsageError("--dry-run goes with run: memory-mesh jobs run --dry-run")
@@ -284,11 +286,16 @@ JOBS = Command(
             "action",
             nargs="?",
             choices=("list", "run", "archive-project", "queue", "retry"),
-            help="list what is due, run it, or consolidate and archive the project's traces; of a "
-            "store in PostgreSQL: show the queue (the default there), or put failed jobs back",
+            help="list what is due, run it, or consolidate and archive the project's traces; show "
+            "the queue of a store in PostgreSQL (the default there) and what sinks never took, or "
+            "put back what failed",
         ),
         argument(
-            "names", nargs="*", metavar="JOB", help="jobs to run, due or not; default: those due"
+            "names",
+            nargs="*",
+            metavar="JOB",
+            help="jobs to run, due or not; default: those due. After retry: numbers of what sinks "
+            "never took; default: all, and failed jobs",
         ),
         adding(cli_options.add_operation, MemoryMesh.care.run_jobs),
         argument(
@@ -447,14 +454,15 @@ def shown(mesh: MemoryMesh, options: argparse.Namespace) -> int:
     """Prints what waits, runs and failed, after putting back what failed if that was asked."""
     from memory_mesh.mesh import worker
 
-    back = worker.retry(mesh) if options.action == "retry" else None
+    numbers = [int(name) for name in options.names] or None
+    back = worker.retry(mesh, numbers) if options.action == "retry" else None
     found = worker.queued(mesh, every_namespace=options.all)
     lines = [_line(each, named=options.all) for each in found]
     if back is not None:
-        lines.insert(0, f"[MemoryMesh] Put back {output.counted(back, 'job')} that had failed.")
+        lines.insert(0, f"[MemoryMesh] Put back {back} that had failed.")
     elif not found:
         lines.append("[MemoryMesh] No job waits, runs or failed.")
-    failed = any(each.state == "failed" for each in found)
+    failed = any(each.state in {"failed", "dead"} for each in found)
     return output.answer(
         [_queued_json(each) for each in found],
         *lines,
@@ -465,6 +473,8 @@ def shown(mesh: MemoryMesh, options: argparse.Namespace) -> int:
 
 def _line(job: QueuedJob, *, named: bool) -> str:
     parts = [f"[MemoryMesh] {job.job} {job.state}"]
+    if job.state == "dead":
+        parts[0] += f", number {job.number}"
     if job.job == WEBHOOKS and job.state == "waits":
         parts[0] += " for a worker with sinks"
     if named:

@@ -112,10 +112,11 @@ def _run_extract(options: argparse.Namespace) -> int:
     return output.answer(
         {
             "ids": [receipt.id for receipt in found.receipts if receipt.id is not None],
-            **output.plain(found, "facts dropped by_llm failure waiting tokens_today"),
+            **output.plain(found, "facts dropped by_llm failure waiting batches tokens_today"),
         },
         f"[MemoryMesh] {shown} {counted}, left out {len(found.dropped)}.",
         *(f"- {output.unbroken(fact.text)} ({fact.reason})" for fact in found.facts),
+        *(f"waits: {name} ({output.unbroken(about)})" for name, about in found.batches),
         as_json=options.json,
         remark=f"{waiting}; {found.failure}" if found.failure else "",
     )

@@ -53,6 +53,12 @@ def _deleted(options: argparse.Namespace) -> int:
     cli_options.refuse_agent("namespaces delete")
     with cli_options.mesh_of(options) as mesh:
         config = mesh.config
+        if options.name is not None:
+            check_plain_namespace(options.name)
+            if options.name in set(mesh.users()) - {*mesh.care.namespaces()}:
+                whose = output.option("user", options.name)
+                said = output.completed(f"memory-mesh namespaces delete{whose}", options)
+                raise UsageError(f"that is a user, and no namespace; to delete one: {said}")
     _confirm(options)
     gone = _gone(options, config)
     count = "its memories"

@@ -20,6 +20,7 @@ from memory_mesh.base.fastdataclass import dataclass, replace
 from memory_mesh.base.typed import TypeAlias
 from memory_mesh.compat.lane import translate
 from memory_mesh.compat.tally import Importer, Progress
+from memory_mesh.mesh.operations.transfer import refuse_existing
 from memory_mesh.model import Status
 from memory_mesh.model.errors import InvalidInput, NotFound, StoreIsDamaged
 from memory_mesh.platform.durable_files import write_atomically
@@ -275,6 +276,7 @@ def bring_out_lane(mesh: MemoryMesh, path: Path) -> int:
 
     Its vectors are of another model, so there are none: Memory Lane makes them.
     """
+    refuse_existing(path)
     count, cursor = 0, None
     with closing(sqlite3.connect(":memory:")) as db:
         db.execute(_TABLE)

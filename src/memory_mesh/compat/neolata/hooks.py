@@ -227,6 +227,7 @@ def webhook_writethrough(
     events: Iterable[str] = ("store",),
     headers: Mapping[str, str] | None = None,
     near_hosts: Iterable[str] = (),
+    secret: str | None = None,
 ) -> Writethrough:
     """A hook that posts each event as JSON to a web address.
 
@@ -235,8 +236,9 @@ def webhook_writethrough(
         events: the events to post, such as store, supersede or decay.
         headers: headers of each request, such as Authorization.
         near_hosts: hosts on this machine or in your network that may be posted to.
+        secret: what signs each message: 24 bytes or more in base64, with or without `whsec_`.
     """
-    return _Posted(Webhook(url, headers, near_hosts), checked_events(events))
+    return _Posted(Webhook(url, headers, near_hosts, secret=secret), checked_events(events))
 
 
 class _Markdown:
@@ -269,4 +271,5 @@ class _Posted:
 
     def __call__(self, event: GraphEvent) -> None:
         """Post one event."""
-        self._hook.post(event_row(event))
+        at = int(event.at.timestamp() * 1_000_000)
+        self._hook.post(event_row(event), f"{event.event}_{event.memory.id}_{at}")

@@ -168,15 +168,8 @@ class GraphMaintaining(GraphView):
             agent: only what this agent stored.
             method: extractive takes their own sentences; llm asks the configured model.
         """
-        life = Lifecycle(
-            steps=(COMPRESS,),
-            asked=True,
-            max_digests=check_limit(max_digests),
-            min_cluster=check_limit(min_cluster_size, "min_cluster_size"),
-            untouched=timedelta(),
-            archive_originals=archive_originals,
-            llm=self._model_of(method),
-        )
+        life = self._lifecycle(max_digests, min_cluster_size, archive_originals, method)
+        life = replace(life, steps=(COMPRESS,), untouched=timedelta())
         made = [id_ for step in self._kept_up(life, agent, dry_run=False) for id_ in step.ids]
         return self._shown(self._found(made, as_owner=True))
 
@@ -203,13 +196,7 @@ class GraphMaintaining(GraphView):
             method: extractive takes their own sentences; llm asks the configured model.
             dry_run: change nothing, and return the same report.
         """
-        life = Lifecycle(
-            asked=True,
-            max_digests=check_limit(max_digests),
-            min_cluster=check_limit(min_cluster_size, "min_cluster_size"),
-            archive_originals=archive_originals,
-            llm=self._model_of(method),
-        )
+        life = self._lifecycle(max_digests, min_cluster_size, archive_originals, method)
         steps = self._kept_up(life, agent, dry_run=dry_run)
         parts = {name: tuple(step for step in steps if step.action == name) for name in STEPS}
         return GraphConsolidation(
@@ -220,6 +207,22 @@ class GraphMaintaining(GraphView):
                 GraphDigest(step.about, step.evidence) for step in steps if step.action == COMPRESS
             ),
             parts[PRUNE],
+        )
+
+    def _lifecycle(
+        self,
+        max_digests: int,
+        min_cluster_size: int,
+        archive_originals: bool,  # noqa: FBT001  # as the callers were given it
+        method: str,
+    ) -> Lifecycle:
+        """All steps, asked for, with digests as a caller wants them."""
+        return Lifecycle(
+            asked=True,
+            max_digests=check_limit(max_digests),
+            min_cluster=check_limit(min_cluster_size, "min_cluster_size"),
+            archive_originals=archive_originals,
+            llm=self._model_of(method),
         )
 
     def _model_of(self, method: str) -> LLM | None:

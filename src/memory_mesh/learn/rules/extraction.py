@@ -22,7 +22,13 @@ from memory_mesh.base.fastdataclass import dataclass
 from memory_mesh.base.lazy_pattern import lazy_pattern
 from memory_mesh.base.typed import TypeAlias
 from memory_mesh.context.fence import filled
-from memory_mesh.learn.rules.own_words import as_own, own_sentences, quotations, without_quotes
+from memory_mesh.learn.rules.own_words import (
+    as_own,
+    chat_labels,
+    own_sentences,
+    quotations,
+    without_quotes,
+)
 from memory_mesh.learn.rules.reflected_beliefs import figures, negations
 from memory_mesh.learn.rules.statement_phrases import doubts, questions, reports
 from memory_mesh.learn.rules.statements import (
@@ -251,7 +257,7 @@ def _without_letters(text: str) -> str:
     labelled = [number for number, line in enumerate(lines) if _labels().match(line)]
     others = set(labelled) if len(labelled) > 1 else set()
     for number, line in enumerate(lines):
-        if _forwards().match(line):
+        if _forwards().match(line) or chat_labels().match(line):
             others |= set(range(number, len(lines)))
         if _passed_on().search(line) and number + 1 < len(lines):
             begin = next((at for at in range(number + 1, len(lines)) if lines[at].strip()), number)

@@ -5,7 +5,7 @@
     prompt ──▶ lines ──▶ blocks of prose ──▶ sentences
                  │
                  └─ left out: commands of the host, fences, logs, diffs, quoted lines, tables,
-                    markup blocks, and what follows `summarize this page:`
+                    markup blocks, and what follows `summarize this page:` or `User:`
 
 Each step reads the text once, so a prompt of 100 KB costs as much as a hundred of 1 KB.
 """
@@ -71,6 +71,7 @@ def _blocks(lines: list[str]) -> Iterator[str]:
         if foreign == _PART and begun and not bare:
             foreign = ""
         begun = bool(foreign and bare)
+        foreign = _REST if chat_labels().match(bare) else foreign
         left_out = bool(opened or logged or foreign or not bare) or _is_pasted(line)
         if gathered and (left_out or not _carried_on(gathered[-1], bare)):
             yield " ".join(gathered)
@@ -151,6 +152,15 @@ def _without_markup(prompt: str) -> str:
             place = places[-1][1]
     kept.append(prompt[place:])
     return "\n".join(kept)
+
+
+# Pattern of a line with which a copied chat with a model begins: whose words follow is not known.
+chat_labels = lazy_pattern(
+    r"\s*(?:[-*+]\s+)?(?:#{1,6}\s+)?[*_]{0,2}(?:(?:User|USER|Human|HUMAN|Assistant|ASSISTANT|ChatGPT|"
+    r"\[(?i:user|human|assistant)\])(?:\s?\([^)\n]{1,20}\))?[*_]{0,2}\s?:|"
+    r"(?:You|ChatGPT|Claude) said:|(?i:user|human|assistant)>\s)|"
+    r"\s*#{1,6}\s+(?:User|Human|Assistant)\s*$"
+)
 
 
 _openers = lazy_pattern(r"<([a-z][\w-]{0,40})(?:\s[^<>\n]{0,200}+)?>", re.IGNORECASE)

@@ -16,7 +16,6 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from datetime import timedelta
 from typing import Any
 
 from procrastinate import App, JobContext, PsycopgConnector, RetryDecision, exceptions
@@ -35,12 +34,11 @@ from memory_mesh.ledgers.queue.queue import (
     translated,
 )
 from memory_mesh.model.errors import MeshError, StoreIsAway
+from memory_mesh.model.job import ATTEMPTS, wait_after
 from memory_mesh.platform import telemetry
 
 FIRST, LONGEST_PAUSE = 1.0, 30.0  # seconds between two attempts to reach the database
 
-ATTEMPTS = 24  # after which a job counts as failed: thirteen hours
-LONGEST = timedelta(hours=1)  # between two attempts
 Tell: TypeAlias = Callable[[int, int | None], None]  # how far a job is, and of how many
 Work: TypeAlias = Callable[[str, Tell], None]  # does one job in a namespace
 _SCHEDULE = "schedule"  # the queue of the worker's own jobs
@@ -249,7 +247,7 @@ class _Retries(BaseRetryStrategy):
             self._ended["failed"] += 1
             return None
         self._ended["retried"] += 1
-        wait = min(LONGEST, timedelta(seconds=2**job.attempts))
+        wait = wait_after(job.attempts + 1)
         return RetryDecision(
             retry_in={"seconds": int(wait.total_seconds())}, priority=-1 - job.attempts
         )

@@ -1,7 +1,7 @@
 """How memories came to be as they are: blocks, reasons, observations, injections."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime
 
@@ -10,10 +10,9 @@ from memory_mesh.ledgers.shared import commit, read_records, rows, vectors
 from memory_mesh.ledgers.shared.engine import Database
 from memory_mesh.ledgers.shared.visibility import audience, predicate
 from memory_mesh.model import Block, Body, Cursor, Lens, Observed, Outcome, Scope, Space, Status
+from memory_mesh.model.job import ATTEMPTS
 from memory_mesh.model.pack import Injection
 from memory_mesh.model.ports import Clock
-
-_GIVE_UP = 5  # failures after which a sink's commit goes to the dead letters
 
 _RECALL = "id, 'recall', agent, at, memories, wire, metadata"
 _BY = "json_extract(metadata, '$.by')"  # of a record of a search: project, session, agent
@@ -188,18 +187,31 @@ def sink_cursor(db: Database, sink: str) -> Cursor:
 
 
 def sink_moved(db: Database, sink: str, seq: int, failure: str | None, at: datetime) -> None:
-    """Move a sink's cursor; with a failure, count it, and after five give the commit up."""
+    """Move a sink's cursor; with a failure, count it, and after the last give the commit up.
+
+    A commit that was given up is dead: it stays so with another failure, and ends when it arrives.
+    """
+    again = (rows.micros(at), failure or "", sink, seq)
+    if db.execute(
+        "UPDATE dead_letter SET at = ?, failure = ? WHERE sink = ? AND seq = ?", again
+    ).rowcount:
+        if failure is None:
+            db.execute("DELETE FROM dead_letter WHERE sink = ? AND seq = ?", (sink, seq))
+        return
     db.execute("INSERT OR IGNORE INTO sink VALUES (?, 0, 0, NULL)", (sink,))
     if failure is not None:
-        db.execute("UPDATE sink SET attempts = attempts + 1 WHERE name = ?", (sink,))
+        db.execute(
+            "UPDATE sink SET attempts = attempts + 1, at = ? WHERE name = ?",
+            (rows.micros(at), sink),
+        )
         db.execute(
             "INSERT OR IGNORE INTO dead_letter SELECT name, ?, ?, ? FROM sink "
             "WHERE name = ? AND attempts >= ?",
-            (seq, rows.micros(at), failure, sink, _GIVE_UP),
+            (seq, rows.micros(at), failure, sink, ATTEMPTS),
         )
     db.execute(
         "UPDATE sink SET seq = max(seq, ?), attempts = 0, at = ? WHERE name = ? AND attempts >= ?",
-        (seq, rows.micros(at), sink, 0 if failure is None else _GIVE_UP),
+        (seq, rows.micros(at), sink, 0 if failure is None else ATTEMPTS),
     )
 
 
@@ -245,9 +257,29 @@ class SqlRecords:
             return sink_cursor(db, sink)
 
     def sink_moved(self, namespace: str, sink: str, seq: int, failure: str | None) -> None:
-        """Move a sink's cursor; with a failure, count it, and after five give the commit up."""
+        """Move a sink's cursor; with a failure, count it, and after the last give the commit up."""
         with self._writing(namespace) as db:
             sink_moved(db, sink, seq, failure, self._clock.now())
+
+    def dead_letters(self, namespace: str) -> list[tuple[str, int, str]]:
+        """What sinks never took, oldest first: sink, commit, reason; without one it goes again."""
+        with self._reading(namespace) as db:
+            return db.execute("SELECT sink, seq, failure FROM dead_letter ORDER BY seq").fetchall()
+
+    def revive(self, namespace: str, seqs: Sequence[int] | None) -> int:
+        """Mark dead letters to be sent again: those of some commits, or all; returns how many."""
+        wanted = "" if seqs is None else f" AND seq IN ({', '.join(map(str, seqs))})"
+        if not self._exists(namespace):
+            return 0
+        with self._writing(namespace) as db:
+            marked = f"UPDATE dead_letter SET failure = '' WHERE failure <> ''{wanted}"  # noqa: S608
+            return int(db.execute(marked).rowcount)
+
+    def forgotten(self, namespace: str, ids: Iterable[str]) -> set[str]:
+        """Which of these memories are deleted today."""
+        asked, deleted = "SELECT 1 FROM memory WHERE id = ? AND status = ?", Status.DELETED.value
+        with self._reading(namespace) as db:
+            return {id_ for id_ in ids if db.execute(asked, (id_, deleted)).fetchone()}
 
     def vectors(
         self, namespace: str, space: Space, after: int

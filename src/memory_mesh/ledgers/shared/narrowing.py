@@ -26,9 +26,11 @@ from memory_mesh.model.filter import (
 _ENOUGH = 64  # so few need no look for fewer
 _INDEXED = {  # fields whose column has an index of open versions, at least in a grown file
     "label": "label",
+    "type": "label",  # unless it is a type of what has no label
     "source_ref": "source_ref",
     "lesson_pattern_id": "pattern",
 }
+_UNLABELLED = {"lesson", "reflection", "session", "agent", "project", "global"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +130,7 @@ def _of_values(field: Field, values: tuple[Value, ...]) -> Iterator[MemoryNumber
             f"SELECT number AS memory FROM memory WHERE id IN ({listed})",  # noqa: S608
             tuple(values),
         )
-    elif field in _INDEXED:
+    elif field in _INDEXED and (field != "type" or _UNLABELLED.isdisjoint(values)):
         yield MemoryNumbers(
             f"SELECT memory FROM version WHERE {_INDEXED[field]} IN ({listed}) "  # noqa: S608
             "AND recorded_until IS NULL",

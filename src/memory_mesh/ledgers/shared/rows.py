@@ -128,7 +128,11 @@ FILTERABLE = {
         "CASE WHEN v.kind IN ('lesson', 'reflection') THEN v.kind WHEN v.session IS NOT NULL "
         "THEN 'session' WHEN v.agent IS NOT NULL THEN 'agent' ELSE 'global' END"
     ),
-    "type": "v.label",
+    "type": (  # the writer's word, else what lists show: `shown_type`
+        "coalesce(v.label, CASE WHEN v.kind IN ('lesson', 'reflection') THEN v.kind "
+        "WHEN v.session IS NOT NULL THEN 'session' WHEN v.agent IS NOT NULL THEN 'agent' "
+        "WHEN v.project IS NOT NULL THEN 'project' ELSE 'global' END)"
+    ),
     "kind": "v.kind",
     "label": "v.label",
     "status": "v.status",

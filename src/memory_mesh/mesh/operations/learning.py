@@ -35,6 +35,7 @@ class LearnVerbs(View):
         ref: str | None = None,
         tags: Sequence[str] = (),
         metadata: Mapping[str, object] | None = None,
+        discard: str | None = None,
         scope: Audience = None,
     ) -> Extraction:
         """Finds facts that a conversation states, and stores each that no memory says yet.
@@ -54,6 +55,7 @@ class LearnVerbs(View):
             ref: where the conversation stands, such as a file or its id; kept with each fact.
             tags: words to group the facts by.
             metadata: fields of your own for each fact.
+            discard: only throw away this batch of messages, one of `batches` that wait.
         """
         rules = ExtractionRules(
             roles=_roles(roles),
@@ -62,6 +64,8 @@ class LearnVerbs(View):
             tags=tuple(check_text(tag, "a tag") for tag in tags),
             metadata={} if metadata is None else check_metadata(metadata),
         )
+        if discard is not None:
+            return flows.extraction.discard(self._extraction_site(rules, scope), discard)
         return self._extract(messages, rules, scope, use_model=use_model, store=store)
 
     def _extract(

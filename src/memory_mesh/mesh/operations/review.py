@@ -218,7 +218,8 @@ class ReviewVerbs(ProposalVerbs):
         """Undoes a review, or what a rule or a person decided of a memory's conflicts.
 
         After a review the memory waits again, and what it superseded is active again. Another
-        decision is undone from either side: give the new memory or the old one; both are kept.
+        decision is undone from either side: give the new memory or the old one; both are kept, and
+        a conflict that a person decided is listed again.
         A proposal waits again, and the memory is as it was before.
         """
         self._may_decide()

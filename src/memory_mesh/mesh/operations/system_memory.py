@@ -1,4 +1,7 @@
-"""The system memory: what executions of all projects and users say together, without texts."""
+"""The system memory: what executions of all projects and users say together, without texts.
+
+At the level `own` each user has a log of their own projects, in clear, beside their memories.
+"""
 
 from memory_mesh.base.fastdataclass import replace
 from memory_mesh.base.typed import TYPE_CHECKING
@@ -8,9 +11,11 @@ from memory_mesh.mesh.view import View
 from memory_mesh.model import InvalidInput, MeshError, NotAllowed, Scope
 from memory_mesh.platform import telemetry
 from memory_mesh.privacy import masked
+from memory_mesh.privacy.redactor import kept_value
 from memory_mesh.rules.arguments import check_limit, check_text
 from memory_mesh.rules.trust import is_authoritative
 from memory_mesh.write.access import Access
+from memory_mesh.write.prepare import goal_as_kept, redact_in_trace
 
 if TYPE_CHECKING:
     from memory_mesh.learn.system_memory import ExperienceFiles
@@ -26,7 +31,11 @@ _PREFIX = "exp_"
 
 
 class SystemMemoryVerbs(View):
-    """Methods for the log of experiences; all but erasing need the setting `system_memory`."""
+    """Methods for the log of experiences; all but erasing need the setting `system_memory`.
+
+    A log of the level `own` lies in the namespace of its user: nobody else reads it, and it goes
+    when the user is deleted.
+    """
 
     def log_experience(self, trace: "Trace") -> "Experience":
         """Logs the anonymised figures of one execution; `traces.record` does it by itself."""
@@ -67,6 +76,8 @@ class SystemMemoryVerbs(View):
     def write_memory_log(self) -> str:
         """Writes system/memory_log.md in the store's folder anew; returns its path."""
         access, files = self._system()
+        if not files.kept:
+            raise InvalidInput("your own log has no file; list it: memory-mesh memory-log list")
         flows.system_memory.write_log(access, files)
         return str(files.log)
 
@@ -89,14 +100,19 @@ class SystemMemoryVerbs(View):
             raise InvalidInput("say what to erase: either project=… or everything=True")
         if project is not None:
             check_text(project, "project")
-        access, files = self._system(always=True)
-        names = None if project is None else self._logged_as(access, files, project)
-        return flows.system_memory.erase(
-            access, files, lambda one: names is None or one.project_name in names, reason
-        )
+        erased = 0
+        for access, files in self._logs():
+            names = None if project is None else self._logged_as(access, files, project)
+            erased += flows.system_memory.erase(
+                access,
+                files,
+                lambda one, names=names: names is None or one.project_name in names,  # type: ignore[misc]  # bound now
+                reason,
+            )
+        return erased
 
     def _logged_as(self, access: Access, files: "ExperienceFiles", project: str) -> set[str]:
-        """The digests of a project in the log, by its name or by the last part of that.
+        """The names of a project in the log, by its name or by the last part of that.
 
         What was logged under a former name of the project is its own, too.
         """
@@ -123,11 +139,12 @@ class SystemMemoryVerbs(View):
 
     def _former(self, project: str) -> tuple[str, ...]:
         stored = self._stored_scope(Scope(project)).project or project
-        return flows.projects.names(self._opened().ledger, self._config.namespace, stored).same
+        same = flows.projects.names(self._opened().ledger, self._config.namespace, stored).same
+        return (stored, *same)
 
     def _log_if_on(self, trace: "Trace", project: str | None) -> None:
         """Logs a recorded trace where the setting is on; the trace is recorded if that fails."""
-        if not self._config.system_memory:
+        if self._config.system_memory == "off":
             return
         try:
             access, files = self._system()
@@ -143,20 +160,38 @@ class SystemMemoryVerbs(View):
     def _experience(self, access: Access, trace: "Trace", project: str | None) -> "Experience":
         from memory_mesh.learn.system_memory import NO_PROJECT, anonymous
 
-        return anonymous(
+        counted = anonymous(
             trace if trace.timestamp else replace(trace, timestamp=self._now()),
             project=NO_PROJECT if project is None else _sealed(access, project),
             agent=self._config.agent_id,
         )
+        if self._config.system_memory != "own":
+            return counted
+        goal = goal_as_kept(access, trace.goal)
+        said = (str(kept_value(each, trace.goal, goal)) for each in trace.learnings)
+        return replace(
+            counted,
+            project_name=self._stored_scope(Scope(project)).project or NO_PROJECT,
+            primary_goal=goal,
+            learnings_or_issues="".join(f"- {redact_in_trace(access, each)}\n" for each in said),
+        )
 
-    def _system(self, *, always: bool = False) -> "tuple[Access, ExperienceFiles]":
-        """Access to the namespace that all projects and users share, and its files."""
-        if not always and not self._config.system_memory:
+    def _system(self) -> "tuple[Access, ExperienceFiles]":
+        """Access to the log that the setting names, and its files."""
+        if self._config.system_memory == "off":
             raise InvalidInput(_OFF)
+        return self._logs()[0]
+
+    def _logs(self) -> "list[tuple[Access, ExperienceFiles]]":
+        """The logs that may hold something of this user, the one that is written to first."""
         from memory_mesh.learn.system_memory import ExperienceFiles
 
+        folder = self._opened().folder
+        own = (self._access(), ExperienceFiles(folder, kept=False))
+        if self._config.system_memory == "own":
+            return [own]
         shared = self._of_same_store(flows.system_memory.NAMESPACE, None, None)
-        return shared._access(), ExperienceFiles(self._opened().folder)  # noqa: SLF001  # its twin
+        return [(shared._access(), ExperienceFiles(folder)), own]  # noqa: SLF001  # its twin
 
 
 def _sealed(access: Access, project: str) -> str:
@@ -167,10 +202,11 @@ def _sealed(access: Access, project: str) -> str:
 
 
 def _sealed_by_each(access: Access, project: str) -> list[str]:
-    """A project's names in the log: under the key in use, and under each one before a rotation."""
+    """A project's names in the log: in clear, and under each key, those before a rotation too."""
     if access.seal is None:
         raise InvalidInput("the system memory needs the store's key")
-    return [_logged_name(digest) for digest in access.seal.under_each(_project_value(project))]
+    digests = access.seal.under_each(_project_value(project))
+    return [project, *map(_logged_name, digests)]
 
 
 def _project_value(project: str) -> str:

@@ -50,13 +50,14 @@ class TransferVerbs(MemoryVerbs):
         """Writes the visible memories to a file and returns how many; its ending says the format.
 
         `.jsonl` has one memory per line with what was said of it, `.csv` the same as a table,
-         `.md` the texts as a list. A file that is there is replaced at the end. For a copy of
+         `.md` the texts as a list. A file that is there already is refused. For a copy of
         the whole store with versions and audit use `memory_mesh.care.backup`.
 
         Options:
             progress: called with the number of memories written so far.
         """
         target, done = Path(path), 0
+        refuse_existing(target)
         write = exchange.WRITERS[exchange.format_of(target.name)]
 
         def rows() -> "Iterator[exchange.Row]":
@@ -135,6 +136,12 @@ class TransferVerbs(MemoryVerbs):
         if not (store := self._config.store):
             store = str(self._opened().folder)
         return delete_namespace(store, user=user_id)
+
+
+def refuse_existing(target: Path) -> None:
+    """Raises InvalidInput for a file that is there, which an export would replace."""
+    if target.exists():
+        raise InvalidInput(f"{target} is there already: name another file, or remove it")
 
 
 def _row(memory: Memory) -> "exchange.Row":

@@ -333,7 +333,8 @@ class JobVerbs(View):
     def _experience_files(self) -> "tuple[Access, ExperienceFiles] | None":
         """Where executions of all projects are logged, if the settings say so."""
         log = family(SystemMemoryVerbs, self)
-        return log._system() if self._config.system_memory else None  # noqa: SLF001  # the same view
+        counts = self._config.system_memory == "counts"  # the only level with archives
+        return log._system() if counts else None  # noqa: SLF001  # the same view
 
     def _shows(self, scope: Scope | None, across: Iterable[str]) -> Callable[[Scope], bool]:
         """Who is told about what: a job works for all audiences, and tells each of its own."""
@@ -383,6 +384,10 @@ class MaintenanceVerbs(JobVerbs):
         }
         return [name for name in MAINTENANCE if not left_out.get(name)]
 
+    def _to_embed(self) -> int:
+        """How many vectors of texts the job `embed-pending` would make now."""
+        return flows.reembedding.to_embed(self._access())
+
     def _embed_pending(self, report: UpkeepReport, manner: Manner) -> UpkeepReport:
         """Rewrites old keyword terms, embeds what waits, links it, and absorbs large tails."""
         parts, namespace, pause = self._opened(), self._config.namespace, manner.pause
@@ -405,7 +410,9 @@ class MaintenanceVerbs(JobVerbs):
     def _feed_webhooks(self, report: UpkeepReport, _: Manner) -> UpkeepReport:
         """Hands the sinks what was written since the last time."""
         parts = self._opened()
-        told = flows.upkeep.drain(parts.ledger, self._config.namespace, parts.sinks, _SINK_SECONDS)
+        told = flows.upkeep.drain(
+            parts.ledger, self._config.namespace, parts.sinks, _SINK_SECONDS, self._now()
+        )
         return replace(report, sinks_told=told)
 
     def _distill_if_due(self, report: UpkeepReport, _: Manner) -> UpkeepReport:

@@ -129,9 +129,18 @@ class Client:
         body = None if payload is None else _written(payload)
         return self._asked(method, path, body, dict(headers or {}))
 
-    def notify(self, path: str, payload: Json) -> None:
-        """Post a JSON payload to a service whose answer says nothing but that it has arrived."""
-        self._post(path, payload)
+    def notify(
+        self,
+        path: str,
+        payload: Json,
+        headers: Callable[[bytes], dict[str, str]] = lambda _: {},
+    ) -> None:
+        """Post a JSON payload to a service whose answer says nothing but that it has arrived.
+
+        `headers` is called with the bytes that are sent, such as to sign them.
+        """
+        body = _written(payload)
+        self._asked("POST", path, body, headers(body))
 
     def download(self, path: str, file: Path, *, progress: Progress | None = None) -> None:
         """Fetch a file; what is there already is taken for its beginning and not fetched again."""

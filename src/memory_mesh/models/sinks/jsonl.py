@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from memory_mesh.model import Block
+from memory_mesh.model import Block, Json
 from memory_mesh.platform import system
 from memory_mesh.platform.private_files import open_file
 
@@ -25,7 +25,7 @@ class JsonLinesSink:
 
     def deliver(self, namespace: str, blocks: Sequence[Block]) -> None:
         """Append the commit's blocks and wait for the disk."""
-        lines = "".join(json.dumps(_plain(namespace, block)) + "\n" for block in blocks).encode()
+        lines = "".join(json.dumps(block_row(namespace, block)) + "\n" for block in blocks).encode()
         descriptor = open_file(self._path, os.O_RDWR | os.O_APPEND)
         try:
             if _cut_off(descriptor):
@@ -43,7 +43,8 @@ def _cut_off(descriptor: int) -> bool:
     return size > 0 and system.read_at(descriptor, 1, size - 1) != b"\n"
 
 
-def _plain(namespace: str, block: Block) -> dict[str, object]:
+def block_row(namespace: str, block: Block) -> dict[str, Json]:
+    """A block as JSON; the words about a memory that was deleted meanwhile are left out."""
     return {
         "namespace": namespace,
         "seq": block.seq,
