@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from memory_mesh.cli.main import run
-from memory_mesh.compat.lane.import_ import bring_in_lane
+from memory_mesh.compat.lane.import_ import bring_in_lane, bring_out_lane
 from memory_mesh.compat.lane.memory_lane import LaneSettings, MemoryLane
 from memory_mesh.model import Channel, Kind, Outcome, SourceKind, Status
 from memory_mesh.model.errors import InvalidInput, NotFound, StoreIsDamaged
@@ -303,6 +303,10 @@ def test_superseded_rows_are_never_found_and_lead_to_their_successor(tmp_path, i
     assert (done.stored, done.quarantined, done.superseded) == (1, 3, 2)
     assert [hit.id for hit in importing.search("port serves")] == ["c"]
     assert [memory.id for memory in importing.get_all()] == ["c"]
+    assert bring_out_lane(importing, tmp_path / "out.db") == 3
+    with closing(sqlite3.connect(tmp_path / "out.db")) as db:
+        found = db.execute("SELECT id, superseded_by FROM memories ORDER BY id").fetchall()
+    assert found == [("a", "b"), ("b", "c"), ("c", None)]
     assert [importing.get(id_) is None for id_ in "abcd"] == [True, True, False, True]
     statuses = {id_: importing.history(id_)[-1].status for id_ in "abcd"}
     assert statuses == {
@@ -469,4 +473,6 @@ def test_every_memory_of_the_collection_is_considered(tmp_path, real_embedder):
         gaps = [{"content": f"The deploy tool lacks option {n}", "kind": "gap"} for n in range(150)]
         mesh.add_many(gaps)
         chosen = mesh.add("We deploy with the blue tool", kind="decision")
-        assert mesh.search("deploy tool", limit=5, profile="lane")[0].id == chosen.id
+        other = mesh.add("Releases are shipped by a script", kind="decision")  # no word in common
+        found = [hit.id for hit in mesh.search("deploy tool", limit=5, profile="lane")]
+        assert (found[0], found[1]) == (chosen.id, other.id)

@@ -135,7 +135,7 @@ def test_a_bad_detail_is_named(mesh, details, said):
 @pytest.mark.parametrize(
     ("metadata", "said"),
     [
-        ({"type": 3}, "type"),
+        pytest.param({"type": 3}, "type", marks=pytest.mark.req("R-000-023")),
         ({"source": ["x"]}, "source"),
         ({"tags": "x"}, "tags"),
         ({"tags": [1]}, "tags"),
@@ -150,7 +150,7 @@ def test_bad_conventional_metadata_is_named(mesh, metadata, said):
 
 @pytest.mark.req("R-000-008", "R-000-010")
 def test_memory_types_are_audiences(mesh, tmp_path, clock):
-    mesh.add("tea global", {"type": "global"})
+    kept = id_of(mesh.add("tea global", {"type": "global"}))
     mesh.add("tea session", {"type": "session", "session_id": "s1"})
     mesh.add("tea agent", {"type": "agent"})
     other = MemoryMesh(db_dir=tmp_path / "store", agent_id="other", clock=clock)
@@ -159,6 +159,10 @@ def test_memory_types_are_audiences(mesh, tmp_path, clock):
     assert seen(mesh, scope=Scope(session="s1")) == {"tea global", "tea agent", "tea session"}
     assert seen(other) == {"tea global"}
     assert seen(other, scope=Scope(session="s2")) == {"tea global"}
+    assert [one.text for one in other.history(kept, scope=Scope(session="s2"))] == ["tea global"]
+    of_type = lambda name: {one.text for one in mesh.get_all(filter=f"memory_type = '{name}'")}  # noqa: E731
+    assert (of_type("global"), of_type("agent")) == ({"tea global"}, {"tea agent"})
+    assert "\n  memory_type;global;\n" in mesh.care.blocks()[0].entry.wire
     other.close()
 
 
