@@ -162,7 +162,9 @@ def test_memory_types_are_audiences(mesh, tmp_path, clock):
     assert [one.text for one in other.history(kept, scope=Scope(session="s2"))] == ["tea global"]
     of_type = lambda name: {one.text for one in mesh.get_all(filter=f"memory_type = '{name}'")}  # noqa: E731
     assert (of_type("global"), of_type("agent")) == ({"tea global"}, {"tea agent"})
-    assert "\n  memory_type;global;\n" in mesh.care.blocks()[0].entry.wire
+    plain = id_of(mesh.add("milk"))  # nothing is said of its type
+    (wire,) = [one.entry.wire for one in mesh.care.blocks() if plain in one.entry.memories]
+    assert "\n  memory_type;global;\n" in wire
     other.close()
 
 
