@@ -222,7 +222,7 @@ def test_the_settings_are_those_of_the_seed():
     assert (settings.min_score_threshold, settings.min_score_of_an_entity) == (0.2, 0.15)
 
 
-@pytest.mark.req("R-004-009", "R-004-041", "R-004-042")
+@pytest.mark.req("R-004-009", "R-004-041", "R-004-042", "R-004-064")
 def test_lm_studio_is_asked_for_vectors_of_the_model(tmp_path):
     def answer(request: Request) -> Reply:
         texts = json.loads(request.body)["input"]

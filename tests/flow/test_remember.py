@@ -1,5 +1,6 @@
 """The write story, told through the blocking face on a real store."""
 
+import json
 import re
 import sqlite3
 from datetime import UTC, datetime, timedelta
@@ -15,6 +16,7 @@ from memory_mesh.model import (
     SourceKind,
     Status,
     Tier,
+    record,
     times,
 )
 from memory_mesh.model.errors import IdempotencyConflict, InvalidInput, NotFound, NotRestorable
@@ -42,6 +44,14 @@ def test_add_returns_a_record_with_outcome_and_reasons(mesh):
     assert receipt.created_at == "2026-01-01T00:00:00.000Z"
     assert receipt.outcome is Outcome.STORED
     assert receipt.reasons
+    again = mesh.add("tea is hot", {"type": "fact"})
+    for found in (receipt, again, mesh.get(receipt.id)):
+        plain = json.loads(json.dumps(record.record(found)))
+        assert {name: plain[name] for name in ("id", "content", "metadata", "created_at")} == {
+            "id": receipt.id, "content": "tea is hot", "metadata": {"type": "fact"},
+            "created_at": "2026-01-01T00:00:00.000Z",
+        }  # fmt: skip
+    assert "ann@example.com" not in mesh.add("Ask ann@example.com").content
 
 
 @pytest.mark.req("R-000-141")

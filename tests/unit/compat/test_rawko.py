@@ -120,7 +120,7 @@ def test_an_execution_is_extracted_into_a_memory_or_into_a_reason():
     assert nothing.reasoning
 
 
-@pytest.mark.req("R-001-035", "R-001-036", "R-001-038")
+@pytest.mark.req("R-001-035", "R-001-036", "R-001-038", "R-001-039")
 def test_steps_output_and_what_is_known_are_skipped_with_a_reason():
     known = {"content": STRUCTURE["text"], "frontmatter": frontmatter("Auth")}
     llm = ScriptedLLM([json.dumps({"facts": [STRUCTURE]}), json.dumps({"facts": [STEP, OUTPUT]})])
@@ -132,6 +132,7 @@ def test_steps_output_and_what_is_known_are_skipped_with_a_reason():
     assert "does not stand in what anybody wrote" in found.reasoning
 
 
+@pytest.mark.req("R-001-039")
 def test_a_model_that_fails_creates_no_memory_and_rules_need_none():
     for answer in (LLMError("429"), "{"):
         found = rawko.extract_memory(EXECUTION, ScriptedLLM([answer]))
