@@ -112,7 +112,7 @@ def test_traces_of_two_projects_never_meet(mesh: MemoryMesh) -> None:
     assert all(step.about != "of another audience" for step in told[0].steps)
 
 
-@pytest.mark.req("R-002-049")
+@pytest.mark.req("R-002-008", "R-002-049")
 def test_steps_that_successes_agree_on_are_staged_as_a_skill_once(mesh: MemoryMesh) -> None:
     traces = record_login(mesh, 4)
     (report,) = mesh.care.run_jobs(JOB)

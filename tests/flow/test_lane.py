@@ -416,6 +416,7 @@ def test_a_file_is_only_read_and_one_of_another_kind_is_named(tmp_path, importin
         bring_in_lane(importing, foreign)
 
 
+@pytest.mark.req("R-004-004")
 def test_a_file_of_memory_lane_goes_out_and_comes_back(tmp_path, capsys):
     path = written(
         tmp_path / "memories.db",
@@ -429,8 +430,10 @@ def test_a_file_of_memory_lane_goes_out_and_comes_back(tmp_path, capsys):
     assert "Exported 3 memories" in capsys.readouterr().out
     with closing(sqlite3.connect(out)) as db:
         columns = [row[1] for row in db.execute("PRAGMA table_info(memories)")]
+        (key,) = [row for row in db.execute("PRAGMA table_info(memories)") if row[5]]
         rows = {row[0]: row for row in db.execute("SELECT * FROM memories")}
     assert columns == re.findall(r"^  (\w+)", SCHEMA, re.MULTILINE)
+    assert (key[1], key[2]) == ("id", "TEXT")
     assert rows["a"][1] == "Tea is hot"
     assert json.loads(rows["a"][2])["memory_type"] == "learning"
     assert json.loads(rows["a"][4]) == ["drink"]

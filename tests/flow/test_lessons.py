@@ -119,6 +119,21 @@ def test_a_context_is_complete_or_refused(mesh):
             mesh.distill_lesson(names | wrong)
 
 
+@pytest.mark.req("R-000-088")
+def test_a_lesson_needs_the_identifier_of_its_error(mesh):
+    block = taught(mesh)
+    lines = block.wire_format.splitlines(keepends=True)
+    without = "".join(line for line in lines if "error_pattern;" not in line)
+    with pytest.raises(InvalidInput, match="error_pattern"):
+        mesh.lessons.receive(without)
+    with pytest.raises(InvalidInput, match="error_pattern"):
+        taught(mesh, error_pattern=" ")
+    other = taught(mesh, error_pattern="guest access")
+    again = taught(mesh, situation="It happened on another day")
+    assert (again.lesson_id, again.pattern_id) == (block.lesson_id, block.pattern_id)
+    assert other.pattern_id != block.pattern_id
+
+
 @pytest.mark.req("R-000-094")
 def test_what_failed_comes_from_a_failure_and_from_the_block_of_another_agent(mesh, tmp_path):
     said = {"status": "error", "error_pattern": "stale lock", "preventative_rule": "Remove locks"}

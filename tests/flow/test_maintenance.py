@@ -254,6 +254,7 @@ def _stopping(stop: Iterator[bool]) -> Callable[[str, int], None]:
     return progress
 
 
+@pytest.mark.req("R-002-008")
 @pytest.mark.req("R-003-027")
 @pytest.mark.req("R-003-115")
 def test_decay_archives_what_is_weak_and_it_can_be_restored(

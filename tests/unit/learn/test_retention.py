@@ -63,6 +63,7 @@ def test_a_learning_is_kept_consolidated_again_and_then_compressed() -> None:
     assert set(Action) == {Action.KEEP, Action.ARCHIVE, Action.CONSOLIDATE, Action.COMPRESS}
 
 
+@pytest.mark.req("R-002-008")
 @given(RECORDS, POLICIES, TIMES)
 def test_no_policy_and_no_clock_touches_a_protected_record(
     record: RetentionRecord, policy: RetentionPolicy, now: datetime
