@@ -1,4 +1,4 @@
-"""Take single statements out of src and see whether a test notices.
+"""Take statements, or what a requirement asks for, out of src and see whether a test notices.
 
     python tools/removals.py choose            writes tests/removals.json: statements drawn by a
                                                seed
@@ -7,14 +7,22 @@
                                                them reached which statement
     python tools/removals.py run CLONE PROBES  takes them out of CLONE one by one, runs the tests
                                                that PROBES names, prints which test failed first
+    python tools/removals.py draw SEED COUNT   prints shown rows of the requirement list, drawn by
+                                               the seed
+    python tools/removals.py rows CLONE        makes the changes of tests/removals_of_rows.json in
+                                               CLONE one by one, and runs the tests that
+                                               docs/conformance.md names for the row alone
 
-`choose` looks at the source alone, never at the tests.
+`choose` looks at the source alone, never at the tests; so did who wrote the changes of the rows,
+three for each, before a test was touched. CLONE is another checkout with a .venv of its own.
 """
 
 import argparse
 import ast
 import json
+import os
 import random
+import re
 import subprocess
 import sys
 import time
@@ -26,6 +34,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = Path("src") / "memory_mesh"
 LIST = ROOT / "tests" / "removals.json"
+OF_ROWS = ROOT / "tests" / "removals_of_rows.json"
+TABLE = Path("docs") / "conformance.md"
 SEED = 33
 WANTED = 5  # of each package
 DRAWN = 12  # candidates of each package, in the order of the draw
@@ -33,6 +43,7 @@ SMALLEST = 2_000  # statements are drawn from packages with at least so many lin
 SHIPPED_FOR_OTHERS = {"testing"}  # contract suites: no code of the product
 SECONDS = 900  # for the tests of one removal
 FEW = 60  # tests that are tried before whole files
+QUICK = ("-n0", "--assert=plain", "-p", "no:langsmith_plugin", "-p", "no:faker")  # one process
 
 PROBE = '''"""Notes which test reaches a probe."""
 
@@ -61,14 +72,26 @@ class Removal:
     statement: str
 
 
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A text of one file, and what stands in its place without a part of what a row asks for."""
+
+    path: str
+    old: str
+    new: str
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Do what the first word says."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("what", choices=["choose", "probe", "run"])
-    parser.add_argument("clone", nargs="?", type=Path)
-    parser.add_argument("probes", nargs="?", type=Path)
-    parser.add_argument("--only", nargs="*", type=int, help="numbers of removals")
+    parser.add_argument("what", choices=["choose", "probe", "run", "draw", "rows"])
+    parser.add_argument("clone", nargs="?", type=Path, help="another checkout; of draw the seed")
+    parser.add_argument("probes", nargs="?", type=Path, help="of draw how many rows")
+    parser.add_argument("--only", nargs="*", help="numbers of removals, or rows")
     options = parser.parse_args(arguments)
+    if options.what == "draw":
+        print("\n".join(draw(int(str(options.clone)), int(str(options.probes)))))
+        return 0
     if options.what == "choose":
         chosen = [asdict(removal) for removal in choose(ROOT)]
         LIST.write_text(json.dumps(chosen, indent=1) + "\n", encoding="utf-8")
@@ -76,12 +99,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     if options.clone is None or options.clone.resolve() == ROOT:
         parser.error("name another checkout: its source is changed")
+    if options.what == "rows":
+        return run_rows(options.clone.resolve(), options.only)
     if options.what == "probe":
         probe(options.clone.resolve(), _listed())
         return 0
     if options.probes is None:
         parser.error("name the file of probes")
-    return run(options.clone.resolve(), _listed(), options.probes, options.only)
+    numbers = None if options.only is None else [int(number) for number in options.only]
+    return run(options.clone.resolve(), _listed(), options.probes, numbers)
 
 
 def choose(root: Path) -> Iterator[Removal]:
@@ -210,16 +236,85 @@ def _first_failure(clone: Path, removal: Removal, tests: Sequence[str]) -> str |
         path.write_text(whole, encoding="utf-8")
 
 
-def _failed(clone: Path, tests: Sequence[str]) -> str | None:
+def draw(seed: int, count: int) -> list[str]:
+    """Rows that the table of conformance has as shown, drawn by the seed."""
+    return random.Random(seed).sample(sorted(_shown(ROOT)), count)  # noqa: S311
+
+
+def run_rows(clone: Path, only: Sequence[str] | None) -> int:
+    """Makes each change alone, runs the marked tests of its row, and says which were noticed."""
+    shown, caught, made = _shown(clone), 0, 0
+    wanted = {
+        row: changes for row, changes in _changes_of_rows().items() if only is None or row in only
+    }
+    tests = list(dict.fromkeys(test for row in wanted for test in shown[row]))
+    failed = _failed(clone, tests, *QUICK)
+    if failed is not None:
+        raise RuntimeError(f"a test fails without any change: {failed}")
+    for row, changes in wanted.items():
+        for number, change in enumerate(changes, start=1):
+            begun = time.monotonic()
+            failed = _changed(clone, change, shown[row])
+            made, caught = made + 1, caught + (failed is not None)
+            print(
+                f"{row}\t{number}\t{change.path}\t{failed or 'NOT NOTICED'}\t"
+                f"{time.monotonic() - begun:.0f} s",
+                flush=True,
+            )
+    print(f"noticed {caught} of {made}")
+    return 0
+
+
+def _changed(clone: Path, change: Change, tests: Sequence[str]) -> str | None:
+    """The first of the tests that fails with a change."""
+    path = clone / change.path
+    whole, written = path.read_text(encoding="utf-8"), path.stat().st_mtime_ns
+    if whole.count(change.old) != 1:
+        raise RuntimeError(f"{change.path} has {whole.count(change.old)} times {change.old!r}")
+    try:
+        path.write_text(whole.replace(change.old, change.new), encoding="utf-8")
+        return _failed(clone, tests, *QUICK)
+    finally:
+        path.write_text(whole, encoding="utf-8")
+        os.utime(path, ns=(time.time_ns(), written))  # or what was compiled may stand for it
+
+
+def _shown(root: Path) -> dict[str, list[str]]:
+    """The tests that the table of conformance names for each row that is shown."""
+    found: dict[str, list[str]] = {}
+    for line in (root / TABLE).read_text(encoding="utf-8").splitlines():
+        cells = [cell.strip() for cell in re.split(r"(?<!\\)\|", line)]
+        if len(cells) > 4 and cells[1].startswith("R-") and cells[3] == "shown":
+            found[cells[1]] = re.findall(r"`([^`]+)`", cells[4])
+    return found
+
+
+def _changes_of_rows() -> dict[str, list[Change]]:
+    """The changes of each row, of every draw."""
+    draws = json.loads(OF_ROWS.read_text(encoding="utf-8"))
+    return {
+        row: [Change(**change) for change in changes]
+        for drawn in draws
+        for row, changes in drawn["rows"].items()
+    }
+
+
+def _failed(clone: Path, tests: Sequence[str], *more: str) -> str | None:
     """The first of these tests that fails."""
     listed = clone / "build" / "tests-of-a-removal.txt"
     listed.parent.mkdir(exist_ok=True)
     listed.write_text("\n".join(tests), encoding="utf-8")
     python = str(clone / ".venv" / "bin" / "python")
-    command = [python, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", f"@{listed}"]
+    command = [python, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *more, f"@{listed}"]
     try:
         done = subprocess.run(
-            command, cwd=clone, capture_output=True, text=True, timeout=SECONDS, check=False
+            command,
+            cwd=clone,
+            env={**os.environ, "PYTHONDONTWRITEBYTECODE": ""},  # each run would compile all anew
+            capture_output=True,
+            text=True,
+            timeout=SECONDS,
+            check=False,
         )
     except subprocess.TimeoutExpired:
         return None

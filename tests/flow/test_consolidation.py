@@ -112,10 +112,12 @@ def test_traces_of_two_projects_never_meet(mesh: MemoryMesh) -> None:
     assert all(step.about != "of another audience" for step in told[0].steps)
 
 
-@pytest.mark.req("R-002-049")
+@pytest.mark.req("R-002-008", "R-002-049")
 def test_steps_that_successes_agree_on_are_staged_as_a_skill_once(mesh: MemoryMesh) -> None:
-    record_login(mesh, 4)
+    traces = record_login(mesh, 4)
     (report,) = mesh.care.run_jobs(JOB)
+    (learning,) = mesh.get_all(filter="label = 'learning'")
+    assert {learning.id} < {*report.steps[-1].evidence} <= {learning.id, *traces}
     (skill,) = mesh.list_skills(include=["quarantined"])
     assert skill.status is Status.QUARANTINED
     assert report.steps[-1].ids == (skill.id,)

@@ -46,7 +46,7 @@ def test_append_memory_writes_a_file_and_appends_to_it(tmp_path: Path) -> None:
     assert (documents[0].importance, documents[0].discovered_by) == ("high", "planner")
 
 
-@pytest.mark.req("R-001-042")
+@pytest.mark.req("R-001-028", "R-001-042")
 def test_append_memory_writes_nothing_where_nothing_is_to_be_remembered(tmp_path: Path) -> None:
     assert NAMES.appendMemory(MEMORY | {"shouldCreateMemory": False}, folder=tmp_path / "x") is None
     assert not (tmp_path / "x").exists()

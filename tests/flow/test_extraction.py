@@ -77,6 +77,7 @@ def test_a_fact_that_quotes_its_writer_is_stored_with_its_source(mesh, llm):
     assert prompt.index("<conversation>\n<turn") < prompt.index(QUOTE) < prompt.index("</turn>")
 
 
+@pytest.mark.req("R-001-084")
 def test_what_a_model_found_is_trusted_as_an_inference_and_no_more(mesh, llm):
     extracted(mesh, llm, answer(FACT | {"importance": 1.0}))
     (memory,) = mesh.get_all()
@@ -94,6 +95,7 @@ def test_what_a_model_found_is_trusted_as_an_inference_and_no_more(mesh, llm):
     assert low.source.kind is SourceKind.INFERENCE
 
 
+@pytest.mark.req("R-001-084")
 @pytest.mark.parametrize(
     ("messages", "fact", "why"),
     [

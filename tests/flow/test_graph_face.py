@@ -73,7 +73,7 @@ def test_tokens_are_estimated_by_words():
     assert (estimate_tokens(""), estimate_tokens("a" * 1000)) == (1, 1)
 
 
-@pytest.mark.req("R-003-009")
+@pytest.mark.req("R-003-009", "R-003-069")
 def test_a_context_is_the_agents_own_and_keeps_to_its_budget(graph):
     told(graph, "mira", "The secret port of another tenant is 9999")
     old = graph.store("kuro", PORTS[0], claim=claim("port", "3000"), provenance=USER)
@@ -97,7 +97,7 @@ def test_a_context_is_the_agents_own_and_keeps_to_its_budget(graph):
         graph.context("kuro", "port", max_tokens=0)
 
 
-@pytest.mark.req("R-003-026")
+@pytest.mark.req("R-003-026", "R-003-069")
 def test_explain_tells_what_was_packed_and_what_the_budget_excluded(graph):
     told(graph, "kuro", *(f"Note {n}: the staging server has disk number {n}" for n in range(10)))
     found = graph.context("kuro", "disks of the staging server", max_tokens=50, explain=True)

@@ -3,6 +3,7 @@
 import math
 from array import array
 from datetime import UTC, datetime, timedelta
+from threading import Barrier
 
 import pytest
 
@@ -37,7 +38,7 @@ def texts(hits):
     return [hit.memory for hit in hits]
 
 
-@pytest.mark.req("R-003-008")
+@pytest.mark.req("R-003-004", "R-003-008")
 def test_a_session_sees_its_claims_and_they_stand_first(graph, clock):
     graph.store("a", "The port is 8080", claim=claim("port", "8080"), provenance=USER)
     clock.advance(timedelta(days=1))
@@ -83,7 +84,7 @@ def test_statuses_are_shown_where_asked_for(graph):
             graph.search("a", "thing", status_filter=wrong)
 
 
-@pytest.mark.req("R-003-006")
+@pytest.mark.req("R-003-004", "R-003-006")
 def test_disputed_memories_are_shown_where_asked_for(tmp_path, clock):
     with memory_graph.create_memory(db_dir=tmp_path, clock=clock) as graph:
         shaky = id_of(graph.store("a", "a shaky thing"))
@@ -97,7 +98,7 @@ def test_disputed_memories_are_shown_where_asked_for(tmp_path, clock):
         assert hit.confidence < 0.3
 
 
-@pytest.mark.req("R-003-007")
+@pytest.mark.req("R-003-004", "R-003-007")
 def test_before_and_after_go_by_when_it_happened_else_by_when_it_was_told(graph, clock):
     clock.set(datetime(2026, 3, 1, tzinfo=UTC))
     graph.store("a", "trip to Rome", event_time="2025-05-01T00:00:00Z")
@@ -147,6 +148,74 @@ def test_many_questions_are_answered_in_the_order_asked(graph):
         graph.search_many("a", ["x"] * 101)
 
 
+@pytest.mark.req("R-003-011")
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"limit": 1},
+        {"min_similarity": 0.9},
+        {"before": "2027-03-01T12:00:00Z"},
+        {"after": "2027-03-01T12:00:00Z"},
+        {"rerank": {"relevance": 0.0, "importance": 1.0}},
+        {"include_all": True},
+        {"status_filter": ["quarantined"]},
+        {"include_superseded": True},
+        {"include_disputed": True},
+        {"include_quarantined": True},
+        {"session_id": "s1"},
+        {"explain": True},
+    ],
+    ids=lambda options: next(iter(options)),
+)
+def test_many_questions_are_answered_as_one_is_with_the_same_options(graph, clock, options):
+    doubted = id_of(graph.store("a", "the fifth port"))
+    graph.reinforce(doubted)
+    clock.set(datetime(2027, 3, 1, tzinfo=UTC))
+    for _ in range(30):
+        graph.dispute(doubted, reason="no")
+    graph.store("a", "a port of Hamburg", provenance=USER)
+    graph.store("a", "port one", claim=claim("port", "1"), provenance=USER, importance="low")
+    clock.advance(timedelta(days=1))
+    graph.store("a", "the second port of two", claim=claim("port", "2"), provenance=USER)
+    graph.store("a", "port three", claim=claim("port", "3"))
+    graph.store("a", "port four", claim=claim("port", "4", sessionId="s1"), importance="high")
+    (many,) = graph.search_many("a", ["port"], **options)
+    one = graph.search("a", "port", **options)
+    assert [(hit.id, hit.score, hit.explain) for hit in many] == [
+        (hit.id, hit.score, hit.explain) for hit in one
+    ]
+    if "explain" not in options:
+        (plain,) = graph.search_many("a", ["port"])
+        assert [(hit.id, hit.score) for hit in many] != [(hit.id, hit.score) for hit in plain]
+
+
+class _Together:
+    """An embedder that answers a question only while another one is asked as well."""
+
+    def __init__(self, embedder):
+        self._embedder, self._both = embedder, Barrier(2, timeout=30)
+
+    def embed(self, texts, *, query=False):
+        if query:
+            self._both.wait()
+        return self._embedder.embed(texts, query=query)
+
+    def close(self):
+        """Nothing to release."""
+
+
+@pytest.mark.req("R-003-011")
+def test_many_questions_are_asked_at_the_same_time(tmp_path, real_embedder):
+    together = _Together(real_embedder)
+    with memory_graph.create_memory(db_dir=tmp_path, custom_embedder=together) as graph:
+        graph.store("a", "The cat sleeps on the roof")
+        graph.store("a", "Taxes are due in June")
+        found = graph.search_many("a", ["a kitten", "money for the state"], limit=1)
+    assert [texts(each) for each in found] == [
+        ["The cat sleeps on the roof"], ["Taxes are due in June"],
+    ]  # fmt: skip
+
+
 @pytest.mark.req("R-003-059", "R-003-061", "R-003-062", "R-003-064", "R-003-114")
 def test_the_rank_is_the_weighted_sum_of_four_parts(graph, clock):
     graph.store("a", "alpha beta", importance=0.4, provenance={"source": "document"})
@@ -179,7 +248,7 @@ def test_the_rank_is_the_weighted_sum_of_four_parts(graph, clock):
         graph.search("a", "alpha", min_similarity=2)
 
 
-@pytest.mark.req("R-003-025")
+@pytest.mark.req("R-003-004", "R-003-025")
 def test_explain_tells_how_each_hit_was_found_and_ranked_and_counts_the_search(meaning):
     meaning.store("a", "The cat sleeps on the roof", claim=claim("cat", "roof"), provenance=USER)
     meaning.store("a", "The cat naps in the shed", claim=claim("cat", "shed"), provenance=USER)
@@ -202,7 +271,7 @@ def test_explain_tells_how_each_hit_was_found_and_ranked_and_counts_the_search(m
     assert meta.awaiting_vectors == 0
 
 
-@pytest.mark.req("R-003-060")
+@pytest.mark.req("R-003-004", "R-003-060")
 def test_relevance_is_the_cosine_of_the_vectors(tmp_path, real_embedder):
     with memory_graph.create_memory(db_dir=tmp_path, custom_embedder=real_embedder) as graph:
         text, query = "The cat sleeps on the warm roof", "a kitten naps"

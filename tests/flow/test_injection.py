@@ -200,7 +200,7 @@ def test_the_block_keeps_to_the_budget_of_tokens(tmp_path, clock):
         assert mesh.build_agent_prompt("developer", task="login") == ""
 
 
-@pytest.mark.req("R-001-091")
+@pytest.mark.req("R-001-084", "R-001-091")
 def test_what_is_injected_counts_as_used_and_votes_keep_it_out(mesh, auth):
     mesh.build_agent_prompt("developer", task="fix the login")
     mesh.get(auth)  # a use of its own, which writes what waits

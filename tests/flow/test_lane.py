@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from memory_mesh.cli.main import run
-from memory_mesh.compat.lane.import_ import bring_in_lane
+from memory_mesh.compat.lane.import_ import bring_in_lane, bring_out_lane
 from memory_mesh.compat.lane.memory_lane import LaneSettings, MemoryLane
 from memory_mesh.model import Channel, Kind, Outcome, SourceKind, Status
 from memory_mesh.model.errors import InvalidInput, NotFound, StoreIsDamaged
@@ -222,7 +222,7 @@ def test_the_settings_are_those_of_the_seed():
     assert (settings.min_score_threshold, settings.min_score_of_an_entity) == (0.2, 0.15)
 
 
-@pytest.mark.req("R-004-009", "R-004-041", "R-004-042")
+@pytest.mark.req("R-004-009", "R-004-041", "R-004-042", "R-004-064")
 def test_lm_studio_is_asked_for_vectors_of_the_model(tmp_path):
     def answer(request: Request) -> Reply:
         texts = json.loads(request.body)["input"]
@@ -303,6 +303,10 @@ def test_superseded_rows_are_never_found_and_lead_to_their_successor(tmp_path, i
     assert (done.stored, done.quarantined, done.superseded) == (1, 3, 2)
     assert [hit.id for hit in importing.search("port serves")] == ["c"]
     assert [memory.id for memory in importing.get_all()] == ["c"]
+    assert bring_out_lane(importing, tmp_path / "out.db") == 3
+    with closing(sqlite3.connect(tmp_path / "out.db")) as db:
+        found = db.execute("SELECT id, superseded_by FROM memories ORDER BY id").fetchall()
+    assert found == [("a", "b"), ("b", "c"), ("c", None)]
     assert [importing.get(id_) is None for id_ in "abcd"] == [True, True, False, True]
     statuses = {id_: importing.history(id_)[-1].status for id_ in "abcd"}
     assert statuses == {
@@ -412,6 +416,7 @@ def test_a_file_is_only_read_and_one_of_another_kind_is_named(tmp_path, importin
         bring_in_lane(importing, foreign)
 
 
+@pytest.mark.req("R-004-004")
 def test_a_file_of_memory_lane_goes_out_and_comes_back(tmp_path, capsys):
     path = written(
         tmp_path / "memories.db",
@@ -425,8 +430,10 @@ def test_a_file_of_memory_lane_goes_out_and_comes_back(tmp_path, capsys):
     assert "Exported 3 memories" in capsys.readouterr().out
     with closing(sqlite3.connect(out)) as db:
         columns = [row[1] for row in db.execute("PRAGMA table_info(memories)")]
+        (key,) = [row for row in db.execute("PRAGMA table_info(memories)") if row[5]]
         rows = {row[0]: row for row in db.execute("SELECT * FROM memories")}
     assert columns == re.findall(r"^  (\w+)", SCHEMA, re.MULTILINE)
+    assert (key[1], key[2]) == ("id", "TEXT")
     assert rows["a"][1] == "Tea is hot"
     assert json.loads(rows["a"][2])["memory_type"] == "learning"
     assert json.loads(rows["a"][4]) == ["drink"]
@@ -469,7 +476,9 @@ def test_every_memory_of_the_collection_is_considered(tmp_path, real_embedder):
         gaps = [{"content": f"The deploy tool lacks option {n}", "kind": "gap"} for n in range(150)]
         mesh.add_many(gaps)
         chosen = mesh.add("We deploy with the blue tool", kind="decision")
-        assert mesh.search("deploy tool", limit=5, profile="lane")[0].id == chosen.id
+        other = mesh.add("Releases are shipped by a script", kind="decision")  # no word in common
+        found = [hit.id for hit in mesh.search("deploy tool", limit=5, profile="lane")]
+        assert (found[0], found[1]) == (chosen.id, other.id)
 
 
 def test_a_written_file_has_no_vectors_and_an_import_makes_them_anew(

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from memory_mesh.formats import yamo
+from memory_mesh.formats import yamo, yamo_learning
 from memory_mesh.model import Channel, Scope, Status
 from memory_mesh.model.errors import InvalidInput
 from memory_mesh.model.learning import LessonBlock, LessonContext
@@ -99,7 +99,11 @@ def test_a_context_is_complete_or_refused(mesh):
         "situation": "s", "errorPattern": "e", "oversight": "o", "fix": "f",
         "preventativeRule": "Always r", "severity": "low", "applicableScope": "a",
     }  # fmt: skip
-    assert mesh.distill_lesson(names).rule_confidence == 0.7
+    block = mesh.distill_lesson(names)
+    assert block.rule_confidence == 0.7
+    read = yamo_learning.read_lesson(yamo.parse(block.wire_format))
+    assert [read.situation, read.error_pattern, read.oversight, read.fix, read.rule, read.severity,
+            read.applies_to] == [*names.values()]  # fmt: skip
     assert mesh.distill_lesson(
         names | {"errorPattern": "x", "confidence": 0.8, "inverseLesson": "i"}
     )
@@ -113,6 +117,35 @@ def test_a_context_is_complete_or_refused(mesh):
     for wrong in ({"severity": "bad"}, {"confidence": 1.5}, {"situation": " "}, {"mood": "good"}):
         with pytest.raises(InvalidInput):
             mesh.distill_lesson(names | wrong)
+
+
+@pytest.mark.req("R-000-088")
+def test_a_lesson_needs_the_identifier_of_its_error(mesh):
+    block = taught(mesh)
+    lines = block.wire_format.splitlines(keepends=True)
+    without = "".join(line for line in lines if "error_pattern;" not in line)
+    with pytest.raises(InvalidInput, match="error_pattern"):
+        mesh.lessons.receive(without)
+    with pytest.raises(InvalidInput, match="error_pattern"):
+        taught(mesh, error_pattern=" ")
+    other = taught(mesh, error_pattern="guest access")
+    again = taught(mesh, situation="It happened on another day")
+    assert (again.lesson_id, again.pattern_id) == (block.lesson_id, block.pattern_id)
+    assert other.pattern_id != block.pattern_id
+
+
+@pytest.mark.req("R-000-094")
+def test_what_failed_comes_from_a_failure_and_from_the_block_of_another_agent(mesh, tmp_path):
+    said = {"status": "error", "error_pattern": "stale lock", "preventative_rule": "Remove locks"}
+    mesh.add("The report hung on a lock\nof last week", said)
+    mesh.add("The backup hung", said | {"error_pattern": "full disk", "oversight": "disk was full"})
+    learned = mesh.lessons.distill().learned
+    failed = {dict(yamo.parse(one.wire_format).output)["oversight_description"] for one in learned}
+    assert failed == {"The report hung on a lock", "disk was full"}
+    with MemoryMesh(db_dir=tmp_path / "another") as other:
+        received = other.lessons.receive(taught(mesh).wire_format)
+        told = dict(yamo.parse(received.wire_format).output)
+    assert told["oversight_description"] == CONTEXT.oversight
 
 
 @pytest.mark.req("R-000-212")

@@ -1,6 +1,7 @@
 """The upkeep of memories: duplicates, contradictions, corroboration, digests, decay."""
 
 import math
+import threading
 import zlib
 from array import array
 from collections.abc import Callable, Iterator, Sequence
@@ -256,6 +257,7 @@ def _stopping(stop: Iterator[bool]) -> Callable[[str, int], None]:
     return progress
 
 
+@pytest.mark.req("R-002-008")
 @pytest.mark.req("R-003-027")
 @pytest.mark.req("R-003-115")
 def test_decay_archives_what_is_weak_and_it_can_be_restored(
@@ -444,11 +446,15 @@ def test_upkeep_does_it_at_most_four_times_a_day(mesh: MemoryMesh, clock: Frozen
 @pytest.mark.req("R-003-072")
 @pytest.mark.req("R-003-075")
 def test_the_library_alone_schedules_nothing(graph: Graph, clock: FrozenClock) -> None:
+    running = set(threading.enumerate())
     fill(graph, clock)
     before = state(graph)
     clock.advance(timedelta(days=30))
     graph.search("kuro", "staging cluster")
     assert [row[:4] for row in state(graph)] == [row[:4] for row in before]
+    graph.consolidate()
+    graph.decay()
+    assert set(threading.enumerate()) <= running  # nothing waits for the next time
 
 
 @pytest.mark.req("R-003-029")

@@ -53,7 +53,7 @@ def test_short_term_memory_is_a_log_of_traces_their_results_and_the_working_memo
 
 
 @pytest.mark.req("R-002-007")
-@pytest.mark.req("R-002-056")
+@pytest.mark.req("R-002-048", "R-002-056")
 def test_long_term_memory_is_learnings_patterns_and_decisions(
     mesh: MemoryMesh, tmp_path: Path, shop: Path
 ) -> None:

@@ -1,10 +1,11 @@
 """The read story, told through the blocking face on a real store."""
 
+import json
 from datetime import timedelta
 
 import pytest
 
-from memory_mesh.model import Hit, Memory, Scope
+from memory_mesh.model import Hit, Memory, Scope, record
 from memory_mesh.model.errors import Closed, FilterError, InvalidInput, NotFound
 from memory_mesh.sync import MemoryMesh
 
@@ -20,9 +21,10 @@ def test_search_returns_the_best_first(mesh):
     assert hits[0].content == "tea and cake"
     assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
     assert "coffee" not in contents(hits)
+    assert contents(mesh.search("tea cake", limit=1)) == ["tea and cake"]
 
 
-@pytest.mark.req("R-000-145")
+@pytest.mark.req("R-000-112", "R-000-145")
 def test_a_result_is_a_record_with_a_score_between_0_and_1(mesh):
     stored = mesh.add("tea is hot", {"source": "me"})
     mesh.add_many([f"filler {n}" for n in range(20)])
@@ -30,6 +32,11 @@ def test_a_result_is_a_record_with_a_score_between_0_and_1(mesh):
     assert (hit.id, hit.content, hit.metadata) == (stored.id, "tea is hot", {"source": "me"})
     assert hit.created_at == stored.created_at
     assert 0.5 < hit.score <= 1
+    plain = json.loads(json.dumps(record.record(hit)))
+    assert {name: plain[name] for name in ("id", "content", "metadata", "created_at", "score")} == {
+        "id": stored.id, "content": "tea is hot", "metadata": {"source": "me"},
+        "created_at": stored.created_at, "score": hit.score,
+    }  # fmt: skip
     assert hit.parts["keyword"] == hit.parts["covered"] == 1  # the best there is, and all of it
 
 

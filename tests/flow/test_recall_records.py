@@ -60,6 +60,20 @@ def test_a_query_of_200_characters_is_recorded_whole_where_there_is_room(tmp_pat
     assert cut == query[:199] + "…"
 
 
+@pytest.mark.req("R-000-079")
+def test_the_record_of_a_search_says_how_many_it_found_and_the_highest_score(tmp_path):
+    with MemoryMesh(db_dir=tmp_path) as mesh:
+        mesh.add_many(["tea and cake", "tea", "cake with cream", "coffee"])
+        hits = mesh.search("tea cake")
+        assert hits[0].score > hits[-1].score
+    with MemoryMesh(db_dir=tmp_path) as mesh:
+        (block,) = mesh.care.recalls()
+    assert dict(yamo.parse(block.entry.wire or "").output) == {
+        "results_found": str(len(hits)),
+        "top_score": str(round(hits[0].score, 4)),
+    }
+
+
 def test_opening_many_memories_records_their_ids_once(tmp_path):
     with MemoryMesh(db_dir=tmp_path) as mesh:
         ids = [str(receipt.id) for receipt in mesh.add_many([f"tea {n}" for n in range(10)])]

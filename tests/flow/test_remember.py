@@ -1,5 +1,6 @@
 """The write story, told through the blocking face on a real store."""
 
+import json
 import re
 import sqlite3
 from datetime import UTC, datetime, timedelta
@@ -15,6 +16,7 @@ from memory_mesh.model import (
     SourceKind,
     Status,
     Tier,
+    record,
     times,
 )
 from memory_mesh.model.errors import IdempotencyConflict, InvalidInput, NotFound, NotRestorable
@@ -42,6 +44,14 @@ def test_add_returns_a_record_with_outcome_and_reasons(mesh):
     assert receipt.created_at == "2026-01-01T00:00:00.000Z"
     assert receipt.outcome is Outcome.STORED
     assert receipt.reasons
+    again = mesh.add("tea is hot", {"type": "fact"})
+    for found in (receipt, again, mesh.get(receipt.id)):
+        plain = json.loads(json.dumps(record.record(found)))
+        assert {name: plain[name] for name in ("id", "content", "metadata", "created_at")} == {
+            "id": receipt.id, "content": "tea is hot", "metadata": {"type": "fact"},
+            "created_at": "2026-01-01T00:00:00.000Z",
+        }  # fmt: skip
+    assert "ann@example.com" not in mesh.add("Ask ann@example.com").content
 
 
 @pytest.mark.req("R-000-141")
@@ -135,7 +145,7 @@ def test_a_bad_detail_is_named(mesh, details, said):
 @pytest.mark.parametrize(
     ("metadata", "said"),
     [
-        ({"type": 3}, "type"),
+        pytest.param({"type": 3}, "type", marks=pytest.mark.req("R-000-023")),
         ({"source": ["x"]}, "source"),
         ({"tags": "x"}, "tags"),
         ({"tags": [1]}, "tags"),
@@ -150,7 +160,7 @@ def test_bad_conventional_metadata_is_named(mesh, metadata, said):
 
 @pytest.mark.req("R-000-008", "R-000-010")
 def test_memory_types_are_audiences(mesh, tmp_path, clock):
-    mesh.add("tea global", {"type": "global"})
+    kept = id_of(mesh.add("tea global", {"type": "global"}))
     mesh.add("tea session", {"type": "session", "session_id": "s1"})
     mesh.add("tea agent", {"type": "agent"})
     other = MemoryMesh(db_dir=tmp_path / "store", agent_id="other", clock=clock)
@@ -159,6 +169,12 @@ def test_memory_types_are_audiences(mesh, tmp_path, clock):
     assert seen(mesh, scope=Scope(session="s1")) == {"tea global", "tea agent", "tea session"}
     assert seen(other) == {"tea global"}
     assert seen(other, scope=Scope(session="s2")) == {"tea global"}
+    assert [one.text for one in other.history(kept, scope=Scope(session="s2"))] == ["tea global"]
+    of_type = lambda name: {one.text for one in mesh.get_all(filter=f"memory_type = '{name}'")}  # noqa: E731
+    assert (of_type("global"), of_type("agent")) == ({"tea global"}, {"tea agent"})
+    plain = id_of(mesh.add("milk"))  # nothing is said of its type
+    (wire,) = [one.entry.wire for one in mesh.care.blocks() if plain in one.entry.memories]
+    assert "\n  memory_type;global;\n" in wire
     other.close()
 
 

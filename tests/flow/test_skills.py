@@ -1,11 +1,13 @@
 """Skills: read from their text, found by name, intent and meaning, relied on more or less."""
 
+import json
 import re
+from datetime import timedelta
 
 import pytest
 
 from memory_mesh.learn import skills
-from memory_mesh.model import Candidate, Channel, Scope, Status
+from memory_mesh.model import Candidate, Channel, Scope, Status, times
 from memory_mesh.model.errors import InvalidInput, NotFound
 from memory_mesh.sync import MemoryMesh
 
@@ -49,6 +51,18 @@ def test_a_skill_is_kept_with_what_its_text_says(mesh):
     (block,) = mesh.care.blocks()
     assert (block.entry.operation, block.entry.memories) == ("retain", (skill.id,))
     assert mesh.care.verify().ok
+
+
+@pytest.mark.req("R-000-055")
+def test_the_metadata_of_a_skill_tells_of_its_uses_as_json(mesh, clock):
+    id_ = mesh.ingest_skill(DEPLOY).id
+    clock.advance(timedelta(hours=1))
+    mesh.update_skill_reliability(id_, success=True)
+    (skill,) = mesh.list_skills()
+    told = json.loads(json.dumps(skill.metadata))
+    assert (told["reliability"], told["use_count"]) == (0.6, 1)
+    assert told["last_used"] == times.iso(clock.now())
+    assert told["created_at"] == times.iso(clock.now() - timedelta(hours=1))
 
 
 def test_a_yamo_text_says_it_in_root_lines_and_a_bare_text_gets_a_name(mesh):

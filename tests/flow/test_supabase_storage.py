@@ -84,7 +84,7 @@ def links(graph: MemoryGraph) -> set[tuple[object, ...]]:
     return {(each.source, each.target, each.type, each.similarity, each.at) for each in found}
 
 
-@pytest.mark.req("R-003-079")
+@pytest.mark.req("R-003-079", "R-003-105")
 def test_a_second_graph_finds_everything_as_the_first_left_it(
     project: FakeSupabase, clock: FrozenClock
 ) -> None:
@@ -117,6 +117,24 @@ def test_a_second_graph_finds_everything_as_the_first_left_it(
         assert graph._mesh.care.verify().findings == ()
     assert project.rows("SELECT id FROM pending_conflicts") == []
     assert project.rows("SELECT label FROM memory_clusters") == [(cluster.label,)]
+
+
+@pytest.mark.req("R-003-105")
+def test_a_conflict_that_waits_is_a_row_until_it_is_decided(
+    project: FakeSupabase, clock: FrozenClock
+) -> None:
+    rows = "SELECT id, new_id, resolution FROM pending_conflicts"
+    with opened(project, clock) as graph:
+        graph.store("kuro", "The owner is Ada", claim=claim("owner", "Ada"))
+        bob = id_of(graph.store("kuro", "The owner is Bob", claim=claim("owner", "Bob")))
+        (waits,) = graph.pending_conflicts()
+        assert project.rows(rows) == [(waits.id, bob, None)]
+    storage = SupabaseStorage(Rest(project.url, KEY))
+    assert [row["id"] for row in storage.load_pending_conflicts("kuro")] == [waits.id]
+    with opened(project, clock) as graph:
+        graph.search("kuro", "owner")
+        graph.resolve_conflict(waits.id, "supersede")
+    assert project.rows(rows) == []
 
 
 @pytest.mark.req("R-003-079")
@@ -261,7 +279,7 @@ def test_the_server_says_how_long_to_wait(project: FakeSupabase) -> None:
     assert waited == [7.0, 0.5, 7.0, 0.5]
 
 
-@pytest.mark.req("R-003-081")
+@pytest.mark.req("R-003-081", "R-003-096")
 @pytest.mark.parametrize("way", [None, fetch])
 @pytest.mark.parametrize("secret", SECRETS.values(), ids=SECRETS)
 def test_no_error_shows_a_token(

@@ -48,7 +48,7 @@ TRACE = Trace(
 
 
 @pytest.mark.req("R-002-001")
-@pytest.mark.req("R-002-025")
+@pytest.mark.req("R-002-023", "R-002-025")
 def test_a_recorded_trace_is_read_back_as_it_was_given(mesh: MemoryMesh) -> None:
     receipt = mesh.traces.record(TRACE)
     assert (receipt.id, receipt.outcome) == (TRACE.trace_id, Outcome.STORED)

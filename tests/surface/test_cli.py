@@ -81,6 +81,22 @@ def test_search_prints_the_text_of_the_rfc(cli: CommandLine) -> None:
     assert (done.code, done.err) == (0, "")
 
 
+@pytest.mark.req("R-000-215")
+def test_search_takes_all_words_a_limit_and_a_filter_each_alone(cli: CommandLine) -> None:
+    cli.stored(DARK, "--type", "preference")
+    cli.stored("Dark roast in the morning", "--type", "event")
+
+    def found(*words: str) -> list[str]:
+        items = json.loads(cli("search", *words, "--json").out)["items"]
+        return [memory["content"] for memory in items]
+
+    assert sorted(found("dark")) == ["Dark roast in the morning", DARK]
+    assert len(found("dark", "--limit", "1")) == 1
+    assert found("dark", "--filter", "type = 'event'") == ["Dark roast in the morning"]
+    assert found("dark", "themes")[0] == DARK
+    assert found("dark", "roast")[0] == "Dark roast in the morning"
+
+
 @pytest.mark.req("R-000-217", "R-000-231", "R-000-232", "R-000-233", "R-000-234")
 def test_stats_prints_four_lines(cli: CommandLine) -> None:
     cli.stored(DARK)
@@ -115,7 +131,7 @@ def test_stats_of_a_broken_store_says_disconnected(cli: CommandLine) -> None:
     assert done.code == 1
 
 
-@pytest.mark.req("R-000-219")
+@pytest.mark.req("R-000-219", "R-000-264")
 def test_get_prints_one_memory(cli: CommandLine) -> None:
     id_ = cli.stored(DARK, "--type", "preference")
     done = cli("get", "--id", id_)
@@ -123,7 +139,7 @@ def test_get_prints_one_memory(cli: CommandLine) -> None:
     assert done.out.endswith(f"\n\n{DARK}\n")
 
 
-@pytest.mark.req("R-000-220", "R-000-235")
+@pytest.mark.req("R-000-220", "R-000-235", "R-000-264")
 def test_delete_hides_a_memory_and_says_so(cli: CommandLine) -> None:
     id_ = cli.stored(DARK)
     assert cli("delete", "--id", id_).out == f"[MemoryMesh] Deleted record {id_}\n"

@@ -44,6 +44,8 @@ def test_a_skill_file_is_ingested_and_listed(cli):
     ingested(cli, SKILL.replace("Deploy service", "Deploy page"))
     assert cli("list-skills", "--limit", "1").out.startswith("[MemoryMesh] 1 skill.\n")
     assert cli("list-skills").out.startswith("[MemoryMesh] 2 skills.\n")
+    yamo = ingested(cli, "name; Tidy up;\nintent; remove old branches;\n")
+    assert f"{yamo}  0.50  Tidy up: remove old branches\n" in cli("list-skills").out
     missing = cli("ingest-skill", "--file", "nowhere.md")
     assert (missing.code, missing.err) == (
         1,

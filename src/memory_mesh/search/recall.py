@@ -217,8 +217,6 @@ def _caught_up(
             yield snapshot, prepared, waiting.count
             return
     if other:
-        # GONE  # few namespaces state a model
-
         access, prepared = turn(access, query, prepared, waiting.stated)
         with access.ledger.read(access.namespace) as snapshot:
             waiting = _waiting(snapshot, prepared, CATCH_UP_TEXTS)

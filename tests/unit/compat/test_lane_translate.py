@@ -207,6 +207,15 @@ def test_metadata_has_the_defaults_of_the_schema():
     }  # fmt: skip
 
 
+@pytest.mark.req("R-004-029")
+def test_the_count_of_accesses_may_be_null_and_is_then_zero():
+    found = words.checked({"memory_type": "gap", "access_count": None})
+    assert found["access_count"] == 0
+    assert words.checked({"memory_type": "gap", "access_count": 3})["access_count"] == 3
+    for uses in (0, 3):
+        assert words.metadata(memory(uses=uses), NOW)["access_count"] == uses
+
+
 @pytest.mark.req("R-004-016", "R-004-031")
 @pytest.mark.parametrize(
     ("name", "value"),

@@ -2,6 +2,7 @@
 
 import json
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 
@@ -16,6 +17,7 @@ from memory_mesh.sync import MemoryMesh
 from memory_mesh.testing import ScriptedLLM
 
 NOW = datetime(2026, 1, 24, tzinfo=UTC)
+NAMES: Any = rawko  # under the names of the document
 
 
 def frontmatter(title="T", when="auth|login", importance="high", **more):
@@ -118,7 +120,7 @@ def test_an_execution_is_extracted_into_a_memory_or_into_a_reason():
     assert nothing.reasoning
 
 
-@pytest.mark.req("R-001-035", "R-001-036", "R-001-038")
+@pytest.mark.req("R-001-035", "R-001-036", "R-001-038", "R-001-039")
 def test_steps_output_and_what_is_known_are_skipped_with_a_reason():
     known = {"content": STRUCTURE["text"], "frontmatter": frontmatter("Auth")}
     llm = ScriptedLLM([json.dumps({"facts": [STRUCTURE]}), json.dumps({"facts": [STEP, OUTPUT]})])
@@ -130,6 +132,7 @@ def test_steps_output_and_what_is_known_are_skipped_with_a_reason():
     assert "does not stand in what anybody wrote" in found.reasoning
 
 
+@pytest.mark.req("R-001-039")
 def test_a_model_that_fails_creates_no_memory_and_rules_need_none():
     for answer in (LLMError("429"), "{"):
         found = rawko.extract_memory(EXECUTION, ScriptedLLM([answer]))
@@ -141,11 +144,11 @@ def test_a_model_that_fails_creates_no_memory_and_rules_need_none():
         rawko.extract_memory(EXECUTION | {"result": "maybe"})
 
 
-@pytest.mark.req("R-001-002", "R-001-077")
+@pytest.mark.req("R-001-002", "R-001-028", "R-001-077")
 def test_after_an_execution_its_facts_are_saved_with_their_discoverer(tmp_path):
     llm = ScriptedLLM([json.dumps({"facts": [STRUCTURE, OUTPUT]}), LLMError("429")])
     with MemoryMesh(db_dir=tmp_path, custom_llm=llm) as mesh:
-        found = rawko.extract_and_save_memory(mesh, EXECUTION)
+        found = NAMES.extractAndSaveMemory(mesh, EXECUTION)
         assert found.should_create_memory
         (memory,) = mesh.get_all()
         assert (memory.text, memory.source.kind) == (STRUCTURE["text"], SourceKind.INFERENCE)

@@ -253,6 +253,7 @@ def test_rules_tables_and_code_in_a_body_separate_nothing():
     assert parse(append(text, AUTH)).documents == (document, AUTH)
 
 
+@pytest.mark.req("R-001-045")
 def test_a_body_that_holds_a_whole_document_ends_with_its_own_mark():
     body = "see:\n\n---\n\n---\ntitle: not a document\n---\n\ninner"
     document = replace(AUTH, body=body)

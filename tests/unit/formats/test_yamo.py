@@ -202,6 +202,9 @@ def test_the_abnf_form_is_read_and_written_as_sections():
     assert "meta:\n  rationale;because;\n  confidence;0.5;\n" in render(block)
     assert "  - stay within budget, always;\n" in render(block)
     assert parse(render(block)) == block
+    without = [line for line in ABNF.splitlines() if not line.startswith("meta: ")]
+    with pytest.raises(BlockError, match="expected a meta section"):
+        parse("\n".join(without))
 
 
 def test_a_reader_accepts_crlf_and_a_missing_last_line_end():
@@ -285,6 +288,21 @@ def test_a_block_outside_the_grammar_is_not_written(broken):
 )
 def test_an_agent_name_uses_letters_digits_and_underscore(agent_id, name):
     assert yamo.agent_name(agent_id) == name
+    at = datetime(2026, 2, 1, tzinfo=UTC)
+    text = yamo.retained("mem_1", "tea", agent_id=agent_id, memory_type="global", at=at)
+    assert text.splitlines()[0] == f"agent: {name};"
+
+
+@pytest.mark.req("R-000-060")
+@pytest.mark.parametrize("agent", ["a b", "my-agent", "é_x", "", "a;b", "a\nb"])
+def test_an_agent_line_is_made_of_letters_digits_and_underscore(agent):
+    with pytest.raises(BlockError, match="agent"):
+        render(replace(BLOCK, agent=agent))
+    with pytest.raises(BlockError, match=r"^Line 1: "):
+        parse(render(BLOCK).replace(f"agent: {BLOCK.agent};", f"agent: {agent};"))
+    text = render(replace(BLOCK, agent="Agent_7"))
+    assert text.splitlines()[0] == "agent: Agent_7;"
+    assert parse(text).agent == "Agent_7"
 
 
 def test_a_time_is_written_in_utc_with_milliseconds():

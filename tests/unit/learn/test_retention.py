@@ -63,6 +63,12 @@ def test_a_learning_is_kept_consolidated_again_and_then_compressed() -> None:
     assert set(Action) == {Action.KEEP, Action.ARCHIVE, Action.CONSOLIDATE, Action.COMPRESS}
 
 
+@pytest.mark.req("R-002-008")
+def test_no_age_moves_long_term_memory_that_is_no_learning() -> None:
+    memory = replace(LEARNING, learning=False)
+    assert {_aged(memory, days=days) for days in (1, 183, 365, 10_000)} == {Action.KEEP}
+
+
 @given(RECORDS, POLICIES, TIMES)
 def test_no_policy_and_no_clock_touches_a_protected_record(
     record: RetentionRecord, policy: RetentionPolicy, now: datetime

@@ -387,6 +387,7 @@ def test_no_error_holds_a_secret():
                 assert not any(key[at : at + 8] in shown for at in range(len(key) - 7)), shown
 
 
+@pytest.mark.req("R-003-096")
 @pytest.mark.parametrize(
     ("text", "secrets", "shown"),
     [

@@ -19,8 +19,8 @@ def memory(title="", importance="medium", triggers=("login",), **fields):
     return MemoryMetadata(triggers=triggers, **(given | fields))
 
 
-def selected(memories, task="add login page", agent="", **given):
-    found = select(memories, MatchContext(task, agent), NOW, InjectionRules(**given))
+def selected(memories, task="add login page", agent="", plan=None, **given):
+    found = select(memories, MatchContext(task, agent, plan), NOW, InjectionRules(**given))
     return [each.memory.title for each in found]
 
 
@@ -51,10 +51,12 @@ def test_min_importance_leaves_out_what_is_below(least, kept):
 
 
 TASKS = {
-    "exact": "add login page",
-    "moderate": "add loginess",  # the beginning of a word
-    "close": "rename the public thing",  # more than half of the key words
-    "loose": "add a prelogin page",  # inside of a word
+    "exact": {"task": "add login page"},
+    "moderate": {"task": "add loginess"},  # the beginning of a word
+    "agent": {"task": "paint it", "agent": "login keeper"},  # moderate, too
+    "close": {"task": "rename the public thing"},  # more than half of the key words
+    "loose": {"task": "add a prelogin page"},  # inside of a word
+    "plan": {"task": "paint it", "plan": "1. open the login page"},  # loose, too
 }
 
 
@@ -62,15 +64,15 @@ TASKS = {
     ("importance", "matches"),
     [
         pytest.param("critical", {*TASKS}, marks=pytest.mark.req("R-001-060")),
-        pytest.param("high", {"exact", "moderate", "close"}, marks=pytest.mark.req("R-001-061")),
-        pytest.param("medium", {"exact", "moderate"}, marks=pytest.mark.req("R-001-062")),
+        pytest.param("high", {*TASKS} - {"loose", "plan"}, marks=pytest.mark.req("R-001-061")),
+        pytest.param("medium", {"exact", "moderate", "agent"}, marks=pytest.mark.req("R-001-062")),
         pytest.param("low", {"exact"}, marks=pytest.mark.req("R-001-063")),
     ],
 )
 def test_the_less_important_a_memory_the_better_the_match_it_needs(importance, matches):
     triggers = ("login", "before renaming the public API")
     one = [memory("one", importance, triggers)]
-    assert {name for name, task in TASKS.items() if selected(one, task)} == matches
+    assert {name for name, task in TASKS.items() if selected(one, **task)} == matches
 
 
 @pytest.mark.req("R-001-087")
