@@ -7,7 +7,13 @@ from typing import Any
 import pytest
 
 from memory_mesh.compat import neolata
-from memory_mesh.compat.neolata import memory_graph, supabase_storage
+from memory_mesh.compat.neolata import (
+    json_storage,
+    markdown_writethrough,
+    memory_graph,
+    supabase_storage,
+    webhook_writethrough,
+)
 from memory_mesh.model import Status
 from memory_mesh.model.errors import ForbiddenAddress
 from memory_mesh.testing import FrozenClock
@@ -168,3 +174,23 @@ def test_a_storage_at_a_private_address_is_refused_unless_the_user_lists_it(url:
 def test_a_storage_at_a_listed_address_is_taken() -> None:
     supabase_storage(url="http://127.0.0.1:1", key="secret", near_hosts=["127.0.0.1"])
     supabase_storage(url="https://project.supabase.co", key="secret")
+
+
+@pytest.mark.req("R-003-078")
+@pytest.mark.req("R-003-099")
+def test_an_object_of_options_stands_for_the_keywords_of_storages_and_hooks(tmp_path: Path) -> None:
+    """Its calls are typed: mypy reads this file."""
+    near = {"url": "http://127.0.0.1:1", "nearHosts": ["127.0.0.1"]}
+    supabase_storage({**near, "key": "secret"})
+    supabase_storage({"url": "http://127.0.0.1:1", "near_hosts": ["127.0.0.1"], "key": "secret"})
+    assert webhook_writethrough({**near, "events": ["store", "decay"]}).events == ("store", "decay")
+    folders = tmp_path / "log", tmp_path / "kept"
+    hook, storage = markdown_writethrough({"dir": folders[0]}), json_storage({"dir": folders[1]})
+    options = {"storage": storage, "writethrough": [hook], "agentId": "kuro"}
+    with memory_graph.create_memory(options) as graph:
+        graph.store("kuro", "The port of staging is 8443", provenance=USER)
+    assert [any(folder.iterdir()) for folder in folders] == [True, True]
+    with pytest.raises(TypeError, match="folder"):
+        json_storage({"dir": folders[1], "folder": "else"})
+    with pytest.raises(TypeError, match="key"):
+        supabase_storage({"url": "https://project.supabase.co"})

@@ -315,7 +315,7 @@ def test_an_id_is_found_once_its_agent_is_known(clock):
 
 def test_a_storage_needs_its_three_methods_and_no_folder_beside_it(tmp_path, clock):
     with pytest.raises(InvalidInput, match="no load"):
-        memory_graph.create_memory(storage=object(), clock=clock)  # type: ignore[arg-type]
+        memory_graph.create_memory(storage=object(), clock=clock)  # type: ignore[call-overload]
 
     class Awaited(Plain):
         async def load_episodes(self, agent):

@@ -74,6 +74,18 @@ def test_the_record_of_a_search_says_how_many_it_found_and_the_highest_score(tmp
     }
 
 
+def test_a_search_is_on_record_as_soon_as_records_are_read(tmp_path):
+    with MemoryMesh(db_dir=tmp_path) as mesh, MemoryMesh(db_dir=tmp_path) as other:
+        assert mesh.care.recalls() == []
+        stored = str(mesh.add("tea is hot").id)
+        mesh.search("tea")
+        other.search("hot")
+        assert [block.entry.memories for block in mesh.care.recalls()] == [(stored,)]
+        assert len(other.care.recalls()) == 2
+        mesh.search("tea", use_cache=False)
+        assert len(mesh.care.recalls(as_owner=True)) == 3
+
+
 def test_opening_many_memories_records_their_ids_once(tmp_path):
     with MemoryMesh(db_dir=tmp_path) as mesh:
         ids = [str(receipt.id) for receipt in mesh.add_many([f"tea {n}" for n in range(10)])]

@@ -321,10 +321,6 @@ def test_a_duplicate_of_an_existing_memory_is_skipped() -> None:
     assert not found.should_create_memory
 
 
-@pytest.mark.xfail(
-    strict=True,
-    reason="the frontmatter has whenToUse, the stored memory has no triggers: nothing is injected",
-)
 def test_what_one_agent_learned_reaches_the_next_agent(tmp_path: Path, clock: FrozenClock) -> None:
     """Memory System Overview: "Next Agent Receives Memories"."""
     said = "All API handlers of this repository return problem+json on errors."
@@ -439,10 +435,6 @@ def test_feedback_decides_what_is_no_longer_injected(mesh: MemoryMesh) -> None:
     assert "Lint is fun" not in prompt
 
 
-@pytest.mark.xfail(
-    strict=True,
-    reason="appendMemory refuses what extractMemory returned: it takes a mapping alone",
-)
 def test_what_was_extracted_is_appended_as_it_is_and_called_up(tmp_path: Path) -> None:
     """Writing Memories: "async function appendMemory(memory: MemoryExtractionOutput)"."""
     said = "The repository keeps its database models in src/models, one class for each file."

@@ -289,10 +289,6 @@ def test_similar_memories_are_linked_and_walked(meaning: Any) -> None:
     assert meaning.links(lone) == []
 
 
-@pytest.mark.xfail(
-    strict=True,
-    reason="clusters() of the graph face does not make the links that wait: it answers []",
-)
 def test_clusters_are_there_as_soon_as_their_memories_are(meaning: Any) -> None:
     """§1: "`clusters` | `(minSize)` | Returns clusters of linked memories"."""
     ids = [
@@ -303,6 +299,16 @@ def test_clusters_are_there_as_soon_as_their_memories_are(meaning: Any) -> None:
     store(meaning, "The tax office sent a reminder about the payroll")
     (cluster,) = meaning.clusters(3)
     assert set(cluster.memory_ids) == set(ids)
+
+
+def test_a_digest_is_made_of_memories_of_the_same_instant(meaning: Any) -> None:
+    """§1: "`autoCompress` | Batch-compresses largest clusters"; the clock does not move."""
+    store(meaning, "Our sourdough bread rests for eighteen hours in the cold room")
+    store(meaning, "The sourdough bread rests in the cold room before it is baked")
+    last = store(meaning, "Before baking, sourdough bread has to rest in the cold room")
+    (digest,) = meaning.autoCompress()
+    assert last in {link.memory.id for link in meaning.links(digest.id)}
+    assert meaning.autoCompress() == []
 
 
 def test_supersession_and_trust_are_explained(graph: Any) -> None:
@@ -465,10 +471,6 @@ def test_writes_go_through_to_markdown_and_events(tmp_path: Path, clock: FrozenC
     assert "The port of staging is 8080" in page.read_text()
 
 
-@pytest.mark.xfail(
-    strict=True,
-    reason="storages and hooks take keywords alone: the option object is a TypeError",
-)
 def test_storages_and_hooks_take_the_documents_option_objects(tmp_path: Path) -> None:
     """§6: "`jsonStorage({ dir })`"; §8: "markdownWritethrough({ dir: './memory-log' })".
 

@@ -332,10 +332,6 @@ def test_a_decision_of_a_session_is_caught_and_small_talk_is_not(tmp_path: Path)
     assert caught.kind.value == "decision"
 
 
-@pytest.mark.xfail(
-    strict=True,
-    reason="Lane's own result has memory_type preference, which is none of the schema's types",
-)
 def test_a_preference_is_caught_as_a_commitment_and_found_by_its_meaning_later(
     tmp_path: Path,
 ) -> None:

@@ -1,7 +1,8 @@
 """001's functions under their own names, for memories that a caller holds.
 
-A memory is a mapping with 001's frontmatter (alone or under `frontmatter`), a `MemoryMetadata`, or
-a document of a memory file. The store's own selection is `MemoryMesh.find_relevant_memories`.
+A memory is a mapping with 001's frontmatter (alone or under `frontmatter`), a `MemoryExtraction`, a
+`MemoryMetadata`, or a document of a memory file. The store's own selection is
+`MemoryMesh.find_relevant_memories`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,7 +17,7 @@ from memory_mesh.context.fence import Background, background
 from memory_mesh.formats import memory_file
 from memory_mesh.formats.file_names import ENDING, FOLDER, safe_path, slug
 from memory_mesh.formats.memory_file_reading import MemoryFile
-from memory_mesh.learn.extraction import ask
+from memory_mesh.learn.extraction import ask, title_of, trigger_of
 from memory_mesh.learn.rules import extraction
 from memory_mesh.learn.rules.capture import near_twin
 from memory_mesh.mesh.operation import by_other_names
@@ -59,7 +60,6 @@ __all__ = [
 MAX_MEMORIES = 5
 Given = TypeVar("Given")
 _LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
-_TITLE = 60  # characters
 _RESULTS = ("success", "failure", "partial")
 _NAMES = {
     "agent_output": ("agentOutput", "agent_output"),
@@ -67,6 +67,8 @@ _NAMES = {
     "when_to_use": ("whenToUse", "when_to_use", "triggers"),
     "discovered_at": ("discoveredAt", "discovered_at"),
     "discovered_by": ("discoveredBy", "discovered_by"),
+    "memory_title": ("memoryTitle", "memory_title"),
+    "should_create_memory": ("shouldCreateMemory", "should_create_memory"),
     "content": ("content", "body", "text"),
 }
 
@@ -161,7 +163,9 @@ def extract_and_save_memory(mesh: "MemoryMesh", context: Mapping[str, object]) -
     """
     turns = _execution(context)
     named = {"discoveredBy": str(context.get("agent") or ""), "discoveredIn": _task(context)}
-    rules = replace(_agents_words(), agent=named["discoveredBy"] or None, metadata=named)
+    rules = replace(
+        _agents_words(), agent=named["discoveredBy"] or None, metadata=named, with_triggers=True
+    )
     own = Scope(mesh.config.project, None, mesh.config.session)
     done = mesh.learn._extract(turns, rules, own)
     reasons = [*([done.failure] if done.failure else []), *(why for _, why in done.dropped)]
@@ -206,7 +210,7 @@ def _extraction(
     if not facts:
         why = "; ".join(dict.fromkeys(against)) or "nothing in it is worth remembering"
         return MemoryExtraction(should_create_memory=False, reasoning=why)
-    title = facts[0].text.rstrip(".")[:_TITLE].strip()
+    title = title_of(facts)
     tags = list(dict.fromkeys(tag for fact in facts for tag in fact.tags))
     lines = "\n".join(f"- {fact.text}" for fact in facts)
     weight = max(fact.importance for fact in facts)
@@ -216,7 +220,7 @@ def _extraction(
         memory_title=title,
         frontmatter={
             "title": title,
-            "whenToUse": ["|".join(tags) or title],
+            "whenToUse": [trigger_of(facts)],
             "tags": tags,
             "importance": _metadata({"importance": weight}).level,
             "discoveredAt": iso(at),
@@ -232,7 +236,7 @@ def slugify(title: str) -> str:
     return slug(check_text(title, "title"))
 
 
-def format_memory_file(memory: Mapping[str, object]) -> str:
+def format_memory_file(memory: Mapping[str, object] | MemoryExtraction) -> str:
     """Returns a memory as a document of a memory file: frontmatter and content.
 
     Besides 001's frontmatter it may have `memoryTitle`, as an extraction has.
@@ -241,18 +245,21 @@ def format_memory_file(memory: Mapping[str, object]) -> str:
 
 
 def append_memory(
-    memory: Mapping[str, object], *, folder: str | PathLike[str] = FOLDER
+    memory: Mapping[str, object] | MemoryExtraction,
+    *,
+    folder: str | PathLike[str] = FOLDER,
 ) -> Path | None:
     """Appends a memory to the file of its title, and returns the file; nothing is overwritten.
 
-    A memory whose `shouldCreateMemory` is false is not written, and None is returned.
+    It takes what `extract_memory` returned as it is. A memory whose `shouldCreateMemory` is false
+    is not written, and None is returned.
 
     Options:
         folder: where memory files live.
     """
-    if not isinstance(memory, Mapping):
-        raise InvalidInput("a memory must be a mapping with title and content")
-    if memory.get("shouldCreateMemory", True) is not True:
+    if not isinstance(memory, (Mapping, MemoryExtraction)):
+        raise InvalidInput("a memory must be a mapping with title and content, or an extraction")
+    if _field(memory, "should_create_memory") not in (None, True):
         return None
     document = _document(memory)
     path = Path(safe_path(str(folder), slugify(document.title) + ENDING))
@@ -261,9 +268,9 @@ def append_memory(
     return path
 
 
-def _document(memory: Mapping[str, object]) -> MemoryFile:
+def _document(memory: Mapping[str, object] | MemoryExtraction) -> MemoryFile:
     about = _metadata(memory)
-    title = _text(_field(memory, "memoryTitle") or _field(memory, "title"))
+    title = _text(_field(memory, "memory_title") or _field(memory, "title"))
     found = _field(memory, "discovered_at")
     return MemoryFile(
         title=check_text(title, "title"),
@@ -315,19 +322,16 @@ def _metadata(memory: object, number: int = 0) -> MemoryMetadata:
 def _field(memory: object, name: str) -> object:
     """A field of a memory, under any of its names; frontmatter goes before what surrounds it."""
     places = [memory]
-    inner = memory.get("frontmatter") if isinstance(memory, Mapping) else None
+    inner = _value(memory, "frontmatter")
     if inner is not None:
         places.insert(0, inner)
-    for place in places:
-        for spelling in _NAMES.get(name, (name,)):
-            found = (
-                place.get(spelling)
-                if isinstance(place, Mapping)
-                else getattr(place, spelling, None)
-            )
-            if found is not None:
-                return found
-    return None
+    names = _NAMES.get(name, (name,))
+    found = (_value(place, spelling) for place in places for spelling in names)
+    return next((value for value in found if value is not None), None)
+
+
+def _value(place: object, name: str) -> object:
+    return place.get(name) if isinstance(place, Mapping) else getattr(place, name, None)
 
 
 def _texts(value: object) -> tuple[str, ...]:

@@ -42,6 +42,7 @@ from memory_mesh.model import (
 from memory_mesh.model.errors import InvalidInput, LLMError, shown
 from memory_mesh.model.learning import ExtractedFact, Extraction, ExtractionRules, Turn
 from memory_mesh.rules.audience import said_by_different
+from memory_mesh.rules.limits import MAX_TRIGGER_CHARS
 from memory_mesh.search.recall import find
 from memory_mesh.write.access import Access
 from memory_mesh.write.add import remember_each
@@ -56,6 +57,7 @@ _LEASE = timedelta(minutes=10)  # that a batch belongs to the process that asks 
 _COMPARED = 5  # memories that a fact is held against
 _REASON_CHARS = 300
 _SHOWN_CHARS = 60  # of the first message of a batch that waits
+_TITLE = 60  # characters
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -211,10 +213,24 @@ def _kept(
             fresh.append((fact, draft))
         else:
             dropped.append((fact.text, f"it says no more than {twin}"))
-    receipts = remember_each(site.access, [draft for _, draft in fresh]) if store and fresh else []
-    return Extraction(
-        facts=tuple(fact for fact, _ in fresh), receipts=tuple(receipts), dropped=tuple(dropped)
-    )
+    kept, drafts = [fact for fact, _ in fresh], [draft for _, draft in fresh]
+    if kept and site.rules.with_triggers:
+        drafts = [replace(draft, triggers=(trigger_of(kept),)) for draft in drafts]
+    receipts = remember_each(site.access, drafts) if store and drafts else []
+    return Extraction(facts=tuple(kept), receipts=tuple(receipts), dropped=tuple(dropped))
+
+
+def title_of(facts: Sequence[ExtractedFact]) -> str:
+    """The beginning of the first fact on one line, cut after a word."""
+    text = " ".join(facts[0].text.split()).rstrip(".")
+    return text if len(text) <= _TITLE else text[: _TITLE + 1].rpartition(" ")[0] or text[:_TITLE]
+
+
+def trigger_of(facts: Sequence[ExtractedFact]) -> str:
+    """A pattern that calls the facts up: any of their tags, or the title if they have none."""
+    tags = "|".join(dict.fromkeys(tag for fact in facts for tag in fact.tags)) or title_of(facts)
+    most = MAX_TRIGGER_CHARS
+    return tags if len(tags) <= most else tags[: most + 1].rpartition("|")[0]
 
 
 def _draft(site: ExtractionSite, fact: ExtractedFact, channel: Channel) -> Draft:
@@ -288,6 +304,7 @@ def _record(site: ExtractionSite, batch: tuple[int, Sequence[Turn]]) -> dict[str
         "rules": {
             "roles": rules.roles, "min_importance": rules.min_importance, "ref": rules.ref,
             "agent": rules.agent, "tags": rules.tags, "metadata": dict(rules.metadata),
+            "with_triggers": rules.with_triggers,
         },
     }  # fmt: skip
 

@@ -176,7 +176,7 @@ ISSUERS = (
         "openai",
         "OPENAI_KEY",
         "sk-",
-        r"sk-(?:(?:proj|svcacct|admin|or-v1)-[A-Za-z0-9_-]{32,200}|[A-Za-z0-9]{20,64})",
+        r"sk-(?:(?:proj|svcacct|admin|or-v1)-[A-Za-z0-9_-]{20,200}|[A-Za-z0-9]{20,64})",
         "OpenAI key, and others that took its form",
     ),
     _key(

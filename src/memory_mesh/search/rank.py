@@ -163,7 +163,7 @@ def least_score(query: Query, best: Sequence[Fused]) -> float:
 
 
 def _guesses(
-    snapshot: Snapshot, lens: Lens, hits: Sequence[Hit]
+    snapshot: Snapshot, lens: Lens, hits: Sequence[Hit], *, rivals: bool = True
 ) -> tuple[list[Conflict], list[Memory]]:
     """Returns the guesses that order the hits, and memories that may stand above, not found."""
     shown = dict.fromkeys(hit.id for hit in hits)
@@ -172,13 +172,21 @@ def _guesses(
     wanted = [id_ for guess in guesses for id_ in (guess.new, guess.existing)]
     missing = [id_ for id_ in dict.fromkeys(wanted) if id_ not in shown]
     brought = snapshot.get(missing, lens) if missing else []
-    return guesses, brought + rivals_of(snapshot, lens, [hit.memory for hit in hits])
+    if rivals:
+        brought += rivals_of(snapshot, lens, [hit.memory for hit in hits])
+    return guesses, brought
 
 
-def below_newer(snapshot: Snapshot, lens: Lens, memories: Sequence[Memory]) -> list[Hit]:
-    """Returns memories that no search found, each below the newest statement that updates it."""
+def below_newer(
+    snapshot: Snapshot, lens: Lens, memories: Sequence[Memory], *, rivals: bool = True
+) -> list[Hit]:
+    """Returns memories that no search found, each below the newest statement that updates it.
+
+    Without `rivals`, other memories that contradict one are not looked for: they update nothing,
+    and the look costs as much as there are claims on the same.
+    """
     hits = [Hit(memory, 0.0, {}) for memory in memories]
-    guesses, brought = _guesses(snapshot, lens, hits)
+    guesses, brought = _guesses(snapshot, lens, hits, rivals=rivals)
     if not guesses and not brought:
         return hits
     from memory_mesh.search.ranking import newer_first

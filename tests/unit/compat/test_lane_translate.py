@@ -28,10 +28,10 @@ def memory(kind=Kind.DECISION, *, age=DAY, used=None, usefulness=1.0, **more):
 @pytest.mark.parametrize(
     ("weight", "kinds"),
     [
-        (1.0, ("correction", "decision", "commitment")),
+        (1.0, ("correction", "decision", "commitment", "preference")),
         (0.7, ("insight", "learning", "confidence")),
         (0.4, ("pattern_seed", "cross_agent", "workflow_note", "gap")),
-        (0.5, ("fact", "event", "preference")),
+        (0.5, ("fact", "event", "digest")),
     ],
 )
 def test_a_type_has_its_weight(weight, kinds):
@@ -283,6 +283,22 @@ def test_a_row_with_an_unknown_type_or_unreadable_metadata_is_kept_as_it_says():
     broken = words.read_row(row | {"metadata": "{not json"}).draft
     assert broken.extra["unread_metadata"] == "{not json"
     assert (broken.kind, broken.confidence) == (Kind.FACT, 0.7)
+
+
+@pytest.mark.req("R-004-016", "R-004-037")
+@pytest.mark.parametrize(
+    ("kind", "label", "word"),
+    [
+        (Kind.PREFERENCE, None, "commitment"),
+        (Kind.GAP, None, "gap"),
+        (Kind.FACT, None, "learning"),
+        (Kind.FACT, "hunch", "learning"),
+    ],
+)
+def test_a_type_that_is_shown_and_that_goes_out_is_one_of_the_ten(kind, label, word):
+    seen = memory(kind, label=label)
+    assert words.metadata(seen, NOW)["memory_type"] == word
+    assert json.loads(str(words.file_row(seen, NOW)[2]))["memory_type"] == word
 
 
 def test_the_view_of_a_memory_tells_its_state_today():

@@ -154,9 +154,62 @@ def test_after_an_execution_its_facts_are_saved_with_their_discoverer(tmp_path):
         assert (memory.text, memory.source.kind) == (STRUCTURE["text"], SourceKind.INFERENCE)
         assert memory.metadata["discoveredBy"] == "developer"
         assert memory.metadata["discoveredIn"] == "Task: Add a login page"
+        assert [*memory.triggers] == found.frontmatter["whenToUse"] == ["auth|structure"]
         later = rawko.extract_and_save_memory(mesh, EXECUTION | {"task": "Add a logout page"})
         assert "429" in later.reasoning
         assert mesh.learn.extract(use_model=False).waiting == 2
+
+
+@pytest.mark.req("R-001-042", "R-001-050", "R-001-064")
+def test_an_extraction_is_taken_as_it_is(tmp_path):
+    answers = [json.dumps({"facts": [STRUCTURE]}), '{"facts": []}']
+    llm = ScriptedLLM(answers)
+    found, nothing = (rawko.extract_memory(EXECUTION, llm, now=NOW) for _ in answers)
+    path = rawko.append_memory(found, folder=tmp_path)
+    assert path is not None
+    assert path.read_text() == rawko.format_memory_file(found)
+    assert "discoveredIn" in path.read_text()
+    context = MatchContext("look at the auth module")
+    assert rawko.find_relevant_memories([nothing, found], context, now=NOW) == [found]
+    assert rawko.score_relevance(found, context, now=NOW) > 0
+    assert str(STRUCTURE["text"]) in rawko.format_memories_for_prompt([found])
+    assert rawko.append_memory(nothing, folder=tmp_path / "none") is None
+    assert not (tmp_path / "none").exists()
+    with pytest.raises(InvalidInput, match="a mapping with title and content"):
+        rawko.append_memory("a text")  # type: ignore[arg-type]
+
+
+@pytest.mark.req("R-001-041")
+@pytest.mark.parametrize(
+    ("said", "title"),
+    [
+        (f"{'the word ' * 6}is 60 chars", f"{'the word ' * 6}is 60"),
+        (f"{'the word ' * 5}sixty characters in all", f"{'the word ' * 5}sixty"),
+        (f"{'a' * 61} is long", "a" * 60),
+        ("The API returns JSON.", "The API returns JSON"),
+    ],
+)
+def test_a_title_is_cut_after_a_word(said, title):
+    answer = json.dumps({"facts": [{"text": said, "quote": said, "tags": ["x"]}]})
+    found = rawko.extract_memory(EXECUTION | {"agentOutput": said}, ScriptedLLM([answer]))
+    assert (found.memory_title, found.frontmatter["title"]) == (title, title)
+    assert found.content == f"# {title}\n\n- {said}\n"
+
+
+@pytest.mark.req("R-001-077")
+def test_facts_that_waited_for_a_model_and_those_of_many_tags_have_their_triggers(tmp_path):
+    tags = [f"{number}-{'x' * 490}" for number in range(5)]
+    untagged = {"text": "The build failed because Node 18 lacks the flag.", "quote": CAUSE["quote"]}
+    many = STRUCTURE | {"tags": tags}
+    told = [json.dumps({"facts": [fact]}) for fact in (many, untagged)]
+    with MemoryMesh(db_dir=tmp_path, custom_llm=ScriptedLLM([LLMError("429"), *told])) as mesh:
+        assert not rawko.extract_and_save_memory(mesh, EXECUTION).should_create_memory
+        mesh.learn.extract()
+        (late,) = mesh.get_all()
+        assert late.triggers == ("|".join(tags[:2]),)
+        found = rawko.extract_and_save_memory(mesh, EXECUTION)
+        (stored,) = (each for each in mesh.get_all() if each.id != late.id)
+        assert stored.triggers == (found.memory_title,) == (str(untagged["text"]).rstrip("."),)
 
 
 def test_what_is_no_list_of_texts_is_refused():

@@ -31,6 +31,15 @@ def test_of_what_no_rule_was_written_with_at_least_98_in_100_is_found():
     assert 1 - len(missing) / len(REPORTED) >= 0.98, [case.text for case in missing]
 
 
+@pytest.mark.parametrize("begin", ["sk-proj-", "sk-svcacct-", "sk-admin-", "sk-or-v1-"])
+def test_a_key_that_names_its_sort_is_found_from_20_characters_on(begin):
+    letters = "Zx81kQ0aLm93Pw72Ve5tRy64Bn"
+    assert kinds(f"the key is {begin}{letters[:24]}, keep it") == ["openai"]
+    assert kinds(f"the key is {begin}{letters[:20]}, keep it") == ["openai"]
+    for text in (f"see {begin}{letters[:12]}", f"the branch {begin}read-the-docs is merged"):
+        assert kinds(text) == []
+
+
 def test_no_kind_is_carried_by_the_others():
     by_kind = recall_by_kind(REPORTED, misses(REPORTED))
     assert {kind: row for kind, row in by_kind.items() if row["recall"] < 0.9} == {}

@@ -212,7 +212,7 @@ def metadata(
     slugs = _texts(extra.get("entity_slugs") or ())
     said: dict[str, Json] = {
         "lane_version": extra.get("lane_version", VERSION),
-        "memory_type": memory.label or memory.kind.value,
+        "memory_type": _memory_type(memory),
         "entity_slugs": list(slugs),
         "entities": extra.get("entities", []),
         "confidence_score": confidence_score(memory),
@@ -241,11 +241,9 @@ def metadata(
 
 
 def file_row(memory: Memory, now: datetime) -> tuple[Json, ...]:
-    """A memory as a row of Memory Lane's file; a sort of memory that it has not is a learning."""
+    """A memory as a row of Memory Lane's file."""
     said = metadata(memory, now)
     words = words_of(memory.text, {"auto_tags": True, "keywords": True} | dict(memory.extra))
-    if said["memory_type"] not in TYPES:
-        said["memory_type"] = "learning"
     return (
         memory.id,
         memory.text,
@@ -294,6 +292,13 @@ def _row_metadata(row: Row) -> tuple[dict[str, Json], dict[str, Json]]:
             rest[name] = str(row[name])
     rest["origin_updated_at"] = _iso(moment("updated_at", row.get("updated_at")))
     return said, rest
+
+
+def _memory_type(memory: Memory) -> str:
+    """One of the ten types: a user's preference is a commitment, another sort is a learning."""
+    kind = profiles.LANE_KIND_OF.get(memory.kind, memory.kind)
+    word = memory.label or kind.value
+    return word if word in TYPES else "learning"
 
 
 def _kind(word: Json) -> tuple[Kind, str | None]:

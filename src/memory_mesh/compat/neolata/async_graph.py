@@ -10,7 +10,7 @@ from memory_mesh.compat.neolata.hooks import Handler, Writethrough
 from memory_mesh.compat.neolata.memory_graph import Schemas
 from memory_mesh.compat.neolata.storage import GraphStorage
 from memory_mesh.mesh.async_threads import AwaitedOnly, Threads, awaited, not_awaited
-from memory_mesh.mesh.operation import CamelCaseNames, constructor
+from memory_mesh.mesh.operation import CamelCaseNames, constructor, takes_options
 from memory_mesh.mesh.options import MeshOptions
 
 
@@ -101,4 +101,4 @@ class AsyncMemoryGraph(CamelCaseNames, AwaitedOnly):
     save = awaited(memory_graph.MemoryGraph.save)
 
 
-create_memory = AsyncMemoryGraph  # as neolata calls it
+create_memory = takes_options(AsyncMemoryGraph)  # as neolata calls it

@@ -22,6 +22,7 @@ from memory_mesh.base.typed import Protocol, TypeAlias
 from memory_mesh.compat.neolata.model import GraphEvent, HookState
 from memory_mesh.compat.neolata.rows import event_row
 from memory_mesh.formats.memory_log import entry
+from memory_mesh.mesh.operation import takes_options
 from memory_mesh.model.errors import InvalidInput, shown
 from memory_mesh.models.sinks.webhook import Webhook
 from memory_mesh.platform import forks, telemetry
@@ -207,6 +208,7 @@ def _is_no_function(handler: object) -> bool:
 # Hooks that write on what was stored: daily Markdown files, and a web address.
 
 
+@takes_options
 def markdown_writethrough(
     *,
     dir: str | PathLike[str],  # noqa: A002  # neolata's name
@@ -221,6 +223,7 @@ def markdown_writethrough(
     return _Markdown(Path(dir), checked_events(events))
 
 
+@takes_options
 def webhook_writethrough(
     *,
     url: str,

@@ -37,7 +37,7 @@ from memory_mesh.learn.rules.retention import (
     STEPS,
     Lifecycle,
 )
-from memory_mesh.mesh.operation import constructor
+from memory_mesh.mesh.operation import constructor, takes_options
 from memory_mesh.mesh.options import AsOwner, Limit, MeshOptions, Reason
 from memory_mesh.model import Conflict, InvalidInput, PredicateSchema, Resolution, Scope, Status
 from memory_mesh.model.graph import Episode
@@ -454,4 +454,4 @@ def _refuse_folder(settings: MeshOptions) -> None:
         raise InvalidInput("memories are kept in a storage or in db_dir: give one of them")
 
 
-create_memory = MemoryGraph  # as neolata calls it
+create_memory = takes_options(MemoryGraph)  # as neolata calls it

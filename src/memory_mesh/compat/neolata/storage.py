@@ -16,6 +16,7 @@ from pathlib import Path
 
 from memory_mesh.base.typed import Protocol, TypeAlias
 from memory_mesh.formats import json_text
+from memory_mesh.mesh.operation import takes_options
 from memory_mesh.model import Closed, InvalidInput, Json, StoreIsBusy, StoreIsDamaged
 from memory_mesh.platform.durable_files import write_atomically
 from memory_mesh.platform.locks import locked
@@ -142,6 +143,7 @@ def memory_storage() -> MemoryStorage:
 # for small stores. A store of our own (`db_dir`) has none of these limits.
 
 
+@takes_options
 def json_storage(*, dir: str | PathLike[str]) -> "JsonStorage":  # noqa: A002  # neolata's name
     """A storage that keeps memories in JSON files of a folder.
 

@@ -19,6 +19,7 @@ from urllib.parse import quote, urlencode
 
 from memory_mesh.base.typed import TypeAlias
 from memory_mesh.compat.neolata.storage import Data, Rows
+from memory_mesh.mesh.operation import takes_options
 from memory_mesh.model import ForbiddenAddress, InvalidInput, Json, NetworkError
 from memory_mesh.model.ports import Embedder
 from memory_mesh.models.http import address
@@ -189,6 +190,7 @@ _ID, _ENDS = ("id",), ("source_id", "target_id")
 _BATCH = 64  # texts embedded at once
 
 
+@takes_options
 def supabase_storage(
     *,
     url: str,

@@ -22,6 +22,7 @@ from memory_mesh.search.ranking.profiles import (
     LANE_DECAY_FLOOR,
     LANE_DECAY_STEPS,
     LANE_INTENT_BOOST,
+    LANE_KIND_OF,
     LANE_KIND_WEIGHTS,
     LANE_OTHER_KIND_WEIGHT,
     RECENCY_RATE_PER_DAY,
@@ -245,11 +246,12 @@ def decay(memory: Memory, now: datetime) -> float:
 
 def factors(memory: Memory, now: datetime, boosted: frozenset[str]) -> dict[str, float]:
     """Returns the factors of the score: type, decay, feedback and intent."""
+    kind = LANE_KIND_OF.get(memory.kind, memory.kind)
     return {
-        "type_weight": LANE_KIND_WEIGHTS.get(memory.kind, LANE_OTHER_KIND_WEIGHT),
+        "type_weight": LANE_KIND_WEIGHTS.get(kind, LANE_OTHER_KIND_WEIGHT),
         "decay_factor": decay(memory, now),
         "feedback_score": memory.usefulness,
-        "intent_boost": LANE_INTENT_BOOST if memory.kind in boosted else 1.0,
+        "intent_boost": LANE_INTENT_BOOST if kind in boosted else 1.0,
     }
 
 

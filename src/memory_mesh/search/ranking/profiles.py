@@ -94,6 +94,7 @@ LANE_KIND_WEIGHTS: Mapping[Kind, float] = {
     Kind.WORKFLOW_NOTE: 0.4,
     Kind.GAP: 0.4,
 }
+LANE_KIND_OF: Mapping[Kind, Kind] = {Kind.PREFERENCE: Kind.COMMITMENT}  # by Memory Lane's words
 LANE_OTHER_KIND_WEIGHT = 0.5  # any other kind
 LANE_INTENT_BOOST = 1.15
 LANE_DECAY_STEPS = ((7, 1.0), (30, 0.8), (90, 0.6))  # days since the last use, and what is left
