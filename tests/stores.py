@@ -2,10 +2,14 @@
 
 import gzip
 import sqlite3
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
+from memory_mesh.ledgers.shared.snapshot import SqlSnapshot
 from memory_mesh.ledgers.sqlite import namespace_file, schema
+from memory_mesh.sync import MemoryMesh
 
 STORES = Path(__file__).parent / "fixtures" / "stores"
 NAMES = tuple(sorted(path.name.removesuffix(".db.gz") for path in STORES.glob("*.db.gz")))
@@ -50,3 +54,34 @@ def held(path: Path, table: str) -> dict[int, list[tuple[str, str, int]]]:
         ):
             found.setdefault(doc, []).append((column, term, offset))
         return found
+
+
+def crowd(mesh: MemoryMesh, many: int) -> None:
+    """Writes memories of other things, half of them claims about the user and about a crowd."""
+    for start in range(0, many, 1_000):
+        texts = (
+            (f"I have hat {at}.", f"The crowd saw lamp {at}.", f"Note {at}: rain.", f"Log {at}.")
+            for at in range(start, start + 1_000, 4)
+        )
+        mesh.add_many([text for four in texts for text in four])
+
+
+def counted(mesh: MemoryMesh, work: Callable[[], object]) -> tuple[int, int]:
+    """How many statements a call asks of SQLite, and how many hundreds of steps these take."""
+    with mesh._read() as snapshot:
+        assert isinstance(snapshot, SqlSnapshot)
+        db: Any = snapshot._db  # readers take turns with it
+    statements, steps = list[str](), [0]
+
+    def step() -> None:
+        steps[0] += 1
+
+    work()
+    db.set_trace_callback(statements.append)
+    db.set_progress_handler(step, 100)
+    work()
+    db.set_progress_handler(None, 0)
+    db.set_trace_callback(None)
+    asked = [one for one in statements if not one.startswith("--")]  # those are FTS5's own
+    assert asked
+    return len(asked), steps[0]

@@ -220,7 +220,7 @@ def _of_face(face: str, verbs: Mapping[str, tuple[Ask, str]]) -> dict[str, tuple
 
 _OF_GRAPH_SUITE = {  # methods that graph_leaking.py has calls for
     "graph.links": "links", "graph.traverse": "traverse", "graph.path": "path",
-    "graph.clusters": "clusters",
+    "graph.clusters": "clusters", "graph.entity": "entity", "profile": "profile",
     "graph.neighbourhood": "neighbourhood", "review.chain": "chain", "graph.episodes": "episodes",
     "graph.episodes (about)": "episodes about", "graph.episode": "episode",
     "context (start)": "start",

@@ -268,6 +268,18 @@ def _neighbourhood(call: Call) -> object:
     return call.mesh.graph.neighbourhood(call.some(), hops=hops, limit=limit)
 
 
+def _entity(call: Call) -> object:
+    label = call._label("claim")
+    names = (call.question(), label, f"vessel {label}", f"{label} branch", "vessel")
+    return call.mesh.graph.entity(call.chance.choice(names), limit=call.chance.choice((1, 3, 100)))
+
+
+def _profile(call: Call) -> object:
+    return call.mesh.profile(
+        max_tokens=call.chance.choice((50, 1_000)), of=call.chance.choice((None, "user", "project"))
+    )
+
+
 def _chain(call: Call) -> object:
     return call.mesh.review.chain(call.some("claim"))
 
@@ -335,6 +347,8 @@ VERBS: Mapping[str, tuple[Ask, bool]] = {  # and whether its order depends on th
     "path": (_path, False),
     "clusters": (_clusters, False),
     "neighbourhood": (_neighbourhood, False),
+    "entity": (_entity, False),
+    "profile": (_profile, False),
     "chain": (_chain, False),
     "episodes": (_episodes, False),
     "episodes about": (_episodes_about, True),

@@ -1,11 +1,14 @@
 """Stores that earlier versions wrote: migrated, reindexed, and all their words are found."""
 
+import sqlite3
+from contextlib import closing
+
 import pytest
 
 from memory_mesh.ledgers.sqlite import schema
 from memory_mesh.sync import MemoryMesh
 from memory_mesh.text.analyzer import ANALYZER
-from tests.stores import FOUND, NAMES, held, unpacked
+from tests.stores import FOUND, NAMES, grow, held, unpacked
 
 
 def test_the_present_version_has_its_fixture_store():
@@ -46,3 +49,20 @@ def _has_terms_of_today(name):
     """Since migration 5 a store says which analyzer wrote its terms."""
     _, migration, _, analyzer, *_ = name.split("-")
     return int(migration) >= 5 and int(analyzer) == ANALYZER
+
+
+def test_a_grown_store_of_an_earlier_version_gets_the_indexes_that_came_since(tmp_path):
+    path = unpacked("schema-13-analyzer-2", tmp_path)
+    with closing(sqlite3.connect(path, isolation_level=None)) as db:
+        grow(db)
+        db.execute("DROP INDEX version_subject")
+        db.execute("DROP INDEX version_standing")
+    with MemoryMesh(db_dir=tmp_path) as mesh:
+        mesh.add("I prefer tabs over spaces.")
+        assert mesh.care.verify().findings == ()
+        assert [line.text for line in mesh.profile()] == ["I prefer tabs over spaces."]
+    with closing(sqlite3.connect(path)) as db:
+        assert schema.version(db) == schema.NEWEST
+        assert {"version_subject", "version_standing"} <= {
+            name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'index'")
+        }

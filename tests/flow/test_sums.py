@@ -61,7 +61,7 @@ _NUMBERED = "a version has the number of its audience"
         ("UPDATE version SET tags = '[' WHERE number = 4", "rows as reads return them"),
         ("UPDATE version SET kind = 'x' WHERE number = 4", "rows as reads return them"),
         ("PRAGMA application_id = 7", "header"),
-        ("PRAGMA user_version = 14", "header"),
+        ("PRAGMA user_version = 15", "header"),
         ("UPDATE audience SET project = 'shop'", "checksums"),
         ("UPDATE audience SET memories = memories + 1", _COUNTED),
         ("UPDATE version SET audience = 99 WHERE number = 4", _NUMBERED),

@@ -16,7 +16,7 @@ from memory_mesh.mesh import flows
 from memory_mesh.model import Scope
 from memory_mesh.model.errors import InvalidInput, StoreError
 from memory_mesh.model.learning import Experience, FinalOutcome
-from memory_mesh.model.trace import Trace
+from memory_mesh.model.trace import Trace, TraceStatus
 from memory_mesh.sync import MemoryMesh
 from tests.postgres import SECRET
 from tests.receipts import id_of
@@ -102,6 +102,31 @@ def test_a_trace_leaves_an_entry_in_the_log(shared):
     assert (entry.files_created, entry.execution_time_ms) == (2, 12_000)
     assert entry.output_summary == "2 steps, 1 failed"
     assert entry.project_name.startswith("project_")
+
+
+@pytest.mark.req("R-002-009", "R-002-026")
+def test_many_traces_leave_an_entry_each_in_one_commit(shared, monkeypatch):
+    commits: list[int] = []
+    append = flows.system_memory.append
+
+    def counted(access, files, experiences):
+        commits.append(len(experiences))
+        return append(access, files, experiences)
+
+    monkeypatch.setattr(flows.system_memory, "append", counted)
+    named = Trace(
+        "Deploy the shop", trace_id="trace-1767225600000-abc123", status=TraceStatus.FAILURE
+    )
+    others = [Trace(f"Fix bug {number}", tools_used=("git",)) for number in range(4)]
+    bad = Trace("Fix it", status="lost")  # type: ignore[arg-type]  # that is the point
+    assert len(shared.traces.record_many([named, bad, *others])) == 6
+    shared.traces.record_many([named])  # known already
+    assert commits == [5]
+    entries = memory_log.parse(log_of(shared).read_text()).entries
+    assert [one.primary_goal for one in entries] == ["release task", *["fix task"] * 4]
+    assert {one.components_used for one in entries} == {(), ("git",)}
+    shared.traces.record_many([Trace("Plan the work")], scope=Scope(project="other"))
+    assert len({one.project_name for one in shared.traces.experiences()}) == 2
 
 
 @pytest.mark.req("R-002-010", "R-002-073")

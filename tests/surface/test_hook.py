@@ -107,6 +107,15 @@ def test_a_session_begins_with_its_memories(host: Host, source: str) -> None:
     assert PLANTED in host.start(source).context
 
 
+def test_a_session_begins_with_what_stands_and_every_memory_comes_once(host: Host) -> None:
+    stands = "We deploy on Fridays."
+    planted(host, stands, *(f"Note {number} about the till" for number in range(3)))
+    said = host.start().context
+    lines = [line for line in said.splitlines() if line.startswith("| ")]
+    assert lines[0] == f"| {stands}"
+    assert len(lines) == len(set(lines)) == 4
+
+
 @pytest.mark.parametrize("source", ["resume", "fork"])
 def test_a_silent_resume_is_not_injected_again(host: Host, source: str) -> None:
     planted(host)

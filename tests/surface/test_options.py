@@ -64,7 +64,7 @@ def test_an_option_that_does_not_exist_is_named(mesh):
     with pytest.raises(TypeError, match="namespaec"):
         sync.MemoryMesh(namespaec="x")  # type: ignore[call-arg]  # that is the point
     with pytest.raises(TypeError, match="namespaec"):
-        memory_graph.create_memory(namespaec="x")  # type: ignore[call-arg]
+        memory_graph.create_memory(namespaec="x")  # type: ignore[call-overload]
     with pytest.raises(TypeError, match="key"):
         mesh.update(mesh.add("tea").id, key="only a new memory has one")
 

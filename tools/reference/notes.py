@@ -112,6 +112,8 @@ EXAMPLES = {  # one line each; a test runs them in this order on one store
     "review.waiting": "waiting = mesh.review.waiting()",
     "review.conflicts": "mesh.review.conflicts(pending=True)",
     "graph.links": "mesh.graph.links(receipt.id)",
+    "graph.entity": 'print(mesh.graph.entity("Ann"))',
+    "profile": "print(mesh.profile())",
     "stats": "print(mesh.stats().memories)",
     "care.verify": "assert mesh.care.verify().ok",
     "care.upkeep": "report = mesh.care.upkeep()",

@@ -25,6 +25,7 @@ from memory_mesh.write.prepare import redact
 
 _IN: dict[Section, str] = {
     Section.PINNED: "it is pinned",
+    Section.PROFILE: "it is a part of the profile",
     Section.LESSON: "it is a lesson",
     Section.FOUND: "the search found it",
     Section.LINKED: "it is linked to a memory that the search found",

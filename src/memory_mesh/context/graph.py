@@ -1,16 +1,26 @@
-"""Follow the links between memories, under one reader's lens.
+"""Follow the links between memories, and list what they tell of an entity, under one lens.
 
 A link is followed only if the lens sees both of its memories, so what a reader does not see can
 neither be reached nor passed through, and leaves no trace in an answer.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from datetime import datetime
+from itertools import groupby, islice
 
 from memory_mesh.base.fastdataclass import replace
-from memory_mesh.model import Lens, Link, Memory, NotFound, Resolution, Status
-from memory_mesh.model.graph import Neighbourhood, Reached, Walk
+from memory_mesh.context.packing.choice import words
+from memory_mesh.formats.terminal import without_hidden
+from memory_mesh.model import Claim, Lens, Link, Memory, Name, NotFound, Resolution, Status
+from memory_mesh.model.filter import Compare, Sign
+from memory_mesh.model.graph import EntityLine, KnownEntity, Neighbourhood, Reached, Walk
 from memory_mesh.model.ports import Snapshot
+from memory_mesh.rules.audience import seen_through
+from memory_mesh.rules.trust import is_less_trusted
+from memory_mesh.search.rank import below_newer
+from memory_mesh.text import analyzer
+from memory_mesh.text.claim_keys import key
+from memory_mesh.text.sentences import sentences
 from memory_mesh.write.access import Access
 
 MOST_ON_PATHS = 5_000  # memories that the search for a path looks at
@@ -20,6 +30,14 @@ MOST_SHOWN_LINKS = 10_000  # between the memories of a neighbourhood
 MOST_COUNTED = 200  # memories outside of a neighbourhood that are counted
 _AT_ONCE = 50  # memories whose links are read together
 SUPERSEDES, NEWER_THAN = "supersedes", "newer_than"  # not stored: read from what became of memories
+NAMING = frozenset(("name", "alias"))  # predicates whose value is another name of the subject
+MOST_NAMES = 8  # of one entity
+LEAST_READ = 200  # memories for each name: few lines are asked for, and its other names still found
+MOST_READ = 2_000  # visible memories that hold the words of a name
+LONGEST_LINE = 300  # characters of a text; of a longer one the sentences with the name are shown
+_TEXTS_AT_ONCE = 100
+_DENIED = "not "  # how a claim begins that denies its value
+_TOLD = frozenset((Status.ACTIVE, Status.SUPERSEDED))
 
 
 def linked(
@@ -223,3 +241,250 @@ def _seen(snapshot: Snapshot, memory_id: str, lens: Lens) -> Memory:
 
 def _memories(snapshot: Snapshot, ids: Sequence[str], lens: Lens) -> dict[str, Memory]:
     return {memory.id: memory for memory in snapshot.get(ids, lens)}
+
+
+# What is known of an entity over time: whom or what claims are about, by all its names.
+#
+# ::
+#
+#     name ──▶ claims of the subject          (an index)
+#          └─▶ memories that say the name     (the words of texts, newest first)
+#       ▼
+#     its other names ── a claim says `name` or `alias` ──▶ the same for each
+#                     └─ the store knows one longer name only: "Alice", "Alice Smith"
+#       ▼
+#     each memory and its earlier wordings ── since when, until when ──▶ oldest first
+#
+# Everything is read under one lens, names as well: what a reader does not see neither adds a line
+# nor makes a name ambiguous.
+
+
+def entity(access: Access, name: str, lens: Lens, limit: int) -> KnownEntity:
+    """The newest `limit` lines about an entity, oldest first."""
+    asked, wide = key(name) or name, replace(lens, statuses=_TOLD, any_validity=True)
+    with access.ledger.read(access.namespace) as snapshot:
+        sought = _Sought(snapshot, wide, max(limit, LEAST_READ) + 1)
+        meant, others = sought.names(asked)
+        told = [one for one in sought.found.values() if not _is_of_others(one, meant, others)]
+        told = sorted(told, key=lambda one: (_begin(one), one.id))[-limit - 1 :]
+        lines = list(_entity_lines(snapshot, lens, told, meant))
+    lines.sort(key=lambda line: (line.since, line.id))
+    meant.pop(asked)
+    return KnownEntity(
+        " ".join(name.split()),
+        tuple(meant.values()),
+        tuple(sorted(others.values())),
+        tuple(lines[-limit:]),
+        sought.is_cut or len(lines) > limit,
+    )
+
+
+class _Sought:
+    """The memories found so far, and whether there are more of them."""
+
+    def __init__(self, snapshot: Snapshot, lens: Lens, most: int) -> None:
+        self.found: dict[str, Memory] = {}
+        self.is_cut = False
+        self._snapshot, self._lens, self._most = snapshot, lens, most
+
+    def names(self, asked: str) -> tuple[dict[str, str], dict[str, str]]:
+        """All names of what was asked for, and those of others that it may mean; as written."""
+        told = self._told(asked)
+        owners, longer = _owners(told, asked), _longer(told, asked)
+        stated = _stated(told, asked) | (owners if len(owners) == 1 else {})
+        alike = owners | longer
+        meant = {asked: asked} | stated | (longer if not stated and len(alike) == 1 else {})
+        others = {name: said for name, said in alike.items() if name not in meant}
+        waiting = [name for name in meant if name != asked]
+        short = asked.partition(" ")[0]
+        may_be_short = short != asked and _is_name(_written(asked, told)) and short not in meant
+        if may_be_short and not others:
+            before, was_cut = dict(self.found), self.is_cut
+            told = self._told(short)
+            if _owners(told, short).keys() | _longer(told, short).keys() <= meant.keys():
+                meant[short] = _written(short, told)
+            else:  # it may be somebody else
+                self.found, self.is_cut = before, was_cut
+        for name in waiting:
+            told = self._told(name)
+            for other, said in (_stated(told, name) | _owners(told, name)).items():
+                if other not in meant and len(meant) < MOST_NAMES:
+                    meant[other] = said
+                    waiting.append(other)
+        return meant, others
+
+    def _told(self, name: str) -> list[Memory]:
+        """The newest memories whose claim is about a name, and those that say it."""
+        about = replace(self._lens, where=Compare("subject", Sign.EQUAL, name))
+        claims = self._snapshot.page(about, self._most, None)
+        saying = list(islice(self._saying(name), self._most))
+        self.is_cut = self.is_cut or self._most in {len(claims), len(saying)}
+        self.found |= {one.id: one for one in (*claims, *saying)}
+        return [*claims, *saying]
+
+    def _saying(self, name: str) -> Iterator[Memory]:
+        if not (terms := tuple(analyzer.terms(name))):
+            return
+        keywords, read = self._snapshot.keywords(self._lens), 0
+        holding = keywords.holding(Name(terms))
+        while texts := list(islice(holding, _TEXTS_AT_ONCE)):
+            versions = sorted((version for _, version in keywords.versions(texts)), reverse=True)
+            memories = self._snapshot.load(versions, self._lens)
+            yield from (memories[one] for one in versions if _says(memories[one].text, name))
+            read += len(versions)
+            if read >= MOST_READ:
+                self.is_cut = True
+                return
+
+
+def _says(text: str, name: str) -> bool:
+    """True if a text holds the words of a name, one behind the other."""
+    return f" {' '.join(words(name))} " in f" {' '.join(words(text))} "
+
+
+def _naming(told: Iterable[Memory]) -> Iterator[tuple[Claim, Memory]]:
+    """The claims that say what something is called, as far as they hold."""
+    for one in told:
+        claim = one.claim
+        if claim is None or claim.predicate not in NAMING or one.status is not Status.ACTIVE:
+            continue
+        if not claim.value.startswith(_DENIED):
+            yield claim, one
+
+
+def _stated(told: Iterable[Memory], name: str) -> dict[str, str]:
+    """The other names that an entity is said to have."""
+    found = _naming(told)
+    return {key(claim.value): claim.value for claim, _ in found if claim.subject == name}
+
+
+def _owners(told: Iterable[Memory], name: str) -> dict[str, str]:
+    """Whom this is said to be a name of."""
+    found = [(claim.subject, one) for claim, one in _naming(told) if key(claim.value) == name]
+    return {subject: _written(subject, [one]) for subject, one in found if subject != name}
+
+
+def _longer(told: Sequence[Memory], name: str) -> dict[str, str]:
+    """The longest names that begin with this one: every word of them has a capital in a text."""
+    found: dict[str, str] = {}
+    about = [(one.claim.subject, one) for one in told if one.claim is not None]
+    for subject, one in (*about, *((key(claim.value), one) for claim, one in _naming(told))):
+        said = _written(subject, [one]) if subject.startswith(f"{name} ") else ""
+        if said and _is_name(said):
+            found[subject] = said
+    return {
+        name: said
+        for name, said in found.items()
+        if not any(other.startswith(f"{name} ") for other in found)
+    }
+
+
+def _is_name(said: str) -> bool:
+    """True if every word begins with a capital: of other phrases the beginning means another."""
+    return all(word[:1].isupper() for word in said.split())
+
+
+def _written(name: str, told: Iterable[Memory]) -> str:
+    """A name as the first text spells it that says it; else its key."""
+    found = ((one.text, one.text.casefold().find(name)) for one in told)
+    return next((text[at : at + len(name)] for text, at in found if at >= 0), name)
+
+
+def _is_of_others(memory: Memory, meant: Collection[str], others: Collection[str]) -> bool:
+    """True for a memory that tells of somebody else whom the name may mean."""
+    subject = None if memory.claim is None else memory.claim.subject
+    return subject not in meant and any(
+        subject == other or _says(memory.text, other) for other in others
+    )
+
+
+# Since when and until when a memory, or an earlier wording of it, holds.
+
+
+def _entity_lines(
+    snapshot: Snapshot, lens: Lens, told: Sequence[Memory], meant: Collection[str]
+) -> Iterator[EntityLine]:
+    active = [one for one in told if one.status is Status.ACTIVE]
+    placed = {hit.id: hit for hit in below_newer(snapshot, lens, active, rivals=False)}
+    for memory in told:
+        newer = placed[memory.id].newer if memory.id in placed else None
+        ended = (
+            _contradicted(memory, active, meant) if newer is None else _begin(placed[newer].memory)
+        )
+        wordings = _wordings(snapshot, lens, memory)
+        for place, (said, since, until) in enumerate(wordings):
+            is_last = place == len(wordings) - 1
+            ends = [each for each in (until, ended, said.valid_until) if each is not None]
+            yield EntityLine(
+                memory.id,
+                _told_of(said.text, meant),
+                since,
+                min(ends, default=None),
+                is_last
+                and until is None
+                and ended is None
+                and (said.valid_from or lens.now) <= lens.now
+                and (said.valid_until is None or said.valid_until > lens.now),
+                said.source,
+            )
+
+
+def _contradicted(
+    memory: Memory, told: Iterable[Memory], meant: Collection[str]
+) -> datetime | None:
+    """When a later claim under another of the names says another value of what has but one."""
+    if (one := _single(memory, meant)) is None:
+        return None
+    later = (
+        _begin(each)
+        for each in told
+        if (other := _single(each, meant)) is not None
+        and (other.subject != one.subject and other.predicate == one.predicate)
+        and key(other.value) != key(one.value)
+        and _begin(each) > _begin(memory)
+        and not is_less_trusted(each, memory)
+    )
+    return min(later, default=None)
+
+
+def _single(memory: Memory, meant: Collection[str]) -> Claim | None:
+    """The claim of a memory, if it is about one of the names and of what has one value."""
+    claim = memory.claim
+    if claim is None or claim.subject not in meant or not (claim.exclusive and claim.certain):
+        return None
+    return claim
+
+
+def _begin(memory: Memory) -> datetime:
+    return memory.valid_from or memory.occurred_at or memory.created
+
+
+def _wordings(
+    snapshot: Snapshot, lens: Lens, memory: Memory
+) -> list[tuple[Memory, datetime, datetime | None]]:
+    """What a memory said, one text after the other, each with its time."""
+    if memory.recorded_from == memory.created:
+        return [(memory, _begin(memory), None)]
+    versions = [
+        each
+        for each in snapshot.history(memory.id)
+        if each.status in _TOLD and seen_through(lens, each.scope)
+    ]
+    groups = [list(same) for _, same in groupby(versions, key=lambda each: each.text)]
+    found: list[tuple[Memory, datetime, datetime | None]] = []
+    for place, same in enumerate(groups):
+        first, last = same[0], same[-1]
+        since = _begin(last) if not place else max(_begin(last), first.recorded_from)
+        until = groups[place + 1][0].recorded_from if place + 1 < len(groups) else None
+        if until is None and last.status is Status.SUPERSEDED:
+            until = next(each.recorded_from for each in same if each.status is last.status)
+        found.append((last, since, until))
+    return found
+
+
+def _told_of(text: str, meant: Collection[str]) -> str:
+    """The text on one line; of a long one the sentences that say the name."""
+    if len(text) > LONGEST_LINE:
+        naming = (one for one in sentences(text) if any(_says(one, name) for name in meant))
+        text = (" … ".join(naming) or text)[:LONGEST_LINE]
+    return " ".join(without_hidden(text).split())

@@ -4,7 +4,7 @@
 
     question ── search ──▶ hits above the floor ── one hop ──▶ what is linked to the best of them
       │                                                                       (the same lens)
-    no question ──▶ pinned, lessons worst first, then the project's newest and most used
+    no question ──▶ pinned, the profile, lessons, then the project's newest and most used
       ▼
     each as its entry, with its tokens ──▶ choose ──▶ render ──▶ count the text
       │                                                            too many? leave out the last
@@ -12,16 +12,37 @@
     Pack(text, items, left_out) ── note what entered the prompt     buffered: nothing waits
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
 
 from memory_mesh.base.fastdataclass import dataclass, replace
 from memory_mesh.base.typed import TYPE_CHECKING
+from memory_mesh.context.fence import harmless
 from memory_mesh.context.graph import linked, strength
 from memory_mesh.context.packing import choice
-from memory_mesh.context.packing.token_budget import PackMember, PackRules, packed
-from memory_mesh.model import SIMILAR, Explanation, Hit, Hits, Lens, Memory, Query, WrongKey
+from memory_mesh.context.packing.token_budget import (
+    FIRST_SHARE,
+    PackMember,
+    PackRules,
+    budget,
+    checked,
+    entries_text,
+    packed,
+)
+from memory_mesh.formats.terminal import without_hidden
+from memory_mesh.model import (
+    SIMILAR,
+    Explanation,
+    Hit,
+    Hits,
+    Lens,
+    Memory,
+    Query,
+    SourceKind,
+    WrongKey,
+)
 from memory_mesh.model.filter import And, Compare, Filter, Sign
 from memory_mesh.model.graph import EPISODE
 from memory_mesh.model.pack import (
@@ -31,8 +52,12 @@ from memory_mesh.model.pack import (
     LeftOutBy,
     Pack,
     PackItem,
+    ProfileKind,
+    ProfileLine,
     Section,
+    StandingProfile,
 )
+from memory_mesh.model.ports import Snapshot
 from memory_mesh.search.rank import below_newer
 from memory_mesh.search.ranking import profiles
 from memory_mesh.search.recall import find
@@ -44,7 +69,7 @@ if TYPE_CHECKING:
 
 INJECTED = 10
 
-MOST_PINNED = 50
+MOST_PINNED = 50  # and of each source kind for a profile, the newest
 LOOKED_AT = 200  # of the newest memories; the most used are found among them
 
 LEAST_HITS, MOST_HITS = 10, 100  # that a search for a pack is asked for
@@ -52,6 +77,16 @@ HIT_TOKENS = 10  # of the budget for each hit asked for
 EXPANDED = 10  # hits whose links are followed
 LINKS_OF_ONE = 3
 QUESTION_CHARS = 200  # of a question in the record
+PROFILE_TOKENS = 200  # of a profile, unless the caller states another budget
+LONGEST_LINE = 240  # characters of a line of a profile
+USER, PROJECT = "user", "project"
+_TEAM = frozenset(("we", "project"))
+_PREFERRED = frozenset(("prefer", "like", "love", "dislike", "hate", "avoid", "eat", "drink"))
+_STATED = {kind.value: kind for kind in ProfileKind}  # as a kind of a memory, or as its label
+_OF_PROJECT = frozenset((ProfileKind.DECISION, ProfileKind.CONVENTION))
+_OWN = frozenset((SourceKind.USER_EXPLICIT, SourceKind.USER_IMPLICIT))
+_BY_TRUST = tuple(SourceKind)
+_KINDS = tuple(ProfileKind)
 
 
 @dataclass(frozen=True, slots=True)
@@ -286,7 +321,7 @@ def injected(items: Iterable[PackItem]) -> Iterable[Injected]:
         )
 
 
-# What a session starts with when nothing was asked yet: pinned, lessons, newest, most used.
+# What a session starts with when nothing was asked: pinned, profile, lessons, newest, most used.
 
 
 def at_start(access: Access, asked: "PackRequest") -> list[PackMember]:
@@ -297,14 +332,28 @@ def at_start(access: Access, asked: "PackRequest") -> list[PackMember]:
         pinned = snapshot.page(lens, MOST_PINNED, None, pinned=True)
         lessons = snapshot.page(on_lessons, INJECTED, None, worst_first=True)
         newest = snapshot.page(lens, LOOKED_AT, None)
+        profiled = [] if lens.as_of is not None else standing(snapshot, lens)
         found = [(memory, Section.PINNED) for memory in pinned]
         found += [(memory, Section.LESSON) for memory in lessons]
+        found += [(each.memory, Section.PROFILE) for each in _fitting(rules, profiled)]
         found += _recent(lens, [one for one in newest if _may_be_listed(one)])
         once: dict[str, PackMember] = {}
         for memory, section in found:
             once.setdefault(memory.id, PackMember(memory, section))
         placed = below_newer(snapshot, lens, [one.memory for one in once.values()])
     return list(marked(placed, once))
+
+
+def _fitting(rules: PackRules, profiled: Sequence[ProfileLine]) -> list[ProfileLine]:
+    """The profile as far as its share goes, each memory at the price of its entry."""
+    most = min(PROFILE_TOKENS, int(FIRST_SHARE * rules.max_tokens))
+    return fitting(
+        profiled,
+        most,
+        lambda lines: rules.count(
+            entries_text(rules, [PackMember(each.memory, Section.PROFILE) for each in lines])
+        ),
+    )
 
 
 def _may_be_listed(memory: Memory) -> bool:
@@ -348,3 +397,101 @@ def lens_on_lessons(
     if lens.where is not None:
         tests.append(lens.where)
     return replace(lens, where=And(tuple(tests)))
+
+
+# The short, stable part of what is known of a user and a project, first at a session's start.
+#
+# ::
+#
+#     newest of each source kind, of no session (an index)
+#       ▼                                      less what a newer one updates or says again
+#     pinned ── the user's own words ── others', from the most trusted on
+#       ▼                                      in each the kinds in turns, the newest first
+#     taken while they fit the budget ──▶ shown by kind
+#
+# It is made of the sentences as they were stored, at every call: nothing is kept that could be out
+# of date, and the same sources give the same text.
+
+
+def profile(
+    access: Access,
+    lens: Lens,
+    of: str | None,
+    max_tokens: int | None,
+    count_tokens: Callable[[str], int] | None,
+) -> StandingProfile:
+    """The lines that fit the budget; with `of` only those of the user or of the project."""
+    most = budget(PROFILE_TOKENS if max_tokens is None else max_tokens, None)
+    count = checked(count_tokens) if count_tokens else choice.token_bound
+    with access.ledger.read(access.namespace) as snapshot:
+        found = [line for line in standing(snapshot, lens) if of in {None, line.of}]
+    taken = fitting(found, most, lambda lines: count("\n".join(map(str, lines))))
+    shown = tuple(sorted(taken, key=lambda line: _KINDS.index(line.kind)))
+    text = "\n".join(map(str, shown))
+    return StandingProfile(shown, count(text) if text else 0, most, len(found) - len(shown))
+
+
+def fitting(
+    lines: Iterable[ProfileLine], most: int, count: Callable[[Sequence[ProfileLine]], int]
+) -> list[ProfileLine]:
+    """The lines that fit so many tokens in the order in which they are shown, the first first."""
+    taken: list[ProfileLine] = []
+    for line in lines:
+        tried = sorted((*taken, line), key=lambda each: _KINDS.index(each.kind))
+        if count(tried) <= most:
+            taken.append(line)
+    return taken
+
+
+def standing(snapshot: Snapshot, lens: Lens) -> list[ProfileLine]:
+    """What holds from one session to the next, what matters most first."""
+    pages = [snapshot.page(lens, MOST_PINNED, None, standing=kind) for kind in SourceKind]
+    pages.append(snapshot.page(lens, MOST_PINNED, None, pinned=True))
+    every = {one.id: one for page in pages for one in page}
+    hits = below_newer(snapshot, lens, list(every.values()), rivals=False)
+    placed = {hit.id: hit for hit in hits}
+    now = {id_: placed[placed[id_].newer or id_].memory for id_ in every}
+    found = [
+        _line(now[id_], _kind(every.get(now[id_].id, one)))
+        for id_, one in every.items()
+        if now[id_] is one or (now[id_].id not in every and now[id_].scope.session is None)
+    ]
+    found.sort(key=lambda line: (line.memory.created, line.id), reverse=True)
+    turns, places = Counter[tuple[int, ProfileKind]](), dict[str, tuple[int, int, int]]()
+    for line in found:
+        rank = _rank(line.memory)
+        turns[rank, line.kind] += 1
+        places[line.id] = rank, turns[rank, line.kind], _KINDS.index(line.kind)
+    once: dict[tuple[str | None, str], ProfileLine] = {}
+    for line in sorted(found, key=lambda line: places[line.id]):
+        once.setdefault((line.memory.speaker, choice.said(line.text)), line)
+    return list(once.values())[:MOST_PINNED]
+
+
+def _rank(memory: Memory) -> int:
+    """Pinned memories come first, then the user's own words, then others' by their trust."""
+    if memory.pinned or memory.source.kind in _OWN:
+        return 0 if memory.pinned else 1
+    return 2 + _BY_TRUST.index(memory.source.kind)
+
+
+def _line(memory: Memory, kind: ProfileKind) -> ProfileLine:
+    of = PROJECT if kind in _OF_PROJECT else USER
+    if kind is ProfileKind.PINNED and memory.scope.project is not None:
+        of = PROJECT
+    text = " ".join(harmless(without_hidden(memory.text)).split())
+    cut = text if len(text) <= LONGEST_LINE else f"{text[: LONGEST_LINE - 1]}\u2026"
+    return ProfileLine(memory, kind, of, cut)
+
+
+def _kind(memory: Memory) -> ProfileKind:
+    """The kind as the memory states it, else by what its claim is about."""
+    stated = memory.label or memory.kind.value
+    if stated in _STATED:
+        return _STATED[stated]
+    claim = memory.claim
+    if claim is None or claim.subject not in {USER, *_TEAM}:
+        return ProfileKind.PINNED
+    if claim.predicate in _PREFERRED:
+        return ProfileKind.PREFERENCE
+    return ProfileKind.CONVENTION if claim.subject in _TEAM else ProfileKind.ROLE

@@ -80,6 +80,7 @@ class AsyncGraph(AsyncFamily):
     neighbourhood = awaited(GraphVerbs.neighbourhood)
     supersessions = awaited(GraphVerbs.supersessions)
     clusters = awaited(GraphVerbs.clusters)
+    entity = awaited(GraphVerbs.entity)
     create_episode = awaited(GraphVerbs.create_episode)
     add_to_episode = awaited(GraphVerbs.add_to_episode)
     remove_from_episode = awaited(GraphVerbs.remove_from_episode)
@@ -196,7 +197,7 @@ class AsyncMemoryMesh(AwaitedOnly, metaclass=ShownNames):
             print(await mesh.search("dark themes"))
 
     Write: add, add_many, update, evolve, pin, rate, delete, restore.
-    Read: search, context, get, get_many, get_all, history, explain, stats.
+    Read: search, context, profile, get, get_many, get_all, history, explain, stats.
     Users: for_user, users, delete_user, view. Files: export, import_.
     Each with methods of its own: learn, lessons, skills, graph, traces, review, care.
 
@@ -334,6 +335,7 @@ class AsyncMemoryMesh(AwaitedOnly, metaclass=ShownNames):
     search = awaited(mesh.MemoryMesh.search)
     explain = awaited(mesh.MemoryMesh.explain)
     context = awaited(mesh.MemoryMesh.context)
+    profile = awaited(mesh.MemoryMesh.profile)
     find_relevant_memories = awaited(mesh.MemoryMesh.find_relevant_memories)
     build_agent_prompt = awaited(mesh.MemoryMesh.build_agent_prompt)
 

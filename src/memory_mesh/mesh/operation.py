@@ -8,10 +8,10 @@ text that is no text, one that is too long. All of them are InvalidInput.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, wraps
 from types import FunctionType, MethodType
 
-from memory_mesh.base.typed import TYPE_CHECKING, Any, TypeVar, option_types
+from memory_mesh.base.typed import TYPE_CHECKING, Any, Protocol, TypeVar, option_types
 from memory_mesh.config.tables import SETTINGS
 from memory_mesh.model.errors import InvalidInput
 from memory_mesh.rules.arguments import NOT_GIVEN, check_text, near, snake_case
@@ -20,6 +20,21 @@ from memory_mesh.rules.users import refuse_user_option
 
 if TYPE_CHECKING:
     from inspect import Signature
+    from typing import ParamSpec, overload
+
+    Parameters = ParamSpec("Parameters")
+    Made_co = TypeVar("Made_co", covariant=True)
+
+    class TakesOptions(Protocol[Parameters, Made_co]):
+        """A function that takes its options by name, or all of them in one object."""
+
+        @overload
+        def __call__(self, options: Mapping[str, object], /) -> Made_co: ...
+        @overload
+        def __call__(
+            self, *arguments: Parameters.args, **options: Parameters.kwargs
+        ) -> Made_co: ...
+
 
 _MEANT = {  # others' words for ours
     "k": "limit",
@@ -233,6 +248,27 @@ def by_other_names(module: str, names: Mapping[str, Any]) -> Callable[[str], Any
     return found
 
 
+def takes_options(made: "Callable[Parameters, Made_co]") -> "TakesOptions[Parameters, Made_co]":
+    """Lets an object of options stand for them, as in the documents; a class does so itself."""
+
+    @wraps(made)
+    def called(*arguments: Any, **options: Any) -> Any:  # noqa: ANN401  # whatever it takes
+        arguments, options = _with_object(arguments, options)
+        return made(*arguments, **options)
+
+    return made if isinstance(made, type) else called  # type: ignore[return-value]  # either is one
+
+
+def _with_object(
+    arguments: tuple[Any, ...], options: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The arguments, with what an object in front says among the options; it may be camelCase."""
+    if arguments and isinstance(arguments[0], Mapping):
+        read = {snake_case(str(name)): value for name, value in arguments[0].items()}
+        return arguments[1:], read | options
+    return arguments, options
+
+
 def constructor(method: Method) -> Method:
     """Decorates the constructor of a class that takes settings."""
     return _Constructor(method)  # type: ignore[return-value]  # the same signature
@@ -246,9 +282,7 @@ class _Constructor(Operation):
 
         An object with options may stand for them, as in the documents; its names may be camelCase.
         """
-        if arguments and isinstance(arguments[0], Mapping):
-            read = {snake_case(str(name)): value for name, value in arguments[0].items()}
-            arguments, options = arguments[1:], read | options
+        arguments, options = _with_object(arguments, options)
         for name in options:
             if name not in self.options and name not in SETTINGS:
                 raise self._unknown(name, options)

@@ -1,11 +1,11 @@
-"""What a reader is shown of links: steps, neighbourhoods, clusters, episodes."""
+"""What a reader is shown of links: steps, neighbourhoods, clusters, episodes; and of entities."""
 
 from collections.abc import Iterable
 from datetime import datetime
 
 from memory_mesh.base.fastdataclass import dataclass
 from memory_mesh.model.commit import Link
-from memory_mesh.model.memory import Memory
+from memory_mesh.model.memory import Memory, Source
 
 EPISODE = "episode"  # the label of the memory that an episode is
 
@@ -81,3 +81,41 @@ class Episode:
     def ids(self) -> tuple[str, ...]:
         """The ids of its memories."""
         return tuple(memory.id for memory in self.memories)
+
+
+@dataclass(frozen=True, slots=True)
+class EntityLine:
+    """What a memory says of an entity, and over which time: `until` is None while it holds."""
+
+    id: str  # of the memory
+    text: str
+    since: datetime
+    until: datetime | None
+    current: bool
+    source: Source
+
+    def __str__(self) -> str:
+        """The line as text, with the memory that it is from."""
+        ended = "now" if self.until is None else f"{self.until:%Y-%m-%d}"
+        return f"{self.since:%Y-%m-%d} to {ended:10}  {self.text}  [{self.id}]"
+
+
+@dataclass(frozen=True, slots=True)
+class KnownEntity:
+    """Whom or what memories tell of, by all its names, and what they tell, oldest first."""
+
+    name: str
+    aliases: tuple[str, ...] = ()  # other names of the same, stated or the only longer one
+    ambiguous: tuple[str, ...] = ()  # others that the name may mean; nothing of theirs is listed
+    lines: tuple[EntityLine, ...] = ()
+    more: bool = False  # there are older lines than the limit
+
+    def __bool__(self) -> bool:
+        """False if nothing is known."""
+        return bool(self.lines)
+
+    def __str__(self) -> str:
+        """The names, and a line for each memory."""
+        also = f" (also {', '.join(self.aliases)})" if self.aliases else ""
+        other = f", not {' or '.join(self.ambiguous)}" if self.ambiguous else ""
+        return "\n".join([f"{self.name}{also}{other}", *map(str, self.lines)])

@@ -154,6 +154,7 @@ class ExtractionRules:
     agent: str | None = None
     tags: tuple[str, ...] = ()
     metadata: Mapping[str, Json] = field(default_factory=dict)
+    with_triggers: bool = False  # made of the facts' tags, else of their title
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""What goes into a prompt: a pack of memories under a budget, and the record of it."""
+"""What goes into a prompt: a pack of memories under a budget, its record, and a profile."""
 
 from collections.abc import Iterator
 from datetime import datetime
@@ -6,13 +6,14 @@ from enum import StrEnum
 
 from memory_mesh.base.fastdataclass import dataclass
 from memory_mesh.model.hit import Explanation
-from memory_mesh.model.memory import Json, Memory, Scope
+from memory_mesh.model.memory import Json, Memory, Scope, SourceKind
 
 
 class Section(StrEnum):
     """Why a memory is in a pack."""
 
     PINNED = "pinned"
+    PROFILE = "profile"  # without a question: a role, preference, decision or convention
     LESSON = "lesson"
     FOUND = "found"  # by the search
     LINKED = "linked"  # to one that was found
@@ -157,3 +158,57 @@ class Injection:
     max_tokens: int
     memories: tuple[Injected, ...] = ()
     agent: str | None = None  # as blocks name it
+
+
+class ProfileKind(StrEnum):
+    """What a line of a profile is, in the order in which they are shown."""
+
+    PINNED = "pinned"  # and none of the others
+    ROLE = "role"  # who the user is, where they work and live
+    PREFERENCE = "preference"
+    DECISION = "decision"  # that stands
+    CONVENTION = "convention"  # what the project does and uses
+
+
+@dataclass(frozen=True, slots=True)
+class ProfileLine:
+    """What one memory says of a user or a project, in its own words."""
+
+    memory: Memory
+    kind: ProfileKind
+    of: str  # user or project
+    text: str  # on one line; a long one is cut
+
+    @property
+    def id(self) -> str:
+        """The memory's id."""
+        return self.memory.id
+
+    def __str__(self) -> str:
+        """The line, with who said it and what it is worth where that is not the user."""
+        by = f", {self.memory.speaker}" if self.memory.speaker else ""
+        kind = self.memory.source.kind
+        own = kind in {SourceKind.USER_EXPLICIT, SourceKind.USER_IMPLICIT}
+        return f"{self.kind}{by}: {self.text}{'' if own else f' (trust: {kind})'}"
+
+
+@dataclass(frozen=True, slots=True)
+class StandingProfile:
+    """The short, stable part of what is known of a user and a project, never above its budget."""
+
+    lines: tuple[ProfileLine, ...] = ()
+    tokens: int = 0  # of the text
+    max_tokens: int = 0
+    left_out: int = 0  # lines that did not fit, of those that were looked at
+
+    def __str__(self) -> str:
+        """A line for each memory."""
+        return "\n".join(map(str, self.lines))
+
+    def __iter__(self) -> Iterator[ProfileLine]:
+        """The lines in their order."""
+        return iter(self.lines)
+
+    def __len__(self) -> int:
+        """How many lines it has."""
+        return len(self.lines)

@@ -31,6 +31,7 @@ from memory_mesh.model import (
     Question,
     Scope,
     SkillQuery,
+    SourceKind,
     Space,
     Standing,
     Stats,
@@ -225,10 +226,12 @@ class Lookup(Protocol):
         *,
         worst_first: bool = False,
         pinned: bool = False,
+        standing: SourceKind | None = None,
     ) -> Page:
         """Newest first, `limit` at a time; or the lessons among them, worst first.
 
-        With `pinned`, only those: they are found without looking at the others.
+        With `pinned`, only those: they are found without looking at the others. With `standing`,
+        only what a profile is made of, from sources of this kind; it is found so, too.
         """
 
     def history(self, memory_id: str) -> list[Memory]:

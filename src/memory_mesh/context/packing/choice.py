@@ -110,11 +110,11 @@ def choose(candidates: Sequence[PackCandidate], room: Room, *, compete: bool) ->
 
 
 def ordered(taken: Iterable[PackCandidate], places: Mapping[str, int]) -> list[PackCandidate]:
-    """As they are shown: pinned, lessons, the others best first, an older one behind the newer.
+    """As they are shown: pinned, profile, lessons, the others best first, older behind newer.
 
     `places` is where each stood among the candidates, which tells equals apart.
     """
-    placed = {Section.PINNED: 0, Section.LESSON: 1}
+    placed = {Section.PINNED: 0, Section.PROFILE: 1, Section.LESSON: 2}
     listed = sorted(taken, key=lambda one: places[one.id])
     older: dict[str | None, list[PackCandidate]] = {}
     for one in listed:
@@ -122,7 +122,7 @@ def ordered(taken: Iterable[PackCandidate], places: Mapping[str, int]) -> list[P
             older.setdefault(one.newer, []).append(one)
     upper = [one for one in listed if one.section is not Section.OLDER]
     upper.sort(
-        key=lambda one: (placed.get(one.section, 2), 0.0 if one.score is None else -one.score)
+        key=lambda one: (placed.get(one.section, 3), 0.0 if one.score is None else -one.score)
     )
     shown: list[PackCandidate] = []
     waiting = upper[::-1]

@@ -324,6 +324,12 @@ def packed(
     )
 
 
+def entries_text(rules: PackRules, members: Sequence[PackMember]) -> str:
+    """The entries of memories one below the other, as they would stand in a pack."""
+    layout = PackLayout(rules.format, rules.compact)
+    return "\n".join(entry_text(99, _entry(rules, one, None), layout) for one in members)
+
+
 def _shares(rules: PackRules, texts: Sequence[str], spent: int) -> list[int]:
     """The tokens of each entry; together never more than the text has, however they are counted."""
     counts = [rules.count(text) for text in texts]

@@ -430,9 +430,12 @@ def _clusters(site: Site) -> Iterator[list[Memory]]:
 
 
 def _may_be_told(site: Site, memory: Memory) -> bool:
-    """True for a statement that nobody touched for a while; unasked, for one that may fade."""
+    """True for a statement that nobody touched for a while; unasked, for one that may fade.
+
+    A commit may be later than the clock says, so without a while to wait the time is not asked.
+    """
     life = site.lifecycle
-    idle = site.now - rules.touched(memory) >= life.untouched
+    idle = not life.untouched or site.now - rules.touched(memory) >= life.untouched
     free = life.asked or rules.why_protected(memory) is None
     return _is_ours(site, memory) and rules.is_plain(memory) and idle and free
 

@@ -42,6 +42,7 @@ from memory_mesh.model import (
     Question,
     Sizes,
     SkillQuery,
+    SourceKind,
     Space,
     SpaceState,
     Standing,
@@ -208,6 +209,16 @@ _NEXT_BOUNDS = tuple(
     for bound in ("valid_from", "valid_until")
 )
 
+# What a profile is made of, in the words of the index version_standing.
+_STANDING = (
+    "(v.kind IN ('preference', 'decision') OR v.label IN ('role', 'convention') "
+    "OR v.subject = 'user' AND v.predicate IN ('name', 'is a', 'work for', 'live in', 'speak', "
+    "'allergic to', 'prefer', 'like', 'love', 'dislike', 'hate', 'avoid', 'eat', 'drink') "
+    "OR v.subject IN ('we', 'project') AND v.predicate NOT IN ('is', 'have')) "
+    "AND v.session IS NULL AND v.recorded_until IS NULL AND v.status = 'active' "
+    "AND v.source_kind = ?"
+)
+
 
 class SqlLookup:
     """Implements `ports.Lookup`."""
@@ -255,6 +266,7 @@ class SqlLookup:
         *,
         worst_first: bool = False,
         pinned: bool = False,
+        standing: SourceKind | None = None,
     ) -> Page:
         """Newest first; the cursor is the last memory's number, so pages never overlap."""
         condition, values = self._listed(lens)
@@ -263,6 +275,8 @@ class SqlLookup:
             condition, values = f"v.memory < ? AND {condition}", [before, *values]
         if pinned:
             condition = f"v.pinned = 1 AND {condition}"  # as its index says
+        if standing is not None:
+            condition, values = f"{_STANDING} AND {condition}", [standing.value, *values]
         if worst_first:
             condition, order = f"v.severity IS NOT NULL AND {condition}", _WORST
         found = self._db.execute(

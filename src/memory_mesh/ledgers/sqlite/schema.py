@@ -56,12 +56,12 @@ def migrate(
 
 
 LOWEST_SQLITE = (3, 36, 0)
-NEWEST = 13  # the number of the last migration
+NEWEST = 14  # the number of the last migration
 PAGE = 1024  # bytes; an empty table or index takes one page, and most of a small file's are empty
 LARGE_PAGE = 8192  # of a file that has grown: it holds five vectors, of which a small one takes two
 SMALL_BYTES, REWRITTEN_BYTES = 2 * 2**20, 64 * 2**20  # a file between them gets large pages
 APPLICATION = 0x4D4D7368  # "MMsh", in the header of every file since migration 11
-_SUMMED, _REWRITTEN, _NUMBERED = 11, 12, 13  # migrations with more to do than their statements
+_SUMMED, _REWRITTEN, _NUMBERED, _INDEXED = 11, 12, 13, 14  # these do more than their statements
 _INDEXED_PAGES = 500  # a file with more pages has the indexes of indexes.sql
 _FOLDER = Path(__file__).parent / "migrations"
 _SAME = "a.project IS v.project AND a.agent IS v.agent AND a.session IS v.session"
@@ -111,7 +111,7 @@ def ensure(db: sqlite3.Connection, path: Path, namespace: str) -> None:
     if not found:
         with closing(sqlite3.connect(":memory:", isolation_level=None)) as new:
             fill(new, namespace)
-            new.backup(db)  # one transaction, where the migrations are thirteen
+            new.backup(db)  # one transaction, where the migrations are many
         return
     migrate(
         _FOLDER,
@@ -230,6 +230,8 @@ def _apply(db: sqlite3.Connection, step: SchemaStep, namespace: str) -> None:
         if step.number == _NUMBERED:
             _number_audiences(db)
             _mark_metadata(db)
+        if step.number == _INDEXED and is_indexed(db):
+            make_indexes(db)
         db.execute(f"PRAGMA user_version = {step.number}")
         db.execute("COMMIT")
     finally:

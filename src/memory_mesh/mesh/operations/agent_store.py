@@ -90,9 +90,10 @@ class KeepingVerbs(View):
         return report
 
     def _clusters(self, lens: Lens, min_size: int) -> "Clusters":
-        """The clusters that a lens sees, with the defaults of `clusters`."""
+        """The clusters that a lens sees, with the defaults of `clusters`; links that wait first."""
+        access = flows.similar_links.caught_up(self._access())
         return flows.clusters.clusters(
-            self._access(), lens, min_size=min_size, min_similarity=0.7, limit=100
+            access, lens, min_size=min_size, min_similarity=0.7, limit=100
         )
 
 

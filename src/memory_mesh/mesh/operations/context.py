@@ -13,7 +13,8 @@ from memory_mesh.mesh import flows
 from memory_mesh.mesh.operations.search import SearchVerbs
 from memory_mesh.mesh.options import Across, AsOf, Condition, Limit, Reader, Statuses, ValidAt
 from memory_mesh.mesh.view import View
-from memory_mesh.model import Lens, NotFound, Query, Scope
+from memory_mesh.model import InvalidInput, Lens, NotFound, Query, Scope
+from memory_mesh.model.errors import shown
 from memory_mesh.platform import telemetry
 from memory_mesh.rules.arguments import check_limit, check_share, check_text
 from memory_mesh.search.ranking import profiles
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from memory_mesh.context.explain_rank import ExplainedSearch
     from memory_mesh.context.pack import PackRequest
     from memory_mesh.context.packing.token_budget import PackRules
-    from memory_mesh.model.pack import Pack
+    from memory_mesh.model.pack import Pack, StandingProfile
     from memory_mesh.model.trigger import RelevantMemory
     from memory_mesh.model.why import Why
     from memory_mesh.search.triggered import TriggerRequest
@@ -55,7 +56,7 @@ class ContextVerbs(SearchVerbs):
         `str(pack)` goes into the prompt; it never has more than `max_tokens` tokens by the counter
         that was used. `pack.items` says what is in it and why, `pack.left_out` what is not. Where
         nothing is relevant enough, the pack is empty. Without a question, as at the start of a
-        session: pinned memories, lessons, then the newest and the most used.
+        session: pinned memories, the profile, lessons, then the newest and the most used.
 
         Options:
             max_tokens: the most tokens of the text; default 2,000, or 5 % of a smaller window.
@@ -84,6 +85,32 @@ class ContextVerbs(SearchVerbs):
             exclude=frozenset(exclude),
         )
         return self._packed(question, lens, wanted, record=record)
+
+    def profile(
+        self,
+        *,
+        of: str | None = None,
+        max_tokens: int | None = None,
+        count_tokens: Callable[[str], int] | None = None,
+        scope: Reader = None,
+    ) -> "StandingProfile":
+        """Returns the short, stable part of what is known: what a session should start with.
+
+        Lines are memories in their own words: what is pinned, then the user's roles, preferences,
+        standing decisions and conventions, then what others said of them, as far as the budget
+        goes. Those are memories of kind preference, decision, role or convention, and claims such
+        as "I work for …", "I prefer …", "We use …"; none that a newer statement updates. Nothing is
+        recorded: `context` without a question begins with the same, fenced for a prompt.
+
+        Options:
+            of: user or project; by default both.
+            max_tokens: the most tokens of the text; default 200.
+            count_tokens: the tokenizer's own count of a text; default: an estimate that errs high.
+        """
+        if of not in {None, flows.pack.USER, flows.pack.PROJECT}:
+            raise InvalidInput(f"of is user or project, not {shown(of)}")
+        lens = self._lens(scope)
+        return flows.pack.profile(self._access(), lens, of, max_tokens, count_tokens)
 
     def _packed(
         self, question: str | None, lens: Lens, rules: "PackRules", *, record: bool

@@ -12,7 +12,7 @@ from memory_mesh.model import SIMILAR, InvalidInput, Kind, Link, Scope
 from memory_mesh.rules.arguments import check_limit, check_share, check_text, moment
 
 if TYPE_CHECKING:
-    from memory_mesh.model.graph import Clusters, Episode, Neighbourhood, Walk
+    from memory_mesh.model.graph import Clusters, Episode, KnownEntity, Neighbourhood, Walk
 
 _MOST_SENTENCES = 50
 
@@ -139,6 +139,21 @@ class WalkVerbs(View):
             limit=check_limit(limit),
             types=check_link_types(types),
         )
+
+    def entity(self, name: str, *, limit: Limit = 50, scope: Reader = None) -> "KnownEntity":
+        """Returns what is known of somebody or something, oldest first, over time.
+
+        A line is a memory whose claim is about the name or whose text says it; one that was updated
+        or superseded since, in the text or by a newer statement, has an end. Other names are those
+        that a claim states (predicate `name` or `alias`), and the only longer or shorter one: with
+        "Alice Smith" alone, "Alice" is her; with "Alice Jones" beside her it is `ambiguous`, and
+        nothing of either is listed. `more` is True if there are more than `limit`, the newest.
+        """
+        said = self._redacted(check_text(name, "name"))
+        if not said.strip():
+            raise InvalidInput("an entity needs a name")
+        lens, most = self._lens(scope), check_limit(limit)
+        return flows.graph.entity(self._access(), said, lens, most)
 
 
 def _check_hops(hops: int, name: str) -> int:

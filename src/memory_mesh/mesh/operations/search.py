@@ -119,7 +119,12 @@ class SearchVerbs(View):
         self._opened().cache.clear()
 
     def get_cache_stats(self) -> CacheStats:
-        """Returns size, hits and misses of the search cache."""
+        """Returns size, hits and misses of the search cache.
+
+        `size` answers are kept in this process, at most `max_size` (500), each for 5 minutes.
+        `hits` counts searches that the cache answered, `misses` those that looked there in vain;
+        `clear_cache` sets both to 0.
+        """
         return self._opened().cache.stats()
 
     def _reranking(self, asked: bool | Reranker | None) -> "Reranking | None":  # noqa: FBT001

@@ -18,6 +18,8 @@ from memory_mesh.write.access import Access
 from memory_mesh.write.prepare import goal_as_kept, redact_in_trace
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from memory_mesh.learn.system_memory import ExperienceFiles
     from memory_mesh.model.learning import Experience, ExperienceSummary
     from memory_mesh.model.trace import Trace
@@ -142,18 +144,18 @@ class SystemMemoryVerbs(View):
         same = flows.projects.names(self._opened().ledger, self._config.namespace, stored).same
         return (stored, *same)
 
-    def _log_if_on(self, trace: "Trace", project: str | None) -> None:
-        """Logs a recorded trace where the setting is on; the trace is recorded if that fails."""
-        if self._config.system_memory == "off":
+    def _log_if_on(self, traces: "Sequence[Trace]", project: str | None) -> None:
+        """Logs recorded traces at once where the setting is on; they are recorded if that fails."""
+        if not traces or self._config.system_memory == "off":
             return
         try:
             access, files = self._system()
-            experience = self._experience(access, trace, project)
-            flows.system_memory.append(access, files, [experience])
+            experiences = [self._experience(access, trace, project) for trace in traces]
+            flows.system_memory.append(access, files, experiences)
         except (MeshError, OSError) as error:
             telemetry.warn_once(
                 "system memory",
-                f"the trace is recorded, but the system memory could not be written: "
+                f"what happened is recorded, but the system memory could not be written: "
                 f"{masked(str(error))}. `memory-mesh memory-log write` writes its file anew",
             )
 

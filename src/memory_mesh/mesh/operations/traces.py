@@ -78,10 +78,7 @@ class TraceVerbs(SystemMemoryVerbs):
     ) -> Receipt:
         """Records one execution, given as its goal or as a Trace; the receipt has its trace id."""
         whole = trace_with(trace, given(details))
-        receipt = self._record_traces([whole], scope, all_known=True)[0]
-        if receipt.outcome is Outcome.STORED:
-            self._log_if_on(whole, self._config.project if scope is None else scope.project)
-        return receipt
+        return self._record_traces([whole], scope, all_known=True)[0]
 
     def record_many(self, traces: Iterable[Trace], *, scope: Audience = None) -> list[Receipt]:
         """Records many traces, as importers have them; a tie to an unknown trace makes no link.
@@ -210,7 +207,14 @@ class TraceVerbs(SystemMemoryVerbs):
         ]
         new_ids = frozenset(trace.trace_id for trace, new in zip(named, drawn, strict=True) if new)
         drafts = [self._trace_draft(trace, scope, now) for trace in named]
-        return flows.traces.record(access, drafts, new_ids, all_known=all_known)
+        receipts = flows.traces.record(access, drafts, new_ids, all_known=all_known)
+        stored = [
+            trace
+            for trace, receipt in zip(named, receipts, strict=True)
+            if receipt.outcome is Outcome.STORED and not receipt.again
+        ]
+        self._log_if_on(stored, self._config.project if scope is None else scope.project)
+        return receipts
 
     def _trace_draft(self, trace: Trace, scope: Scope | None, now: datetime) -> Draft:
         """The draft of a trace: for the whole project, so that it outlives its session."""

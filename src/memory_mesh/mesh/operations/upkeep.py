@@ -170,13 +170,15 @@ class AuditVerbs(View):
     ) -> list[Block]:
         """Returns the latest records of searches by this reader, newest first.
 
-        Those still buffered in another process are not included. Records of earlier versions, and
-        of searches with `across`, name no reader: only the owner sees them.
+        This process's own are written first. Those that another process still buffers, or this one
+        while another writes, are missing: until its next write, 64 records or its close. Records of
+        earlier versions, and of searches with `across`, name no reader: only the owner sees them.
         """
-        many = check_limit(limit)
+        access, many = self._access(), check_limit(limit)
+        access.ledger.flush(access.namespace)
         if as_owner:
-            return self._opened().ledger.recalls(self._config.namespace, many)
-        return flows.records.recalls(self._access(), self._reader(scope), many)
+            return access.ledger.recalls(access.namespace, many)
+        return flows.records.recalls(access, self._reader(scope), many)
 
     def verify(
         self,

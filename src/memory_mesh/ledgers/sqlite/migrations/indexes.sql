@@ -22,6 +22,14 @@ CREATE INDEX version_label ON version (label, memory)
     WHERE label IS NOT NULL AND recorded_until IS NULL;
 CREATE INDEX version_pinned ON version (memory)         -- a session starts with them
     WHERE pinned = 1 AND recorded_until IS NULL;
+CREATE INDEX version_subject ON version (subject, memory)  -- what is known of an entity
+    WHERE subject IS NOT NULL AND recorded_until IS NULL;
+CREATE INDEX version_standing ON version (source_kind, memory)  -- as in shared/snapshot.py
+    WHERE (kind IN ('preference', 'decision') OR label IN ('role', 'convention')
+    OR subject = 'user' AND predicate IN ('name', 'is a', 'work for', 'live in', 'speak',
+        'allergic to', 'prefer', 'like', 'love', 'dislike', 'hate', 'avoid', 'eat', 'drink')
+    OR subject IN ('we', 'project') AND predicate NOT IN ('is', 'have'))
+    AND session IS NULL AND recorded_until IS NULL AND status = 'active';
 CREATE INDEX observation_memory ON observation (memory);
 CREATE INDEX link_target ON link (target);
 CREATE INDEX block_seq ON block (seq);
