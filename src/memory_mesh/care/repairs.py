@@ -24,6 +24,7 @@ from memory_mesh.model.care import Repaired, Salvaged, SalvagedNamespace
 from memory_mesh.model.errors import InvalidInput, MeshError, NotFound, StoreError
 from memory_mesh.models.lance.index import folder_name
 from memory_mesh.platform import moved_marks, private_files
+from memory_mesh.platform.durable_files import sync_folder, sync_tree
 from memory_mesh.platform.ids import MonotonicIds, SystemClock
 from memory_mesh.platform.locks import locked
 from memory_mesh.platform.store_urls import need_folder
@@ -138,14 +139,14 @@ def salvage(folder: str | PathLike[str], to: str | PathLike[str]) -> Salvaged:
         for name in _BESIDE:
             if (source / name).is_file():
                 shutil.copy(source / name, staged / name)
-        _sync(staged)
+        sync_tree(staged)
         if target.exists():
             target.rmdir()
         staged.rename(target)
     except BaseException:
         shutil.rmtree(staged, ignore_errors=True)
         raise
-    _sync_folder(target.parent)
+    sync_folder(target.parent)
     return Salvaged(str(target), tuple(done), {**failed, **gone})
 
 
@@ -207,24 +208,3 @@ def _remove_left(target: Path) -> None:
             name, _, end = path.name.rpartition(".")
             if name == target.name and _LEFT.fullmatch(end):
                 shutil.rmtree(path, ignore_errors=True)
-
-
-def _sync(folder: Path) -> None:
-    for path in sorted(folder.rglob("*")):
-        if path.is_file():
-            descriptor = os.open(path, os.O_RDONLY)
-            try:
-                os.fsync(descriptor)
-            finally:
-                os.close(descriptor)
-        else:
-            _sync_folder(path)
-    _sync_folder(folder)
-
-
-def _sync_folder(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -16,6 +16,7 @@ from memory_mesh.learn.system_memory import ExperienceFiles
 from memory_mesh.ledgers.sqlite import schema
 from memory_mesh.ledgers.sqlite.ledger import SqliteLedger
 from memory_mesh.model.errors import InvalidInput, StoreError, StoreIsDamaged, StoreIsFull
+from memory_mesh.platform import durable_files
 from memory_mesh.platform.durable_files import sync_folder
 from memory_mesh.platform.ids import SystemClock
 from memory_mesh.platform.locks import locked
@@ -176,17 +177,8 @@ def sweep(place: Path, is_ours: Callable[[str], object]) -> list[str]:
 
 
 def sync_tree(folder: Path) -> None:
-    """Every file and folder below is on the disk."""
-    for path in sorted(folder.rglob("*"), reverse=True):  # what a folder holds comes before it
-        if path.is_dir():
-            sync_folder(path)
-        elif path.name != MARK:
-            descriptor = os.open(path, os.O_RDONLY)
-            try:
-                os.fsync(descriptor)
-            finally:
-                os.close(descriptor)
-    sync_folder(folder)
+    """Every file and folder below is on the disk, but for the mark that is locked."""
+    durable_files.sync_tree(folder, besides=MARK)
 
 
 def _swept(folder: Path) -> bool:

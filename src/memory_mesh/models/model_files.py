@@ -5,7 +5,6 @@ It appears whole, under its final name, or not at all. Nothing is fetched unless
 """
 
 import json
-import os
 import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -16,6 +15,7 @@ from memory_mesh.base.installed import install_command
 from memory_mesh.base.typed import TYPE_CHECKING, Protocol
 from memory_mesh.model.errors import ModelError, NetworkError
 from memory_mesh.platform import extras
+from memory_mesh.platform.durable_files import sync
 from memory_mesh.platform.locks import locked
 
 if TYPE_CHECKING:
@@ -385,8 +385,7 @@ def _finish(partial: Path, folder: Path, manifest: ModelManifest) -> Path:
     stated = {"name": manifest.name, "max_tokens": manifest.max_tokens, "files": manifest.files}
     (partial / MANIFEST).write_text(json.dumps(stated, indent=2) + "\n", encoding="utf-8")
     for file in partial.iterdir():
-        with file.open("rb+") as written:
-            os.fsync(written.fileno())
+        sync(file)
     old = folder.with_name(f".{folder.name}.old")
     shutil.rmtree(old, ignore_errors=True)
     if folder.exists():

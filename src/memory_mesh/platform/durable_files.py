@@ -156,14 +156,29 @@ def _remove(path: Path) -> None:
         path.unlink()
 
 
+def sync(path: Path) -> None:
+    """Forces a file, or the names in a folder, to the disk."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
 def sync_folder(folder: Path) -> None:
     """The name is on the disk too; some file systems cannot sync a folder."""
     with suppress(OSError):
-        descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+        sync(folder)
+
+
+def sync_tree(folder: Path, besides: str = "") -> None:
+    """Every file and folder below is on the disk, but for files of one name."""
+    for path in sorted(folder.rglob("*"), reverse=True):  # what a folder holds comes before it
+        if path.is_dir():
+            sync_folder(path)
+        elif path.name != besides:
+            sync(path)
+    sync_folder(folder)
 
 
 # Makes a file once among processes, whole or not at all: a draft is written, then named.

@@ -66,6 +66,15 @@ def ask(request: dict[str, Any], *, seconds: float) -> dict[str, Any]:
     return reply
 
 
+def answers(ping: dict[str, Any], *, seconds: float) -> bool:
+    """Whether a daemon of the request's store answers in time."""
+    try:
+        ask(ping, seconds=seconds)
+    except NoDaemon:
+        return False
+    return True
+
+
 def start(store: str, environment: "Mapping[str, str] | None" = None) -> bool:
     """Starts a detached daemon and does not wait for it; False if none can be started here.
 

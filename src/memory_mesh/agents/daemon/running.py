@@ -81,9 +81,4 @@ def _load() -> None:
 
 
 def _answers(store: str) -> bool:
-    ping = requests.made("ping") | {"store": store}
-    try:
-        client.ask(ping, seconds=PING_SECONDS)
-    except client.NoDaemon:
-        return False
-    return True
+    return client.answers(requests.made("ping") | {"store": store}, seconds=PING_SECONDS)

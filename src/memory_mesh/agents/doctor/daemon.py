@@ -40,12 +40,7 @@ def daemon(case: Case) -> Iterator[CheckResult]:
 def runs(case: Case) -> bool:
     """Whether a daemon of this store answers."""
     asking = requests.made("ping", environment=case.environment, cwd=str(case.here))
-    asking["store"] = str(case.store)
-    try:
-        client.ask(asking, seconds=_SECONDS)
-    except client.NoDaemon:
-        return False
-    return True
+    return client.answers(asking | {"store": str(case.store)}, seconds=_SECONDS)
 
 
 def more_time(case: Case) -> str:

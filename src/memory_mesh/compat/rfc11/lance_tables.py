@@ -4,7 +4,6 @@ A LanceDB directory holds a dataset `<table>.lance` for each table. Lance is loa
 table; nothing here knows what the rows mean.
 """
 
-import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import islice
@@ -14,6 +13,7 @@ from memory_mesh.base.typed import TYPE_CHECKING, Any, Literal
 from memory_mesh.compat.rfc11.columns import Column
 from memory_mesh.model.errors import MissingExtra, StoreError, StoreIsDamaged
 from memory_mesh.models.lance import loading
+from memory_mesh.platform.durable_files import sync_tree
 
 if TYPE_CHECKING:
     import pyarrow as pa  # type: ignore[import-untyped]  # it has no stubs
@@ -113,23 +113,6 @@ def arrow_schema(columns: Sequence[Column], dimension: int) -> "pa.Schema":
     return pa.schema(
         [pa.field(column.name, types[column.holds], column.nullable) for column in columns]
     )
-
-
-def sync_tree(path: Path) -> None:
-    """Force a folder with all that is in it to the disk: Lance itself never does."""
-    for here, _, files in os.walk(path):
-        for name in files:
-            sync(Path(here, name))
-        sync(Path(here))
-
-
-def sync(path: Path) -> None:
-    """Force a file or a folder's list of names to the disk."""
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def _plain(batch: "pa.RecordBatch") -> list[dict[str, object]]:

@@ -41,6 +41,7 @@ from memory_mesh.model import (
     StoreError,
     StoreIsDamaged,
 )
+from memory_mesh.platform.durable_files import sync
 from memory_mesh.platform.locks import locked
 from memory_mesh.platform.private_files import make_folder
 
@@ -123,9 +124,9 @@ def hand_out(holdings: Holdings, folder: Path, *, progress: Progress | None = No
         write(rfc11_columns.SKILLS, rfc11_columns.SKILL_COLUMNS, map(_skill, holdings.skills())),
         write(rfc11_columns.BLOCKS, rfc11_columns.BLOCK_COLUMNS, _blocks(holdings.blocks())),
     )
-    lance_tables.sync(part)
+    sync(part)
     os.rename(part, folder)  # noqa: PTH104  # onto an empty folder too
-    lance_tables.sync(folder.parent)
+    sync(folder.parent)
     return made
 
 
@@ -301,14 +302,14 @@ class _Site:
         new = self.work / "journal.new"
         plain = {name: getattr(journal, name) for name in ("step", "source", "copy", "at", "aside")}
         new.write_text(json.dumps(plain), encoding="utf-8")
-        lance_tables.sync(new)
+        sync(new)
         self.move(new, self._journal)
 
     def move(self, old: Path, new: Path) -> None:
         """Rename, on the disk."""
         old.rename(new)
         for parent in {old.parent, new.parent}:
-            lance_tables.sync(parent)
+            sync(parent)
 
     def clear(self) -> None:
         """Leave nothing of a migration behind; the journal goes last."""
@@ -317,7 +318,7 @@ class _Site:
         with suppress(FileNotFoundError):
             self._journal.unlink()
         _remove(self.work)
-        lance_tables.sync(self.folder)
+        sync(self.folder)
 
 
 def _settled(site: _Site) -> _Journal:

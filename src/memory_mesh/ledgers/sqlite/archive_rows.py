@@ -6,7 +6,6 @@ schema of the archive, filled and migrated to today's.
 """
 
 import json
-import os
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
@@ -21,6 +20,7 @@ from memory_mesh.ledgers.sqlite.connections import KEYS, Files
 from memory_mesh.ledgers.sqlite.open_file import connect, create
 from memory_mesh.ledgers.sqlite.verify import verify
 from memory_mesh.model import Checkpoint, InvalidInput, StoreIsDamaged, StoreIsNewer, Verification
+from memory_mesh.platform.durable_files import sync
 
 Database = sqlite3.Connection
 _AS_DOCUMENT = (
@@ -269,8 +269,7 @@ class NewFile:
         """Closes the file as others open it: with a log, and on the disk."""
         self._db.execute("PRAGMA journal_mode = WAL")
         self.abandon()
-        with self._path.open("rb+") as file:
-            os.fsync(file.fileno())
+        sync(self._path)
 
     def abandon(self) -> None:
         """Closes the file as it is."""

@@ -179,21 +179,30 @@ def remove_head(database: Path) -> None:
     head_path(database).unlink(missing_ok=True)
 
 
+def line_with_sum(said: str, size: int) -> bytes:
+    """A line of a stated size that ends with its checksum."""
+    return f"{said} {zlib.crc32(said.encode()):08x}".encode().ljust(size - 1) + b"\n"
+
+
+def words_of_line(data: bytes, size: int) -> list[str]:
+    """The words of such a line; none if it is torn or damaged."""
+    said, _, crc = data.rstrip().rpartition(b" ")
+    whole = len(data) == size and crc == b"%08x" % zlib.crc32(said)
+    return data.decode().split() if whole else []
+
+
 def head_line(mark: DatabaseHead) -> bytes:
     """The line that says a mark."""
     said = f"{_FORM} {mark.identity} {mark.seq} {mark.writes} {mark.position} {mark.hash.hex()}"
-    return f"{said} {zlib.crc32(said.encode()):08x}".encode().ljust(BYTES - 1) + b"\n"
+    return line_with_sum(said, BYTES)
 
 
 def parsed_head(data: bytes) -> DatabaseHead | None:
     """The mark that a line says; None for one that was not written whole."""
-    said, _, crc = data.rstrip().rpartition(b" ")
-    words = data.split()
-    if len(data) != BYTES or len(words) != _FIELDS or words[0] != _FORM.encode():
+    words = words_of_line(data, BYTES)
+    if len(words) != _FIELDS or words[0] != _FORM:
         return None
-    if crc != b"%08x" % zlib.crc32(said):
-        return None
-    _, identity, seq, writes, position, hashed, _ = (word.decode() for word in words)
+    _, identity, seq, writes, position, hashed, _ = words
     return DatabaseHead(identity, int(seq), int(writes), int(position), bytes.fromhex(hashed))
 
 

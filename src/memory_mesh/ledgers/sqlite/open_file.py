@@ -16,6 +16,7 @@ from memory_mesh.ledgers.sqlite.connection import PRIMARY, SqliteConnection, dam
 from memory_mesh.model import Lens, StoreIsBusy, StoreIsDamaged, StoreIsNewer
 from memory_mesh.model.ports import Keywords
 from memory_mesh.platform import locks, private_files, telemetry
+from memory_mesh.platform.durable_files import sync
 
 if TYPE_CHECKING:
     from memory_mesh.ledgers.shared.engine import FileKnowledge
@@ -75,11 +76,7 @@ def empty(namespace: str) -> Iterator[SqliteConnection]:
 def create(path: Path) -> None:
     """An empty file that only its owner may read, safely entered in its folder."""
     private_files.make_file(path)
-    folder = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
+    sync(path.parent)
 
 
 def patiently(path: Path, step: Callable[[], T], end: float) -> T:

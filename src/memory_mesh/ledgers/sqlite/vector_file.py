@@ -20,16 +20,16 @@ from io import FileIO
 from pathlib import Path
 
 from memory_mesh.base.fastdataclass import dataclass
-from memory_mesh.base.typed import TYPE_CHECKING, TypeAlias
+from memory_mesh.base.typed import TYPE_CHECKING
 from memory_mesh.ledgers.shared.exact_scan import ALONE
+from memory_mesh.ledgers.sqlite.namespace_file import line_with_sum, words_of_line
 from memory_mesh.platform import system
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    Floats: TypeAlias = NDArray[np.float32]
-    Numbers: TypeAlias = NDArray[np.int64]
+    from memory_mesh.ledgers.shared.exact_scan import Floats, Numbers
 
 SUFFIX = ".vectors-"
 HEADER_BYTES = 256
@@ -107,21 +107,16 @@ def line(header: Header) -> bytes:
         _FORM, header.identity, header.space, header.dimension, header.rows, header.last,
         header.last_crc, header.upto, header.position, header.hash or "-",
     )  # fmt: skip
-    said = " ".join(map(str, words))
-    return f"{said} {zlib.crc32(said.encode()):08x}".encode().ljust(HEADER_BYTES - 1) + b"\n"
+    return line_with_sum(" ".join(map(str, words)), HEADER_BYTES)
 
 
 def header_of(file: FileIO) -> Header | None:
     """What the first line says; None if it is torn or damaged, or the rows do not follow it."""
     file.seek(0)
-    data = file.read(HEADER_BYTES)
-    said, _, crc = data.rstrip().rpartition(b" ")
-    words = data.split()
-    if len(data) != HEADER_BYTES or len(words) != _FIELDS or words[0] != _FORM.encode():
+    words = words_of_line(file.read(HEADER_BYTES), HEADER_BYTES)
+    if len(words) != _FIELDS or words[0] != _FORM:
         return None
-    if crc != b"%08x" % zlib.crc32(said):
-        return None
-    identity, hashed = words[1].decode(), words[9].decode()
+    identity, hashed = words[1], words[9]
     space, dimension, rows, last, last_crc, upto, position = map(int, words[2:9])
     header = Header(
         identity, space, dimension, rows, last, last_crc, upto, position, hashed.strip("-")
