@@ -49,7 +49,7 @@ from memory_mesh.write.add import remember_each
 from memory_mesh.write.prepare import redact, redact_statement
 from memory_mesh.write.rules.drafts import draft_of
 
-PROMPT = "extract-1"  # the file in prompts/, which a stored fact names
+PROMPT = "extract-2"  # the file in prompts/, which a stored fact names
 WAITING = "extract/"
 MOST_TRIES = 5  # of a batch; after that it is tried only when somebody asks for it
 BATCH_CHARS = 12_000  # of the sentences that one prompt shows

@@ -10,6 +10,7 @@ import errno
 import os
 import stat
 import sys
+import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
@@ -179,6 +180,18 @@ def sync_tree(folder: Path, besides: str = "") -> None:
         elif path.name != besides:
             sync(path)
     sync_folder(folder)
+
+
+def line_with_sum(said: str, size: int) -> bytes:
+    """A line of a stated size that ends with its checksum."""
+    return f"{said} {zlib.crc32(said.encode()):08x}".encode().ljust(size - 1) + b"\n"
+
+
+def words_of_line(data: bytes, size: int) -> list[str]:
+    """The words of such a line; none if it is torn or damaged."""
+    said, _, crc = data.rstrip().rpartition(b" ")
+    whole = len(data) == size and crc == b"%08x" % zlib.crc32(said)
+    return data.decode().split() if whole else []
 
 
 # Makes a file once among processes, whole or not at all: a draft is written, then named.

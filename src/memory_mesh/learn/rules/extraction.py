@@ -61,8 +61,7 @@ SCHEMA: Mapping[str, Json] = {
             "items": {
                 "type": "object",
                 "additionalProperties": False,
-                "required": ["text", "quote", "turn", "kind", "importance", "tags", "subject",
-                             "valid_from", "valid_until"],
+                "required": ["text", "quote", "kind"],
                 "properties": {
                     "text": {"type": "string"},
                     "quote": {"type": "string"},
@@ -498,11 +497,11 @@ def _tags(value: object) -> tuple[str, ...]:
 
 
 def _validity(item: Mapping[str, object]) -> tuple[datetime | None, datetime | None]:
+    """Since when and until when a fact holds; of an end before the beginning neither is taken."""
     begins = moment("valid_from", _field(item, "valid_from", "validFrom"))
     ends = moment("valid_until", _field(item, "valid_until", "validUntil"))
-    if begins is not None and ends is not None and ends <= begins:
-        raise InvalidInput("it ends before it begins")
-    return begins, ends
+    is_turned = begins is not None and ends is not None and ends <= begins
+    return (None, None) if is_turned else (begins, ends)
 
 
 def _kind(word: object) -> Kind:

@@ -19,7 +19,6 @@ import os
 import sqlite3
 import stat
 import threading
-import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import lru_cache
@@ -38,6 +37,7 @@ from memory_mesh.ledgers.sqlite.open_file import (
 )
 from memory_mesh.model.errors import StoreIsBusy, StoreIsDamaged, StoreWasReplaced, WritesAreMissing
 from memory_mesh.platform import forks, private_files, system
+from memory_mesh.platform.durable_files import line_with_sum, words_of_line
 from memory_mesh.platform.locks import FairLock
 
 SUFFIX = ".head"
@@ -177,18 +177,6 @@ def write_head(database: Path, mark: DatabaseHead, *, make: bool = True) -> None
 def remove_head(database: Path) -> None:
     """Forgets what was acknowledged: before a database is removed on purpose, never after."""
     head_path(database).unlink(missing_ok=True)
-
-
-def line_with_sum(said: str, size: int) -> bytes:
-    """A line of a stated size that ends with its checksum."""
-    return f"{said} {zlib.crc32(said.encode()):08x}".encode().ljust(size - 1) + b"\n"
-
-
-def words_of_line(data: bytes, size: int) -> list[str]:
-    """The words of such a line; none if it is torn or damaged."""
-    said, _, crc = data.rstrip().rpartition(b" ")
-    whole = len(data) == size and crc == b"%08x" % zlib.crc32(said)
-    return data.decode().split() if whole else []
 
 
 def head_line(mark: DatabaseHead) -> bytes:
