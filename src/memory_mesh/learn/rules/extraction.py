@@ -51,6 +51,7 @@ from memory_mesh.write.rules.drafts import importance
 ROLES = {"user": "user", "human": "user", "assistant": "assistant", "agent": "assistant",
          "ai": "assistant", "model": "assistant"}  # fmt: skip
 KINDS = tuple(kind for kind in Kind if kind not in {Kind.LESSON, Kind.REFLECTION, Kind.DIGEST})
+MOST_FACTS = 12  # of one answer
 SCHEMA: Mapping[str, Json] = {
     "type": "object",
     "additionalProperties": False,
@@ -58,18 +59,19 @@ SCHEMA: Mapping[str, Json] = {
     "properties": {
         "facts": {
             "type": "array",
+            "maxItems": MOST_FACTS,
             "items": {
                 "type": "object",
                 "additionalProperties": False,
-                "required": ["text", "quote", "kind"],
+                "required": ["text", "quote", "kind", "importance", "tags", "subject",
+                             "valid_from", "valid_until"],  # a strict service wants all of them
                 "properties": {
                     "text": {"type": "string"},
                     "quote": {"type": "string"},
-                    "turn": {"type": "integer"},
                     "kind": {"type": "string", "enum": [kind.value for kind in KINDS]},
-                    "importance": {"type": "number"},
+                    "importance": {"type": ["number", "null"]},
                     "tags": {"type": "array", "items": {"type": "string"}},
-                    "subject": {"type": "string"},
+                    "subject": {"type": ["string", "null"]},
                     "valid_from": {"type": ["string", "null"]},
                     "valid_until": {"type": ["string", "null"]},
                 },
@@ -77,7 +79,6 @@ SCHEMA: Mapping[str, Json] = {
         }
     },
 }  # fmt: skip
-MOST_FACTS = 20  # of one answer
 _FACT_CHARS = 1_000
 _TAGS = 20
 _IMPORTANCE = 0.5  # of a fact whose importance nobody stated
