@@ -445,6 +445,17 @@ def test_a_model_that_takes_minutes_is_waited_for(tmp_path, monkeypatch):
         assert len(mesh.learn.extract(SAID).receipts) == 1
 
 
+@pytest.mark.parametrize("reply", [Reply(missing=9), Reply(status=429), Reply(status=500)])
+def test_a_call_that_is_counted_once_is_sent_once(tmp_path, reply):
+    options: dict[str, Any] = {"llm_provider": "openai", "llm_tokens_per_day": 3_000}
+    with (
+        serve(lambda _: reply) as server,
+        MemoryMesh(db_dir=tmp_path, llm_base_url=server.url, **options) as mesh,
+    ):
+        found = mesh.learn.extract(SAID)
+    assert (len(server.requests), len(found.calls), found.waiting) == (1, 1, len(SAID))
+
+
 def test_secrets_and_private_parts_reach_neither_the_model_nor_the_store(mesh, llm):
     key = "sk-proj-" + "Zx81kQ" * 6
     said = f"Our key is {key} for now. <private>Bea is ill.</private> We use GitHub Actions."

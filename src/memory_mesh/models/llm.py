@@ -12,8 +12,9 @@ from memory_mesh.models.http.client import Client, Limits
 
 MAX_TOKENS = 2_000
 _TEMPERATURE = 0.1
-_LIMITS = Limits(read_seconds=60.0, total_seconds=90.0, attempts=2)
-_UNHURRIED = Limits(read_seconds=300.0, total_seconds=300.0, attempts=2)  # nobody waits for it
+# One request for each call: whoever counts calls may not pay for one that was sent again.
+_LIMITS = Limits(read_seconds=60.0, total_seconds=90.0, attempts=1)
+_UNHURRIED = Limits(read_seconds=300.0, total_seconds=300.0, attempts=1)  # nobody waits for it
 
 
 @dataclass(frozen=True, slots=True)
