@@ -15,15 +15,16 @@ from memory_mesh.cli.main import run
 from memory_mesh.config.tables import Settings
 from memory_mesh.learn.extraction import MOST_TRIES
 from memory_mesh.learn.model_calls import LATE_SECONDS
+from memory_mesh.learn.rules import extraction as rules
 from memory_mesh.model import Channel, Kind, Scope, SourceKind
 from memory_mesh.model.errors import InvalidInput, LLMError
-from memory_mesh.model.learning import Extraction
+from memory_mesh.model.learning import Extraction, ExtractionRules, Turn
 from memory_mesh.models import llm as llms
 from memory_mesh.models.http.client import Limits
 from memory_mesh.sync import MemoryMesh
 from memory_mesh.testing import FrozenClock, ScriptedLLM
 from memory_mesh.text.scrub.tokens import count
-from tests.corpora.extraction import conversations, overlap, plain
+from tests.corpora.extraction import FOLDER, conversations, overlap, plain
 from tests.faults.sample import SEED, dealt
 from tests.servers import Reply, serve
 
@@ -593,16 +594,17 @@ def measured(half: str, roles: Sequence[str]) -> Counter[str]:
                 result = extracted(
                     mesh, llm, each.answers[name], messages=each.messages, roles=roles
                 )
-                kept = [[one.text, one.extra, one.tags] for one in mesh.get_all()]
-                assert not any(secret in json.dumps(kept) for secret in each.secrets), each.id
+                stored = [[one.text, one.extra, one.tags] for one in mesh.get_all()]
+                assert not any(secret in json.dumps(stored) for secret in each.secrets), each.id
                 if name == "cut":
                     found["cut, stored"] += len(result.receipts)
                     lost = bool(llm.prompts) and result.waiting != len(each.messages)
                     found["cut, lost"] += lost
                     continue
-                quotes = {plain(fact.quote) for fact in result.facts}
+                kept = [plain(fact.text) for fact in result.facts]
                 for fact in each.facts if name == "right" else each.others(name):
-                    done = "kept" if plain(fact["quote"]) in quotes else "dropped"
+                    is_kept = any(one.endswith(plain(fact["text"])) for one in kept)
+                    done = "kept" if is_kept else "dropped"
                     kind = "".join(sorted(each.roles_of(fact["quote"]))) or "nobody"
                     minor = ", minor" if name == "right" and fact["importance"] < 0.6 else ""
                     found[f"{name} of {kind}{minor}, {done}"] += 1
@@ -649,6 +651,36 @@ def test_nothing_that_was_invented_or_injected_by_others_is_stored(half):
     assert not {name for name in found if name.startswith("cut")}, found  # none stored, none lost
     for name, most in MEASURED[half].items():
         assert found[name] <= most, found
+
+
+# Right and wrong conclusions from true quotes, 120 and 160 in each half. Wrong ones that pass turn
+# a word into another, `sold` for `bought`, `miles` for `km`; so do as many right ones. The figures
+# of `held_out` are those of its first run.
+CONCLUDED = {
+    "open": {"right": 80, "wrong": 80, "name": 0, "number word": 0, "number": 1, "negated": 2},
+    "held_out": {"right": 78, "wrong": 99, "name": 1, "number word": 1, "number": 1, "negated": 4},
+}
+
+
+@pytest.mark.parametrize("half", CONCLUDED)
+@pytest.mark.req("R-003-094")
+def test_a_conclusion_adds_no_name_number_or_negation(half):
+    rows = (FOLDER / "extraction_conclusions.jsonl").read_text(encoding="utf-8")
+    found: Counter[str] = Counter()
+    for each in (json.loads(line) for line in rows.splitlines()):
+        if each["half"] != half:
+            continue
+        told = [Turn(role="user", text=each["message"])]
+        held = rules.conversation(told, datetime(2026, 11, 19, tzinfo=UTC))
+        wrong = [(one["why"], one["text"]) for one in each["wrong"]]
+        for kind, text in [("right", text) for text in each["right"]] + wrong:
+            said = json.dumps({"facts": [{"text": text, "quote": each["quote"], "kind": "fact"}]})
+            facts, _ = rules.read_answer(said, held, ExtractionRules())
+            found[kind] += bool(facts)
+            found["wrong"] += bool(facts) and kind != "right"
+    assert found["right"] >= CONCLUDED[half]["right"], found
+    for kind, most in CONCLUDED[half].items():
+        assert kind == "right" or found[kind] <= most, found
 
 
 @pytest.mark.parametrize("half", MEASURED)

@@ -183,7 +183,7 @@ def _account(name: str) -> Iterator[str]:
     yield rf"{_OF}(?P<value>{_any(name)})(?=[/.\s]|\Z)"
     yield rf"{_FORGES}(?P<value>{_any(name)})(?=[/\s]|\Z)"
     yield rf"(?<![\w-])(?P<value>{any_case})(?={_HOST}\b)"
-    if not _is_ordinary(name):
+    if not is_ordinary(name):
         yield _as_word(name, _any(name, capital=True))
 
 
@@ -198,7 +198,7 @@ def _full_name(name: str) -> Iterator[str]:
         yield _as_word(name, rf"(?i:{first}{gap}(?:\w\.?{gap})?{last}|{last}, {first})")
     for part in parts:
         capital = part[:1].upper() + part[1:]
-        if not _is_ordinary(part):
+        if not is_ordinary(part):
             yield _as_word(part, _bent(capital))
             if len(part) >= _LONG:
                 yield _as_word(part, _any(capital.upper()))
@@ -218,7 +218,7 @@ def _bent(name: str) -> str:
     """A pattern for a name with the endings that it may have in a sentence."""
     if stem := _stem(name):
         return f"{re.escape(stem)}[а-яё]{{0,3}}"
-    return _any(name) if name.endswith("s") or _is_ordinary(name) else f"{_any(name)}s?"
+    return _any(name) if name.endswith("s") or is_ordinary(name) else f"{_any(name)}s?"
 
 
 def _stem(name: str) -> str:
@@ -260,7 +260,7 @@ def _is_nobody(name: str) -> bool:
     return name.casefold() in NOBODY or (len(name) < MIN_LETTERS and not _is_wide(name))
 
 
-def _is_ordinary(name: str) -> bool:
+def is_ordinary(name: str) -> bool:
     """True for a name that is a word as well: a listed one, or the stem of a common word."""
     plain = name.casefold()
     if plain in ORDINARY or plain in NOBODY or plain.removesuffix("s") in ORDINARY:

@@ -42,10 +42,14 @@ from memory_mesh.learn.rules.tool_failures import told_fix
 from memory_mesh.model import Json, Kind
 from memory_mesh.model.errors import InvalidInput
 from memory_mesh.model.learning import ExtractedFact, ExtractionRules, Turn
+from memory_mesh.privacy.private_names import is_ordinary
 from memory_mesh.rules.arguments import moment
 from memory_mesh.rules.limits import NAME_CHARS, TAG_CHARS
 from memory_mesh.text import analyzer, recited
 from memory_mesh.text.sentences import asks, courtesies
+from memory_mesh.text.times.lexicon import MONTHS, NUMBERS, WEEKDAYS
+from memory_mesh.write.claims.reader import read
+from memory_mesh.write.claims.sentences import Voice
 from memory_mesh.write.rules.drafts import importance
 
 ROLES = {"user": "user", "human": "user", "assistant": "assistant", "agent": "assistant",
@@ -85,11 +89,8 @@ _IMPORTANCE = 0.5  # of a fact whose importance nobody stated
 _SHARED = 1 / 4  # of a fact's terms that the conversation must have
 _LEAST_ALIKE = 2  # words of the shorter of two statements of one thing
 _DAYS = 15  # from today: `until Friday` may be told as a date
-_CALENDAR_WORDS = (
-    "January February March April May June July August September October November December "
-    "Monday Tuesday Wednesday Thursday Friday Saturday Sunday"
-)
-_CALENDAR = frozenset(_CALENDAR_WORDS.split())
+_CALENDAR = MONTHS | WEEKDAYS
+_NUMBERS = {word: number for word, number in NUMBERS.items() if number > 1}  # `one` is an article
 _SAME = 0.8  # of a fact's terms that make it the quote's statement, so that a negation turns it
 _SHOWN = 120  # characters of a dropped text
 _LISTS = ("facts", "memories", "candidates")
@@ -129,6 +130,7 @@ class Conversation:
     letters: str  # of all turns, without blanks and signs
     figures: frozenset[str]  # that participants wrote, and those of the days that they name
     today: datetime
+    calendar: Mapping[str, int]  # months and weekdays that a fact may name
 
     def sentences_after(self, place: OwnTurn, at: int) -> list[str]:
         """Returns what the same role wrote later than a sentence of a turn."""
@@ -160,8 +162,9 @@ def conversation(turns: Sequence[Turn], today: datetime) -> Conversation:
         spoken,
         frozenset(_terms(said)),
         _letters(" ".join(turn.text for turn in turns)),
-        frozenset(_parts(figures(said))) | _days(said, today),
+        frozenset(_numbers(said)) | _days(said, today),
         today,
+        _calendar(said),
     )
 
 
@@ -291,6 +294,14 @@ def _detected(one: OwnTurn) -> Iterable[ExtractedFact]:
             yield _found(one, sentence, Kind.PREFERENCE, "the user says what they need or avoid")
         elif _causes().search(plain):
             yield _found(one, sentence, Kind.LEARNING, "an error and its cause")
+        elif _is_of_oneself(plain):
+            yield _found(one, sentence, Kind.FACT, "the user says it of themselves")
+
+
+def _is_of_oneself(sentence: str) -> bool:
+    """True for a claim about oneself of which one holds at a time: `I live in Porto`."""
+    claim = read(sentence, Voice("user"))
+    return claim is not None and claim.subject == "user" and claim.exclusive and claim.certain
 
 
 def _found(one: OwnTurn, text: str, kind: Kind, reason: str) -> ExtractedFact:
@@ -448,17 +459,21 @@ def _against(text: str, quote: str, held: Conversation) -> str:
     """Why a fact says more, or something else, than the conversation and its quote."""
     if _orders().search(text):
         return "it is an order to a model"
-    if strange := _parts(figures(text)) - held.figures:
+    if strange := _numbers(text) - held.figures:
         return f"nobody wrote the number {min(strange)}"
     named = {part for word in _names().findall(text) for part in re.split("['\u2019-]", word)}
+    opening = text.split(maxsplit=1)[0].strip("'\"")
+    is_word = opening.casefold() in analyzer.STOP_WORDS or is_ordinary(opening)
+    if analyzer.terms(opening) == [opening.casefold()] and not is_word:
+        named.add(opening)  # `Guests` and `Summer` are words, `Lisa` is a name
     strange = {word for word in named if word[:1].isupper() and _letters(word) not in held.letters}
-    if strange := strange - _CALENDAR:
+    if strange := {word for word in strange if word.casefold() not in held.calendar}:
         return f"nobody wrote {_cut(min(strange))}"
-    terms, quoted = _terms(text), _terms(quote)
+    terms, quoted = _terms(text) - _terms("the user"), _terms(quote)
     if len(terms & held.terms) < _SHARED * len(terms):
         return "most of its words do not stand in the conversation"
     same = len(terms & quoted) >= _SAME * len(terms)
-    if same and bool(negations(text)) is not _denied(quote, terms):
+    if same and not (negations(quote) if negations(text) else not _denied(quote, terms)):
         return "it denies what its quote says, or the other way round"
     return ""
 
@@ -487,6 +502,15 @@ def _days(said: str, today: datetime) -> set[str]:
         days = (today + timedelta(days=count) for count in range(_DAYS))
         found |= {str(part) for day in days for part in (day.day, day.month)}
     return found
+
+
+def _calendar(said: str) -> dict[str, int]:
+    """The names of months and weekdays that somebody wrote; all, where a day is told otherwise."""
+    if _soon().search(said) or re.search(r"\d[./-]\d", said):
+        return _CALENDAR
+    told = {name for name in re.findall(r"[a-z]+", said.casefold()) if name in _CALENDAR}
+    same = {(_CALENDAR[name], name in MONTHS) for name in told}
+    return {name: at for name, at in _CALENDAR.items() if (at, name in MONTHS) in same}
 
 
 def _tags(value: object) -> tuple[str, ...]:
@@ -521,9 +545,11 @@ def _letters(text: str) -> str:
     return "".join(filter(str.isalnum, text.casefold()))
 
 
-def _parts(numbers: Iterable[str]) -> set[str]:
-    """The numbers without signs: `2026-10-16` has three."""
-    return {part.lstrip("0") or "0" for number in numbers for part in re.findall(r"\d+", number)}
+def _numbers(text: str) -> set[str]:
+    """The numbers of a text in digits, without signs: `2026-10-16` has three."""
+    parts = (part for number in figures(text) for part in re.findall(r"\d+", number))
+    words = (_NUMBERS[word] for word in re.findall(r"[a-z]+", text.casefold()) if word in _NUMBERS)
+    return {part.lstrip("0") or "0" for part in (*parts, *map(str, words))}
 
 
 def _span(text: str, quote: str) -> tuple[int, int] | None:

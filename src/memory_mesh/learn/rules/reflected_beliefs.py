@@ -352,7 +352,8 @@ _numbers = lazy_pattern(r"\d[\d.,:/-]*")
 
 
 _denials = lazy_pattern(
-    r"\b(?:not|no|never|none|nobody|nothing|neither|nor|without|cannot|nicht|kein\w*|nie|pas|"
-    r"jamais|nunca|ningun\w*)\b|n[’']t\b|[不没沒無无]|ない|ません",  # noqa: RUF001
+    r"\b(?:not(?! only\b)|no|never|none|nobody|nothing|neither|nor|without|cannot|nicht|kein\w*|"
+    r"nie|pas|jamais|nunca|ningun\w*|(?:do(?:es)?|did|is|are|was|wo|ca)nt)\b|n[’']t\b|"  # noqa: RUF001
+    r"[不没沒無无]|ない|ません",
     re.IGNORECASE,
 )
