@@ -22,6 +22,7 @@ from memory_mesh.text import analyzer
 from memory_mesh.text.claim_keys import key
 from memory_mesh.text.sentences import sentences
 from memory_mesh.write.access import Access
+from memory_mesh.write.claims import ClaimRelation, compare
 
 MOST_ON_PATHS = 5_000  # memories that the search for a path looks at
 MOST_LINKS_ON_PATHS = 100  # links of one memory that it follows, the best ones
@@ -265,62 +266,66 @@ def entity(access: Access, name: str, lens: Lens, limit: int) -> KnownEntity:
     with access.ledger.read(access.namespace) as snapshot:
         sought = _Sought(snapshot, wide, max(limit, LEAST_READ) + 1)
         meant, others = sought.names(asked)
-        told = [one for one in sought.found.values() if not _is_of_others(one, meant, others)]
+        found = {one.id: one for each in meant for one in sought.told(each)}
+        told = [one for one in found.values() if not _is_of_others(one, meant, others)]
         told = sorted(told, key=lambda one: (_begin(one), one.id))[-limit - 1 :]
         lines = list(_entity_lines(snapshot, lens, told, meant))
     lines.sort(key=lambda line: (line.since, line.id))
-    meant.pop(asked)
-    return KnownEntity(
-        " ".join(name.split()),
-        tuple(meant.values()),
-        tuple(sorted(others.values())),
-        tuple(lines[-limit:]),
-        sought.is_cut or len(lines) > limit,
-    )
+    is_cut = len(lines) > limit or not sought.cut.isdisjoint(meant)
+    del meant[asked]
+    said, aliases, ambiguous = " ".join(name.split()), meant.values(), sorted(others.values())
+    return KnownEntity(said, tuple(aliases), tuple(ambiguous), tuple(lines[-limit:]), is_cut)
 
 
 class _Sought:
-    """The memories found so far, and whether there are more of them."""
+    """What memories tell of each name that was looked for, and of which names there is more."""
 
     def __init__(self, snapshot: Snapshot, lens: Lens, most: int) -> None:
-        self.found: dict[str, Memory] = {}
-        self.is_cut = False
+        self.cut: set[str] = set()
+        self._known: dict[str, list[Memory]] = {}
         self._snapshot, self._lens, self._most = snapshot, lens, most
 
     def names(self, asked: str) -> tuple[dict[str, str], dict[str, str]]:
         """All names of what was asked for, and those of others that it may mean; as written."""
-        told = self._told(asked)
-        owners, longer = _owners(told, asked), _longer(told, asked)
-        stated = _stated(told, asked) | (owners if len(owners) == 1 else {})
-        alike = owners | longer
-        meant = {asked: asked} | stated | (longer if not stated and len(alike) == 1 else {})
-        others = {name: said for name, said in alike.items() if name not in meant}
-        waiting = [name for name in meant if name != asked]
-        short = asked.partition(" ")[0]
-        may_be_short = short != asked and _is_name(_written(asked, told)) and short not in meant
-        if may_be_short and not others:
-            before, was_cut = dict(self.found), self.is_cut
-            told = self._told(short)
-            if _owners(told, short).keys() | _longer(told, short).keys() <= meant.keys():
-                meant[short] = _written(short, told)
-            else:  # it may be somebody else
-                self.found, self.is_cut = before, was_cut
+        start, alike = {asked: _written(asked, self.told(asked))}, self._alike(asked)
+        meant = self._joined(start | dict(islice(alike.items(), 1)))
+        if not alike.keys() <= meant.keys():  # they are not all of one
+            meant = self._joined(start)
+        for name, said in list(meant.items()):
+            short = name.partition(" ")[0]
+            if _is_name(said) and self._alike(short).keys() <= meant.keys():
+                meant.setdefault(short, said.split()[0])
+        meant = self._joined(meant)
+        others = {name: said for each in meant for name, said in self._alike(each).items()}
+        return meant, {name: said for name, said in others.items() if name not in meant}
+
+    def _joined(self, names: dict[str, str]) -> dict[str, str]:
+        """These names, and those that claims give to the same: a name of two joins neither."""
+        meant, waiting = dict(names), list(names)
         for name in waiting:
-            told = self._told(name)
-            for other, said in (_stated(told, name) | _owners(told, name)).items():
+            told = self.told(name)
+            owners = _owners(told, name)
+            for other, said in (_stated(told, name) | (owners if len(owners) == 1 else {})).items():
                 if other not in meant and len(meant) < MOST_NAMES:
                     meant[other] = said
                     waiting.append(other)
-        return meant, others
+        return meant
 
-    def _told(self, name: str) -> list[Memory]:
+    def _alike(self, name: str) -> dict[str, str]:
+        """The names that this one may stand for."""
+        told = self.told(name)
+        return _owners(told, name) | _longer(told, name)
+
+    def told(self, name: str) -> list[Memory]:
         """The newest memories whose claim is about a name, and those that say it."""
-        about = replace(self._lens, where=Compare("subject", Sign.EQUAL, name))
-        claims = self._snapshot.page(about, self._most, None)
-        saying = list(islice(self._saying(name), self._most))
-        self.is_cut = self.is_cut or self._most in {len(claims), len(saying)}
-        self.found |= {one.id: one for one in (*claims, *saying)}
-        return [*claims, *saying]
+        if name not in self._known:
+            about = replace(self._lens, where=Compare("subject", Sign.EQUAL, name))
+            claims = self._snapshot.page(about, self._most, None)
+            saying = list(islice(self._saying(name), self._most))
+            if self._most in {len(claims), len(saying)}:
+                self.cut.add(name)
+            self._known[name] = [*claims, *saying]
+        return self._known[name]
 
     def _saying(self, name: str) -> Iterator[Memory]:
         if not (terms := tuple(analyzer.terms(name))):
@@ -333,7 +338,7 @@ class _Sought:
             yield from (memories[one] for one in versions if _says(memories[one].text, name))
             read += len(versions)
             if read >= MOST_READ:
-                self.is_cut = True
+                self.cut.add(name)
                 return
 
 
@@ -408,9 +413,7 @@ def _entity_lines(
     placed = {hit.id: hit for hit in below_newer(snapshot, lens, active, rivals=False)}
     for memory in told:
         newer = placed[memory.id].newer if memory.id in placed else None
-        ended = (
-            _contradicted(memory, active, meant) if newer is None else _begin(placed[newer].memory)
-        )
+        ended = _end(memory, placed[newer].memory if newer else None, active, meant)
         wordings = _wordings(snapshot, lens, memory)
         for place, (said, since, until) in enumerate(wordings):
             is_last = place == len(wordings) - 1
@@ -429,30 +432,31 @@ def _entity_lines(
             )
 
 
-def _contradicted(
-    memory: Memory, told: Iterable[Memory], meant: Collection[str]
+def _end(
+    memory: Memory, newer: Memory | None, told: Iterable[Memory], meant: Collection[str]
 ) -> datetime | None:
-    """When a later claim under another of the names says another value of what has but one."""
-    if (one := _single(memory, meant)) is None:
+    """When a later statement took its place: an update, or a contradiction by another name.
+
+    Another name updates a name and nothing else.
+    """
+    claim = memory.claim
+    renamed = newer is not None and newer.claim is not None and newer.claim.predicate in NAMING
+    if newer is not None and (not renamed or claim is None or claim.predicate in NAMING):
+        return _begin(newer)
+    if claim is None or claim.subject not in meant:
         return None
     later = (
-        _begin(each)
-        for each in told
-        if (other := _single(each, meant)) is not None
-        and (other.subject != one.subject and other.predicate == one.predicate)
-        and key(other.value) != key(one.value)
-        and _begin(each) > _begin(memory)
-        and not is_less_trusted(each, memory)
+        _begin(one)
+        for one in told
+        if one.claim is not None
+        and one.claim.subject in meant
+        and (renamed or one.claim.subject != claim.subject)
+        and one.claim.predicate == claim.predicate
+        and _begin(one) > _begin(memory)
+        and compare(one.claim, claim) is ClaimRelation.CONFLICT
+        and not is_less_trusted(one, memory)
     )
     return min(later, default=None)
-
-
-def _single(memory: Memory, meant: Collection[str]) -> Claim | None:
-    """The claim of a memory, if it is about one of the names and of what has one value."""
-    claim = memory.claim
-    if claim is None or claim.subject not in meant or not (claim.exclusive and claim.certain):
-        return None
-    return claim
 
 
 def _begin(memory: Memory) -> datetime:
