@@ -343,8 +343,13 @@ def _naming(told: Iterable[Memory]) -> list[tuple[Claim, Memory]]:
         if (claim := one.claim) is not None
         and claim.predicate in NAMING
         and one.status is Status.ACTIVE
-        and not claim.value.startswith(_DENIED)
+        and not denies(one)
     ]
+
+
+def denies(memory: Memory) -> bool:
+    """True if the claim of a memory says what is not so."""
+    return memory.claim is not None and memory.claim.value.startswith(_DENIED)
 
 
 def _stated(told: Iterable[Memory], name: str) -> dict[str, str]:
@@ -395,9 +400,9 @@ def _written(name: str, told: Iterable[Memory]) -> str:
 
 def _is_of_others(memory: Memory, meant: Collection[str], others: Collection[str]) -> bool:
     """True for a memory that tells of somebody else whom the name may mean."""
-    subject = None if memory.claim is None else memory.claim.subject
-    return subject not in meant and any(
-        subject == other or _says(memory.text, other) for other in others
+    return (memory.claim is None or memory.claim.subject not in meant) and any(
+        _says(memory.text, other) or (memory.claim is not None and memory.claim.subject == other)
+        for other in others
     )
 
 
@@ -481,6 +486,6 @@ def _wordings(
 def _told_of(text: str, meant: Mapping[str, str]) -> str:
     """The text on one line; of a long one the sentences that say the name."""
     if len(text) > LONGEST_LINE:
-        naming = (one for one in sentences(text) if any(_says(one, name) for name in meant))
-        text = (" … ".join(naming) or text)[:LONGEST_LINE]
+        said = " … ".join(one for one in sentences(text) if any(_says(one, name) for name in meant))
+        text = (said or text)[:LONGEST_LINE]
     return " ".join(without_hidden(text).split())
