@@ -252,7 +252,7 @@ def _memories(snapshot: Snapshot, ids: Sequence[str], lens: Lens) -> dict[str, M
 #          └─▶ memories that say the name     (the words of texts, newest first)
 #       ▼
 #     its other names ── a claim says `name` or `alias` ──▶ the same for each
-#                     └─ the store knows one longer name only: "Alice", "Alice Smith"
+#                     └─ all longer names are of one: "Alice", "Alice Smith"
 #       ▼
 #     each memory and its earlier wordings ── since when, until when ──▶ oldest first
 #

@@ -406,8 +406,8 @@ def _where(lens: Lens, *tests: Filter | None) -> Lens:
 #
 # ::
 #
-#     newest of each source kind, of no session (an index)
-#       ▼                                      less what a newer one updates or says again
+#     newest of each source kind, of no session (an index), and what the user has one of
+#       ▼                     less what a newer one updates, turns round or says again, and denials
 #     pinned ── the user's own words ── others', from the most trusted on
 #       ▼                                      in each the kinds in turns, the newest first
 #     taken while they fit the budget ──▶ shown by kind
