@@ -184,6 +184,100 @@ def test_a_name_of_two_is_ambiguous(mesh):
     assert not found.lines
 
 
+def _names(found: KnownEntity) -> set[str]:
+    return {found.name, *found.aliases}
+
+
+RENAMED = "Alice Jones is now called Alice Smith."
+MARRIED = "Alice Jones married and is Alice Smith now."
+
+
+@pytest.mark.parametrize(
+    ("text", "predicate"), [(RENAMED, None), (MARRIED, "name"), (MARRIED, "alias")]
+)
+def test_a_new_name_makes_no_second_person(mesh, clock, text, predicate):
+    told = {"subject": "Alice Jones", "predicate": predicate, "value": "Alice Smith"}
+    mesh.add("Alice Jones lives in Lisbon.")
+    clock.advance(DAY)
+    mesh.add(text, claim=None if predicate is None else told)
+    mesh.add("Alice likes tea.")
+    for name in ("Alice", "Alice Jones", "Alice Smith"):
+        found = mesh.graph.entity(name)
+        assert (_names(found), found.ambiguous) == ({"Alice", "Alice Jones", "Alice Smith"}, ())
+        assert _told(found, current=True) == [
+            "Alice Jones lives in Lisbon.", text, "Alice likes tea.",
+        ]  # fmt: skip
+    mesh.add("Alice Brown lives in Rome.")
+    found = mesh.graph.entity("Alice")
+    assert (found.aliases, found.lines[0].text) == ((), "Alice likes tea.")
+    assert found.ambiguous == ("Alice Brown", "Alice Jones", "Alice Smith")
+    assert _names(mesh.graph.entity("Alice Smith")) == {"Alice Jones", "Alice Smith"}
+
+
+def test_a_rename_ends_the_former_name_and_no_later_value(mesh, clock):
+    mesh.add("Alice Jones lives in Lisbon.")
+    mesh.add("Alice Jones is called Alice Brown.")
+    clock.advance(DAY)
+    mesh.add(RENAMED)
+    clock.advance(DAY)
+    moved = clock.now()
+    mesh.add("Alice Smith lives in Rome.")
+    home, before, now, later = mesh.graph.entity("Alice").lines
+    assert (home.text, home.until) == ("Alice Jones lives in Lisbon.", moved)
+    assert (before.until, before.current) == (moved - DAY, False)
+    assert now.current
+    assert later.current
+    mesh.add("Alice Jones lives in Cork.")
+    assert mesh.graph.entity("Alice").lines[0].until == moved
+
+
+def test_each_line_ends_with_the_next(mesh, clock):
+    begun = []
+    for town in ("Lisbon", "Porto", "Rome"):
+        begun.append(clock.now())
+        mesh.add(f"Alice lives in {town}.")
+        clock.advance(DAY)
+    assert [line.until for line in mesh.graph.entity("Alice").lines] == [*begun[1:], None]
+
+
+def test_a_move_told_in_other_words_is_an_end(mesh, clock):
+    mesh.add("The shop office is in Berlin.")
+    clock.advance(DAY)
+    mesh.add("The shop office was moved to Rome.")
+    assert _told(mesh.graph.entity("shop office"), current=False) == [
+        "The shop office is in Berlin."
+    ]
+
+
+def test_a_shared_name_joins_nobody(mesh):
+    mesh.add("My sister's name is Ana.")
+    mesh.add("My boss's name is Ana.")
+    found = mesh.graph.entity("user sister")
+    assert (found.aliases, found.ambiguous) == (("Ana",), ("user boss",))
+    assert _told(found) == ["My sister's name is Ana."]
+
+
+@pytest.mark.parametrize(
+    ("later", "ends"),
+    [
+        ("Bob works at Globex.", True),
+        ("Bob left Initech for Globex.", True),
+        ("Bob no longer works at Initech.", True),
+        ("Bob Ray no longer works at Initech.", True),
+        ("Bob Ray does not work at Globex.", False),
+        ("Bob left Initech.", False),  # nothing is read from it
+    ],
+)
+def test_a_job_ends_with_another_or_a_denial(mesh, clock, later, ends):
+    mesh.add("Bob works at Initech.")
+    mesh.add("Bob Ray likes tea.")
+    clock.advance(DAY)
+    mesh.add(later)
+    found = mesh.graph.entity("Bob")
+    assert _told(found, current=False) == (["Bob works at Initech."] if ends else [])
+    assert later in _told(found, current=True)
+
+
 def test_the_newest_lines_are_listed_and_more_says_that_there_are_others(mesh, clock):
     for number in range(5):
         mesh.add(f"Alice saw {number} birds.")

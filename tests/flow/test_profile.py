@@ -104,6 +104,54 @@ def test_an_update_and_a_supersession_count_at_once(mesh):
     assert _told(mesh.profile()) == ["The deploy day is Monday."]
 
 
+def test_who_the_user_is_is_no_preference(mesh):
+    mesh.add_many(
+        [
+            {"content": text, "kind": "preference"}
+            for text in ("My name is Dana.", "I live in Porto.", "My favourite editor is Helix.")
+        ]
+    )
+    assert {(line.text, line.kind) for line in mesh.profile()} == {
+        ("My name is Dana.", "role"),
+        ("I live in Porto.", "role"),
+        ("My favourite editor is Helix.", "preference"),
+    }
+
+
+def test_a_preference_gives_way_to_its_reverse(mesh, clock):
+    mesh.view(channel=Channel.ASSISTANT).add("I prefer spaces over tabs!", kind="preference")
+    mesh.add(TABS, pinned=True)
+    mesh.add("I prefer vim.")
+    assert set(_told(mesh.profile())) >= {TABS, "I prefer vim."}
+    clock.advance(DAY)
+    mesh.add("I prefer spaces over tabs.")
+    assert set(_told(mesh.profile())) == {"I prefer spaces over tabs.", "I prefer vim."}
+    mesh.view(channel=Channel.ASSISTANT).add("The user prefers tabs over spaces.")
+    assert set(_told(mesh.profile())) == {"I prefer spaces over tabs.", "I prefer vim."}
+
+
+def test_a_denial_is_no_role_and_may_be_a_preference(mesh, clock):
+    mesh.add_many(["I work for Initech.", "I like coffee."])
+    clock.advance(DAY)
+    mesh.add_many(["I no longer work for Initech.", "I do not like coffee.", "I don't eat meat."])
+    assert set(_told(mesh.profile())) == {"I do not like coffee.", "I don't eat meat."}
+    mesh.add("I do not live in Porto.", pinned=True)
+    assert str(mesh.profile()).startswith("pinned: I do not live in Porto.")
+
+
+def test_what_the_user_has_one_of_follows_what_lasts(mesh, clock):
+    mesh.add("I work for Feedzai.")
+    mesh.add("My favourite editor is vim.")
+    clock.advance(DAY)
+    mesh.add("My favourite editor is Helix.")
+    mesh.add("My favourite sport is not golf.")
+    mesh.add("My favourite food is ramen.", scope=Scope(session="s1"))
+    mesh.view(channel=Channel.ASSISTANT).add("My favourite drink is green tea.")
+    assert _told(mesh.profile()) == ["I work for Feedzai.", "My favourite editor is Helix."]
+    room = _count("role: I work for Feedzai.")
+    assert _told(mesh.profile(max_tokens=room, count_tokens=_count)) == ["I work for Feedzai."]
+
+
 def test_what_is_of_one_session_is_not_standing(mesh):
     session = Scope(session="s1")
     mesh.add(TABS, scope=session)

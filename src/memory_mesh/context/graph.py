@@ -4,8 +4,9 @@ A link is followed only if the lens sees both of its memories, so what a reader 
 neither be reached nor passed through, and leaves no trace in an answer.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
+from functools import cache, partial
 from itertools import groupby, islice
 
 from memory_mesh.base.fastdataclass import replace
@@ -22,6 +23,7 @@ from memory_mesh.text import analyzer
 from memory_mesh.text.claim_keys import key
 from memory_mesh.text.sentences import sentences
 from memory_mesh.write.access import Access
+from memory_mesh.write.claims import ClaimRelation, compare
 
 MOST_ON_PATHS = 5_000  # memories that the search for a path looks at
 MOST_LINKS_ON_PATHS = 100  # links of one memory that it follows, the best ones
@@ -35,7 +37,6 @@ MOST_NAMES = 8  # of one entity
 LEAST_READ = 200  # memories for each name: few lines are asked for, and its other names still found
 MOST_READ = 2_000  # visible memories that hold the words of a name
 LONGEST_LINE = 300  # characters of a text; of a longer one the sentences with the name are shown
-_TEXTS_AT_ONCE = 100
 _DENIED = "not "  # how a claim begins that denies its value
 _TOLD = frozenset((Status.ACTIVE, Status.SUPERSEDED))
 
@@ -251,7 +252,7 @@ def _memories(snapshot: Snapshot, ids: Sequence[str], lens: Lens) -> dict[str, M
 #          └─▶ memories that say the name     (the words of texts, newest first)
 #       ▼
 #     its other names ── a claim says `name` or `alias` ──▶ the same for each
-#                     └─ the store knows one longer name only: "Alice", "Alice Smith"
+#                     └─ all longer names are of one: "Alice", "Alice Smith"
 #       ▼
 #     each memory and its earlier wordings ── since when, until when ──▶ oldest first
 #
@@ -263,78 +264,70 @@ def entity(access: Access, name: str, lens: Lens, limit: int) -> KnownEntity:
     """The newest `limit` lines about an entity, oldest first."""
     asked, wide = key(name) or name, replace(lens, statuses=_TOLD, any_validity=True)
     with access.ledger.read(access.namespace) as snapshot:
-        sought = _Sought(snapshot, wide, max(limit, LEAST_READ) + 1)
-        meant, others = sought.names(asked)
-        told = [one for one in sought.found.values() if not _is_of_others(one, meant, others)]
-        told = sorted(told, key=lambda one: (_begin(one), one.id))[-limit - 1 :]
-        lines = list(_entity_lines(snapshot, lens, told, meant))
-    lines.sort(key=lambda line: (line.since, line.id))
-    meant.pop(asked)
+        told = cache(partial(_Told, snapshot, wide, max(limit, LEAST_READ) + 1))
+        meant, others = _names(told, asked)
+        found = {one.id: one for each in meant for one in told(each)}
+        own = [one for one in found.values() if not _is_of_others(one, meant, others)]
+        newest = sorted(own, key=lambda one: (_begin(one), one.id))[-limit - 1 :]
+        lines = sorted(_entity_lines(snapshot, lens, newest, meant), key=lambda line: line.since)
     return KnownEntity(
         " ".join(name.split()),
-        tuple(meant.values()),
+        tuple(said for each, said in meant.items() if each != asked),
         tuple(sorted(others.values())),
         tuple(lines[-limit:]),
-        sought.is_cut or len(lines) > limit,
+        len(lines) > limit or any(told(each).cut for each in meant),
     )
 
 
-class _Sought:
-    """The memories found so far, and whether there are more of them."""
+class _Told(list[Memory]):
+    """The newest memories whose claim is about a name, and those that say it; `cut` if not all."""
 
-    def __init__(self, snapshot: Snapshot, lens: Lens, most: int) -> None:
-        self.found: dict[str, Memory] = {}
-        self.is_cut = False
-        self._snapshot, self._lens, self._most = snapshot, lens, most
+    def __init__(self, snapshot: Snapshot, lens: Lens, most: int, name: str) -> None:
+        self.cut = False
+        about = replace(lens, where=Compare("subject", Sign.EQUAL, name))
+        claims = snapshot.page(about, most, None)
+        saying = list(islice(self._saying(snapshot, lens, name), most))
+        super().__init__((*claims, *saying))
+        self.cut = self.cut or most in {len(claims), len(saying)}
 
-    def names(self, asked: str) -> tuple[dict[str, str], dict[str, str]]:
-        """All names of what was asked for, and those of others that it may mean; as written."""
-        told = self._told(asked)
-        owners, longer = _owners(told, asked), _longer(told, asked)
-        stated = _stated(told, asked) | (owners if len(owners) == 1 else {})
-        alike = owners | longer
-        meant = {asked: asked} | stated | (longer if not stated and len(alike) == 1 else {})
-        others = {name: said for name, said in alike.items() if name not in meant}
-        waiting = [name for name in meant if name != asked]
-        short = asked.partition(" ")[0]
-        may_be_short = short != asked and _is_name(_written(asked, told)) and short not in meant
-        if may_be_short and not others:
-            before, was_cut = dict(self.found), self.is_cut
-            told = self._told(short)
-            if _owners(told, short).keys() | _longer(told, short).keys() <= meant.keys():
-                meant[short] = _written(short, told)
-            else:  # it may be somebody else
-                self.found, self.is_cut = before, was_cut
-        for name in waiting:
-            told = self._told(name)
-            for other, said in (_stated(told, name) | _owners(told, name)).items():
-                if other not in meant and len(meant) < MOST_NAMES:
-                    meant[other] = said
-                    waiting.append(other)
-        return meant, others
-
-    def _told(self, name: str) -> list[Memory]:
-        """The newest memories whose claim is about a name, and those that say it."""
-        about = replace(self._lens, where=Compare("subject", Sign.EQUAL, name))
-        claims = self._snapshot.page(about, self._most, None)
-        saying = list(islice(self._saying(name), self._most))
-        self.is_cut = self.is_cut or self._most in {len(claims), len(saying)}
-        self.found |= {one.id: one for one in (*claims, *saying)}
-        return [*claims, *saying]
-
-    def _saying(self, name: str) -> Iterator[Memory]:
-        if not (terms := tuple(analyzer.terms(name))):
-            return
-        keywords, read = self._snapshot.keywords(self._lens), 0
-        holding = keywords.holding(Name(terms))
-        while texts := list(islice(holding, _TEXTS_AT_ONCE)):
+    def _saying(self, snapshot: Snapshot, lens: Lens, name: str) -> Iterator[Memory]:
+        terms, keywords, read = tuple(analyzer.terms(name)), snapshot.keywords(lens), 0
+        holding = keywords.holding(Name(terms)) if terms else iter(())
+        while read < MOST_READ and (texts := list(islice(holding, _AT_ONCE))):
             versions = sorted((version for _, version in keywords.versions(texts)), reverse=True)
-            memories = self._snapshot.load(versions, self._lens)
+            memories = snapshot.load(versions, lens)
             yield from (memories[one] for one in versions if _says(memories[one].text, name))
             read += len(versions)
-            if read >= MOST_READ:
-                self.is_cut = True
-                return
+        self.cut = read >= MOST_READ
+
+
+def _names(
+    told: Callable[[str], list[Memory]], asked: str
+) -> tuple[dict[str, str], dict[str, str]]:
+    """All names of what was asked for, and those of others that it may mean; as written."""
+    start, alike = {asked: _written(asked, told(asked))}, _alike(told(asked), asked)
+    meant = _joined(told, start | dict(islice(alike.items(), 1)))
+    if not alike.keys() <= meant.keys():  # they are not all of one
+        meant = _joined(told, start)
+    short = {name.partition(" ")[0]: said for name, said in meant.items() if _is_name(said)}
+    meant |= {
+        name: said.split()[0]
+        for name, said in short.items()
+        if _alike(told(name), name).keys() <= meant.keys()
+    }
+    meant = _joined(told, meant)
+    others = {name: said for each in meant for name, said in _alike(told(each), each).items()}
+    return meant, {name: said for name, said in others.items() if name not in meant}
+
+
+def _joined(told: Callable[[str], list[Memory]], names: dict[str, str]) -> dict[str, str]:
+    """These names, and those that claims give to the same: a name of two joins neither."""
+    found = dict(names)
+    for name in names:
+        owners = _owners(told(name), name)
+        found = _stated(told(name), name) | (owners if len(owners) == 1 else {}) | found
+    more = [name for name in found if name not in names][: max(0, MOST_NAMES - len(names))]
+    return _joined(told, names | {name: found[name] for name in more}) if more else names
 
 
 def _says(text: str, name: str) -> bool:
@@ -342,40 +335,55 @@ def _says(text: str, name: str) -> bool:
     return f" {' '.join(words(name))} " in f" {' '.join(words(text))} "
 
 
-def _naming(told: Iterable[Memory]) -> Iterator[tuple[Claim, Memory]]:
+def _naming(told: Iterable[Memory]) -> list[tuple[Claim, Memory]]:
     """The claims that say what something is called, as far as they hold."""
-    for one in told:
-        claim = one.claim
-        if claim is None or claim.predicate not in NAMING or one.status is not Status.ACTIVE:
-            continue
-        if not claim.value.startswith(_DENIED):
-            yield claim, one
+    return [
+        (claim, one)
+        for one in told
+        if (claim := one.claim) is not None
+        and claim.predicate in NAMING
+        and one.status is Status.ACTIVE
+        and not denies(one)
+    ]
+
+
+def denies(memory: Memory) -> bool:
+    """True if the claim of a memory says what is not so."""
+    return memory.claim is not None and memory.claim.value.startswith(_DENIED)
 
 
 def _stated(told: Iterable[Memory], name: str) -> dict[str, str]:
     """The other names that an entity is said to have."""
-    found = _naming(told)
-    return {key(claim.value): claim.value for claim, _ in found if claim.subject == name}
+    return {key(one.value): one.value for one, _ in _naming(told) if one.subject == name}
 
 
 def _owners(told: Iterable[Memory], name: str) -> dict[str, str]:
     """Whom this is said to be a name of."""
-    found = [(claim.subject, one) for claim, one in _naming(told) if key(claim.value) == name]
-    return {subject: _written(subject, [one]) for subject, one in found if subject != name}
+    return {
+        claim.subject: _written(claim.subject, [one])
+        for claim, one in _naming(told)
+        if key(claim.value) == name != claim.subject
+    }
+
+
+def _alike(told: Sequence[Memory], name: str) -> dict[str, str]:
+    """The names that this one may stand for."""
+    return _owners(told, name) | _longer(told, name)
 
 
 def _longer(told: Sequence[Memory], name: str) -> dict[str, str]:
     """The longest names that begin with this one: every word of them has a capital in a text."""
-    found: dict[str, str] = {}
-    about = [(one.claim.subject, one) for one in told if one.claim is not None]
-    for subject, one in (*about, *((key(claim.value), one) for claim, one in _naming(told))):
-        said = _written(subject, [one]) if subject.startswith(f"{name} ") else ""
-        if said and _is_name(said):
-            found[subject] = said
+    said = [(one.claim.subject, one) for one in told if one.claim is not None]
+    said += [(key(claim.value), one) for claim, one in _naming(told)]
+    found = {
+        other: written
+        for other, one in said
+        if other.startswith(f"{name} ") and _is_name(written := _written(other, [one]))
+    }
     return {
-        name: said
-        for name, said in found.items()
-        if not any(other.startswith(f"{name} ") for other in found)
+        other: written
+        for other, written in found.items()
+        if not any(longer.startswith(f"{other} ") for longer in found)
     }
 
 
@@ -392,9 +400,9 @@ def _written(name: str, told: Iterable[Memory]) -> str:
 
 def _is_of_others(memory: Memory, meant: Collection[str], others: Collection[str]) -> bool:
     """True for a memory that tells of somebody else whom the name may mean."""
-    subject = None if memory.claim is None else memory.claim.subject
-    return subject not in meant and any(
-        subject == other or _says(memory.text, other) for other in others
+    return (memory.claim is None or memory.claim.subject not in meant) and any(
+        _says(memory.text, other) or (memory.claim is not None and memory.claim.subject == other)
+        for other in others
     )
 
 
@@ -402,26 +410,21 @@ def _is_of_others(memory: Memory, meant: Collection[str], others: Collection[str
 
 
 def _entity_lines(
-    snapshot: Snapshot, lens: Lens, told: Sequence[Memory], meant: Collection[str]
+    snapshot: Snapshot, lens: Lens, told: Sequence[Memory], meant: Mapping[str, str]
 ) -> Iterator[EntityLine]:
     active = [one for one in told if one.status is Status.ACTIVE]
     placed = {hit.id: hit for hit in below_newer(snapshot, lens, active, rivals=False)}
     for memory in told:
         newer = placed[memory.id].newer if memory.id in placed else None
-        ended = (
-            _contradicted(memory, active, meant) if newer is None else _begin(placed[newer].memory)
-        )
-        wordings = _wordings(snapshot, lens, memory)
-        for place, (said, since, until) in enumerate(wordings):
-            is_last = place == len(wordings) - 1
+        ended = _end(memory, placed[newer].memory if newer else None, active, meant)
+        for said, since, until in _wordings(snapshot, lens, memory):
             ends = [each for each in (until, ended, said.valid_until) if each is not None]
             yield EntityLine(
                 memory.id,
                 _told_of(said.text, meant),
                 since,
                 min(ends, default=None),
-                is_last
-                and until is None
+                until is None
                 and ended is None
                 and (said.valid_from or lens.now) <= lens.now
                 and (said.valid_until is None or said.valid_until > lens.now),
@@ -429,30 +432,30 @@ def _entity_lines(
             )
 
 
-def _contradicted(
-    memory: Memory, told: Iterable[Memory], meant: Collection[str]
+def _end(
+    memory: Memory, newer: Memory | None, told: Iterable[Memory], meant: Mapping[str, str]
 ) -> datetime | None:
-    """When a later claim under another of the names says another value of what has but one."""
-    if (one := _single(memory, meant)) is None:
-        return None
-    later = (
-        _begin(each)
-        for each in told
-        if (other := _single(each, meant)) is not None
-        and (other.subject != one.subject and other.predicate == one.predicate)
-        and key(other.value) != key(one.value)
-        and _begin(each) > _begin(memory)
-        and not is_less_trusted(each, memory)
-    )
-    return min(later, default=None)
+    """When a later statement took its place: the first that updates it or contradicts it.
 
-
-def _single(memory: Memory, meant: Collection[str]) -> Claim | None:
-    """The claim of a memory, if it is about one of the names and of what has one value."""
-    claim = memory.claim
-    if claim is None or claim.subject not in meant or not (claim.exclusive and claim.certain):
-        return None
-    return claim
+    A new name updates a name and nothing else. What nothing updates, another claim by the same name
+    does not end: both may hold.
+    """
+    claim, ends = memory.claim, [] if newer is None else [newer]
+    if claim is not None:
+        if claim.predicate not in NAMING:
+            ends = [one for one in ends if one.claim is None or one.claim.predicate not in NAMING]
+        ends += (
+            one
+            for one in told
+            if (other := one.claim) is not None
+            and {claim.subject, other.subject} <= meant.keys()
+            and (newer is not None or other.subject != claim.subject)
+            and other.predicate == claim.predicate
+            and _begin(one) > _begin(memory)
+            and compare(other, claim) is ClaimRelation.CONFLICT
+            and not is_less_trusted(one, memory)
+        )
+    return min(map(_begin, ends), default=None)
 
 
 def _begin(memory: Memory) -> datetime:
@@ -461,30 +464,28 @@ def _begin(memory: Memory) -> datetime:
 
 def _wordings(
     snapshot: Snapshot, lens: Lens, memory: Memory
-) -> list[tuple[Memory, datetime, datetime | None]]:
+) -> Iterator[tuple[Memory, datetime, datetime | None]]:
     """What a memory said, one text after the other, each with its time."""
-    if memory.recorded_from == memory.created:
-        return [(memory, _begin(memory), None)]
+    is_first = memory.recorded_from == memory.created
     versions = [
         each
-        for each in snapshot.history(memory.id)
+        for each in ([memory] if is_first else snapshot.history(memory.id))
         if each.status in _TOLD and seen_through(lens, each.scope)
     ]
-    groups = [list(same) for _, same in groupby(versions, key=lambda each: each.text)]
-    found: list[tuple[Memory, datetime, datetime | None]] = []
-    for place, same in enumerate(groups):
-        first, last = same[0], same[-1]
-        since = _begin(last) if not place else max(_begin(last), first.recorded_from)
-        until = groups[place + 1][0].recorded_from if place + 1 < len(groups) else None
-        if until is None and last.status is Status.SUPERSEDED:
-            until = next(each.recorded_from for each in same if each.status is last.status)
-        found.append((last, since, until))
-    return found
+    wordings = [list(same) for _, same in groupby(versions, key=lambda each: each.text)]
+    starts = [same[0].recorded_from for same in wordings]
+    for place, same in enumerate(wordings):
+        last = same[-1]
+        since = max(_begin(last), starts[place]) if place else _begin(last)
+        over = (
+            each.recorded_from for each in same if each.status is last.status is Status.SUPERSEDED
+        )
+        yield last, since, next(iter((*starts[place + 1 :], *over)), None)
 
 
-def _told_of(text: str, meant: Collection[str]) -> str:
+def _told_of(text: str, meant: Mapping[str, str]) -> str:
     """The text on one line; of a long one the sentences that say the name."""
     if len(text) > LONGEST_LINE:
-        naming = (one for one in sentences(text) if any(_says(one, name) for name in meant))
-        text = (" … ".join(naming) or text)[:LONGEST_LINE]
+        said = " … ".join(one for one in sentences(text) if any(_says(one, name) for name in meant))
+        text = (said or text)[:LONGEST_LINE]
     return " ".join(without_hidden(text).split())

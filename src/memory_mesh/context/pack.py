@@ -12,7 +12,6 @@
     Pack(text, items, left_out) ── note what entered the prompt     buffered: nothing waits
 """
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
@@ -20,7 +19,7 @@ from datetime import datetime
 from memory_mesh.base.fastdataclass import dataclass, replace
 from memory_mesh.base.typed import TYPE_CHECKING
 from memory_mesh.context.fence import harmless
-from memory_mesh.context.graph import linked, strength
+from memory_mesh.context.graph import denies, linked, strength
 from memory_mesh.context.packing import choice
 from memory_mesh.context.packing.token_budget import (
     FIRST_SHARE,
@@ -39,10 +38,12 @@ from memory_mesh.model import (
     Hits,
     Lens,
     Memory,
+    Page,
     Query,
     SourceKind,
     WrongKey,
 )
+from memory_mesh.model.claim import OF_ROLE, PREFERRED
 from memory_mesh.model.filter import And, Compare, Filter, Sign
 from memory_mesh.model.graph import EPISODE
 from memory_mesh.model.pack import (
@@ -61,6 +62,7 @@ from memory_mesh.model.ports import Snapshot
 from memory_mesh.search.rank import below_newer
 from memory_mesh.search.ranking import profiles
 from memory_mesh.search.recall import find
+from memory_mesh.text.claim_keys import key
 from memory_mesh.write.access import Access
 from memory_mesh.write.audit_entries import use_entry
 
@@ -81,7 +83,6 @@ PROFILE_TOKENS = 200  # of a profile, unless the caller states another budget
 LONGEST_LINE = 240  # characters of a line of a profile
 USER, PROJECT = "user", "project"
 _TEAM = frozenset(("we", "project"))
-_PREFERRED = frozenset(("prefer", "like", "love", "dislike", "hate", "avoid", "eat", "drink"))
 _STATED = {kind.value: kind for kind in ProfileKind}  # as a kind of a memory, or as its label
 _OF_PROJECT = frozenset((ProfileKind.DECISION, ProfileKind.CONVENTION))
 _OWN = frozenset((SourceKind.USER_EXPLICIT, SourceKind.USER_IMPLICIT))
@@ -346,10 +347,9 @@ def at_start(access: Access, asked: "PackRequest") -> list[PackMember]:
 
 def _fitting(rules: PackRules, profiled: Sequence[ProfileLine]) -> list[ProfileLine]:
     """The profile as far as its share goes, each memory at the price of its entry."""
-    most = min(PROFILE_TOKENS, int(FIRST_SHARE * rules.max_tokens))
     return fitting(
         profiled,
-        most,
+        min(PROFILE_TOKENS, int(FIRST_SHARE * rules.max_tokens)),
         lambda lines: rules.count(
             entries_text(rules, [PackMember(each.memory, Section.PROFILE) for each in lines])
         ),
@@ -387,24 +387,27 @@ def lens_on_lessons(
     lens: Lens, minimum: float, since: datetime | None, pattern: str | None = None
 ) -> Lens:
     """The same lens on lessons only: certain enough, and not older than they are kept."""
-    tests: list[Filter] = [Compare("memory_type", Sign.EQUAL, "lesson")]
-    tests.append(Compare("severity", Sign.AT_LEAST, 0))  # only lessons have one: an index of them
-    tests.append(Compare("rule_confidence", Sign.AT_LEAST, minimum))
-    if since is not None:
-        tests.append(Compare("created_at", Sign.AT_LEAST, since))
-    if pattern is not None:
-        tests.append(Compare("lesson_pattern_id", Sign.EQUAL, pattern))
-    if lens.where is not None:
-        tests.append(lens.where)
-    return replace(lens, where=And(tuple(tests)))
+    tests = (
+        Compare("memory_type", Sign.EQUAL, "lesson"),
+        Compare("severity", Sign.AT_LEAST, 0),  # only lessons have one: an index of them
+        Compare("rule_confidence", Sign.AT_LEAST, minimum),
+        None if since is None else Compare("created_at", Sign.AT_LEAST, since),
+        None if pattern is None else Compare("lesson_pattern_id", Sign.EQUAL, pattern),
+    )
+    return _where(lens, *tests)
+
+
+def _where(lens: Lens, *tests: Filter | None) -> Lens:
+    """The same lens on what passes these tests, too."""
+    return replace(lens, where=And(tuple(each for each in (*tests, lens.where) if each)))
 
 
 # The short, stable part of what is known of a user and a project, first at a session's start.
 #
 # ::
 #
-#     newest of each source kind, of no session (an index)
-#       ▼                                      less what a newer one updates or says again
+#     newest of each source kind, of no session (an index), and what the user has one of
+#       ▼                     less what a newer one updates, turns round or says again, and denials
 #     pinned ── the user's own words ── others', from the most trusted on
 #       ▼                                      in each the kinds in turns, the newest first
 #     taken while they fit the budget ──▶ shown by kind
@@ -445,53 +448,85 @@ def fitting(
 
 def standing(snapshot: Snapshot, lens: Lens) -> list[ProfileLine]:
     """What holds from one session to the next, what matters most first."""
+    of_user = _where(lens, Compare("subject", Sign.EQUAL, USER))
     pages = [snapshot.page(lens, MOST_PINNED, None, standing=kind) for kind in SourceKind]
     pages.append(snapshot.page(lens, MOST_PINNED, None, pinned=True))
+    pages.append(Page(filter(_has_one_value, snapshot.page(of_user, MOST_PINNED, None))))
     every = {one.id: one for page in pages for one in page}
-    hits = below_newer(snapshot, lens, list(every.values()), rivals=False)
-    placed = {hit.id: hit for hit in hits}
-    now = {id_: placed[placed[id_].newer or id_].memory for id_ in every}
-    found = [
+    hits = {hit.id: hit for hit in below_newer(snapshot, lens, list(every.values()), rivals=False)}
+    now = {id_: hits[hits[id_].newer or id_].memory for id_ in every}
+    lines = (
         _line(now[id_], _kind(every.get(now[id_].id, one)))
         for id_, one in every.items()
         if now[id_] is one or (now[id_].id not in every and now[id_].scope.session is None)
-    ]
-    found.sort(key=lambda line: (line.memory.created, line.id), reverse=True)
-    turns, places = Counter[tuple[int, ProfileKind]](), dict[str, tuple[int, int, int]]()
+    )
+    found = [line for line in lines if not (line.kind is ProfileKind.ROLE and denies(line.memory))]
+    found.sort(key=lambda line: (-max(1, _rank(line)), line.memory.created, line.id), reverse=True)
+    told, places = set[object](), dict[tuple[int, ProfileKind], list[ProfileLine]]()
     for line in found:
-        rank = _rank(line.memory)
-        turns[rank, line.kind] += 1
-        places[line.id] = rank, turns[rank, line.kind], _KINDS.index(line.kind)
-    once: dict[tuple[str | None, str], ProfileLine] = {}
-    for line in sorted(found, key=lambda line: places[line.id]):
-        once.setdefault((line.memory.speaker, choice.said(line.text)), line)
-    return list(once.values())[:MOST_PINNED]
+        if told.isdisjoint(said := _said(line)):
+            places.setdefault((_rank(line), line.kind), []).append(line)
+        told |= said
+    turns = [
+        (rank, turn, _KINDS.index(kind), line)
+        for (rank, kind), lines in places.items()
+        for turn, line in enumerate(lines)
+    ]
+    return [line for *_, line in sorted(turns, key=lambda turn: turn[:3])][:MOST_PINNED]
 
 
-def _rank(memory: Memory) -> int:
-    """Pinned memories come first, then the user's own words, then others' by their trust."""
-    if memory.pinned or memory.source.kind in _OWN:
-        return 0 if memory.pinned else 1
-    return 2 + _BY_TRUST.index(memory.source.kind)
+def _has_one_value(memory: Memory) -> bool:
+    """True for what the user says of themselves that has but one value, in no session's own."""
+    claim, is_own = memory.claim, memory.source.kind in _OWN and memory.scope.session is None
+    return is_own and claim is not None and claim.exclusive and claim.certain
+
+
+def _said(line: ProfileLine) -> set[tuple[str | None, ...]]:
+    """What two lines share that say the same, and of which one takes the place of the other.
+
+    A preference is turned round by the same words in another order.
+    """
+    by, claim = line.memory.speaker, line.memory.claim
+    said: set[tuple[str | None, ...]] = {(by, choice.said(line.text))}
+    if claim is not None and claim.subject == USER and claim.predicate in PREFERRED:
+        said.add((by, claim.predicate, *sorted(key(claim.value).split())))
+    elif claim is not None and claim.subject == USER and claim.exclusive:
+        said.add((by, claim.predicate, "*"))
+    return said
+
+
+def _rank(line: ProfileLine) -> int:
+    """Pinned memories come first, then the user's own words, then others' by their trust.
+
+    Of the user's own words those come last of which no list says that they last.
+    """
+    memory, claim = line.memory, line.memory.claim
+    if memory.pinned or memory.source.kind not in _OWN:
+        return 0 if memory.pinned else 3 + _BY_TRUST.index(memory.source.kind)
+    lasts = line.kind is not ProfileKind.ROLE or claim is None or claim.subject != USER
+    return 1 if lasts or claim is None or claim.predicate in OF_ROLE else 2
 
 
 def _line(memory: Memory, kind: ProfileKind) -> ProfileLine:
-    of = PROJECT if kind in _OF_PROJECT else USER
-    if kind is ProfileKind.PINNED and memory.scope.project is not None:
-        of = PROJECT
+    in_project = kind is ProfileKind.PINNED and memory.scope.project is not None
+    of = PROJECT if in_project or kind in _OF_PROJECT else USER
     text = " ".join(harmless(without_hidden(memory.text)).split())
     cut = text if len(text) <= LONGEST_LINE else f"{text[: LONGEST_LINE - 1]}\u2026"
     return ProfileLine(memory, kind, of, cut)
 
 
 def _kind(memory: Memory) -> ProfileKind:
-    """The kind as the memory states it, else by what its claim is about."""
-    stated = memory.label or memory.kind.value
-    if stated in _STATED:
-        return _STATED[stated]
-    claim = memory.claim
+    """The kind as the memory states it, else by what its claim is about.
+
+    Whatever is personal is kept as a preference: who somebody is, their claim says.
+    """
+    stated, claim = _STATED.get(memory.label or memory.kind.value), memory.claim
     if claim is None or claim.subject not in {USER, *_TEAM}:
-        return ProfileKind.PINNED
-    if claim.predicate in _PREFERRED:
-        return ProfileKind.PREFERENCE
-    return ProfileKind.CONVENTION if claim.subject in _TEAM else ProfileKind.ROLE
+        return stated or ProfileKind.PINNED
+    if claim.subject == USER and claim.predicate in OF_ROLE and stated is ProfileKind.PREFERENCE:
+        stated = None
+    if stated is not None or claim.predicate in PREFERRED:
+        return stated or ProfileKind.PREFERENCE
+    if claim.subject in _TEAM:
+        return ProfileKind.CONVENTION
+    return ProfileKind.PINNED if memory.pinned and denies(memory) else ProfileKind.ROLE

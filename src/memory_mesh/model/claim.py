@@ -7,6 +7,9 @@ from memory_mesh.base.fastdataclass import dataclass
 from memory_mesh.model.times import iso
 
 BY_RULE = "by rule"  # why a conflict ended that nobody was asked about
+# What a profile is made of, in the words and the order of the index version_standing.
+OF_ROLE = ("name", "is a", "work for", "live in", "speak", "allergic to")
+PREFERRED = ("prefer", "like", "love", "dislike", "hate", "avoid", "eat", "drink")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

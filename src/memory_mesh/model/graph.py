@@ -105,7 +105,7 @@ class KnownEntity:
     """Whom or what memories tell of, by all its names, and what they tell, oldest first."""
 
     name: str
-    aliases: tuple[str, ...] = ()  # other names of the same, stated or the only longer one
+    aliases: tuple[str, ...] = ()  # other names of the same
     ambiguous: tuple[str, ...] = ()  # others that the name may mean; nothing of theirs is listed
     lines: tuple[EntityLine, ...] = ()
     more: bool = False  # there are older lines than the limit

@@ -51,6 +51,7 @@ from memory_mesh.model import (
     Wanted,
     reembedding,
 )
+from memory_mesh.model.claim import OF_ROLE, PREFERRED
 from memory_mesh.model.commit import MAX_LINKS
 from memory_mesh.model.errors import InvalidInput, shown
 from memory_mesh.model.stats import leading
@@ -212,8 +213,7 @@ _NEXT_BOUNDS = tuple(
 # What a profile is made of, in the words of the index version_standing.
 _STANDING = (
     "(v.kind IN ('preference', 'decision') OR v.label IN ('role', 'convention') "
-    "OR v.subject = 'user' AND v.predicate IN ('name', 'is a', 'work for', 'live in', 'speak', "
-    "'allergic to', 'prefer', 'like', 'love', 'dislike', 'hate', 'avoid', 'eat', 'drink') "
+    f"OR v.subject = 'user' AND v.predicate IN {(*OF_ROLE, *PREFERRED)} "
     "OR v.subject IN ('we', 'project') AND v.predicate NOT IN ('is', 'have')) "
     "AND v.session IS NULL AND v.recorded_until IS NULL AND v.status = 'active' "
     "AND v.source_kind = ?"

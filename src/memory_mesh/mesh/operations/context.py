@@ -99,8 +99,9 @@ class ContextVerbs(SearchVerbs):
         Lines are memories in their own words: what is pinned, then the user's roles, preferences,
         standing decisions and conventions, then what others said of them, as far as the budget
         goes. Those are memories of kind preference, decision, role or convention, and claims such
-        as "I work for …", "I prefer …", "We use …"; none that a newer statement updates. Nothing is
-        recorded: `context` without a question begins with the same, fenced for a prompt.
+        as "I work for …", "I prefer …", "My dentist is …", "We use …"; none that a newer statement
+        updates or turns round. Nothing is recorded: `context` without a question begins with
+        the same, fenced for a prompt.
 
         Options:
             of: user or project; by default both.

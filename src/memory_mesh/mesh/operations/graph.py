@@ -146,8 +146,9 @@ class WalkVerbs(View):
         A line is a memory whose claim is about the name or whose text says it; one that was updated
         or superseded since, in the text or by a newer statement, has an end. Other names are those
         that a claim states (predicate `name` or `alias`), and the only longer or shorter one: with
-        "Alice Smith" alone, "Alice" is her; with "Alice Jones" beside her it is `ambiguous`, and
-        nothing of either is listed. `more` is True if there are more than `limit`, the newest.
+        "Alice Smith" alone, "Alice" is her; with an "Alice Jones" whom no claim joins to her it is
+        `ambiguous`, and nothing of either is listed. `more` is True if there are more than
+        `limit`, the newest.
         """
         said = self._redacted(check_text(name, "name"))
         if not said.strip():
