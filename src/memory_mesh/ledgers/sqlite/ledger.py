@@ -262,6 +262,6 @@ def _part(ending: str) -> str:
 
 def _bytes(path: Path) -> int:
     try:
-        return path.stat().st_size
+        return path.lstat().st_size
     except FileNotFoundError:
         return 0

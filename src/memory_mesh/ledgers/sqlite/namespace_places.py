@@ -11,6 +11,7 @@ become file names, and back: readable, reversible, safe on every file system.
 """
 
 import os
+import stat
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -79,9 +80,17 @@ def refuse_twin(database: Path, other: Path) -> None:
         )
 
 
-def no_file(database: Path) -> str:
-    """What is wrong with a folder, a pipe or a device in the place of a database."""
-    return f"{database} is no file, so no namespace: move it out of the store"
+def no_file(path: Path) -> str | None:
+    """What is wrong with a folder, a pipe, a device or a link in the place of a file.
+
+    A link would give one database two names, each with a lock of its own.
+    """
+    with suppress(FileNotFoundError):
+        mode = os.lstat(path).st_mode
+        if not stat.S_ISREG(mode):
+            what = "a link" if stat.S_ISLNK(mode) else "no file"
+            return f"{path} is {what}, so no namespace: move it out of the store"
+    return None
 
 
 def new_place(folder: Path, namespace: str, most: int = FLAT_NAMESPACES) -> Path:
