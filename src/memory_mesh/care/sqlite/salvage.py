@@ -15,6 +15,7 @@ from pathlib import Path
 from memory_mesh.base.fastdataclass import dataclass
 from memory_mesh.care.sqlite import fill, mend, rebuild
 from memory_mesh.care.sqlite.fill import Remains
+from memory_mesh.care.sqlite.pages import Hole
 from memory_mesh.ledgers.shared import rows, sums
 from memory_mesh.ledgers.sqlite import (
     namespace_file,
@@ -51,7 +52,7 @@ class Means:
 
 def salvage(source: Path, target: Path, namespace: str, means: Means) -> SalvagedNamespace:
     """Takes over what can be read; the source is only read, and its lock is the caller's."""
-    remains = Remains(source)
+    remains = _later_moment(source, namespace)
     losses = Losses(target.with_suffix(SUFFIX))
     open_file.create(target)
     db = open_file.connect(target)
@@ -84,6 +85,33 @@ def salvage(source: Path, target: Path, namespace: str, means: Means) -> Salvage
         verification,
         None if leftovers is None else Path(leftovers).name,
     )
+
+
+def _later_moment(source: Path, namespace: str) -> Remains:
+    """The file with its log, or alone if it is later.
+
+    SQLite moves what the log holds to the file, and leaves the log as it is. Pages of a log that
+    was cut before what was moved are older than the file's: together they were never true.
+    """
+    remains = Remains(source)
+    if remains.pages.log_counts:
+        alone = Remains(source, log=False)
+        if 0 < _end(remains, namespace) < _end(alone, namespace):
+            return alone
+    return remains
+
+
+def _end(remains: Remains, namespace: str) -> int:
+    """Where the chain ends by the row of `store`, if the block there says so, too; else nought."""
+    store, blocks = Known(), dict[Value, Value]()
+    for table in _tables(namespace, _schema_of(remains), remains):
+        if table.name in {"store", "block"}:
+            for row in remains.rows(table):
+                known = {} if isinstance(row, Hole) else fill.named(table, row)
+                store = known if table.name == "store" else store
+                blocks[known.get("position")] = known.get("hash")
+    end = store.get("position")
+    return end if isinstance(end, int) and blocks.get(end) == store.get("head") else 0
 
 
 def _lost(
