@@ -58,6 +58,7 @@ from memory_mesh.model.pack import (
     StandingProfile,
 )
 from memory_mesh.model.ports import Snapshot
+from memory_mesh.rules.trust import OF_THE_USER
 from memory_mesh.search.rank import below_newer
 from memory_mesh.search.ranking import profiles
 from memory_mesh.search.recall import find
@@ -84,7 +85,6 @@ _TEAM = frozenset(("we", "project"))
 _PREFERRED = frozenset(("prefer", "like", "love", "dislike", "hate", "avoid", "eat", "drink"))
 _STATED = {kind.value: kind for kind in ProfileKind}  # as a kind of a memory, or as its label
 _OF_PROJECT = frozenset((ProfileKind.DECISION, ProfileKind.CONVENTION))
-_OWN = frozenset((SourceKind.USER_EXPLICIT, SourceKind.USER_IMPLICIT))
 _BY_TRUST = tuple(SourceKind)
 _KINDS = tuple(ProfileKind)
 
@@ -470,7 +470,7 @@ def standing(snapshot: Snapshot, lens: Lens) -> list[ProfileLine]:
 
 def _rank(memory: Memory) -> int:
     """Pinned memories come first, then the user's own words, then others' by their trust."""
-    if memory.pinned or memory.source.kind in _OWN:
+    if memory.pinned or memory.source.kind in OF_THE_USER:
         return 0 if memory.pinned else 1
     return 2 + _BY_TRUST.index(memory.source.kind)
 
