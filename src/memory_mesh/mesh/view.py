@@ -291,14 +291,26 @@ class View(Operations):
 
     def _draft(self, content: object, metadata: object, details: Mapping[str, object]) -> Draft:
         """A draft for this view's project and session unless the caller names another scope."""
-        from memory_mesh.write.rules.drafts import draft_of  # reads make none
+        from memory_mesh.write.rules.drafts import draft_of, with_end  # reads make none
 
+        if "ttl" in details:
+            details = with_end(details, self._now())
         own = Scope(self._config.project, None, self._config.session)
         if own != Scope() and "scope" not in details:
             details = {"scope": own} | dict(details)
-        return draft_of(
-            content, metadata, details, agent_id=self._config.agent_id, channel=self._channel
+        agent = self._config.agent_id
+        return self._limited(
+            draft_of(content, metadata, details, agent_id=agent, channel=self._channel)
         )
+
+    def _limited(self, draft: Draft) -> Draft:
+        """The draft, which expires as the settings say of its kind and tags."""
+        policy = self._config.expiry
+        if not policy:
+            return draft
+        from memory_mesh.write.rules.drafts import by_policy
+
+        return by_policy(draft, policy, self._now(), freely=is_authoritative(self._kind))
 
     def _fit(self, draft: Draft) -> Draft:
         """The draft, if its text can be a memory; of many texts each is refused by itself."""
@@ -310,7 +322,7 @@ class View(Operations):
         if isinstance(item, Draft):
             from memory_mesh.write.rules.drafts import check_ready  # few callers make drafts
 
-            return self._spoken(check_ready(item))
+            return self._limited(self._spoken(check_ready(item)))
         if isinstance(item, str):
             return self._draft(item, None, {})
         if not isinstance(item, Mapping):

@@ -3,7 +3,6 @@
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
-from datetime import timedelta
 
 from memory_mesh.base.fastdataclass import replace
 from memory_mesh.ledgers.postgres.connection import PostgresConnection
@@ -186,8 +185,7 @@ class PostgresLedger(PostgresAudit):
     def stats(self, namespace: str, session_days: int = 0) -> Stats:
         """The namespace in numbers; sessions expire after so many days, or never."""
         with self._reading(namespace) as db:
-            since = self._clock.now() - timedelta(days=session_days) if session_days else None
-            return snapshot.stats(db, Sizes(), since)
+            return snapshot.stats(db, Sizes(), self._clock.now(), session_days)
 
     def index_some(self, namespace: str, space: Space) -> Body | None:
         """Take the next vectors into the index of a space, for a moment: the index then."""
