@@ -203,7 +203,12 @@ def test_a_key_that_one_machine_began_to_use_is_needed_on_every_other(
     assert here("--store", database, "store", "It snows").code == 0
     refused = there("--store", database, "store", "It hails")
     assert refused.code == 1
-    for word in ("with the key b2", "which this one lacks", "nothing was written", "start it again"):
+    for word in (
+        "with the key b2",
+        "which this one lacks",
+        "nothing was written",
+        "start it again",
+    ):
         assert word in refused.err
     assert "It snows" in there("--store", database, "list").out
     assert "It snows" in there("--store", database, "search", "snows").out
