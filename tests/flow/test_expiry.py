@@ -135,6 +135,16 @@ def test_an_agent_shortens_no_life_of_what_the_user_said(mesh, clock):
     assert texts(mesh) == [DOOR]
 
 
+def test_a_proposed_time_to_live_counts_from_the_proposal(mesh, clock):
+    id_ = str(mesh.add(DOOR).id)
+    asked = mesh.view(channel=Channel.MCP).review.propose_update(id_, ttl=HOUR)
+    clock.advance(timedelta(minutes=30))
+    mesh.review.decide(asked.id, approve=True)
+    assert texts(mesh) == [DOOR]
+    clock.advance(timedelta(minutes=30))
+    assert texts(mesh) == []
+
+
 def test_the_settings_say_how_long_a_kind_or_a_tag_lives(tmp_path, clock):
     settings = {"expiry": {"finding": 30, "scratch": 2}}
     with MemoryMesh(db_dir=tmp_path, clock=clock, embedder="none", settings=settings) as mesh:
