@@ -507,13 +507,11 @@ def merged(
     if after is into:
         return commit, into
     after = replace(after, recorded_from=standing.at)
-    counted = ()
-    if found.instead and after.source.kind in OF_THE_USER:
-        after = unvoted(after)
-        counted = (after,)
+    spoken = found.instead and after.source.kind in OF_THE_USER
+    after = unvoted(after) if spoken else after
     return replace(
         commit,
-        counted=counted,
+        counted=(after,) if spoken else (),
         puts=(Put(after, _found_by(after, into, wording), told.reasons),),
         reread=(into.id,) if reread else (),
         relinked=(into.id,) if after.text != into.text else (),
