@@ -333,3 +333,22 @@ def test_salvage_after_a_cut_log_gives_one_moment_and_says_how_many_changes_are_
         assert done.complete is (chain.lost == 0)
         assert _only(done).held_back == ()
         assert (chain.newest is None) is (chain.lost == COUNT)
+
+
+def test_salvage_after_a_cut_log_without_a_head_file_says_that_writes_may_be_lost(
+    tmp_path: Path,
+) -> None:
+    with MemoryMesh(db_dir=tmp_path / "old", embedder="none") as mesh:
+        for number in range(9):
+            mesh.add(f"The lamp {number} was moved")
+        shutil.copytree(tmp_path / "old", tmp_path / "copy")
+    _database(tmp_path / "copy").with_suffix(".head").unlink()
+    log = Path(f"{_database(tmp_path / 'copy')}-wal")
+    done = salvage(tmp_path / "copy", tmp_path / "whole")
+    assert done.complete
+    log.write_bytes(log.read_bytes()[:-3000])
+    done = salvage(tmp_path / "copy", tmp_path / "new")
+    assert not done.complete
+    (unread,) = _only(done).unread
+    assert (unread.table, "no head file" in unread.why) == ("log", True)
+    assert set(_read(tmp_path / "new").values()) == {f"The lamp {n} was moved" for n in range(8)}

@@ -40,6 +40,7 @@ class Pages:
         self._file = _Source(path)
         self.size: int = self._page_size()
         self.log_counts: bool = False  # whether the log holds a whole write, and no broken frame
+        self.log_is_cut: bool = False  # whether it ends within a write
         self._places: dict[int, list[int]] = {}  # of a page's copies in the log, oldest first
         self.broken_frames: int = 0
         length = self._read_log()
@@ -116,6 +117,8 @@ class Pages:
             if n <= ends[-1] and page:
                 self._places.setdefault(page, []).append(_LOG_HEADER + n * frame + _FRAME_HEADER)
         self.log_counts = not self.broken_frames
+        rest = (self._log.length - _LOG_HEADER) % frame
+        self.log_is_cut = counted[-1] > ends[-1] or bool(rest and counted[-1] == many - 1)
         (length,) = struct.unpack(">I", heads[ends[-1]][4:8])
         return int(length) if length < 2 * (self._file.length // self.size + many) else 0
 

@@ -35,6 +35,7 @@ from memory_mesh.text.recited import fingerprint
 _NUMBERED = (  # with a checksum
     "memory", "text", "version", "observation", "vector", "skill", "conflict", "proposal",
 )  # fmt: skip
+_CUT = "it ends within a write, and no head file tells how many are lost"
 _LOOKED_AHEAD = 10_000  # that a counter may be ahead of every row before it is not believed
 _SIGNED = 11  # the first schema whose files say that they are ours, and whose rows have checksums
 _MADE_ANEW = frozenset({"audience", "metadata_mark"})  # from versions
@@ -59,6 +60,8 @@ def salvage(source: Path, target: Path, namespace: str, means: Means) -> Salvage
     try:
         db.execute("PRAGMA foreign_keys = OFF")
         store = _take_over(db, target, namespace, remains, losses)
+        if remains.pages.log_is_cut and namespace_file.read_head(source) is None:
+            losses.others.append(Unread("log", None, None, _CUT))
         chain, named = _make_whole(db, source, store, losses, means)
         names = mend.names(db, losses)
         unread = losses.listed(names)
