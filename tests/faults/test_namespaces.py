@@ -6,9 +6,8 @@ from contextlib import closing
 
 import pytest
 
-from memory_mesh.ledgers.sqlite.namespace_places import NETWORK, refuse_network_folder
+from memory_mesh.ledgers.sqlite.namespace_places import NETWORK, mount_of, refuse_network_folder
 from memory_mesh.model.errors import StoreIsDamaged, StoreIsNewer, UnsafeFolder
-from memory_mesh.platform.mounts import mount_of
 from memory_mesh.sync import MemoryMesh
 from tests.faults.suites import sampled
 

@@ -291,7 +291,7 @@ class View(Operations):
 
     def _draft(self, content: object, metadata: object, details: Mapping[str, object]) -> Draft:
         """A draft for this view's project and session unless the caller names another scope."""
-        from memory_mesh.write.rules.drafts import draft_of, with_end  # reads make none
+        from memory_mesh.write.rules.drafts import by_policy, draft_of, with_end  # reads make none
 
         if "ttl" in details:
             details = with_end(details, self._now())
@@ -299,18 +299,10 @@ class View(Operations):
         if own != Scope() and "scope" not in details:
             details = {"scope": own} | dict(details)
         agent = self._config.agent_id
-        return self._limited(
-            draft_of(content, metadata, details, agent_id=agent, channel=self._channel)
+        draft = draft_of(content, metadata, details, agent_id=agent, channel=self._channel)
+        return by_policy(
+            draft, self._config.expiry, self._now(), freely=is_authoritative(self._kind)
         )
-
-    def _limited(self, draft: Draft) -> Draft:
-        """The draft, which expires as the settings say of its kind and tags."""
-        policy = self._config.expiry
-        if not policy:
-            return draft
-        from memory_mesh.write.rules.drafts import by_policy
-
-        return by_policy(draft, policy, self._now(), freely=is_authoritative(self._kind))
 
     def _fit(self, draft: Draft) -> Draft:
         """The draft, if its text can be a memory; of many texts each is refused by itself."""
@@ -320,9 +312,12 @@ class View(Operations):
 
     def _drafted(self, item: str | Mapping[str, object] | Draft) -> Draft:
         if isinstance(item, Draft):
-            from memory_mesh.write.rules.drafts import check_ready  # few callers make drafts
+            from memory_mesh.write.rules.drafts import by_policy, check_ready  # few make drafts
 
-            return self._limited(self._spoken(check_ready(item)))
+            draft = self._spoken(check_ready(item))
+            return by_policy(
+                draft, self._config.expiry, self._now(), freely=is_authoritative(self._kind)
+            )
         if isinstance(item, str):
             return self._draft(item, None, {})
         if not isinstance(item, Mapping):

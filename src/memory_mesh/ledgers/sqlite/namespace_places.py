@@ -20,9 +20,14 @@ from zlib import crc32
 from memory_mesh.model.errors import InvalidInput, StoreIsDamaged, UnsafeFolder, shown
 from memory_mesh.platform import locks, moved_marks, private_files
 from memory_mesh.platform.durable_files import sync_folder
-from memory_mesh.platform.mounts import MOUNTINFO, mount_of
 from memory_mesh.rules.users import shown_namespace, user_of
 
+MOUNTINFO = Path("/proc/self/mountinfo")
+_DEVICES = Path("/sys/dev/block")
+_ENCRYPTED = {"ecryptfs": "eCryptfs", "fuse.gocryptfs": "gocryptfs", "fuse.encfs": "EncFS",
+              "fuse.cryfs": "CryFS", "fuse.securefs": "securefs"}  # fmt: skip
+_CRYPT = "CRYPT-"  # what the name of a dm-crypt target begins with: CRYPT-LUKS2-…
+_DEEPEST = 8  # devices below one another
 NETWORK = frozenset({"nfs", "nfs4", "cifs", "smb3", "fuse.sshfs", "9p"})
 
 SUFFIX = ".db"
@@ -290,3 +295,64 @@ def refuse_network_folder(folder: Path, mountinfo: str | None = None) -> None:
             "can be lost. Choose a local folder with --db-dir or MEMORY_MESH_DIR, or set "
             "MEMORY_MESH_ALLOW_NETWORK_FOLDER=1 if you alone use it."
         )
+
+
+# What encrypts the file system of a folder. It is known where the kernel does it: a file system of
+# its own kind, or a target of dm-crypt anywhere below it, as under LVM or a partition. A drive, a
+# hypervisor or fscrypt may encrypt, too, and says nothing of it here.
+
+
+def mount_of(folder: Path, mountinfo: str) -> tuple[str, str]:
+    """The type of the file system that holds the folder, and its device; later mounts cover others.
+
+    Both are empty where no mount is found.
+    """
+    best, found = -1, ("", "")
+    for line in mountinfo.splitlines():
+        left, _, right = line.partition(" - ")
+        fields = left.split(" ")
+        if len(fields) < 5 or not right:  # noqa: PLR2004  # field 5 is the mount point, see proc(5)
+            continue
+        mount = Path(_unescape(fields[4]))
+        if folder.is_relative_to(mount) and len(mount.parts) >= best:
+            best, found = len(mount.parts), (right.split(" ")[0], fields[2])
+    return found
+
+
+def encrypted_by(
+    folder: Path, mountinfo: str | None = None, devices: Path = _DEVICES
+) -> str | None:
+    """What encrypts the file system of a folder; None where that is not known."""
+    if mountinfo is None:
+        if not MOUNTINFO.exists():
+            return None
+        mountinfo = MOUNTINFO.read_text(encoding="utf-8", errors="surrogateescape")
+    kind, device = mount_of(folder.resolve(), mountinfo)
+    if kind in _ENCRYPTED:
+        return _ENCRYPTED[kind]
+    stacks = [*_stacks(devices / device, _DEEPEST)] if device else []
+    return "dm-crypt" if stacks and all(stacks) else None
+
+
+def _stacks(device: Path, deeper: int) -> Iterator[bool]:
+    """For each way from a device down to a disk, whether a target of dm-crypt is on it."""
+    try:
+        if (device / "dm" / "uuid").read_text(encoding="ascii").startswith(_CRYPT):
+            yield True
+            return
+    except (OSError, UnicodeDecodeError):  # a disk, a partition, or none that is seen
+        pass
+    below = sorted((device / "slaves").glob("*"))
+    if (device / "partition").exists():
+        below = [device.resolve().parent]
+    if not below or not deeper:
+        yield False
+    for each in below if deeper else []:
+        yield from _stacks(each, deeper - 1)
+
+
+def _unescape(path: str) -> str:
+    """The kernel writes blanks and backslashes in octal."""
+    for octal, plain in (("\\040", " "), ("\\011", "\t"), ("\\012", "\n"), ("\\134", "\\")):
+        path = path.replace(octal, plain)
+    return path

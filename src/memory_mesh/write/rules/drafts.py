@@ -263,7 +263,7 @@ def by_policy(draft: Draft, policy: Mapping[str, int], now: datetime, *, freely:
 
     `policy` is of days, by a kind, a label or a tag.
     """
-    said = {str(draft.kind), draft.label, *draft.tags}
+    said = {str(draft.kind), draft.label, *draft.tags} if policy else set()
     days = [policy[name] for name in policy if name in said]
     if not days or (freely and EXPIRES in draft.extra):
         return draft

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from memory_mesh.platform.mounts import encrypted_by, mount_of
+from memory_mesh.ledgers.sqlite.namespace_places import encrypted_by, mount_of
 
 STORE = Path("/data/store")
 
