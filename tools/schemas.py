@@ -68,6 +68,10 @@ _SETTINGS: Mapping[str, Schema] = {
     "Sequence[Mapping[str, object]]": {"type": "array", "items": {"type": "object"}},
     "Mapping[str, Mapping[str, str]]": {"type": "object"},
     "Mapping[str, Mapping[str, object]]": {"type": "object"},
+    "Mapping[str, int]": {
+        "type": "object",
+        "additionalProperties": {"type": "integer", "minimum": 0},
+    },
 }
 
 

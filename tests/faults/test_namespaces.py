@@ -6,7 +6,7 @@ from contextlib import closing
 
 import pytest
 
-from memory_mesh.ledgers.sqlite.namespace_places import NETWORK, file_system, refuse_network_folder
+from memory_mesh.ledgers.sqlite.namespace_places import NETWORK, mount_of, refuse_network_folder
 from memory_mesh.model.errors import StoreIsDamaged, StoreIsNewer, UnsafeFolder
 from memory_mesh.sync import MemoryMesh
 from tests.faults.suites import sampled
@@ -62,7 +62,7 @@ def test_a_local_disk_below_a_network_mount_is_fine(tmp_path):
     mounts = MOUNTS.format(kind="nfs4")
     folder = type(tmp_path)("/mnt/team/local disk/store")
     refuse_network_folder(folder, mounts)
-    assert file_system(folder, mounts) == "xfs"
+    assert mount_of(folder, mounts)[0] == "xfs"
     refuse_network_folder(type(tmp_path)("/home/someone"), mounts)
 
 

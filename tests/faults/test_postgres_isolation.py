@@ -110,7 +110,8 @@ def test_every_table_and_partition_has_the_policy(world):
         "SELECT c.relname FROM pg_class c WHERE c.relnamespace = 'memory_mesh'::regnamespace "
         "AND c.relkind IN ('p', 'r') AND NOT (c.relrowsecurity AND (c.relforcerowsecurity "
         "AND EXISTS (SELECT FROM pg_policy p WHERE p.polrelid = c.oid) "
-        "OR c.relname IN ('namespace', 'secret', 'migration', 'erased', 'due')))"
+        "OR c.relname IN ('namespace', 'secret', 'migration', 'erased', 'due', "
+        "'key_in_use')))"
     ).fetchall()
     assert bare == []
     usable = world.admin.execute(

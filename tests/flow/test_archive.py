@@ -6,7 +6,9 @@ import random
 import shutil
 import sqlite3
 import sys
+import threading
 import tracemalloc
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
@@ -23,10 +25,13 @@ from memory_mesh.model.errors import (
     StoreError,
     StoreIsDamaged,
     StoreIsNewer,
+    StoreWasMoved,
 )
+from memory_mesh.platform.locks import locked
 from memory_mesh.sync import MemoryMesh
 from memory_mesh.testing import FrozenClock
 from tests.faults.graph_world import TOPICS, Topical
+from tests.until import until, waits_in_line
 
 WORDS = "amber birch cedar delta ember flint grove heath islet jetty knoll ledge".split()  # noqa: SIM905
 EVENTS = ("open", "os.rename", "os.remove", "os.mkdir", "sqlite3.connect")
@@ -189,6 +194,42 @@ def test_what_was_erased_is_not_imported(store: Path, tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="was erased from the store"):
         care.import_archive(target, tmp_path / "a.tar.gz", into="other")
     assert not (target / "namespaces").exists()
+
+
+def _moved(store: Path, to: Path) -> type[StoreError]:
+    care.move_store(store, to)
+    return StoreWasMoved
+
+
+def _erased(store: Path, _: Path) -> type[StoreError]:
+    care.delete_namespace(store, "default")
+    return StoreError
+
+
+@pytest.mark.parametrize("happens", [_moved, _erased])
+def test_an_import_sees_what_happened_while_it_waited_for_the_folder(
+    store: Path, tmp_path: Path, happens: Callable[[Path, Path], type[StoreError]]
+) -> None:
+    care.export_archive(store, "default", tmp_path / "one.tar.gz")
+    with opened(store, "other") as mesh:
+        mesh.add("the other namespace")
+    lock, failures = store / "namespaces" / archives.IMPORT_LOCK, list[Exception]()
+
+    def imported() -> None:
+        try:
+            care.import_archive(store, tmp_path / "one.tar.gz", into="copy")
+        except Exception as error:  # noqa: BLE001  # whatever it is, the test looks at it
+            failures.append(error)
+
+    thread = threading.Thread(target=imported)
+    with locked(lock):
+        thread.start()
+        until(lambda: waits_in_line(lock))
+        expected = happens(store, tmp_path / "elsewhere")
+    thread.join()
+    (failure,) = failures
+    assert type(failure) is expected
+    assert not database(store, "copy").exists()
 
 
 def test_a_copy_in_the_same_store_has_an_identity_of_its_own_and_falls_with_the_first(

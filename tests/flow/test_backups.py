@@ -267,6 +267,24 @@ def test_the_lock_files_are_the_same_before_and_after(store: Path) -> None:
     assert lock.stat().st_ino == before
 
 
+@pytest.mark.parametrize("there", ["nothing", "a folder", "a namespace that is empty"])
+def test_a_store_that_begins_while_a_backup_is_restored_is_not_put_aside(
+    store: Path, tmp_path: Path, there: str
+) -> None:
+    made, to = backed_up(store), tmp_path / "new"
+    if there != "nothing":
+        (to / "models").mkdir(parents=True)
+    if there == "a namespace that is empty":
+        (to / "namespaces").mkdir()
+        (to / "namespaces" / "default.db").touch()
+    with pytest.raises(StoreError):
+        care.restore(
+            made.folder, to, tell=lambda said: added(to, "begun meanwhile") if said else None
+        )
+    assert set(texts(to)) == {"begun meanwhile"}
+    assert [path.name for path in tmp_path.iterdir() if path.name.startswith("new")] == ["new"]
+
+
 def test_another_store_is_never_replaced(store: Path, tmp_path: Path) -> None:
     other = tmp_path / "other"
     added(other, "of another store")

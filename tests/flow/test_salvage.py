@@ -300,3 +300,55 @@ def test_a_flipped_bit_in_the_number_of_the_schema_loses_nothing(tmp_path: Path,
     _change(tmp_path / "old", flip)
     namespace = _only(salvage(tmp_path / "old", tmp_path / "new"))
     assert (namespace.memories, namespace.held_back, namespace.lost) == (1, (), ())
+
+
+@pytest.mark.parametrize("taken_over", [False, True])
+def test_salvage_after_a_cut_log_gives_one_moment_and_says_how_many_changes_are_lost(
+    tmp_path: Path, *, taken_over: bool
+) -> None:
+    """Whether SQLite had moved what the log holds to the file, or not."""
+    chance, moments, ids = random.Random(7), [dict[str, str]()], list[str]()
+    with MemoryMesh(db_dir=tmp_path / "old", embedder="none") as mesh:
+        for number in range(COUNT):
+            words = f"The lamp {number} was moved" + " and shines" * chance.randint(0, 60)
+            if ids and chance.random() < 0.4:
+                mesh.update(chance.choice(ids), words)
+            elif len(ids) > 3 and chance.random() < 0.2:
+                mesh.delete(ids.pop(chance.randrange(len(ids))))
+            else:
+                ids.append(mesh.add(words).id or "")
+            moments.append(_texts(mesh))
+        if taken_over:
+            with closing(sqlite3.connect(_database(tmp_path / "old"))) as db:
+                db.execute("PRAGMA wal_checkpoint(PASSIVE)")
+        shutil.copytree(tmp_path / "old", tmp_path / "copy")
+    log = Path(f"{_database(tmp_path / 'copy')}-wal")
+    data = log.read_bytes()
+    for share in range(1, 13):
+        log.write_bytes(data[: len(data) * share // 13 + chance.randrange(1000)])
+        to = tmp_path / f"new-{share}"
+        done = salvage(tmp_path / "copy", to)
+        chain = _only(done).chain
+        assert _read(to) == moments[-1 - chain.lost]
+        assert done.complete is (chain.lost == 0)
+        assert _only(done).held_back == ()
+        assert (chain.newest is None) is (chain.lost == COUNT)
+
+
+def test_salvage_after_a_cut_log_without_a_head_file_says_that_writes_may_be_lost(
+    tmp_path: Path,
+) -> None:
+    with MemoryMesh(db_dir=tmp_path / "old", embedder="none") as mesh:
+        for number in range(9):
+            mesh.add(f"The lamp {number} was moved")
+        shutil.copytree(tmp_path / "old", tmp_path / "copy")
+    _database(tmp_path / "copy").with_suffix(".head").unlink()
+    log = Path(f"{_database(tmp_path / 'copy')}-wal")
+    done = salvage(tmp_path / "copy", tmp_path / "whole")
+    assert done.complete
+    log.write_bytes(log.read_bytes()[:-3000])
+    done = salvage(tmp_path / "copy", tmp_path / "new")
+    assert not done.complete
+    (unread,) = _only(done).unread
+    assert (unread.table, "no head file" in unread.why) == ("log", True)
+    assert set(_read(tmp_path / "new").values()) == {f"The lamp {n} was moved" for n in range(8)}

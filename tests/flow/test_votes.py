@@ -110,3 +110,22 @@ def test_votes_of_others_never_send_a_memory_to_review(mesh):
     assert memory_of(mesh, guess).status is Status.ACTIVE  # the user's first, others' one
     mesh.review.dispute(guess)
     assert memory_of(mesh, guess).status is Status.QUARANTINED
+
+
+@pytest.mark.parametrize("voter", [Channel.MCP, Channel.LIBRARY])
+def test_votes_from_before_the_user_spoke_do_not_count_against_what_the_user_says(mesh, voter):
+    guess = str(mesh.view(channel=Channel.MCP).add("tea is hot").id)
+    mesh.view(channel=voter).rate(guess, helpful=False)
+    mesh.view(channel=voter).review.dispute(guess)
+    before = memory_of(mesh, guess)
+    assert (before.usefulness, mesh.review.trust(guess)) < (1, 0.5)
+    user = mesh.view(channel=Channel.CLI)
+    said = user.add("tea is hot")
+    fresh = user.add("coffee is hot")
+    after = memory_of(mesh, guess)
+    assert (said.id, after.source.kind.value) == (guess, "user_explicit")
+    assert (after.harmful, after.disputes) == (1, 1)  # they stay counted
+    assert after.usefulness == 1
+    assert mesh.review.trust(guess) >= mesh.review.trust(str(fresh.id))
+    assert user.rate(guess, helpful=False).usefulness == pytest.approx(0.5)  # those after it count
+    assert mesh.care.verify().ok

@@ -44,7 +44,22 @@ def test_a_store_is_restored_beside_and_what_was_erased_stays_away(
     assert [found["content"] for found in json.loads(listed)["items"]] == [DARK]
 
 
-@pytest.mark.parametrize("made", [Path.mkdir, os.mkfifo])
+def _link_to_itself(path: Path) -> None:
+    path.symlink_to(path.name)
+
+
+def _link_to_another(path: Path) -> None:
+    path.symlink_to("default.db")
+
+
+def _link_to_nothing(path: Path) -> None:
+    path.symlink_to("/nowhere/at/all.db")
+
+
+ODD = (Path.mkdir, os.mkfifo, _link_to_itself, _link_to_another, _link_to_nothing)
+
+
+@pytest.mark.parametrize("made", ODD)
 def test_what_is_no_file_among_the_namespaces_is_reported_and_stops_nothing(
     cli: CommandLine, tmp_path: Path, made: Callable[[Path], None]
 ) -> None:
@@ -52,18 +67,51 @@ def test_what_is_no_file_among_the_namespaces_is_reported_and_stops_nothing(
     odd = _store(cli) / "namespaces" / "default-copy.db"
     made(odd)
     cli.stored("Tea is served at four", "--user", "ann")
+    said = f"{odd} is {'a link' if odd.is_symlink() else 'no file'}, so no namespace"
     verified = cli("verify", "--all", "--json")
     assert verified.code == 1
     findings = {one["namespace"]: one["findings"] for one in json.loads(verified.out)["items"]}
     assert findings["default"] == findings["user.ann"] == []
     (finding,) = findings["default-copy"]
-    assert f"{odd} is no file" in finding["detail"]
+    assert said in finding["detail"]
+    assert said in cli("doctor", "--json").out.replace("\\n", " ")
+    upkeep = cli("upkeep", "--all")
+    assert (upkeep.code, said in upkeep.err, "2 of 3 namespaces" in upkeep.out) == (1, True, True)
+    for words in (("stats",), ("store", "a text"), ("repair",)):
+        done = cli(*words, "--namespace", "default-copy")
+        assert (done.code, said in done.err) == (1, True), done.err
     backed_up = cli("backup", "--to", str(tmp_path / "backups"), "--json")
     done = json.loads(backed_up.out)
     assert (backed_up.code, done["ok"]) == (1, False)
     assert [kept["namespace"] for kept in done["namespaces"]] == ["default", "user.ann"]
     ((name, why),) = ((one["namespace"], one["why"]) for one in done["missing"])
-    assert (name, f"{odd} is no file" in why) == ("default-copy", True)
+    assert (name, said in why) == ("default-copy", True)
+    salvaged = cli("salvage", "--to", str(tmp_path / "rescued"), "--json")
+    done = json.loads(salvaged.out)
+    assert (salvaged.code, done["complete"]) == (1, False)
+    assert {one["namespace"]: one["memories"] for one in done["namespaces"]} == {
+        "default": 1,
+        "user.ann": 1,
+    }
+    assert said in done["failed"]["default-copy"]
+    moved = cli("move", "--to", str(tmp_path / "moved"))
+    assert (moved.code, said in moved.err) == (0, True)
+
+
+@pytest.mark.parametrize("made", ODD)
+def test_what_is_no_file_in_the_place_of_a_head_file_is_found_and_stops_nothing(
+    cli: CommandLine, tmp_path: Path, made: Callable[[Path], None]
+) -> None:
+    cli.stored(DARK)
+    head = _store(cli) / "namespaces" / "default.head"
+    head.unlink()
+    made(head)
+    verified = cli("verify", "--all")
+    assert (verified.code, f"{head} is no file" in verified.out) == (1, True)
+    cli.stored("Tea is served at four")
+    assert cli("stats").code == 0
+    assert cli("salvage", "--to", str(tmp_path / "rescued")).code == 0
+    assert cli("move", "--to", str(tmp_path / "moved")).code == 0
 
 
 def test_usage_says_what_belongs_together(cli: CommandLine, tmp_path: Path) -> None:
@@ -102,7 +150,9 @@ def test_restore_says_what_the_backup_lacks(cli: CommandLine, tmp_path: Path) ->
         said
     )
     cli.stored("Tea is served at four", "--user", "ann")
-    told = cli("restore", "--from", lossy, "--replace").out
+    done = cli("restore", "--from", lossy, "--replace")
+    assert (done.code, "lacks what was lost" in done.err) == (1, True)
+    told = done.out
     assert "Only in that store, and not in the backup: user.ann" in told
     assert "default, when the backup was made: " in told
     assert "lacks acknowledged writes" in told

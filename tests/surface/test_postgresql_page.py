@@ -186,6 +186,39 @@ def test_a_rotation_on_one_machine_says_what_the_others_need(
     assert "keys replace" not in lost
 
 
+def test_a_key_that_one_machine_began_to_use_is_needed_on_every_other(
+    database: str, tmp_path: Path
+) -> None:
+    """Else what is rejected on one would not be kept out on the others."""
+    first = f"a1 {SECRET.hex()} 2026-01-01\n"
+    clis = [
+        CommandLine(tmp_path / name, variables={"MEMORY_MESH_KEY": first}) for name in ("a", "b")
+    ]
+    for cli in clis:
+        cli.home.mkdir(parents=True, exist_ok=True)
+        assert cli("--store", database, "store", f"It rains in {cli.home.name}").code == 0
+    here, there = clis
+    both = {"MEMORY_MESH_KEY": f"{first}b2 {'6a' * 32} 2026-02-02\n"}
+    here = CommandLine(here.home, variables=both)
+    assert here("--store", database, "store", "It snows").code == 0
+    refused = there("--store", database, "store", "It hails")
+    assert refused.code == 1
+    for word in (
+        "with the key b2",
+        "which this one lacks",
+        "nothing was written",
+        "start it again",
+    ):
+        assert word in refused.err
+    assert "It snows" in there("--store", database, "list").out
+    assert "It snows" in there("--store", database, "search", "snows").out
+    assert "It snows" in there("--store", database, "context", "snows").out
+    there = CommandLine(there.home, variables=both)
+    assert there("--store", database, "store", "It hails").code == 0
+    bare = CommandLine(there.home, variables={"MEMORY_MESH_KEY": "6a" * 32})
+    assert "set up with another key" in bare("--store", database, "list").err
+
+
 def test_another_machine_without_the_key_is_told_so(database: str, tmp_path: Path) -> None:
     told = CommandLine(tmp_path)("--store", database, "list")
     assert told.code == 1

@@ -26,7 +26,7 @@ GROUPS = {  # heading, and how the names of its settings start
         "skill_directories", "enable_wisdom", "lesson", "enable_heritage", "max_heritage",
         "consolidate",
     ),
-    "How long things are kept": ("session_days", "recall_days", "retention"),
+    "How long things are kept": ("session_days", "expiry", "recall_days", "retention"),
     "Prompts and triggers": ("injection", "trigger", "points"),
     "Memory files": ("mirror",),
     "Language model": ("enable_llm", "llm", "extract_sessions"),

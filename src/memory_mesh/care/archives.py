@@ -310,7 +310,7 @@ def import_folder(
         _refuse_filled(copies.place(store, namespace), namespace)
         refuse_read_only(places)
         private_files.make_folder(places)
-        with locked(places / IMPORT_LOCK):
+        with _same_folder(store), locked(places / IMPORT_LOCK):
             _sweep(places)
             named = places / namespace_places.file_name(namespace)
             new = named.with_suffix(f".{os.urandom(6).hex()}{PARTIAL}")
@@ -318,6 +318,7 @@ def import_folder(
                 tell = _Told(progress, manifest)
                 mark = _filled(new, reader, namespace, places, tell, as_document=as_document)
                 with restores.place_held(places, namespace) as path:
+                    _refuse_erased(store, manifest)  # meanwhile
                     _refuse_filled(path, namespace)
                     publish(new, path)
             finally:
@@ -330,6 +331,19 @@ def import_folder(
         with_vectors=manifest.with_vectors,
         remarks=tuple(remarks(key_ids(store), manifest, mark)),
     )
+
+
+@contextmanager
+def _same_folder(store: Path) -> Iterator[None]:
+    """Says what became of the store where its folder went away in the middle of an import."""
+    try:
+        yield
+    except FileNotFoundError as error:
+        moved_marks.refuse_store(store)
+        raise StoreError(
+            f"the store in {store} was restored or removed meanwhile, and nothing was imported: "
+            "look at it, then import again"
+        ) from error
 
 
 def is_own(archive: str | PathLike[str]) -> bool:

@@ -307,6 +307,11 @@ class KeyFile:
         return KeyLine(parts[0], secret, parts[2])
 
 
+def checks(keys: Sequence[KeyLine]) -> list[tuple[str, str]]:
+    """What shows which keys these are to who has them, and the id of each, the oldest first."""
+    return [(RecordLine.of(key.id, key.secret, "database").check, key.id) for key in keys]
+
+
 def key_for(folder: Path, environment: Mapping[str, str] | None = None) -> bytes:
     """The secret of the store in a folder, made at the first call."""
     return KeyFile.of(folder, environment).newest.secret

@@ -58,7 +58,7 @@ def move_store(folder: str | PathLike[str], to: str | PathLike[str]) -> Moved:
     with store_files.disk_faults(target):
         make_folder(target)
     with store_files.disk_faults(target), restores.locked_store(source):
-        found = copies.files(source)
+        found, gone = copies.files(source), copies.gone(source)
         store_files.sweep(target, _STAGE.__eq__)
         if not _is_there(source, target, found):
             with store_files.staged(target, _STAGE) as partial:
@@ -80,6 +80,7 @@ def move_store(folder: str | PathLike[str], to: str | PathLike[str]) -> Moved:
             f"name the new folder from now on: --db-dir {named}, or MEMORY_MESH_DIR={named}",
             f"the old files are kept in {kept}; remove them when the new place works",
             *unmarked,
+            *(f"not moved: {why}" for why in gone.values()),
         ),
     )
 
@@ -124,6 +125,8 @@ def move_namespace(folder: str | PathLike[str], namespace: str, to: str | PathLi
                 store_files.sync_tree(partial)
                 _refuse_filled(place, target, namespace)
                 publish(copies.place(partial, namespace), place)
+        else:
+            copies.acknowledge(place)  # a kill may have come before that
         moved_marks.remove(moved_marks.of_namespace(place))
         _take_along(path.with_suffix(".spool"), place.with_suffix(".spool"))
         remarks += _marked(moved_marks.of_namespace(path), target)
@@ -209,7 +212,7 @@ def _copied(source: Path, partial: Path, namespace: str) -> None:
 def _copy_rest(source: Path, partial: Path) -> None:
     """Copies the small files beside the databases, and those of the store."""
     for entry in namespace_places.entries(source / "namespaces"):
-        if entry.is_file() and not _NOT_COPIED.fullmatch(entry.name):
+        if entry.is_file(follow_symlinks=False) and not _NOT_COPIED.fullmatch(entry.name):
             target = partial / Path(entry).relative_to(source)
             namespace_places.make_room(target)
             store_files.copy_file(Path(entry), target)

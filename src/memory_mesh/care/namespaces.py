@@ -180,6 +180,11 @@ def _unknown(store: Path, name: str) -> str:
 # and no log of a damaged file is touched.
 
 
+def encrypted_by(folder: Path) -> str | None:
+    """What encrypts the file system of a folder; None where that is not known."""
+    return namespace_places.encrypted_by(folder)
+
+
 def look(folder: Path, *, besides: str | None = None, most: int) -> NamespaceReview:
     """Looks at the first namespaces of a store but one, by name; says what is wrong with each."""
     names = (name for name in namespace_places.names(folder / "namespaces") if name != besides)

@@ -21,7 +21,7 @@ from memory_mesh.ledgers.sqlite.connections import refuse_read_only
 from memory_mesh.ledgers.sqlite.namespace_places import SUFFIX
 from memory_mesh.ledgers.sqlite.verify import verify
 from memory_mesh.model.care import Repaired, Salvaged, SalvagedNamespace
-from memory_mesh.model.errors import InvalidInput, MeshError, NotFound, StoreError
+from memory_mesh.model.errors import InvalidInput, MeshError, NotFound, StoreError, StoreIsDamaged
 from memory_mesh.models.lance.index import folder_name
 from memory_mesh.platform import moved_marks, private_files
 from memory_mesh.platform.durable_files import sync_folder, sync_tree
@@ -48,6 +48,8 @@ def repair(folder: str | PathLike[str], namespace: str, *, accept_loss: bool = F
     store = Path(need_folder(folder))
     path = namespace_places.database(store / "namespaces", namespace)
     moved_marks.refuse_store(store)
+    if (wrong := namespace_places.no_file(path)) is not None:
+        raise StoreIsDamaged(wrong)
     if not path.exists() and namespace_file.read_head(path) is None:
         moved_marks.refuse_namespace(path, namespace)
         raise NotFound(
@@ -151,10 +153,13 @@ def salvage(folder: str | PathLike[str], to: str | PathLike[str]) -> Salvaged:
 
 
 def _without_file(source: Path) -> dict[str, str]:
-    """The namespaces whose head file is all that is left of them, each with what it says."""
+    """Namespaces of which a head file is all that is left, or which are no files, each with why."""
     left: dict[str, str] = {}
-    for namespace in copies.gone(source):
+    for namespace, why in copies.gone(source).items():
         path = copies.place(source, namespace)
+        if namespace_places.no_file(path) is not None:
+            left[namespace] = why
+            continue
         mark = namespace_file.read_head(path)
         if mark is not None and not path.exists() and not Path(f"{path}-wal").exists():
             left[namespace] = (
@@ -167,7 +172,7 @@ def _without_file(source: Path) -> dict[str, str]:
 def _names(folder: Path, gone: Mapping[str, str]) -> list[str]:
     """The namespaces of a store, also those of which only the log is left."""
     databases = namespace_places.holding(folder, SUFFIX, f"{SUFFIX}-wal")
-    names = {name for name, _ in databases}
+    names = {name for name, _ in databases} - gone.keys()
     if not names and gone:
         raise StoreError("; ".join(gone.values()))
     if not names:

@@ -89,7 +89,7 @@ def _restored(
             _carry_namespace(source, held, one, partial)
         tell("")
         there = set(copies.files(to)) if replace else set[str]()
-        before = put(partial, to, stamp)
+        before = put(partial, to, stamp, lambda: check(to, manifest, replace=replace))
     named = {one.namespace for one in manifest.namespaces}
     return Restored(
         str(to),
@@ -183,8 +183,7 @@ def _more(count: int) -> str:
 
 def _restored_file(source: Path, to: Path, erasers: Iterable[Path], stamp: str) -> Restored:
     """Restores one namespace from its file into a store of its own."""
-    if copies.is_store(to):
-        raise StoreError(f"there is a store in {to}: restore a single file into a new folder")
+    _refuse_store(to)
     origin = namespace_places.store_of(source) or source.parent
     backups.hashes(origin)  # a damaged one is named by its own path
     place, name = beside(to)
@@ -210,8 +209,13 @@ def _restored_file(source: Path, to: Path, erasers: Iterable[Path], stamp: str) 
         kept = copies.copied(source, copies.place(partial, kept.namespace))
         _refuse_damage(source, partial, kept.namespace, kept.schema)
         copies.acknowledge(copies.place(partial, kept.namespace))
-        put(partial, to, stamp)
+        put(partial, to, stamp, lambda: _refuse_store(to))
     return Restored(str(to), str(source), (kept,), swept=tuple(swept))
+
+
+def _refuse_store(to: Path) -> None:
+    if copies.is_store(to):
+        raise StoreError(f"there is a store in {to}: restore a single file into a new folder")
 
 
 # A restored store comes to its place in one step, and what was there is put aside.
@@ -264,16 +268,21 @@ def _shares_a_namespace(to: Path, manifest: BackupManifest) -> bool:
     return not there or bool(there & {kept.identity for kept in manifest.namespaces})
 
 
-def put(partial: Path, to: Path, stamp: str) -> Path | None:
-    """Brings a whole store to its place; returns where the one that was there lies now."""
+def put(partial: Path, to: Path, stamp: str, check_again: Callable[[], None]) -> Path | None:
+    """Brings a whole store to its place; returns where the one that was there lies now.
+
+    Others may have begun a store there since it was checked: it is, once more, under the locks.
+    """
     if not to.exists():
         store_files.named(partial, to)
         return None
     store_files.sync_tree(partial)
-    backups.carry(partial, to)
-    aside = _aside(to, stamp)
-    partial.rename(aside)
+    make_folder(to / "namespaces")  # without it nothing could be locked
     with locked_store(to), copies.kept_open(copies.files(to).values()):
+        check_again()
+        backups.carry(partial, to)
+        aside = _aside(to, stamp)
+        partial.rename(aside)
         _own(aside, to)
         mark_folders(aside, to)
         mark_folders(to, aside)
@@ -382,12 +391,14 @@ def unmark_move(store: Path) -> None:
 def place_held(folder: Path, namespace: str) -> Iterator[Path]:
     """Holds the lock of the database of a namespace, which nobody makes anywhere meanwhile."""
     while True:
+        moved_marks.refuse_store(folder.parent)
         path = namespace_places.new_place(folder, namespace)
         namespace_places.make_room(path)
         with ExitStack() as held:
             held.enter_context(locked(path.with_suffix(".lock")))
             if not path.exists():
                 held.enter_context(folder_held(folder))
+            moved_marks.refuse_store(folder.parent)
             if namespace_places.found(folder, namespace) in {None, path}:
                 yield path
                 return

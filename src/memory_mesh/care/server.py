@@ -23,7 +23,7 @@ from memory_mesh.care.archives import (
     remarks,
     write_archive,
 )
-from memory_mesh.care.key_file import FILE, KeyFile, StatedKeys, need_key
+from memory_mesh.care.key_file import FILE, KeyFile, StatedKeys, checks, need_key
 from memory_mesh.care.sqlite import copies as file_copying
 from memory_mesh.config import Config, load
 from memory_mesh.ledgers.sqlite import archive_rows
@@ -182,8 +182,9 @@ def _opened(config: Config) -> "Iterator[Transactions]":
     from memory_mesh.ledgers.postgres.transactions import Transactions
 
     need_key(config.db_dir, os.environ)
-    key = opening_key(KeyFile.of(config.db_dir, os.environ).keys()[0].secret)
-    database = Transactions(url, key, config.lock_wait_seconds)
+    own = KeyFile.of(config.db_dir, os.environ)
+    key, wait = opening_key(own.keys()[0].secret), config.lock_wait_seconds
+    database = Transactions(url, key, wait, keys=lambda: checks(own.keys()))
     try:
         yield database
     finally:

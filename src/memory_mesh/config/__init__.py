@@ -113,6 +113,7 @@ class Config:
     system_memory: str = "off"
     read_claims: bool = True
     link_similar: bool = True
+    expiry: Mapping[str, int] = field(default_factory=dict)
     predicates: Mapping[str, PredicateSchema | Mapping[str, str]] = field(default_factory=dict)
     mirror_dir: Path | None = None
     mirror_updates: str = "append"
@@ -284,6 +285,7 @@ def _fitted(name: str, value: object, environment: Mapping[str, str]) -> object:
         "privacy_kinds": _kinds,
         "phone_country": check_country,
         "predicates": _named_tables,
+        "expiry": _days,
         "private_names": _names,
         "injection": _injection,
         "trigger_min_similarity": lambda share: check_share(share, name),
@@ -358,6 +360,12 @@ def _named_tables(value: object) -> Mapping[str, Mapping[str, str]]:
     if isinstance(value, Mapping) and all(isinstance(table, Mapping) for table in value.values()):
         return value
     raise InvalidInput(f"must be one table per predicate, not {shown(value)}")
+
+
+def _days(value: object) -> Mapping[str, int]:
+    if isinstance(value, Mapping) and all(map(_count, value.values())):
+        return {str(name): _count(days) for name, days in value.items()}
+    raise InvalidInput(f"must be a number of days for each kind or tag, not {shown(value)}")
 
 
 def _injection(value: object) -> Mapping[str, Mapping[str, object]]:

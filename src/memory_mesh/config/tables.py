@@ -88,6 +88,7 @@ WRITTEN = {  # in the file
     "privacy_rules": "[[privacy.rules]]",
     "privacy_kinds": "[privacy] kinds",
     "predicates": "[predicates.NAME]",
+    "expiry": "[expiry]",
     "injection": "[injection.AGENT]",
 }
 
@@ -149,6 +150,9 @@ class Settings(MainSettings, total=False):
     enable_heritage_tracking: Annotated[bool | None, "record why memories were made"]
     max_heritage_depth: Annotated[int | None, "intents and rationales kept of each memory"]
     session_days: Annotated[int | None, "days after which a session's memories expire; 0 is never"]
+    expiry: Annotated[
+        Mapping[str, int] | None, "days after which what is stored expires, by kind, type or tag"
+    ]
     recall_days: Annotated[int | None, "days after which records of searches go; 0 is never"]
     consolidate_traces: Annotated[
         int | None, "consolidate so many new traces of a project; 0: never"

@@ -127,7 +127,8 @@ def _rewrites() -> Sequence[tuple[re.Pattern[str], Callable[[re.Match[str]], str
     """Patterns that look like a turn, a tag or an instruction, and their replacements."""
     roles = "user|assistant|system|human|developer|tool|function|model|ai|bot"
     ours = "memories|memory|memory context|attention directive|inst|instructions?|sys"
-    tags = f"{roles}|{ours}|prompt|context|tool_use|tool_result|function_results?|s|bos|eos"
+    calls = "tool_use|tool_result|tool_calls?|function_results?|function_calls?|invoke|parameters?"
+    tags = f"{roles}|{ours}|{calls}|antml|prompt|context|documents?|document_contents?|s|bos|eos"
     turns = "start_of_turn|end_of_turn|begin_of_text|end_of_text|think|thinking"
     ignoring = re.IGNORECASE
     bar = r"([|\uff5c])"  # some templates use the wide one

@@ -20,7 +20,7 @@ from collections.abc import Mapping, Sequence
 
 from memory_mesh.base.fastdataclass import replace
 from memory_mesh.context.fence import HEADING, Background, background
-from memory_mesh.model import Lens, Memory, SourceKind, StoreIsFull
+from memory_mesh.model import Lens, Memory, StoreIsFull
 from memory_mesh.model.pack import Injected, Injection
 from memory_mesh.model.trigger import (
     MatchContext,
@@ -28,6 +28,7 @@ from memory_mesh.model.trigger import (
     RelevantMemory,
     TriggerMatch,
 )
+from memory_mesh.rules.trust import OF_THE_USER
 from memory_mesh.search.triggered import MOST_SCANNED, TriggerRequest, by_meaning, describe, select
 from memory_mesh.text.scrub import tokens
 from memory_mesh.write.access import Access
@@ -37,7 +38,6 @@ from memory_mesh.write.prepare import redact
 QUESTION_CHARS = 200  # of a task in the record
 BACKGROUND, CALLED = "background", "called"  # the format and the section in the record
 UNKNOWN = "unknown"
-_OF_THE_USER = frozenset((SourceKind.USER_EXPLICIT, SourceKind.USER_IMPLICIT))
 
 
 def relevant(access: Access, asked: TriggerRequest) -> list[RelevantMemory]:
@@ -112,7 +112,7 @@ def _background(found: RelevantMemory, memory: Memory) -> Background:
         about.discovered_by or UNKNOWN,
         memory.text,
         memory.tags,
-        None if kind in _OF_THE_USER else kind.value,
+        None if kind in OF_THE_USER else kind.value,
     )
 
 

@@ -59,6 +59,7 @@ from memory_mesh.model.pack import (
     StandingProfile,
 )
 from memory_mesh.model.ports import Snapshot
+from memory_mesh.rules.trust import OF_THE_USER
 from memory_mesh.search.rank import below_newer
 from memory_mesh.search.ranking import profiles
 from memory_mesh.search.recall import find
@@ -85,7 +86,6 @@ USER, PROJECT = "user", "project"
 _TEAM = frozenset(("we", "project"))
 _STATED = {kind.value: kind for kind in ProfileKind}  # as a kind of a memory, or as its label
 _OF_PROJECT = frozenset((ProfileKind.DECISION, ProfileKind.CONVENTION))
-_OWN = frozenset((SourceKind.USER_EXPLICIT, SourceKind.USER_IMPLICIT))
 _BY_TRUST = tuple(SourceKind)
 _KINDS = tuple(ProfileKind)
 
@@ -477,7 +477,7 @@ def standing(snapshot: Snapshot, lens: Lens) -> list[ProfileLine]:
 
 def _has_one_value(memory: Memory) -> bool:
     """True for what the user says of themselves that has but one value, in no session's own."""
-    claim, is_own = memory.claim, memory.source.kind in _OWN and memory.scope.session is None
+    claim, is_own = memory.claim, memory.source.kind in OF_THE_USER and memory.scope.session is None
     return is_own and claim is not None and claim.exclusive and claim.certain
 
 
@@ -501,7 +501,7 @@ def _rank(line: ProfileLine) -> int:
     Of the user's own words those come last of which no list says that they last.
     """
     memory, claim = line.memory, line.memory.claim
-    if memory.pinned or memory.source.kind not in _OWN:
+    if memory.pinned or memory.source.kind not in OF_THE_USER:
         return 0 if memory.pinned else 3 + _BY_TRUST.index(memory.source.kind)
     lasts = line.kind is not ProfileKind.ROLE or claim is None or claim.subject != USER
     return 1 if lasts or claim is None or claim.predicate in OF_ROLE else 2

@@ -35,14 +35,13 @@ from memory_mesh.model import (
     Receipt,
     Scope,
     Source,
-    SourceKind,
     Status,
     severity_rank,
 )
 from memory_mesh.model.learning import Distillation, Failure, LessonBlock, LessonContext
 from memory_mesh.rules import audience
 from memory_mesh.rules.audience import AUDIENCE
-from memory_mesh.rules.trust import authority, is_authoritative
+from memory_mesh.rules.trust import OF_THE_USER, authority, is_authoritative
 from memory_mesh.search.recall import recall
 from memory_mesh.write.access import Access
 from memory_mesh.write.add import remember
@@ -275,8 +274,7 @@ def _tells_of_lesson(memory: Memory) -> bool:
     """True for a short text in the user's words that tells of a failure and its rule."""
     if len(memory.text) > MAX_NOTE_CHARS or not is_authoritative(authority(memory.source)):
         return False
-    by_user = {SourceKind.USER_EXPLICIT, SourceKind.USER_IMPLICIT}
-    return memory.source.kind in by_user and failures.reads_as_lesson(memory)
+    return memory.source.kind in OF_THE_USER and failures.reads_as_lesson(memory)
 
 
 def _blocks(access: Access, since: datetime | None, after: int = 0) -> Iterator[Block]:

@@ -154,9 +154,11 @@ class OpenStore:
             from memory_mesh.platform.extras import need
 
             need("psycopg", extra="postgres", purpose="a store in PostgreSQL")
-            from memory_mesh.care.key_file import need_key
+            from memory_mesh.care import key_file
 
-            need_key(self.folder, os.environ if self._environment is None else self._environment)
+            key_file.need_key(
+                self.folder, os.environ if self._environment is None else self._environment
+            )
             from memory_mesh.ledgers.postgres.ledger import PostgresLedger
             from memory_mesh.ledgers.postgres.pool import with_variables
 
@@ -166,6 +168,7 @@ class OpenStore:
                 secret=self._keys.ring.keys()[0].secret,
                 recall_days=config.recall_days,
                 lock_wait=config.lock_wait_seconds,
+                keys=lambda: key_file.checks(self._keys.ring.keys()),
             )
         return SqliteLedger(
             self.folder,

@@ -291,13 +291,17 @@ class View(Operations):
 
     def _draft(self, content: object, metadata: object, details: Mapping[str, object]) -> Draft:
         """A draft for this view's project and session unless the caller names another scope."""
-        from memory_mesh.write.rules.drafts import draft_of  # reads make none
+        from memory_mesh.write.rules.drafts import by_policy, draft_of, with_end  # reads make none
 
+        if "ttl" in details:
+            details = with_end(details, self._now())
         own = Scope(self._config.project, None, self._config.session)
         if own != Scope() and "scope" not in details:
             details = {"scope": own} | dict(details)
-        return draft_of(
-            content, metadata, details, agent_id=self._config.agent_id, channel=self._channel
+        agent = self._config.agent_id
+        draft = draft_of(content, metadata, details, agent_id=agent, channel=self._channel)
+        return by_policy(
+            draft, self._config.expiry, self._now(), freely=is_authoritative(self._kind)
         )
 
     def _fit(self, draft: Draft) -> Draft:
@@ -308,9 +312,12 @@ class View(Operations):
 
     def _drafted(self, item: str | Mapping[str, object] | Draft) -> Draft:
         if isinstance(item, Draft):
-            from memory_mesh.write.rules.drafts import check_ready  # few callers make drafts
+            from memory_mesh.write.rules.drafts import by_policy, check_ready  # few make drafts
 
-            return self._spoken(check_ready(item))
+            draft = self._spoken(check_ready(item))
+            return by_policy(
+                draft, self._config.expiry, self._now(), freely=is_authoritative(self._kind)
+            )
         if isinstance(item, str):
             return self._draft(item, None, {})
         if not isinstance(item, Mapping):

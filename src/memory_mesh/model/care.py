@@ -1,6 +1,7 @@
 """What whole-store operations return."""
 
 from collections.abc import Mapping
+from datetime import datetime
 
 from memory_mesh.base.fastdataclass import dataclass, field
 from memory_mesh.model.block import Verification
@@ -53,6 +54,11 @@ class Restored:
     before: str | None = None  # the folder of the store that was there
     left_behind: tuple[str, ...] = ()  # namespaces of that store that the backup does not hold
     swept: tuple[str, ...] = ()  # what killed restores had left
+
+    @property
+    def ok(self) -> bool:
+        """True when the backup held every namespace, and none that lacked writes."""
+        return not self.missing and not any(kept.findings for kept in self.namespaces)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,8 +124,9 @@ class SalvagedChain:
 
     kept: int  # blocks that are unchanged, from the first on
     sealed_anew: int = 0  # blocks behind a break
-    lost: int = 0
+    lost: int = 0  # a block tells of one change
     breaks_at: int | None = None  # the first position that is missing or wrong
+    newest: datetime | None = None  # when the newest change was made that is there
 
 
 @dataclass(frozen=True, slots=True)

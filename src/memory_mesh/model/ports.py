@@ -240,6 +240,9 @@ class Lookup(Protocol):
     def next_bound(self, lens: Lens) -> datetime | None:
         """The next moment at which some memory starts or ceases to be valid, or may expire."""
 
+    def ended(self, before: datetime, most: int) -> list[str]:
+        """Memories that expired before a moment and are not deleted yet."""
+
     def skills(self, query: SkillQuery) -> list[Candidate]:
         """The skills that a query means and its reader sees."""
 

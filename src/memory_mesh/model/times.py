@@ -2,6 +2,8 @@
 
 from datetime import UTC, datetime
 
+EXPIRES = "expires_at"  # the metadata key of the moment from which no read shows a memory
+
 
 def iso(moment: datetime) -> str:
     """ISO 8601 in UTC with milliseconds."""

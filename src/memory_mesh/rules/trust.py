@@ -12,6 +12,7 @@ from memory_mesh.base.fastdataclass import replace
 from memory_mesh.base.typed import TypedDict
 from memory_mesh.model import Channel, Memory, Source, SourceKind, Statement
 
+OF_THE_USER = frozenset((SourceKind.USER_EXPLICIT, SourceKind.USER_IMPLICIT))
 HELPFUL, HARMFUL = 1.1, 0.5
 LEAST_USEFUL, MOST_USEFUL = 0.1, 2.0
 
@@ -113,7 +114,7 @@ def standing_of(source: Source) -> SourceKind:
 
 
 def _whose(kind: SourceKind) -> SourceKind:
-    own = kind in {SourceKind.USER_EXPLICIT, SourceKind.USER_IMPLICIT, SourceKind.SYSTEM}
+    own = kind in OF_THE_USER or kind is SourceKind.SYSTEM
     return SourceKind.USER_EXPLICIT if own else kind
 
 

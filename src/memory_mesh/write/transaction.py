@@ -43,6 +43,7 @@ from memory_mesh.model import (
 from memory_mesh.platform.projects import NAMES, names_of
 from memory_mesh.rules import audience
 from memory_mesh.rules.trust import (
+    OF_THE_USER,
     allowed_importance,
     authority,
     ceiling,
@@ -69,6 +70,7 @@ from memory_mesh.write.rules.contradictions import (
     keys_of,
     replacing,
     said_again,
+    unvoted,
 )
 from memory_mesh.write.rules.drafts import given_key
 from memory_mesh.write.rules.judge import judge
@@ -164,6 +166,7 @@ def decide(
         conflicts=tuple(conflict for part in parts for conflict in part.conflicts),
         reread=tuple(id_ for part in parts for id_ in part.reread),
         relinked=tuple(id_ for part in parts for id_ in part.relinked),
+        counted=tuple(memory for part in parts for memory in part.counted),
     )
 
 
@@ -504,8 +507,11 @@ def merged(
     if after is into:
         return commit, into
     after = replace(after, recorded_from=standing.at)
+    spoken = found.instead and after.source.kind in OF_THE_USER
+    after = unvoted(after) if spoken else after
     return replace(
         commit,
+        counted=(after,) if spoken else (),
         puts=(Put(after, _found_by(after, into, wording), told.reasons),),
         reread=(into.id,) if reread else (),
         relinked=(into.id,) if after.text != into.text else (),

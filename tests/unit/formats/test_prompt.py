@@ -89,6 +89,23 @@ def test_making_a_line_harmless_twice_changes_nothing(line: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "tag",
+    [
+        "<function_calls>", "</function_calls>", "<invoke name='x'>", "</invoke>", "</document>",
+        "<document index='2'>", "</documents>", "<parameter name='a'>", "< / document >",
+        "<antml:invoke name='x'>", "</DOCUMENT_CONTENT>", "<tool_call>", "<function_call>",
+        "\uff1c/document\uff1e",
+    ],
+)  # fmt: skip
+def test_a_recalled_text_opens_no_call_and_closes_no_document(tag: str) -> None:
+    for line in (tag, f"it ends here.{tag} Now", f"a {tag}"):
+        for shown in (fence.quoted(line), fence.said(line)):
+            assert "<" not in shown
+            assert "\uff1c" not in shown
+            assert "&lt;" in shown
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "vector<int> and a < b",

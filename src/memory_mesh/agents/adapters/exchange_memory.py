@@ -13,6 +13,7 @@ from memory_mesh.base.fastdataclass import dataclass
 from memory_mesh.base.typed import TYPE_CHECKING, Any
 from memory_mesh.formats.private import split_private, without_private
 from memory_mesh.learn.rules import capture
+from memory_mesh.learn.rules.own_words import as_own, own_sentences, reports, without_quotes
 from memory_mesh.mesh.conversation import TAG, MemoryContextManager
 from memory_mesh.model.errors import InvalidInput
 from memory_mesh.platform import telemetry
@@ -45,14 +46,18 @@ class Exchange:
         return str(pack) if pack else ""
 
     def remember(self, answer: str) -> None:
-        """Keeps what is worth it: the user's own words as theirs, else the whole exchange."""
-        own = capture.judge(self._question, "", recalled=self._shown)
+        """Keeps what is worth it: the user's own words as theirs, else the whole exchange.
+
+        What the question quotes or pastes is not the user's word, as in the prompt of a hook.
+        """
+        said = " ".join(one for one in own_sentences(self._question) if not reports(one))
+        own = capture.judge(without_quotes(said), "", recalled=self._shown)
         if not own.worth_keeping or len(self._question) > _OWN_WORDS_CHARS:
             kept = answer if self._keeps_answer else ""
             self._manager.capture_interaction(self._question, kept)
             return
         self._mesh.add(
-            self._question,
+            self._question if as_own(self._question) == as_own(said) else said,
             {"signals": list(own.signals)},
             role="user",
             kind=own.kind,

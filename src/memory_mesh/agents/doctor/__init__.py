@@ -34,6 +34,7 @@ __all__ = ["CHECKS", "TRIALS", "Case", "CheckResult", "CheckStatus", "examined"]
 Check = Callable[[Case], Iterator[CheckResult]]
 CHECKS: dict[str, Check] = {
     "disk": store.disk,
+    "encryption": store.encryption,
     "permissions": store.permissions,
     "key": store.key,
     "store": store.store,
@@ -110,6 +111,11 @@ def _server_disk(case: Case) -> Iterator[CheckResult]:
         yield replace(finding, said=said)
 
 
+def _server_encryption(_: Case) -> Iterator[CheckResult]:
+    """What encrypts the disks of a database is seen on its server alone."""
+    yield ok("encryption", "not known: it is that of the disks of the database, which are not seen")
+
+
 def _server_permissions(case: Case) -> Iterator[CheckResult]:
     """Whether the files of this machine for the database are for its user only."""
     if case.store.exists():
@@ -152,6 +158,7 @@ def _verify(case: Case) -> str:
 
 SERVER_CHECKS: dict[str, Check] = {
     "disk": _server_disk,
+    "encryption": _server_encryption,
     "permissions": _server_permissions,
     "key": _server_key,
     "namespaces": _server_namespaces,

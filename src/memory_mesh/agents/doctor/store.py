@@ -18,7 +18,7 @@ from memory_mesh.agents.doctor.finding import (
 )
 from memory_mesh.base.installed import install_command
 from memory_mesh.care.key_file import IDENTITY, RECORD_FILE, KeyFile, had_key
-from memory_mesh.care.namespaces import look
+from memory_mesh.care.namespaces import encrypted_by, look
 from memory_mesh.model import Check, Health, StoreError, WrongKey
 from memory_mesh.platform import system
 from memory_mesh.rules.users import shown_namespace
@@ -147,6 +147,17 @@ def room(free: int, folder: Path) -> CheckResult:
     if free <= LEAST_BYTES:
         return failed("disk", said, fix)
     return warning("disk", said, fix) if free < SCARCE_BYTES else ok("disk", said)
+
+
+def encryption(case: Case) -> Iterator[CheckResult]:
+    """Whether the file system of the store is encrypted; memory-mesh encrypts no file itself."""
+    there = next(each for each in (case.store, *case.store.parents) if each.exists())
+    by = encrypted_by(there)
+    if by is not None:
+        yield ok("encryption", f"the file system of {there} is encrypted by {by}")
+        return
+    said = f"not known for the file system of {there}: no encryption by this system is seen"
+    yield ok("encryption", said, "to have it: docs/how-to/privacy.md, At rest")
 
 
 def permissions(case: Case) -> Iterator[CheckResult]:

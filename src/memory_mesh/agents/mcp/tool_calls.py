@@ -44,7 +44,7 @@ from memory_mesh.search.ranking.profiles import MIN_RELEVANCE
 # The tools that write: store, forget and feedback.
 
 
-_DETAILS = ("kind", "tags", "importance", "occurred_at", "valid_until")
+_DETAILS = ("kind", "tags", "importance", "occurred_at", "valid_until", "expires_at")
 _DECIDES = "The user decides: ask them to run `memory-mesh review --id {0} --approve`, or --reject."
 _CORRECTED = "corrected by the agent"
 

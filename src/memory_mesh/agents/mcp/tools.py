@@ -294,7 +294,7 @@ STORE = tool(
                 enum=["project", "everywhere"],
                 default="project",
             ),
-            **chosen(MemoryMesh.add, {"occurred_at": {}, "valid_until": {}}),
+            **chosen(MemoryMesh.add, {"occurred_at": {}, "valid_until": {}, "expires_at": {}}),
             "replaces": text("The id of a memory that this text corrects.", minLength=1),
         },
         "content",

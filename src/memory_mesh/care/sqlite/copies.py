@@ -13,6 +13,7 @@ transaction. Readers keep nobody from writing, so the steps wait for nothing.
 import os
 import re
 import sqlite3
+import stat
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
@@ -60,18 +61,16 @@ def databases(store: Path) -> dict[str, Path]:
 
 def gone(store: Path) -> dict[str, str]:
     """What is wrong with namespaces that were written to and hold nothing, or that are no files."""
-    found = sorted(namespace_places.holding(store / "namespaces", namespace_file.SUFFIX))
+    endings = namespace_places.SUFFIX, namespace_file.SUFFIX
+    found = sorted(set(namespace_places.holding(store / "namespaces", *endings)))
     told = ((namespace, missing(database, namespace)) for namespace, database in found)
-    wrong = {namespace: said for namespace, said in told if said is not None}
-    return wrong | {
-        namespace: namespace_places.no_file(path)
-        for namespace, path in databases(store).items()
-        if path.exists() and not path.is_file()
-    }
+    return {namespace: said for namespace, said in told if said is not None}
 
 
 def missing(database: Path, namespace: str) -> str | None:
-    """What is wrong with a namespace that its head file tells of, and that holds nothing."""
+    """What is wrong with a namespace that is no file, or holds less than its head file tells."""
+    if (wrong := namespace_places.no_file(database)) is not None:
+        return wrong
     mark = namespace_file.read_head(database)
     if mark is None or (database.exists() and database.stat().st_size):
         return None
@@ -152,7 +151,8 @@ def _reading(path: Path) -> sqlite3.Connection:
 
 def _holds_anything(path: Path) -> bool:
     with suppress(FileNotFoundError):
-        return path.is_file() and bool(path.stat().st_size)
+        found = os.lstat(path)
+        return stat.S_ISREG(found.st_mode) and bool(found.st_size)
     return False
 
 

@@ -28,8 +28,9 @@ class Row:
 class Remains:
     """One file, read without SQLite."""
 
-    def __init__(self, path: Path) -> None:
-        self.pages: Pages = Pages(path)
+    def __init__(self, path: Path, *, log: bool = True) -> None:
+        """Read a file with its log, or as if it had none."""
+        self.pages: Pages = Pages(path, log=log)
         self._trees = Trees(self.pages)
         self.holes: dict[str, list[Hole]] = {}
         self._indexes: dict[str, str] = {}  # with the statement that made each
@@ -163,7 +164,7 @@ def fill(
             if isinstance(found, Hole):
                 holes.setdefault(table.name, []).append(found)
             elif table.name == "store":
-                store = {"store": _named(table, found)}
+                store = {"store": named(table, found)}
             else:
                 _insert(db, table, found, losses)
     remains.walk_others({table.name for table in tables})
@@ -211,6 +212,11 @@ def drop(db: sqlite3.Connection, table: str, number: int, why: str, losses: Loss
     db.execute(f"DELETE FROM {table} WHERE rowid = ?", (number,))  # noqa: S608
 
 
+def named(table: StoredTable, row: Row) -> Known:
+    """A row by the names of its columns."""
+    return {column.name: value for column, value in zip(table.columns, row.values, strict=True)}
+
+
 def store_row(db: sqlite3.Connection, known: Known) -> None:
     """Takes from the old row of `store` what nothing else says."""
     names = [name for name in _KEPT_OF_STORE if known.get(name) is not None]
@@ -228,9 +234,9 @@ def _insert(db: sqlite3.Connection, table: StoredTable, row: Row, losses: Losses
         losses.older.add(row.rowid)
     if not done.rowcount and row.found == "table":
         why = "it contradicts another row that was read before"
-        losses.keep(table.name, row.rowid, why, _named(table, row))
+        losses.keep(table.name, row.rowid, why, named(table, row))
         if table.rowids and not _is_there(db, table, row):
-            losses.lose(table.name, row.rowid, why, _named(table, row))
+            losses.lose(table.name, row.rowid, why, named(table, row))
 
 
 def _is_there(db: sqlite3.Connection, table: StoredTable, row: Row) -> bool:
@@ -238,10 +244,6 @@ def _is_there(db: sqlite3.Connection, table: StoredTable, row: Row) -> bool:
         return False
     asked = f"SELECT 1 FROM {table.name} WHERE rowid = ?"  # noqa: S608  # own names
     return db.execute(asked, (row.rowid,)).fetchone() is not None
-
-
-def _named(table: StoredTable, row: Row) -> dict[str, Value]:
-    return {column.name: value for column, value in zip(table.columns, row.values, strict=True)}
 
 
 def _missing(

@@ -33,10 +33,14 @@ _opened: dict[tuple[int, int], int] = {}
 class Pages:
     """The newest copy of every page, and the ones before it."""
 
-    def __init__(self, path: Path) -> None:
-        self._log = _Source(Path(f"{path}-wal"))  # first: what is moved to the file stays right
+    def __init__(self, path: Path, *, log: bool = True) -> None:
+        """Read a file with its log, or as if it had none."""
+        # first: what is moved to the file stays right
+        self._log = _Source(Path(f"{path}-wal") if log else None)
         self._file = _Source(path)
         self.size: int = self._page_size()
+        self.log_counts: bool = False  # whether the log holds a whole write, and no broken frame
+        self.log_is_cut: bool = False  # whether it ends within a write
         self._places: dict[int, list[int]] = {}  # of a page's copies in the log, oldest first
         self.broken_frames: int = 0
         length = self._read_log()
@@ -112,6 +116,9 @@ class Pages:
             (page,) = struct.unpack(">I", heads[n][:4])
             if n <= ends[-1] and page:
                 self._places.setdefault(page, []).append(_LOG_HEADER + n * frame + _FRAME_HEADER)
+        self.log_counts = not self.broken_frames
+        rest = (self._log.length - _LOG_HEADER) % frame
+        self.log_is_cut = counted[-1] > ends[-1] or bool(rest and counted[-1] == many - 1)
         (length,) = struct.unpack(">I", heads[ends[-1]][4:8])
         return int(length) if length < 2 * (self._file.length // self.size + many) else 0
 
@@ -146,10 +153,10 @@ class Pages:
 class _Source:
     """Bytes of a file; beyond its end there are zeros."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path | None) -> None:
         self._descriptor: int | None = None
         self.length = 0
-        if path.exists():
+        if path is not None and path.exists():
             self._descriptor = _open(path)
             self.length = os.fstat(self._descriptor).st_size
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from memory_mesh.base.fastdataclass import dataclass
 from memory_mesh.care.sqlite import fill, mend, rebuild
 from memory_mesh.care.sqlite.fill import Remains
+from memory_mesh.care.sqlite.pages import Hole
 from memory_mesh.ledgers.shared import rows, sums
 from memory_mesh.ledgers.sqlite import (
     namespace_file,
@@ -34,6 +35,7 @@ from memory_mesh.text.recited import fingerprint
 _NUMBERED = (  # with a checksum
     "memory", "text", "version", "observation", "vector", "skill", "conflict", "proposal",
 )  # fmt: skip
+_CUT = "it ends within a write, and no head file tells how many are lost"
 _LOOKED_AHEAD = 10_000  # that a counter may be ahead of every row before it is not believed
 _SIGNED = 11  # the first schema whose files say that they are ours, and whose rows have checksums
 _MADE_ANEW = frozenset({"audience", "metadata_mark"})  # from versions
@@ -51,13 +53,15 @@ class Means:
 
 def salvage(source: Path, target: Path, namespace: str, means: Means) -> SalvagedNamespace:
     """Takes over what can be read; the source is only read, and its lock is the caller's."""
-    remains = Remains(source)
+    remains = _later_moment(source, namespace)
     losses = Losses(target.with_suffix(SUFFIX))
     open_file.create(target)
     db = open_file.connect(target)
     try:
         db.execute("PRAGMA foreign_keys = OFF")
         store = _take_over(db, target, namespace, remains, losses)
+        if remains.pages.log_is_cut and namespace_file.read_head(source) is None:
+            losses.others.append(Unread("log", None, None, _CUT))
         chain, named = _make_whole(db, source, store, losses, means)
         names = mend.names(db, losses)
         unread = losses.listed(names)
@@ -84,6 +88,33 @@ def salvage(source: Path, target: Path, namespace: str, means: Means) -> Salvage
         verification,
         None if leftovers is None else Path(leftovers).name,
     )
+
+
+def _later_moment(source: Path, namespace: str) -> Remains:
+    """The file with its log, or alone if it is later.
+
+    SQLite moves what the log holds to the file, and leaves the log as it is. Pages of a log that
+    was cut before what was moved are older than the file's: together they were never true.
+    """
+    remains = Remains(source)
+    if remains.pages.log_counts:
+        alone = Remains(source, log=False)
+        if 0 < _end(remains, namespace) < _end(alone, namespace):
+            return alone
+    return remains
+
+
+def _end(remains: Remains, namespace: str) -> int:
+    """Where the chain ends by the row of `store`, if the block there says so, too; else nought."""
+    store, blocks = Known(), dict[Value, Value]()
+    for table in _tables(namespace, _schema_of(remains), remains):
+        if table.name in {"store", "block"}:
+            for row in remains.rows(table):
+                known = {} if isinstance(row, Hole) else fill.named(table, row)
+                store = known if table.name == "store" else store
+                blocks[known.get("position")] = known.get("hash")
+    end = store.get("position")
+    return end if isinstance(end, int) and blocks.get(end) == store.get("head") else 0
 
 
 def _lost(

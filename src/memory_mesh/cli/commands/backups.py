@@ -179,10 +179,11 @@ def _whole(options: argparse.Namespace) -> int:
         allow_network=config.allow_network_folder,
         tell=Telling(),
     )
-    return output.answer(
+    output.answer(
         {
             "folder": output.named(done.folder),
             "source": output.named(done.source),
+            "ok": done.ok,
             "namespaces": [backup_described(kept) for kept in done.namespaces],
             "erased": [shown_namespace(name) for name in done.erased],
             "missing": [shown_namespace(name) for name in done.missing],
@@ -193,6 +194,13 @@ def _whole(options: argparse.Namespace) -> int:
         *_restore_lines(done),
         as_json=options.json,
     )
+    if not done.ok:
+        raise MeshError(
+            "the store was restored, and lacks what was lost before the backup was made. If an "
+            "older backup has it, restore that one beside it: memory-mesh restore --from BACKUP "
+            "--to FOLDER"
+        )
+    return 0
 
 
 def _restore_lines(done: Restored) -> list[str]:

@@ -10,7 +10,7 @@ from memory_mesh.cli.command_table import Command, UsageError, argument
 from memory_mesh.cli.output import completed, option
 from memory_mesh.cli.progress import Counting
 from memory_mesh.formats.terminal import safe_text
-from memory_mesh.model import Json, MeshError, NotFound, Status, Verification
+from memory_mesh.model import Json, MeshError, NotFound, Status, Verification, times
 from memory_mesh.model.care import (
     HELD_BACK,
     HeldBack,
@@ -260,6 +260,9 @@ def _run_salvage(options: argparse.Namespace) -> int:
                         "sealed_anew": each.chain.sealed_anew,
                         "lost": each.chain.lost,
                         "breaks_at": each.chain.breaks_at,
+                        "newest": None
+                        if each.chain.newest is None
+                        else times.iso(each.chain.newest),
                     },
                     "leftovers": each.leftovers,
                     "findings": [
@@ -312,6 +315,9 @@ def _about(each: SalvagedNamespace, folder: str) -> list[str]:
     lines = [f"[MemoryMesh] {name}: {counts}"]
     if chain.breaks_at is not None:
         lines.append(f"  the chain breaks at block {chain.breaks_at}; it is sealed anew from there")
+    if chain.lost:
+        newest = "" if chain.newest is None else f"; this is as of {times.iso(chain.newest)}"
+        lines.append(f"  changes that are lost: {chain.lost}{newest}")
     lines += _held_back(each, folder)
     lines += _some("lost", list(each.lost))
     lines += _some("not read", [_said(unread) for unread in each.unread])

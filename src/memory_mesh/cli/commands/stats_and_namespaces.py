@@ -140,8 +140,8 @@ file outside the store: back that up apart from the store. It encrypts nothing."
 
 _OTHERS = (
     "No other machine has the new key. Copy {path} to each that uses the database, in the place of "
-    "its own, and start its processes again. Until then a value has another placeholder there, and "
-    "what is rejected here is not kept out there"
+    "its own, and start its processes again. From the first write here on they write nothing "
+    "until they have it, since what is rejected here would not be kept out there"
 )
 
 

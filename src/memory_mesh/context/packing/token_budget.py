@@ -24,9 +24,10 @@ from memory_mesh.context.fence import BAR, NAME, WORD_DIGITS, harmless
 from memory_mesh.context.packing import choice
 from memory_mesh.context.packing.choice import PackCandidate, Room, telling
 from memory_mesh.formats.terminal import without_hidden, word
-from memory_mesh.model import Kind, Memory, SourceKind, shown_type
+from memory_mesh.model import Kind, Memory, shown_type
 from memory_mesh.model.errors import InvalidInput, shown
 from memory_mesh.model.pack import LeftOut, LeftOutBy, Pack, Section
+from memory_mesh.rules.trust import OF_THE_USER
 from memory_mesh.search.ranking.profiles import MESH, MIN_RELEVANCE
 
 MARKDOWN, XML, JSON = "markdown", "xml", "json"
@@ -261,7 +262,6 @@ def _whole(value: object, name: str) -> int:
 
 
 ONE_SHARE = 0.4  # of the budget that one memory may take; a longer one is cut
-_OF_THE_USER = frozenset((SourceKind.USER_EXPLICIT, SourceKind.USER_IMPLICIT))
 LEAST_SHOWN = 40  # tokens that a memory may have, however small the budget
 
 
@@ -409,7 +409,7 @@ def _entry(rules: PackRules, one: PackMember, question: str | None) -> PackEntry
         memory.speaker or (memory.role if memory.role != "user" else None),
         kind,
         tuple(marks),
-        None if memory.source.kind in _OF_THE_USER else memory.source.kind.value,
+        None if memory.source.kind in OF_THE_USER else memory.source.kind.value,
         rules.count(memory.text) if rules.compact else 0,
     )
 

@@ -144,7 +144,7 @@ def _other_scope(memory: Memory, lens: Lens) -> tuple[str, ...]:
 def _hidden_status(memory: Memory, lens: Lens) -> tuple[str, ...]:
     shown = ", ".join(sorted(lens.statuses))
     status = memory.status
-    if status in lens.statuses:  # only a session's end hides what is active
+    if status in lens.statuses:  # its own end hides it, or that of its session
         status = Status.EXPIRED
     told = f"{memory.id} is {status}; the search shows what is {shown}."
     return told, f"Search with include=['{status}'] to see it."

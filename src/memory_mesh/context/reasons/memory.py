@@ -35,7 +35,7 @@ _VERBS: Mapping[Status, str] = {
     Status.SUPERSEDED: "superseded",
     Status.ARCHIVED: "archived",
     Status.DELETED: "deleted",
-    Status.EXPIRED: "hidden with its session",
+    Status.EXPIRED: "hidden since it expired",
 }
 _TRUST = {"source": "source", "origins": "origins", "votes": "votes", "age": "age"}
 

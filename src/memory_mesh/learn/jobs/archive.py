@@ -13,7 +13,7 @@ from itertools import pairwise
 from memory_mesh.base.fastdataclass import dataclass, replace
 from memory_mesh.learn.jobs.worksite import ALONE, AWAY, NEW, SLICE, TRACE, Site, Slices, under
 from memory_mesh.learn.rules import retention
-from memory_mesh.learn.rules.retention import Action, RetentionRecord
+from memory_mesh.learn.rules.retention import GRACE_DAYS, Action, RetentionRecord
 from memory_mesh.model import (
     Commit,
     Kind,
@@ -21,13 +21,15 @@ from memory_mesh.model import (
     Standing,
     Status,
     Wanted,
-    times as model_times,
+    times,
 )
 from memory_mesh.model.job import JobStep
+from memory_mesh.model.times import EXPIRES
 from memory_mesh.write.audit_entries import Change, decided, turned
 
 ARCHIVED = "archived/"
 _UNCONSOLIDATED = (NEW, ALONE, AWAY)
+_ENDED = f"it expired {GRACE_DAYS} days ago"
 _GONE = (Status.DELETED, Status.SUPERSEDED, Status.ARCHIVED)
 Rule = Callable[[RetentionRecord], tuple[Action, str]]
 
@@ -102,10 +104,10 @@ def sessions_over(traces: Sequence[Memory], hours: int) -> set[str]:
 def as_record(one: ArchiveCandidate, *, consolidated: bool) -> RetentionRecord:
     """Returns what the policy looks at in a trace."""
     memory = one.memory
-    times = (memory.created, memory.recorded_from, memory.last_used)
+    moments = (memory.created, memory.recorded_from, memory.last_used)
     return RetentionRecord(
         tier=memory.tier,
-        last_active=max(time for time in times if time is not None),
+        last_active=max(time for time in moments if time is not None),
         changed=memory.recorded_from,
         active=memory.status is Status.ACTIVE,
         pinned=memory.pinned,
@@ -113,6 +115,36 @@ def as_record(one: ArchiveCandidate, *, consolidated: bool) -> RetentionRecord:
         consolidated=consolidated,
         session_over=one.session_over,
     )
+
+
+def ended(site: Site) -> list[str]:
+    """Returns the memories that expired so long ago that they are deleted now."""
+    before = site.now - timedelta(days=GRACE_DAYS)
+    with site.access.ledger.read(site.access.namespace) as snapshot:
+        return snapshot.ended(before, SLICE)
+
+
+def delete_ended(site: Site) -> Slices:
+    """Deletes what expired so long ago; that nobody can read it any more was so from its moment."""
+    while found := {memory.id: memory for memory in site.memories(ended(site))}:
+        commit = site.commit(Wanted(ids=tuple(found)), partial(_let_go, site), {})
+        done = list(found) if commit is None else [put.memory.id for put in commit.puts]
+        yield [(found[id_].scope, JobStep("delete", _ENDED, (id_,), (id_,))) for id_ in done]
+        if commit is None or not done:  # a dry run shows the first ones
+            return
+
+
+def _let_go(site: Site, standing: Standing) -> Commit:
+    """Deletes what is still past its moment: the one place where expired memories go."""
+    before = times.iso(site.now - timedelta(days=GRACE_DAYS))
+    changed = [
+        (turned(memory, Status.DELETED, standing), Change("delete", _ENDED))
+        for memory in standing.memories.values()
+        if isinstance(end := memory.extra.get(EXPIRES), str)
+        and end <= before
+        and memory.status is not Status.DELETED
+    ]
+    return decided(site.access, standing, changed)
 
 
 def _archive(site: Site, found: Sequence[ArchiveCandidate], rule: Rule) -> Slices:
@@ -149,7 +181,7 @@ def _planned(site: Site, part: Sequence[ArchiveCandidate]) -> dict[str, str | No
         site.drafted[id_] = replace(one.memory, status=Status.ARCHIVED)
         planned |= {
             f"{TRACE}{id_}": None,
-            f"{ARCHIVED}{marks[id_]}/{id_}": model_times.iso(site.now),
+            f"{ARCHIVED}{marks[id_]}/{id_}": times.iso(site.now),
         }
     return planned
 
@@ -171,7 +203,7 @@ def _decide(site: Site, part: Sequence[ArchiveCandidate], rule: Rule, standing: 
             changed.append((turned(now, Status.ARCHIVED, standing), Change("archive", why)))
             states |= {
                 f"{TRACE}{id_}": None,
-                f"{ARCHIVED}{mark}/{id_}": model_times.iso(standing.at),
+                f"{ARCHIVED}{mark}/{id_}": times.iso(standing.at),
             }
     done = decided(site.access, standing, changed)
     return Commit(puts=done.puts, entries=done.entries, states=states)

@@ -43,6 +43,12 @@ def without_quotes(sentence: str) -> str:
     return _told().sub(r'\1: ""', _quotes().sub('""', _code().sub("`x`", sentence)))
 
 
+def reports(sentence: str) -> bool:
+    """True for a sentence that says what somebody else said, word for word."""
+    plain = without_quotes(sentence)
+    return '""' in plain and bool(_told().search(plain) or phrases.reports().search(plain))
+
+
 def quotations(sentences: Sequence[str]) -> list[tuple[int, int]]:
     """Returns where sentences that are joined by blanks quote somebody."""
     whole = "\n".join(sentences)

@@ -18,18 +18,19 @@ from itertools import pairwise
 
 from memory_mesh.base.fastdataclass import dataclass
 from memory_mesh.learn.rules.capture import near_twin
-from memory_mesh.model import Kind, Memory, Scope, SourceKind, Status, Tier
+from memory_mesh.model import Kind, Memory, Scope, Status, Tier
 from memory_mesh.model.graph import EPISODE
 from memory_mesh.model.job import Due
 from memory_mesh.model.ports import LLM
 from memory_mesh.model.trace import LABEL as TRACE, LEARNING_LABEL
 from memory_mesh.rules.audience import said_by_different
-from memory_mesh.rules.trust import trust_of, truth_votes
+from memory_mesh.rules.trust import OF_THE_USER, trust_of, truth_votes
 from memory_mesh.search.ranking.profiles import DEFAULT_IMPORTANCE
 
 TRACES, DAYS = 10, 7
 _DAY = timedelta(days=1)
 
+GRACE_DAYS = 7  # from the moment at which a memory expires until it is deleted
 HOURS, CONSOLIDATE_DAYS, COMPRESS_DAYS = 24, 183, 365
 
 
@@ -172,7 +173,6 @@ PER_USE, MOST_BY_USES = 0.02, 0.2
 ALIKE = 0.9  # similarity from which two texts are compared word by word
 SAYS_TOO = 0.6  # share of the longer text's words that the shorter one has
 _WEIGHTS: Mapping[Kind, float] = {Kind.PREFERENCE: 1.4, Kind.DECISION: 1.3, Kind.INSIGHT: 1.1}
-_USERS = frozenset((SourceKind.USER_EXPLICIT, SourceKind.USER_IMPLICIT))
 _OTHER_FORMS = frozenset((TRACE, LEARNING_LABEL, EPISODE))
 _MADE = frozenset((Kind.LESSON, Kind.REFLECTION, Kind.DIGEST))
 
@@ -216,7 +216,7 @@ def why_protected(memory: Memory, versions: Sequence[Memory] = ()) -> str | None
         (memory.pinned, "it is pinned"),
         (memory.kind is Kind.LESSON or memory.lesson is not None, "it is a lesson"),
         (memory.tier is Tier.SYSTEM, "it is system memory"),
-        (memory.source.kind in _USERS, "the user said it"),
+        (memory.source.kind in OF_THE_USER, "the user said it"),
         (_brought_back(versions), "a person let it in or brought it back"),
     )
     return next((reason for holds, reason in reasons if holds), None)

@@ -3,7 +3,6 @@
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
-from datetime import timedelta
 
 from memory_mesh.base.fastdataclass import replace
 from memory_mesh.ledgers.postgres.connection import PostgresConnection
@@ -11,7 +10,7 @@ from memory_mesh.ledgers.postgres.copies import verify
 from memory_mesh.ledgers.postgres.engine import Vector
 from memory_mesh.ledgers.postgres.pool import ANSWER_SECONDS
 from memory_mesh.ledgers.postgres.setup import opening_key
-from memory_mesh.ledgers.postgres.transactions import Transactions
+from memory_mesh.ledgers.postgres.transactions import Keys, Transactions
 from memory_mesh.ledgers.shared import (
     commit as sql_commit,
     narrowing,
@@ -118,9 +117,10 @@ class PostgresLedger(PostgresAudit):
         recall_days: int = 0,
         lock_wait: float = locks.USUAL_SECONDS,
         answer_wait: float = ANSWER_SECONDS,
+        keys: Keys = tuple,
     ) -> None:
         self._clock, self._recall_days = clock, recall_days
-        self._at = Transactions(url, opening_key(secret), lock_wait, answer_wait)
+        self._at = Transactions(url, opening_key(secret), lock_wait, answer_wait, keys)
         self._waiting, self._tails = NotedBuffer(), Tails()
         self._leaving = weakref.finalize(self, _leave, self._at, self._waiting, clock, recall_days)
         forks.protect(self._waiting)
@@ -185,8 +185,7 @@ class PostgresLedger(PostgresAudit):
     def stats(self, namespace: str, session_days: int = 0) -> Stats:
         """The namespace in numbers; sessions expire after so many days, or never."""
         with self._reading(namespace) as db:
-            since = self._clock.now() - timedelta(days=session_days) if session_days else None
-            return snapshot.stats(db, Sizes(), since)
+            return snapshot.stats(db, Sizes(), self._clock.now(), session_days)
 
     def index_some(self, namespace: str, space: Space) -> Body | None:
         """Take the next vectors into the index of a space, for a moment: the index then."""

@@ -8,7 +8,7 @@ that lasts five times as long, and earlier ones end it when the other machine is
 """
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
 
@@ -84,15 +84,28 @@ _OTHER_KEY = (
     "this database was set up with another key. State its own: MEMORY_MESH_KEY_FILE, "
     "MEMORY_MESH_KEY or MEMORY_MESH_KEY_COMMAND"
 )
+_OLDER_KEY = (
+    "another machine writes to this database with the key {}, which this one lacks, so nothing was "
+    "written: what is rejected there would not be kept out here. Copy the key file from there, or "
+    "give this process the line with that key where the keys are stated, and start it again"
+)
+Keys = Callable[[], Sequence[tuple[str, str]]]  # the digest and the name of each, the oldest first
 
 
 class Transactions:
     """A pool of connections; each transaction is inside one namespace."""
 
     def __init__(
-        self, url: str, key: bytes, lock_wait: float, answer_wait: float = ANSWER_SECONDS
+        self,
+        url: str,
+        key: bytes,
+        lock_wait: float,
+        answer_wait: float = ANSWER_SECONDS,
+        keys: Keys = tuple,
     ) -> None:
+        """`keys` are those of this process: it writes nothing while it lacks the newest in use."""
         self._key, self._lock_wait, self._answer_wait = key, lock_wait, answer_wait
+        self._keys = keys
         route = DatabaseRoute.of(url)
         configured = _configured if route.pooled else _configured_to_prepare
         self._pool = Pool(route.url, configured, prepare_threshold=None)
@@ -178,7 +191,19 @@ class Transactions:
                 "SELECT begin_namespace(%s, %s, %s)",
                 (namespace, self.capability(namespace), audit.genesis(namespace)),
             )
-        raw.execute("SELECT 1 FROM store FOR UPDATE")
+        found = raw.execute("SELECT newest_key() FROM store FOR UPDATE").fetchone()
+        self._agree(raw, (found or (None,))[0])
+
+    def _agree(self, raw: psycopg.Connection[Any], newest: str | None) -> None:
+        """Says which key this process writes with, unless it lacks the newest of all machines."""
+        own = dict(self._keys())
+        digest, _, name = (newest or "").partition(" ")
+        if not own or list(own)[-1] == digest:
+            return
+        if newest is not None and digest not in own:
+            raise WrongKey(_OLDER_KEY.format(name))
+        values = (keyed_digest(self._key, ALL), *list(own.items())[-1])
+        raw.execute("SELECT use_key(%s, %s, %s)", values)
 
     @contextmanager
     def _begun(

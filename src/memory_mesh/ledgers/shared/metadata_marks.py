@@ -7,11 +7,13 @@ memory with very many values has the one mark MANY instead, which every lookup t
 """
 
 import json
+import re
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from memory_mesh.ledgers.shared.engine import Database
 from memory_mesh.model import Json, Memory
+from memory_mesh.model.times import EXPIRES
 
 MOST_MARKS = 64  # of one memory
 MOST_CHARS = 256  # of a text that is marked
@@ -21,6 +23,7 @@ _ALL = (
     "AND (extra <> '{}' OR tags <> '[]')"
 )
 _INSERT = "INSERT OR IGNORE INTO metadata_mark (mark, memory) VALUES (?, ?)"
+_MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
 _HALF = 2**31  # marks are signed, so that four bytes hold one
 
 
@@ -42,16 +45,24 @@ def mark(key: str, value: object) -> int | None:
     return zlib.crc32(f"{key}\0{told}".encode("utf-8", "surrogatepass")) - _HALF
 
 
+ENDING = zlib.crc32(b"\0ends") - _HALF  # of every memory that says when it expires
+
+
 def marks_of(extra: Mapping[str, Json], tags: Sequence[str]) -> set[int]:
     """The marks of what a version says in metadata and tags."""
-    found: set[int] = set()
+    found = {ENDING} if _is_moment(extra.get(EXPIRES)) else set[int]()
     for key, value in _said(extra, tags):
         made = mark(key, value)
         if made is not None:
             found.add(made)
         if len(found) > MOST_MARKS:
-            return {MANY}
+            return {MANY} | (found & {ENDING})
     return found
+
+
+def _is_moment(value: Json) -> bool:
+    """True for a moment as `times.iso` writes it: as texts such moments are in their order."""
+    return isinstance(value, str) and _MOMENT.fullmatch(value) is not None
 
 
 def _said(extra: Mapping[str, Json], tags: Sequence[str]) -> Iterator[tuple[str, Json]]:

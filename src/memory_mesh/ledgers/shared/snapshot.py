@@ -5,7 +5,7 @@ Numbers go in as one JSON array, so that a statement is prepared once for any co
 
 import json
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import lru_cache
 
 from memory_mesh.base.fastdataclass import replace
@@ -55,6 +55,7 @@ from memory_mesh.model.claim import OF_ROLE, PREFERRED
 from memory_mesh.model.commit import MAX_LINKS
 from memory_mesh.model.errors import InvalidInput, shown
 from memory_mesh.model.stats import leading
+from memory_mesh.model.times import iso
 from memory_mesh.model.trigger import MemoryMetadata, Triggered
 from memory_mesh.text.analyzer import ANALYZER
 
@@ -323,12 +324,17 @@ class SqlLookup:
         """The next moment at which some memory starts or ceases to be valid, or may expire."""
         columns, values = visibility.last_writes(lens)
         now = rows.micros(lens.now)
-        starts, ends, *writes = self._db.execute(
-            f"SELECT {', '.join((*_NEXT_BOUNDS, *columns))}",  # own names only
-            [now, now, *values],
+        starts, ends, over, *writes = self._db.execute(
+            f"SELECT {', '.join((*_NEXT_BOUNDS, visibility.NEXT_END, *columns))}",  # own names only
+            [now, now, iso(lens.now), *values],
         ).fetchone()
-        bounds = (starts, ends, visibility.next_expiry(lens, writes))
+        last = None if over is None else rows.micros(datetime.fromisoformat(over))
+        bounds = (starts, ends, last, visibility.next_expiry(lens, writes))
         return rows.moment(min((bound for bound in bounds if bound is not None), default=None))
+
+    def ended(self, before: datetime, most: int) -> list[str]:
+        """Memories that expired before a moment and are not deleted yet."""
+        return [id_ for (id_,) in self._db.execute(visibility.ENDED, (iso(before), most))]
 
     def _marked(self, memories: Sequence[Memory], lens: Lens) -> list[Memory]:
         """The memories as the lens reads them: expired or not, without an unseen successor."""
@@ -469,13 +475,15 @@ class SqlSnapshot(SqlLookup, SqlVectorSearch, SqlRelations, SqlTrail, SqlCalling
 # A namespace in numbers. Counting is linear in its memories.
 
 
-def stats(db: Database, sizes: Sizes, since: datetime | None = None) -> Stats:
+def stats(db: Database, sizes: Sizes, now: datetime, session_days: int) -> Stats:
     """Memories by status, blocks, recalls, and how far each space has come.
 
-    Memories of sessions without a write after `since` count as expired, not as active.
+    Those whose moment has come, and those of sessions without a write for so many days, count as
+    expired, not as active.
     """
+    since = now - timedelta(days=session_days) if session_days else None
     by_status = dict(db.execute("SELECT status, count(*) FROM memory GROUP BY status").fetchall())
-    if since is not None and (expired := visibility.count_expired(db, rows.micros(since) or 0)):
+    if expired := visibility.count_expired(db, now, rows.micros(since)):
         by_status["active"] -= expired
         by_status["expired"] = expired
     (recalls,) = db.execute("SELECT count(*) FROM recall").fetchone()

@@ -13,6 +13,7 @@ from memory_mesh.base.fastdataclass import replace
 from memory_mesh.base.typed import TypeAlias
 from memory_mesh.ledgers.shared import rows, sums
 from memory_mesh.ledgers.shared.engine import Database, engine_of
+from memory_mesh.ledgers.shared.metadata_marks import ENDING
 from memory_mesh.model import Commit, FilterError, Lens, Memory, Scope, Status
 from memory_mesh.model.filter import (
     Among,
@@ -31,6 +32,7 @@ from memory_mesh.model.filter import (
     Test,
     Value,
 )
+from memory_mesh.model.times import EXPIRES, iso
 from memory_mesh.rules.audience import AUDIENCE, read_by
 from memory_mesh.rules.filter_fields import type_of
 
@@ -42,6 +44,22 @@ _WRITTEN = (
 _EXEMPT = "v.pinned = 1 OR v.kind = 'lesson'"
 _KEPT = f"(v.session IS NULL OR {_EXEMPT} OR {_WRITTEN}))"
 _KEPT_THEN = f"(v.session IS NULL OR {_EXEMPT} OR {_WRITTEN} AND w.at <= ?))"
+# Of a version `v`: its memory says that it expires before `?`. Few stores ask for more than a look.
+_ENDS = (
+    f"FROM metadata_mark k JOIN version e ON e.memory = k.memory AND e.recorded_until IS NULL "
+    f"WHERE k.mark = {ENDING} AND json_extract(e.extra, '$.{EXPIRES}')"
+)
+_LAPSED = (
+    f"(EXISTS (SELECT 1 FROM metadata_mark WHERE mark = {ENDING}) "  # noqa: S608
+    f"AND EXISTS (SELECT 1 {_ENDS} <= ? AND k.memory = v.memory))"
+)
+NEXT_END = f"(SELECT min(json_extract(e.extra, '$.{EXPIRES}')) {_ENDS} > ?)"
+ENDED = (
+    f"SELECT m.id {_ENDS} <= ? AND e.status <> 'deleted'".replace(
+        "WHERE", "JOIN memory m ON m.number = k.memory WHERE", 1
+    )
+    + " LIMIT ?"
+)
 _OF_AUDIENCE = "SELECT max(at) FROM session_write WHERE session = ? AND project IS ? AND agent IS ?"
 _ON_RECORD = (
     "INSERT INTO session_write SELECT ?1, ?2, ?3, ?4 WHERE NOT EXISTS (SELECT 1 FROM session_write "
@@ -224,6 +242,8 @@ def predicate(lens: Lens) -> tuple[str, list[object]]:
         parts.append((_VALID, [rows.micros(lens.valid_at or lens.as_of or lens.now)] * 2))
     if (kept := unexpired(lens)) is not None:
         parts.append(kept)
+    if Status.EXPIRED not in lens.statuses:
+        parts.append((f"NOT {_LAPSED}", [iso(lens.now)]))
     if lens.where is not None:
         fragment, bound = compile_sql(lens.where, rows.FILTERABLE)
         parts.append((f"({fragment})", [*bound]))
@@ -432,7 +452,10 @@ def next_expiry(lens: Lens, writes: Iterable[int | None]) -> int | None:
 def marked(db: Database, memories: Iterable[Memory], lens: Lens) -> list[Memory]:
     """The memories, with the status `expired` where it applies and the lens asked for it."""
     found = list(memories)
-    if not lens.session_days or Status.EXPIRED not in lens.statuses:
+    if Status.EXPIRED not in lens.statuses:
+        return found
+    found = [_turned(memory) if _has_ended(memory, lens) else memory for memory in found]
+    if not lens.session_days:
         return found
     at = lens.as_of or lens.now
     last = {
@@ -441,21 +464,30 @@ def marked(db: Database, memories: Iterable[Memory], lens: Lens) -> list[Memory]
     }
     since = _since(lens)
     return [
-        replace(memory, status=Status.EXPIRED, status_today=Status.EXPIRED)
-        if _expires(memory) and (last[memory.scope] or 0) <= since
-        else memory
+        _turned(memory) if _expires(memory) and (last[memory.scope] or 0) <= since else memory
         for memory in found
     ]
 
 
-def count_expired(db: Database, since: int) -> int:
-    """How many active memories are of sessions without a write after a moment."""
+def count_expired(db: Database, now: datetime, since: int | None) -> int:
+    """How many active memories have expired, or are of sessions without a write after a moment."""
+    over = _LAPSED if since is None else f"({_LAPSED} OR NOT {_KEPT})"
     (count,) = db.execute(
         "SELECT count(*) FROM version v WHERE v.recorded_until IS NULL AND v.status = 'active' "  # noqa: S608
-        f"AND NOT {_KEPT}",
-        (since,),
+        f"AND {over}",
+        [iso(now)] if since is None else [iso(now), since],
     ).fetchone()
     return int(count)
+
+
+def _turned(memory: Memory) -> Memory:
+    return replace(memory, status=Status.EXPIRED, status_today=Status.EXPIRED)
+
+
+def _has_ended(memory: Memory, lens: Lens) -> bool:
+    """True for an active memory whose moment has come."""
+    end = memory.extra.get(EXPIRES)
+    return memory.status is Status.ACTIVE and isinstance(end, str) and end <= iso(lens.now)
 
 
 def _asks(lens: Lens) -> bool:

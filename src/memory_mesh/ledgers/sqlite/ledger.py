@@ -6,7 +6,6 @@ import weakref
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
-from datetime import timedelta
 from pathlib import Path
 
 from memory_mesh.base.fastdataclass import replace
@@ -164,8 +163,9 @@ class SqliteLedger(SqliteAudit):
     def stats(self, namespace: str, session_days: int = 0) -> Stats:
         """The namespace in numbers; sessions expire after so many days, or never."""
         with self._files.reading(namespace) as db:
-            since = self._clock.now() - timedelta(days=session_days) if session_days else None
-            return snapshot.stats(db, sizes(self._files.spool(namespace)), since)
+            return snapshot.stats(
+                db, sizes(self._files.spool(namespace)), self._clock.now(), session_days
+            )
 
     def index_some(self, namespace: str, space: Space) -> Body | None:  # noqa: ARG002
         """None: the index of a file is kept beside it."""
@@ -262,6 +262,6 @@ def _part(ending: str) -> str:
 
 def _bytes(path: Path) -> int:
     try:
-        return path.stat().st_size
+        return path.lstat().st_size
     except FileNotFoundError:
         return 0

@@ -135,6 +135,10 @@ def unreadable_head(database: Path) -> str | None:
     One that is just written may be read half: it is read again. Any file beside it names it.
     """
     path = head_path(database)
+    if namespace_places.no_file(path) is not None:
+        return (
+            f"{path} is no file, so a loss of acknowledged writes would not be noticed: remove it"
+        )
     for _ in range(_TRIES):
         try:
             data = path.read_bytes()[:BYTES]
@@ -319,7 +323,7 @@ class NamespaceFile:
             self._twin = None
         found = _stat(self.path)
         if found is not None and not stat.S_ISREG(found.st_mode):
-            raise StoreIsDamaged(namespace_places.no_file(self.path))
+            raise StoreIsDamaged(namespace_places.no_file(self.path) or "")
         if found is None or not found.st_size:
             mark = read_head(self.path)
             found = _stat(self.path)  # again: others may have made the database and then its line
@@ -559,6 +563,6 @@ def _log(found: os.stat_result | None) -> Log | None:
 
 def _stat(path: Path | str) -> os.stat_result | None:
     try:
-        return os.stat(path)  # noqa: PTH116  # before each transaction: a Path costs as much again
+        return os.lstat(path)  # no Path: before each transaction: a Path costs as much again
     except FileNotFoundError:
         return None

@@ -11,6 +11,7 @@ become file names, and back: readable, reversible, safe on every file system.
 """
 
 import os
+import stat
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -21,8 +22,13 @@ from memory_mesh.platform import locks, moved_marks, private_files
 from memory_mesh.platform.durable_files import sync_folder
 from memory_mesh.rules.users import shown_namespace, user_of
 
+MOUNTINFO = Path("/proc/self/mountinfo")
+_DEVICES = Path("/sys/dev/block")
+_ENCRYPTED = {"ecryptfs": "eCryptfs", "fuse.gocryptfs": "gocryptfs", "fuse.encfs": "EncFS",
+              "fuse.cryfs": "CryFS", "fuse.securefs": "securefs"}  # fmt: skip
+_CRYPT = "CRYPT-"  # what the name of a dm-crypt target begins with: CRYPT-LUKS2-…
+_DEEPEST = 8  # devices below one another
 NETWORK = frozenset({"nfs", "nfs4", "cifs", "smb3", "fuse.sshfs", "9p"})
-_MOUNTINFO = Path("/proc/self/mountinfo")
 
 SUFFIX = ".db"
 FLAT_NAMESPACES = 10_000  # that are made in the flat folder; above them it fans out
@@ -79,9 +85,17 @@ def refuse_twin(database: Path, other: Path) -> None:
         )
 
 
-def no_file(database: Path) -> str:
-    """What is wrong with a folder, a pipe or a device in the place of a database."""
-    return f"{database} is no file, so no namespace: move it out of the store"
+def no_file(path: Path) -> str | None:
+    """What is wrong with a folder, a pipe, a device or a link in the place of a file.
+
+    A link would give one database two names, each with a lock of its own.
+    """
+    with suppress(FileNotFoundError):
+        mode = os.lstat(path).st_mode
+        if not stat.S_ISREG(mode):
+            what = "a link" if stat.S_ISLNK(mode) else "no file"
+            return f"{path} is {what}, so no namespace: move it out of the store"
+    return None
 
 
 def new_place(folder: Path, namespace: str, most: int = FLAT_NAMESPACES) -> Path:
@@ -271,10 +285,10 @@ def _percent(text: str, plain: str) -> str:
 def refuse_network_folder(folder: Path, mountinfo: str | None = None) -> None:
     """Raise UnsafeFolder when the folder lies on one of the named file systems."""
     if mountinfo is None:
-        if not _MOUNTINFO.exists():
+        if not MOUNTINFO.exists():
             return
-        mountinfo = _MOUNTINFO.read_text(encoding="utf-8", errors="surrogateescape")
-    kind = file_system(folder.resolve(), mountinfo)
+        mountinfo = MOUNTINFO.read_text(encoding="utf-8", errors="surrogateescape")
+    kind, _ = mount_of(folder.resolve(), mountinfo)
     if kind in NETWORK:
         raise UnsafeFolder(
             f"{folder} is on a {kind} file system, where SQLite's locks do not hold and writes "
@@ -283,9 +297,17 @@ def refuse_network_folder(folder: Path, mountinfo: str | None = None) -> None:
         )
 
 
-def file_system(folder: Path, mountinfo: str) -> str:
-    """The file system type of the mount that holds the folder; later mounts cover earlier ones."""
-    best, kind = -1, ""
+# What encrypts the file system of a folder. It is known where the kernel does it: a file system of
+# its own kind, or a target of dm-crypt anywhere below it, as under LVM or a partition. A drive, a
+# hypervisor or fscrypt may encrypt, too, and says nothing of it here.
+
+
+def mount_of(folder: Path, mountinfo: str) -> tuple[str, str]:
+    """The type of the file system that holds the folder, and its device; later mounts cover others.
+
+    Both are empty where no mount is found.
+    """
+    best, found = -1, ("", "")
     for line in mountinfo.splitlines():
         left, _, right = line.partition(" - ")
         fields = left.split(" ")
@@ -293,8 +315,40 @@ def file_system(folder: Path, mountinfo: str) -> str:
             continue
         mount = Path(_unescape(fields[4]))
         if folder.is_relative_to(mount) and len(mount.parts) >= best:
-            best, kind = len(mount.parts), right.split(" ")[0]
-    return kind
+            best, found = len(mount.parts), (right.split(" ")[0], fields[2])
+    return found
+
+
+def encrypted_by(
+    folder: Path, mountinfo: str | None = None, devices: Path = _DEVICES
+) -> str | None:
+    """What encrypts the file system of a folder; None where that is not known."""
+    if mountinfo is None:
+        if not MOUNTINFO.exists():
+            return None
+        mountinfo = MOUNTINFO.read_text(encoding="utf-8", errors="surrogateescape")
+    kind, device = mount_of(folder.resolve(), mountinfo)
+    if kind in _ENCRYPTED:
+        return _ENCRYPTED[kind]
+    stacks = [*_stacks(devices / device, _DEEPEST)] if device else []
+    return "dm-crypt" if stacks and all(stacks) else None
+
+
+def _stacks(device: Path, deeper: int) -> Iterator[bool]:
+    """For each way from a device down to a disk, whether a target of dm-crypt is on it."""
+    try:
+        if (device / "dm" / "uuid").read_text(encoding="ascii").startswith(_CRYPT):
+            yield True
+            return
+    except (OSError, UnicodeDecodeError):  # a disk, a partition, or none that is seen
+        pass
+    below = sorted((device / "slaves").glob("*"))
+    if (device / "partition").exists():
+        below = [device.resolve().parent]
+    if not below or not deeper:
+        yield False
+    for each in below if deeper else []:
+        yield from _stacks(each, deeper - 1)
 
 
 def _unescape(path: str) -> str:

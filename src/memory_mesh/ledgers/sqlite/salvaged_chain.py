@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 
-from memory_mesh.base.fastdataclass import dataclass
+from memory_mesh.base.fastdataclass import dataclass, replace
 from memory_mesh.base.typed import TypeAlias
 from memory_mesh.ledgers.shared import commit as sqlite_commit, named_values, rows
 from memory_mesh.ledgers.sqlite.page_records import Value
@@ -164,6 +164,7 @@ class ChainTexts:
         self.of_write: dict[tuple[int, str], set[str]] = {}  # memories, by seq and hash
         self.changed: dict[str, tuple[int, int]] = {}  # seq and time of each one's last version
         self.chain: SalvagedChain = SalvagedChain(0)
+        self.newest: datetime | None = None  # block's time
         self.foreign = False  # whether the file is that of another namespace
 
 
@@ -188,7 +189,7 @@ def survey(db: sqlite3.Connection, namespace: str, losses: Losses) -> ChainTexts
             _note(told, block)
     last = db.execute("SELECT max(position) FROM block").fetchone()[0] or 0
     lost = max(last - kept - behind, 0)
-    told.chain = SalvagedChain(kept, behind, lost, breaks_at)
+    told.chain = SalvagedChain(kept, behind, lost, breaks_at, told.newest)
     return told
 
 
@@ -205,11 +206,10 @@ def finish(
     chain = told.chain
     known = chain.kept + chain.sealed_anew + chain.lost
     if claimed[0] > known:  # the last blocks are gone, too
-        chain = SalvagedChain(
-            chain.kept,
-            chain.sealed_anew,
-            chain.lost + claimed[0] - known,
-            chain.breaks_at or chain.kept + 1,
+        chain = replace(
+            chain,
+            lost=chain.lost + claimed[0] - known,
+            breaks_at=chain.breaks_at or chain.kept + 1,
         )
     _seal_anew(db, chain.kept, losses)
     head = rows.head(db)
@@ -339,6 +339,7 @@ def _set_aside(
 def _note(told: ChainTexts, block: Block) -> None:
     """Takes note of the text that a block tells of, and of those that an earlier salvage lost."""
     said, memories = block.entry.metadata, block.entry.memories
+    told.newest = max(told.newest or block.entry.at, block.entry.at)
     for lost in audit.lost_texts(block.entry):
         told.pairs.discard(lost)
     if memories and _OF_VERSIONS.intersection(said) and said.get("type") != "salvage":

@@ -41,7 +41,7 @@ from memory_mesh.rules.arguments import (
 from memory_mesh.rules.audience import sees
 from memory_mesh.rules.metadata import check_metadata
 from memory_mesh.rules.trust import is_authoritative
-from memory_mesh.write.rules.drafts import MemoryDetails, NewMemoryDetails, alteration
+from memory_mesh.write.rules.drafts import MemoryDetails, NewMemoryDetails, alteration, with_end
 
 _OF_UPDATE = {"id", "content", "metadata", "merge", "reason"}
 
@@ -214,12 +214,13 @@ class MemoryVerbs(View):
     ) -> Memory:
         """Records a new version of a memory; options that are not given keep their value.
 
-        None for `valid_from` or `valid_until` removes that limit.
+        None for `valid_from`, `valid_until` or `expires_at` removes that limit.
 
         Options:
             merge: merge the metadata key by key instead of replacing it as a whole.
         """
-        alter = alteration(content, metadata, details, channel=self._channel, merge=merge)
+        known = with_end(details, self._now())
+        alter = alteration(content, metadata, known, channel=self._channel, merge=merge)
         with self._span(telemetry.UPDATE, memory_id):
             return flows.change.update(
                 self._access(), memory_id, self._reader(reader), alter, text=content, reason=reason
@@ -244,7 +245,7 @@ class MemoryVerbs(View):
         alter = alteration(
             content,
             change.get("metadata"),
-            details,
+            with_end(details, self._now()),
             channel=self._channel,
             merge=bool(change.get("merge")),
         )

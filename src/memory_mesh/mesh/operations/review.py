@@ -26,7 +26,13 @@ from memory_mesh.model.errors import InvalidInput, NotAllowed, NotFound, shown
 from memory_mesh.rules.arguments import check_limit, check_text
 from memory_mesh.rules.metadata import check_metadata
 from memory_mesh.rules.trust import is_authoritative
-from memory_mesh.write.rules.drafts import MemoryDetails, alteration_of, as_json, check_change
+from memory_mesh.write.rules.drafts import (
+    MemoryDetails,
+    alteration_of,
+    as_json,
+    check_change,
+    with_end,
+)
 
 # Propose a change of a memory, for a person to decide.
 
@@ -56,7 +62,7 @@ class ProposalVerbs(View):
         """
         stated = {
             name: list(value) if isinstance(value, Iterator) else value  # it is read twice
-            for name, value in details.items()
+            for name, value in with_end(details, self._now()).items()
         }
         if "scope" in stated:
             raise InvalidInput("a proposal cannot change who may see a memory; update it yourself")

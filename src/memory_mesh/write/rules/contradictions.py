@@ -434,6 +434,12 @@ def voted(memory: Memory, kind: VoteKind, voter: SourceKind, *, moves: bool) -> 
             return replace(memory, disputes=memory.disputes + 1, idle_disputes=idle)
 
 
+def unvoted(memory: Memory) -> Memory:
+    """The memory without what votes took from it before the user said it; they stay counted."""
+    usefulness = max(1.0, memory.usefulness)
+    return replace(memory, usefulness=usefulness, idle_disputes=memory.disputes)
+
+
 def _useful(memory: Memory, step: float, *, moves: bool) -> Memory:
     if not moves:
         return memory

@@ -4,7 +4,7 @@ import json
 import math
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import cache
 from itertools import islice
 
@@ -31,6 +31,7 @@ from memory_mesh.model import (
     times,
 )
 from memory_mesh.model.errors import InvalidInput, shown
+from memory_mesh.model.times import EXPIRES
 from memory_mesh.rules.arguments import check_share, check_text, check_whole, member, moment
 from memory_mesh.rules.limits import (
     INTEGER,
@@ -91,6 +92,8 @@ class MemoryDetails(TypedDict, total=False):
     occurred_at: Annotated[datetime | str | None, "when it happened"]
     valid_from: Annotated[datetime | str | None, "start of the time in which it is true"]
     valid_until: Annotated[datetime | str | None, "end of the time in which it is true"]
+    expires_at: Annotated[datetime | str | None, "when it is hidden, to be deleted a week later"]
+    ttl: Annotated[float | None, "the same in seconds from now"]
     importance: Annotated[float | str | None, "0 to 1, or low, medium, high or critical"]
     confidence: Annotated[float | None, "how certain it is, 0 to 1"]
     tags: Annotated[Iterable[str] | None, "words to group it by"]
@@ -165,6 +168,7 @@ def draft_of(
         if draft.source is not options.source:  # else its kind is known
             draft = with_kind(draft, channel, stated=stated, at_most=argued)
         notes += _overruled(options, draft)
+    draft = _ending(draft, metadata, details, None)
     _check_validity(draft.valid_from, draft.valid_until)
     if stated is not None and draft.source.kind is not stated:
         notes.append(
@@ -207,6 +211,7 @@ def alteration(
             whole = model_memory.given_metadata(memory) | given if merge else given
             draft = rfc11.promote(replace(draft, extra={}), whole, memory.scope.agent or "")
             draft = _read_by_name(draft, given, details)
+        draft = _ending(draft, given, details, memory.extra.get(EXPIRES))
         _check_validity(draft.valid_from, draft.valid_until)
         draft = _spoken_again(draft, memory, details)
         if text is not None or details.keys() & {"claim", "source_kind"}:
@@ -235,6 +240,58 @@ def _read_by_name(draft: Draft, given: Mapping[str, Json], details: Mapping[str,
             with suppress(InvalidInput):  # what does not fit is a key of somebody else
                 found[name] = _FITTERS[name](name, value)
     return replace(draft, **found) if found else draft
+
+
+def with_end(details: Mapping[str, object], now: datetime) -> Mapping[str, object]:
+    """The details with `expires_at` in the place of `ttl`."""
+    seconds = details.get("ttl")
+    if seconds is None:
+        return details
+    if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not seconds > 0:
+        raise InvalidInput(f"ttl is a number of seconds above 0, not {shown(seconds)}")
+    if details.get("expires_at") is not None:
+        raise InvalidInput("give either expires_at or ttl")
+    try:
+        end = now + timedelta(seconds=seconds)
+    except OverflowError:
+        raise InvalidInput(f"ttl is too far ahead: {shown(seconds)}") from None
+    return {name: value for name, value in details.items() if name != "ttl"} | {"expires_at": end}
+
+
+def by_policy(draft: Draft, policy: Mapping[str, int], now: datetime, *, freely: bool) -> Draft:
+    """The draft, which expires as its kind and tags do; only the user says otherwise of one.
+
+    `policy` is of days, by a kind, a label or a tag.
+    """
+    said = {str(draft.kind), draft.label, *draft.tags} if policy else set()
+    days = [policy[name] for name in policy if name in said]
+    if not days or (freely and EXPIRES in draft.extra):
+        return draft
+    ends = [times.iso(now + timedelta(days=min(days)))]
+    if isinstance(stated := draft.extra.get(EXPIRES), str):
+        ends.append(stated)
+    return replace(draft, extra={**draft.extra, EXPIRES: min(ends)})
+
+
+def _ending(draft: Draft, given: object, details: Mapping[str, object], before: Json) -> Draft:
+    """The draft with the moment at which it expires in its metadata, in one form.
+
+    An option wins over metadata; what neither names stays as it was. None takes the moment away.
+    """
+    end: object = before
+    if isinstance(given, Mapping):
+        end = next((given[name] for name in (EXPIRES, "expiresAt") if name in given), end)
+        try:
+            moment(EXPIRES, end)
+        except InvalidInput:  # what does not fit is a key of somebody else
+            end = before
+    end = details.get(EXPIRES, end)
+    if end is None and (before is None and EXPIRES not in details):
+        return draft
+    extra = {name: value for name, value in draft.extra.items() if name != EXPIRES}
+    if (ends := moment(EXPIRES, end)) is not None:
+        extra[EXPIRES] = times.iso(ends)
+    return replace(draft, extra=extra)
 
 
 def importance(value: object) -> float:

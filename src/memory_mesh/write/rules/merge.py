@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from memory_mesh.base.fastdataclass import dataclass, replace
 from memory_mesh.model import Draft, Heritage, Json, Memory, Source, Standing
 from memory_mesh.model.memory import _HERITAGE_KEYS
+from memory_mesh.model.times import EXPIRES
 from memory_mesh.rules.limits import MAX_TRIGGERS
 from memory_mesh.rules.trust import ceiling, outranks
 from memory_mesh.rules.users import USER_WORDS
@@ -47,12 +48,12 @@ def merged(into: Memory, draft: Draft, *, adds: bool) -> Merged:
     room = max(0, MAX_TRIGGERS - len(into.triggers))
     triggers, over = called[:room], called[room:]
     given = {key: value for key, value in draft.extra.items() if key not in into.extra}
-    news = {key: value for key, value in given.items() if key not in USER_WORDS}
+    news = {key: value for key, value in given.items() if key not in (*USER_WORDS, EXPIRES)}
     whose = {key: value for key, value in given.items() if key in USER_WORDS}  # stays nobody's
     kept = tuple(
         (key, into.extra[key], value)
         for key, value in draft.extra.items()
-        if key in into.extra and into.extra[key] != value
+        if key in into.extra and into.extra[key] != value and key != EXPIRES
     )
     names = (
         *(f"tag {tag}" for tag in tags),
@@ -64,15 +65,23 @@ def merged(into: Memory, draft: Draft, *, adds: bool) -> Merged:
         aside = _aside(draft, into, others | news | whose, tags=tags, triggers=called)
         return Merged(into, refused=names, kept=kept, whose=tuple(whose), aside=aside)
     new = into
-    if names:
+    end = _later(into.extra.get(EXPIRES), draft.extra.get(EXPIRES))
+    if names or end != into.extra.get(EXPIRES):
+        ends = {} if end is None else {EXPIRES: end}
+        extra = {key: value for key, value in into.extra.items() if key != EXPIRES}
         new = replace(
             into,
             tags=into.tags + tags,
             triggers=into.triggers + triggers,
-            extra={**into.extra, **news},
+            extra={**extra, **news, **ends},
         )
     aside = _aside(draft, into, others | whose, triggers=over)
     return Merged(new, added=names, kept=kept, whose=tuple(whose), aside=aside)
+
+
+def _later(one: Json, other: Json) -> Json:
+    """What is said again lives as long as either says; for ever, if one names no end."""
+    return max(one, other) if isinstance(one, str) and isinstance(other, str) else None
 
 
 def may_add(into: Memory, source: Source, standing: Standing) -> bool:

@@ -17,7 +17,14 @@ from functools import cache
 
 from memory_mesh.base.fastdataclass import replace
 from memory_mesh.model import Channel, Claim, Draft, Source, SourceKind, Statement
-from memory_mesh.rules.trust import bounded_source, ceiling, is_authoritative, lowered, lowest
+from memory_mesh.rules.trust import (
+    OF_THE_USER,
+    bounded_source,
+    ceiling,
+    is_authoritative,
+    lowered,
+    lowest,
+)
 
 _USER, _SYSTEM = SourceKind.USER_EXPLICIT, SourceKind.SYSTEM
 _MODEL, _TOOL = SourceKind.INFERENCE, SourceKind.TOOL_OUTPUT
@@ -29,7 +36,6 @@ ROLES: Mapping[str, SourceKind] = {
     "tool": _TOOL, "function": _TOOL,
     "system": _SYSTEM, "developer": _SYSTEM,
 }  # fmt: skip
-_OF_THE_USER = frozenset((SourceKind.USER_EXPLICIT, SourceKind.USER_IMPLICIT))
 _TOOL_NAMES = ("tool:", "tool/", "function:", "mcp__")
 
 
@@ -95,7 +101,7 @@ def first_person(said: Statement) -> tuple[str | None, bool]:
     """
     from memory_mesh.write.claims import USER  # few drafts are asked
 
-    by_user = said.source.kind in _OF_THE_USER or ROLES.get(_word(said.role or "")) is _USER
+    by_user = said.source.kind in OF_THE_USER or ROLES.get(_word(said.role or "")) is _USER
     if said.speaker:
         return said.speaker, by_user
     return (USER if by_user else said.source.ref or said.source.agent), by_user
