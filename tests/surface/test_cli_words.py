@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from memory_mesh.cli import output
+from memory_mesh.cli import command_table, output
 from memory_mesh.cli.commands import damage as salvage
 from memory_mesh.model.care import Unread
 from tests.surface.command import CommandLine
@@ -52,6 +52,22 @@ def test_advised_commands_are_for_what_was_named(
     said: str, stated: dict[str, str], told: str
 ) -> None:
     assert output.completed(said, given(**stated)) == told
+
+
+_EXAMPLES = [
+    shlex.split(line.partition(" > ")[0])[1:]
+    for name in command_table.COMMANDS
+    for line in command_table.load(name).example.splitlines()
+]
+
+
+@pytest.mark.parametrize("words", _EXAMPLES, ids=" ".join)
+def test_a_common_option_may_stand_anywhere_among_the_words(words: list[str]) -> None:
+    _, meant = command_table.read([*words, "--session", "s1"])
+    for place in range(len(words)):
+        if place == 0 or not words[place - 1].startswith("-"):
+            typed = [*words[:place], "--session", "s1", *words[place:]]
+            assert command_table.read(typed)[1] == meant, shlex.join(typed)
 
 
 def test_a_message_about_several_namespaces_names_none() -> None:
