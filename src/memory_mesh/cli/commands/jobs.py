@@ -92,9 +92,11 @@ def _plan_lines(plan: dict[str, Any]) -> Iterator[str]:
     yield f"would embed {plan['embed']}, link {plan['link']}, reindex {plan['reindex']}."
     for job in plan["jobs"]:
         would = ", ".join(f"{action} {count}" for action, count in job["would"].items())
-        state = "due" if job["due"] else "not due"
-        yield f"{job['job']}: would {would or 'do nothing'} ({state}: {job['why']})."
+        state = "due" if job["due"] else "not due, upkeep leaves it"
+        yield f"{job['job']}: {state}: {job['why']}; would {would or 'do nothing'}."
         yield from (f"  {line}" for line in job["examples"])
+        if more := sum(job["would"].values()) - len(job["examples"]):
+            yield f"  and {more} more: memory-mesh jobs run {job['job']} --dry-run"
 
 
 def _run_all(mesh: MemoryMesh, options: argparse.Namespace) -> int:
