@@ -243,6 +243,8 @@ def test_the_advice_of_evolve_can_be_typed(cli: CommandLine) -> None:
         (("explain", "mem_1", "where is it"), "For a question: --query 'where is it'."),
         (("delete", "--user", "ada"), "memory-mesh namespaces delete --user ada."),
         (("forget", "--user", "ada"), "memory-mesh namespaces delete --user ada."),
+        (("lesson", "add"), 'type the rule: memory-mesh lesson add "Use pnpm here" --when'),
+        (("lesson", "add", ""), 'type the rule: memory-mesh lesson add "Use pnpm here" --when'),
         (("restore", "backups"), "memory-mesh restore --from backups"),
         (("export", "all.txt"), "an archive ends in .tar.gz, a file of rows in .jsonl, .csv, .md"),
     ],
