@@ -448,8 +448,8 @@ class Audit(Protocol):
 class SinkCursors(Protocol):
     """Remember how far each sink has come."""
 
-    def sink_cursor(self, namespace: str, sink: str) -> Cursor:
-        """How far a sink has come."""
+    def sink_cursors(self, namespace: str) -> dict[str, Cursor]:
+        """How far each sink has come, by its name."""
 
     def sink_moved(self, namespace: str, sink: str, seq: int, failure: str | None) -> None:
         """Move a sink's cursor; with a failure, count it, and after the last give the commit up."""
