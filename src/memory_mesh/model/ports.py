@@ -153,7 +153,7 @@ class Keywords(Protocol):
 
 
 class Clock(Protocol):
-    """The time of day, and a count of seconds to measure how long something takes."""
+    """The time of day, `now()` in UTC, and seconds to measure with, `monotonic()`: both needed."""
 
     def now(self) -> datetime:
         """The present, aware and in UTC."""

@@ -105,9 +105,11 @@ def _run_extract(options: argparse.Namespace) -> int:
             said["use_model"] = False
         found = mesh.learn.extract(messages, store=not options.dry_run, **said)
     shown = "Found" if options.dry_run else "Stored"
-    done = f"{shown} {output.counted(len(found.facts), 'fact')}, left out {len(found.dropped)}"
-    if options.discard is not None:
-        done = f"Discarded {output.counted(len(found.dropped), 'message')} of {options.discard}"
+    done = (
+        f"{shown} {output.counted(len(found.facts), 'fact')}, left out {len(found.dropped)}"
+        if options.discard is None
+        else f"Discarded {output.counted(len(found.dropped), 'message')} of {options.discard}"
+    )
     if not options.json:
         waiting = f"waiting for the language model: {output.counted(found.waiting, 'message')}"
         again = f"{found.failure}; {waiting}; to try again: memory-mesh lesson extract"
