@@ -8,6 +8,7 @@ import pytest
 from memory_mesh.model import (
     Channel,
     Commit,
+    Cursor,
     Lens,
     Link,
     Observation,
@@ -383,7 +384,7 @@ class LedgerContract(EmptyLedger):
 
 
 def _place(ledger: Ledger) -> tuple[int, int]:
-    cursor = ledger.sink_cursor("default", "s")
+    cursor = ledger.sink_cursors("default").get("s", Cursor())
     return cursor.seq, cursor.attempts
 
 

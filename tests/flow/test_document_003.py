@@ -109,6 +109,9 @@ def test_the_functions_have_the_documents_names(tmp_path: Path, clock: FrozenClo
     assert named.jsonStorage is neolata.json_storage
     with pytest.raises(AttributeError):
         named.storageOfAnotherKind  # noqa: B018
+    blocking: Any = memory_graph
+    with blocking.createMemory({"storage": storage, "clock": clock}) as graph:
+        assert [each.memory for each in graph.search("kuro", "lamp")] == ["a lamp"]
 
 
 def test_what_the_caller_states_as_importance_stays(graph: Any) -> None:

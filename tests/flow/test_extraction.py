@@ -353,8 +353,49 @@ def test_one_batch_that_waits_is_thrown_away_and_the_others_wait_on(mesh, llm, c
     assert run([*folder, "lesson", "extract", "--rules"]) == 0
     assert f"waits: {shop} (" in capsys.readouterr().out
     assert run([*folder, "lesson", "extract", "--discard", shop]) == 0
+    said = capsys.readouterr()
+    assert said.out == f"[MemoryMesh] Discarded 1 message of {shop}.\n"
+    assert "Left out: The shop opens at nine. (discarded)" in said.err
     assert run([*folder, "lesson", "extract", "--discard", shop]) == 1
     assert (mesh.learn.extract().waiting, texts(mesh)) == (0, [])
+
+
+def test_a_model_that_fails_is_a_failure_of_the_command(tmp_path, capsys, monkeypatch):
+    said = tmp_path / "said.jsonl"
+    said.write_text(json.dumps({"role": "user", "content": "We moved to Oslo."}))
+    monkeypatch.setenv("MEMORY_MESH_LLM_PROVIDER", "openai")
+    with serve(lambda _: Reply(status=400)) as server:
+        monkeypatch.setenv("MEMORY_MESH_LLM_BASE_URL", server.url)
+        folder = ["--db-dir", str(tmp_path / "store")]
+        assert run([*folder, "lesson", "extract", str(said)]) == 1
+        told = capsys.readouterr()
+        assert "Stored 0 facts" in told.out
+        assert "400" in told.err
+        assert "waiting for the language model: 1 message; to try again: memory-mesh" in told.err
+        assert run([*folder, "lesson", "extract", "--json"]) == 1
+        assert json.loads(capsys.readouterr().out)["waiting"] == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "line"),
+    [
+        ("a.jsonl", '{"role": "user", "content": "We use Oslo."}\n\n{"role": "us\n', 3),
+        ("a.txt", '{"role": "user", "content": "We use Oslo."}\nWe use Rome.\n', 2),
+        ("a.jsonl", "We use Rome.\n", 1),
+        ("a.txt", "We use Rome.\n", None),
+        ("a.txt", "2026\nWe use Rome.\n", None),
+        ("a.jsonl", '{"role": "user", "content": "We use\u2028Rome."}\n{"content": "Yes."}', None),
+    ],
+)
+def test_a_conversation_with_a_broken_line_is_no_text_of_the_user(
+    tmp_path, capsys, name, text, line
+):
+    path = tmp_path / name
+    path.write_text(text, encoding="utf-8")
+    done = run(["--db-dir", str(tmp_path / "store"), "lesson", "extract", "--rules", str(path)])
+    assert done == (0 if line is None else 1)
+    told = capsys.readouterr().err
+    assert (f"line {line} of {path} is no JSON" in told) == (line is not None)
 
 
 def test_a_batch_that_somebody_asks_about_is_not_thrown_away(mesh, llm):

@@ -445,6 +445,41 @@ def test_a_file_of_memory_lane_goes_out_and_comes_back(tmp_path, capsys):
         assert done.stored == 3
 
 
+@pytest.mark.parametrize("votes", [[True, True], [True, False, False], []])
+def test_what_a_file_brought_goes_out_as_it_came(tmp_path, clock, votes):
+    first, second, third = (tmp_path / name for name in ("first.db", "second.db", "third.db"))
+    with MemoryMesh(db_dir=tmp_path / "own", clock=clock) as own:
+        lane = MemoryLane(own)
+        lane.store("Tea is drunk at five", said("decision", supersedes=[]))
+        (found,) = lane.find("tea")
+        for helpful in votes:
+            lane.feedback(found.id, helpful=helpful)
+        clock.advance(DAY)
+        bring_out_lane(own, first)
+    with MemoryMesh(db_dir=tmp_path / "store", clock=clock, channel=Channel.IMPORT) as importing:
+        bring_in_lane(importing, first)
+        clock.advance(DAY)
+        bring_out_lane(importing, second)
+        assert rows_of(second) == rows_of(first)
+        MemoryLane(importing).feedback(found.id, helpful=True)
+        importing.update(found.id, metadata={"own": 1})
+        bring_out_lane(importing, third)
+    (before,), (after,) = rows_of(second), rows_of(third)
+    assert after["metadata"]["feedback_count"] == len(votes) + 1
+    assert after["updated_at"] > before["updated_at"]
+
+
+def rows_of(path):
+    """The rows of a file; what time left of a memory is computed when it is written."""
+    with closing(sqlite3.connect(path)) as db:
+        db.row_factory = sqlite3.Row
+        rows = [dict(row) for row in db.execute("SELECT * FROM memories")]
+    for row in rows:
+        row["metadata"] = json.loads(row["metadata"])
+        del row["decay_factor"], row["metadata"]["decay_factor"]
+    return rows
+
+
 def test_the_command_line_brings_a_file_in(tmp_path, capsys):
     path = written(
         tmp_path / "memories.db",

@@ -31,7 +31,7 @@ def test_a_job_for_sinks_keeps_no_other_job_waiting(
     assert json.loads(capsys.readouterr().out)["done"] == 3  # all but that one
     for options in (["--all"], ["--namespace", "shop"]):
         assert run(["--store", database, "jobs", *options]) == 0
-        assert "webhooks waits for a worker with sinks" in capsys.readouterr().out
+        assert "webhooks waits for a process with sinks" in capsys.readouterr().out
     assert run(["--store", database, "jobs", "--json"]) == 0  # of the namespace `default`
     assert json.loads(capsys.readouterr().out)["items"] == []
     with MemoryMesh(database, namespace="other", sinks=[JsonLinesSink(audit)]) as mesh:

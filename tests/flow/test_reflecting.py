@@ -5,10 +5,12 @@ from functools import partial
 
 import pytest
 
+from memory_mesh.config.tables import CHOICES
 from memory_mesh.formats import yamo
 from memory_mesh.model import BlockOperation, Channel, Kind, Status
 from memory_mesh.model.errors import InvalidInput
 from memory_mesh.model.learning import Reflection, Synthesis
+from memory_mesh.models.llm import WIRES
 from memory_mesh.sync import MemoryMesh
 from memory_mesh.testing import ScriptedLLM
 from tests.receipts import memory_of
@@ -156,8 +158,9 @@ def test_a_provider_without_its_key_or_without_a_name_is_an_error(tmp_path):
     with MemoryMesh(db_dir=tmp_path, llm_provider="openai") as mesh:
         mesh.add(FACTS[0])
         assert "API key" in (mesh.reflect(store=False).failure or "")
-    with MemoryMesh(db_dir=tmp_path, llm_provider="nobody") as mesh, pytest.raises(InvalidInput):
-        mesh.reflect()
+    with pytest.raises(InvalidInput, match="must be one of openai, anthropic, ollama, cohere"):
+        MemoryMesh(db_dir=tmp_path, llm_provider="nobody")
+    assert set(CHOICES["llm_provider"]) == set(WIRES)
 
 
 def test_a_procedure_told_three_times_in_other_words_is_staged(mesh):

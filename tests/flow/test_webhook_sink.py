@@ -140,7 +140,7 @@ def test_a_receiver_that_hangs_or_hangs_up_keeps_no_writer_waiting(tmp_path, clo
         mesh.add("tea is hot")
         assert not mesh.care.upkeep().sinks_told
         assert mesh.add("cake is sweet").outcome == "stored"
-        cursor = mesh._store.opened().ledger.sink_cursor("default", "webhook")
+        cursor = mesh._store.opened().ledger.sink_cursors("default")["webhook"]
     assert (cursor.seq, cursor.attempts) == (0, 1)
 
 
@@ -182,9 +182,9 @@ def test_a_process_killed_between_sending_and_noting_it_sends_the_same_again(tmp
     assert told(server.requests) == [1, 2]
 
 
-def _given_up(mesh, clock):
+def _given_up(mesh, clock, attempts=ATTEMPTS):
     """Every attempt at the next commit fails."""
-    for _ in range(ATTEMPTS):
+    for _ in range(attempts):
         assert not mesh.care.upkeep().sinks_told
         clock.advance(timedelta(hours=1))
 
@@ -199,13 +199,23 @@ def test_after_the_last_attempt_a_commit_is_dead_listed_and_told_again_on_demand
     ):
         for text in ("tea is hot", "cake is sweet", "jam is red"):
             mesh.add(text)
-        _given_up(mesh, clock)
+        assert not mesh.care.upkeep().sinks_told
+        (waits,) = worker.queued(mesh)
+        assert (waits.number, waits.state, waits.attempts) == (1, "waits", 1)
+        assert waits.not_before == clock.now() + timedelta(seconds=1)
+        folder = ["--db-dir", str(tmp_path / "store")]
+        assert run([*folder, "jobs", "queue"]) == 0
+        said = capsys.readouterr().out
+        assert "webhooks waits for a process with sinks, 1 attempt, next at 2026-" in said
+        assert "webhook: the last attempt failed" in said
+        clock.advance(timedelta(hours=1))
+        _given_up(mesh, clock, ATTEMPTS - 1)
         _given_up(mesh, clock)
         assert told(server.requests) == [1] * ATTEMPTS + [2] * ATTEMPTS
         dead = worker.queued(mesh)
-        assert [(job.number, job.job, job.state) for job in dead] == [
-            (1, "webhooks", "dead"),
-            (2, "webhooks", "dead"),
+        assert [(job.number, job.job, job.state, job.attempts) for job in dead] == [
+            (1, "webhooks", "dead", ATTEMPTS),
+            (2, "webhooks", "dead", ATTEMPTS),
         ]
         assert str(dead[0].failure).startswith("webhook: NetworkError: ")
         assert "500" in str(dead[0].failure)
@@ -213,12 +223,13 @@ def test_after_the_last_attempt_a_commit_is_dead_listed_and_told_again_on_demand
         status[0] = 200
         assert mesh.care.upkeep().sinks_told
         assert told(server.requests)[2 * ATTEMPTS :] == [3]  # nothing waits for the dead
-    folder = ["--db-dir", str(tmp_path / "store")]
     assert run([*folder, "jobs", "queue"]) == 0
     said = capsys.readouterr().out
-    assert "webhooks dead, number 1, webhook: NetworkError" in said
+    assert "webhooks dead, number 1, 24 attempts, webhook: NetworkError" in said
     assert run([*folder, "jobs", "retry", "2"]) == 0
     assert run([*folder, "jobs", "retry", "x"]) == 2
+    assert run([*folder, "jobs", "retry", "1", "99"]) == 1
+    assert "nothing dead has number 99" in capsys.readouterr().err
     with (
         serve(lambda _: Reply(status=500)) as away,
         opened(tmp_path, clock, hook(away.url)) as mesh,

@@ -1,6 +1,7 @@
 """`memory-mesh jobs` in real processes."""
 
 import json
+import re
 from dataclasses import replace
 
 import pytest
@@ -43,15 +44,34 @@ def test_a_plan_says_what_upkeep_would_do_and_why_and_changes_nothing(
 ) -> None:
     plan = recorded("upkeep", "--plan").out
     assert "would embed 0, link 0, reindex" in plan
-    assert "consolidate-traces: would learn 2, stage 1 (due: 10 or more new traces" in plan
-    assert "consolidate-memories: would do nothing (not due: at most four times a day" in plan
+    assert "consolidate-traces: due: 10 or more new traces" in plan
+    assert "; would learn 2, stage 1." in plan
+    assert "not due, upkeep leaves it: at most four times a day; due in 6 hours; would" in plan
     assert recorded("upkeep", "--plan").out == plan
     jobs = json.loads(recorded("upkeep", "--plan", "--json").out)["jobs"]
     assert [job["due"] for job in jobs] == [True, False, False, False]
     every = recorded("upkeep", "--plan", "--all").out
-    assert "default: consolidate-traces: would learn 2" in every
+    assert "default: consolidate-traces: due: " in every
     assert "learned 2" in recorded("upkeep").out
-    assert "consolidate-traces: would do nothing" in recorded("upkeep", "--plan").out
+    assert "consolidate-traces: not due, upkeep leaves it" in recorded("upkeep", "--plan").out
+
+
+def test_a_plan_names_three_steps_of_a_job_and_counts_the_others(cli: CommandLine) -> None:
+    with MemoryMesh(db_dir=cli.store) as mesh:
+        for lamp in ("desk", "hall", "roof", "yard", "shed"):
+            for _ in range(2):
+                mesh.add(f"The {lamp} lamp is green", source_kind="document", allow_duplicate=True)
+    told = cli("upkeep", "--plan").out
+    assert "; would dedupe 5." in told
+    assert told.count("  dedupe ") == 3
+    (more,) = re.findall("  and 2 more: (.*)", told)
+    assert cli.shell(more).out.count("  dedupe ") == 5
+    done = json.loads(cli("jobs", "run", "consolidate-memories", "--json").out)
+    step = done["items"][0]["steps"][0]
+    told = cli("review", "undo", step["ids"][0]).out
+    (gone,), (kept,) = step["ids"], step["evidence"]
+    assert f"Undone: supersede of {gone} by {kept}, it says the same" in told
+    assert "contradict" not in told
 
 
 def test_a_plan_counts_the_texts_that_have_no_vector_of_the_model_in_use(cli: CommandLine) -> None:

@@ -1,6 +1,7 @@
 """What the command line says of expired sessions, votes, waiting texts and imports."""
 
 import json
+import re
 import shutil
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -153,4 +154,6 @@ def test_every_way_to_a_conflict_leads_to_the_command_that_resolves_it(cli: Comm
     assert f"{old} ('We deploy on Fridays'): the other was replaced" in cli("explain", new).out
     for words in (("undo",), ("review", "undo")):
         assert f"memory-mesh review undo ID; decided were: {new}" in cli(*words).err
-    assert cli("review", "undo", new).code == 0
+    told = cli("review", "undo", new).out
+    assert f"{new} is kept, and so is the other; it is active" in told
+    assert re.search(f"Undone: supersede of mem_\\w+ by {new}, ", told)

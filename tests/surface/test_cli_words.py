@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from memory_mesh.cli import output
+from memory_mesh.cli import command_table, output
 from memory_mesh.cli.commands import damage as salvage
 from memory_mesh.model.care import Unread
 from tests.surface.command import CommandLine
@@ -52,6 +52,22 @@ def test_advised_commands_are_for_what_was_named(
     said: str, stated: dict[str, str], told: str
 ) -> None:
     assert output.completed(said, given(**stated)) == told
+
+
+_EXAMPLES = [
+    shlex.split(line.partition(" > ")[0])[1:]
+    for name in command_table.COMMANDS
+    for line in command_table.load(name).example.splitlines()
+]
+
+
+@pytest.mark.parametrize("words", _EXAMPLES, ids=" ".join)
+def test_a_common_option_may_stand_anywhere_among_the_words(words: list[str]) -> None:
+    _, meant = command_table.read([*words, "--session", "s1"])
+    for place in range(len(words)):
+        if place == 0 or not words[place - 1].startswith("-"):
+            typed = [*words[:place], "--session", "s1", *words[place:]]
+            assert command_table.read(typed)[1] == meant, shlex.join(typed)
 
 
 def test_a_message_about_several_namespaces_names_none() -> None:
@@ -227,6 +243,8 @@ def test_the_advice_of_evolve_can_be_typed(cli: CommandLine) -> None:
         (("explain", "mem_1", "where is it"), "For a question: --query 'where is it'."),
         (("delete", "--user", "ada"), "memory-mesh namespaces delete --user ada."),
         (("forget", "--user", "ada"), "memory-mesh namespaces delete --user ada."),
+        (("lesson", "add"), 'type the rule: memory-mesh lesson add "Use pnpm here" --when'),
+        (("lesson", "add", ""), 'type the rule: memory-mesh lesson add "Use pnpm here" --when'),
         (("restore", "backups"), "memory-mesh restore --from backups"),
         (("export", "all.txt"), "an archive ends in .tar.gz, a file of rows in .jsonl, .csv, .md"),
     ],

@@ -52,6 +52,10 @@ def test_a_list_marks_what_is_deleted_and_what_happened_before(cli: CommandLine)
     assert "every project · happened 2026-03-05" in cli.on_terminal("list").out
     cli("delete", id_)
     assert "deleted · every project" in cli.on_terminal("list", "--include", "deleted").out
+    kept = cli.stored("cake at five")
+    rows = cli("list", "--include", "deleted", "--include", "archived").out.splitlines()
+    assert [row.split("\t")[0::4] for row in rows] == [[kept, "active"], [id_, "deleted"]]
+    assert cli("list").out.split("\t")[3:] == ["cake at five\n"]
 
 
 def test_a_budget_that_holds_no_memory_says_how_much_one_takes(cli: CommandLine) -> None:

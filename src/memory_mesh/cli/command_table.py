@@ -297,7 +297,10 @@ def read(argv: Sequence[str]) -> tuple[Command, argparse.Namespace]:
     describe(parser, command)
     parser.set_defaults(command=name)
     parser.typed = words
-    return command, _checked(parser, parser.parse_args(words))
+    if {"--help", "-h"} & {*words}:
+        return command, _checked(parser, parser.parse_args(words))
+    parser.usage = ""  # errors show none, and to write it takes time
+    return command, _checked(parser, parser.parse_intermixed_args(words))
 
 
 def command_of(name: str) -> str:

@@ -11,7 +11,7 @@ from os import PathLike
 from pathlib import Path
 
 from memory_mesh.base.fastdataclass import dataclass, field, replace
-from memory_mesh.base.typed import TYPE_CHECKING, TypeVar
+from memory_mesh.base.typed import TYPE_CHECKING, TypeAlias, TypeVar
 from memory_mesh.compat import moment
 from memory_mesh.context.fence import Background, background
 from memory_mesh.formats import memory_file
@@ -59,6 +59,7 @@ __all__ = [
 
 MAX_MEMORIES = 5
 Given = TypeVar("Given")
+Situation: TypeAlias = MatchContext | Mapping[str, object]
 _LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
 _RESULTS = ("success", "failure", "partial")
 _NAMES = {
@@ -68,6 +69,8 @@ _NAMES = {
     "discovered_at": ("discoveredAt", "discovered_at"),
     "discovered_by": ("discoveredBy", "discovered_by"),
     "memory_title": ("memoryTitle", "memory_title"),
+    "agent_name": ("agentName", "agent_name", "agent"),
+    "current_plan": ("currentPlan", "current_plan"),
     "should_create_memory": ("shouldCreateMemory", "should_create_memory"),
     "content": ("content", "body", "text"),
 }
@@ -78,21 +81,22 @@ def match_pattern(pattern: str, text: str) -> bool:
     return patterns.match(pattern, text) is not None
 
 
-def match_when_to_use(when_to_use: str | Sequence[str], context: MatchContext) -> bool:
+def match_when_to_use(when_to_use: str | Sequence[str], context: Situation) -> bool:
     """Returns whether any of the patterns meets the task, the agent's name or the plan."""
-    return patterns.match_any(_texts(when_to_use), patterns.situation(context)) is not None
+    return (
+        patterns.match_any(_texts(when_to_use), patterns.situation(_context(context))) is not None
+    )
 
 
-def score_relevance(memory: object, context: MatchContext, *, now: datetime | None = None) -> int:
+def score_relevance(memory: object, context: Situation, *, now: datetime | None = None) -> int:
     """Returns the points of a memory by 001's table."""
-    rules = _rules(context).points
-    at = now or SystemClock().now()
-    return points.total(points.points(_metadata(memory), context, at, rules))
+    about, at = _context(context), now or SystemClock().now()
+    return points.total(points.points(_metadata(memory), about, at, _rules(about).points))
 
 
 def find_relevant_memories(
     memories: Sequence[Given],
-    context: MatchContext,
+    context: Situation,
     *,
     max_memories: int = MAX_MEMORIES,
     min_importance: str | None = None,
@@ -105,9 +109,10 @@ def find_relevant_memories(
         min_importance: leave out less important ones: low, medium, high or critical.
         now: the time that a memory's age is counted to; by default the present.
     """
-    rules = _rules(context, max_memories, selection.level(min_importance or "low"))
+    about = _context(context)
+    rules = _rules(about, max_memories, selection.level(min_importance or "low"))
     read = {number: _metadata(memory, number) for number, memory in enumerate(memories)}
-    found = selection.select(read.values(), context, now or SystemClock().now(), rules)
+    found = selection.select(read.values(), about, now or SystemClock().now(), rules)
     return [memories[each.memory.version] for each in found]
 
 
@@ -283,6 +288,15 @@ def _document(memory: Mapping[str, object] | MemoryExtraction) -> MemoryFile:
         related=_texts(_field(memory, "relatedMemories")),
         body=str(_field(memory, "content") or ""),
     )
+
+
+def _context(given: Situation) -> MatchContext:
+    if isinstance(given, MatchContext):
+        return given
+    task, name, plan = (_field(given, each) for each in ("task", "agent_name", "current_plan"))
+    if not isinstance(task, str):
+        raise InvalidInput(f"a context needs a task: MatchContext(task=…), not {shown(given)}")
+    return MatchContext(task, str(name or ""), _text(plan))
 
 
 def _rules(

@@ -83,6 +83,7 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "raw_input": ("scrub", "summarise", "drop"),
     "system_memory": ("off", "counts", "own"),
     "mirror_updates": ("append", "replace"),
+    "llm_provider": ("openai", "anthropic", "ollama", "cohere"),
 }
 WRITTEN = {  # in the file
     "privacy_rules": "[[privacy.rules]]",
@@ -108,7 +109,8 @@ class MainSettings(TypedDict, total=False):
     enable_memory: Annotated[bool | None, "keep the store on disk; else in a temporary folder"]
     enable_llm: Annotated[bool | None, "allow the use of a language model"]
     llm_provider: Annotated[
-        str | None, "the service of the language model; without one none is used"
+        str | None,
+        "the service of the language model: openai, anthropic, ollama or cohere; else none is used",
     ]
     llm_model: Annotated[str | None, "the name of the language model"]
     llm_api_key: Annotated[str | None, "the key of the language model's service"]

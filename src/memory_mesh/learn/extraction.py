@@ -164,12 +164,14 @@ def queue(site: ExtractionSite, turn: Turn, name: str, key: str | None) -> int:
 
 
 def discard(site: ExtractionSite, batch: str) -> Extraction:
-    """Throws away one batch that waits, so that no model is asked about it."""
+    """Throws away one batch that waits; `dropped` has how each of its messages begins."""
     name = f"{WAITING}{batch}"
-    if name not in dict(_queued(site)) or _claimed(site, name) is None:
+    record = _claimed(site, name) if name in dict(_queued(site)) else None
+    if record is None:
         raise InvalidInput(f"there is no batch {shown(batch)} that waits, or it is asked about now")
     _set(site, name, None)
-    return _with_waiting(site, Extraction())
+    gone = tuple((turn["text"][:_SHOWN_CHARS], "discarded") for turn in record["turns"])
+    return _with_waiting(site, Extraction(dropped=gone))
 
 
 def _asked(

@@ -26,6 +26,7 @@ from memory_mesh.model import (
     BlockError,
     BlockOperation,
     Channel,
+    Cursor,
     Draft,
     InvalidInput,
     Kind,
@@ -106,7 +107,7 @@ def cycle(access: Access, now: datetime, reader: Scope, channel: Channel) -> Dis
     It serves the whole namespace, each failure for its own audience, and tells the reader of those
     that the reader may see.
     """
-    cursor = access.ledger.sink_cursor(access.namespace, CURSOR)
+    cursor = access.ledger.sink_cursors(access.namespace).get(CURSOR, Cursor())
     everybody = Lens(now, reader, across=AUDIENCE)  # a lesson is for those who see its failure
     recent = min(now - DAY, cursor.at or now)
     last, memories = _scan(access, min(now - failures.WEEK, cursor.at or now), recent, everybody)
@@ -131,7 +132,7 @@ def due(access: Access, now: datetime) -> bool:
 
     Whether it is a failure is for the cycle to see: a heartbeat asks too often to read it all.
     """
-    cursor = access.ledger.sink_cursor(access.namespace, CURSOR)
+    cursor = access.ledger.sink_cursors(access.namespace).get(CURSOR, Cursor())
     if cursor.at is not None and timedelta(0) <= now - cursor.at < PERIOD:
         return False
     since = None if cursor.seq else now - failures.WEEK

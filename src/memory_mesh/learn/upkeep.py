@@ -14,6 +14,7 @@ from memory_mesh.model import (
     Block,
     Body,
     Commit,
+    Cursor,
     Finding,
     InvalidInput,
     SpaceState,
@@ -271,7 +272,7 @@ def _drain_one(ledger: Ledger, namespace: str, sink: Sink, end: float, now: date
     for name, seq, failure in ledger.dead_letters(namespace):
         if name == sink.name and not failure and time.monotonic() < end:
             _deliver(ledger, namespace, sink, ledger.blocks(namespace, seq - 1, 1))
-    stood = ledger.sink_cursor(namespace, sink.name)
+    stood = ledger.sink_cursors(namespace).get(sink.name, Cursor())
     if stood.attempts and stood.at and now < stood.at + wait_after(stood.attempts):
         return False
     cursor = stood.seq

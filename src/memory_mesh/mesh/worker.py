@@ -19,8 +19,8 @@ from memory_mesh.care.server import queue_of
 from memory_mesh.config import NO_AGENT
 from memory_mesh.mesh.operations.upkeep import MAINTENANCE, Manner
 from memory_mesh.mesh.view import View
-from memory_mesh.model import Channel, InvalidInput, NetworkError, UpkeepReport
-from memory_mesh.model.job import WEBHOOKS, QueuedJob
+from memory_mesh.model import Channel, InvalidInput, NetworkError, NotFound, UpkeepReport
+from memory_mesh.model.job import ATTEMPTS, WEBHOOKS, QueuedJob, wait_after
 from memory_mesh.rules.arguments import check_limit
 
 if TYPE_CHECKING:
@@ -61,21 +61,36 @@ def queued(
     """What runs, waits or failed in the mesh's namespace, or in every one, in this order.
 
     After them come the commits of the mesh's namespace that a sink never took. A store in a folder
-    has no queue, and has only those.
+    has no queue, and has only those, after the commit that each failing sink is told next.
     """
-    namespace = None if every_namespace else mesh.config.namespace
+    own, ledger = mesh.config.namespace, _ledger(mesh)
+    namespace = None if every_namespace else own
     dead = [
         QueuedJob(
             number=seq,
             job=WEBHOOKS,
-            namespace=mesh.config.namespace,
+            namespace=own,
             state="dead" if failure else "waits",
+            attempts=ATTEMPTS if failure else 0,
             failure=f"{sink}: {failure}" if failure else None,
         )
-        for sink, seq, failure in _ledger(mesh).dead_letters(mesh.config.namespace)
+        for sink, seq, failure in ledger.dead_letters(own)
     ]
     if mesh.config.store is None:
-        return dead[: check_limit(limit)]
+        waiting = [
+            QueuedJob(
+                number=ledger.blocks(own, stood.seq, 1)[0].seq or 0,
+                job=WEBHOOKS,
+                namespace=own,
+                state="waits",
+                attempts=stood.attempts,
+                not_before=stood.at and stood.at + wait_after(stood.attempts),
+                failure=f"{sink}: the last attempt failed",
+            )
+            for sink, stood in ledger.sink_cursors(own).items()
+            if stood.attempts
+        ]
+        return [*waiting, *dead][: check_limit(limit)]
     with closing(_queue(mesh)) as queue:
         return [*queue.listed(namespace, check_limit(limit)), *dead][:limit]
 
@@ -86,8 +101,11 @@ def retry(mesh: "MemoryMesh", commits: Sequence[int] | None = None) -> int:
     Options:
         commits: only these commits, by their numbers, and no job.
     """
-    namespace = mesh.config.namespace
-    back = _ledger(mesh).revive(namespace, commits)
+    namespace, ledger = mesh.config.namespace, _ledger(mesh)
+    known = {seq for _, seq, _ in ledger.dead_letters(namespace)}
+    if unknown := sorted({*(commits or ())} - known):
+        raise NotFound(f"nothing dead has number {unknown[0]}; what has: memory-mesh jobs queue")
+    back = ledger.revive(namespace, commits)
     if mesh.config.store is None:
         return back
     with closing(_queue(mesh)) as queue:

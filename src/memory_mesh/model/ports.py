@@ -153,7 +153,7 @@ class Keywords(Protocol):
 
 
 class Clock(Protocol):
-    """The time of day, and a count of seconds to measure how long something takes."""
+    """The time of day, `now()` in UTC, and seconds to measure with, `monotonic()`: both needed."""
 
     def now(self) -> datetime:
         """The present, aware and in UTC."""
@@ -451,8 +451,8 @@ class Audit(Protocol):
 class SinkCursors(Protocol):
     """Remember how far each sink has come."""
 
-    def sink_cursor(self, namespace: str, sink: str) -> Cursor:
-        """How far a sink has come."""
+    def sink_cursors(self, namespace: str) -> dict[str, Cursor]:
+        """How far each sink has come, by its name."""
 
     def sink_moved(self, namespace: str, sink: str, seq: int, failure: str | None) -> None:
         """Move a sink's cursor; with a failure, count it, and after the last give the commit up."""

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 
 from memory_mesh.base.fastdataclass import dataclass
 from memory_mesh.base.typed import Any
-from memory_mesh.model import InvalidInput, Json, LLMError, NetworkError
+from memory_mesh.model import Json, LLMError, NetworkError
 from memory_mesh.models.http.client import Client, Limits
 
 MAX_TOKENS = 2_000
@@ -50,10 +50,6 @@ class HttpLLM:
         api_key: str | None = None,
         base_url: str | None = None,
     ) -> None:
-        if provider not in WIRES:
-            raise InvalidInput(
-                f"there is no llm_provider {provider!r}; there are: {', '.join(WIRES)}"
-            )
         self._provider, self._wire = provider, WIRES[provider]
         self._model = model or self._wire.model
         self._lacks_key = self._wire.key is not None and not api_key and base_url is None

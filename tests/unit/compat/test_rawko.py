@@ -68,6 +68,18 @@ def test_the_points_of_one_memory():
     assert rawko.score_relevance(memory, context, now=NOW) == 25 + 10 + 10 + 10 + 10
 
 
+def test_a_mapping_in_either_spelling_says_what_an_agent_is_about_to_do():
+    memory = frontmatter("Login page structure", tags=["structure", "planning"])
+    for name in ("agent", "agentName", "agent_name"):
+        context = {"task": "add login page", name: "planner", "currentPlan": None}
+        assert rawko.score_relevance(memory, context, now=NOW) == 65
+        assert rawko.find_relevant_memories([memory], context, now=NOW) == [memory]
+    assert rawko.match_when_to_use("auth|login", {"task": "", "currentPlan": "the login"})
+    for wrong in ({"agent": "planner"}, "add login page", None):
+        with pytest.raises(InvalidInput, match="a context needs a task"):
+            rawko.find_relevant_memories([memory], wrong)  # type: ignore[arg-type]
+
+
 @pytest.mark.req("R-001-013")
 def test_a_list_and_a_single_pattern_are_both_read():
     context = MatchContext("add login page")

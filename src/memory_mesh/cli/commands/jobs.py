@@ -10,7 +10,7 @@ from memory_mesh.cli import options as cli_options, output, store_folder
 from memory_mesh.cli.command_table import Command, UsageError, about, adding, argument
 from memory_mesh.cli.output import completed, option
 from memory_mesh.cli.progress import Counting
-from memory_mesh.model import Json, Scope, StoreError
+from memory_mesh.model import Json, Scope, StoreError, times
 from memory_mesh.model.job import WEBHOOKS, JobReport, JobStep, QueuedJob
 from memory_mesh.rules.users import shown_namespace
 from memory_mesh.sync import MemoryMesh
@@ -92,9 +92,11 @@ def _plan_lines(plan: dict[str, Any]) -> Iterator[str]:
     yield f"would embed {plan['embed']}, link {plan['link']}, reindex {plan['reindex']}."
     for job in plan["jobs"]:
         would = ", ".join(f"{action} {count}" for action, count in job["would"].items())
-        state = "due" if job["due"] else "not due"
-        yield f"{job['job']}: would {would or 'do nothing'} ({state}: {job['why']})."
+        state = "due" if job["due"] else "not due, upkeep leaves it"
+        yield f"{job['job']}: {state}: {job['why']}; would {would or 'do nothing'}."
         yield from (f"  {line}" for line in job["examples"])
+        if more := sum(job["would"].values()) - len(job["examples"]):
+            yield f"  and {more} more: memory-mesh jobs run {job['job']} --dry-run"
 
 
 def _run_all(mesh: MemoryMesh, options: argparse.Namespace) -> int:
@@ -476,13 +478,15 @@ def _line(job: QueuedJob, *, named: bool) -> str:
     if job.state == "dead":
         parts[0] += f", number {job.number}"
     if job.job == WEBHOOKS and job.state == "waits":
-        parts[0] += " for a worker with sinks"
+        parts[0] += " for a process with sinks"
     if named:
         parts.append(f"in {shown_namespace(job.namespace)}")
     if job.done or job.total is not None:
         parts.append(f"{job.done} of {job.total}" if job.total is not None else f"{job.done} steps")
     if job.attempts:
         parts.append(output.counted(job.attempts, "attempt"))
+    if job.not_before is not None:
+        parts.append(f"next at {times.iso(job.not_before)}")
     if job.failure is not None:
         parts.append(job.failure)
     return output.one_line(", ".join(parts), _QUEUE_LINE)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from memory_mesh.base.typed import Any
 from memory_mesh.cli import options as cli_options, output
-from memory_mesh.cli.command_table import Command, adding, argument
+from memory_mesh.cli.command_table import Command, UsageError, adding, argument
 from memory_mesh.model import InvalidInput, Scope, Status
 from memory_mesh.model.learning import Distillation
 from memory_mesh.sync import MemoryMesh
@@ -105,21 +105,27 @@ def _run_extract(options: argparse.Namespace) -> int:
             said["use_model"] = False
         found = mesh.learn.extract(messages, store=not options.dry_run, **said)
     shown = "Found" if options.dry_run else "Stored"
-    counted = output.counted(len(found.facts), "fact")
+    done = (
+        f"{shown} {output.counted(len(found.facts), 'fact')}, left out {len(found.dropped)}"
+        if options.discard is None
+        else f"Discarded {output.counted(len(found.dropped), 'message')} of {options.discard}"
+    )
     if not options.json:
+        waiting = f"waiting for the language model: {output.counted(found.waiting, 'message')}"
+        again = f"{found.failure}; {waiting}; to try again: memory-mesh lesson extract"
         output.tell([f"left out: {output.unbroken(text)} ({why})" for text, why in found.dropped])
-    waiting = f"waiting for the language model: {output.counted(found.waiting, 'message')}"
-    return output.answer(
+        output.tell([again] if found.failure else [])
+    output.answer(
         {
             "ids": [receipt.id for receipt in found.receipts if receipt.id is not None],
             **output.plain(found, "facts dropped by_llm failure waiting batches tokens_today"),
         },
-        f"[MemoryMesh] {shown} {counted}, left out {len(found.dropped)}.",
+        f"[MemoryMesh] {done}.",
         *(f"- {output.unbroken(fact.text)} ({fact.reason})" for fact in found.facts),
         *(f"waits: {name} ({output.unbroken(about)})" for name, about in found.batches),
         as_json=options.json,
-        remark=f"{waiting}; {found.failure}" if found.failure else "",
     )
+    return 1 if found.failure else 0
 
 
 def _messages(file: str) -> list[dict[str, object]] | str:
@@ -128,13 +134,18 @@ def _messages(file: str) -> list[dict[str, object]] | str:
         text = cli_options.standard_input() if file == "-" else Path(file).read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise InvalidInput(f"{file} cannot be read: {error}") from None
-    for parts in ([text], [line for line in text.splitlines() if line.strip()]):
-        try:
-            found: list[Any] = [json.loads(part) for part in parts]
-        except ValueError:
-            continue
-        return [*found[0]] if len(found) == 1 and isinstance(found[0], list) else found
-    return text
+    found: list[Any] = []
+    try:
+        found = [json.loads(text)]
+    except ValueError:
+        for number, line in enumerate(text.split("\n"), start=1):
+            try:
+                found += [json.loads(line)] if line.strip() else []
+            except ValueError as error:
+                if not (file.endswith((".json", ".jsonl")) or isinstance((found or [0])[0], dict)):
+                    return text
+                raise InvalidInput(f"line {number} of {file} is no JSON: {error}") from None
+    return found[0] if found and isinstance(found[0], list) else found
 
 
 EXTRACT = Command(
@@ -189,6 +200,10 @@ def _run_lessons(options: argparse.Namespace) -> int:
 
 def _add_lesson(options: argparse.Namespace) -> int:
     """Stores a rule in the user's words."""
+    if not options.query.strip():
+        raise UsageError(
+            'type the rule: memory-mesh lesson add "Use pnpm here" --when "installing"'
+        )
     with cli_options.opened(options) as (mesh, reader):
         scope = Scope(reader.project)
         made = mesh.lessons.record(options.query, when=options.when, scope=scope)

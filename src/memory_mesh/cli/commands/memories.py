@@ -123,7 +123,8 @@ def _run_list(options: argparse.Namespace) -> int:
             output.say("Nothing was found.")
     else:
         for memory in page:
-            cells = (memory.id, memory.created_at, shown_type(memory), memory.text)
+            status = [memory.status.value] if options.include else []
+            cells = (memory.id, memory.created_at, shown_type(memory), memory.text, *status)
             print("\t".join(safe_text(cell, keep_newlines=False) for cell in cells))
         output.tell(
             f"{memory.id} conflicts with {conflicts[memory.id]}: memory-mesh conflicts"

@@ -92,14 +92,20 @@ def _undoable(mesh: MemoryMesh, reader: Scope) -> str:
 def _undo(mesh: MemoryMesh, reader: Scope, options: argparse.Namespace) -> int:
     if options.id is None:
         raise UsageError(_undoable(mesh, reader))
+    decided = mesh.review.conflicts(decided=True, scope=reader)
     memory = mesh.review.undo(options.id, scope=reader)
     if isinstance(memory, Proposal):
         done = f"[MemoryMesh] {memory.id} waits for review again; {memory.memory} is as before"
         return output.answer(output.described_proposal(memory), done, as_json=options.json)
     waits = memory.status in {Status.QUARANTINED, Status.DISPUTED}
-    what = "waits for review again, now" if waits else "and what it contradicts are kept; it is"
+    what = "waits for review again, now" if waits else "is kept, and so is the other; it is"
     done = f"[MemoryMesh] {memory.id} {what} {memory.status.value}"
-    return output.answer(_state(memory), done, as_json=options.json)
+    undone = (
+        f"Undone: {each.resolution} of {each.existing} by {each.new}, {each.reason}"
+        for each in decided
+        if memory.id in (each.new, each.existing)
+    )
+    return output.answer(_state(memory), done, *undone, as_json=options.json)
 
 
 def _show(mesh: MemoryMesh, reader: Scope, options: argparse.Namespace) -> int:

@@ -21,7 +21,7 @@ from memory_mesh.base.typed import TypeAlias
 from memory_mesh.compat.lane import translate
 from memory_mesh.compat.tally import Importer, Progress
 from memory_mesh.mesh.operations.transfer import refuse_existing
-from memory_mesh.model import Status
+from memory_mesh.model import Memory, Status
 from memory_mesh.model.errors import InvalidInput, NotFound, StoreIsDamaged
 from memory_mesh.platform.durable_files import write_atomically
 from memory_mesh.rules.audience import AUDIENCE
@@ -284,10 +284,24 @@ def bring_out_lane(mesh: MemoryMesh, path: Path) -> int:
             page = mesh.get_all(
                 limit=1_000, cursor=cursor, across=AUDIENCE, include=[Status.SUPERSEDED]
             )
-            db.executemany(_INSERT, [translate.file_row(each, mesh._now()) for each in page])
+            db.executemany(
+                _INSERT,
+                [
+                    translate.file_row(each, mesh._now(), changed=_changed(mesh, each))
+                    for each in page
+                ],
+            )
             count += len(page)
             if (cursor := page.cursor) is None:
                 break
         db.commit()
         write_atomically(path, db.serialize(), private=True)
     return count
+
+
+def _changed(mesh: MemoryMesh, memory: Memory) -> bool:
+    """Whether it was written here, or changed here after it came in such a file."""
+    if memory.extra.get("origin_updated_at") is None:
+        return True
+    brought = 1 + ("superseded_by" in memory.extra)  # versions that an import writes
+    return len(mesh.history(memory.id, scope=memory.scope)) > brought

@@ -173,8 +173,8 @@ def read_row(row: Row) -> LaneRow:
     votes = _number(said["feedback_count"])
     score = _number(said["feedback_score"])
     helpful, harmful = votes_behind(score, int(votes))
-    if score != 1 and not helpful + harmful:  # a score that no votes of ours make
-        kept["origin_feedback_score"] = score
+    if score != 1 or votes:  # which votes of ours may not make
+        kept |= {"origin_feedback_score": score, "origin_feedback_count": int(votes)}
     successor = _first(row, said, "superseded_by")
     if successor is not None:
         kept["superseded_by"] = successor
@@ -183,7 +183,7 @@ def read_row(row: Row) -> LaneRow:
         kind=kind,
         label=label,
         extra=check_metadata(kept),
-        origin=_origin(row, said, helpful + harmful),
+        origin=_origin(row, said),
         allow_duplicate=True,  # each row keeps its id
         quarantine=None if successor is None else f"{successor} took its place before it came here",
     )
@@ -240,9 +240,16 @@ def metadata(
     return said
 
 
-def file_row(memory: Memory, now: datetime) -> tuple[Json, ...]:
-    """A memory as a row of Memory Lane's file."""
+def file_row(memory: Memory, now: datetime, *, changed: bool = True) -> tuple[Json, ...]:
+    """A memory as a row of Memory Lane's file; one that came in such a file goes as it came.
+
+    Its time is that of the file unless it was `changed` here, its score until it is voted on here.
+    """
     said = metadata(memory, now)
+    count = int(_number(memory.extra.get("origin_feedback_count", 0)))
+    score = _number(memory.extra.get("origin_feedback_score", 1.0))
+    if memory.helpful + memory.harmful in (0, sum(votes_behind(score, count))):
+        said |= {"feedback_score": score, "feedback_count": count}
     words = words_of(memory.text, {"auto_tags": True, "keywords": True} | dict(memory.extra))
     return (
         memory.id,
@@ -257,7 +264,7 @@ def file_row(memory: Memory, now: datetime) -> tuple[Json, ...]:
         words["auto_tags"],
         words["keywords"],
         _iso(memory.created),
-        _iso(memory.recorded_from),
+        _iso(memory.recorded_from) if changed else memory.extra["origin_updated_at"],
     )
 
 
@@ -308,7 +315,7 @@ def _kind(word: Json) -> tuple[Kind, str | None]:
     return (Kind(word), None) if word in TYPES else (Kind.FACT, word)
 
 
-def _origin(row: Row, said: Mapping[str, Json], votes: int) -> Origin:
+def _origin(row: Row, said: Mapping[str, Json]) -> Origin:
     id_ = row.get("id")
     if not isinstance(id_, str) or not id_ or len(id_) > _MAX_ID_CHARS:
         raise InvalidInput(f"a row needs an id of at most {_MAX_ID_CHARS} characters")
@@ -317,7 +324,7 @@ def _origin(row: Row, said: Mapping[str, Json], votes: int) -> Origin:
         raise InvalidInput("the row does not say when it was created")
     uses = int(_number(said["access_count"]))
     used = moment("last_accessed_at", said["last_accessed_at"])
-    return Origin(check_text(id_, "id"), made, max(uses, votes), used)
+    return Origin(check_text(id_, "id"), made, uses, used)
 
 
 def _kept(said: Mapping[str, Json]) -> dict[str, Json]:

@@ -37,7 +37,7 @@ from memory_mesh.learn.rules.retention import (
     STEPS,
     Lifecycle,
 )
-from memory_mesh.mesh.operation import constructor, takes_options
+from memory_mesh.mesh.operation import by_other_names, constructor, takes_options
 from memory_mesh.mesh.options import AsOwner, Limit, MeshOptions, Reason
 from memory_mesh.model import Conflict, InvalidInput, PredicateSchema, Resolution, Scope, Status
 from memory_mesh.model.graph import Episode
@@ -455,3 +455,4 @@ def _refuse_folder(settings: MeshOptions) -> None:
 
 
 create_memory = takes_options(MemoryGraph)  # as neolata calls it
+__getattr__ = by_other_names(__name__, globals())  # createMemory and so on

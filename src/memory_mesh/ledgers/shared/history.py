@@ -179,13 +179,6 @@ def recalls(db: Database, limit: int) -> list[Block]:
     return [Block(rows.entry(row)) for row in found]
 
 
-def sink_cursor(db: Database, sink: str) -> Cursor:
-    """How far a sink has come."""
-    row = db.execute("SELECT seq, attempts, at FROM sink WHERE name = ?", (sink,))
-    seq, attempts, at = row.fetchone() or (0, 0, None)
-    return Cursor(seq, attempts, rows.moment(at))
-
-
 def sink_moved(db: Database, sink: str, seq: int, failure: str | None, at: datetime) -> None:
     """Move a sink's cursor; with a failure, count it, and after the last give the commit up.
 
@@ -251,10 +244,11 @@ class SqlRecords:
         with self._writing(namespace) as db:
             return commit.prune_recalls(db, before, limit)
 
-    def sink_cursor(self, namespace: str, sink: str) -> Cursor:
-        """How far a sink has come."""
+    def sink_cursors(self, namespace: str) -> dict[str, Cursor]:
+        """How far each sink has come, by its name."""
         with self._reading(namespace) as db:
-            return sink_cursor(db, sink)
+            found = db.execute("SELECT name, seq, attempts, at FROM sink ORDER BY name").fetchall()
+        return {name: Cursor(seq, attempts, rows.moment(at)) for name, seq, attempts, at in found}
 
     def sink_moved(self, namespace: str, sink: str, seq: int, failure: str | None) -> None:
         """Move a sink's cursor; with a failure, count it, and after the last give the commit up."""
