@@ -577,7 +577,7 @@ def _bad(fault: str | None, fact: dict[str, object]) -> dict[str, object]:
         fact
         | {
             "invented": {"text": f"BAD {name} is slow.", "quote": f"{name} is slow"},
-            "number": {"text": f"BAD {name} runs in hall 1."},
+            "number": {"text": f"BAD {name} runs in hall 4711."},
             "person": {"text": f"BAD {name} belongs to Marlene."},
             "role": {"text": f"BAD {name} is nice.", "quote": f"{name} is nice"},
             "mail": {"text": f"BAD {name} moves.", "quote": f"{name} moves to hall 1"},
