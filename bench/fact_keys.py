@@ -76,7 +76,6 @@ def found(mode: str, rows: list[dict[str, Any]], *, facts: bool) -> tuple[list[b
     """For each question whether its text is found; and how many facts were stored."""
     questions = [row for row in rows if row["kind"] == "question"]
     place: dict[str, str] = {}
-    llm = ScriptedLLM()
     with MemoryMesh(enable_memory=False, embedder=MODES[mode], custom_llm=Reader(rows)) as mesh:
         for row in rows:
             if row["kind"] == "question":
