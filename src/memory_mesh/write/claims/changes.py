@@ -39,7 +39,9 @@ def predicates_of(claim: Claim) -> tuple[str, ...]:
     """Returns the predicates under which an earlier statement of the same may be filed."""
     if claim.replaces != ANYTHING:
         return (claim.predicate,)
-    if claim.predicate in {"is", "name"}:
+    if claim.predicate == "name":
+        return ("is", "name")
+    if claim.predicate == "is":
         return ("is", *_PLACES[1:], *_VERBS)
     return (claim.predicate, *(f"{claim.predicate} {place}" for place in _PLACES[1:]))
 
