@@ -74,15 +74,15 @@ def _deleted(store: Path, name: str) -> DeletedNamespace:
         known = copies.last_look(path)
         if known.identity is not None:
             backups.record(store, known.identity)
-        states = [each for each in _naming(store, known.ids) if each.suffix == ".sqlite"]
-        left = tuple(_erased_in_mirrors(states, known.ids))
-        others = list(_naming(store, known.ids))
+        states = [each for each in naming(store, known.ids) if each.suffix == ".sqlite"]
+        left = tuple(erased_in_mirrors(states, known.ids))
+        others = list(naming(store, known.ids))
         mine = copies.namespace_files(databases, name)
         kept_last = [each for each in mine if each.name.startswith(path.name)]
         lock = path.with_suffix(".lock")
         rest = [each for each in mine if each not in kept_last and each != lock]
         size = copies.remove([*rest, *others])
-        size += _index(store, name)
+        size += drop_index(store, name)
         if name == SYSTEM:
             with suppress(FileNotFoundError):
                 shutil.rmtree(store / "system")
@@ -99,7 +99,7 @@ def _deleted(store: Path, name: str) -> DeletedNamespace:
     )
 
 
-def _naming(store: Path, ids: frozenset[str]) -> Iterator[Path]:
+def naming(store: Path, ids: frozenset[str]) -> Iterator[Path]:
     """Files of sessions and mirrors that name one of these memories: they may repeat its words."""
     wanted = {id_.encode() for id_ in ids}
     for folder, pattern in _PER_AGENTS if wanted else ():
@@ -110,7 +110,7 @@ def _naming(store: Path, ids: frozenset[str]) -> Iterator[Path]:
                 yield from there
 
 
-def _erased_in_mirrors(states: Iterable[Path], ids: frozenset[str]) -> Iterator[str]:
+def erased_in_mirrors(states: Iterable[Path], ids: frozenset[str]) -> Iterator[str]:
     """Erases what the mirrors with these states wrote of memories; yields what is out of reach.
 
     Every document that a mirror wrote names its memory. What people wrote is left as it is.
@@ -125,13 +125,32 @@ def _erased_in_mirrors(states: Iterable[Path], ids: frozenset[str]) -> Iterator[
             if not folder.is_dir():
                 yield f"{folder} is not there; it may hold files of a mirror"
                 continue
-            for path in (*folder.rglob("*.md"), *(folder / _KEPT).glob("[!.]*")):
-                if path.is_file() and not path.is_symlink():
-                    _erase_documents(path, ids)
+            for path in written_by_mirrors(folder):
+                _erase_documents(path, ids)
             left = (path for path in by_people if path.exists())
             yield from (f"{path} was not written by the mirror" for path in left)
             if git_files.found(folder) is not None:
                 yield f"{folder} is in a git repository, whose history may hold files of a mirror"
+
+
+def written_by_mirrors(folder: Path) -> Iterator[Path]:
+    """The files of a mirrored folder that a mirror may have written, and those it replaced."""
+    for path in (*folder.rglob("*.md"), *(folder / _KEPT).glob("[!.]*")):
+        if path.is_file() and not path.is_symlink():
+            yield path
+
+
+def mirrored_folders(store: Path) -> Iterator[Path]:
+    """The folders that mirrors of a store write to, and that are there."""
+    for state in (store / "mirrors").glob("*.sqlite"):
+        found = copies.mirrored(state)
+        if found is not None and found[0].is_dir():
+            yield found[0]
+
+
+def is_index_of(path: Path, store: Path, name: str) -> bool:
+    """Whether a file belongs to the index of a namespace."""
+    return (store / "index" / folder_name(name)) in path.parents
 
 
 def _erase_documents(path: Path, ids: frozenset[str]) -> None:
@@ -148,7 +167,7 @@ def _erase_documents(path: Path, ids: frozenset[str]) -> None:
             path.unlink()
 
 
-def _index(store: Path, name: str) -> int:
+def drop_index(store: Path, name: str) -> int:
     """Removes the bodies of a namespace in the index, all their versions; returns their size."""
     home = store / "index" / folder_name(name)
     if not home.is_dir():

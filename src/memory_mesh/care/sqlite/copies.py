@@ -28,6 +28,7 @@ from memory_mesh.platform.durable_files import sync_folder
 
 _ENDING = re.compile(
     r"\.db(-wal|-shm|-journal)?|\.lock|\.head|\.moved|\.spool(-[0-9a-f]+)?|\.vectors-[0-9]+|\.salvage\.jsonl"
+    r"|\.erasing-erase_[0-9]+_[0-9a-f]+"
     r"|\.(before|moved|lost)-[0-9A-Za-z-]+\.bak(-wal|-shm|-journal)?"
     r"|\.[0-9a-f]{12}\.partial(-wal|-shm|-journal)?"  # of a killed import
 )
@@ -231,6 +232,21 @@ def mirrored(state: Path) -> tuple[Path, list[Path]] | None:
             return Path(folder), [Path(folder, path) for (path,) in own]
     except (sqlite3.Error, ValueError):
         return None
+
+
+def forget_mirrored(state: Path, ids: Iterable[str]) -> None:
+    """Takes the documents of memories out of the state of a mirror, which then reads them anew."""
+    gone = [(id_,) for id_ in ids]
+    with suppress(sqlite3.Error), closing(_opened(state)) as db:
+        db.execute("PRAGMA secure_delete = ON")
+        with db:
+            db.executemany(
+                "DELETE FROM file WHERE path IN (SELECT path FROM entry WHERE memory = ?)", gone
+            )
+            for table in ("entry", "wish"):
+                db.executemany(f"DELETE FROM {table} WHERE memory = ?", gone)  # noqa: S608
+        db.execute("VACUUM")
+        db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
 
 def remove(paths: list[Path]) -> int:

@@ -34,8 +34,8 @@ class Pages:
     """The newest copy of every page, and the ones before it."""
 
     def __init__(self, path: Path) -> None:
-        self._log = _Source(Path(f"{path}-wal"))  # first: what is moved to the file stays right
-        self._file = _Source(path)
+        self._log = Source(Path(f"{path}-wal"))  # first: what is moved to the file stays right
+        self._file = Source(path)
         self.size: int = self._page_size()
         self._places: dict[int, list[int]] = {}  # of a page's copies in the log, oldest first
         self.broken_frames: int = 0
@@ -143,7 +143,7 @@ class Pages:
         return struct.pack(">II", first, second)
 
 
-class _Source:
+class Source:
     """Bytes of a file; beyond its end there are zeros."""
 
     def __init__(self, path: Path) -> None:

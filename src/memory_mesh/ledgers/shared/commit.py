@@ -33,6 +33,7 @@ from memory_mesh.model import (
     Wanted,
     Wording,
 )
+from memory_mesh.model.commit import Erasing
 from memory_mesh.platform import telemetry
 from memory_mesh.rules import audit
 from memory_mesh.rules.limits import MAX_PROPOSALS
@@ -120,6 +121,7 @@ def standing(db: Database, wanted: Wanted, at: datetime) -> Standing:
         claimed=lambda more: standing(db, more, at),
         proposed=lambda id_: conflicts.of_memory(db, id_, MAX_PROPOSALS),
         guessed=lambda ids: conflicts.guesses(db, ids, conflicts.MAX_GUESSES),
+        **_erasing(db),
     )
 
 
@@ -127,6 +129,33 @@ def _skills(db: Database, wanted: Wanted) -> dict[str, Any]:
     from memory_mesh.ledgers.shared import skills
 
     return skills.standing(db, wanted)
+
+
+def _erasing(db: Database) -> dict[str, Any]:
+    """How to ask what an erasure takes, and what it may leave no byte of."""
+
+    def erasing() -> Any:  # noqa: ANN401  # the module, which few writes need
+        from memory_mesh.ledgers.shared import erasing
+
+        return erasing
+
+    return {
+        "erasing": lambda sought: erasing().found(db, sought),
+        "texts_of": lambda ids: erasing().texts_of(db, ids),
+        "remains": lambda gone: erasing().remains(db, gone),
+    }
+
+
+def _erase(db: Database, commit: Commit, gone: Erasing) -> Commit:
+    """Takes rows away, and what quotes them; the first block says which others were emptied."""
+    from memory_mesh.ledgers.shared import erasing
+
+    emptied = erasing.sweep(db, erasing.remove(db, gone))
+    if not emptied:
+        return commit
+    first, *rest = commit.entries
+    first = replace(first, metadata={**first.metadata, "blocks": emptied})
+    return replace(commit, entries=(first, *rest))
 
 
 def recorded_time(head: Head, now: datetime) -> datetime:
@@ -215,6 +244,8 @@ def write(db: Database, head: Head, at: datetime, commit: Commit) -> Commit:
         conflicts.write_proposals(db, commit, seq)
     if commit.states:
         states.write(db, commit)
+    if commit.erased is not None:
+        commit = _erase(db, commit, commit.erased)
     position, hashed = chain(db, head, seq, commit.entries)
     db.execute(
         "UPDATE store SET seq = ?, recorded = ?, position = ?, head = ?",
