@@ -294,20 +294,6 @@ def test_an_open_process_notices_a_restore(store, tmp_path):
     ledger.close()
 
 
-def test_an_erased_vector_leaves_no_bytes(store):
-    numbers = [1, 700, TEXTS - 1]
-    size = vector_file.size_of(DIMENSION)
-    data = vector_path(store).read_bytes()
-    rows = [data[256 + (number - 1) * size :][:size] for number in numbers]
-    altered(store, "DELETE FROM vector WHERE number IN (1, 700, ?)", TEXTS - 1)
-    file_scan.forget(database(store), numbers)
-    left = vector_path(store).read_bytes()
-    assert len(left) == len(data)
-    assert not any(row[16:-4] in left for row in rows)
-    assert right(store)
-    assert header(store).rows == TEXTS  # the file is still believed
-
-
 def test_a_vector_that_left_the_ledger_is_no_answer(store):
     asked = vector("note 99 of the beginning")
     (version, cosine), *_ = nearest(store, asked, 1)

@@ -218,7 +218,9 @@ def _order(name: str) -> tuple[str, int]:
 #
 # The kind `memory` is one memory of a namespace: its id under the same key. The kind `text` is the
 # keyed digest that keeps words out, behind sixteen digits of the namespace and a turn: an even turn
-# keeps them out, an odd one lets them in again. The kind `namespace` is a whole namespace. Its key is the namespace's own identity: 128 random
+# keeps them out, an odd one lets them in again.
+#
+# The kind `namespace` is a whole namespace. Its key is the namespace's own identity: 128 random
 # bits that lie in its database and went with it. Only who still has a copy of the namespace can
 # tell that a line is about it, a new namespace of the same name is another one, and neither a
 # rotated nor a lost key of the store voids the line. A line says neither a name nor a text.
@@ -257,9 +259,7 @@ def record_memories(
 def are_erased(folder: Path, identities: Iterable[str], ids: Iterable[str]) -> list[str]:
     """Those of the memories of a namespace that were erased under any of its identities."""
     known, each = hashes(folder), tuple(identities)
-    return [
-        id_ for id_ in ids if any(_hash(identity, MEMORY, id_) in known for identity in each)
-    ]
+    return [id_ for id_ in ids if any(_hash(identity, MEMORY, id_) in known for identity in each)]
 
 
 def text_digests(folder: Path, identity: str) -> dict[bytes, int]:

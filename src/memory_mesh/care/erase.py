@@ -40,14 +40,12 @@ PENDING = "erasing/"  # the states of erasures that are hidden and not done
 COUNT = "erased.memories"  # how many memories were ever erased
 NEEDLES = ".erasing-"
 _LEFT = (
-    "backups, archives and exports that were made before still hold it; a restore or import into "
-    "this store leaves it out",
-    "copies of the folder that others made, such as clones, snapshots and standbys",
+    "backups, archives and exports of before: a restore or import into this store leaves it out",
+    "copies that others made of the folder, such as clones, snapshots and standbys",
     "blocks of the disk that the file system has freed and not overwritten",
 )
 _LEFT_ON_SERVER = (
-    "free space in pages, until it is used again or rewritten (VACUUM FULL locks a table, and with "
-    "it everybody whose memories are in it)",
+    "free space in pages, until it is rewritten: VACUUM FULL locks all whose memories are there",
     "the server's log, until it is recycled, and archives of it",
     "standbys, dumps, and exports that were made before",
 )
@@ -99,7 +97,9 @@ def erase(ground: Ground, sought: Sought, reason: str) -> Erasure:
         return Commit(
             erased=gone,
             tombstones=tuple((digest, "erased") for digest in digests),
-            entries=(_entry(access, standing, gone, {"erasure": id_, "why": reason, **_said(gone)}),),
+            entries=(
+                _entry(access, standing, gone, {"erasure": id_, "why": reason, **_said(gone)}),
+            ),
             states={
                 f"{PENDING}{id_}": json.dumps(pending),
                 COUNT: str(count),
@@ -160,15 +160,14 @@ def finish(ground: Ground) -> list[Erasure]:
     waits = [*filter(None, [rewriting.rewrite(ground.database, ground.access.namespace)])]
     searched, found = 0, list[str]()
     if not waits:
-        searched, found = _search(ground, ids, pieces)
+        searched, found = _search(ground, pieces)
         waits += (f"{path} still holds some of it" for path in found)
-    done = [
+    return [
         _ended(ground, id_, said, searched, left)
         if not waits
         else replace(_told(ground, id_, said), waits=tuple(waits), left=(*left, *_LEFT))
         for id_, said in waiting.items()
     ]
-    return done
 
 
 def is_pending(ground: Ground) -> bool:
@@ -296,7 +295,7 @@ def _earlier(ground: Ground, sought: Sought) -> Erasure | None:
 def _ended(
     ground: Ground, id_: str, said: dict[str, Any], searched: int, left: Sequence[str]
 ) -> Erasure:
-    """Overwrites the needles, then says that it is done: in this order, or it would say too much."""
+    """Overwrites the needles, then says that it is done."""
     access, name, gone = ground.access, f"{PENDING}{id_}", _erasing(said)
     told = replace(_told(ground, id_, said), left=(*left, *_LEFT), searched=searched)
     if "searched" in said:  # an earlier run found nothing, and was killed before it said so
@@ -397,10 +396,9 @@ def _clear_files(ground: Ground, ids: frozenset[str], pieces: BytePieces) -> lis
         copies.forget_mirrored(state, ids)
     gone = [path for path in naming if path.suffix == ".jsonl"]
     named = [id_.encode() for id_ in ids]
-    for path in copies.namespace_files(database.parent, ground.access.namespace):
-        if path.suffix in _KEPT_COPIES and _holds(path, named, pieces):
-            gone.append(path)
-    copies.remove(gone)
+    kept = copies.namespace_files(database.parent, ground.access.namespace)
+    beside = [path for path in kept if path.suffix in _KEPT_COPIES]
+    copies.remove([*gone, *(path for path in beside if _holds(path, named, pieces))])
     vector_file.remove(database)
     _drop_index(ground, store)
     return left
@@ -420,7 +418,7 @@ def _holds(path: Path, named: Sequence[bytes], pieces: BytePieces) -> bool:
     return any(name in data for name in named) or bool(pieces.hits(data))
 
 
-def _search(ground: Ground, ids: frozenset[str], pieces: BytePieces) -> tuple[int, list[str]]:
+def _search(ground: Ground, pieces: BytePieces) -> tuple[int, list[str]]:
     """Searches every byte that we own of the namespace: how many, and the files that hold some.
 
     What a memory that stays says too may stand where it does.
@@ -443,9 +441,8 @@ def _owned(ground: Ground, store: Path) -> Iterator[Path]:
             yield path
     for path in sorted(store.rglob("*")):
         inside = path.relative_to(store).parts[0]
-        if path.is_file() and not path.is_symlink() and inside != "namespaces":
-            if inside != "index" or namespaces.is_index_of(path, store, ground.access.namespace):
-                yield path
-    for folder in namespaces.mirrored_folders(store):
-        for path in namespaces.written_by_mirrors(folder):
+        ours = inside != "index" or namespaces.is_index_of(path, store, ground.access.namespace)
+        if ours and inside != "namespaces" and path.is_file() and not path.is_symlink():
             yield path
+    for folder in namespaces.mirrored_folders(store):
+        yield from namespaces.written_by_mirrors(folder)

@@ -143,7 +143,7 @@ class Seen:
 
 @dataclass(frozen=True, slots=True)
 class Sought:
-    """What an erasure is asked for: memories by id, by where they come from, or whom they are of."""
+    """What to erase: memories by id, by where they come from, or by whom they are about."""
 
     ids: tuple[str, ...] = ()
     source: str | None = None  # a file, page or agent

@@ -534,7 +534,10 @@ def _known_to_linux(path: Path) -> int | None:
 
 
 def _listed(path: Path, kind: str = "WRITE") -> Iterator[list[str]]:
-    """The locks of a kind on a file, the exclusive ones: 1: FLOCK ADVISORY WRITE pid device:inode first last."""
+    """The locks on a file, by default the exclusive ones.
+
+    A line of the system's: 1: FLOCK ADVISORY WRITE pid device:inode first last.
+    """
     with suppress(OSError):
         found = path.stat()
         listed = Path("/proc/locks").read_text(encoding="ascii")  # OSError but on Linux

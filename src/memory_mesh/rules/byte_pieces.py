@@ -2,8 +2,8 @@
 
 Every 16 bytes of a needle are known, at whatever place they begin; of the bytes that are searched,
 16 are looked up at every fourth place. So any 19 bytes of a needle that stand together are found,
-and a needle that is shorter is looked for as a whole. Of long bytes that are no text, some stretches
-are enough: whatever keeps them keeps more than a few together.
+and a needle that is shorter is looked for as a whole. Of long bytes that are no text some stretches
+are enough: whatever keeps such bytes keeps more than a few of them together.
 """
 
 import re

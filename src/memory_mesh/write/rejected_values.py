@@ -53,7 +53,10 @@ def erased(access: Access, said: Statement) -> tuple[bytes, ...]:
         return ()
     texts = dict.fromkeys((said.text, *seal.former(said.text)))
     return tuple(
-        digest for text in texts for value in erased_values(text) for digest in seal.under_each(value)
+        digest
+        for text in texts
+        for value in erased_values(text)
+        for digest in seal.under_each(value)
     )
 
 

@@ -154,6 +154,7 @@ class Source:
             self.length = os.fstat(self._descriptor).st_size
 
     def read(self, start: int, length: int) -> bytes:
+        """So many bytes from a place."""
         found = b"" if self._descriptor is None else system.read_at(self._descriptor, length, start)
         return found.ljust(length, b"\0")
 

@@ -11,7 +11,6 @@ A piece of text that a memory which stays says too is that memory's own, and sta
 """
 
 import json
-import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
 from memory_mesh.formats import yamo
@@ -23,9 +22,9 @@ from memory_mesh.rules.byte_pieces import BytePieces, words_of
 
 _LISTED = "(SELECT value FROM json_each(?1))"
 _MADE_OF = (
-    "SELECT DISTINCT m.id FROM link l JOIN memory m ON m.number = l.source "
+    "SELECT DISTINCT m.id FROM link l JOIN memory m ON m.number = l.source "  # noqa: S608  # own names
     "JOIN memory o ON o.number = l.target WHERE l.type = 'derived_from' "
-    f"AND o.id IN {_LISTED}"  # noqa: S608  # own names
+    f"AND o.id IN {_LISTED}"
 )
 _SAME = " UNION ".join(
     "SELECT m.id FROM text t JOIN memory n ON n.number = t.memory "  # noqa: S608  # own names
@@ -55,6 +54,7 @@ _OF_MEMORIES = (
     ("memory", "number"),
 )  # tables, and by which column a row is of a memory, in the order in which they may go
 _OF_TEXTS = ("vector", "wordless")
+_THEIR_TEXTS = f"text IN (SELECT number FROM text WHERE memory IN {_LISTED})"  # noqa: S608
 _SAID = "content, terms", "extra, tags, claim, lesson, heritage, triggers, reasons, speaker"
 _QUOTING: tuple[tuple[str, tuple[str, ...], str], ...] = (
     ("version", ("reasons",), "[]"),
@@ -94,9 +94,7 @@ def _ids(db: Database, statement: str, value: str) -> list[str]:
     return [id_ for (id_,) in db.execute(f"{statement} ORDER BY 1", (value,))]
 
 
-def _others(
-    db: Database, statement: str, of: Sequence[str], known: Collection[str]
-) -> list[str]:
+def _others(db: Database, statement: str, of: Sequence[str], known: Collection[str]) -> list[str]:
     there = frozenset(known)
     return [id_ for id_ in _ids(db, statement, rows.dumped(of)) if id_ not in there] if of else []
 
@@ -114,7 +112,7 @@ def _made_of_skills(
         if skill not in known and not sources.isdisjoint(said.get("sources", ())):
             made.append(skill)
     drawn = (
-        "SELECT DISTINCT m.id FROM version v JOIN memory m ON m.number = v.memory "
+        "SELECT DISTINCT m.id FROM version v JOIN memory m ON m.number = v.memory "  # noqa: S608
         f"WHERE v.skill IN {_LISTED}"
     )
     return made, _ids(db, drawn, rows.dumped(made)) if made else []
@@ -131,7 +129,7 @@ def _counts(db: Database, gone: Erasing) -> dict[str, int]:
         for table in ("version", "observation", "proposal", "injected")
     }
     for table, where in (
-        ("vector", f"text IN (SELECT number FROM text WHERE memory IN {_LISTED})"),
+        ("vector", _THEIR_TEXTS),
         ("link", f"source IN {_LISTED} OR target IN {_LISTED}"),
     ):
         (counts[table],) = db.execute(
@@ -184,7 +182,7 @@ def remains(db: Database, gone: Erasing) -> list[bytes]:
         ):
             found += row
     for columns, statement in (
-        ("data", f"vector WHERE text IN (SELECT number FROM text WHERE memory IN {_LISTED})"),
+        ("data", f"vector WHERE {_THEIR_TEXTS}"),
         ("change", f"proposal WHERE memory IN {_LISTED}"),
     ):
         found += (
@@ -231,10 +229,11 @@ def remove(db: Database, gone: Erasing) -> tuple[str, ...]:
         )
         for position in list(_blocks_naming(db, gone)):
             _empty_block(db, position)
+        for (space,) in db.execute("SELECT DISTINCT space FROM vector").fetchall():
+            engine_of(db).forget_scan(db, space)
         for table in _OF_TEXTS:
             db.execute(
-                f"DELETE FROM {table} WHERE text IN "  # noqa: S608  # own names
-                f"(SELECT number FROM text WHERE memory IN {_LISTED})",
+                f"DELETE FROM {table} WHERE {_THEIR_TEXTS}",  # noqa: S608  # own names
                 (numbers,),
             )
         for table, column in _OF_MEMORIES:
@@ -304,8 +303,10 @@ def _sweep_questions(db: Database, words: Collection[str]) -> None:
         for number, said in held:
             question = _question(said) if table == "recall" else said
             if not words_of(question or "").isdisjoint(words):
-                change = "DELETE FROM recall" if table == "recall" else (
-                    "UPDATE injection SET question = ''"
+                change = (
+                    "DELETE FROM recall"
+                    if table == "recall"
+                    else ("UPDATE injection SET question = ''")
                 )
                 db.execute(f"{change} WHERE number = ?", (number,))
 

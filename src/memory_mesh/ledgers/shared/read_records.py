@@ -140,9 +140,7 @@ def record(db: Database, noted: Sequence[Noted], now: datetime, recall_days: int
     since = rows.since_epoch(int(said))  # an earlier question may quote what was erased then
     entries = [one.entry for one in noted if one.entry is not None and one.entry.at > since]
     injections = [
-        one.injection
-        for one in noted
-        if one.injection is not None and one.injection.at > since
+        one.injection for one in noted if one.injection is not None and one.injection.at > since
     ]
     commit.USED.run(db, [(rows.micros(at), id_) for at, id_ in uses(noted)])
     commit.record_recalls(db, entries)

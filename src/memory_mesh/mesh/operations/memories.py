@@ -28,6 +28,7 @@ from memory_mesh.model import (
     Proposal,
     ProposedVerb,
     Receipt,
+    Scope,
     Stats,
     heritage_json,
     read_heritage,
@@ -307,6 +308,7 @@ class MemoryVerbs(View):
         source: str | None = None,
         subject: str | None = None,
         user: str | None = None,
+        scope: Reader = None,
         reason: Reason = "erased by the user",
         dry_run: bool = False,
     ) -> "Erasure":
@@ -338,10 +340,9 @@ class MemoryVerbs(View):
         if subject is not None:
             words["subject"] = claim_key(words["subject"])
         sought = Sought(ids=tuple(dict.fromkeys(given_ids)), **words)
+        ground, why = self._ground(scope), prepare.redact(self._access(), reason)
         with self._span(telemetry.DELETE, *given_ids):
-            if dry_run:
-                return erasing.plan(self._ground(), sought)
-            return erasing.erase(self._ground(), sought, prepare.redact(self._access(), reason))
+            return erasing.plan(ground, sought) if dry_run else erasing.erase(ground, sought, why)
 
     def unforget(self, content: str) -> bool:
         """Lets words that were erased be stored again; False if they were not kept out."""
@@ -350,11 +351,12 @@ class MemoryVerbs(View):
         self._check_may_erase()
         return erasing.unforget(self._ground(), prepare.redact(self._access(), content))
 
-    def _ground(self) -> "erasing.Ground":
+    def _ground(self, scope: Scope | None = None) -> "erasing.Ground":
         from memory_mesh.care import erase as erasing
 
         server = self._config.store is not None
-        return erasing.Ground(self._access(), None if server else self._opened().folder)
+        access = replace(self._access(), reader=self._reader(scope))
+        return erasing.Ground(access, None if server else self._opened().folder)
 
     def _check_may_erase(self) -> None:
         if not is_authoritative(self._kind):
