@@ -27,6 +27,7 @@ from memory_mesh.base.typed import TYPE_CHECKING
 from memory_mesh.care import backups, restores
 from memory_mesh.care.key_file import users_key_ids
 from memory_mesh.care.keys import key_ids
+from memory_mesh.care.replay import replay
 from memory_mesh.care.sqlite import copies
 from memory_mesh.formats import archive
 from memory_mesh.formats.archive import ArchiveManifest, ArchiveTable, row_line, row_values, written
@@ -317,6 +318,7 @@ def import_folder(
             try:
                 tell = _Told(progress, manifest)
                 mark = _filled(new, reader, namespace, places, tell, as_document=as_document)
+                erased = replay(new, store, namespace)
                 with restores.place_held(places, namespace) as path:
                     _refuse_filled(path, namespace)
                     publish(new, path)
@@ -325,10 +327,13 @@ def import_folder(
     return Imported(
         namespace=namespace,
         came_from=manifest.namespace,
-        memories=mark.memories,
+        memories=mark.memories - erased,
         position=mark.position,
         with_vectors=manifest.with_vectors,
-        remarks=tuple(remarks(key_ids(store), manifest, mark)),
+        remarks=(
+            *remarks(key_ids(store), manifest, mark),
+            *([f"{erased} of its memories were erased here since, and left out"] if erased else ()),
+        ),
     )
 
 

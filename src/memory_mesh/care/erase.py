@@ -21,6 +21,7 @@ from pathlib import Path
 from memory_mesh.base.fastdataclass import dataclass, replace
 from memory_mesh.base.typed import Any
 from memory_mesh.care import backups, namespaces
+from memory_mesh.care.replay import PENDING
 from memory_mesh.care.sqlite import copies, rewriting
 from memory_mesh.ledgers.shared.named_values import ERASED
 from memory_mesh.ledgers.shared.rows import micros
@@ -36,7 +37,6 @@ from memory_mesh.rules.users import shown_namespace, user_namespace
 from memory_mesh.write.access import Access, unused_id
 from memory_mesh.write.rejected_values import erased_values
 
-PENDING = "erasing/"  # the states of erasures that are hidden and not done
 COUNT = "erased.memories"  # how many memories were ever erased
 NEEDLES = ".erasing-"
 _LEFT = (

@@ -124,6 +124,7 @@ def move_namespace(folder: str | PathLike[str], namespace: str, to: str | PathLi
                 store_files.sync_tree(partial)
                 _refuse_filled(place, target, namespace)
                 publish(copies.place(partial, namespace), place)
+        backups.carry(source, target)
         moved_marks.remove(moved_marks.of_namespace(place))
         _take_along(path.with_suffix(".spool"), place.with_suffix(".spool"))
         remarks += _marked(moved_marks.of_namespace(path), target)

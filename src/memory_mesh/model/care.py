@@ -50,6 +50,7 @@ class Restored:
     source: str
     namespaces: tuple[NamespaceCopy, ...]
     erased: tuple[str, ...] = ()  # namespaces of the backup that were deleted since: left out
+    memories_erased: int = 0  # memories of the backup that were erased since: left out
     missing: tuple[str, ...] = ()  # namespaces that the backup could not copy when it was made
     before: str | None = None  # the folder of the store that was there
     left_behind: tuple[str, ...] = ()  # namespaces of that store that the backup does not hold

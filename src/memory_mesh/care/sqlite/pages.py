@@ -34,8 +34,8 @@ class Pages:
     """The newest copy of every page, and the ones before it."""
 
     def __init__(self, path: Path) -> None:
-        self._log = Source(Path(f"{path}-wal"))  # first: what is moved to the file stays right
-        self._file = Source(path)
+        self._log = _Source(Path(f"{path}-wal"))  # first: what is moved to the file stays right
+        self._file = _Source(path)
         self.size: int = self._page_size()
         self._places: dict[int, list[int]] = {}  # of a page's copies in the log, oldest first
         self.broken_frames: int = 0
@@ -143,7 +143,7 @@ class Pages:
         return struct.pack(">II", first, second)
 
 
-class Source:
+class _Source:
     """Bytes of a file; beyond its end there are zeros."""
 
     def __init__(self, path: Path) -> None:
@@ -154,7 +154,6 @@ class Source:
             self.length = os.fstat(self._descriptor).st_size
 
     def read(self, start: int, length: int) -> bytes:
-        """So many bytes from a place."""
         found = b"" if self._descriptor is None else system.read_at(self._descriptor, length, start)
         return found.ljust(length, b"\0")
 
@@ -370,3 +369,10 @@ def _in_order(cells: list[Cell]) -> tuple[list[Cell], list[Cell]]:
         else:
             wrong.append(cell)
     return kept[::-1], wrong[::-1]
+
+
+def parts(path: Path, size: int, overlap: int) -> Iterator[bytes]:
+    """A database's bytes, so many at once and a little of those that follow; it stays open."""
+    source = _Source(path)
+    for start in range(0, source.length, size):
+        yield source.read(start, min(size + overlap, source.length - start))

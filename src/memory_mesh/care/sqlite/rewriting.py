@@ -4,19 +4,19 @@ SQLite leaves what was deleted in free pages and in its log, and FTS5 in its seg
 the rows into new pages; the log is emptied when no reader needs an earlier moment any more.
 """
 
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 
 from memory_mesh.care.sqlite import pages
 from memory_mesh.ledgers.sqlite import open_file
-from memory_mesh.ledgers.sqlite.connection import translated
+from memory_mesh.ledgers.sqlite.connection import SqliteConnection, translated
 from memory_mesh.platform import forks, locks
 from memory_mesh.platform.locks import locked
 from memory_mesh.rules.byte_pieces import GRAM, BytePieces
 
 _SHELVES = ("live", "rest", "skill_live")
 _DATABASES = (".db", ".sqlite")
-_PART = 1 << 20  # bytes that are searched at once
+_PART, _OVERLAP = 1 << 20, 4 * GRAM  # bytes that are searched at once, and those that follow
 
 
 def rewrite(path: Path, namespace: str) -> str | None:
@@ -27,14 +27,7 @@ def rewrite(path: Path, namespace: str) -> str | None:
         forks.inside_sqlite(),
         closing(open_file.connect(path)) as db,
     ):
-        end = locks.until(locks.USUAL_SECONDS)
-        open_file.patiently(path, lambda: db.execute("BEGIN IMMEDIATE"), end)
-        for shelf in _SHELVES:  # it keeps words that were deleted until its parts are merged
-            db.execute(f"INSERT INTO {shelf} ({shelf}) VALUES ('optimize')")  # noqa: S608
-        db.execute("COMMIT")
-        open_file.patiently(path, lambda: db.execute("VACUUM"), end)
-        (busy, _, _) = db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
-        if not busy:
+        if is_rewritten(db, path):
             return None
     readers = ", ".join(map(str, locks.readers(path)))
     return (
@@ -44,22 +37,31 @@ def rewrite(path: Path, namespace: str) -> str | None:
     )
 
 
+def is_rewritten(db: SqliteConnection, path: Path) -> bool:
+    """Writes a file anew, whose lock is held; False if a reader needs what its log holds."""
+    end = locks.until(locks.USUAL_SECONDS)
+    open_file.patiently(path, lambda: db.execute("BEGIN IMMEDIATE"), end)
+    for shelf in _SHELVES:  # it keeps words that were deleted until its parts are merged
+        db.execute(f"INSERT INTO {shelf} ({shelf}) VALUES ('optimize')")  # noqa: S608  # own names
+    db.execute("COMMIT")
+    open_file.patiently(path, lambda: db.execute("VACUUM"), end)
+    (busy, _, _) = db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+    return not busy
+
+
 def hits_in(path: Path, pieces: BytePieces) -> tuple[set[bytes], int]:
     """The pieces that stand in a file, and how large it is.
 
     A database stays open: closing it would drop every lock that SQLite has on it in this process.
     """
-    found: set[bytes] = set()
-    try:
+    found, size = set[bytes](), 0
+    with suppress(FileNotFoundError):
+        size = path.stat().st_size
         if path.suffix not in _DATABASES:
-            data = path.read_bytes()
-            return pieces.hits(data), len(data)
-        source = pages.Source(path)
-    except FileNotFoundError:
-        return found, 0
-    for start in range(0, source.length, _PART):
-        found |= pieces.hits(source.read(start, _PART + 4 * GRAM)[: source.length - start])
-    return found, source.length
+            return pieces.hits(path.read_bytes()), size
+        for part in pages.parts(path, _PART, _OVERLAP):
+            found |= pieces.hits(part)
+    return found, size
 
 
 def unsaid(path: Path, hits: set[bytes]) -> set[bytes]:
