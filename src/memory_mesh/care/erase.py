@@ -49,6 +49,10 @@ _LEFT_ON_SERVER = (
     "the server's log, until it is recycled, and archives of it",
     "standbys, dumps, and exports that were made before",
 )
+_VACUUM = (
+    "{} tables of the database hold deleted rows until their owner runs VACUUM, which locks nobody "
+    "out; then run `memory-mesh upkeep`"
+)
 _KEPT_COPIES = (".bak", ".jsonl", ".partial")
 _BLOCKS = 100  # about a memory that are looked at for an erasure of before
 
@@ -335,10 +339,13 @@ def _recorded(ground: Ground, told: Erasure, gone: Erasing) -> Erasure:
 
 
 def _finished_on_server(ground: Ground, id_: str, said: dict[str, Any]) -> Erasure:
-    told = _told(ground, id_, said)
-    waits = ground.access.ledger.unswept(ground.access.namespace)
-    if waits:
-        return replace(told, waits=tuple(waits))
+    access, told = ground.access, _told(ground, id_, said)
+    since, tables = access.ledger.unswept(access.namespace, said.get("since"))
+    if tables:
+        states = {f"{PENDING}{id_}": json.dumps({**said, "since": since})}
+        if since != said.get("since"):
+            access.ledger.commit(access.namespace, Wanted(), lambda _: Commit(states=states))
+        return replace(told, waits=(_VACUUM.format(tables),))
     return _recorded(ground, told, _erasing(said))
 
 
