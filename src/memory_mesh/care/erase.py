@@ -21,9 +21,8 @@ from pathlib import Path
 from memory_mesh.base.fastdataclass import dataclass, replace
 from memory_mesh.base.typed import Any
 from memory_mesh.care import backups, namespaces
-from memory_mesh.care.replay import PENDING
 from memory_mesh.care.sqlite import copies, rewriting
-from memory_mesh.ledgers.shared.named_values import ERASED
+from memory_mesh.ledgers.shared.named_values import ERASED, ERASED_COUNT, ERASING
 from memory_mesh.ledgers.shared.rows import micros
 from memory_mesh.ledgers.sqlite import vector_file
 from memory_mesh.model import BlockOperation, Commit, Entry, Json, Standing, Wanted
@@ -37,7 +36,6 @@ from memory_mesh.rules.users import shown_namespace, user_namespace
 from memory_mesh.write.access import Access, unused_id
 from memory_mesh.write.rejected_values import erased_values
 
-COUNT = "erased.memories"  # how many memories were ever erased
 NEEDLES = ".erasing-"
 _LEFT = (
     "backups, archives and exports of before: a restore or import into this store leaves it out",
@@ -97,7 +95,7 @@ def erase(ground: Ground, sought: Sought, reason: str) -> Erasure:
             identity = copies.standing(ground.database).identity
             backups.record_memories(ground.store, identity, gone.ids, digests)
         pending: dict[str, Json] = {**_said(gone), "at": standing.at.isoformat()}
-        count = int(standing.states.get(COUNT, "0")) + len(gone.ids)
+        count = int(standing.states.get(ERASED_COUNT, "0")) + len(gone.ids)
         return Commit(
             erased=gone,
             tombstones=tuple((digest, "erased") for digest in digests),
@@ -105,8 +103,8 @@ def erase(ground: Ground, sought: Sought, reason: str) -> Erasure:
                 _entry(access, standing, gone, {"erasure": id_, "why": reason, **_said(gone)}),
             ),
             states={
-                f"{PENDING}{id_}": json.dumps(pending),
-                COUNT: str(count),
+                f"{ERASING}{id_}": json.dumps(pending),
+                ERASED_COUNT: str(count),
                 ERASED: str(micros(standing.at)),
             },
         )
@@ -174,16 +172,11 @@ def finish(ground: Ground) -> list[Erasure]:
     ]
 
 
-def is_pending(ground: Ground) -> bool:
-    """Whether an erasure is hidden and not done."""
-    return bool(_pending(ground))
-
-
 # What is erased, and its records.
 
 
 def _wanted(sought: Sought) -> Wanted:
-    return Wanted(ids=sought.ids, states=(COUNT,))
+    return Wanted(ids=sought.ids, states=(ERASED_COUNT,))
 
 
 def _gone(access: Access, sought: Sought, standing: Standing) -> Erasing:
@@ -263,8 +256,8 @@ def _erasing(said: dict[str, Any]) -> Erasing:
 
 def _pending(ground: Ground) -> dict[str, dict[str, Any]]:
     with ground.access.ledger.read(ground.access.namespace) as snapshot:
-        found = snapshot.states(PENDING)
-    return {name.removeprefix(PENDING): json.loads(value) for name, value in found.items()}
+        found = snapshot.states(ERASING)
+    return {name.removeprefix(ERASING): json.loads(value) for name, value in found.items()}
 
 
 def _earlier(ground: Ground, sought: Sought) -> Erasure | None:
@@ -300,7 +293,7 @@ def _ended(
     ground: Ground, id_: str, said: dict[str, Any], searched: int, left: Sequence[str]
 ) -> Erasure:
     """Overwrites the needles, then says that it is done."""
-    access, name, gone = ground.access, f"{PENDING}{id_}", _erasing(said)
+    access, name, gone = ground.access, f"{ERASING}{id_}", _erasing(said)
     told = replace(_told(ground, id_, said), left=(*left, *_LEFT), searched=searched)
     if "searched" in said:  # an earlier run found nothing, and was killed before it said so
         told = replace(told, searched=said["searched"], left=tuple(said["left"]))
@@ -314,7 +307,7 @@ def _ended(
 
 def _recorded(ground: Ground, told: Erasure, gone: Erasing) -> Erasure:
     """Writes the block that says that an erasure is done, once."""
-    access, name, blocks = ground.access, f"{PENDING}{told.id}", list[str]()
+    access, name, blocks = ground.access, f"{ERASING}{told.id}", list[str]()
 
     def decide(standing: Standing) -> Commit:
         if name not in standing.states:  # another process was first
@@ -342,7 +335,7 @@ def _finished_on_server(ground: Ground, id_: str, said: dict[str, Any]) -> Erasu
     access, told = ground.access, _told(ground, id_, said)
     since, tables = access.ledger.unswept(access.namespace, said.get("since"))
     if tables:
-        states = {f"{PENDING}{id_}": json.dumps({**said, "since": since})}
+        states = {f"{ERASING}{id_}": json.dumps({**said, "since": since})}
         if since != said.get("since"):
             access.ledger.commit(access.namespace, Wanted(), lambda _: Commit(states=states))
         return replace(told, waits=(_VACUUM.format(tables),))

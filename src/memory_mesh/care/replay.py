@@ -19,7 +19,6 @@ from memory_mesh.model.commit import Erasing
 from memory_mesh.platform import forks
 from memory_mesh.platform.ids import MonotonicIds, SystemClock
 
-PENDING = "erasing/"  # the states of erasures that are hidden and not done
 _WHY = "erased since this copy was made"
 
 
@@ -36,7 +35,7 @@ def replay(path: Path, store: Path, namespace: str) -> int:
         )
         known = [backups.text_digests(store, identity) for identity in identities]
         digests = [digest for each in known for digest, turn in each.items() if turn % 2 == 0]
-        waiting = named_values.beginning_with(db, PENDING)
+        waiting = named_values.beginning_with(db, named_values.ERASING)
         if not (ids or skills or digests or waiting):
             return 0
         schema.make(db, namespace)

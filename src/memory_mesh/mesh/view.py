@@ -39,6 +39,7 @@ from memory_mesh.write.access import Access
 if TYPE_CHECKING:
     from typing import overload
 
+    from memory_mesh.care.erase import Ground
     from memory_mesh.learn.model_calls import MeteredLLM
     from memory_mesh.model.filter import GivenFilter
     from memory_mesh.model.reembedding import NamedModel
@@ -117,6 +118,13 @@ class View(Operations):
     def _read(self) -> AbstractContextManager[Snapshot]:
         """One read transaction over this view's namespace."""
         return self._opened().ledger.read(self._config.namespace)
+
+    def _ground(self, scope: Scope | None = None) -> "Ground":
+        """Where an erasure happens, for this reader or another one."""
+        from memory_mesh.care.erase import Ground  # few processes erase
+
+        folder = None if self._config.store is not None else self._opened().folder
+        return Ground(replace(self._access(), reader=self._reader(scope)), folder)
 
     def _span(
         self, operation: str, *ids: str, attempted: int | None = None

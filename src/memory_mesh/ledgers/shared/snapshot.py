@@ -478,6 +478,11 @@ def stats(db: Database, sizes: Sizes, since: datetime | None = None) -> Stats:
     if since is not None and (expired := visibility.count_expired(db, rows.micros(since) or 0)):
         by_status["active"] -= expired
         by_status["expired"] = expired
+    said = named_values.by_name(db, [named_values.ERASED_COUNT])
+    if named_values.ERASED_COUNT in said:
+        by_status["erased"] = int(said[named_values.ERASED_COUNT])
+        hidden = map(json.loads, named_values.beginning_with(db, named_values.ERASING).values())
+        by_status["erasing"] = sum(len(one[of]) for one in hidden for of in named_values.ERASED_IDS)
     (recalls,) = db.execute("SELECT count(*) FROM recall").fetchone()
     (skills,) = db.execute("SELECT count(*) FROM skill WHERE status = 'active'").fetchone()
     (texts,) = db.execute("SELECT coalesce(max(number), 0) FROM text").fetchone()

@@ -28,7 +28,6 @@ from memory_mesh.model import (
     Proposal,
     ProposedVerb,
     Receipt,
-    Scope,
     Stats,
     heritage_json,
     read_heritage,
@@ -48,7 +47,6 @@ from memory_mesh.write import prepare
 from memory_mesh.write.rules.drafts import MemoryDetails, NewMemoryDetails, alteration
 
 if TYPE_CHECKING:
-    from memory_mesh.care import erase as erasing
     from memory_mesh.model.care import Erasure
 
 _ERASES = (
@@ -350,13 +348,6 @@ class MemoryVerbs(View):
 
         self._check_may_erase()
         return erasing.unforget(self._ground(), prepare.redact(self._access(), content))
-
-    def _ground(self, scope: Scope | None = None) -> "erasing.Ground":
-        from memory_mesh.care import erase as erasing
-
-        server = self._config.store is not None
-        access = replace(self._access(), reader=self._reader(scope))
-        return erasing.Ground(access, None if server else self._opened().folder)
 
     def _check_may_erase(self) -> None:
         if not is_authoritative(self._kind):
