@@ -236,6 +236,7 @@ SUITES: dict[str, dict[str, Part]] = {
         "": part("consolidating.killed_at_every_step", share=1.0, gate={"share": 0.01}),
         "several": part("consolidating.several_at_once", rounds=Amount(100)),
     },
+    "erase": {"": part("erasing.erased", sets=Amount(300), gate={"memories": 8})},
     "retention": {"": part("retaining.protected_untouched", rounds=Amount(10_000))},
     "migrating": {
         "": part("migrating.killed_at_every_step", share=1.0),

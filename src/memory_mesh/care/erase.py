@@ -29,7 +29,8 @@ from memory_mesh.model import BlockOperation, Commit, Entry, Json, Standing, Wan
 from memory_mesh.model.care import Erasure, ErasureState
 from memory_mesh.model.commit import Erasing, Sought
 from memory_mesh.model.errors import NotFound, shown
-from memory_mesh.platform.durable_files import sync_folder, write_atomically
+from memory_mesh.platform.durable_files import sync_folder
+from memory_mesh.platform.private_files import make_file
 from memory_mesh.rules import audience
 from memory_mesh.rules.byte_pieces import BytePieces
 from memory_mesh.rules.users import shown_namespace, user_namespace
@@ -267,7 +268,7 @@ def _earlier(ground: Ground, sought: Sought) -> Erasure | None:
     with ground.access.ledger.read(ground.access.namespace) as snapshot:
         if snapshot.standing(Wanted(ids=sought.ids)).memories:
             return None
-        blocks = snapshot.blocks_about(sought.ids[0], _BLOCKS)
+        blocks = snapshot.blocks_about(min(sought.ids), _BLOCKS)
     said = [
         block for block in blocks if block.entry.operation is BlockOperation.ERASE
         and set(sought.ids) <= set(block.entry.memories)
@@ -279,7 +280,7 @@ def _earlier(ground: Ground, sought: Sought) -> Erasure | None:
         if each.id == last["erasure"]:
             return each
     with ground.access.ledger.read(ground.access.namespace) as snapshot:
-        block = snapshot.blocks_about(sought.ids[0], _BLOCKS)[-1]
+        block = snapshot.blocks_about(min(sought.ids), _BLOCKS)[-1]
     plain: dict[str, Any] = dict(block.entry.metadata)
     return replace(
         _receipt(ground, plain["erasure"], ErasureState(plain["state"]), _erasing(plain)),
@@ -359,8 +360,13 @@ def _keep_needles(ground: Ground, id_: str, standing: Standing, gone: Erasing) -
     for path in ground.database.parent.glob(f"{ground.database.stem}{NEEDLES}erase_*"):
         if path.name not in known:
             _drop_needles(path)
-    data = json.dumps([needle.hex() for needle in standing.remains(gone)]).encode()
-    write_atomically(_needles_path(ground, id_), data, private=True)
+    path = _needles_path(ground, id_)
+    make_file(path)
+    with path.open("wb") as file:  # in place: a draft of a killed process would keep them
+        file.write(json.dumps([needle.hex() for needle in standing.remains(gone)]).encode())
+        file.flush()
+        os.fsync(file.fileno())
+    sync_folder(path.parent)
 
 
 def _needles(ground: Ground, id_: str) -> list[bytes]:

@@ -34,6 +34,7 @@ from memory_mesh.rules.users import check_plain_namespace, shown_namespace, user
 
 _ID = re.compile(rb"[a-z]+_[0-9]+_[0-9a-f]+")
 _KEPT = ".mirror-replaced"  # where a mirror keeps files that it replaced
+_NAMED = r"(?m:^\s*- {0}\n)|(?<=\[){0}, |(?:, )?{0}"  # in the list of related memories
 _SHOWN = 10  # names that a message lists
 _PER_AGENTS = (("agents/sessions", "*.jsonl"), ("mirrors", "*.sqlite"))
 
@@ -125,8 +126,9 @@ def erased_in_mirrors(states: Iterable[Path], ids: frozenset[str]) -> Iterator[s
             if not folder.is_dir():
                 yield f"{folder} is not there; it may hold files of a mirror"
                 continue
+            named = copies.mirrored_paths(state, ids)
             for path in written_by_mirrors(folder):
-                _erase_documents(path, ids)
+                _erase_documents(path, ids, named)
             left = (path for path in by_people if path.exists())
             yield from (f"{path} was not written by the mirror" for path in left)
             if git_files.found(folder) is not None:
@@ -153,14 +155,19 @@ def is_index_of(path: Path, store: Path, name: str) -> bool:
     return (store / "index" / folder_name(name)) in path.parents
 
 
-def _erase_documents(path: Path, ids: frozenset[str]) -> None:
-    """Removes the documents of memories from a file, and the file if it holds nothing else."""
+def _erase_documents(path: Path, ids: frozenset[str], named: Iterable[str]) -> None:
+    """Removes the documents of memories from a file, and the file if it holds nothing else.
+
+    What is left no longer names their files, which are named after their first words.
+    """
     with opened_locked(path, 0):
         data = path.read_bytes()
-        if ids.isdisjoint(each.decode() for each in _ID.findall(data)):
-            return
         text = data.decode("utf-8", "surrogateescape")
-        rest = "" if path.parent.name == _KEPT else memory_file.without(text, ids)
+        rest = re.sub("|".join(_NAMED.format(re.escape(name)) for name in named), "", text)
+        if not ids.isdisjoint(each.decode() for each in _ID.findall(data)):
+            rest = "" if path.parent.name == _KEPT else memory_file.without(rest, ids)
+        if rest == text:
+            return
         if rest.strip():
             write_atomically(path, rest.encode("utf-8", "surrogateescape"))
         else:

@@ -234,6 +234,14 @@ def mirrored(state: Path) -> tuple[Path, list[Path]] | None:
         return None
 
 
+def mirrored_paths(state: Path, ids: Iterable[str]) -> list[str]:
+    """The files that a mirror wrote memories to, as other documents name them."""
+    with suppress(sqlite3.Error), closing(_opened(state)) as db:
+        asked = "SELECT path FROM entry WHERE memory = ?"
+        return [path for id_ in ids for (path,) in db.execute(asked, (id_,))]
+    return []
+
+
 def forget_mirrored(state: Path, ids: Iterable[str]) -> None:
     """Takes the documents of memories out of the state of a mirror, which then reads them anew."""
     gone = [(id_,) for id_ in ids]
@@ -245,6 +253,7 @@ def forget_mirrored(state: Path, ids: Iterable[str]) -> None:
             )
             for table in ("entry", "wish"):
                 db.executemany(f"DELETE FROM {table} WHERE memory = ?", gone)  # noqa: S608
+            db.execute("DELETE FROM listing")  # a file's name has words of its text
         db.execute("VACUUM")
         db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 

@@ -12,9 +12,10 @@ from memory_mesh.ledgers.sqlite import open_file
 from memory_mesh.ledgers.sqlite.connection import SqliteConnection, translated
 from memory_mesh.platform import forks, locks
 from memory_mesh.platform.locks import locked
-from memory_mesh.rules.byte_pieces import GRAM, BytePieces
+from memory_mesh.rules.byte_pieces import GRAM, STEP, BytePieces
 
 _SHELVES = ("live", "rest", "skill_live")
+_OWN = GRAM - STEP  # bytes of a piece that a row says
 _DATABASES = (".db", ".sqlite")
 _PART, _OVERLAP = 1 << 20, 4 * GRAM  # bytes that are searched at once, and those that follow
 
@@ -65,7 +66,10 @@ def hits_in(path: Path, pieces: BytePieces) -> tuple[set[bytes], int]:
 
 
 def unsaid(path: Path, hits: set[bytes]) -> set[bytes]:
-    """Those of the pieces that no row of the database says."""
+    """Those of the pieces that no row of the database says.
+
+    A few bytes of a piece may be those of the value that stands beside it.
+    """
     rest = set(hits)
     with forks.inside_sqlite(), closing(open_file.connect(path, "mode=ro")) as db:
         db.text_factory = bytes
@@ -78,7 +82,7 @@ def unsaid(path: Path, hits: set[bytes]) -> set[bytes]:
         for table in ("sqlite_master", *tables):
             for row in db.execute(f'SELECT * FROM "{table}"'):  # noqa: S608  # its own names
                 said = b"\0".join(value for value in row if isinstance(value, bytes))
-                rest -= {piece for piece in rest if piece in said}
+                rest -= {piece for piece in rest if piece[:_OWN] in said or piece[-_OWN:] in said}
                 if not rest:
                     return rest
     return rest
