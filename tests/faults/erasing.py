@@ -2,9 +2,9 @@
 
 Each text has a random word of its own, its canary. A set is a store with versions, derived
 memories, links, proposals, reasons and questions that quote canaries, vectors, an index, a mirrored
-folder, a copy from before a migration, a session's file, a backup and an archive. What goes is named
-by ids, by source or by subject. Whether anything is left is asked of the bytes of every file, of
-unpacked blocks, and of the words of the keyword tables, by code that is not the product's.
+folder, a copy from before a migration, a session's file, a backup and an archive. What goes is
+named by ids, by source or by subject. Whether anything is left is asked of the bytes of every file,
+of unpacked blocks, and of the words of the keyword tables, by code that is not the product's.
 """
 
 import os
@@ -34,6 +34,7 @@ from memory_mesh.sync import MemoryMesh
 from tests.faults.crashpoints import watch
 from tests.faults.processes import Child, call
 from tests.faults.report import Progress, Report, Ticker, silent
+from tests.postgres import SECRET
 from tests.word_vectors import WordVectors
 
 _LETTERS = string.ascii_lowercase + string.digits
@@ -41,9 +42,8 @@ _SCOPES = (Scope(), Scope("shop"), Scope(None, "bot"), Scope("shop", None, "s1")
 EVERYBODY = Scope("shop", "bot", "s1")  # who sees all of them
 _WAYS = ("ids", "source", "subject")
 _CANARY = re.compile("zq[a-z0-9]{14}x")
-_KILLS = 4  # of each set
 _PATIENCE = 60.0  # seconds that a reader lives at most
-_VACUUM = "VACUUM (INDEX_CLEANUP ON)"
+_ROOM = 0.4  # seconds that an erasure on a server takes about
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,13 @@ class Choice:
 
 
 def erased(
-    folder: Path, *, sets: int, memories: int = 12, seed: int, progress: Progress = silent
+    folder: Path,
+    *,
+    sets: int,
+    kills: int,
+    memories: int = 12,
+    seed: int,
+    progress: Progress = silent,
 ) -> Report:
     """So many random sets, each killed at some steps and run again."""
     report = Report({"sets": 0, "kills": 0, "hidden": 0, "done": 0, "refused": 0, "accepted": 0})
@@ -103,7 +109,7 @@ def erased(
         events = call(_counted, ground, choice)
         for wrong in call(_found_wrong, _wrong_after, ground, choice):
             report.broken("not killed", f"{where}: {wrong}")
-        for point in sorted(dice.sample(range(1, events + 1), min(_KILLS, events))):
+        for point in sorted(dice.sample(range(1, events + 1), min(kills, events))):
             _again_from(template, ground)
             _killed(report, ground, choice, point, f"{where}, event {point} of {events}")
         _again_from(template, ground)
@@ -333,7 +339,7 @@ def _unpacked(db: sqlite3.Connection) -> Iterator[tuple[str, str]]:
             yield id_, rows.unpacked(packed, memories, at) or ""
     for table in ("live", "rest", "skill_live"):
         db.execute(f"CREATE VIRTUAL TABLE temp.words_{table} USING fts5vocab('main', {table}, row)")
-        terms = db.execute(f"SELECT term FROM words_{table}")  # noqa: S608
+        terms = db.execute(f"SELECT term FROM words_{table}")
         yield table, " ".join(term for (term,) in terms)
 
 
@@ -388,9 +394,10 @@ def _variants(text: str, dice: random.Random) -> list[str]:
     return dice.sample(dressed, 3)
 
 
-def _near_misses(one: Said) -> list[str]:
-    """Other words."""
-    return [f"{one.texts[0]} Again.", one.texts[0].replace("shed", "barn")]
+def _near_misses(one: Said, dice: random.Random) -> list[str]:
+    """Other words: one more, or another one."""
+    text = dice.choice(one.texts)
+    return [f"{text} {_word(dice)}", text.replace("shed", _word(dice))]
 
 
 def _brought_back(ground: Ground, choice: Choice, seed: float) -> list[tuple[str, str]]:
@@ -420,19 +427,26 @@ def _brought_back(ground: Ground, choice: Choice, seed: float) -> list[tuple[str
 def _told_again(
     ground: Ground, gone: Iterable[Said], dice: random.Random
 ) -> Iterator[tuple[str, str]]:
-    chosen = dice.sample([*gone], min(2, len([*gone])))
     with _opened(ground) as mesh:
-        for one in chosen:
-            for text in _variants(dice.choice(one.texts), dice):
-                channel = dice.choice(("library", "cli", "file", "mcp", "import"))
-                receipt = mesh.view(scope=dice.choice(_SCOPES), channel=channel).add(text)
-                fine = receipt.outcome is Outcome.REFUSED
-                yield "refused", "" if fine else f"{text!r} by {channel}: {receipt.outcome}"
-            for text in _near_misses(one)[:1]:
-                receipt = mesh.add(f"{text} {_word(dice)}")
-                fine = receipt.outcome is not Outcome.REFUSED
-                yield "accepted", "" if fine else f"{text!r}: {receipt.reasons}"
-                mesh.erase(receipt.id)
+        yield from _told_to(mesh, gone, dice)
+
+
+def _told_to(
+    mesh: MemoryMesh, gone: Iterable[Said], dice: random.Random
+) -> Iterator[tuple[str, str]]:
+    """The same words are refused, whoever says them how; other words are not."""
+    known = [*gone]
+    for one in dice.sample(known, min(2, len(known))):
+        for text in _variants(dice.choice(one.texts), dice):
+            channel = dice.choice(("library", "cli", "file", "mcp", "import"))
+            receipt = mesh.view(scope=dice.choice(_SCOPES), channel=channel).add(text)
+            fine = receipt.outcome is Outcome.REFUSED
+            yield "refused", "" if fine else f"{text!r} by {channel}: {receipt.outcome}"
+        for text in _near_misses(one, dice):
+            receipt = mesh.add(text)
+            fine = receipt.outcome is not Outcome.REFUSED
+            yield "accepted", "" if fine else f"{text!r}: {receipt.reasons}"
+            mesh.erase(receipt.id)
 
 
 def _wrong_in_copy(ground: Ground, choice: Choice) -> list[str]:
@@ -442,3 +456,136 @@ def _wrong_in_copy(ground: Ground, choice: Choice) -> list[str]:
         wrong += [f"{one.id} is back" for one in choice.gone if one.id in there]
         wrong += [f"{one.id} is gone" for one in choice.stays if one.id not in there]
     return [*wrong, *(where for where in left(ground, choice) if ".bak" not in where)]
+
+
+# The same on a server: done is said once a vacuum has taken every row out, and not beside a reader.
+
+
+def erased_on_server(
+    url: str, owner: str, *, sets: int, seed: int, progress: Progress = silent
+) -> Report:
+    """So many random sets in namespaces of their own, each killed once and run again."""
+    report = Report({"sets": 0, "hidden": 0, "done": 0, "refused": 0, "accepted": 0})
+    os.environ["MEMORY_MESH_KEY"] = SECRET.hex()
+    dice, ticker = random.Random(seed), Ticker(progress, sets)
+    words: list[str] = []
+    for number in range(sets):
+        name = f"set-{number}-{seed}"
+        where = f"{name} of seed {seed}"
+        said = call(_filled, url, name, dice.random())
+        choice = _chosen(Ground(Path(), said), _WAYS[number % 3], dice)
+        words += sorted({word for one in choice.gone for word in _canaries(one)})
+        with psycopg.connect(owner) as reader:  # its transaction needs the rows of before
+            reader.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+            reader.execute("SELECT count(*) FROM memory_mesh.memory").fetchone()
+            child = Child(_erased_there, url, name, choice)
+            time.sleep(dice.uniform(0, _ROOM))
+            child.kill()
+            seen = call(_seen_there, url, name) & {one.id for one in choice.gone}
+            if seen and len(seen) < len(choice.gone):
+                report.broken("half", f"{where}: {len(seen)} of {len(choice.gone)} are seen")
+            if call(_erased_there, url, name, choice):
+                report.broken("too soon", f"{where}: before any vacuum")
+            _vacuumed(owner)
+            if call(_finished_there, url, name):
+                report.broken("too soon", f"{where}: beside a reader")
+        report.count("hidden")
+        _vacuumed(owner)
+        if not call(_finished_there, url, name):
+            report.broken("not done", where)
+        for wrong in call(_wrong_there, url, owner, name, choice):
+            report.broken("left", f"{where}: {wrong}")
+        for kind, wrong in call(_told_there, url, name, choice, dice.random()):
+            report.count(kind)
+            if wrong:
+                report.broken("came back", f"{where}: {wrong}")
+        report.count("done")
+        report.count("sets")
+        ticker.tick(number + 1, "sets")
+    for wrong in _in_files(owner, words):
+        report.broken("left in a file", wrong)
+    return report
+
+
+def _there(url: str, name: str) -> MemoryMesh:
+    return MemoryMesh(url, namespace=name, custom_embedder=WordVectors("one"))
+
+
+def _filled(url: str, name: str, seed: float) -> tuple[Said, ...]:
+    dice, said = random.Random(seed), list[Said]()
+    with _there(url, name) as mesh:
+        for number in range(8):
+            said.append(_stored(mesh, number, said, dice))
+        for one in said[:3]:
+            mesh.view(scope=one.scope).search(f"who knows {one.canary}")
+            mesh.view(scope=one.scope).context(f"{one.canary} of the harbour")
+    return tuple(said)
+
+
+def _erased_there(url: str, name: str, choice: Choice) -> bool:
+    with _there(url, name) as mesh:
+        there = {memory.id for memory in _all(mesh)}
+        if not there & {one.id for one in choice.gone}:
+            return not mesh.stats().by_status.get("erasing")
+        return mesh.erase(scope=EVERYBODY, **choice.named).done
+
+
+def _finished_there(url: str, name: str) -> bool:
+    with _there(url, name) as mesh:
+        mesh.care.upkeep()
+        return not mesh.stats().by_status.get("erasing")
+
+
+def _seen_there(url: str, name: str) -> set[str]:
+    with _there(url, name) as mesh:
+        return {memory.id for memory in _all(mesh)}
+
+
+def _vacuumed(owner: str) -> None:
+    with psycopg.connect(owner, autocommit=True) as db:
+        db.execute("VACUUM")
+
+
+def _wrong_there(url: str, owner: str, name: str, choice: Choice) -> list[str]:
+    """What is left in rows, and what is missing."""
+    with _there(url, name) as mesh:
+        found = [*map(str, mesh.care.verify().findings)]
+        there = {memory.id for memory in _all(mesh)}
+        if not any(block.erased for block in mesh.care.blocks(limit=1000, as_owner=True)):
+            found.append("no block says erased")
+    found += [f"{one.id} is gone" for one in choice.stays if one.id not in there]
+    words = {word for one in choice.gone for word in _canaries(one)}
+    with psycopg.connect(owner) as db:
+        tables = db.execute(
+            "SELECT oid::regclass::text FROM pg_class WHERE relkind IN ('r', 'p') "
+            "AND relnamespace = 'memory_mesh'::regnamespace"
+        ).fetchall()
+        for (table,) in tables:
+            for (row,) in db.execute(f"SELECT t::text FROM {table} t").fetchall():
+                found += [f"{word} in {table}" for word in words if word in row]
+        for memories, at, *packed in db.execute(
+            "SELECT memories, at, wire, metadata FROM memory_mesh.block"
+        ).fetchall():
+            texts = " ".join(rows.unpacked(each, memories, at) or "" for each in packed)
+            found += [f"{word} in a block" for word in words if word in texts]
+    return found
+
+
+def _told_there(url: str, name: str, choice: Choice, seed: float) -> list[tuple[str, str]]:
+    dice = random.Random(seed)
+    with _there(url, name) as mesh:
+        return [*_told_to(mesh, choice.gone, dice)]
+
+
+def _in_files(owner: str, words: Sequence[str]) -> Iterator[str]:
+    """What the files of tables hold once their owner has rewritten them."""
+    with psycopg.connect(owner, autocommit=True) as db:
+        db.execute("VACUUM FULL")
+        db.execute("CHECKPOINT")
+        (folder,) = db.execute("SHOW data_directory").fetchone() or ("",)
+        (of,) = db.execute(
+            "SELECT oid FROM pg_database WHERE datname = current_database()"
+        ).fetchone() or (0,)
+    for path in Path(folder, "base", str(of)).iterdir():
+        data = path.read_bytes()
+        yield from (f"{word} in {path.name}" for word in words if word.encode() in data)

@@ -45,6 +45,7 @@ _LEFT = (
 )
 _LEFT_ON_SERVER = (
     "free space in pages, until it is rewritten: VACUUM FULL locks all whose memories are there",
+    "what ANALYZE noted of values, until the next one",
     "the server's log, until it is recycled, and archives of it",
     "standbys, dumps, and exports that were made before",
 )
