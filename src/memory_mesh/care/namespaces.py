@@ -144,15 +144,8 @@ def written_by_mirrors(folder: Path) -> Iterator[Path]:
 
 def mirrored_folders(store: Path) -> Iterator[Path]:
     """The folders that mirrors of a store write to, and that are there."""
-    for state in (store / "mirrors").glob("*.sqlite"):
-        found = copies.mirrored(state)
-        if found is not None and found[0].is_dir():
-            yield found[0]
-
-
-def is_index_of(path: Path, store: Path, name: str) -> bool:
-    """Whether a file belongs to the index of a namespace."""
-    return (store / "index" / folder_name(name)) in path.parents
+    found = map(copies.mirrored, (store / "mirrors").glob("*.sqlite"))
+    return (each[0] for each in found if each is not None and each[0].is_dir())
 
 
 def _erase_documents(path: Path, ids: frozenset[str], named: Iterable[str]) -> None:

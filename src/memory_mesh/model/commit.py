@@ -192,9 +192,8 @@ class Standing:
     )
     states: Mapping[str, str] = field(default_factory=dict)
     waiting: int = 0  # texts without a vector in the space that was asked for
-    erasing: Callable[[Sought], Erasing] | None = None  # what an erasure would take
-    texts_of: Callable[[Sequence[str]], Sequence[str]] | None = None  # every wording of memories
-    remains: Callable[[Erasing], Sequence[bytes]] | None = None  # of which no byte may stay
+    erasing: Callable[[Sought], Erasing] = lambda _: Erasing()  # what an erasure would take
+    remains: Callable[[Erasing], Sequence[bytes]] = lambda _: ()  # of which no byte may stay
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 GRAM, STEP = 16, 4
 _LEAST = 8  # bytes of a needle that says anything
 _VARIED = 4  # different bytes in a piece: zeros and blanks are nobody's
-_STRETCH = 256  # bytes of a value that is no text, of which the beginning is looked for
+_STRETCH = 128  # bytes of a value that is no text, of which the beginning is looked for
 _WORD = re.compile(r"[^\W_]+")
 
 
@@ -49,9 +49,7 @@ def _pieces(needle: bytes) -> Iterator[bytes]:
     try:
         needle.decode()
     except UnicodeDecodeError:
-        for start in range(0, len(needle) - GRAM - STEP, _STRETCH):
+        for start in range(0, len(needle), _STRETCH):
             yield from _every(needle[start : start + GRAM + STEP - 1], 1)
-        if len(needle) < _STRETCH:
-            yield from _every(needle, 1)
     else:
         yield from _every(needle, 1)

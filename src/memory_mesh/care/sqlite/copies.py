@@ -35,6 +35,11 @@ _ENDING = re.compile(
 _IDENTITY = re.compile(r"[0-9a-f]{32}")
 _LAST = (".db", ".db-wal", ".db-shm", ".lock")  # while the lock is there, nobody makes it anew
 
+_FORGOTTEN = (
+    "DELETE FROM file WHERE path IN (SELECT path FROM entry WHERE memory = ?)",
+    "DELETE FROM entry WHERE memory = ?",
+    "DELETE FROM wish WHERE memory = ?",
+)  # of the state of a mirror
 _READING_SECONDS = 1.0  # that a copy waits while SQLite makes or removes the log
 _STEP_PAGES = 512  # 4 MiB: often enough for a line of progress
 Progress = Callable[[int, int], None]  # pages that are copied, and all
@@ -242,20 +247,17 @@ def mirrored_paths(state: Path, ids: Iterable[str]) -> list[str]:
     return []
 
 
-def forget_mirrored(state: Path, ids: Iterable[str]) -> None:
-    """Takes the documents of memories out of the state of a mirror, which then reads them anew."""
+def forget_mirrored(states: Iterable[Path], ids: Iterable[str]) -> None:
+    """Takes the documents of memories out of the states of mirrors, which then read them anew."""
     gone = [(id_,) for id_ in ids]
-    with suppress(sqlite3.Error), closing(_opened(state)) as db:
-        db.execute("PRAGMA secure_delete = ON")
-        with db:
-            db.executemany(
-                "DELETE FROM file WHERE path IN (SELECT path FROM entry WHERE memory = ?)", gone
-            )
-            for table in ("entry", "wish"):
-                db.executemany(f"DELETE FROM {table} WHERE memory = ?", gone)  # noqa: S608
-            db.execute("DELETE FROM listing")  # a file's name has words of its text
-        db.execute("VACUUM")
-        db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    for state in states:
+        with suppress(sqlite3.Error), closing(_opened(state)) as db:
+            with db:
+                for statement in _FORGOTTEN:
+                    db.executemany(statement, gone)
+                db.execute("DELETE FROM listing")  # a file's name has words of its text
+            db.execute("VACUUM")
+            db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
 
 def remove(paths: list[Path]) -> int:

@@ -57,11 +57,9 @@ def hits_in(path: Path, pieces: BytePieces) -> tuple[set[bytes], int]:
     """
     found, size = set[bytes](), 0
     with suppress(FileNotFoundError):
-        size = path.stat().st_size
-        if path.suffix not in _DATABASES:
-            return pieces.hits(path.read_bytes()), size
-        for part in pages.parts(path, _PART, _OVERLAP):
-            found |= pieces.hits(part)
+        parts = pages.parts(path, _PART, _OVERLAP) if path.suffix in _DATABASES else ()
+        for part in parts or [path.read_bytes()]:
+            found, size = found | pieces.hits(part), size + len(part)
     return found, size
 
 

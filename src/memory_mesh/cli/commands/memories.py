@@ -378,7 +378,6 @@ at once and cannot be restored; the words are not stored again until --unforget.
 `done` is said when a search through every byte of the store found none of them. While
 a program reads an earlier moment of the store it is `hidden`: `memory-mesh upkeep`, or
 the same command, goes on with it."""
-_SHOWN = 8  # ids that a plan lists
 
 
 def _run_erase(options: argparse.Namespace) -> int:
@@ -401,24 +400,18 @@ def _erased(done: "Erasure") -> list[str]:
     """What went or would go, what it waits for, and what is out of reach."""
     parts = {"asked for": done.memories, "with the same words": done.same}
     parts |= {"made of them": done.derived, "skills made of them": done.skills}
-    rows = ", ".join(
-        f"{many} {output.counted(many, table).split()[1]}"
-        for table, many in done.counts.items()
-        if many
-    )
+    rows = [output.counted(many, table) for table, many in done.counts.items() if many]
     planned = done.state == "planned"
     many = output.counted(len(done.ids) or done.counts.get("memory", 0), "memory")
-    lines = [f"[MemoryMesh] {'Would erase' if planned else 'Erased'} {many} in {done.namespace}"]
-    for what, ids in parts.items():
-        if ids:
-            more = f", and {len(ids) - _SHOWN} more" if len(ids) > _SHOWN else ""
-            lines.append(f"  {what}: {', '.join(ids[:_SHOWN])}{more}")
-    lines += [f"  rows: {rows}"] if rows else []
-    if done.searched:
-        lines.append(f"  searched {done.searched:,} bytes and found none of it")
-    lines += [f"  hidden, not done: {why}" for why in done.waits]
-    lines += [f"  out of reach: {left}" for left in done.left]
-    return [*lines, "Nothing was changed: add --yes to erase"] if planned else lines
+    return [
+        f"[MemoryMesh] {'Would erase' if planned else 'Erased'} {many} in {done.namespace}",
+        *(f"  {what}: {output.some(ids)}" for what, ids in parts.items() if ids),
+        *([f"  rows: {', '.join(rows)}"] if rows else []),
+        *([f"  searched {done.searched:,} bytes and found none of it"] if done.searched else []),
+        *(f"  hidden, not done: {why}" for why in done.waits),
+        *(f"  out of reach: {left}" for left in done.left),
+        *(["Nothing was changed: add --yes to erase"] if planned else []),
+    ]
 
 
 ERASE = Command(

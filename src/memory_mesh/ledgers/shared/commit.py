@@ -121,7 +121,8 @@ def standing(db: Database, wanted: Wanted, at: datetime) -> Standing:
         claimed=lambda more: standing(db, more, at),
         proposed=lambda id_: conflicts.of_memory(db, id_, MAX_PROPOSALS),
         guessed=lambda ids: conflicts.guesses(db, ids, conflicts.MAX_GUESSES),
-        **_erasing(db),
+        erasing=lambda sought: _erasing().found(db, sought),
+        remains=lambda gone: _erasing().remains(db, gone),
     )
 
 
@@ -131,26 +132,15 @@ def _skills(db: Database, wanted: Wanted) -> dict[str, Any]:
     return skills.standing(db, wanted)
 
 
-def _erasing(db: Database) -> dict[str, Any]:
-    """How to ask what an erasure takes, and what it may leave no byte of."""
+def _erasing() -> Any:  # noqa: ANN401  # the module, which few writes need
+    from memory_mesh.ledgers.shared import erasing
 
-    def erasing() -> Any:  # noqa: ANN401  # the module, which few writes need
-        from memory_mesh.ledgers.shared import erasing
-
-        return erasing
-
-    return {
-        "erasing": lambda sought: erasing().found(db, sought),
-        "texts_of": lambda ids: erasing().texts_of(db, ids),
-        "remains": lambda gone: erasing().remains(db, gone),
-    }
+    return erasing
 
 
 def _erase(db: Database, commit: Commit, gone: Erasing) -> Commit:
     """Takes rows away, and what quotes them; the first block says which others were emptied."""
-    from memory_mesh.ledgers.shared import erasing
-
-    emptied = erasing.sweep(db, erasing.remove(db, gone))
+    emptied = _erasing().sweep(db, _erasing().remove(db, gone))
     if not emptied:
         return commit
     first, *rest = commit.entries

@@ -11,13 +11,15 @@ A piece of text that a memory which stays says too is that memory's own, and sta
 """
 
 import json
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 
+from memory_mesh.base.fastdataclass import replace
 from memory_mesh.formats import yamo
 from memory_mesh.ledgers.shared import rows, sums
 from memory_mesh.ledgers.shared.engine import LIVE, REST, SKILLS, Database, engine_of
 from memory_mesh.ledgers.shared.rows import unpacked
 from memory_mesh.model.commit import Erasing, Sought
+from memory_mesh.model.errors import BlockError
 from memory_mesh.rules.byte_pieces import BytePieces, words_of
 
 _LISTED = "(SELECT value FROM json_each(?1))"
@@ -40,40 +42,58 @@ _SOUGHT = {
     "subject": "SELECT DISTINCT m.id FROM version v JOIN memory m ON m.number = v.memory "
     "WHERE v.subject = ?1 OR lower(v.speaker) = ?1",
 }
-_OF_MEMORIES = (
-    ("metadata_mark", "memory"),
-    ("link", "source"),
-    ("link", "target"),
-    ("injected", "memory"),
-    ("conflict", "new"),
-    ("conflict", "existing"),
-    ("proposal", "memory"),
-    ("observation", "memory"),
-    ("version", "memory"),
-    ("text", "memory"),
-    ("memory", "number"),
-)  # tables, and by which column a row is of a memory, in the order in which they may go
-_OF_TEXTS = ("vector", "wordless")
 _THEIR_TEXTS = f"text IN (SELECT number FROM text WHERE memory IN {_LISTED})"  # noqa: S608
-_SAID = "content, terms", "extra, tags, claim, lesson, heritage, triggers, reasons, speaker"
+_COUNT_OFF = (
+    "UPDATE audience SET memories = memories - (SELECT count(*) FROM version v "  # noqa: S608
+    "WHERE v.audience = audience.number AND v.recorded_until IS NULL "
+    f"AND v.status = 'active' AND v.memory IN {_LISTED})"
+)
+_INTO = f"SELECT injection FROM injected WHERE memory IN {_LISTED}"  # noqa: S608
+_TAKEN_AWAY = (
+    _COUNT_OFF,
+    f"UPDATE injection SET question = '' WHERE number IN ({_INTO})",  # noqa: S608
+    f"DELETE FROM vector WHERE {_THEIR_TEXTS}",  # noqa: S608
+    f"DELETE FROM wordless WHERE {_THEIR_TEXTS}",  # noqa: S608
+    f"DELETE FROM link WHERE source IN {_LISTED} OR target IN {_LISTED}",  # noqa: S608
+    f"DELETE FROM conflict WHERE new IN {_LISTED} OR existing IN {_LISTED}",  # noqa: S608
+    *(
+        f"DELETE FROM {table} WHERE memory IN {_LISTED}"  # noqa: S608
+        for table in ("metadata_mark", "injected", "proposal", "observation", "version", "text")
+    ),
+    f"DELETE FROM memory WHERE number IN {_LISTED}",  # noqa: S608
+)  # in the order in which rows may go
+_NEEDLES = {
+    f"text WHERE memory IN {_LISTED}": "content, terms",
+    f"version WHERE memory IN {_LISTED}": "extra, tags, claim, lesson, heritage, triggers, speaker",
+    f"vector WHERE {_THEIR_TEXTS}": "data",
+    f"proposal WHERE memory IN {_LISTED}": "change",
+}  # what rows of memories say
+_SKILL_NEEDLES = {f"skill WHERE id IN {_LISTED}": "name, intent, description, content"}
+_TEXTS = (
+    f"SELECT content FROM text WHERE memory IN {_LISTED} UNION ALL "  # noqa: S608
+    "SELECT content FROM skill WHERE id IN (SELECT value FROM json_each(?2))"
+)
+_COUNTED = {
+    **dict.fromkeys(("version", "observation", "proposal", "injected"), f"memory IN {_LISTED}"),
+    "vector": _THEIR_TEXTS,
+    "link": f"source IN {_LISTED} OR target IN {_LISTED}",
+}
 _QUOTING: tuple[tuple[str, tuple[str, ...], str], ...] = (
     ("version", ("reasons",), "[]"),
     ("observation", ("reasons",), "[]"),
-    ("conflict", ("reason", "why"), ""),
-    ("proposal", ("change", "reason", "why"), ""),
+    ("conflict", ("reason",), ""),
+    ("proposal", ("change",), "{}"),
+    ("proposal", ("reason",), ""),
 )  # columns of rows of other memories that may quote one, and what an emptied one says
+_SMALL = (("state", "name", "value"), ("dead_letter", "seq", "failure"))  # what may be deleted
 _LEAST_LETTERS = 4  # of a word by which a record of a question is known
 
 
 def found(db: Database, sought: Sought) -> Erasing:
     """What an erasure takes with it, and how many rows that is."""
-    asked: list[str] = []
-    if sought.ids:
-        asked = _ids(db, _SOUGHT["ids"], rows.dumped(sought.ids))
-    for name in ("source", "subject"):
-        if (value := getattr(sought, name)) is not None:
-            asked += _ids(db, _SOUGHT[name], value)
-    asked = list(dict.fromkeys(asked))
+    values = {"ids": rows.dumped(sought.ids), "source": sought.source, "subject": sought.subject}
+    stated = {_SOUGHT[name]: value for name, value in values.items() if value is not None}
+    asked = sorted({id_ for of, value in stated.items() for id_ in _ids(db, of, value)})
     same = _others(db, _SAME, asked, asked)
     derived: list[str] = []
     skills: list[str] = []
@@ -87,7 +107,7 @@ def found(db: Database, sought: Sought) -> Erasing:
         new += _others(db, _SAME, new, [*known, *new])
         derived += new
     gone = Erasing(tuple(asked), tuple(same), tuple(derived), tuple(skills))
-    return Erasing(gone.asked, gone.same, gone.derived, gone.skills, _counts(db, gone))
+    return replace(gone, counts=_counts(db, gone))
 
 
 def _ids(db: Database, statement: str, value: str) -> list[str]:
@@ -123,22 +143,13 @@ def _counts(db: Database, gone: Erasing) -> dict[str, int]:
     numbers = rows.dumped(_numbers(db, gone.ids))
     counts = {
         table: db.execute(
-            f"SELECT count(*) FROM {table} WHERE memory IN {_LISTED}",  # noqa: S608
-            (numbers,),
-        ).fetchone()[0]
-        for table in ("version", "observation", "proposal", "injected")
-    }
-    for table, where in (
-        ("vector", _THEIR_TEXTS),
-        ("link", f"source IN {_LISTED} OR target IN {_LISTED}"),
-    ):
-        (counts[table],) = db.execute(
             f"SELECT count(*) FROM {table} WHERE {where}",  # noqa: S608  # own names
             (numbers,),
-        ).fetchone()
-    counts["block"] = sum(1 for _ in _blocks_naming(db, gone))
-    counts["recall"] = len(_recalls_naming(db, gone))
-    return counts
+        ).fetchone()[0]
+        for table, where in _COUNTED.items()
+    }
+    naming = {table: len(_naming(db, gone, table)) for table in ("block", "recall")}
+    return counts | naming
 
 
 def _numbers(db: Database, ids: Sequence[str]) -> list[int]:
@@ -146,58 +157,25 @@ def _numbers(db: Database, ids: Sequence[str]) -> list[int]:
     return [number for (number,) in db.execute(statement, (rows.dumped(ids),))]
 
 
-def _blocks_naming(db: Database, gone: Erasing) -> Iterator[int]:
+def _naming(db: Database, gone: Erasing, table: str) -> list[int]:
+    """The blocks, by position, or records of reads, by number, that name any of it."""
     names = frozenset((*gone.ids, *gone.skills))
-    listed = db.execute("SELECT position, memories FROM block WHERE erased = 0")
-    return (at for at, about in listed if not names.isdisjoint(json.loads(about)))
-
-
-def _recalls_naming(db: Database, gone: Erasing) -> list[int]:
-    names = frozenset((*gone.ids, *gone.skills))
-    listed = db.execute("SELECT number, memories FROM recall").fetchall()
-    return [number for number, about in listed if not names.isdisjoint(json.loads(about))]
-
-
-def texts_of(db: Database, ids: Sequence[str], skills: Sequence[str] = ()) -> list[str]:
-    """Every wording that memories and skills have or had."""
-    own = (
-        f"SELECT t.content FROM text t JOIN memory m ON m.number = t.memory WHERE m.id IN {_LISTED}"  # noqa: S608
-    )
-    listed = db.execute(own, (rows.dumped(ids),)).fetchall()
-    listed += db.execute(
-        f"SELECT content FROM skill WHERE id IN {_LISTED}",  # noqa: S608
-        (rows.dumped(skills),),
-    ).fetchall()
-    return [text for (text,) in listed]
+    asked = "SELECT position, memories FROM block WHERE erased = 0"
+    if table == "recall":
+        asked = "SELECT number, memories FROM recall"
+    return [at for at, about in db.execute(asked) if not names.isdisjoint(json.loads(about))]
 
 
 def remains(db: Database, gone: Erasing) -> list[bytes]:
     """What an erasure must leave no byte of: what rows say, packed blocks, vectors."""
-    numbers = rows.dumped(_numbers(db, gone.ids))
     found: list[object] = []
-    for table, columns in zip(("text", "version"), _SAID, strict=True):
-        for row in db.execute(
-            f"SELECT {columns} FROM {table} WHERE memory IN {_LISTED}",  # noqa: S608  # own names
-            (numbers,),
-        ):
-            found += row
-    for columns, statement in (
-        ("data", f"vector WHERE {_THEIR_TEXTS}"),
-        ("change", f"proposal WHERE memory IN {_LISTED}"),
-    ):
-        found += (
-            value
-            for (value,) in db.execute(f"SELECT {columns} FROM {statement}", (numbers,))  # noqa: S608
-        )
-    for row in db.execute(
-        f"SELECT name, intent, description, content FROM skill WHERE id IN {_LISTED}",  # noqa: S608
-        (rows.dumped(gone.skills),),
-    ):
-        found += row
-    for position in list(_blocks_naming(db, gone)):
-        found += db.execute(
-            "SELECT wire, metadata FROM block WHERE position = ?", (position,)
-        ).fetchone()
+    for needles, of in ((_NEEDLES, _numbers(db, gone.ids)), (_SKILL_NEEDLES, gone.skills)):
+        for source, columns in needles.items():
+            for row in db.execute(f"SELECT {columns} FROM {source}", (rows.dumped(of),)):  # noqa: S608
+                found += row
+    for position in _naming(db, gone, "block"):
+        packed = db.execute("SELECT wire, metadata FROM block WHERE position = ?", (position,))
+        found += packed.fetchone()
     return [
         value.encode("utf-8", "surrogatepass") if isinstance(value, str) else bytes(value)
         for value in found
@@ -206,45 +184,25 @@ def remains(db: Database, gone: Erasing) -> list[bytes]:
 
 
 def remove(db: Database, gone: Erasing) -> tuple[str, ...]:
-    """Takes every row of memories and skills away and empties blocks; returns the texts."""
-    texts = texts_of(db, gone.ids, gone.skills)
+    """Takes every row of memories and skills away and empties blocks; returns their texts."""
+    numbers, ids = _numbers(db, gone.ids), rows.dumped(gone.ids)
+    listed = rows.dumped(numbers)
+    texts = [text for (text,) in db.execute(_TEXTS, (listed, rows.dumped(gone.skills)))]
     with engine_of(db).wiping(db):
         _unshelve(db, gone)
-        numbers = rows.dumped(_numbers(db, gone.ids))
-        for number in _numbers_of_versions(db, gone.ids):
+        asked = f"SELECT number FROM version WHERE successor IN {_LISTED}"  # noqa: S608
+        for (number,) in db.execute(asked, (ids,)).fetchall():
             with sums.renewed(db, "version", number):
                 db.execute("UPDATE version SET successor = NULL WHERE number = ?", (number,))
-        db.execute(
-            "UPDATE audience SET memories = memories - (SELECT count(*) FROM version v "  # noqa: S608
-            "WHERE v.audience = audience.number AND v.recorded_until IS NULL "
-            f"AND v.status = 'active' AND v.memory IN {_LISTED})",
-            (numbers,),
-        )
-        for number in _recalls_naming(db, gone):
+        for number in _naming(db, gone, "recall"):
             db.execute("DELETE FROM recall WHERE number = ?", (number,))
-        db.execute(
-            "UPDATE injection SET question = '' WHERE number IN "  # noqa: S608  # own names
-            f"(SELECT injection FROM injected WHERE memory IN {_LISTED})",
-            (numbers,),
-        )
-        for position in list(_blocks_naming(db, gone)):
+        for position in _naming(db, gone, "block"):
             _empty_block(db, position)
         for (space,) in db.execute("SELECT DISTINCT space FROM vector").fetchall():
             engine_of(db).forget_scan(db, space)
-        for table in _OF_TEXTS:
-            db.execute(
-                f"DELETE FROM {table} WHERE {_THEIR_TEXTS}",  # noqa: S608  # own names
-                (numbers,),
-            )
-        for table, column in _OF_MEMORIES:
-            db.execute(f"DELETE FROM {table} WHERE {column} IN {_LISTED}", (numbers,))  # noqa: S608
+        for statement in _TAKEN_AWAY:
+            db.execute(statement, (listed,))
     return tuple(texts)
-
-
-def _numbers_of_versions(db: Database, ids: Sequence[str]) -> list[int]:
-    """The versions whose successor is one of these memories."""
-    statement = f"SELECT number FROM version WHERE successor IN {_LISTED}"  # noqa: S608
-    return [number for (number,) in db.execute(statement, (rows.dumped(ids),)).fetchall()]
 
 
 def _unshelve(db: Database, gone: Erasing) -> None:
@@ -315,32 +273,22 @@ def _question(wire: str | None) -> str:
     """The question in a record of a read; all of a record that cannot be read."""
     try:
         return dict(yamo.parse(wire or "").context).get("query", "")
-    except yamo.BlockError:
+    except BlockError:
         return wire or ""
 
 
 def _sweep_rows(db: Database, quotes: Callable[..., bool]) -> None:
     for table, columns, empty in _QUOTING:
+        sets = ", ".join(f"{name} = '{empty}'" for name in columns)
         listed = db.execute(f"SELECT number, {', '.join(columns)} FROM {table}").fetchall()  # noqa: S608
-        for number, *said in listed:
-            if not quotes(*said):
-                continue
-            if table == "proposal":
-                db.execute("DELETE FROM proposal WHERE number = ?", (number,))
-                continue
-            sets = ", ".join(f"{name} = ?" for name in columns)
+        for number in [number for number, *said in listed if quotes(*said)]:
             with sums.renewed(db, table, number):
-                db.execute(
-                    f"UPDATE {table} SET {sets} WHERE number = ?",  # noqa: S608  # own names
-                    (*[empty] * len(columns), number),
-                )
+                db.execute(f"UPDATE {table} SET {sets} WHERE number = ?", (number,))  # noqa: S608
     for digest, at, why in db.execute("SELECT digest, at, why FROM tombstone").fetchall():
         if quotes(why):
-            db.execute(
-                "UPDATE tombstone SET why = '', crc = ? WHERE digest = ?",
-                (sums.of(digest, at, ""), digest),
-            )
-    for table, key, said in (("state", "name", "value"), ("dead_letter", "seq", "failure")):
+            values = (sums.of(digest, at, ""), digest)
+            db.execute("UPDATE tombstone SET why = '', crc = ? WHERE digest = ?", values)
+    for table, key, said in _SMALL:
         for name, value in db.execute(f"SELECT {key}, {said} FROM {table}").fetchall():  # noqa: S608
             if quotes(value):
                 db.execute(f"DELETE FROM {table} WHERE {key} = ?", (name,))  # noqa: S608

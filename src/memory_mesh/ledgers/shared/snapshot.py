@@ -481,8 +481,7 @@ def stats(db: Database, sizes: Sizes, since: datetime | None = None) -> Stats:
     said = named_values.by_name(db, [named_values.ERASED_COUNT])
     if named_values.ERASED_COUNT in said:
         by_status["erased"] = int(said[named_values.ERASED_COUNT])
-        hidden = map(json.loads, named_values.beginning_with(db, named_values.ERASING).values())
-        by_status["erasing"] = sum(len(one[of]) for one in hidden for of in named_values.ERASED_IDS)
+        by_status["erasing"] = len(named_values.beginning_with(db, named_values.ERASING))
     (recalls,) = db.execute("SELECT count(*) FROM recall").fetchone()
     (skills,) = db.execute("SELECT count(*) FROM skill WHERE status = 'active'").fetchone()
     (texts,) = db.execute("SELECT coalesce(max(number), 0) FROM text").fetchone()
