@@ -163,7 +163,7 @@ def test_what_others_note_while_it_is_deleted_is_gone_too(
     store: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     filled(store, namespace="work")
-    index = namespaces._index
+    index = namespaces.drop_index
 
     def meanwhile(folder: Path, name: str) -> int:
         found = [memory.id for memory in mesh.get_all()]
@@ -172,7 +172,7 @@ def test_what_others_note_while_it_is_deleted_is_gone_too(
         assert (store / "namespaces" / "work.spool").exists()
         return index(folder, name)
 
-    monkeypatch.setattr(namespaces, "_index", meanwhile)
+    monkeypatch.setattr(namespaces, "drop_index", meanwhile)
     with MemoryMesh(db_dir=store, namespace="work", embedder="none") as mesh:
         delete_namespace(store, "work")
     assert list((store / "namespaces").glob("work*")) == []

@@ -28,6 +28,10 @@ def replay(path: Path, store: Path, namespace: str) -> int:
     The file is nobody else's yet.
     """
     with forks.inside_sqlite(), closing(open_file.connect(path)) as db:
+        if schema.version(db) < schema.NEWEST:
+            if not backups.hashes(store):
+                return 0
+            schema.make(db, namespace)
         identities = archive_rows.mark(db).identities
         ids, skills = (
             backups.are_erased(store, identities, [id_ for (id_,) in db.execute(asked)])
@@ -38,7 +42,6 @@ def replay(path: Path, store: Path, namespace: str) -> int:
         waiting = named_values.beginning_with(db, named_values.ERASING)
         if not (ids or skills or digests or waiting):
             return 0
-        schema.make(db, namespace)
         _take_out(db, Erasing(tuple(ids), skills=tuple(skills)), digests, list(waiting))
         rewriting.is_rewritten(db, path)
     return len(ids)
