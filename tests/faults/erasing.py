@@ -204,11 +204,11 @@ def _stored(mesh: MemoryMesh, number: int, said: Sequence[Said], dice: random.Ra
 def _chosen(ground: Ground, way: str, dice: random.Random) -> Choice:
     """What is named, and everything that goes with it."""
     some = dice.sample(ground.said, 2)
-    named: dict[str, Any] = {
+    ways: dict[str, dict[str, Any]] = {
         "ids": {"memory_id": [one.id for one in some]},
         "source": {"source": some[0].source},
         "subject": {"subject": some[0].subject},
-    }[way]
+    }
     asked = {
         "ids": {one.id for one in some},
         "source": {one.id for one in ground.said if one.source == some[0].source},
@@ -217,7 +217,7 @@ def _chosen(ground: Ground, way: str, dice: random.Random) -> Choice:
     while more := {one.id for one in ground.said if one.made_of in asked} - asked:
         asked |= more
     gone = tuple(one for one in ground.said if one.id in asked)
-    return Choice(named, gone, tuple(one for one in ground.said if one.id not in asked))
+    return Choice(ways[way], gone, tuple(one for one in ground.said if one.id not in asked))
 
 
 def _erased(ground: Ground, choice: Choice) -> Erasure:

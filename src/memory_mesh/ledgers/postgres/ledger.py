@@ -210,7 +210,7 @@ class PostgresLedger(PostgresAudit):
         with self._at.reading(namespace) as db:
             if db is None:
                 return since, 0
-            now, running, waiting = db.own(_UNSWEPT, (since,)).fetchone()
+            ((now, running, waiting),) = db.own(_UNSWEPT, (since,)).fetchall()
         return since or (None if running else now), waiting
 
     def namespaces(self, after: str = "", limit: int | None = None) -> Iterator[str]:

@@ -210,7 +210,8 @@ def _chain(db: Database, checked: Counter[str], told: set[int]) -> Iterator[Find
             erased[block.entry.id] = block.entry.memories
         if block.entry.operation is BlockOperation.ERASE:
             erasures.update(block.entry.memories)
-            erasures.update(block.entry.metadata.get("blocks", ()))
+            others = block.entry.metadata.get("blocks")
+            erasures.update(map(str, others) if isinstance(others, list) else ())
     if (position, before) != (head.position, head.hash):
         yield Finding("chain", f"ends at {position}, but the store says {head.position}")
     for id_, memories in erased.items():
