@@ -16,7 +16,7 @@ import pytest
 from memory_mesh import care
 from memory_mesh.learn.health import checkup
 from memory_mesh.ledgers.shared import exact_scan
-from memory_mesh.ledgers.sqlite import file_scan, file_tails, vector_file
+from memory_mesh.ledgers.sqlite import file_scan, ledger as sqlite_ledger, vector_file
 from memory_mesh.ledgers.sqlite.ledger import SqliteLedger
 from memory_mesh.model.stats import OUTGROWN
 from memory_mesh.testing import FrozenClock
@@ -162,7 +162,7 @@ def test_the_file_is_filled_up_when_it_is_far_behind(store, monkeypatch):
 
 def test_a_process_that_asks_often_holds_a_matrix_and_answers_the_same(store):
     ledger = SqliteLedger(store, FrozenClock())
-    for number in range(file_tails.HELD_AFTER + 5):
+    for number in range(sqlite_ledger.HELD_AFTER + 5):
         asked = vector(f"question {number}")
         assert agree(near(ledger, asked), compared(store, asked))
     assert [tail.rows for tail in ledger._tails._held.values()] == [TEXTS]

@@ -19,6 +19,7 @@ import tarfile
 import zlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
 from os import PathLike
 from pathlib import Path
 
@@ -27,7 +28,6 @@ from memory_mesh.base.typed import TYPE_CHECKING
 from memory_mesh.care import backups, restores
 from memory_mesh.care.key_file import users_key_ids
 from memory_mesh.care.keys import key_ids
-from memory_mesh.care.replay import replay
 from memory_mesh.care.sqlite import copies
 from memory_mesh.formats import archive
 from memory_mesh.formats.archive import ArchiveManifest, ArchiveTable, row_line, row_values, written
@@ -318,7 +318,7 @@ def import_folder(
             try:
                 tell = _Told(progress, manifest)
                 mark = _filled(new, reader, namespace, places, tell, as_document=as_document)
-                erased = replay(new, store, namespace)
+                erased = copies.replay(new, namespace, partial(backups.erased_of, store))
                 with restores.place_held(places, namespace) as path:
                     _refuse_filled(path, namespace)
                     publish(new, path)

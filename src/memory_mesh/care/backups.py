@@ -16,7 +16,7 @@ and the spool (records of reads that wait for a writer).
 import os
 import re
 import zlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -256,10 +256,16 @@ def record_memories(
     _note(folder, lines)
 
 
-def are_erased(folder: Path, identities: Iterable[str], ids: Iterable[str]) -> list[str]:
-    """Those of the memories of a namespace that were erased under any of its identities."""
-    known, each = hashes(folder), tuple(identities)
-    return [id_ for id_ in ids if any(_hash(identity, MEMORY, id_) in known for identity in each)]
+def erased_of(
+    folder: Path, identities: Sequence[str], ids: Sequence[str]
+) -> tuple[list[str], list[bytes]]:
+    """Those of a namespace's ids that were erased from a store, and what keeps words out of it."""
+    known, out = hashes(folder), list[bytes]()
+    for identity in identities:
+        out += (each for each, turn in text_digests(folder, identity).items() if turn % 2 == 0)
+    return [
+        id_ for id_ in ids if any(_hash(identity, MEMORY, id_) in known for identity in identities)
+    ], out
 
 
 def text_digests(folder: Path, identity: str) -> dict[bytes, int]:

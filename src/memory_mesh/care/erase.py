@@ -21,7 +21,8 @@ from pathlib import Path
 from memory_mesh.base.fastdataclass import dataclass, fields, replace
 from memory_mesh.base.typed import Any
 from memory_mesh.care import backups, namespaces
-from memory_mesh.care.sqlite import copies, rewriting
+from memory_mesh.care.sqlite import copies
+from memory_mesh.ledgers.shared.erasing import BytePieces
 from memory_mesh.ledgers.shared.named_values import ERASED, ERASED_COUNT, ERASING
 from memory_mesh.ledgers.shared.rows import micros
 from memory_mesh.ledgers.sqlite import vector_file
@@ -32,7 +33,6 @@ from memory_mesh.model.errors import NotFound, shown
 from memory_mesh.platform.durable_files import sync_folder
 from memory_mesh.platform.private_files import make_file
 from memory_mesh.rules import audience
-from memory_mesh.rules.byte_pieces import BytePieces
 from memory_mesh.rules.users import shown_namespace, user_namespace
 from memory_mesh.write.access import Access, unused_id
 from memory_mesh.write.rejected_values import erased_values
@@ -169,7 +169,7 @@ def _unfinished(ground: Ground, waiting: dict[str, dict[str, Any]]) -> list[str]
     if left := _clear_files(ground, ground.store, names, pieces):
         _note(ground, waiting, "left", left)
     copies.forget_mirrored(_mirrors(ground.store, names), names)
-    if why := rewriting.rewrite(ground.database, ground.access.namespace):
+    if why := copies.rewrite(ground.database, ground.access.namespace):
         return [why]
     searched, found = _search(ground, ground.store, pieces)
     if found:
@@ -389,9 +389,9 @@ def _search(ground: Ground, store: Path, pieces: BytePieces) -> tuple[int, list[
     """
     searched, found = 0, list[str]()
     for path in _owned(ground, store):
-        hits, size = rewriting.hits_in(path, pieces)
+        hits, size = copies.hits_in(path, pieces)
         searched += size
-        if hits and rewriting.unsaid(ground.database, hits):
+        if hits and copies.unsaid(ground.database, hits):
             found.append(str(path))
     return searched, found
 

@@ -4,6 +4,7 @@ Every file is held against its hash, every namespace is verified and held agains
 what was erased since is left out. Only then does anything appear in its place.
 """
 
+import functools
 import os
 import shlex
 import shutil
@@ -15,7 +16,6 @@ from pathlib import Path
 from memory_mesh.base.fastdataclass import replace as changed
 from memory_mesh.care import backups, manifest as manifests, store_files
 from memory_mesh.care.manifest import BackupManifest
-from memory_mesh.care.replay import replay
 from memory_mesh.care.sqlite import copies
 from memory_mesh.ledgers.sqlite import namespace_file, namespace_places
 from memory_mesh.ledgers.sqlite.connections import refuse_read_only
@@ -160,9 +160,13 @@ def _carry_namespace(
     if changed(there, namespace=kept.namespace, findings=kept.findings) != kept:
         raise BackupIsDamaged(f"{source / name} does not stand where the manifest says")
     _refuse_damage(source, partial, kept.namespace, kept.schema)
-    memories = replay(target, partial, kept.namespace)
+    memories = copies.replay(target, kept.namespace, _erased_from(partial))
     copies.acknowledge(target)
     return memories
+
+
+def _erased_from(folder: Path) -> copies.Erased:
+    return functools.partial(backups.erased_of, folder)
 
 
 def _refuse_damage(source: Path, partial: Path, namespace: str, schema: int) -> None:
@@ -216,7 +220,9 @@ def _restored_file(source: Path, to: Path, erasers: Iterable[Path], stamp: str) 
             )
         kept = copies.copied(source, copies.place(partial, kept.namespace))
         _refuse_damage(source, partial, kept.namespace, kept.schema)
-        memories = replay(copies.place(partial, kept.namespace), partial, kept.namespace)
+        memories = copies.replay(
+            copies.place(partial, kept.namespace), kept.namespace, _erased_from(partial)
+        )
         copies.acknowledge(copies.place(partial, kept.namespace))
         put(partial, to, stamp)
     return Restored(str(to), str(source), (kept,), memories_erased=memories, swept=tuple(swept))

@@ -39,7 +39,6 @@ from memory_mesh.write.access import Access
 if TYPE_CHECKING:
     from typing import overload
 
-    from memory_mesh.care.erase import Ground
     from memory_mesh.learn.model_calls import MeteredLLM
     from memory_mesh.model.filter import GivenFilter
     from memory_mesh.model.reembedding import NamedModel
@@ -119,12 +118,10 @@ class View(Operations):
         """One read transaction over this view's namespace."""
         return self._opened().ledger.read(self._config.namespace)
 
-    def _ground(self, scope: Scope | None = None) -> "Ground":
+    def _ground(self, scope: Scope | None = None) -> "flows.erase.Ground":
         """Where an erasure happens, for this reader or another one."""
-        from memory_mesh.care.erase import Ground  # few processes erase
-
         folder = None if self._config.store is not None else self._opened().folder
-        return Ground(replace(self._access(), reader=self._reader(scope)), folder)
+        return flows.erase.Ground(replace(self._access(), reader=self._reader(scope)), folder)
 
     def _span(
         self, operation: str, *ids: str, attempted: int | None = None
@@ -219,7 +216,7 @@ class View(Operations):
         )
 
     def _register(self, opened: OpenStore, schemas: Schemas) -> None:
-        from memory_mesh.write.claims.predicates import predicate_key, schema_of
+        from memory_mesh.write.claims.comparison import predicate_key, schema_of
 
         access = self._access_to(opened)
         given = {

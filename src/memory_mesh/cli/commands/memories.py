@@ -389,7 +389,9 @@ def _run_erase(options: argparse.Namespace) -> int:
         return output.answer({"unforgotten": let_in}, f"[MemoryMesh] {told}", as_json=options.json)
     said = cli_options.given(options, MemoryMesh.erase)
     with cli_options.opened(options) as (mesh, reader):
-        if options.user is not None and not options.ids and not {"source", "subject"} & said.keys():
+        if not options.ids and not {"source", "subject"} & said.keys():
+            if options.user is None:
+                raise UsageError("say what to erase: an ID, --source, --subject or --user")
             said["user"] = options.user
         done = mesh.erase(options.ids or None, scope=reader, dry_run=not options.yes, **said)
     names = "id state namespace memories same derived skills counts searched waits left block_id"

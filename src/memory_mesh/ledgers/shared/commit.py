@@ -295,7 +295,8 @@ def _put_all(
         live = put.memory.status is Status.ACTIVE
         if put.memory.id in known:
             new.write()  # in the order of the puts
-            number, text, before, marked = _close(db, put, audiences)
+            number, text, before, said = _close(db, put, audiences)
+            marked = metadata_marks.stored(*said)
             if before != audience and put.wording is None:
                 vectors.redraw(db, text)
         else:
@@ -313,10 +314,8 @@ def _put_all(
 
 def _close(
     db: Database, put: Put, audiences: visibility.Audiences
-) -> tuple[int, int, int, set[int]]:
-    """End a memory's open version; its number, and the text, audience and marks it had."""
-    from memory_mesh.ledgers.shared import metadata_marks as marks
-
+) -> tuple[int, int, int, Sequence[str]]:
+    """End a memory's open version; its number, and the text, audience, metadata and tags it had."""
     memory = put.memory
     number, today, version, text, was, audience, *said = db.execute(
         "SELECT m.number, m.status, v.number, v.text, v.status, v.audience, v.extra, v.tags "
@@ -334,7 +333,7 @@ def _close(
         db, text, was=was == Status.ACTIVE, live=not put.wording and memory.status is Status.ACTIVE
     )
     audiences.count(audience, -int(was == Status.ACTIVE))
-    return number, text, audience, marks.stored(*said)
+    return number, text, audience, said
 
 
 def _settle(db: Database, text: int, *, was: bool, live: bool) -> None:

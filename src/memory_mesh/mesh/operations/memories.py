@@ -317,14 +317,11 @@ class MemoryVerbs(View):
         goes on. The words are not stored again (see `unforget`). Only the user erases.
 
         Options:
-            memory_id: the id of the memory, or several.
             source: all that came from a file, page or agent.
             subject: all that claims something of somebody or something, or was said by it.
             user: all of a user, as `delete_user` does.
             dry_run: only say what would go.
         """
-        from memory_mesh.care import erase as erasing  # few processes erase
-
         self._check_may_erase()
         given_ids = [memory_id] if isinstance(memory_id, str) else list(memory_id or ())
         named = {"source": source, "subject": subject, "user": user}
@@ -333,21 +330,23 @@ class MemoryVerbs(View):
             raise InvalidInput("give an id, or one of source, subject and user")
         if user is not None:
             address = self._config.store or str(self._opened().folder)
-            return erasing.erase_user(self._ground(), address, user, dry_run=dry_run)
+            return flows.erase.erase_user(self._ground(), address, user, dry_run=dry_run)
         words = {name: prepare.redact(self._access(), value) for name, value in stated.items()}
         if subject is not None:
             words["subject"] = claim_key(words["subject"])
         sought = Sought(ids=tuple(dict.fromkeys(given_ids)), **words)
         ground, why = self._ground(scope), prepare.redact(self._access(), reason)
         with self._span(telemetry.DELETE, *given_ids):
-            return erasing.plan(ground, sought) if dry_run else erasing.erase(ground, sought, why)
+            return (
+                flows.erase.plan(ground, sought)
+                if dry_run
+                else flows.erase.erase(ground, sought, why)
+            )
 
     def unforget(self, content: str) -> bool:
         """Lets words that were erased be stored again; False if they were not kept out."""
-        from memory_mesh.care import erase as erasing
-
         self._check_may_erase()
-        return erasing.unforget(self._ground(), prepare.redact(self._access(), content))
+        return flows.erase.unforget(self._ground(), prepare.redact(self._access(), content))
 
     def _check_may_erase(self) -> None:
         if not is_authoritative(self._kind):

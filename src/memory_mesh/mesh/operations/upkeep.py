@@ -436,9 +436,7 @@ class MaintenanceVerbs(JobVerbs):
         with self._read() as snapshot:
             hidden = snapshot.states(ERASING)
         if hidden:
-            from memory_mesh.care.erase import finish
-
-            finish(self._ground())
+            flows.erase.finish(self._ground())
         if days := self._config.recall_days:
             before = self._now() - timedelta(days=days)
             ledger = self._opened().ledger
