@@ -331,3 +331,16 @@ def test_a_damaged_line_of_the_erasure_file_lets_nothing_come_back(store: Path) 
     with MemoryMesh(db_dir=store) as mesh:
         assert "shop" not in mesh.care.namespaces()
     assert not (place / "new").exists()
+
+
+def test_a_mirror_whose_files_begin_with_a_letter_of_an_id_is_found(
+    store: Path, tmp_path: Path
+) -> None:
+    notes = tmp_path / "notes"
+    notes.mkdir()
+    with MemoryMesh(db_dir=store) as mesh:
+        ann = mesh.for_user("ann")
+        ann.add("Bees and marmalade are kept in the shed")  # bees-and-….md follows the id in a row
+        assert len(Mirror(ann, notes).run().written) == 1
+    delete_namespace(store, user="ann")
+    assert holding(tmp_path) == []

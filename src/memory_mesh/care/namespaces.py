@@ -32,7 +32,7 @@ from memory_mesh.platform.locks import locked
 from memory_mesh.platform.store_urls import is_server, need_folder
 from memory_mesh.rules.users import check_plain_namespace, shown_namespace, user_namespace, user_of
 
-_ID = re.compile(rb"[a-z]+_[0-9]+_[0-9a-f]+")
+_ID = re.compile(rb"_[0-9]{13}_[0-9a-f]{6}")  # without its kind: in a row of SQLite others adjoin
 _KEPT = ".mirror-replaced"  # where a mirror keeps files that it replaced
 _NAMED = r"(?m:^\s*- {0}\n)|(?<=\[){0}, |(?:, )?{0}"  # in the list of related memories
 _SHOWN = 10  # names that a message lists
@@ -102,13 +102,20 @@ def _deleted(store: Path, name: str) -> DeletedNamespace:
 
 def naming(store: Path, ids: frozenset[str]) -> Iterator[Path]:
     """Files of sessions and mirrors that name one of these memories: they may repeat its words."""
-    wanted = {id_.encode() for id_ in ids}
-    for folder, pattern in _PER_AGENTS if wanted else ():
+    for folder, pattern in _PER_AGENTS if ids else ():
         for path in (store / folder).glob(pattern):
             parts = [path, *(path.with_name(f"{path.name}{end}") for end in ("-wal", "-shm"))]
             there = [part for part in parts if part.is_file()]
-            if any(not wanted.isdisjoint(_ID.findall(part.read_bytes())) for part in there):
+            if any(_names(part.read_bytes(), ids) for part in there):
                 yield from there
+
+
+def _names(data: bytes, ids: frozenset[str]) -> bool:
+    """Whether bytes have one of these ids; ids of imports may have any form."""
+    seen, known = set(_ID.findall(data)), [id_.encode() for id_ in ids]
+    return any(_ID.search(id_) is None and id_ in data for id_ in known) or any(
+        id_[id_.find(b"_") :] in seen for id_ in known
+    )
 
 
 def erased_in_mirrors(states: Iterable[Path], ids: frozenset[str]) -> Iterator[str]:
@@ -157,7 +164,7 @@ def _erase_documents(path: Path, ids: frozenset[str], named: Iterable[str]) -> N
         data = path.read_bytes()
         text = data.decode("utf-8", "surrogateescape")
         rest = re.sub("|".join(_NAMED.format(re.escape(name)) for name in named), "", text)
-        if not ids.isdisjoint(each.decode() for each in _ID.findall(data)):
+        if _names(data, ids):
             rest = "" if path.parent.name == _KEPT else memory_file.without(rest, ids)
         if rest == text:
             return
