@@ -333,14 +333,10 @@ def test_a_damaged_line_of_the_erasure_file_lets_nothing_come_back(store: Path) 
     assert not (place / "new").exists()
 
 
-def test_a_mirror_whose_files_begin_with_a_letter_of_an_id_is_found(
-    store: Path, tmp_path: Path
-) -> None:
-    notes = tmp_path / "notes"
-    notes.mkdir()
-    with MemoryMesh(db_dir=store) as mesh:
-        ann = mesh.for_user("ann")
-        ann.add("Bees and marmalade are kept in the shed")  # bees-and-….md follows the id in a row
-        assert len(Mirror(ann, notes).run().written) == 1
-    delete_namespace(store, user="ann")
-    assert holding(tmp_path) == []
+@pytest.mark.parametrize("id_", ["mem_1767225600000_0a1b2c", "note-7"])
+def test_an_id_is_found_beside_the_bytes_that_adjoin_it_in_a_row(store: Path, id_: str) -> None:
+    state = store / "mirrors" / "0a.sqlite"
+    state.parent.mkdir(parents=True)
+    state.write_bytes(f"\x01row{id_}ada-keeps-bees.md".encode())
+    assert list(namespaces.naming(store, frozenset({id_}))) == [state]
+    assert list(namespaces.naming(store, frozenset({"mem_1767225600000_0a1b2d"}))) == []
