@@ -20,7 +20,7 @@ from pathlib import Path
 import numpy as np
 
 from memory_mesh.ledgers.shared import exact_scan
-from memory_mesh.ledgers.sqlite import file_tails
+from memory_mesh.ledgers.sqlite import ledger as sqlite_ledger
 from memory_mesh.ledgers.sqlite.connections import Files
 from memory_mesh.sync import MemoryMesh
 
@@ -66,7 +66,7 @@ def _fill(folder: Path, count: int) -> None:
 def _search(folder: Path, what: str) -> None:
     asked = np.random.default_rng(2).standard_normal(_DIMENSION, np.float32)
     asked /= np.linalg.norm(asked)
-    tails, files = file_tails.FileTails(), Files(folder / "namespaces")
+    tails, files = sqlite_ledger.FileTails(), Files(folder / "namespaces")
     with files.reading("default") as db:
         (highest,) = db.execute("SELECT max(number) FROM vector").fetchone()
 

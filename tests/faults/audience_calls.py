@@ -372,7 +372,8 @@ COMMANDS: Sequence[Sequence[str]] = (
 )  # fmt: skip
 
 _WRITES = """
-    delete_user import_ add add_many skills.add_draft graph.add_to_episode care.archive_project
+    delete_user erase unforget import_ add add_many skills.add_draft graph.add_to_episode
+    care.archive_project
     graph.create_episode delete review.dispute lessons.distill lessons.record
     traces.erase_experiences evolve ingest skills.add insert_heritage graph.link
     traces.log_experience review.mark_superseded pin review.propose_delete

@@ -82,6 +82,7 @@ OF_MESH = {
     "view(namespace)": "the name of a namespace is the name of its file, and stays readable",
     "for_user(user_id)": "the id of a user is the name of a file, and stays readable",
     "delete_user(user_id)": "the id of a user is the name of a file, and stays readable",
+    "erase(user)": "the id of a user is the name of a file, and stays readable",
     "export(path)": "a file that the caller names, and that is written there",
     "import_(path)": "a file that the caller names",
     "care.verify(checkpoint)": "a file that the caller names, and that is written there",

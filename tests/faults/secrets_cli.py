@@ -37,6 +37,7 @@ VARIANTS: Mapping[str, Sequence[Sequence[str]]] = {  # of commands that take an 
     "reinforce": (["MEMORY"],),
     "dispute": (["MEMORY"],),
     "delete": (["--id", "MEMORY", "--propose"],),
+    "erase": (["MEMORY"], ["--source", "nobody"], ["--unforget", "door"]),
     "restore": (["--id", "MEMORY"], ["--from", "EMPTY", "--to", "OUT"]),
     "backup": (["--to", "OUT"],),
     "keys": (["show"], ["rotate"]),

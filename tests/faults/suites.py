@@ -236,6 +236,20 @@ SUITES: dict[str, dict[str, Part]] = {
         "": part("consolidating.killed_at_every_step", share=1.0, gate={"share": 0.01}),
         "several": part("consolidating.several_at_once", rounds=Amount(100)),
     },
+    "erase": {
+        "": part(
+            "erasing.erased",
+            sets=Amount(300),
+            kills=Amount(6),
+            gate={"sets": 3, "memories": 8},  # one of each way
+        ),
+        "server": part(
+            "erasing.erased_on_server",
+            sets=Amount(300),
+            gate={"sets": 1},
+            place="postgres_suites.addresses",
+        ),
+    },
     "retention": {"": part("retaining.protected_untouched", rounds=Amount(10_000))},
     "migrating": {
         "": part("migrating.killed_at_every_step", share=1.0),

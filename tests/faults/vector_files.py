@@ -19,7 +19,7 @@ import numpy as np
 
 from memory_mesh import care
 from memory_mesh.ledgers.shared import exact_scan
-from memory_mesh.ledgers.sqlite import file_scan, file_tails, vector_file
+from memory_mesh.ledgers.sqlite import file_scan, ledger as sqlite_ledger, vector_file
 from memory_mesh.ledgers.sqlite.ledger import SqliteLedger
 from memory_mesh.model import Embedding, Lens, Question, Space
 from memory_mesh.search import nearest as plan
@@ -116,12 +116,12 @@ def agree(found: Found, wanted: Found) -> bool:
 @contextmanager
 def _by_file() -> Iterator[None]:
     """This process asks the file however often it asks, instead of loading all vectors."""
-    after = file_tails.HELD_AFTER
-    file_tails.HELD_AFTER = _NEVER
+    after = sqlite_ledger.HELD_AFTER
+    sqlite_ledger.HELD_AFTER = _NEVER
     try:
         yield
     finally:
-        file_tails.HELD_AFTER = after
+        sqlite_ledger.HELD_AFTER = after
 
 
 @_by_file()
@@ -232,7 +232,7 @@ def _cut_meanwhile(folder: Path, dice: random.Random, report: Report) -> int:
 
 
 def _search_for(folder: Path, asked: bytes, wanted: Found, seconds: float) -> tuple[int, int]:
-    file_tails.HELD_AFTER = _NEVER
+    sqlite_ledger.HELD_AFTER = _NEVER
     reader, end = SqliteLedger(folder, FrozenClock()), time.monotonic() + seconds
     searches = wrong = 0
     while time.monotonic() < end:

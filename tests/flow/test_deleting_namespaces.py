@@ -163,7 +163,7 @@ def test_what_others_note_while_it_is_deleted_is_gone_too(
     store: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     filled(store, namespace="work")
-    index = namespaces._index
+    index = namespaces.drop_index
 
     def meanwhile(folder: Path, name: str) -> int:
         found = [memory.id for memory in mesh.get_all()]
@@ -172,7 +172,7 @@ def test_what_others_note_while_it_is_deleted_is_gone_too(
         assert (store / "namespaces" / "work.spool").exists()
         return index(folder, name)
 
-    monkeypatch.setattr(namespaces, "_index", meanwhile)
+    monkeypatch.setattr(namespaces, "drop_index", meanwhile)
     with MemoryMesh(db_dir=store, namespace="work", embedder="none") as mesh:
         delete_namespace(store, "work")
     assert list((store / "namespaces").glob("work*")) == []
@@ -331,3 +331,12 @@ def test_a_damaged_line_of_the_erasure_file_lets_nothing_come_back(store: Path) 
     with MemoryMesh(db_dir=store) as mesh:
         assert "shop" not in mesh.care.namespaces()
     assert not (place / "new").exists()
+
+
+@pytest.mark.parametrize("id_", ["mem_1767225600000_0a1b2c", "note-7"])
+def test_an_id_is_found_beside_the_bytes_that_adjoin_it_in_a_row(store: Path, id_: str) -> None:
+    state = store / "mirrors" / "0a.sqlite"
+    state.parent.mkdir(parents=True)
+    state.write_bytes(f"\x01row{id_}ada-keeps-bees.md".encode())
+    assert list(namespaces.naming(store, frozenset({id_}))) == [state]
+    assert list(namespaces.naming(store, frozenset({"mem_1767225600000_0a1b2d"}))) == []

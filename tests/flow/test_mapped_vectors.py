@@ -16,7 +16,7 @@ import pytest
 from memory_mesh import care
 from memory_mesh.learn.health import checkup
 from memory_mesh.ledgers.shared import exact_scan
-from memory_mesh.ledgers.sqlite import file_scan, file_tails, vector_file
+from memory_mesh.ledgers.sqlite import file_scan, ledger as sqlite_ledger, vector_file
 from memory_mesh.ledgers.sqlite.ledger import SqliteLedger
 from memory_mesh.model.stats import OUTGROWN
 from memory_mesh.testing import FrozenClock
@@ -162,7 +162,7 @@ def test_the_file_is_filled_up_when_it_is_far_behind(store, monkeypatch):
 
 def test_a_process_that_asks_often_holds_a_matrix_and_answers_the_same(store):
     ledger = SqliteLedger(store, FrozenClock())
-    for number in range(file_tails.HELD_AFTER + 5):
+    for number in range(sqlite_ledger.HELD_AFTER + 5):
         asked = vector(f"question {number}")
         assert agree(near(ledger, asked), compared(store, asked))
     assert [tail.rows for tail in ledger._tails._held.values()] == [TEXTS]
@@ -292,20 +292,6 @@ def test_an_open_process_notices_a_restore(store, tmp_path):
     asked = vector("gone with the restore")
     assert agree(near(ledger, asked), compared(store, asked))
     ledger.close()
-
-
-def test_an_erased_vector_leaves_no_bytes(store):
-    numbers = [1, 700, TEXTS - 1]
-    size = vector_file.size_of(DIMENSION)
-    data = vector_path(store).read_bytes()
-    rows = [data[256 + (number - 1) * size :][:size] for number in numbers]
-    altered(store, "DELETE FROM vector WHERE number IN (1, 700, ?)", TEXTS - 1)
-    file_scan.forget(database(store), numbers)
-    left = vector_path(store).read_bytes()
-    assert len(left) == len(data)
-    assert not any(row[16:-4] in left for row in rows)
-    assert right(store)
-    assert header(store).rows == TEXTS  # the file is still believed
 
 
 def test_a_vector_that_left_the_ledger_is_no_answer(store):

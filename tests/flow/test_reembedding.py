@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from memory_mesh.learn.health import checkup
-from memory_mesh.ledgers.sqlite.file_tails import FILE_FROM
+from memory_mesh.ledgers.sqlite.ledger import FILE_FROM
 from memory_mesh.model import Embedding, Scope
 from memory_mesh.model.errors import InvalidInput
 from memory_mesh.model.stats import Health

@@ -20,6 +20,7 @@ WORDS: dict[str, Sequence[Sequence[str]]] = {
     "update": (["MEMORY", "the door is green"],),
     "pin": (["MEMORY"],),
     "delete": (["OTHER"],),
+    "erase": (["MEMORY"], ["--unforget", "tea at noon"]),
     "restore": (["OTHER"],),
     "rate": (["MEMORY", "--helpful"],),
     "reinforce": (["MEMORY"],),

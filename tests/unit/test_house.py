@@ -88,7 +88,7 @@ def test_only_flows_commit_to_a_ledger():
         for path in PACKAGE.rglob("*.py")
         if re.search(r"\bledger\.commit\(", path.read_text(encoding="utf-8"))
     }
-    assert callers <= {"learn", "testing", "write"}
+    assert callers <= {"care", "learn", "testing", "write"}
     assert "write" in callers
 
 

@@ -10,6 +10,7 @@ PROOF = Path(__file__).resolve().parent.parent.parent / "results/proof"
 RESULTS = "https://github.com/memory-mesh/memory-mesh/blob/main/results/proof"
 NOT_PUBLISHED = (
     "waits", "side-doors", "secrets", "leaks", "patterns", "long-texts", "fuzzing", "damage",
+    "erase",
 )  # fmt: skip
 # heading: (what can be relied on, what was tried, the suites). {suite:path/to/figure} is a figure,
 # {suite+suite:figure} the sum of those of several suites.
@@ -320,8 +321,8 @@ def _limits() -> Iterator[str]:
     )
     yield (
         "- What is not promised at all is in [SECURITY.md](https://github.com/memory-mesh/"
-        "memory-mesh/blob/main/SECURITY.md#what-does-not-hold): single memories are not erased "
-        "byte by byte, files are not encrypted, no rule finds every secret."
+        "memory-mesh/blob/main/SECURITY.md#what-does-not-hold): what is erased stays in copies "
+        "out of reach, files are not encrypted, no rule finds every secret."
     )
 
 

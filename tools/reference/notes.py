@@ -70,7 +70,7 @@ ARGUMENTS = {  # positional arguments: what one of this name is, wherever it sta
 }
 _BY_ID = """
 
-    graph.add_to_episode review.chain delete review.dispute graph.episode explain
+    graph.add_to_episode review.chain delete erase review.dispute graph.episode explain
     insert_heritage graph.link graph.neighbourhood graph.path pin review.propose_delete
     review.propose_update rate review.reinforce graph.remove_from_episode review.resolve
     restore review.decide care.projects.split graph.summarise_episode graph.supersessions
@@ -81,7 +81,7 @@ _OF_THE_USER = """
     care.archive_project traces.erase_experiences insert_heritage graph.link
     care.projects.merge care.projects.name pin review.register_predicates review.resolve
     restore review.decide review.decide_source care.projects.split review.undo graph.unlink
-    update update_many delete_user
+    update update_many delete_user erase unforget
 """
 RAISES = {  # of MemoryMesh, beside what every method can raise and FilterError for a filter
     "NotFound": frozenset(_BY_ID.split()),
@@ -107,6 +107,7 @@ EXAMPLES = {  # one line each; a test runs them in this order on one store
     "review.trust": "mesh.review.trust(receipt.id)",
     "delete": "mesh.delete(receipt.id)",
     "restore": "mesh.restore(receipt.id)",
+    "erase": "print(mesh.erase(receipt.id, dry_run=True).counts)",
     "view": 'team = mesh.view(namespace="team")',
     "for_user": 'alice = mesh.for_user("alice")',
     "review.waiting": "waiting = mesh.review.waiting()",

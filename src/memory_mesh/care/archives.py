@@ -19,6 +19,7 @@ import tarfile
 import zlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
 from os import PathLike
 from pathlib import Path
 
@@ -317,6 +318,7 @@ def import_folder(
             try:
                 tell = _Told(progress, manifest)
                 mark = _filled(new, reader, namespace, places, tell, as_document=as_document)
+                erased = copies.replay(new, namespace, partial(backups.erased_of, store))
                 with restores.place_held(places, namespace) as path:
                     _refuse_erased(store, manifest)  # meanwhile
                     _refuse_filled(path, namespace)
@@ -326,10 +328,13 @@ def import_folder(
     return Imported(
         namespace=namespace,
         came_from=manifest.namespace,
-        memories=mark.memories,
+        memories=mark.memories - erased,
         position=mark.position,
         with_vectors=manifest.with_vectors,
-        remarks=tuple(remarks(key_ids(store), manifest, mark)),
+        remarks=(
+            *remarks(key_ids(store), manifest, mark),
+            *([f"{erased} of its memories were erased here since, and left out"] if erased else ()),
+        ),
     )
 
 

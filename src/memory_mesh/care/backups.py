@@ -16,7 +16,7 @@ and the spool (records of reads that wait for a writer).
 import os
 import re
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -35,9 +35,10 @@ from memory_mesh.platform.store_urls import need_folder
 from memory_mesh.rules.users import shown_namespace
 
 FILE = "erasures"
-NAMESPACE = "namespace"
+NAMESPACE, MEMORY, TEXT = "namespace", "memory", "text"  # kinds of lines
+_TAG_DIGITS = 16  # of a namespace, in lines about words
 _OWN = "own"  # the id of a key that is the identity of what was erased
-_LINE = re.compile(rb"(v\d+ [a-z]+ [0-9a-z]+ ([0-9a-f]{64}) \d{4}-\d\d-\d\d) ([0-9a-f]{8})")
+_LINE = re.compile(rb"(v\d+ [a-z]+ [0-9a-z]+ [0-9a-f]{64} \d{4}-\d\d-\d\d) ([0-9a-f]{8})")
 _WORDS, _SUM_DIGITS = 6, 8
 _CUT = b" cut"  # behind a line that was cut short
 
@@ -212,6 +213,13 @@ def _order(name: str) -> tuple[str, int]:
 #         v1 <kind> <key id> <keyed hash, 64 hexadecimal digits> <UTC date> <CRC-32 of the rest>
 #         v1 namespace own 5b0c…e1 2026-11-16 9f3a01bc
 #
+#         v1 memory own 77ab…03 2026-11-17 40c1e29d
+#         v1 text 3f9a1c…0 c041…9e 2026-11-17 81d2a7f0
+#
+# The kind `memory` is one memory of a namespace: its id under the same key. The kind `text` is the
+# keyed digest that keeps words out, behind sixteen digits of the namespace and a turn: an even turn
+# keeps them out, an odd one lets them in again.
+#
 # The kind `namespace` is a whole namespace. Its key is the namespace's own identity: 128 random
 # bits that lie in its database and went with it. Only who still has a copy of the namespace can
 # tell that a line is about it, a new namespace of the same name is another one, and neither a
@@ -229,9 +237,53 @@ def is_erased(folder: Path, identity: str) -> bool:
 
 def record(folder: Path, identity: str) -> None:
     """Notes that a namespace is erased from a store; on the disk when it returns."""
+    _note(folder, [(NAMESPACE, _OWN, _hash(identity))])
+
+
+def record_memories(
+    folder: Path, identity: str, ids: Iterable[str], digests: Iterable[bytes], *, back: bool = False
+) -> None:
+    """Notes erased memories of a namespace, and the digests that keep their words out.
+
+    With `back` the digests keep nothing out any more.
+    """
+    known = text_digests(folder, identity)
+    tag = _hash(identity, TEXT)[:_TAG_DIGITS]
+    lines = [(MEMORY, _OWN, _hash(identity, MEMORY, id_)) for id_ in ids]
+    for digest in digests:
+        turn = known.get(digest, -1) + 1
+        lines += [(TEXT, f"{tag}{turn}", digest.hex())] if turn % 2 == int(back) else []
+    _note(folder, lines)
+
+
+def erased_of(
+    folder: Path, identities: Sequence[str], ids: Sequence[str]
+) -> tuple[list[str], list[bytes]]:
+    """Those of a namespace's ids that were erased from a store, and what keeps words out of it."""
+    known, out = hashes(folder), list[bytes]()
+    for identity in identities:
+        out += (each for each, turn in text_digests(folder, identity).items() if turn % 2 == 0)
+    return [
+        id_ for id_ in ids if any(_hash(identity, MEMORY, id_) in known for identity in identities)
+    ], out
+
+
+def text_digests(folder: Path, identity: str) -> dict[bytes, int]:
+    """The digests of words of a namespace, with their turn: an even one keeps them out."""
+    tag, found = _hash(identity, TEXT)[:_TAG_DIGITS], dict[bytes, int]()
+    for line in _lines(folder).values():
+        _, kind, under, digest, *_ = line.decode().split()
+        if kind == TEXT and under.startswith(tag):
+            turn = int(under.removeprefix(tag))
+            found[bytes.fromhex(digest)] = max(turn, found.get(bytes.fromhex(digest), 0))
+    return found
+
+
+def _note(folder: Path, said: Iterable[tuple[str, str, str]]) -> None:
     date = datetime.now(UTC).date().isoformat()
-    line = f"v1 {NAMESPACE} {_OWN} {_hash(identity)} {date}".encode()
-    _add(folder, {_hash(identity): line + b" %08x" % zlib.crc32(line)})
+    lines = [f"v1 {kind} {under} {hashed} {date}".encode() for kind, under, hashed in said]
+    checked = (line + b" %08x" % zlib.crc32(line) for line in lines)
+    _add(folder, {_key(line): line for line in checked})
 
 
 def carry(source: Path, to: Path) -> int:
@@ -241,15 +293,21 @@ def carry(source: Path, to: Path) -> int:
 
 def hashes(folder: Path) -> frozenset[str]:
     """The keyed hash of everything that was erased from a store; none where there is no file."""
-    return frozenset(_lines(folder))
+    return frozenset(line.split()[3].decode() for line in _lines(folder).values())
 
 
-def _hash(identity: str) -> str:
-    return keyed_digest(identity.encode(), f"erased\0{NAMESPACE}".encode()).hex()
+def _hash(identity: str, *what: str) -> str:
+    said = "\0".join(("erased", *(what or (NAMESPACE,))))
+    return keyed_digest(identity.encode(), said.encode()).hex()
 
 
-def _lines(folder: Path) -> dict[str, bytes]:
-    """The lines of a store's file by their hash; raises StoreError if one is damaged."""
+def _key(line: bytes) -> bytes:
+    """What tells lines apart: all but the date and the checksum."""
+    return line.rsplit(b" ", 2)[0]
+
+
+def _lines(folder: Path) -> dict[bytes, bytes]:
+    """The lines of a store's file by what they say; raises StoreError if one is damaged."""
     path = folder / FILE
     try:
         known, damaged = _parsed(path.read_bytes())
@@ -269,29 +327,27 @@ def _lines(folder: Path) -> dict[str, bytes]:
     return known
 
 
-def _parsed(data: bytes) -> tuple[dict[str, bytes], list[int]]:
-    """The sound lines of a file by their hash, and the numbers of the damaged ones."""
-    known: dict[str, bytes] = {}
+def _parsed(data: bytes) -> tuple[dict[bytes, bytes], list[int]]:
+    """The sound lines of a file by what they say, and the numbers of the damaged ones."""
+    known: dict[bytes, bytes] = {}
     damaged: list[int] = []
     *lines, last = data.split(b"\n")
     for number, line in enumerate(lines, 1):
-        if hashed := _hash_in(line):
-            known[hashed] = line
+        if _is_sound(line):
+            known[_key(line)] = line
         elif line and not (line.endswith(_CUT) and _is_cut(line.removesuffix(_CUT))):
             damaged.append(number)
-    if hashed := _hash_in(last):
-        known[hashed] = last
+    if _is_sound(last):
+        known[_key(last)] = last
     elif not _is_cut(last):
         damaged.append(len(lines) + 1)
     return known, damaged
 
 
-def _hash_in(line: bytes) -> str | None:
-    """The hash in a line that is as it was written."""
+def _is_sound(line: bytes) -> bool:
+    """Whether a line is as it was written."""
     found = _LINE.fullmatch(line)
-    if found is None or int(found[3], 16) != zlib.crc32(found[1]):
-        return None
-    return found[2].decode()
+    return found is not None and int(found[2], 16) == zlib.crc32(found[1])
 
 
 def _is_cut(line: bytes) -> bool:
@@ -300,8 +356,8 @@ def _is_cut(line: bytes) -> bool:
     return len(words) < _WORDS or len(words[-1]) < _SUM_DIGITS
 
 
-def _add(folder: Path, lines: Mapping[str, bytes]) -> int:
-    """Appends the lines whose hash is not there yet; returns how many."""
+def _add(folder: Path, lines: Mapping[bytes, bytes]) -> int:
+    """Appends the lines that are not there yet; returns how many."""
     if not lines:
         return 0
     path = folder / FILE

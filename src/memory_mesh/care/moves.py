@@ -127,6 +127,7 @@ def move_namespace(folder: str | PathLike[str], namespace: str, to: str | PathLi
                 publish(copies.place(partial, namespace), place)
         else:
             copies.acknowledge(place)  # a kill may have come before that
+        backups.carry(source, target)
         moved_marks.remove(moved_marks.of_namespace(place))
         _take_along(path.with_suffix(".spool"), place.with_suffix(".spool"))
         remarks += _marked(moved_marks.of_namespace(path), target)

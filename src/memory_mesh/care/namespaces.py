@@ -32,8 +32,9 @@ from memory_mesh.platform.locks import locked
 from memory_mesh.platform.store_urls import is_server, need_folder
 from memory_mesh.rules.users import check_plain_namespace, shown_namespace, user_namespace, user_of
 
-_ID = re.compile(rb"[a-z]+_[0-9]+_[0-9a-f]+")
+_ID = re.compile(rb"_[0-9]{13}_[0-9a-f]{6}")  # without its kind: in a row of SQLite others adjoin
 _KEPT = ".mirror-replaced"  # where a mirror keeps files that it replaced
+_NAMED = r"(?m:^\s*- {0}\n)|(?<=\[){0}, |(?:, )?{0}"  # in the list of related memories
 _SHOWN = 10  # names that a message lists
 _PER_AGENTS = (("agents/sessions", "*.jsonl"), ("mirrors", "*.sqlite"))
 
@@ -74,15 +75,15 @@ def _deleted(store: Path, name: str) -> DeletedNamespace:
         known = copies.last_look(path)
         if known.identity is not None:
             backups.record(store, known.identity)
-        states = [each for each in _naming(store, known.ids) if each.suffix == ".sqlite"]
-        left = tuple(_erased_in_mirrors(states, known.ids))
-        others = list(_naming(store, known.ids))
+        states = [each for each in naming(store, known.ids) if each.suffix == ".sqlite"]
+        left = tuple(erased_in_mirrors(states, known.ids))
+        others = list(naming(store, known.ids))
         mine = copies.namespace_files(databases, name)
         kept_last = [each for each in mine if each.name.startswith(path.name)]
         lock = path.with_suffix(".lock")
         rest = [each for each in mine if each not in kept_last and each != lock]
         size = copies.remove([*rest, *others])
-        size += _index(store, name)
+        size += drop_index(store, name)
         if name == SYSTEM:
             with suppress(FileNotFoundError):
                 shutil.rmtree(store / "system")
@@ -99,18 +100,25 @@ def _deleted(store: Path, name: str) -> DeletedNamespace:
     )
 
 
-def _naming(store: Path, ids: frozenset[str]) -> Iterator[Path]:
+def naming(store: Path, ids: frozenset[str]) -> Iterator[Path]:
     """Files of sessions and mirrors that name one of these memories: they may repeat its words."""
-    wanted = {id_.encode() for id_ in ids}
-    for folder, pattern in _PER_AGENTS if wanted else ():
+    for folder, pattern in _PER_AGENTS if ids else ():
         for path in (store / folder).glob(pattern):
             parts = [path, *(path.with_name(f"{path.name}{end}") for end in ("-wal", "-shm"))]
             there = [part for part in parts if part.is_file()]
-            if any(not wanted.isdisjoint(_ID.findall(part.read_bytes())) for part in there):
+            if any(_names(part.read_bytes(), ids) for part in there):
                 yield from there
 
 
-def _erased_in_mirrors(states: Iterable[Path], ids: frozenset[str]) -> Iterator[str]:
+def _names(data: bytes, ids: frozenset[str]) -> bool:
+    """Whether bytes have one of these ids; ids of imports may have any form."""
+    seen, known = set(_ID.findall(data)), [id_.encode() for id_ in ids]
+    return any(_ID.search(id_) is None and id_ in data for id_ in known) or any(
+        id_[id_.find(b"_") :] in seen for id_ in known
+    )
+
+
+def erased_in_mirrors(states: Iterable[Path], ids: frozenset[str]) -> Iterator[str]:
     """Erases what the mirrors with these states wrote of memories; yields what is out of reach.
 
     Every document that a mirror wrote names its memory. What people wrote is left as it is.
@@ -125,30 +133,48 @@ def _erased_in_mirrors(states: Iterable[Path], ids: frozenset[str]) -> Iterator[
             if not folder.is_dir():
                 yield f"{folder} is not there; it may hold files of a mirror"
                 continue
-            for path in (*folder.rglob("*.md"), *(folder / _KEPT).glob("[!.]*")):
-                if path.is_file() and not path.is_symlink():
-                    _erase_documents(path, ids)
+            named = copies.mirrored_paths(state, ids)
+            for path in written_by_mirrors(folder):
+                _erase_documents(path, ids, named)
             left = (path for path in by_people if path.exists())
             yield from (f"{path} was not written by the mirror" for path in left)
             if git_files.found(folder) is not None:
                 yield f"{folder} is in a git repository, whose history may hold files of a mirror"
 
 
-def _erase_documents(path: Path, ids: frozenset[str]) -> None:
-    """Removes the documents of memories from a file, and the file if it holds nothing else."""
+def written_by_mirrors(folder: Path) -> Iterator[Path]:
+    """The files of a mirrored folder that a mirror may have written, and those it replaced."""
+    for path in (*folder.rglob("*.md"), *(folder / _KEPT).glob("[!.]*")):
+        if path.is_file() and not path.is_symlink():
+            yield path
+
+
+def mirrored_folders(store: Path) -> Iterator[Path]:
+    """The folders that mirrors of a store write to, and that are there."""
+    found = map(copies.mirrored, (store / "mirrors").glob("*.sqlite"))
+    return (each[0] for each in found if each is not None and each[0].is_dir())
+
+
+def _erase_documents(path: Path, ids: frozenset[str], named: Iterable[str]) -> None:
+    """Removes the documents of memories from a file, and the file if it holds nothing else.
+
+    What is left no longer names their files, which are named after their first words.
+    """
     with opened_locked(path, 0):
         data = path.read_bytes()
-        if ids.isdisjoint(each.decode() for each in _ID.findall(data)):
-            return
         text = data.decode("utf-8", "surrogateescape")
-        rest = "" if path.parent.name == _KEPT else memory_file.without(text, ids)
+        rest = re.sub("|".join(_NAMED.format(re.escape(name)) for name in named), "", text)
+        if _names(data, ids):
+            rest = "" if path.parent.name == _KEPT else memory_file.without(rest, ids)
+        if rest == text:
+            return
         if rest.strip():
             write_atomically(path, rest.encode("utf-8", "surrogateescape"))
         else:
             path.unlink()
 
 
-def _index(store: Path, name: str) -> int:
+def drop_index(store: Path, name: str) -> int:
     """Removes the bodies of a namespace in the index, all their versions; returns their size."""
     home = store / "index" / folder_name(name)
     if not home.is_dir():

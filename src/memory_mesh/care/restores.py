@@ -4,6 +4,7 @@ Every file is held against its hash, every namespace is verified and held agains
 what was erased since is left out. Only then does anything appear in its place.
 """
 
+import functools
 import os
 import shlex
 import shutil
@@ -83,10 +84,10 @@ def _restored(
         _carry_own(source, manifest, partial)
         _carry_erasures(erasers, manifest.store, partial)
         kept, erased = _sorted_out(partial, manifest)
-        held = {entry.name: entry for entry in manifest.files}
+        held, memories = {entry.name: entry for entry in manifest.files}, 0
         for number, one in enumerate(kept, 1):
             tell(f"{number} of {len(kept)}: {shown_namespace(one.namespace)}")
-            _carry_namespace(source, held, one, partial)
+            memories += _carry_namespace(source, held, one, partial)
         tell("")
         there = set(copies.files(to)) if replace else set[str]()
         before = put(partial, to, stamp, lambda: check(to, manifest, replace=replace))
@@ -96,6 +97,7 @@ def _restored(
         str(source),
         tuple(kept),
         erased=tuple(erased),
+        memories_erased=memories,
         missing=tuple(namespace for namespace, _ in manifest.missing),
         before=None if before is None else str(before),
         left_behind=tuple(sorted(there - named)),
@@ -140,8 +142,11 @@ def _sorted_out(
 
 def _carry_namespace(
     source: Path, held: Mapping[str, manifests.BackupFile], kept: NamespaceCopy, partial: Path
-) -> None:
-    """Copies a namespace and checks that it is sound and the one that the manifest tells of."""
+) -> int:
+    """Copies a namespace and checks that it is sound and the one that the manifest tells of.
+
+    Returns how many of its memories were erased since.
+    """
     file = namespace_places.file_name(kept.namespace)
     folders = namespace_places.both_folders(Path("namespaces"), kept.namespace)
     names = [(folder / file).as_posix() for folder in folders]
@@ -155,7 +160,13 @@ def _carry_namespace(
     if changed(there, namespace=kept.namespace, findings=kept.findings) != kept:
         raise BackupIsDamaged(f"{source / name} does not stand where the manifest says")
     _refuse_damage(source, partial, kept.namespace, kept.schema)
+    memories = copies.replay(target, kept.namespace, _erased_from(partial))
     copies.acknowledge(target)
+    return memories
+
+
+def _erased_from(folder: Path) -> copies.Erased:
+    return functools.partial(backups.erased_of, folder)
 
 
 def _refuse_damage(source: Path, partial: Path, namespace: str, schema: int) -> None:
@@ -208,9 +219,12 @@ def _restored_file(source: Path, to: Path, erasers: Iterable[Path], stamp: str) 
             )
         kept = copies.copied(source, copies.place(partial, kept.namespace))
         _refuse_damage(source, partial, kept.namespace, kept.schema)
+        memories = copies.replay(
+            copies.place(partial, kept.namespace), kept.namespace, _erased_from(partial)
+        )
         copies.acknowledge(copies.place(partial, kept.namespace))
         put(partial, to, stamp, lambda: _refuse_store(to))
-    return Restored(str(to), str(source), (kept,), swept=tuple(swept))
+    return Restored(str(to), str(source), (kept,), memories_erased=memories, swept=tuple(swept))
 
 
 def _refuse_store(to: Path) -> None:

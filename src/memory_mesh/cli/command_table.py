@@ -29,6 +29,7 @@ COMMANDS = {  # by the name of its function; `GROUPS` says what people type
     "get": "show one memory",
     "update": "change a memory, with options or (edit) in your editor",
     "delete": "hide a memory; it can be restored for 30 days",
+    "erase": "erase memories for good, with what was made of them",
     "explain": "say why a memory is as it is, or why a search found it or not",
     "stats": "show counts, sizes, the path and the status of the store",
     "evolve": "store a newer statement; an older one that contradicts it by rule gives way",
@@ -90,7 +91,7 @@ COMMANDS = {  # by the name of its function; `GROUPS` says what people type
 GROUPS = {  # noun: {name: what runs, as a command of above with first words, and its summary}
     "memory": {
         "restore": "restore", "history": "history", "pin": "pin", "rate": "rate",
-        "evolve": "evolve", "wipe": "wipe",
+        "evolve": "evolve", "wipe": "wipe", "erase": "erase",
     },
     "review": {
         "list": "review: list what waits for review",
@@ -178,6 +179,7 @@ _FAMILIES = {  # the module of each command that is not in one of its own name
     "update": "memories",
     "pin": "memories",
     "delete": "memories",
+    "erase": "memories",
     "history": "memories",
     "rate": "memories",
     "conflicts": "review",

@@ -7,6 +7,7 @@ command pays only for the flows it runs.
 from memory_mesh.base.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from memory_mesh.care import erase
     from memory_mesh.context import (
         explain,
         explain_pack,
@@ -50,6 +51,7 @@ __all__ = [
     "change",
     "clusters",
     "episodes",
+    "erase",
     "evolve",
     "explain",
     "explain_pack",
@@ -84,6 +86,7 @@ _HOMES = {
     "change": "write",
     "clusters": "learn",
     "episodes": "learn",
+    "erase": "care",
     "evolve": "learn",
     "explain": "context",
     "explain_pack": "context",

@@ -118,6 +118,11 @@ class View(Operations):
         """One read transaction over this view's namespace."""
         return self._opened().ledger.read(self._config.namespace)
 
+    def _ground(self, scope: Scope | None = None) -> "flows.erase.Ground":
+        """Where an erasure happens, for this reader or another one."""
+        folder = None if self._config.store is not None else self._opened().folder
+        return flows.erase.Ground(replace(self._access(), reader=self._reader(scope)), folder)
+
     def _span(
         self, operation: str, *ids: str, attempted: int | None = None
     ) -> telemetry.SilentSpan:
@@ -211,7 +216,7 @@ class View(Operations):
         )
 
     def _register(self, opened: OpenStore, schemas: Schemas) -> None:
-        from memory_mesh.write.claims.predicates import predicate_key, schema_of
+        from memory_mesh.write.claims.comparison import predicate_key, schema_of
 
         access = self._access_to(opened)
         given = {

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from datetime import datetime
+from enum import StrEnum
 
 from memory_mesh.base.fastdataclass import dataclass, field
 from memory_mesh.model.block import Verification
@@ -50,6 +51,7 @@ class Restored:
     source: str
     namespaces: tuple[NamespaceCopy, ...]
     erased: tuple[str, ...] = ()  # namespaces of the backup that were deleted since: left out
+    memories_erased: int = 0  # memories of the backup that were erased since: left out
     missing: tuple[str, ...] = ()  # namespaces that the backup could not copy when it was made
     before: str | None = None  # the folder of the store that was there
     left_behind: tuple[str, ...] = ()  # namespaces of that store that the backup does not hold
@@ -71,6 +73,42 @@ class DeletedNamespace:
     bytes: int
     noted: bool  # in the erasure file; not where a damaged database did not tell its identity
     left: tuple[str, ...] = ()  # what may still hold its words and is out of reach
+
+
+class ErasureState(StrEnum):
+    """How far an erasure has come."""
+
+    PLANNED = "planned"  # nothing is changed
+    HIDDEN = "hidden"  # no read shows it any more; bytes may still be there
+    DONE = "done"  # a search through the bytes of all that we own found nothing
+
+
+@dataclass(frozen=True, slots=True)
+class Erasure:
+    """The receipt of an erasure: what went, what is still waited for, and what is out of reach."""
+
+    id: str
+    state: ErasureState
+    namespace: str
+    memories: tuple[str, ...]  # that were asked for
+    same: tuple[str, ...] = ()  # others with the same words, whoever sees them
+    derived: tuple[str, ...] = ()  # that were made of them
+    skills: tuple[str, ...] = ()
+    counts: Mapping[str, int] = field(default_factory=dict)  # rows, by table
+    searched: int = 0  # bytes that were searched; nothing was found in them
+    waits: tuple[str, ...] = ()  # what keeps it from being done
+    left: tuple[str, ...] = ()  # what may still hold it and is out of reach
+    block_id: str | None = None  # of the block of the chain that says so
+
+    @property
+    def done(self) -> bool:
+        """True when nothing of it is left that we own."""
+        return self.state is ErasureState.DONE
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """Every memory that went."""
+        return (*self.memories, *self.same, *self.derived)
 
 
 @dataclass(frozen=True, slots=True)

@@ -142,6 +142,31 @@ class Seen:
 
 
 @dataclass(frozen=True, slots=True)
+class Sought:
+    """What to erase: memories by id, by where they come from, or by whom they are about."""
+
+    ids: tuple[str, ...] = ()
+    source: str | None = None  # a file, page or agent
+    subject: str | None = None  # of claims, or who spoke
+
+
+@dataclass(frozen=True, slots=True)
+class Erasing:
+    """What one erasure takes: what was asked for, what says the same, what was made of either."""
+
+    asked: tuple[str, ...] = ()
+    same: tuple[str, ...] = ()  # the same words, whoever sees them
+    derived: tuple[str, ...] = ()
+    skills: tuple[str, ...] = ()
+    counts: Mapping[str, int] = field(default_factory=dict)  # rows, by table
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """Every memory."""
+        return (*self.asked, *self.same, *self.derived)
+
+
+@dataclass(frozen=True, slots=True)
 class Standing:
     """What the ledger holds, at the moment of decision, that bears on a write."""
 
@@ -167,6 +192,8 @@ class Standing:
     )
     states: Mapping[str, str] = field(default_factory=dict)
     waiting: int = 0  # texts without a vector in the space that was asked for
+    erasing: Callable[[Sought], Erasing] = lambda _: Erasing()  # what an erasure would take
+    remains: Callable[[Erasing], Sequence[bytes]] = lambda _: ()  # of which no byte may stay
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,6 +259,7 @@ class Commit:
     proposals: tuple[Proposal, ...] = ()  # new ones, and known ones with their decision
     states: Mapping[str, str | None] = field(default_factory=dict)  # None removes a value
     dropped: tuple[str, int] | None = None  # a space, and how many of its texts lose their vectors
+    erased: Erasing | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -470,6 +470,9 @@ class SinkCursors(Protocol):
 class Maintenance(Protocol):
     """Count, list, prune and close whole namespaces."""
 
+    def unswept(self, namespace: str, since: str | None) -> tuple[str | None, int]:
+        """Since when deleted rows wait to be taken out of pages, and in how many tables."""
+
     def stats(self, namespace: str, session_days: int = 0) -> Stats:
         """The namespace in numbers; sessions expire after so many days, or never."""
 

@@ -33,6 +33,7 @@ from memory_mesh.platform.private_files import open_file
 
 _BYTES = 64  # of the text; a shorter one is filled up, so that nothing of an earlier one is left
 _FIELDS = 8  # of a line in /proc/locks
+_READING = range(123, 128)  # bytes of SQLite's shared memory that readers lock
 _STOPPED = frozenset("Tt")  # the states of a process that a signal or a debugger stopped
 
 USUAL_SECONDS = 10.0  # that a wait lasts at most, where no setting says otherwise
@@ -518,6 +519,12 @@ def locks_byte(path: Path, byte: str) -> bool:
     return any(words[6] == byte for words in _listed(path))
 
 
+def readers(database: Path) -> list[int]:
+    """The processes that read an earlier moment of a database, where the system lists them."""
+    found = _listed(Path(f"{database}-shm"), "READ")
+    return sorted({int(words[4]) for words in found if int(words[6]) in _READING})
+
+
 def _known_to_linux(path: Path) -> int | None:
     """The process that holds the file, where the system lists it: one of ours, or SQLite's."""
     with suppress(ValueError):
@@ -526,15 +533,18 @@ def _known_to_linux(path: Path) -> int | None:
     return None
 
 
-def _listed(path: Path) -> Iterator[list[str]]:
-    """The exclusive locks on a file: 1: FLOCK ADVISORY WRITE pid device:inode first last."""
+def _listed(path: Path, kind: str = "WRITE") -> Iterator[list[str]]:
+    """The locks on a file, by default the exclusive ones.
+
+    A line of the system's: 1: FLOCK ADVISORY WRITE pid device:inode first last.
+    """
     with suppress(OSError):
         found = path.stat()
         listed = Path("/proc/locks").read_text(encoding="ascii")  # OSError but on Linux
         file = f"{system.device(found.st_dev)}:{found.st_ino}"
         for line in listed.splitlines():
             words = line.split()  # that of somebody who waits has one more in front: "->"
-            if len(words) == _FIELDS and words[3] == "WRITE" and words[5] == file:
+            if len(words) == _FIELDS and words[3] == kind and words[5] == file:
                 yield words
 
 

@@ -58,7 +58,7 @@ from memory_mesh.write.prepare import (
     retagged,
     tagged,
 )
-from memory_mesh.write.rejected_values import forgiveness
+from memory_mesh.write.rejected_values import ERASED, forgiveness
 from memory_mesh.write.rules.contradictions import (
     contradicted,
     guesses,
@@ -438,8 +438,8 @@ def others_beside(new: Memory, standing: Standing) -> Standing:
 
 def _refuse_untrue(access: Access, new: Memory, standing: Standing) -> None:
     """Refuses a change that brings back a rejected value or contradicts an active memory."""
-    if rejected(access, new, standing):
-        raise InvalidInput(REJECTED)
+    if why := rejected(access, new, standing):
+        raise InvalidInput(why if why == ERASED else REJECTED)
     against = [*contradicted(new, standing), *taught_already(new, standing)]
     if against:
         raise InvalidInput(

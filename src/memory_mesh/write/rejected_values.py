@@ -14,6 +14,11 @@ from memory_mesh.text import recited
 from memory_mesh.write.access import Access, Seal
 
 Said = TypeVar("Said", bound=Statement)
+REJECTED = "the same value was rejected in review"
+ERASED = (
+    "the user erased these words; only the user lets them in again: memory-mesh erase --unforget "
+    "TEXT, or unforget(text)"
+)
 
 
 def sealed(access: Access, said: Statement, why: str) -> tuple[tuple[bytes, str], ...]:
@@ -39,6 +44,26 @@ def keeping_out(access: Access, said: Statement) -> Iterator[bytes]:
         for form in _forms(seal, said):
             for value in asked_values(form):
                 yield from seal.under_each(value)
+
+
+def erased(access: Access, said: Statement) -> tuple[bytes, ...]:
+    """Returns every digest under which the words of a statement may have been erased."""
+    seal = access.seal
+    if seal is None:
+        return ()
+    texts = dict.fromkeys((said.text, *seal.former(said.text)))
+    return tuple(
+        digest
+        for text in texts
+        for value in erased_values(text)
+        for digest in seal.under_each(value)
+    )
+
+
+def erased_values(text: str) -> list[str]:
+    """Returns what the tombstones of an erased text are made of: its words, whoever says them."""
+    found = (recited.fingerprint(text), recited.fingerprint_before(text))
+    return list(dict.fromkeys(f"erased:{each.hex() or text.strip()}" for each in found))
 
 
 def _forms(seal: Seal, said: Said) -> Iterator[Said]:

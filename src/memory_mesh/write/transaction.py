@@ -271,8 +271,8 @@ def _verdict(access: Access, draft: Draft, wording: Wording, standing: Standing)
     origin = draft.origin
     if origin is not None and origin.kept is not None and origin.id not in standing.memories:
         verdict = _as_it_was(verdict, origin.kept)
-    if isinstance(verdict, Keep | Merge) and rejected(access, draft, standing):
-        return Refuse("the same value was rejected in review")
+    if isinstance(verdict, Keep | Merge) and (why := rejected(access, draft, standing)):
+        return Refuse(why)
     return verdict
 
 
@@ -291,14 +291,17 @@ def _as_it_was(verdict: Verdict, kept: PriorState) -> Verdict:
     return verdict
 
 
-def rejected(access: Access, said: Statement, standing: Standing) -> bool:
-    """A person rejected these words or this value before."""
+def rejected(access: Access, said: Statement, standing: Standing) -> str | None:
+    """Why these words or this value stay out: a person rejected them, or the user erased them."""
     asked = standing.tombstoned
     if asked is None:
-        return False
-    from memory_mesh.write.rejected_values import keeping_out  # where something was rejected
+        return None
+    from memory_mesh.write import rejected_values  # where something was rejected or erased
 
-    return any(map(asked, keeping_out(access, said)))
+    if any(map(asked, rejected_values.erased(access, said))):
+        return rejected_values.ERASED
+    kept_out = any(map(asked, rejected_values.keeping_out(access, said)))
+    return rejected_values.REJECTED if kept_out else None
 
 
 def _new_memory(access: Access, draft: Draft, keep: Keep, standing: Standing) -> Memory:

@@ -14,30 +14,53 @@ import os
 import re
 import sqlite3
 import stat
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
+from datetime import UTC, datetime
 from pathlib import Path
 
 from memory_mesh.base.fastdataclass import dataclass, replace
-from memory_mesh.ledgers.sqlite import namespace_file, namespace_places, open_file, schema
-from memory_mesh.ledgers.sqlite.connection import translated
+from memory_mesh.care.sqlite import pages
+from memory_mesh.ledgers.shared import commit as sql_commit, named_values, rows
+from memory_mesh.ledgers.shared.erasing import GRAM, STEP, BytePieces
+from memory_mesh.ledgers.shared.named_values import ERASING
+from memory_mesh.ledgers.sqlite import (
+    archive_rows,
+    namespace_file,
+    namespace_places,
+    open_file,
+    schema,
+)
+from memory_mesh.ledgers.sqlite.connection import SqliteConnection, translated
 from memory_mesh.ledgers.sqlite.namespace_file import cannot_be_written
+from memory_mesh.model import BlockOperation, Commit, Entry
 from memory_mesh.model.care import NamespaceCopy
+from memory_mesh.model.commit import Erasing
 from memory_mesh.model.errors import StoreIsDamaged
 from memory_mesh.platform import forks, locks, private_files
 from memory_mesh.platform.durable_files import sync_folder
+from memory_mesh.platform.ids import MonotonicIds, SystemClock
+from memory_mesh.platform.locks import locked
 
 _ENDING = re.compile(
     r"\.db(-wal|-shm|-journal)?|\.lock|\.head|\.moved|\.spool(-[0-9a-f]+)?|\.vectors-[0-9]+|\.salvage\.jsonl"
+    r"|\.erasing-erase_[0-9]+_[0-9a-f]+"
     r"|\.(before|moved|lost)-[0-9A-Za-z-]+\.bak(-wal|-shm|-journal)?"
     r"|\.[0-9a-f]{12}\.partial(-wal|-shm|-journal)?"  # of a killed import
 )
 _IDENTITY = re.compile(r"[0-9a-f]{32}")
 _LAST = (".db", ".db-wal", ".db-shm", ".lock")  # while the lock is there, nobody makes it anew
 
+_FORGOTTEN = (
+    "DELETE FROM file WHERE path IN (SELECT path FROM entry WHERE memory = ?)",
+    "DELETE FROM entry WHERE memory = ?",
+    "DELETE FROM wish WHERE memory = ?",
+)  # of the state of a mirror
 _READING_SECONDS = 1.0  # that a copy waits while SQLite makes or removes the log
 _STEP_PAGES = 512  # 4 MiB: often enough for a line of progress
 Progress = Callable[[int, int], None]  # pages that are copied, and all
+# Of a namespace of these identities and ids: those that were erased, and what keeps words out.
+Erased = Callable[[Sequence[str], Sequence[str]], tuple[list[str], list[bytes]]]
 
 
 def is_store(store: Path) -> bool:
@@ -233,6 +256,27 @@ def mirrored(state: Path) -> tuple[Path, list[Path]] | None:
         return None
 
 
+def mirrored_paths(state: Path, ids: Iterable[str]) -> list[str]:
+    """The files that a mirror wrote memories to, as other documents name them."""
+    with suppress(sqlite3.Error), closing(_opened(state)) as db:
+        asked = "SELECT path FROM entry WHERE memory = ?"
+        return [path for id_ in ids for (path,) in db.execute(asked, (id_,))]
+    return []
+
+
+def forget_mirrored(states: Iterable[Path], ids: Iterable[str]) -> None:
+    """Takes the documents of memories out of the states of mirrors, which then read them anew."""
+    gone = [(id_,) for id_ in ids]
+    for state in states:
+        with suppress(sqlite3.Error), closing(_opened(state)) as db:
+            with db:
+                for statement in _FORGOTTEN:
+                    db.executemany(statement, gone)
+                db.execute("DELETE FROM listing")  # a file's name has words of its text
+            db.execute("VACUUM")
+            db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+
 def remove(paths: list[Path]) -> int:
     """Removes files, on the disk when it returns; returns how many bytes they had."""
     size = 0
@@ -268,3 +312,125 @@ def _identity_of_head(path: Path) -> str | None:
     except OSError:
         return None
     return words[1] if len(words) > 1 and _IDENTITY.fullmatch(words[1]) else None
+
+
+# A database written anew, so that it holds its rows and nothing else; and what bytes it holds.
+#
+# SQLite leaves what was deleted in free pages and in its log, and FTS5 in its segments. VACUUM
+# writes the rows into new pages; the log is emptied when no reader needs an earlier moment.
+
+_SHELVES = ("live", "rest", "skill_live")
+_OWN = GRAM - STEP  # bytes of a piece that a row says
+_DATABASES = (".db", ".sqlite")
+_PART, _OVERLAP = 1 << 20, 4 * GRAM  # bytes that are searched at once, and those that follow
+
+
+def rewrite(path: Path, namespace: str) -> str | None:
+    """Writes a namespace's file anew and empties its log; says who keeps that from being done."""
+    with (
+        locked(path.with_suffix(".lock")),
+        translated(path, namespace),
+        forks.inside_sqlite(),
+        closing(open_file.connect(path)) as db,
+    ):
+        if is_rewritten(db, path):
+            return None
+    readers = ", ".join(map(str, locks.readers(path)))
+    return (
+        f"a reader holds an earlier moment of {path.name} open"
+        + (f" (process {readers})" if readers else "")
+        + "; when it has ended, run `memory-mesh upkeep`"
+    )
+
+
+def is_rewritten(db: SqliteConnection, path: Path) -> bool:
+    """Writes a file anew, whose lock is held; False if a reader needs what its log holds."""
+    end = locks.until(locks.USUAL_SECONDS)
+    open_file.patiently(path, lambda: db.execute("BEGIN IMMEDIATE"), end)
+    for shelf in _SHELVES:  # it keeps words that were deleted until its parts are merged
+        db.execute(f"INSERT INTO {shelf} ({shelf}) VALUES ('optimize')")  # noqa: S608  # own names
+    db.execute("COMMIT")
+    open_file.patiently(path, lambda: db.execute("VACUUM"), end)
+    (busy, _, _) = db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+    return not busy
+
+
+def hits_in(path: Path, pieces: BytePieces) -> tuple[set[bytes], int]:
+    """The pieces that stand in a file, and how large it is.
+
+    A database stays open: closing it would drop every lock that SQLite has on it in this process.
+    """
+    found, size = set[bytes](), 0
+    with suppress(FileNotFoundError):
+        parts = pages.parts(path, _PART, _OVERLAP) if path.suffix in _DATABASES else ()
+        for part in parts or [path.read_bytes()]:
+            found, size = found | pieces.hits(part), size + len(part)
+    return found, size
+
+
+def unsaid(path: Path, hits: set[bytes]) -> set[bytes]:
+    """Those of the pieces that no row of the database says.
+
+    A few bytes of a piece may be those of the value that stands beside it.
+    """
+    rest = set(hits)
+    with forks.inside_sqlite(), closing(open_file.connect(path, "mode=ro")) as db:
+        db.text_factory = bytes
+        tables = [
+            name.decode()
+            for (name,) in db.execute(
+                "SELECT name FROM sqlite_master WHERE type = 'table' AND sql NOT LIKE 'CREATE VIR%'"
+            )
+        ]
+        for table in ("sqlite_master", *tables):
+            for row in db.execute(f'SELECT * FROM "{table}"'):  # noqa: S608  # its own names
+                said = b"\0".join(value for value in row if isinstance(value, bytes))
+                rest -= {piece for piece in rest if piece[:_OWN] in said or piece[-_OWN:] in said}
+                if not rest:
+                    return rest
+    return rest
+
+
+# Replay: what was erased from a store is taken out of a copy of before that comes back to it.
+#
+# Such a copy holds memories that were erased since, and lacks the digests that keep their words
+# out. The erasure file of the store knows both, by the identity that only such a copy has.
+
+
+def replay(path: Path, namespace: str, erased: Erased) -> int:
+    """Takes out of a namespace's file what was erased from a store since; how many memories.
+
+    The file is nobody else's yet.
+    """
+    with forks.inside_sqlite(), closing(open_file.connect(path)) as db:
+        identities = [identity for (identity,) in db.execute("SELECT identity FROM store")]
+        if schema.version(db) >= schema.NEWEST:
+            identities = [*archive_rows.mark(db).identities]
+        gone, digests = erased(identities, list(_ids(db)))
+        if gone or digests:
+            schema.make(db, namespace)
+        elif schema.version(db) < schema.NEWEST or not named_values.beginning_with(db, ERASING):
+            return 0
+        memories = Erasing(tuple(gone), skills=tuple(gone))
+        at = datetime.now(UTC)
+        entry = Entry(
+            MonotonicIds(SystemClock()).draw(f"yamo_{BlockOperation.ERASE}"),
+            BlockOperation.ERASE,
+            None,
+            at,
+            memories.ids,
+            None,
+            {"type": "replay", "why": "erased since this copy was made"},
+        )
+        db.execute("BEGIN IMMEDIATE")
+        commit = Commit(
+            erased=memories,
+            tombstones=tuple((digest, "erased") for digest in digests),
+            entries=(entry,) if gone else (),
+            states=dict.fromkeys(named_values.beginning_with(db, ERASING)),
+        )
+        head = rows.head(db)
+        sql_commit.write(db, head, sql_commit.recorded_time(head, at), commit)
+        db.execute("COMMIT")
+        is_rewritten(db, path)
+    return sum(not id_.startswith("skill_") for id_ in gone)

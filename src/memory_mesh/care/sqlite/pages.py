@@ -376,3 +376,10 @@ def _in_order(cells: list[Cell]) -> tuple[list[Cell], list[Cell]]:
         else:
             wrong.append(cell)
     return kept[::-1], wrong[::-1]
+
+
+def parts(path: Path, size: int, overlap: int) -> Iterator[bytes]:
+    """A database's bytes, so many at once and a little of those that follow; it stays open."""
+    source = _Source(path)
+    for start in range(0, source.length, size):
+        yield source.read(start, min(size + overlap, source.length - start))

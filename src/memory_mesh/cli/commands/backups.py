@@ -186,6 +186,7 @@ def _whole(options: argparse.Namespace) -> int:
             "ok": done.ok,
             "namespaces": [backup_described(kept) for kept in done.namespaces],
             "erased": [shown_namespace(name) for name in done.erased],
+            "memories_erased": done.memories_erased,
             "missing": [shown_namespace(name) for name in done.missing],
             "left_behind": [shown_namespace(name) for name in done.left_behind],
             "before": None if done.before is None else output.named(done.before),
@@ -225,6 +226,9 @@ def _restore_lines(done: Restored) -> list[str]:
     if done.erased:
         names = output.some([*map(shown_namespace, done.erased)])
         lines.append(f"[MemoryMesh] Left out, because they were deleted since: {names}.")
+    if done.memories_erased:
+        erased = output.counted(done.memories_erased, "memory")
+        lines.append(f"[MemoryMesh] Left out, because they were erased since: {erased}.")
     if done.missing:
         names = output.some([*map(shown_namespace, done.missing)])
         lines.append(f"[MemoryMesh] Not in the backup, because they were damaged: {names}.")

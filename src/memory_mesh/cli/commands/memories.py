@@ -5,6 +5,7 @@ import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from memory_mesh.base.typed import TYPE_CHECKING
 from memory_mesh.cli import options as cli_options, output
 from memory_mesh.cli.command_table import Command, UsageError, about, adding, argument, one_of
 from memory_mesh.cli.output import completed
@@ -23,6 +24,9 @@ from memory_mesh.model import (
 from memory_mesh.privacy import redacted
 from memory_mesh.sync import MemoryMesh
 from memory_mesh.write.rules.receipts import redaction
+
+if TYPE_CHECKING:
+    from memory_mesh.model.care import Erasure
 
 # get
 
@@ -364,6 +368,69 @@ DELETE = Command(
         adding(cli_options.add_operation, MemoryMesh.delete),
     ),
     _run_delete,
+)
+
+
+# erase
+
+_FOR_GOOD = """\
+Without --yes it shows what would go and changes nothing. Erased memories are hidden
+at once and cannot be restored; the words are not stored again until --unforget.
+`done` is said when a search through every byte of the store found none of them. While
+a program reads an earlier moment of the store it is `hidden`: `memory-mesh upkeep`, or
+the same command, goes on with it."""
+
+
+def _run_erase(options: argparse.Namespace) -> int:
+    """Erases memories for good, or says what would go."""
+    if options.unforget is not None:
+        with cli_options.mesh_of(options) as mesh:
+            let_in = mesh.unforget(options.unforget)
+        told = "These words may be stored again." if let_in else "These words were not kept out."
+        return output.answer({"unforgotten": let_in}, f"[MemoryMesh] {told}", as_json=options.json)
+    said = cli_options.given(options, MemoryMesh.erase)
+    with cli_options.opened(options) as (mesh, reader):
+        if not options.ids and not {"source", "subject"} & said.keys():
+            if options.user is None:
+                raise UsageError("say what to erase: an ID, --source, --subject or --user")
+            said["user"] = options.user
+        done = mesh.erase(options.ids or None, scope=reader, dry_run=not options.yes, **said)
+    names = "id state namespace memories same derived skills counts searched waits left block_id"
+    return output.answer(output.plain(done, names), *_erased(done), as_json=options.json)
+
+
+def _erased(done: "Erasure") -> list[str]:
+    """What went or would go, what it waits for, and what is out of reach."""
+    parts = {"asked for": done.memories, "with the same words": done.same}
+    parts |= {"made of them": done.derived, "skills made of them": done.skills}
+    rows = [output.counted(many, table) for table, many in done.counts.items() if many]
+    planned = done.state == "planned"
+    many = output.counted(len(done.ids) or done.counts.get("memory", 0), "memory")
+    return [
+        f"[MemoryMesh] {'Would erase' if planned else 'Erased'} {many} in {done.namespace}",
+        *(f"  {what}: {output.some(ids)}" for what, ids in parts.items() if ids),
+        *([f"  rows: {', '.join(rows)}"] if rows else []),
+        *([f"  searched {done.searched:,} bytes and found none of it"] if done.searched else []),
+        *(f"  hidden, not done: {why}" for why in done.waits),
+        *(f"  out of reach: {left}" for left in done.left),
+        *(["Nothing was changed: add --yes to erase"] if planned else []),
+    ]
+
+
+ERASE = Command(
+    "memory-mesh erase mem_1767225600000_0a1b2c --yes",
+    (
+        about(_FOR_GOOD),
+        argument("ids", nargs="*", metavar="ID", help="the memories to erase"),
+        adding(
+            cli_options.add_operation,
+            MemoryMesh.erase,
+            hidden=("memory_id", "user", "scope", "dry_run"),
+        ),
+        argument("--yes", action="store_true", help="erase; without it only say what would go"),
+        argument("--unforget", metavar="TEXT", help="let erased words be stored again"),
+    ),
+    _run_erase,
 )
 
 

@@ -99,6 +99,13 @@ class PostgresAudit(SqlRecords):
         return self._at.exists(namespace)
 
 
+_UNSWEPT = """
+    SELECT clock_timestamp()::text, (SELECT count(*) FROM pg_stat_progress_vacuum),
+        count(*) FILTER (WHERE (greatest(s.last_vacuum, s.last_autovacuum) > %s::timestamptz
+            AND s.n_dead_tup = 0) IS NOT TRUE)
+    FROM pg_stat_all_tables s, (SELECT ns, tableoid::regclass::text AS own FROM store) of
+    WHERE s.schemaname = 'memory_mesh' AND (s.relname LIKE format('near\\_%%s\\_%%%%', of.ns)
+        OR s.relname LIKE '%%\\_' || substring(of.own FROM '[0-9]+$'))"""
 _NAMES = 1_000  # that are read at a time
 _CLOSING = 0.5  # seconds that `close` waits for a lock, and for each answer; connecting takes two
 _INDEXING = 200  # milliseconds that others wait while vectors are taken into an index
@@ -193,6 +200,17 @@ class PostgresLedger(PostgresAudit):
             found = db.own("SELECT * FROM index_vectors(%s, %s)", (space.name, _INDEXING))
             row = found.fetchone()
         return None if row is None else Body(*row)
+
+    def unswept(self, namespace: str, since: str | None) -> tuple[str | None, int]:
+        """Since when to wait for a vacuum, and how many tables still wait for one.
+
+        A vacuum that ran before that moment, or left dead rows for a reader, does not count.
+        """
+        with self._at.reading(namespace) as db:
+            if db is None:
+                return since, 0
+            ((now, running, waiting),) = db.own(_UNSWEPT, (since,)).fetchall()
+        return since or (None if running else now), waiting
 
     def namespaces(self, after: str = "", limit: int | None = None) -> Iterator[str]:
         """The names of namespaces, sorted: those after one, at most so many."""

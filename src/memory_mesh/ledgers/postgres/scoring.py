@@ -282,6 +282,10 @@ def take(db: PostgresConnection, shelf: str, number: int, terms: str) -> None:
         (shelf, sorted(set(words)), number),
     )
     _recount(db, shelf, dict.fromkeys(words, -1), -1, -len(words))
+    db.own(
+        "DELETE FROM word_count WHERE shelf = %s AND word = ANY (%s) AND holders = 0",
+        (shelf, words),
+    )
 
 
 def _recount(

@@ -33,6 +33,7 @@ from memory_mesh.model import (
     Wanted,
     Wording,
 )
+from memory_mesh.model.commit import Erasing
 from memory_mesh.platform import telemetry
 from memory_mesh.rules import audit
 from memory_mesh.rules.limits import MAX_PROPOSALS
@@ -120,6 +121,8 @@ def standing(db: Database, wanted: Wanted, at: datetime) -> Standing:
         claimed=lambda more: standing(db, more, at),
         proposed=lambda id_: conflicts.of_memory(db, id_, MAX_PROPOSALS),
         guessed=lambda ids: conflicts.guesses(db, ids, conflicts.MAX_GUESSES),
+        erasing=lambda sought: _erasing().found(db, sought),
+        remains=lambda gone: _erasing().remains(db, gone),
     )
 
 
@@ -127,6 +130,22 @@ def _skills(db: Database, wanted: Wanted) -> dict[str, Any]:
     from memory_mesh.ledgers.shared import skills
 
     return skills.standing(db, wanted)
+
+
+def _erasing() -> Any:  # noqa: ANN401  # the module, which few writes need
+    from memory_mesh.ledgers.shared import erasing
+
+    return erasing
+
+
+def _erase(db: Database, commit: Commit, gone: Erasing) -> Commit:
+    """Takes rows away, and what quotes them; the first block says which others were emptied."""
+    emptied = _erasing().sweep(db, _erasing().remove(db, gone))
+    if not emptied:
+        return commit
+    first, *rest = commit.entries
+    first = replace(first, metadata={**first.metadata, "blocks": emptied})
+    return replace(commit, entries=(first, *rest))
 
 
 def recorded_time(head: Head, now: datetime) -> datetime:
@@ -215,6 +234,8 @@ def write(db: Database, head: Head, at: datetime, commit: Commit) -> Commit:
         conflicts.write_proposals(db, commit, seq)
     if commit.states:
         states.write(db, commit)
+    if commit.erased is not None:
+        commit = _erase(db, commit, commit.erased)
     position, hashed = chain(db, head, seq, commit.entries)
     db.execute(
         "UPDATE store SET seq = ?, recorded = ?, position = ?, head = ?",
@@ -274,7 +295,8 @@ def _put_all(
         live = put.memory.status is Status.ACTIVE
         if put.memory.id in known:
             new.write()  # in the order of the puts
-            number, text, before, marked = _close(db, put, audiences)
+            number, text, before, said = _close(db, put, audiences)
+            marked = metadata_marks.stored(*said)
             if before != audience and put.wording is None:
                 vectors.redraw(db, text)
         else:
@@ -292,10 +314,8 @@ def _put_all(
 
 def _close(
     db: Database, put: Put, audiences: visibility.Audiences
-) -> tuple[int, int, int, set[int]]:
-    """End a memory's open version; its number, and the text, audience and marks it had."""
-    from memory_mesh.ledgers.shared import metadata_marks as marks
-
+) -> tuple[int, int, int, Sequence[str]]:
+    """End a memory's open version; its number, and the text, audience, metadata and tags it had."""
     memory = put.memory
     number, today, version, text, was, audience, *said = db.execute(
         "SELECT m.number, m.status, v.number, v.text, v.status, v.audience, v.extra, v.tags "
@@ -313,7 +333,7 @@ def _close(
         db, text, was=was == Status.ACTIVE, live=not put.wording and memory.status is Status.ACTIVE
     )
     audiences.count(audience, -int(was == Status.ACTIVE))
-    return number, text, audience, marks.stored(*said)
+    return number, text, audience, said
 
 
 def _settle(db: Database, text: int, *, was: bool, live: bool) -> None:

@@ -8,6 +8,9 @@ from memory_mesh.model import Commit
 
 _PUT = "INSERT INTO state VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value"
 _FEW_VALUES, _FEW_PREFIXES = 16, 16  # that a connection remembers
+ERASING = "erasing/"  # begins the names of erasures that are hidden and not done
+ERASED_COUNT = "erased.memories"  # how many memories were ever erased
+ERASED = "erased.at"  # when something was last erased, in microseconds
 CHAIN_NAME = "chain.name"  # of an imported namespace: the name under which its chain began
 
 

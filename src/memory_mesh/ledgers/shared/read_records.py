@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 
 from memory_mesh.base.fastdataclass import dataclass
 from memory_mesh.base.typed import Self
-from memory_mesh.ledgers.shared import commit, rows
+from memory_mesh.ledgers.shared import commit, named_values, rows
 from memory_mesh.ledgers.shared.engine import Database
 from memory_mesh.model import Entry, MayBeStored, Scope
 from memory_mesh.model.pack import Injected, Injection
@@ -136,8 +136,12 @@ def record(db: Database, noted: Sequence[Noted], now: datetime, recall_days: int
     """Counts uses, writes recall blocks and injections, and deletes a few that are too old."""
     if not noted:
         return
-    entries = [one.entry for one in noted if one.entry is not None]
-    injections = [one.injection for one in noted if one.injection is not None]
+    said = named_values.by_name(db, [named_values.ERASED]).get(named_values.ERASED, "0")
+    since = rows.since_epoch(int(said))  # an earlier question may quote what was erased then
+    entries = [one.entry for one in noted if one.entry is not None and one.entry.at > since]
+    injections = [
+        one.injection for one in noted if one.injection is not None and one.injection.at > since
+    ]
     commit.USED.run(db, [(rows.micros(at), id_) for at, id_ in uses(noted)])
     commit.record_recalls(db, entries)
     for injection in injections:

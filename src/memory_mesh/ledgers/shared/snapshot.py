@@ -486,6 +486,10 @@ def stats(db: Database, sizes: Sizes, now: datetime, session_days: int) -> Stats
     if expired := visibility.count_expired(db, now, rows.micros(since)):
         by_status["active"] -= expired
         by_status["expired"] = expired
+    said = named_values.by_name(db, [named_values.ERASED_COUNT])
+    if named_values.ERASED_COUNT in said:
+        by_status["erased"] = int(said[named_values.ERASED_COUNT])
+        by_status["erasing"] = len(named_values.beginning_with(db, named_values.ERASING))
     (recalls,) = db.execute("SELECT count(*) FROM recall").fetchone()
     (skills,) = db.execute("SELECT count(*) FROM skill WHERE status = 'active'").fetchone()
     (texts,) = db.execute("SELECT coalesce(max(number), 0) FROM text").fetchone()

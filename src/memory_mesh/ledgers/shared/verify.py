@@ -210,10 +210,12 @@ def _chain(db: Database, checked: Counter[str], told: set[int]) -> Iterator[Find
             erased[block.entry.id] = block.entry.memories
         if block.entry.operation is BlockOperation.ERASE:
             erasures.update(block.entry.memories)
+            others = block.entry.metadata.get("blocks")
+            erasures.update(map(str, others) if isinstance(others, list) else ())
     if (position, before) != (head.position, head.hash):
         yield Finding("chain", f"ends at {position}, but the store says {head.position}")
     for id_, memories in erased.items():
-        if not erasures.intersection(memories):
+        if not erasures.intersection((*memories, id_)):
             yield Finding("chain", f"block {id_} is marked erased, and no erase block says so")
 
 

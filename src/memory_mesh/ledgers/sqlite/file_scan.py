@@ -12,7 +12,7 @@ A damaged file may cost a candidate. It gives no text, score or audience: the le
 """
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from io import FileIO
 from pathlib import Path
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from memory_mesh.ledgers.shared.exact_scan import Floats, Numbers
 
 GROWN = 1_024  # numbers that the file is behind the ledger before it is filled up
-_FORGET_SECONDS = 1.0  # that `forget` waits for somebody who fills the file up
 _STANDS = (
     "SELECT identity, position, head, seq, (SELECT hash FROM block WHERE position = ?1), "
     "(SELECT coalesce(crc, -1) FROM vector WHERE number = ?2 AND space = ?3) FROM store"
@@ -180,47 +179,6 @@ def among(
             own = np.isin(found.numbers, numbers, assume_unique=True)
             found = Scanned(found.numbers[own], found.cosines[own], found.errors[own])
         return NearestRows(source, vector, found)
-
-
-def forget(database: Path, numbers: Iterable[int]) -> None:
-    """Overwrites erased vectors in every file beside a database.
-
-    Call it after the erasing transaction is acknowledged: nobody with an earlier view adds rows
-    then. A file that somebody holds for long is removed instead.
-    """
-    wanted = sorted(set(numbers))
-    for path in vector_file.files(database):
-        try:
-            with _locked(path, _FORGET_SECONDS) as file:
-                _overwrite(file, wanted)
-        except (StoreIsBusy, OSError, Unusable):
-            path.unlink(missing_ok=True)
-
-
-def _overwrite(file: FileIO, numbers: Sequence[int]) -> None:
-    header = vector_file.header_of(file)
-    if header is None:
-        raise Unusable
-    size = vector_file.size_of(header.dimension)
-    for number in numbers:
-        row = _row_of(file, header, number)
-        if row is not None:
-            file.seek(vector_file.HEADER_BYTES + row * size)
-            _write(file, vector_file.erased(number, header.dimension))
-    os.fsync(file.fileno())
-
-
-def _row_of(file: FileIO, header: Header, number: int) -> int | None:
-    """The row of a number, by bisection."""
-    low, high = 0, header.rows
-    while low < high:
-        middle = (low + high) // 2
-        if vector_file.number_at(file, header, middle) < number:
-            low = middle + 1
-        else:
-            high = middle
-    found = low < header.rows and vector_file.number_at(file, header, low) == number
-    return low if found else None
 
 
 def _filled(source: SpaceVectors, believed: Header | None) -> Header | None:

@@ -146,12 +146,6 @@ def packed(numbers: "Numbers", vectors: "Floats") -> bytes:
     return _summed(rows.tobytes(), size_of(dimension))
 
 
-def erased(number: int, dimension: int) -> bytes:
-    """The row of a vector that is gone."""
-    row = number.to_bytes(8, "little").ljust(size_of(dimension), b"\0")
-    return _summed(row, len(row))
-
-
 def read_rows(file: FileIO, header: Header, first: int, count: int) -> bytes:
     """Rows as they are in the file."""
     size = size_of(header.dimension)

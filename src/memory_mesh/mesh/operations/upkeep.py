@@ -8,6 +8,7 @@ from pathlib import Path
 from memory_mesh.base.fastdataclass import dataclass, replace
 from memory_mesh.base.typed import TYPE_CHECKING, Any
 from memory_mesh.care import key_file
+from memory_mesh.ledgers.shared.named_values import ERASING
 from memory_mesh.mesh import flows
 from memory_mesh.mesh.operations.lessons import LessonVerbs
 from memory_mesh.mesh.operations.system_memory import SystemMemoryVerbs
@@ -430,8 +431,12 @@ class MaintenanceVerbs(JobVerbs):
         return replace(report, jobs=(*report.jobs, *done))
 
     def _retain(self, report: UpkeepReport, manner: Manner) -> UpkeepReport:
-        """Archives, compresses and deletes what has reached its age."""
+        """Archives, compresses and deletes what has reached its age; goes on with erasures."""
         pruned = 0
+        with self._read() as snapshot:
+            hidden = snapshot.states(ERASING)
+        if hidden:
+            flows.erase.finish(self._ground())
         if days := self._config.recall_days:
             before = self._now() - timedelta(days=days)
             ledger = self._opened().ledger

@@ -4,8 +4,17 @@ import re
 from collections.abc import Callable, Mapping
 from enum import StrEnum
 
-from memory_mesh.model import Claim, InvalidInput
-from memory_mesh.text.claim_keys import ANYTHING
+from memory_mesh.base.typed import TypeVar
+from memory_mesh.model import (
+    Cardinality,
+    Claim,
+    ConflictPolicy,
+    DedupPolicy,
+    InvalidInput,
+    PredicateSchema,
+)
+from memory_mesh.model.errors import shown
+from memory_mesh.text.claim_keys import ANYTHING, keyed, stated
 
 _CODES = ("USD", "EUR", "GBP", "JPY", "CAD", "AUD", "INR")
 _SIGNS = {
@@ -266,3 +275,46 @@ NORMALIZERS: Mapping[str, Callable[[str], str]] = {
     "lowercase_trim": lambda value: value.lower().strip(),
     "currency": _currency,
 }
+
+
+# The schemas of predicates that callers register.
+
+
+Member = TypeVar("Member", bound=StrEnum)
+_SPELLINGS = {"conflictPolicy": "conflict_policy", "dedupPolicy": "dedup_policy"}
+_FIELDS = ("cardinality", "conflict_policy", "normalize", "dedup_policy")
+
+
+def schema_of(name: str, given: PredicateSchema | Mapping[str, str]) -> PredicateSchema:
+    """Builds a schema from a mapping (snake_case or camelCase); InvalidInput says what is wrong."""
+    if isinstance(given, PredicateSchema):
+        return given
+    said = {_SPELLINGS.get(key, key): value for key, value in given.items()}
+    unknown = said.keys() - set(_FIELDS)
+    if unknown:
+        raise InvalidInput(
+            f"the predicate {name!r}: unknown field {min(unknown)!r}; the fields are: {_FIELDS}"
+        )
+    normalize = said.get("normalize", "none")
+    if normalize not in NORMALIZERS:
+        raise InvalidInput(f"normalize of {name!r} must be one of: {', '.join(NORMALIZERS)}")
+    return PredicateSchema(
+        cardinality=_member(name, Cardinality, said.get("cardinality", "single")),
+        conflict_policy=_member(name, ConflictPolicy, said.get("conflict_policy", "supersede")),
+        normalize=normalize,
+        dedup_policy=_member(name, DedupPolicy, said.get("dedup_policy", "corroborate")),
+    )
+
+
+def predicate_key(name: str) -> str:
+    """Returns the key under which a predicate's schema is looked up."""
+    return keyed(stated("x", name, "x")).predicate
+
+
+def _member(name: str, kind: type[Member], value: str) -> Member:
+    try:
+        return kind(value)
+    except ValueError:
+        raise InvalidInput(
+            f"the predicate {name!r}: {shown(value)} must be one of: {', '.join(kind)}"
+        ) from None
