@@ -75,7 +75,7 @@ def measured(mode: str, rows: list[dict[str, Any]]) -> dict[str, Any]:
 def found(mode: str, rows: list[dict[str, Any]], *, facts: bool) -> tuple[list[bool], int]:
     """For each question whether its text is found; and how many facts were stored."""
     questions = [row for row in rows if row["kind"] == "question"]
-    place: dict[str, str] = {}
+    place: dict[str | None, str] = {}
     with MemoryMesh(enable_memory=False, embedder=MODES[mode], custom_llm=Reader(rows)) as mesh:
         for row in rows:
             if row["kind"] == "question":

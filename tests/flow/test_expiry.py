@@ -4,6 +4,7 @@ from datetime import timedelta
 
 import pytest
 
+from memory_mesh.config.tables import Settings
 from memory_mesh.model import Channel, Outcome, Status
 from memory_mesh.model.errors import InvalidInput
 from memory_mesh.sync import MemoryMesh
@@ -146,7 +147,7 @@ def test_a_proposed_time_to_live_counts_from_the_proposal(mesh, clock):
 
 
 def test_the_settings_say_how_long_a_kind_or_a_tag_lives(tmp_path, clock):
-    settings = {"expiry": {"finding": 30, "scratch": 2}}
+    settings: Settings = {"expiry": {"finding": 30, "scratch": 2}}
     with MemoryMesh(db_dir=tmp_path, clock=clock, embedder="none", settings=settings) as mesh:
         agent = mesh.view(channel=Channel.MCP)
         agent.add("Lamp 1 is a note", tags=["scratch"])

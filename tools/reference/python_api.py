@@ -40,7 +40,11 @@ Owners = Mapping[str, type]  # heading, and the class whose methods stand under 
 VERBS: Mapping[str, tuple[str, Owners]] = {  # page: title, its parts
     "memories": (
         "Add, read and change memories",
-        {"Memories": memories.MemoryVerbs, "Files of memories": transfer.TransferVerbs},
+        {
+            "Memories": memories.MemoryVerbs,
+            "Erase": memories.EraseVerbs,
+            "Files of memories": transfer.TransferVerbs,
+        },
     ),
     "search": (
         "Search, context and explanations",

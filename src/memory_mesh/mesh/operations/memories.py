@@ -56,7 +56,64 @@ _ERASES = (
 _OF_UPDATE = {"id", "content", "metadata", "merge", "reason"}
 
 
-class MemoryVerbs(View):
+class EraseVerbs(View):
+    """Methods that erase memories for good."""
+
+    def erase(
+        self,
+        memory_id: str | Sequence[str] | None = None,
+        *,
+        source: str | None = None,
+        subject: str | None = None,
+        user: str | None = None,
+        scope: Reader = None,
+        reason: Reason = "erased by the user",
+        dry_run: bool = False,
+    ) -> "Erasure":
+        """Erases memories for good, with what says the same and what was made of them.
+
+        They are hidden at once. `done` is True when a search through every byte that we own found
+        nothing of them; until then `waits` says what it waits for, and the next call or `upkeep`
+        goes on. The words are not stored again (see `unforget`). Only the user erases.
+
+        Options:
+            source: all that came from a file, page or agent.
+            subject: all that claims something of somebody or something, or was said by it.
+            user: all of a user, as `delete_user` does.
+            dry_run: only say what would go.
+        """
+        self._check_may_erase()
+        given_ids = [memory_id] if isinstance(memory_id, str) else list(memory_id or ())
+        named = {"source": source, "subject": subject, "user": user}
+        stated = {name: value for name, value in named.items() if value is not None}
+        if len(stated) + bool(given_ids) != 1:
+            raise InvalidInput("give an id, or one of source, subject and user")
+        if user is not None:
+            address = self._config.store or str(self._opened().folder)
+            return flows.erase.erase_user(self._ground(), address, user, dry_run=dry_run)
+        words = {name: prepare.redact(self._access(), value) for name, value in stated.items()}
+        if subject is not None:
+            words["subject"] = claim_key(words["subject"])
+        sought = Sought(ids=tuple(dict.fromkeys(given_ids)), **words)
+        ground, why = self._ground(scope), prepare.redact(self._access(), reason)
+        with self._span(telemetry.DELETE, *given_ids):
+            return (
+                flows.erase.plan(ground, sought)
+                if dry_run
+                else flows.erase.erase(ground, sought, why)
+            )
+
+    def unforget(self, content: str) -> bool:
+        """Lets words that were erased be stored again; False if they were not kept out."""
+        self._check_may_erase()
+        return flows.erase.unforget(self._ground(), prepare.redact(self._access(), content))
+
+    def _check_may_erase(self) -> None:
+        if not is_authoritative(self._kind):
+            raise NotAllowed(_ERASES)
+
+
+class MemoryVerbs(EraseVerbs):
     """Methods that add, read, change and delete memories."""
 
     def add(
@@ -299,59 +356,6 @@ class MemoryVerbs(View):
         """
         with self._span(telemetry.UPDATE, memory_id):
             return flows.change.restore(self._access(), memory_id, self._reader(scope))
-
-    def erase(
-        self,
-        memory_id: str | Sequence[str] | None = None,
-        *,
-        source: str | None = None,
-        subject: str | None = None,
-        user: str | None = None,
-        scope: Reader = None,
-        reason: Reason = "erased by the user",
-        dry_run: bool = False,
-    ) -> "Erasure":
-        """Erases memories for good, with what says the same and what was made of them.
-
-        They are hidden at once. `done` is True when a search through every byte that we own found
-        nothing of them; until then `waits` says what it waits for, and the next call or `upkeep`
-        goes on. The words are not stored again (see `unforget`). Only the user erases.
-
-        Options:
-            source: all that came from a file, page or agent.
-            subject: all that claims something of somebody or something, or was said by it.
-            user: all of a user, as `delete_user` does.
-            dry_run: only say what would go.
-        """
-        self._check_may_erase()
-        given_ids = [memory_id] if isinstance(memory_id, str) else list(memory_id or ())
-        named = {"source": source, "subject": subject, "user": user}
-        stated = {name: value for name, value in named.items() if value is not None}
-        if len(stated) + bool(given_ids) != 1:
-            raise InvalidInput("give an id, or one of source, subject and user")
-        if user is not None:
-            address = self._config.store or str(self._opened().folder)
-            return flows.erase.erase_user(self._ground(), address, user, dry_run=dry_run)
-        words = {name: prepare.redact(self._access(), value) for name, value in stated.items()}
-        if subject is not None:
-            words["subject"] = claim_key(words["subject"])
-        sought = Sought(ids=tuple(dict.fromkeys(given_ids)), **words)
-        ground, why = self._ground(scope), prepare.redact(self._access(), reason)
-        with self._span(telemetry.DELETE, *given_ids):
-            return (
-                flows.erase.plan(ground, sought)
-                if dry_run
-                else flows.erase.erase(ground, sought, why)
-            )
-
-    def unforget(self, content: str) -> bool:
-        """Lets words that were erased be stored again; False if they were not kept out."""
-        self._check_may_erase()
-        return flows.erase.unforget(self._ground(), prepare.redact(self._access(), content))
-
-    def _check_may_erase(self) -> None:
-        if not is_authoritative(self._kind):
-            raise NotAllowed(_ERASES)
 
     def rate(self, memory_id: str, *, helpful: bool, scope: Reader = None) -> Memory:
         """Votes whether a recalled memory was helpful; votes change its rank and nothing else.
