@@ -28,7 +28,7 @@ from memory_mesh.search.ranking.profiles import MIN_RELEVANCE
 
 OUT = Path(ranking.__file__).parent / "_weights.py"
 SHARES = {
-    "locomo": 5.0, "everyday": 3.0, "notes": 2.0, "personal": 2.0, "documents": 2.0,
+    "locomo": 6.0, "everyday": 3.0, "notes": 2.0, "personal": 2.0, "documents": 2.0,
     "beam100k": 1.5, "realmem": 0.5, "temporal": 0.3,
 }  # fmt: skip
 CHANCE_SHARES = {"notes": 2.0, "everyday": 5.0, "personal": 2.0}  # for the relevance; else 1
@@ -36,7 +36,7 @@ WILD = ("notes", "personal", "documents")
 COUNTS = {"locomo": 10, "beam100k": 10, "realmem": 5, "temporal": 5}  # else the first
 MODES = {"hybrid": "meaning", "static": "static", "keyword": "words"}
 WORDS = (
-    "keyword", "keyword_long", "covered_around", "covered_passage", "exact", "speaker", "role",
+    "keyword", "keyword_turn", "keyword_long", "covered_around", "covered_passage", "exact", "speaker", "role",
     "dated", "in_period", "time_words", "session", "guessed",
 )  # fmt: skip
 MEANING = (*(name for name in WORDS if name != "keyword"), "cosine", "cosine_mixed", "meaning")
@@ -45,7 +45,7 @@ SHRINKING = (
     "lacking",
     "texts",
 )  # more of it never helps; more of all others never hurts
-CHANCE_OF_WORDS = ("margin", "lead", "covered_passage", "exact", "speaker", "lacking", "texts")
+CHANCE_OF_WORDS = ("sum", "lead", "covered_passage", "exact", "speaker", "lacking", "texts")
 CHANCE = (*CHANCE_OF_WORDS, "cosine", "best_cosine")
 EITHER_WAY = ("always", "in_session")
 SCALE = 3.0  # a margin is this part of a logarithm of odds: votes of use weigh against it
@@ -185,7 +185,7 @@ def chances(asked: Sequence[Asked], called: str, weighed: dict[str, float]) -> d
         order = np.argsort(-found, kind="stable")[:JUDGED].tolist()
         ranked = [(float(found[at]), at, at) for at in order]
         for place, at in enumerate(order):
-            told = ranking.evidence(table, ranked, place)
+            told = ranking.evidence(table, ranked, place, weighed)
             rows.append([told[name] for name in names])
             right.append(float(one.right[at] and one.gold > 0))
             own = (5.0 if place == 0 else 0.3) * CHANCE_SHARES.get(one.set, 1.0)
@@ -214,7 +214,7 @@ def doubts(asked: Sequence[Asked], weighed: dict[str, float], judged: dict[str, 
         order = np.argsort(-found, kind="stable")[:2].tolist()
         if one.right[order[0]]:
             table = FeatureTable((), tuple(map(tuple, one.rows)), texts=one.texts)
-            told = ranking.evidence(table, [(float(found[at]), at, at) for at in order], 0)
+            told = ranking.evidence(table, [(0.0, at, at) for at in order], 0, weighed)
             odds.append(sum(weight * told[name] for name, weight in judged.items()))
     threshold = math.log(MIN_RELEVANCE / (1 - MIN_RELEVANCE))
     return round(threshold / float(np.percentile(odds, 100 * (1 - KEPT))), 3)

@@ -41,6 +41,7 @@ _NAMED = 3  # shares on each side that a sentence names
 _SMALL = 0.005  # a share below that is not worth a word
 PHRASES: Mapping[str, str] = {
     "keyword": "its words with those said before it, beside the best candidate",
+    "keyword_turn": "the words of a turn with those said before it, beside the best candidate",
     "keyword_long": "the words of a long text, beside the best candidate",
     "covered": "how much of the question it holds",
     "covered_around": "how much of the question it holds with what was said around it",

@@ -22,7 +22,7 @@ from memory_mesh.text.embedding_models import Traits
 from memory_mesh.text.question import Reading, names_speaker
 
 NAMES = (
-    "keyword", "keyword_long", "covered", "covered_around", "covered_passage", "guessed", "exact",
+    "keyword", "keyword_turn", "keyword_long", "covered", "covered_around", "covered_passage", "guessed", "exact",
     "lacking", "cosine", "cosine_mixed", "meaning", "speaker", "role", "dated", "in_period",
     "time_words", "session",
 )  # fmt: skip
@@ -88,10 +88,11 @@ def table(evidence: Evidence) -> FeatureTable:
     cosine = _cosines(evidence.traits, rows, columns["covered_passage"])
     columns |= _by_meaning(cosine, before, after)
     columns |= _by_people(reading, rows)
-    columns["keyword_long"] = [  # a turn is judged with those around it instead
-        share if row.session is None else 0.0
-        for share, row in zip(columns["keyword_long"], rows, strict=True)
-    ]
+    for name, turns in (("keyword_turn", True), ("keyword_long", False)):
+        columns[name] = [
+            share if (row.session is not None) is turns else 0.0
+            for share, row in zip(columns[name.replace("_turn", "")], rows, strict=True)
+        ]
     columns |= _by_time(reading, rows)
     columns["session"] = _by_session(rows, columns)
     listed = tuple(zip(*(columns[name] for name in NAMES), strict=True))

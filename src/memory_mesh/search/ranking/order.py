@@ -9,7 +9,7 @@ threshold keeps as many right answers by words as by a model.
 
 import heapq
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from memory_mesh.base.typed import TypeAlias
 from memory_mesh.model import Fused
@@ -22,6 +22,13 @@ Ranked: TypeAlias = Sequence[tuple[float, int, int]]  # margin, version, place i
 
 USEFUL = 0.3  # what a vote of use is worth: from -0.7 for the worst to +0.2 for the best
 _COLUMNS = {name: place for place, name in enumerate(NAMES)}
+RELATIVE = (
+    "keyword",
+    "keyword_turn",
+    "keyword_long",
+    "meaning",
+    "session",
+)  # to the best candidate
 _SURE = 1e-9
 
 
@@ -37,7 +44,7 @@ def best(table: FeatureTable, limit: int, order: str) -> list[Fused]:
     found: list[Fused] = []
     relevance = 1.0
     for place, (margin, version, at) in enumerate(ranked[:limit]):
-        judged = evidence(table, ranked, place)
+        judged = evidence(table, ranked, place, MARGIN[order])
         odds = sum(weight * judged[name] for name, weight in ODDS[order].items())
         odds *= DOUBT[order] if odds < 0 else 1.0
         relevance = min(relevance, 1 / (1 + math.exp(-odds)))  # it never rises on the way down
@@ -45,19 +52,32 @@ def best(table: FeatureTable, limit: int, order: str) -> list[Fused]:
     return found
 
 
-def evidence(table: FeatureTable, ranked: Ranked, place: int) -> dict[str, float]:
-    """Returns what speaks for or against an answer: of the candidate, and of the whole question."""
-    margin, _, at = ranked[place]
-    others = [other for other, _, _ in (ranked[1:2] if place == 0 else ranked[:1])]
+def evidence(
+    table: FeatureTable, ranked: Ranked, place: int, weights: Mapping[str, float]
+) -> dict[str, float]:
+    """Returns what speaks for or against an answer: of the candidate, and of the whole question.
+
+    What only compares with other candidates of the question is left out of `sum` and `lead`: among
+    four memories one is the nearest, however far it is.
+    """
+    at = ranked[place][2]
+    others = [other for _, _, other in (ranked[1:2] if place == 0 else ranked[:1])]
     row = dict(zip(NAMES, table.rows[at], strict=True))
+    own = _absolute(table.rows[at], weights)
     return row | {
         "always": 1.0,
-        "margin": margin,
-        "lead": margin - sum(others),  # of the first over the second, of others behind the first
+        "sum": own,  # of the first over the second, of others behind the first:
+        "lead": own - sum(_absolute(table.rows[other], weights) for other in others),
         "best_cosine": max(each[_COLUMNS["cosine"]] for each in table.rows),
         "in_session": float(row["session"] > 0),
         "texts": math.log10(1 + table.texts),
     }
+
+
+def _absolute(row: Sequence[float], weights: Mapping[str, float]) -> float:
+    return sum(
+        weight * row[_COLUMNS[name]] for name, weight in weights.items() if name not in RELATIVE
+    )
 
 
 def margins_of(table: FeatureTable, order: str) -> list[float]:

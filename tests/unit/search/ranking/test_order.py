@@ -32,6 +32,17 @@ def versions(found):
     return [each.version for each in found]
 
 
+def absolute(order, values):
+    """The part of the sum that does not compare with other candidates."""
+    return margin(
+        order,
+        [
+            0 if name in ranking.RELATIVE else value
+            for name, value in zip(NAMES, values, strict=True)
+        ],
+    )
+
+
 def margin(order, values):
     """The weighted sum, worked out beside the product."""
     told = dict(zip(NAMES, values, strict=True))
@@ -76,9 +87,9 @@ def test_relevance_tells_an_answer_from_nothing(order):
 @pytest.mark.parametrize("order", MARGIN)
 def test_relevance_is_what_the_odds_say(order):
     best, other = ranking.best(table(WEAK, STRONG), 2, order)
-    top, own = margin(order, STRONG), margin(order, WEAK)
-    ahead = {"margin": top, "lead": top - own, "in_session": 1.0}
-    behind = {"margin": own, "lead": own - top, "in_session": 0.0}
+    top, own = (absolute(order, values) for values in (STRONG, WEAK))
+    ahead = {"sum": top, "lead": top - own, "in_session": 1.0}
+    behind = {"sum": own, "lead": own - top, "in_session": 0.0}
     for found, values, told in ((best, STRONG, ahead), (other, WEAK, behind)):
         told |= dict(zip(NAMES, values, strict=True))
         told |= {"always": 1.0, "best_cosine": 0.8}
