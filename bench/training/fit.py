@@ -36,8 +36,8 @@ WILD = ("notes", "personal", "documents")
 COUNTS = {"locomo": 10, "beam100k": 10, "realmem": 5, "temporal": 5}  # else the first
 MODES = {"hybrid": "meaning", "static": "static", "keyword": "words"}
 WORDS = (
-    "keyword", "keyword_turn", "keyword_long", "covered_around", "covered_passage", "exact", "speaker", "role",
-    "dated", "in_period", "time_words", "session", "guessed",
+    "keyword", "keyword_turn", "keyword_long", "covered_around", "covered_passage", "exact",
+    "speaker", "role", "dated", "in_period", "time_words", "session", "guessed",
 )  # fmt: skip
 MEANING = (*(name for name in WORDS if name != "keyword"), "cosine", "cosine_mixed", "meaning")
 SHRINKING = (
@@ -150,7 +150,7 @@ def weights(asked: Sequence[Asked], names: Sequence[str]) -> dict[str, float]:
     columns = [NAMES.index(name) for name in names]
     counts = _counts(asked)
     taught = [(one, _few(one)) for one in asked if one.right.any()]
-    x = np.concatenate([one.rows[np.ix_(few, columns)] for one, few in taught])
+    x = np.concatenate([one.rows[few][:, columns] for one, few in taught])
     right = np.concatenate([one.right[few] for one, few in taught]).astype(float)
     sizes = np.array([len(few) for _, few in taught])
     of = np.repeat(np.arange(len(sizes)), sizes)

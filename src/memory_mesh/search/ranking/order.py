@@ -22,6 +22,7 @@ Ranked: TypeAlias = Sequence[tuple[float, int, int]]  # margin, version, place i
 
 USEFUL = 0.3  # what a vote of use is worth: from -0.7 for the worst to +0.2 for the best
 _COLUMNS = {name: place for place, name in enumerate(NAMES)}
+FEWEST = 20  # texts of a store: a smaller one is judged as the smallest that was fitted on
 RELATIVE = (
     "keyword",
     "keyword_turn",
@@ -70,7 +71,7 @@ def evidence(
         "lead": own - sum(_absolute(table.rows[other], weights) for other in others),
         "best_cosine": max(each[_COLUMNS["cosine"]] for each in table.rows),
         "in_session": float(row["session"] > 0),
-        "texts": math.log10(1 + table.texts),
+        "texts": math.log10(1 + max(FEWEST, table.texts)),
     }
 
 
