@@ -51,6 +51,7 @@ EITHER_WAY = ("always", "in_session")
 SCALE = 3.0  # a margin is this part of a logarithm of odds: votes of use weigh against it
 CANDIDATES, ROUNDS, RIDGE, FOLDS = 40, 250, 1e-3, 4
 KEPT = 0.95  # of right first answers that MIN_RELEVANCE keeps
+ENOUGH = 30  # right first answers of a set that says where the threshold lies
 JUDGED = 10  # hits of a question that the relevance is fitted on
 Floats: TypeAlias = NDArray[np.float64]
 
@@ -207,17 +208,24 @@ def chances(asked: Sequence[Asked], called: str, weighed: dict[str, float]) -> d
 
 
 def doubts(asked: Sequence[Asked], weighed: dict[str, float], judged: dict[str, float]) -> float:
-    """By what odds below even are multiplied, so that the threshold keeps 95 % of right answers."""
-    odds = list[float]()
+    """By what odds below even are multiplied, so that the threshold keeps 95 % of right answers.
+
+    Every set counts alike, if it has enough of them.
+    """
+    odds: dict[str, list[float]] = defaultdict(list)
     for one in (each for each in asked if each.gold and each.set != "beam100k"):
         found = margins(one, weighed)
         order = np.argsort(-found, kind="stable")[:2].tolist()
         if one.right[order[0]]:
             table = FeatureTable((), tuple(map(tuple, one.rows)), texts=one.texts)
             told = ranking.evidence(table, [(0.0, at, at) for at in order], 0, weighed)
-            odds.append(sum(weight * told[name] for name, weight in judged.items()))
+            odds[one.set].append(sum(weight * told[name] for name, weight in judged.items()))
+    sets = [own for own in odds.values() if len(own) >= ENOUGH]
+    pairs = sorted((value, 1 / len(own) / len(sets)) for own in sets for value in own)
+    reached = np.cumsum([share for _, share in pairs])
+    least = pairs[int(np.searchsorted(reached, 1 - KEPT))][0]
     threshold = math.log(MIN_RELEVANCE / (1 - MIN_RELEVANCE))
-    return round(threshold / float(np.percentile(odds, 100 * (1 - KEPT))), 3)
+    return round(threshold / float(least), 3)
 
 
 def _logistic(x: Floats, y: Floats, w: Floats) -> Floats:

@@ -85,7 +85,7 @@ ODDS = {
 }
 
 DOUBT = {
-    "meaning": 1.437,
-    "static": 1.077,
-    "words": 0.905,
+    "meaning": 1.27,
+    "static": 0.919,
+    "words": 0.886,
 }
