@@ -45,7 +45,8 @@ _TAIL = (
     "## More\n\n[depth.json](depth.json): how deep a leg must look among 100,000 memories\n"
     "(`python -m bench.depth`). [latency.json](latency.json): a search there beside its bare\n"
     "parts (`python -m bench.latency`). [abstention.md](abstention.md): questions "
-    "without an answer, and how far a score can be trusted.\n"
+    "without an answer, and how far a score can be trusted.\n[convmemory.md](convmemory.md): "
+    "LoCoMo over all five categories, on the splits of another project.\n"
 )
 _PEERS_PAGE = "https://github.com/memory-mesh/memory-mesh/blob/main/bench/peers/README.md"
 _PEERS = f"""\

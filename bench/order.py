@@ -24,7 +24,6 @@ from typing import Any
 import numpy as np
 
 from memory_mesh.config import load as configured
-from memory_mesh.config.tables import Settings
 from memory_mesh.evaluation.vector_cache import KeptVectors
 from memory_mesh.model import Status
 from memory_mesh.model.ports import Embedder
@@ -36,8 +35,7 @@ from tests.corpora import everyday
 
 REPORTS = Path(__file__).resolve().parent.parent / "results" / "benchmarks"
 CORPORA = Path(everyday.__file__).parent
-OPEN: everyday.Half = "open"
-HELD_OUT: everyday.Half = "held_out"
+OPEN, HELD_OUT = "open", "held_out"
 MODES = {"words": "none", "static": "static", "model": None}
 SIZES = (20, 200, 5_000)
 ON, OFF = "on_topic", "off_topic"
@@ -112,9 +110,8 @@ def stores(half: everyday.Half, sizes: Sequence[int] = SIZES) -> Iterator[Store]
 @contextmanager
 def opened(embedder: Embedder | None) -> Iterator[MemoryMesh]:
     """An empty store that searches with an embedder, or by words."""
-    how: Settings = {"keep": ["ip", "email", "phone"]}
-    if embedder is None:
-        how["embedder"] = "none"
+    kept = {"keep": ["ip", "email", "phone"]}
+    how = {"embedder": "none", **kept} if embedder is None else kept
     with (
         tempfile.TemporaryDirectory() as folder,
         MemoryMesh(db_dir=folder, settings=how, custom_embedder=embedder) as mesh,
@@ -190,7 +187,7 @@ def claims(embedder: Embedder | None, half: str) -> dict[str, Any]:
     for row in lines("claim_pairs", half):
         with opened(embedder) as mesh:
             first, second = (mesh.add(row[part]) for part in ("first", "second"))
-            kept = mesh.get(first.id or "")
+            kept = mesh.get(first.id)
             hits = list(mesh.search(row["first"], limit=SHOWN, min_relevance=0))
             order = [hit.id for hit in hits]
             above = second.id in order[: order.index(first.id)] if first.id in order else True

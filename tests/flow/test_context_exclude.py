@@ -30,7 +30,7 @@ def test_at_a_start_what_was_given_is_left_out_too(mesh: MemoryMesh) -> None:
 
 
 def test_the_best_of_what_is_new_must_reach_the_floor_itself(mesh: MemoryMesh) -> None:
-    texts = [f"Deploy {at} of the shop went through gate {at * 7}" for at in range(9)]
+    texts = [f"Deploy {at} of the web shop went through gate {at * 7}" for at in range(9)]
     mesh.add_many(["We deploy the web shop through staging", *texts])
     scores = {hit.id: hit.score for hit in mesh.search(QUESTION)}
     best = max(scores.values())

@@ -52,7 +52,7 @@ def test_shares_add_up_by_meaning_too_and_name_votes(tmp_path, clock):
     assert adds_up(why)
     assert why.rank is not None
     assert why.rank.shares["usefulness"] > 0
-    assert why.rank.shares["cosine_mixed"] > 0
+    assert why.rank.shares["line_cosine_mixed"] > 0
     assert why.found is not None
     assert why.found.space
 

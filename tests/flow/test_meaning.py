@@ -253,7 +253,7 @@ def test_a_keyword_hit_far_down_the_vector_list_keeps_its_cosine(tmp_path):
     with MemoryMesh(db_dir=tmp_path, custom_embedder=Flaky()) as mesh:
         mesh.add_many([f"filler {n}" for n in range(400)])
         mesh.add_many(["zebra one", "zebra two"])
-        parts = {hit.content: hit.parts for hit in mesh.search("zebra", limit=402, min_relevance=0)}
+        parts = {hit.content: hit.parts for hit in mesh.search("zebra", limit=402)}
         assert "cosine" in parts["zebra one"]
         assert "cosine" in parts["zebra two"]
 

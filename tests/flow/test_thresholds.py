@@ -43,9 +43,9 @@ def test_what_the_threshold_leaves_out_is_counted_in_every_profile(teas, profile
 
 
 def test_below_a_best_hit_that_reaches_it_a_tenth_of_the_threshold_is_enough(teas):
-    scores = [hit.score for hit in teas.search("garden tea water")]
+    scores = [hit.score for hit in teas.search("tea")]
     assert scores[0] > scores[1] > scores[2] > scores[0] * FURTHER_SHARE
-    hits = teas.search("garden tea water", min_relevance=scores[0])
+    hits = teas.search("tea", min_relevance=scores[0])
     assert [hit.score for hit in hits] == scores
     assert cut(hits) == (0, None)
 
@@ -123,7 +123,7 @@ def test_a_newer_statement_below_the_threshold_that_is_shown_is_not_counted(teas
     older = teas.add("My favourite editor is vim").id
     newer = teas.add("My favourite editor is now emacs")
     assert newer.newer_than == (older,)
-    hits = teas.search("which vim editor", min_relevance=0.9)
+    hits = teas.search("which vim editor", min_relevance=0.5)
     assert [hit.id for hit in hits] == [newer.id, older]
     assert hits[0].parts == {}  # its own score is below: it was added for the older one
     assert cut(hits) == (0, None)

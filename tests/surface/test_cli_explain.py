@@ -2,7 +2,6 @@
 
 import json
 
-from memory_mesh.search.ranking._weights import MARGIN
 from tests.surface.command import CommandLine
 
 
@@ -61,7 +60,7 @@ def test_a_question_is_answered_with_the_shares_of_the_margin(cli: CommandLine) 
     told = cli(*asked, "--numbers").out
     assert f"\n\n{id_} is hit 1 of 1" in told
     assert "\nplace 1 of 1  score 0." in told
-    assert f"\n  +{MARGIN['words']['covered_passage']:.6f}  covered_passage = 1\n" in told
+    assert "\n  +1.000000  line_covered_passage\n" in told
     plain = json.loads(cli(*asked, "--json").out)
     assert plain["gate"] is None
     assert plain["rank"]["base"] + sum(plain["rank"]["shares"].values()) == plain["rank"]["margin"]

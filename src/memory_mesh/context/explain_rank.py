@@ -16,6 +16,8 @@ answers it nor keeps it.
 """
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from importlib import import_module
 
 from memory_mesh.base.fastdataclass import dataclass, replace
 from memory_mesh.base.typed import TYPE_CHECKING
@@ -26,7 +28,7 @@ from memory_mesh.model.ports import Lookup, Snapshot
 from memory_mesh.model.why import Gate, Rank, Why
 from memory_mesh.rules.audience import AUDIENCE, seen_through
 from memory_mesh.search import rank as flows_rank, recall, triggered
-from memory_mesh.search.ranking import fusion, newer_first, order as ranking_order, profiles, shares
+from memory_mesh.search.ranking import forest, fusion, newer_first, profiles, shares
 from memory_mesh.search.ranking.features import NAMES
 from memory_mesh.search.ranking.fusion import similar_enough, similarity
 from memory_mesh.search.ranking.points import CALLED
@@ -41,23 +43,31 @@ _NAMED = 3  # shares on each side that a sentence names
 _SMALL = 0.005  # a share below that is not worth a word
 PHRASES: Mapping[str, str] = {
     "keyword": "its words with those said before it, beside the best candidate",
-    "keyword_turn": "the words of a turn with those said before it, beside the best candidate",
-    "keyword_long": "the words of a long text, beside the best candidate",
+    "keyword_own": "its words, beside the best candidate",
+    "keyword_share": "its words",
+    "keyword_share_before": "its words with those said before it",
     "covered": "how much of the question it holds",
+    "covered_before": "how much of the question it holds with what was said before it",
     "covered_around": "how much of the question it holds with what was said around it",
     "covered_passage": "how much of the question one passage of it holds",
+    "covered_section": "how much of the question one section of it holds",
     "guessed": "words that were found by a guessed spelling",
+    "pairs": "words that stand together as in the question",
     "exact": "identifiers and quoted words of the question",
-    "lacking": "rare words of the question that it lacks",
     "cosine": "its meaning",
     "cosine_mixed": "its meaning with what was said around it",
+    "nearest": "its meaning, beside the nearest candidate",
+    "nearest_mixed": "its meaning with what was said around it, beside the nearest candidate",
     "meaning": "its meaning, between the farthest and the nearest candidate",
-    "speaker": "whether the question names who said it, or somebody else",
+    "speaker": "that the question names who said it",
+    "other_speaker": "that the question names somebody else",
     "role": "whether the user or an assistant said it",
     "dated": "its date, which the question names",
     "in_period": "the time that the question names",
     "time_words": "words of time",
     "session": "how good the rest of its session is",
+    "line_covered_passage": "how much of the question one passage of it holds, once more",
+    "line_cosine_mixed": "its meaning with what was said around it, once more",
     "usefulness": "votes on how useful it was",
     "below_nearest": "that only a guessed spelling found it",
     "below_trusted": "that a more trusted memory answers as well",
@@ -304,16 +314,23 @@ def _weighed(query: Query, looked: flows_rank.RankingRecord, version: int) -> St
         above, fused = known[version]
         return Stand(above, fused, _NOTHING, candidates)
     order = embedding_models.order(looked.prepared.space, query.text)
-    margins = ranking_order.margins_of(table, order)
-    both = (ranking_order.margins_alone(table, order)[at], margins[at])
-    made = shares.of_margin(table, at, order, both)
+    margins = forest.margins_of(table, order)
+    both = (forest.margins_alone(table, order)[at], margins[at])
+    made = shares.of_margin(table, at, order, _trees(order), both)
     if version in known:
         above, fused = known[version]
     else:
         own = (margins[at], version)
         above = sum(pair > own for pair in zip(margins, table.versions, strict=True))
-        fused = ranking_order.best(table, above + 1, order)[-1]
+        fused = forest.best(table, above + 1, order)[-1]
     return Stand(above, fused, made, candidates)
+
+
+@lru_cache(maxsize=3)
+def _trees(order: str) -> tuple[shares.Node, ...]:
+    """The trees of an order."""
+    module = import_module(f"memory_mesh.search.ranking._trees_by_{order}")
+    return tuple(map(shares.tree, module.TREES))
 
 
 def _missed(

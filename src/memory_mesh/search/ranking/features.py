@@ -22,9 +22,10 @@ from memory_mesh.text.embedding_models import Traits
 from memory_mesh.text.question import Reading, names_speaker
 
 NAMES = (
-    "keyword", "keyword_turn", "keyword_long", "covered", "covered_around", "covered_passage", "guessed", "exact",
-    "lacking", "cosine", "cosine_mixed", "meaning", "speaker", "role", "dated", "in_period",
-    "time_words", "session",
+    "keyword", "keyword_own", "keyword_share", "keyword_share_before", "covered", "covered_before",
+    "covered_around", "covered_passage", "covered_section", "guessed", "pairs", "exact", "cosine",
+    "cosine_mixed", "nearest", "nearest_mixed", "meaning", "speaker", "other_speaker", "role",
+    "dated", "in_period", "time_words", "session",
 )  # fmt: skip
 BEFORE, AFTER = 0.3, 0.2  # share of the neighbours' cosines in the mixed one
 _NO_WORDS, _ALL_WORDS = 0.12, 0.45  # cosine without a word of the question, and what all add
@@ -59,7 +60,7 @@ class FeatureTable:
     """The features of all candidates, one row each, their usefulness, and whose words they are.
 
     `authority` is 0 for the highest, `repeats` the share of words that repeat the question's;
-    both are empty where all candidates have one authority. `texts` is how many the store holds.
+    both are empty where all candidates have one authority.
     """
 
     versions: tuple[int, ...] = ()
@@ -67,7 +68,6 @@ class FeatureTable:
     usefulness: tuple[float, ...] = ()
     authority: tuple[int, ...] = ()
     repeats: tuple[float, ...] = ()
-    texts: int = 0
 
     def told(self, position: int) -> dict[str, float]:
         """Returns the features of one candidate that are not 0."""
@@ -88,16 +88,10 @@ def table(evidence: Evidence) -> FeatureTable:
     cosine = _cosines(evidence.traits, rows, columns["covered_passage"])
     columns |= _by_meaning(cosine, before, after)
     columns |= _by_people(reading, rows)
-    for name, turns in (("keyword_turn", True), ("keyword_long", False)):
-        columns[name] = [
-            share if (row.session is not None) is turns else 0.0
-            for share, row in zip(columns[name.replace("_turn", "")], rows, strict=True)
-        ]
     columns |= _by_time(reading, rows)
     columns["session"] = _by_session(rows, columns)
     listed = tuple(zip(*(columns[name] for name in NAMES), strict=True))
-    useful = tuple(row.usefulness for row in rows)
-    found = FeatureTable(tuple(at), listed, useful, texts=matches.rows)
+    found = FeatureTable(tuple(at), listed, tuple(row.usefulness for row in rows))
     if all(row.authority == rows[0].authority for row in rows):
         return found
     return replace(
@@ -125,7 +119,8 @@ def _cosines(traits: Traits, rows: Sequence[Placed], covered: Column) -> Column 
 def _by_meaning(cosine: Column | None, before: Places, after: Places) -> dict[str, Column]:
     """The cosine of each, alone and with its neighbours: as it is, and below the best."""
     if cosine is None:
-        return dict.fromkeys(("cosine", "cosine_mixed", "meaning"), [0.0] * len(before))
+        names = ("cosine", "cosine_mixed", "nearest", "nearest_mixed", "meaning")
+        return dict.fromkeys(names, [0.0] * len(before))
     mixed = [
         (own + BEFORE * cosine[b if b >= 0 else at] + AFTER * cosine[a if a >= 0 else at])
         / (1 + BEFORE + AFTER)
@@ -138,12 +133,20 @@ def _by_meaning(cosine: Column | None, before: Places, after: Places) -> dict[st
     return {
         "cosine": [_share(own) for own in cosine],
         "cosine_mixed": [_share(own) for own in mixed],
+        "nearest": _below_best(cosine),
+        "nearest_mixed": _below_best(mixed),
         "meaning": _spread(summed),
     }
 
 
 def _share(value: float) -> float:
     return value if 0.0 < value < 1.0 else min(1.0, max(0.0, value))
+
+
+def _below_best(values: Column) -> Column:
+    """How far each value is below the highest: 0 for the highest, at least -1."""
+    top = max(values)
+    return [max(-1.0, value - top) for value in values]
 
 
 def _spread(values: Column) -> Column:
@@ -154,10 +157,14 @@ def _spread(values: Column) -> Column:
 
 def _by_people(reading: Reading, rows: Sequence[Placed]) -> dict[str, Column]:
     named = bool(reading.names)
-    called = {row.speaker for row in rows if row.speaker} if named else ()
-    speaking = {name: 1.0 if names_speaker(reading.names, name) else -1.0 for name in called}
+    called = {row.speaker for row in rows} if named else ()
+    speaking = {name: float(names_speaker(reading.names, name)) for name in called}
+    speaks = [speaking.get(row.speaker, 0.0) for row in rows]
     return {
-        "speaker": [speaking.get(row.speaker or "", 0.0) for row in rows],
+        "speaker": speaks,
+        "other_speaker": [
+            float(named and bool(row.speaker)) - speaks[at] for at, row in enumerate(rows)
+        ],
         "role": [_ROLES.get(row.role.lower(), 0.0) if row.role else 0.0 for row in rows],
     }
 
@@ -183,8 +190,7 @@ def _by_session(rows: Sequence[Placed], columns: Mapping[str, Column]) -> Column
     for at, row in enumerate(rows):
         if row.session is not None:
             base = 0.4 * columns["keyword"][at] + 0.6 * columns["meaning"][at]
-            spoken = max(0.0, columns["speaker"][at])
-            held.setdefault(row.session, []).append(base + 0.15 * spoken)
+            held.setdefault(row.session, []).append(base + 0.15 * columns["speaker"][at])
     mean = {
         session: sum(sorted(scores, reverse=True)[:_BEST_OF_SESSION])
         for session, scores in held.items()

@@ -31,8 +31,8 @@ GENTLE = 0.25  # `B` where a long document must not lose to short notes
 USUAL_TERMS = 24  # of a memory: the length that changes nothing, whatever else is stored
 MAX_TERMS = 600  # a longer text is judged as if it had so many
 GUARD = 64  # terms: a longer turn before adds nothing but noise
-PASSAGE = 320  # characters of terms: about 48 terms
-RAREST = 0.8  # of the weight of the rarest word of a question: it is one of the rarest
+PASSAGE, SECTION = 320, 960  # characters of terms: about 48 and 144 terms
+_PAIRS = 3
 _MANY_WORDS = 10  # of a question: from here a text is taken apart instead of searched for each
 
 
@@ -60,17 +60,19 @@ def by_words(
         )
         for number, term in enumerate(reading.terms)
     ]
+    passage, section = _closest(asked, texts, sums.held, covered, whole)
     return {
         "keyword": _highest(sums.joined),
-        "keyword_long": [
-            share if length > PASSAGE else 0.0
-            for share, length in zip(_highest(sums.own), map(len, texts), strict=True)
-        ],
+        "keyword_own": _highest(sums.own),
+        "keyword_share": [score / (whole * (K1 + 1)) for score in sums.own],
+        "keyword_share_before": [score / (whole * (K1 + 1)) for score in sums.joined_share],
         "covered": covered,
+        "covered_before": [share / whole for share in sums.covered_before],
         "covered_around": [share / whole for share in sums.covered_around],
-        "covered_passage": _closest(asked, texts, sums.held, covered, whole),
+        "covered_passage": passage,
+        "covered_section": section,
         "guessed": [share / whole for share in sums.guessed],
-        "lacking": _lacking(weights, sums.held, len(texts)),
+        "pairs": [min(count, _PAIRS) / _PAIRS for count in sums.pairs],
         "exact": _exact(reading.identifiers, texts),
     }
 
@@ -93,11 +95,15 @@ class _Sums:
             lengths, lambda length: K1 * (1 - GENTLE + GENTLE * _relative(length))
         )
         self._joined_norm = [K1 * (1 - B + B * length / average) for length in joined]
+        self._share_norm = _by_length(
+            joined, lambda length: K1 * (1 - B + B * min(_relative(length), 8))
+        )
+        self._last: Counts = {}
         self.held: dict[int, list[int]] = {}  # the numbers of the terms that a text holds
         self.whole = 0.0
-        self.own, self.joined = [0.0] * count, [0.0] * count
-        self.covered, self.covered_around = [0.0] * count, [0.0] * count
-        self.guessed = [0.0] * count
+        self.own, self.joined, self.joined_share = [0.0] * count, [0.0] * count, [0.0] * count
+        self.covered, self.covered_before = [0.0] * count, [0.0] * count
+        self.covered_around, self.guessed, self.pairs = [0.0] * count, [0.0] * count, [0] * count
 
     def add(self, number: int, held: Counts, guessed: Counts, weight: float) -> None:
         """Adds one term: how often each text holds it, what of it is a guess, and its weight."""
@@ -106,13 +112,19 @@ class _Sums:
         for at, own in held.items():
             self.own[at] += gain * own / (own + self._norm[at])
             self.covered[at] += weight if own >= 1 else weight * own
-            self.held.setdefault(at, []).append(number)
+            if at in self._last:
+                self.pairs[at] += 1
+            if at in self.held:
+                self.held[at].append(number)
+            else:
+                self.held[at] = [number]
         with_before = _beside(held, self._followers)
         self._add_joined(with_before, held, weight)
         for at in _beside(held, self._leaders).difference(with_before):
             self.covered_around[at] += weight * min(held[self._after[at]], 1)
         for at, share in guessed.items():
             self.guessed[at] += weight * min(share, 1)
+        self._last = held
 
     def _add_joined(self, places: Iterable[int], held: Counts, weight: float) -> None:
         """Adds a term to the texts that hold it, or whose turn before does."""
@@ -120,10 +132,14 @@ class _Sums:
         before, near, get = self._before, self._near, held.get
         for at in places:
             own, earlier = get(at, 0), get(before[at], 0)
-            self.covered_around[at] += weight * min(max(own, earlier), 1)
+            most = max(own, earlier)
+            share = weight if most >= 1 else weight * most
+            self.covered_before[at] += share
+            self.covered_around[at] += share
             both = own + earlier if near[at] >= 0 else own
             if both:
                 self.joined[at] += gain * both / (both + self._joined_norm[at])
+                self.joined_share[at] += gain * both / (both + self._share_norm[at])
 
 
 def _places(beside: Places) -> dict[int, Places]:
@@ -201,15 +217,19 @@ def _closest(
     held: Mapping[int, Sequence[int]],
     covered: Column,
     whole: float,
-) -> Column:
-    """The largest share of the question that stands close together, in a passage."""
-    passage = list(covered)
+) -> tuple[Column, Column]:
+    """The largest share of the question that stands close together, in a passage, a section."""
+    passage, section = list(covered), list(covered)
     for at, numbers in held.items():
         text = texts[at]
         if len(text) > PASSAGE:
             found = _positions(asked, text, numbers)
-            passage[at] = _within(found, PASSAGE) / whole
-    return passage
+            passage[at] = section[at] = _within(found, SECTION) / whole
+            if len(text) <= SECTION:
+                section[at] = covered[at]
+            if found[-1][0] - found[0][0] >= PASSAGE:
+                passage[at] = _within(found, PASSAGE) / whole
+    return passage, section
 
 
 def _positions(
@@ -278,20 +298,6 @@ def _exact(identifiers: Sequence[str], texts: Sequence[str]) -> Column:
         return [0.0] * len(texts)
     wanted = [f" {identifier} " for identifier in identifiers]
     return [sum(one in text for one in wanted) / len(wanted) for text in texts]
-
-
-def _lacking(weights: Sequence[float], held: Mapping[int, Sequence[int]], count: int) -> Column:
-    """The share of the question's rarest words that a text lacks, by weight."""
-    rarest = {
-        number for number, own in enumerate(weights) if own >= RAREST * max(weights, default=0.0)
-    }
-    whole = sum(weights[number] for number in rarest)
-    if not whole:
-        return [0.0] * count
-    return [
-        1 - sum(weights[number] for number in rarest.intersection(held.get(at, ()))) / whole
-        for at in range(count)
-    ]
 
 
 def _highest(values: Column) -> Column:

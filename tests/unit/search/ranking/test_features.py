@@ -42,7 +42,7 @@ def test_nothing_placed_is_an_empty_table():
     assert features.table(features.Evidence(asked("tea"), MATCHES, {})) == features.FeatureTable()
 
 
-VECTORS = ("cosine", "cosine_mixed", "meaning")
+VECTORS = ("cosine", "cosine_mixed", "nearest", "nearest_mixed", "meaning")
 
 
 def test_meaning_is_the_cosine_alone_and_mixed_with_both_sides():
@@ -61,6 +61,8 @@ def test_meaning_is_the_cosine_alone_and_mixed_with_both_sides():
     summed = [0.6 + 0.2 * 0.2, 0.2 + 0.3 * 0.6 + 0.2 * 0.4, 0.4 + 0.3 * 0.2]
     assert found["cosine"] == close(0.6, 0.2, 0.4)
     assert found["cosine_mixed"] == close(*mixed)
+    assert found["nearest"] == close(0.0, -0.4, -0.2)
+    assert found["nearest_mixed"] == close(*(each - mixed[0] for each in mixed))
     assert found["meaning"] == close(1.0, 0.0, (summed[2] - summed[1]) / (summed[0] - summed[1]))
 
 
@@ -68,13 +70,18 @@ def test_meaning_is_the_cosine_alone_and_mixed_with_both_sides():
 def test_one_candidate_alone_is_the_nearest_whatever_its_cosine(cosine, shown):
     found = columns(asked("tea"), said(1, "tea", cosine=cosine))
     assert (found["cosine"], found["cosine_mixed"]) == (close(shown), close(shown))
-    assert found["meaning"] == [0]
+    assert (found["nearest"], found["nearest_mixed"], found["meaning"]) == ([0], [0], [0])
     assert found["keyword"] == [1]
+
+
+def test_nothing_is_far_below_the_best_by_more_than_1():
+    found = columns(asked("tea"), said(1, cosine=0.9), said(2, cosine=-0.9))
+    assert found["nearest"] == close(0.0, -1.0)
 
 
 def test_without_any_vector_nothing_is_said_about_meaning():
     found = columns(asked("tea"), said(1, "tea", after=2), said(2, "jam", before=1))
-    assert [found[name] for name in VECTORS] == [[0, 0]] * 3
+    assert [found[name] for name in VECTORS] == [[0, 0]] * 5
 
 
 def test_a_text_that_waits_for_its_vector_has_the_cosine_usual_for_its_words():
@@ -91,6 +98,7 @@ def test_the_cosines_of_another_model_are_put_on_the_common_scale():
     rows = said(1, "tea", cosine=0.5), said(2, "milk", cosine=0.9), said(3, "milk")
     found = columns(asked("tea"), *rows, traits=Traits(slope=1.2, offset=-0.1))
     assert found["cosine"] == close(0.5, 0.98, 0.12)  # what is estimated is on that scale already
+    assert found["nearest"] == close(-0.48, 0.0, -0.86)
 
 
 def test_a_neighbour_that_is_not_there_says_nothing():
@@ -103,8 +111,9 @@ def test_the_speaker_whom_the_question_names_stands_out():
     reading = asked("tea", names=frozenset({"ann"}))
     rows = [said(1, speaker="Ann Lee"), said(2, speaker="Bob"), said(3)]
     found = columns(reading, *rows)
-    assert found["speaker"] == [1, -1, 0]
-    assert columns(asked("tea"), *rows)["speaker"] == [0, 0, 0]
+    assert (found["speaker"], found["other_speaker"]) == ([1, 0, 0], [0, 1, 0])
+    nobody = columns(asked("tea"), *rows)
+    assert (nobody["speaker"], nobody["other_speaker"]) == ([0, 0, 0], [0, 0, 0])
 
 
 def test_a_role_is_the_users_the_agents_or_none():
