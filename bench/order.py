@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 
 from memory_mesh.config import load as configured
+from memory_mesh.config.tables import Settings
 from memory_mesh.evaluation.vector_cache import KeptVectors
 from memory_mesh.model import Status
 from memory_mesh.model.ports import Embedder
@@ -110,8 +111,9 @@ def stores(half: everyday.Half, sizes: Sequence[int] = SIZES) -> Iterator[Store]
 @contextmanager
 def opened(embedder: Embedder | None) -> Iterator[MemoryMesh]:
     """An empty store that searches with an embedder, or by words."""
-    kept = {"keep": ["ip", "email", "phone"]}
-    how = {"embedder": "none", **kept} if embedder is None else kept
+    how: Settings = {"keep": ["ip", "email", "phone"]}
+    if embedder is None:
+        how["embedder"] = "none"
     with (
         tempfile.TemporaryDirectory() as folder,
         MemoryMesh(db_dir=folder, settings=how, custom_embedder=embedder) as mesh,
@@ -187,7 +189,7 @@ def claims(embedder: Embedder | None, half: str) -> dict[str, Any]:
     for row in lines("claim_pairs", half):
         with opened(embedder) as mesh:
             first, second = (mesh.add(row[part]) for part in ("first", "second"))
-            kept = mesh.get(first.id)
+            kept = mesh.get(first.id or "")
             hits = list(mesh.search(row["first"], limit=SHOWN, min_relevance=0))
             order = [hit.id for hit in hits]
             above = second.id in order[: order.index(first.id)] if first.id in order else True
