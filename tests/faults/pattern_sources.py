@@ -15,6 +15,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import CodeType, ModuleType
 
 import memory_mesh
@@ -337,6 +338,15 @@ def _placeholders() -> None:
     SCANNER._without_placeholders("[EMAIL]")
 
 
+def _documents() -> None:
+    from memory_mesh.care import namespaces
+
+    with TemporaryDirectory() as folder:
+        page = Path(folder, "page.md")
+        page.write_text("related: [tea-in-drawer, pot]\n", encoding="utf-8")
+        namespaces._erase_documents(page, frozenset(), ["tea-in-drawer", "pot"])
+
+
 def _quotes() -> None:
     from memory_mesh.learn.rules import extraction
 
@@ -344,6 +354,7 @@ def _quotes() -> None:
 
 
 _USING: Mapping[str, tuple[Callable[[], None], str]] = {
+    "care.namespaces._erase_documents": (_documents, "sub"),
     "learn.rules.extraction._span": (_quotes, "search"),
     "models.http.client.redacted": (_secrets, "finditer"),
     "privacy.scan.compiled": (_anchored, "match"),

@@ -2,14 +2,18 @@
 
 import json
 import os
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
 from memory_mesh.model import Scope
 from memory_mesh.model.errors import MeshError
+from memory_mesh.model.job import ATTEMPTS
+from memory_mesh.model.ports import Sink
 from memory_mesh.models.sinks.jsonl import JsonLinesSink
 from memory_mesh.sync import MemoryMesh
+from memory_mesh.testing import FrozenClock
 from tests.corpora import pii
 from tests.receipts import id_of
 
@@ -19,6 +23,15 @@ TOKEN = "ghp_" + "a1B2" * 9
 
 def bytes_of(folder: Path) -> bytes:
     return b"\n".join(path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file())
+
+
+def _told_until_dead(folder: Path, sink: Sink) -> None:
+    clock = FrozenClock()
+    with MemoryMesh(db_dir=folder, sinks=[sink], clock=clock) as mesh:
+        mesh.add("something to tell")
+        for _ in range(ATTEMPTS):
+            mesh.care.upkeep()
+            clock.advance(timedelta(hours=1))
 
 
 @pytest.mark.req("R-000-186", "R-000-187", "R-000-257", "R-002-067", "R-002-068")
@@ -150,10 +163,7 @@ def test_a_failing_sink_leaves_no_trace_of_it(tmp_path):
         def deliver(self, namespace, blocks):
             raise ValueError(f"cannot reach {MAIL}")
 
-    with MemoryMesh(db_dir=tmp_path, sinks=[Broken()]) as mesh:
-        mesh.add("something to tell")
-        for _ in range(6):
-            mesh.care.upkeep()
+    _told_until_dead(tmp_path, Broken())
     kept = bytes_of(tmp_path)
     assert b"cannot reach [EMAIL]" in kept
     assert MAIL.encode() not in kept
@@ -170,10 +180,7 @@ def test_the_kept_message_of_a_failing_sink_holds_no_credential(tmp_path):
             said = f"401 for token={secrets[0]} at postgres://ann:{secrets[1]}@db.example.com/x"
             raise ConnectionError(f"{said}, Authorization: Bearer {secrets[2]}")
 
-    with MemoryMesh(db_dir=tmp_path, sinks=[Refused()]) as mesh:
-        mesh.add("something to tell")
-        for _ in range(6):
-            mesh.care.upkeep()
+    _told_until_dead(tmp_path, Refused())
     kept = bytes_of(tmp_path)
     assert b"ConnectionError: 401 for" in kept
     assert [secret for secret in secrets if secret.encode() in kept] == []

@@ -1,4 +1,4 @@
-"""What a program meets first: 31 names, families that load on use, hints for other names."""
+"""What a program meets first: 33 names, families that load on use, hints for other names."""
 
 import inspect
 import io
@@ -18,7 +18,7 @@ from memory_mesh.model.errors import InvalidInput
 from memory_mesh.sync import MemoryMesh
 from tests.operations import FAMILIES, operations, reach
 
-MOST_NAMES = 31
+MOST_NAMES = 33
 MOST_SETTINGS = 30
 FACES = [MemoryMesh, memory_mesh.MemoryMesh]
 
@@ -29,7 +29,7 @@ def mesh(tmp_path: Path) -> MemoryMesh:
 
 
 @pytest.mark.parametrize("face", FACES)
-def test_dir_shows_at_most_thirty_one_names(face: type) -> None:
+def test_dir_shows_at_most_thirty_three_names(face: type) -> None:
     shown = [name for name in dir(face) if not name.startswith("_")]
     assert len(shown) <= MOST_NAMES
     assert set(shown) >= {"add", "search", "context", "get", "delete", "lessons", "care"}

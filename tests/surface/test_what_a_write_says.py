@@ -2,6 +2,7 @@
 
 import json
 import logging
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -26,6 +27,7 @@ STATED = {  # a value of every detail, the field that holds it, and the value it
     "occurred_at": (TIME, "occurred_at", TIME),
     "valid_from": (TIME, "valid_from", TIME),
     "valid_until": (TIME.replace(year=2090), "valid_until", TIME.replace(year=2090)),
+    "expires_at": (TIME.replace(year=2090), "extra.expires_at", "2090-06-01T00:00:00.000Z"),
     "importance": (0.9, "importance", 0.9),
     "confidence": (0.4, "confidence", 0.4),
     "tags": (["kitchen"], "tags", ("kitchen",)),
@@ -42,7 +44,14 @@ STATED = {  # a value of every detail, the field that holds it, and the value it
         Claim(subject="tea", predicate="is in", value="drawer 2"),
     ),
 }
-NO_DETAIL = {"quarantine", "keep_active", "derived_from", "key", "allow_duplicate"}  # requests
+NO_DETAIL = {
+    "quarantine",
+    "keep_active",
+    "derived_from",
+    "key",
+    "allow_duplicate",
+    "ttl",
+}  # requests
 
 
 @pytest.fixture(autouse=True)
@@ -92,7 +101,7 @@ def stored(mesh: MemoryMesh, receipt: Receipt) -> Memory:
 def held(memory: Memory, field: str) -> object:
     found: object = memory
     for part in field.split("."):
-        found = getattr(found, part)
+        found = found.get(part) if isinstance(found, Mapping) else getattr(found, part)
     return found
 
 

@@ -42,7 +42,7 @@ VERBS: Mapping[str, tuple[str, Owners]] = {  # page: title, its parts
         "Add, read and change memories",
         {
             "Memories": memories.MemoryVerbs,
-            "Erase": memories.EraseVerbs,
+            "Erase memories for good": memories.EraseVerbs,
             "Files of memories": transfer.TransferVerbs,
         },
     ),

@@ -2,7 +2,7 @@
 
 python -m bench.peers.obligations.run ours          # with the project's environment
 .venv-peers/bin/python -m bench.peers.obligations.run mem0 chroma langgraph
-python -m bench.peers.obligations.run --page        # docs/obligations.md, between its marks
+python -m bench.peers.obligations.run --page        # docs/reference/obligations.md, between its marks
 """
 
 import argparse
@@ -17,7 +17,7 @@ from bench.peers.obligations.obligations import OBLIGATIONS, verdict
 
 SYSTEMS = ("ours", "mem0", "chroma", "langgraph")
 ROOT = Path(__file__).resolve().parents[3]
-RESULTS, PAGE = ROOT / "results/benchmarks/obligations.json", ROOT / "docs/obligations.md"
+RESULTS, PAGE = ROOT / "results/benchmarks/obligations.json", ROOT / "docs/reference/obligations.md"
 _BEGIN, _END = "<!-- begin table -->", "<!-- end table -->"
 
 

@@ -23,7 +23,6 @@ from memory_mesh.text import analyzer
 from memory_mesh.text.claim_keys import key
 from memory_mesh.text.sentences import sentences
 from memory_mesh.write.access import Access
-from memory_mesh.write.claims import ClaimRelation, compare
 
 MOST_ON_PATHS = 5_000  # memories that the search for a path looks at
 MOST_LINKS_ON_PATHS = 100  # links of one memory that it follows, the best ones
@@ -440,6 +439,11 @@ def _end(
     A new name updates a name and nothing else. What nothing updates, another claim by the same name
     does not end: both may hold.
     """
+    from memory_mesh.write.claims import (  # no recall at a prompt reads claims
+        ClaimRelation,
+        compare,
+    )
+
     claim, ends = memory.claim, [] if newer is None else [newer]
     if claim is not None:
         if claim.predicate not in NAMING:

@@ -33,7 +33,8 @@ class MemoryMesh(
             mesh.add("The user prefers dark themes")
             print(mesh.search("dark themes"))
 
-    Write: add, add_many, update, evolve, pin, rate, delete, restore.
+    Write: add, add_many, update, evolve, pin, rate, delete, restore,
+    erase, unforget.
     Read: search, context, profile, get, get_many, get_all, history, explain, stats.
     Users: for_user, users, delete_user, view. Files: export, import_.
     Each with methods of its own: learn, lessons, skills, graph, traces, review, care.

@@ -158,6 +158,8 @@ def not_taken(draft: Draft, memory: Memory, *, merging: bool = False) -> list[st
         ]
     if draft.source.stated and draft.source.kind is not memory.source.kind:
         left.append("source_kind")
+    if draft.extra.get(times.EXPIRES) not in {None, memory.extra.get(times.EXPIRES)}:
+        left.append(times.EXPIRES)
     found = []
     if draft.text != memory.text:
         wording = f"its wording stays {_quoted(first_words(memory.text))}"
