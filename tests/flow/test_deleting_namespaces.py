@@ -1,6 +1,7 @@
 """A deleted namespace is gone from every file of its store, and nothing brings it back."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -340,3 +341,19 @@ def test_an_id_is_found_beside_the_bytes_that_adjoin_it_in_a_row(store: Path, id
     state.write_bytes(f"\x01row{id_}ada-keeps-bees.md".encode())
     assert list(namespaces.naming(store, frozenset({id_}))) == [state]
     assert list(namespaces.naming(store, frozenset({"mem_1767225600000_0a1b2d"}))) == []
+
+
+@pytest.mark.parametrize("made", ["link", "hard link", "copy"])
+def test_a_link_or_copy_is_no_namespace_to_delete(store: Path, tmp_path: Path, made: str) -> None:
+    filled(store)
+    path = copies.place(store, "default")
+    odd = path.with_name("odd.db")
+    if made == "link":
+        odd.symlink_to(path.name)
+    elif made == "hard link":
+        odd.hardlink_to(path)
+    else:
+        shutil.copyfile(path, odd)
+    with pytest.raises(StoreError, match="move it out of the store"):
+        delete_namespace(store, "odd")
+    assert not backups.is_erased(store, identity_of(store, "default"))

@@ -369,7 +369,7 @@ def test_a_model_that_fails_is_a_failure_of_the_command(tmp_path, capsys, monkey
         folder = ["--db-dir", str(tmp_path / "store")]
         assert run([*folder, "lesson", "extract", str(said)]) == 1
         told = capsys.readouterr()
-        assert "Stored 0 facts" in told.out
+        assert "Found 0 facts, stored 0" in told.out
         assert "400" in told.err
         assert "waiting for the language model: 1 message; to try again: memory-mesh" in told.err
         assert run([*folder, "lesson", "extract", "--json"]) == 1
@@ -487,7 +487,18 @@ def test_a_model_that_takes_minutes_is_waited_for(tmp_path, monkeypatch):
         assert len(mesh.learn.extract(SAID).receipts) == 1
 
 
-@pytest.mark.parametrize("reply", [Reply(missing=9), Reply(status=429), Reply(status=500)])
+CUT = {"choices": [{"message": {"content": answer(FACT)}, "finish_reason": "length"}]}
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        Reply(missing=9),
+        Reply(status=429),
+        Reply(status=500),
+        Reply(body=json.dumps(CUT).encode()),
+    ],
+)
 def test_a_call_that_is_counted_once_is_sent_once(tmp_path, reply):
     options: dict[str, Any] = {"llm_provider": "openai", "llm_tokens_per_day": 3_000}
     with (

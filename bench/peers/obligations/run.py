@@ -2,7 +2,7 @@
 
 python -m bench.peers.obligations.run ours          # with the project's environment
 .venv-peers/bin/python -m bench.peers.obligations.run mem0 chroma langgraph
-python -m bench.peers.obligations.run --page        # docs/reference/obligations.md, between its marks
+python -m bench.peers.obligations.run --page        # docs/reference/obligations.md
 """
 
 import argparse

@@ -71,8 +71,15 @@ def delete_namespace(
 def _deleted(store: Path, name: str) -> DeletedNamespace:
     databases = store / "namespaces"
     path = namespace_places.database(databases, name)
+    if (flaw := namespace_places.no_file(path)) is not None:
+        raise StoreError(flaw)
     with locked(path.with_suffix(".lock")):
         known = copies.last_look(path)
+        if (
+            known.namespace is not None and known.namespace != name
+        ):  # what it holds is not erased: it is there as well
+            of = f"a copy of the namespace {shown_namespace(known.namespace)}"
+            raise StoreError(f"{path} is {of}, or a link to it: move it out of the store")
         if known.identity is not None:
             backups.record(store, known.identity)
         states = [each for each in naming(store, known.ids) if each.suffix == ".sqlite"]

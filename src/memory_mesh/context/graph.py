@@ -19,6 +19,7 @@ from memory_mesh.model.ports import Snapshot
 from memory_mesh.rules.audience import seen_through
 from memory_mesh.rules.trust import is_less_trusted
 from memory_mesh.search.rank import below_newer
+from memory_mesh.search.ranking.newer_first import opposed
 from memory_mesh.text import analyzer
 from memory_mesh.text.claim_keys import key
 from memory_mesh.text.sentences import sentences
@@ -439,11 +440,6 @@ def _end(
     A new name updates a name and nothing else. What nothing updates, another claim by the same name
     does not end: both may hold.
     """
-    from memory_mesh.write.claims import (  # no recall at a prompt reads claims
-        ClaimRelation,
-        compare,
-    )
-
     claim, ends = memory.claim, [] if newer is None else [newer]
     if claim is not None:
         if claim.predicate not in NAMING:
@@ -456,7 +452,7 @@ def _end(
             and (newer is not None or other.subject != claim.subject)
             and other.predicate == claim.predicate
             and _begin(one) > _begin(memory)
-            and compare(other, claim) is ClaimRelation.CONFLICT
+            and opposed(one, memory)
             and not is_less_trusted(one, memory)
         )
     return min(map(_begin, ends), default=None)

@@ -12,6 +12,8 @@ from memory_mesh.models.http.client import Client, Limits
 
 MAX_TOKENS = 2_000
 _TEMPERATURE = 0.1
+_ENDS = ("finish_reason", "stop_reason", "done_reason")  # where services say why an answer ends
+_CUT = frozenset(("length", "max_tokens"))
 # One request for each call: whoever counts calls may not pay for one that was sent again.
 _LIMITS = Limits(read_seconds=60.0, total_seconds=90.0, attempts=1)
 _UNHURRIED = Limits(read_seconds=300.0, total_seconds=300.0, attempts=1)  # nobody waits for it
@@ -104,6 +106,9 @@ class HttpLLM:
             text = None
         if not isinstance(text, str) or not text.strip():
             raise LLMError(f"{self._provider} answered without a text")
+        ends = [said, *(each for each in said.get("choices") or () if isinstance(each, dict))]
+        if any(str(each.get(name)).lower() in _CUT for each in ends for name in _ENDS):
+            raise LLMError(f"{self._provider} cut its answer at {MAX_TOKENS:,} tokens or fewer")
         made = Completion(text)
         made.usage = self._counted(said)
         return made

@@ -210,6 +210,7 @@ class Doomed:
     identity: str | None
     ids: frozenset[str]  # of memories and skills, as other files of the store may name them
     memories: int | None
+    namespace: str | None = None  # as the file itself says
 
 
 def namespace_files(folder: Path, namespace: str) -> list[Path]:
@@ -237,10 +238,10 @@ def last_look(path: Path) -> Doomed:
     """What a database says of itself; where it is damaged, what the head file says."""
     try:
         with closing(_opened(path)) as db:
-            (identity,) = db.execute("SELECT identity FROM store").fetchone()
+            identity, said = db.execute("SELECT identity, namespace FROM store").fetchone()
             ids = frozenset(_ids(db))
             (memories,) = db.execute("SELECT count(*) FROM memory").fetchone()
-            return Doomed(str(identity), ids, int(memories))
+            return Doomed(str(identity), ids, int(memories), str(said))
     except (sqlite3.Error, TypeError, OSError):
         return Doomed(_identity_of_head(path), frozenset(), None)
 

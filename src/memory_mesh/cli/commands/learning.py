@@ -104,9 +104,10 @@ def _run_extract(options: argparse.Namespace) -> int:
         if options.rules:
             said["use_model"] = False
         found = mesh.learn.extract(messages, store=not options.dry_run, **said)
-    shown = "Found" if options.dry_run else "Stored"
+    ids = [receipt.id for receipt in found.receipts if receipt.id is not None]
+    stored = "" if options.dry_run else f", stored {len(ids)}"
     done = (
-        f"{shown} {output.counted(len(found.facts), 'fact')}, left out {len(found.dropped)}"
+        f"Found {output.counted(len(found.facts), 'fact')}{stored}, left out {len(found.dropped)}"
         if options.discard is None
         else f"Discarded {output.counted(len(found.dropped), 'message')} of {options.discard}"
     )
@@ -117,7 +118,7 @@ def _run_extract(options: argparse.Namespace) -> int:
         output.tell([again] if found.failure else [])
     output.answer(
         {
-            "ids": [receipt.id for receipt in found.receipts if receipt.id is not None],
+            "ids": ids,
             **output.plain(found, "facts dropped by_llm failure waiting batches tokens_today"),
         },
         f"[MemoryMesh] {done}.",

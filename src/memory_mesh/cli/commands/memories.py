@@ -410,7 +410,11 @@ def _erased(done: "Erasure") -> list[str]:
         f"[MemoryMesh] {'Would erase' if planned else 'Erased'} {many} in {done.namespace}",
         *(f"  {what}: {output.some(ids)}" for what, ids in parts.items() if ids),
         *([f"  rows: {', '.join(rows)}"] if rows else []),
-        *([f"  searched {done.searched:,} bytes and found none of it"] if done.searched else []),
+        *(
+            [f"  {done.searched:,} bytes hold none of it but what others say"]
+            if done.searched
+            else []
+        ),
         *(f"  hidden, not done: {why}" for why in done.waits),
         *(f"  out of reach: {left}" for left in done.left),
         *(["Nothing was changed: add --yes to erase"] if planned else []),

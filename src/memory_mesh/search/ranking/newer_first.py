@@ -243,7 +243,7 @@ def _rivals(hits: Sequence[Hit], memories: Mapping[str, Memory]) -> list[tuple[M
         for group in about.values()
         if len(group) > 1
         for one, other in _competing(list(group.values()))
-        if not said_by_different(one, other) and _opposed(one, other)
+        if not said_by_different(one, other) and opposed(one, other)
     ]
     return [
         (upper, lower)
@@ -274,7 +274,8 @@ def _compete(one: Memory, other: Memory) -> bool:
     return within if within is not around else outranks(other.source, one.source)
 
 
-def _opposed(one: Memory, other: Memory) -> bool:
+def opposed(one: Memory, other: Memory) -> bool:
+    """True if what two memories claim cannot both hold."""
     if one.claim is None or other.claim is None:
         return False
     from memory_mesh.write.claims import ClaimRelation, compare  # few hits are rivals

@@ -29,13 +29,13 @@ def placed(memories):
 
 def test_many_rivals_are_each_compared_with_few(monkeypatch):
     compared = []
-    opposed = newer_first._opposed
+    opposed = newer_first.opposed
 
     def counted(*pair):
         compared.append(pair)
         return opposed(*pair)
 
-    monkeypatch.setattr(newer_first, "_opposed", counted)
+    monkeypatch.setattr(newer_first, "opposed", counted)
     pages = [claimed(number, PAGE) for number in range(MANY)]
     words = [claimed(number, USER) for number in range(MANY, 2 * MANY)]
     found = placed([*pages, *words])
