@@ -1,5 +1,6 @@
 """What every test may ask for; and no test may reach the network."""
 
+import gc
 import logging
 import os
 import shutil
@@ -41,6 +42,13 @@ def pytest_configure() -> None:
     """Keep the files of tests in memory where there is room: a disk's pace is nobody's fault."""
     if _MEMORY.is_dir() and shutil.disk_usage(_MEMORY).free > _ROOM:
         os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(_MEMORY))
+    gc.disable()  # until the tests are collected, which all stay
+
+
+def pytest_collection_finish() -> None:
+    """What was collected lives as long as the run: no later collection looks at it again."""
+    gc.enable()
+    gc.freeze()
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
