@@ -36,6 +36,12 @@ def gated(cases: Sequence[C]) -> list[C]:
     return list(cases) if is_whole() else covering(cases, random.Random(SEED))
 
 
+def spread(most: int, stride: int) -> range:
+    """Every number from 1 below `most` at night; in the gate one of as many as `stride`."""
+    step = 1 if is_whole() else stride
+    return range(1 + SEED % step, most, step)
+
+
 def points(total: int, share: float, dice: random.Random) -> list[int]:
     """A share of the places 1 to `total`, at least one: one of each of as many equal parts."""
     count = min(total, max(1, int(total * share)))
