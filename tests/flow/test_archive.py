@@ -311,6 +311,7 @@ def rewritten(path: Path, to: Path, change) -> None:
         (lambda plain, _: plain["tables"][0].update(rows=1), InvalidInput, "not what the manifest"),
         (lambda plain, _: plain.update(position=3), InvalidInput, "chain does not end where"),
         (lambda plain, _: plain.pop("kind"), InvalidInput, "manifest of the archive cannot be"),
+        (lambda plain, _: plain.update(kind="a"), InvalidInput, "manifest of the archive cannot"),
     ],
 )  # fmt: skip
 def test_an_archive_of_another_version_or_that_is_not_whole_is_refused(
