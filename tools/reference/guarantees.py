@@ -17,9 +17,11 @@ SAMPLED = (  # what, before a merge, at night
     ("hostile texts in mistyped commands", "each text, and each place", "each text in each place"),
     ("kills of an import, of a move back", "every 9th and 29th step", "every step"),
     ("kills of upkeep over PostgreSQL", "every other step", "every step"),
+    ("salvage after a cut log", "every third cut of 12", "every cut"),
     ("damage to the body of an index", "each part, and each harm", "each harm to each part"),
     ("faults of a model that extracts", "60", "1,000"),
     ("costs that do not grow with a namespace", "1,000 and 4,000 memories", "2,000 and 10,000"),
+    ("cost of a search beside memories of others", "1,500 and 5,000", "1,500 and 10,000"),
     ("questions to the languages, to LoCoMo", "96 and 60", "240 and 105"),
     ("both versions of Claude Code", "one of them in most tests", "both in every test"),
 )
