@@ -45,13 +45,17 @@ def pytest_configure() -> None:
     if _MEMORY.is_dir() and shutil.disk_usage(_MEMORY).free > _ROOM:
         os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(_MEMORY))
         tempfile.tempdir = str(_MEMORY)  # of stores that are gone when they are closed
-    gc.disable()  # until the tests are collected, which all stay
 
 
-def pytest_collection_finish() -> None:
-    """What was collected lives as long as the run: no later collection looks at it again."""
-    gc.enable()
-    gc.freeze()
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[object]:
+    """What is collected lives as long as the run: no collection of garbage looks at it."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+        gc.freeze()
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:

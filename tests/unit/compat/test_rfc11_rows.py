@@ -29,6 +29,7 @@ from memory_mesh.model import (
     Channel,
     Entry,
     Heritage,
+    Json,
     Kind,
     Lesson,
     Memory,
@@ -332,7 +333,7 @@ def test_a_heritage_chain_of_another_form_is_refused_by_what_is_wrong(given_, sa
 
 
 def test_a_lesson_is_read_only_with_a_number_as_its_confidence():
-    kept = {"severity": "high", "preventative_rule": "wait", "rule_confidence": 1}
+    kept: dict[str, Json] = {"severity": "high", "preventative_rule": "w", "rule_confidence": 1}
     assert read_lesson(kept).confidence == 1.0
     with pytest.raises(TypeError, match="rule_confidence is not a number"):
         read_lesson(kept | {"rule_confidence": "0.9"})
