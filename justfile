@@ -15,7 +15,7 @@ setup:
 
 # Check format, lint, types, imports, sizes, house rules, workflows, generated files and lock; warn of old figures
 [parallel]
-check: format-check lint types imports size house workflows generated lock-check ages
+check: types types-elsewhere format-check lint imports size house workflows generated lock-check ages
 
 # Run the quick tests
 test *ARGS:
@@ -111,8 +111,12 @@ lint:
 
 [private]
 types:
-    @echo "== mypy --strict, and the package as on macOS and Windows"
+    @echo "== mypy --strict"
     mypy
+
+[private]
+types-elsewhere:
+    @echo "== the package as on macOS and Windows"
     mypy src --platform darwin --cache-dir .mypy_cache/darwin
     mypy src --platform win32 --cache-dir .mypy_cache/win32
 

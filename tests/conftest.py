@@ -1,10 +1,13 @@
 """What every test may ask for; and no test may reach the network."""
 
+import gc
 import logging
 import os
 import shutil
 import socket
-from collections.abc import Iterator
+import tempfile
+from collections.abc import Generator, Iterator
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -41,6 +44,18 @@ def pytest_configure() -> None:
     """Keep the files of tests in memory where there is room: a disk's pace is nobody's fault."""
     if _MEMORY.is_dir() and shutil.disk_usage(_MEMORY).free > _ROOM:
         os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(_MEMORY))
+        tempfile.tempdir = str(_MEMORY)  # of stores that are gone when they are closed
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """What is collected lives as long as the run: no collection of garbage looks at it."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+        gc.freeze()
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
@@ -68,10 +83,18 @@ def mesh(tmp_path: Path, clock: FrozenClock) -> Iterator[MemoryMesh]:
         yield opened
 
 
+@pytest.fixture(scope="session")
+def _homes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A place for the home of each test; `mktemp` would look at all that there are for a number."""
+    folder = tmp_path_factory.mktemp("homes")
+    return (folder / str(number) for number in count())
+
+
 @pytest.fixture(autouse=True)
-def _own_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+def _own_home(_homes: Iterator[Path], monkeypatch: pytest.MonkeyPatch) -> None:
     """No setting or store of the person who runs the tests is read or written."""
-    home = tmp_path_factory.mktemp("home")
+    home = next(_homes)
+    home.mkdir()
     for name in ("XDG_DATA_HOME", "XDG_CONFIG_HOME", "MEMORY_MESH_CONFIG", "MEMORY_MESH_PROJECT"):
         monkeypatch.delenv(name, raising=False)
     for name in agent_variables(os.environ):  # an agent may run the tests

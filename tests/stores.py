@@ -10,9 +10,11 @@ from typing import Any
 from memory_mesh.ledgers.shared.snapshot import SqlSnapshot
 from memory_mesh.ledgers.sqlite import namespace_file, schema
 from memory_mesh.sync import MemoryMesh
+from tests.faults.sample import is_whole
 
 STORES = Path(__file__).parent / "fixtures" / "stores"
 NAMES = tuple(sorted(path.name.removesuffix(".db.gz") for path in STORES.glob("*.db.gz")))
+CROWDS = (2_000, 10_000) if is_whole() else (1_000, 4_000)  # in a small and in a large store
 # A question, and the text or skill it finds by today's terms; most of them not by earlier ones.
 FOUND = {
     "台湾": "臺灣的颱風季節從七月開始",

@@ -6,7 +6,6 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-import lancedb
 import pyarrow as pa  # type: ignore[import-untyped]  # it has no stubs
 
 DIMENSION = 384
@@ -55,6 +54,13 @@ SKILLS = pa.schema([
 Rows = list[dict[str, Any]]
 
 
+def connected(folder: Path) -> Any:
+    """The tables in a folder; LanceDB is loaded by the tests that need it, not by all."""
+    import lancedb
+
+    return lancedb.connect(str(folder))
+
+
 def memory_id(number: int) -> str:
     return f"mem_{1_700_000_000_000 + number}_{number:06x}"
 
@@ -73,7 +79,7 @@ def entry(
 
 
 def write(folder: Path, **tables: tuple[pa.Schema, Rows]) -> Path:
-    db = lancedb.connect(str(folder))
+    db = connected(folder)
     for name, (schema, rows) in tables.items():
         table = db.create_table(name, schema=schema)
         if rows:
@@ -82,7 +88,7 @@ def write(folder: Path, **tables: tuple[pa.Schema, Rows]) -> Path:
 
 
 def read(folder: Path, name: str) -> Rows:
-    rows: Rows = lancedb.connect(str(folder)).open_table(name).to_arrow().to_pylist()
+    rows: Rows = connected(folder).open_table(name).to_arrow().to_pylist()
     return sorted(rows, key=lambda row: row["id"])
 
 

@@ -44,7 +44,7 @@ def names_used_twice(trees: dict[str, ast.Module]) -> dict[str, list[str]]:
     """The public class names that several places define, and the modules that do."""
     modules: dict[str, list[str]] = {}
     for module, tree in trees.items():
-        for node in ast.walk(tree):
+        for node in statements(tree):
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 modules.setdefault(node.name, []).append(module)
     return {name: where for name, where in modules.items() if len(where) > 1}
@@ -52,13 +52,18 @@ def names_used_twice(trees: dict[str, ast.Module]) -> dict[str, list[str]]:
 
 def count_late(trees: dict[str, ast.Module]) -> int:
     """How many imports of ours stand inside functions."""
-    return sum(len(set(_late(tree))) for tree in trees.values())
+    return sum(1 for tree in trees.values() for _ in _late(tree))
+
+
+def modules(package: Path) -> list[Path]:
+    """The files of all modules of a package, in the order of `parsed`."""
+    return sorted(package.rglob("*.py"))
 
 
 def parsed(package: Path) -> dict[str, ast.Module]:
     """The trees of all modules of a package by their dotted names."""
     found = {}
-    for path in sorted(package.rglob("*.py")):
+    for path in modules(package):
         parts = path.relative_to(package.parent).with_suffix("").parts
         name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
         found[name] = ast.parse(path.read_text(encoding="utf-8"))
@@ -88,26 +93,38 @@ def _targets(node: ast.Import | ast.ImportFrom, known: dict[str, ast.Module]) ->
             yield inside if inside in known else node.module
 
 
+def statements(node: ast.AST) -> Iterator[ast.AST]:
+    """Every statement below a node; what they are made of is most of a tree, and is not walked."""
+    for child in _bodies(node):
+        yield child
+        yield from statements(child)
+
+
+def _bodies(node: ast.AST) -> Iterator[ast.AST]:
+    for block in ("body", "handlers", "cases", "orelse", "finalbody"):
+        found = getattr(node, block, ())
+        yield from found if isinstance(found, list) else ()  # else of an expression
+
+
 def _run(node: ast.AST) -> Iterator[ast.AST]:
-    """Every node but what is for type checkers alone."""
-    for child in ast.iter_child_nodes(node):
+    """Every statement but what is for type checkers alone."""
+    for child in _bodies(node):
         if isinstance(child, ast.If) and ast.unparse(child.test) == "TYPE_CHECKING":
             for other in child.orelse:
+                yield other
                 yield from _run(other)
             continue
         yield child
         yield from _run(child)
 
 
-def _late(tree: ast.Module) -> Iterator[ast.AST]:
+def _late(node: ast.AST, *, inside: bool = False) -> Iterator[ast.AST]:
     """The imports of ours that stand inside a function."""
-    for function in ast.walk(tree):
-        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
-            for node in ast.walk(function):
-                if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(
-                    PACKAGE.name
-                ):
-                    yield node
+    for child in _bodies(node):
+        if inside and isinstance(child, ast.ImportFrom):
+            yield from [child] if (child.module or "").startswith(PACKAGE.name) else []
+        within = inside or isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef)
+        yield from _late(child, inside=within)
 
 
 def _path(name: str) -> Path:

@@ -8,12 +8,14 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from zlib import crc32
 
 from memory_mesh.agents.daemon import client
 from memory_mesh.agents.request import made
 from memory_mesh.model import Memory
 from memory_mesh.sync import MemoryMesh
 from tests.agents.fake_api import FakeApi, Recorded, ToolUse
+from tests.faults.sample import SEED, is_whole
 from tests.surface.command import SCRIPT
 from tests.until import until
 
@@ -21,7 +23,13 @@ ROOT = Path(__file__).resolve().parents[2]
 TOOLS = ROOT / ".ci" / "tools" / "node"
 SECONDS = 120  # that a session may take on a busy machine
 STORED_SECONDS = 30  # that a capture may take after its session
+VERSIONS = ("npm", "newest")  # as plain npm gives it on this Node, and the newest binary
 NOWHERE = "http://127.0.0.1:9"  # nothing leaves the machine: every other address ends here
+
+
+def versions_for(test: str) -> Sequence[str]:
+    """Both versions at night; in the gate one: not the same for every test, nor for every tree."""
+    return VERSIONS if is_whole() else [VERSIONS[(SEED + crc32(test.encode())) % len(VERSIONS)]]
 
 
 def binaries() -> dict[str, Path]:

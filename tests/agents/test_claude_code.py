@@ -12,18 +12,26 @@ from memory_mesh.agents.claude_code.install import SHIPPED
 from memory_mesh.platform.ids import SystemClock
 from tests.agents import remembering
 from tests.agents.fake_api import ToolUse
-from tests.agents.real_claude import RealClaude, binaries
+from tests.agents.real_claude import VERSIONS, RealClaude, binaries, versions_for
 from tests.until import until
 from tools import agent_picture
 from tools.terminal_picture import drawn
 
-SEED = 20261116
+ROUNDS = 20261116  # the seed of what the two sessions say
 RECORDED = Path(__file__).parents[1] / "fixtures/claude_code/hook_fields.json"
-CHOSEN = ("npm", "newest")
+ALWAYS_BOTH = "test_what_one_session_stores_is_in_the_first_request_of_the_next"
 pytestmark = pytest.mark.slow
 
 
-@pytest.fixture(params=CHOSEN)
+def pytest_generate_tests(metafunc):
+    """What is promised first is asked of both versions in the gate too."""
+    if "binary" in metafunc.fixturenames:
+        name = metafunc.function.__name__
+        versions = VERSIONS if name == ALWAYS_BOTH else versions_for(name)
+        metafunc.parametrize("binary", versions, indirect=True)
+
+
+@pytest.fixture
 def binary(request):
     if (found := binaries().get(request.param)) is None:
         pytest.skip(f"no Claude Code ({request.param}): run .ci/agents, which needs npm")
@@ -55,7 +63,7 @@ def test_claude_code_lists_the_plugin_as_installed_and_enabled(agent):
 
 
 def test_what_one_session_stores_is_in_the_first_request_of_the_next(binary, tmp_path):
-    report = remembering.rounds(tmp_path, binary, count=2, seed=SEED, patient=True)
+    report = remembering.rounds(tmp_path, binary, count=2, seed=ROUNDS, patient=True)
     report.holds()
     assert report.figures["rounds"] == 2
     assert report.figures["our tools in the first request"] == 2

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.agents.fake_api import FakeApi
-from tests.agents.real_claude import RealClaude, binaries
+from tests.agents.real_claude import RealClaude, binaries, versions_for
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs/agents/claude-code.md").read_text(encoding="utf-8")
@@ -24,7 +24,7 @@ def _shows(text, shown):
         assert place >= 0, f"{part!r} is not in {text!r}"
 
 
-@pytest.mark.parametrize("version", ["npm", "newest"])
+@pytest.mark.parametrize("version", versions_for("the page"))
 def test_the_steps_of_the_page_print_what_it_shows(version, tmp_path):
     if version not in binaries():
         pytest.skip(f"no Claude Code ({version}): run .ci/agents, which needs npm")

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from datetime import timedelta
 from functools import partial
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -24,6 +25,7 @@ from tests.contract.index_contract import (
     near,
     source,
 )
+from tests.faults.sample import gated
 
 
 class TestLanceIndex(IndexContract):
@@ -199,8 +201,10 @@ def test_what_a_killed_owner_left_is_cleaned_up(index, tmp_path):
     assert not litter.exists()
 
 
-@pytest.mark.parametrize("part", ["data", "_indices", "_versions"])
-@pytest.mark.parametrize("harm", ["cut", "removed", "garbled"])
+HARMS = list(product(("data", "_indices", "_versions"), ("cut", "removed", "garbled")))
+
+
+@pytest.mark.parametrize(("part", "harm"), gated(HARMS))
 def test_a_damaged_body_is_no_body_and_is_built_anew(tmp_path, part, harm):
     """In a process of its own: what a library does with garbage is its own affair."""
     vectors = clustered(2_000)

@@ -1,8 +1,9 @@
 """How much of a fault suite the gate runs, and under which seed.
 
 `just prove` runs every count in full. The gate runs two per cent of it, but every kind of case at
-least once. Its seed is made from the tree of src: one tree gets one answer, the next one gets
-other cases; `FAULT_SEED` repeats a seed that a run has printed.
+least once; tests whose whole the night runs do alike. The seed is made from the tree of src: one
+tree gets one answer, the next one gets other cases; `FAULT_SEED` repeats a seed that a run has
+printed.
 """
 
 import os
@@ -23,6 +24,22 @@ C = TypeVar("C", bound=tuple[object, ...])
 def some(full: int, least: int = 1) -> int:
     """The part of a full count that the gate runs; `least` is what every kind of case needs."""
     return min(full, max(least, round(full * SHARE)))
+
+
+def is_whole() -> bool:
+    """Whether the night runs, which takes no sample where it can afford all."""
+    return os.environ.get("HYPOTHESIS_PROFILE") == "night"
+
+
+def gated(cases: Sequence[C]) -> list[C]:
+    """All cases at night; in the gate each value of each of their parts at least once."""
+    return list(cases) if is_whole() else covering(cases, random.Random(SEED))
+
+
+def spread(most: int, stride: int) -> range:
+    """Every number from 1 below `most` at night; in the gate one of as many as `stride`."""
+    step = 1 if is_whole() else stride
+    return range(1 + SEED % step, most, step)
 
 
 def points(total: int, share: float, dice: random.Random) -> list[int]:

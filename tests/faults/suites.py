@@ -311,7 +311,7 @@ SUITES: dict[str, dict[str, Part]] = {
         "": part(
             "disk.disk_errors",
             rounds=Amount(50),
-            operations=400,
+            operations=Amount(400, 150),
             needs=("disk.can_inject_errors", "libfiu is missing: install fiu-utils"),
         )
     },

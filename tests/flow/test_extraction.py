@@ -598,7 +598,7 @@ def _bad(fault: str | None, fact: dict[str, object]) -> dict[str, object]:
 
 
 def test_no_fault_stores_what_is_ungrounded_or_loses_a_message(tmp_path, clock):
-    faults = max(150, settings().max_examples)  # a thousand at night
+    faults = max(60, settings().max_examples)  # a thousand at night
     chance, cap, service = random.Random(SEED), 40_000, FaultyService(clock)
     print(f"{faults} faults, FAULT_SEED={SEED}")
     limits: Settings = {"llm_tokens_per_day": cap, "llm_max_tokens": 400}

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from memory_mesh.compat import neolata as awaited
-from memory_mesh.compat.neolata import memory_graph
+from memory_mesh.compat.neolata import memory_graph, translate
 from memory_mesh.mesh import mesh as sync
 from memory_mesh.model import Channel, Claim, Outcome, PredicateSchema, Resolution, Status
 from memory_mesh.model.errors import InvalidInput, NotFound
@@ -72,6 +72,14 @@ def test_the_async_face_tells_the_same_story(tmp_path):
     stored, many, found, several = asyncio.run(story())
     assert {hit.id for hit in found} == {stored.id, many[0].id}
     assert [len(each) for each in several] == [2, 1]
+
+
+def test_a_batch_that_is_too_large_and_a_provenance_that_is_none_are_refused(graph):
+    with pytest.raises(InvalidInput, match="3 items are too many: at most 2 at once"):
+        translate.bounded("items", "abc", 2)
+    assert translate.bounded("items", "ab", 2) == ["a", "b"]
+    with pytest.raises(InvalidInput, match="provenance must be a mapping with source and sourceId"):
+        graph.store_many("kuro", [{"text": "a green lamp", "provenance": "the manual"}])
 
 
 @pytest.mark.req("R-003-002", "R-003-063")

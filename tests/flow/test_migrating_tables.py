@@ -5,7 +5,6 @@ import shutil
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-import lancedb
 import pyarrow as pa  # type: ignore[import-untyped]  # it has no stubs
 import pytest
 
@@ -13,13 +12,13 @@ from memory_mesh.compat.rfc11 import migrate
 from memory_mesh.compat.rfc11.columns import is_schema_v1, is_schema_v2
 from memory_mesh.compat.rfc11.import_ import bring_in
 from memory_mesh.model.errors import InvalidInput, NotFound, StoreError
-from tests.tables import PROMOTED, V1, V2, entry, read, write
+from tests.tables import PROMOTED, V1, V2, connected, entry, read, write
 
 NOW = datetime(2026, 4, 1, 12, tzinfo=UTC)
 
 
 def names(folder: Path, table: str = "memory_entries") -> list[str]:
-    found: list[str] = lancedb.connect(str(folder)).open_table(table).schema.names
+    found: list[str] = connected(folder).open_table(table).schema.names
     return found
 
 
@@ -43,7 +42,7 @@ def test_a_v1_table_becomes_v2_with_its_rows_and_a_backup(v1, mesh):
     known = V1.names  # a V1 reader asks for these and sees what it saw
     assert [{name: row[name] for name in known} for row in after] == before
     assert read(v1, "memory_entries_v1_backup") == before
-    schema = lancedb.connect(str(v1)).open_table("memory_entries").schema
+    schema = connected(v1).open_table("memory_entries").schema
     assert [(f.name, f.type) for f in schema] == [(f.name, f.type) for f in V2]
     assert bring_in(mesh, v1).memories.stored == 300
 
@@ -61,7 +60,7 @@ def test_a_v2_table_is_not_touched(tmp_path):
 
 def test_the_original_can_go_on_writing_to_a_migrated_table(v1):
     migrate.migrate(v1, now=NOW)
-    table = lancedb.connect(str(v1)).open_table("memory_entries")
+    table = connected(v1).open_table("memory_entries")
     table.add(pa.Table.from_pylist([entry(900, "later", session_id="s")], schema=V2))
     assert table.count_rows() == 301
     assert migrate.migrate(v1, now=NOW).changed is False
@@ -75,7 +74,7 @@ def test_a_rollback_brings_v1_back_and_keeps_what_was_written_since(v1):
     assert (plain.schema, plain.changed, plain.aside) == ("V1", True, None)
     assert sorted(path.name for path in v1.iterdir() if path.is_dir()) == ["memory_entries.lance"]
     migrate.migrate(v1, now=NOW)
-    lancedb.connect(str(v1)).open_table("memory_entries").add(
+    connected(v1).open_table("memory_entries").add(
         pa.Table.from_pylist([entry(900, "later", session_id="s")], schema=V2)
     )
     done = migrate.rollback(v1, now=NOW)

@@ -12,6 +12,7 @@ from memory_mesh.care import backups
 from memory_mesh.model.errors import StoreWasMoved
 from memory_mesh.platform import moved_marks
 from memory_mesh.sync import MemoryMesh
+from tests.faults.sample import spread
 from tests.flow.test_archive import chain, database, killed_at
 from tests.flow.test_move import ADDRESS, filled, found, opened
 
@@ -116,7 +117,7 @@ def test_a_store_moves_back_and_forth(tmp_path: Path) -> None:
 
 def test_a_kill_on_the_way_back_leaves_one_place_that_opens(tmp_path: Path) -> None:
     ended = False
-    for at in range(1, 999, 11):
+    for at in spread(999, 29):
         source, to = filled(tmp_path / f"{at}"), tmp_path / f"{at}-to"
         blocks = chain(source)
         care.move_store(source, to)

@@ -16,6 +16,7 @@ from memory_mesh.learn.rules import retention as lifecycle
 from memory_mesh.mesh import worker
 from memory_mesh.sync import MemoryMesh
 from memory_mesh.testing import FrozenClock
+from tests.faults.sample import spread
 from tests.flow.test_maintenance import (
     AGENT,
     BUDGET,
@@ -124,9 +125,7 @@ def killed(database: str, now: str, steps: str) -> None:
 
 
 def test_killed_at_any_step_it_ends_the_same(postgres: Server, on_sqlite: State) -> None:
-    after, ended = 0, False
-    while not ended:
-        after += 1
+    for after in spread(99, 2):
         database = postgres.database()
         url, clock = postgres.url(database, APP), FrozenClock()
         with served(url, clock) as graph:
@@ -143,6 +142,9 @@ def test_killed_at_any_step_it_ends_the_same(postgres: Server, on_sqlite: State)
             assert state(graph) == on_sqlite, f"killed after step {after}"
             assert graph._mesh.care.verify().findings == ()
         postgres.drop(database)
+        if ended:
+            break
+    assert ended
     assert after > 3
 
 

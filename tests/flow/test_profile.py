@@ -16,7 +16,7 @@ from memory_mesh.model.pack import ProfileKind, Section, StandingProfile
 from memory_mesh.sync import MemoryMesh
 from memory_mesh.testing import FrozenClock
 from tests.postgres import SECRET
-from tests.stores import counted, crowd
+from tests.stores import CROWDS, counted, crowd
 
 DAY = timedelta(days=1)
 TABS = "I prefer tabs over spaces."
@@ -258,7 +258,7 @@ def test_a_budget_is_never_exceeded(tmp_path_factory, texts, budget, own):
 
 def test_the_cost_does_not_grow_with_the_namespace(tmp_path, clock):
     costs = []
-    for others in (2_000, 10_000):
+    for others in CROWDS:
         with MemoryMesh(tmp_path / str(others), clock=clock, embedder="none") as mesh:
             mesh.add(TABS)
             crowd(mesh, others)

@@ -14,6 +14,7 @@ from memory_mesh.care.repairs import repair, salvage
 from memory_mesh.model.care import Salvaged, SalvagedNamespace
 from memory_mesh.model.errors import InvalidInput, NotFound
 from memory_mesh.sync import MemoryMesh
+from tests.faults.sample import spread
 
 COUNT = 40
 PAGE = 1024
@@ -324,7 +325,7 @@ def test_salvage_after_a_cut_log_gives_one_moment_and_says_how_many_changes_are_
         shutil.copytree(tmp_path / "old", tmp_path / "copy")
     log = Path(f"{_database(tmp_path / 'copy')}-wal")
     data = log.read_bytes()
-    for share in range(1, 13):
+    for share in spread(13, 3):
         log.write_bytes(data[: len(data) * share // 13 + chance.randrange(1000)])
         to = tmp_path / f"new-{share}"
         done = salvage(tmp_path / "copy", to)

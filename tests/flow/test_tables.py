@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
 
-import lancedb
 import numpy as np
 import pytest
 
@@ -28,6 +27,7 @@ from tests.tables import (
     SKILLS,
     V1,
     V2,
+    connected,
     entry,
     memory_id,
     read,
@@ -231,7 +231,7 @@ def test_lancedb_reads_what_is_handed_out_with_the_columns_of_the_rfc(tmp_path, 
     mesh.ingest_skill("name: Deploy;\nintent: ship a release;")
     done = hand_out(WithVectors(mesh), tmp_path / "out")
     assert (done.memories, done.skills, done.blocks) == (1, 1, 2)
-    db = lancedb.connect(str(tmp_path / "out"))
+    db = connected(tmp_path / "out")
     schemas = {name: db.open_table(name).schema for name in
                ("memory_entries", "yamo_blocks", "synthesized_skills")}  # fmt: skip
     for schema, wanted in zip(schemas.values(), (V2, BLOCKS, SKILLS), strict=True):
@@ -279,7 +279,7 @@ def test_a_block_row_names_the_agent_that_made_it_or_nobody(tmp_path, importing)
         mesh.add("a fact")
         assert mesh.care.blocks()[0].entry.agent == "scout"
         hand_out(MeshHoldings(mesh), tmp_path / "out")
-    table = lancedb.connect(str(tmp_path / "out")).open_table("yamo_blocks")
+    table = connected(tmp_path / "out").open_table("yamo_blocks")
     assert table.schema.field("agent_id").nullable
     assert [row["agent_id"] for row in read(tmp_path / "out", "yamo_blocks")] == ["scout"]
     wire = yamo.render(yamo_learning.lesson(LESSON, at=MADE_UTC))

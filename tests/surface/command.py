@@ -39,6 +39,7 @@ class CommandLine:
     start: tuple[str, ...] = MODULE
     variables: Mapping[str, str] = field(default_factory=dict)
     forks: bool = True
+    loaded: tuple[str, ...] = ()  # modules of others that take long to load
 
     @property
     def store(self) -> Path:
@@ -47,7 +48,11 @@ class CommandLine:
     def __call__(self, *words: str, stdin: bytes = b"", cwd: Path | None = None) -> Ran:
         if self.is_forked:
             code, out, err = fork_server.output_of(
-                self._argv(words), stdin=stdin, cwd=cwd or self.home, variables=self.environment
+                self._argv(words),
+                stdin=stdin,
+                cwd=cwd or self.home,
+                variables=self.environment,
+                loaded=self.loaded,
             )
             return Ran(code, out.decode(), err.decode())
         done = subprocess.run(
@@ -103,6 +108,7 @@ class CommandLine:
                 streams=(nothing.fileno(), tty, tty),
                 cwd=self.home,
                 variables=self.environment,
+                loaded=self.loaded,
             )
 
     @property

@@ -74,7 +74,8 @@ def test_what_is_no_file_among_the_namespaces_is_reported_and_stops_nothing(
     assert findings["default"] == findings["user.ann"] == []
     (finding,) = findings["default-copy"]
     assert said in finding["detail"]
-    assert said in cli("doctor", "--json").out.replace("\\n", " ")
+    if made in {Path.mkdir, _link_to_nothing}:  # it tries much else, and takes the longest
+        assert said in cli("doctor", "--json").out.replace("\\n", " ")
     upkeep = cli("upkeep", "--all")
     assert (upkeep.code, said in upkeep.err, "2 of 3 namespaces" in upkeep.out) == (1, True, True)
     for words in (("stats",), ("store", "a text"), ("repair",)):

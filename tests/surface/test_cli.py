@@ -469,6 +469,16 @@ def test_deleted_memories_are_listed_only_when_asked_for(cli: CommandLine) -> No
     assert "status:     deleted" in cli("get", "--id", id_, "--deleted").out
 
 
+def test_a_refusal_says_on_a_terminal_where_its_reason_is(cli: CommandLine) -> None:
+    id_ = cli.stored(DARK)
+    assert cli("erase", id_, "--yes").code == 0
+    shown = cli.on_terminal("store", "--content", DARK)
+    assert shown.code == 1
+    block = re.search(r"refusal is on record, see: memory-mesh explain (\w+)", shown.out)
+    assert block is not None, shown.out
+    assert "refused" in cli("explain", block[1]).out.lower()
+
+
 def test_list_is_separated_by_tabs_and_goes_on_at_its_cursor(cli: CommandLine) -> None:
     ids = [cli.stored(f"memory\tnumber {number}\nand a second line") for number in range(5)]
     lines = cli("list").out.splitlines()
@@ -478,6 +488,9 @@ def test_list_is_separated_by_tabs_and_goes_on_at_its_cursor(cli: CommandLine) -
     rest = json.loads(cli("list", "--cursor", first["cursor"], "--json").out)
     assert [memory["id"] for memory in first["items"] + rest["items"]] == ids[::-1]
     assert rest["cursor"] is None
+    told = f"There are more: repeat the command with --cursor {first['cursor']}"
+    assert told in cli.on_terminal("list", "--limit", "2").out
+    assert "There are more" not in cli.on_terminal("list").out
 
 
 def test_on_a_terminal_a_list_is_aligned_and_colour_can_be_refused(cli: CommandLine) -> None:

@@ -14,6 +14,7 @@ from tests.surface.command import CommandLine
 FACTS = (
     "Ann drinks green tea", "Ben repairs clocks", "Cleo paints harbours", "Dan grows tomatoes",
 )  # fmt: skip
+CHARTS = ("matplotlib.backends.backend_agg", "matplotlib.backends.backend_svg", "numpy.random")
 ASKED = ("Who drinks tea?", "Who repairs clocks?", "Who paints harbours?", "Who likes zebras?")
 
 
@@ -28,7 +29,7 @@ def cli(cli: CommandLine) -> CommandLine:
         text = "".join(json.dumps(value) + "\n" for value in values)
         (folder / f"{name}.jsonl").write_text(text, encoding="utf-8")
     (cli.home / "people.yaml").write_text("k: [1, 3]\ncounts: R@1\n", encoding="utf-8")
-    return CommandLine(cli.home, variables={"MEMORY_MESH_EMBEDDER": "none"})
+    return CommandLine(cli.home, loaded=CHARTS)
 
 
 def test_a_run_writes_its_report_and_says_the_figure(cli: CommandLine) -> None:

@@ -2,11 +2,13 @@
 
 import re
 import unicodedata
+from itertools import product
 from pathlib import Path
 
 import pytest
 
 from memory_mesh.sync import MemoryMesh
+from tests.faults.sample import gated
 from tests.surface.command import CommandLine, Ran
 
 HOSTILE = {
@@ -141,9 +143,11 @@ def test_what_is_misspelt_cannot_act(cli: CommandLine) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", HOSTILE)
-def test_no_single_misspelt_word_can_act(cli: CommandLine, name: str) -> None:
-    for words in misspelt(HOSTILE[name]):
+def test_no_single_misspelt_word_can_act(cli: CommandLine) -> None:
+    """Every text in every place at night; in the gate every text, and every place."""
+    places = range(len(misspelt("")))
+    for name, place in gated(list(product(HOSTILE, places))):
+        words = misspelt(HOSTILE[name])[place]
         assert_refused_harmlessly(cli, words)
         shown = cli.on_terminal(*words)
         assert acting(OUR_STYLES.sub("", shown.out)) == [], words

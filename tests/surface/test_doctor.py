@@ -271,7 +271,9 @@ def test_a_store_that_is_none(patient: Patient) -> None:
 
 
 def test_no_embedder(patient: Patient, monkeypatch: pytest.MonkeyPatch) -> None:
-    is_(patient.found()["embedder"], CheckStatus.OK, "switched off", "MEMORY_MESH_EMBEDDER")
+    found = patient.found()
+    is_(found["embedder"], CheckStatus.OK, "switched off", "MEMORY_MESH_EMBEDDER")
+    is_(found["index"], CheckStatus.OK, "there are no vectors to wait for", "")
     monkeypatch.delenv("MEMORY_MESH_EMBEDDER")
     monkeypatch.delenv("MEMORY_MESH_MODEL_DIR", raising=False)
     is_(patient.found()["embedder"], CheckStatus.OK, "gives vectors", "")

@@ -13,6 +13,7 @@ import pytest
 
 from memory_mesh.agents.sessions import Session
 from memory_mesh.model.errors import NotFound
+from tests import fork_server
 from tests.surface.hooking import HOOK, PATIENCE, PLANTED, PROMPT, Host
 
 LESSON = {
@@ -207,10 +208,11 @@ def test_the_fence_of_a_prompt_explains_it(host: Host, through: str) -> None:
 
 
 def explained(host: Host, fence: str) -> "subprocess.CompletedProcess[bytes]":
-    return subprocess.run(
-        [sys.executable, "-m", "memory_mesh", "explain", fence, "--json"],
-        env=host.environment, cwd=host.folder, capture_output=True, timeout=PATIENCE, check=False,
-    )  # fmt: skip
+    words = ["memory-mesh", "explain", fence, "--json"]
+    code, out, err = fork_server.output_of(
+        words, stdin=b"", cwd=host.folder, variables=host.environment
+    )
+    return subprocess.CompletedProcess(words, code, out, err)
 
 
 def test_another_project_sees_nothing_of_it(host: Host, tmp_path: Path) -> None:

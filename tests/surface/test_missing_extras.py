@@ -14,6 +14,7 @@ from packaging.requirements import Requirement
 from memory_mesh.base.installed import install_command
 from memory_mesh.models import model_files
 from memory_mesh.sync import MemoryMesh
+from tools.house_imports import statements
 
 ROOT = Path(__file__).parent.parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -123,6 +124,12 @@ def test_an_installed_model_that_cannot_run_leaves_meaning_to_the_static_vectors
     assert embedder.endswith(f"answered by static l2_supercat_256 | fix: {install_command('onnx')}")
 
 
+BOTH = """
+from memory_mesh.cli.main import run
+asked, store = sys.argv[1:]
+run(["search", asked, "--db-dir", store])
+run(["doctor", "--db-dir", store])
+"""
 NO_EXTRA = ("numpy", "onnxruntime", "safetensors", "tokenizers", "wordllama")
 ENVIRONMENTS = {  # what is missing, the model that is installed, the setting, what answers
     "base": (NO_EXTRA, "no model", "", "search goes by words only"),
@@ -146,14 +153,12 @@ def test_five_environments_search_one_store_and_say_what_they_use(
         model_files.install(model_folder, home / ".local/share/memory-mesh/models")
     home.mkdir(exist_ok=True)
     variables = {"HOME": str(home), "PATH": "/usr/bin:/bin", "MEMORY_MESH_EMBEDDER": setting}
-    found = ""
-    for words in (["search", "Who is my boss?"], ["doctor"]):
-        code = f"import sys; sys.modules.update(dict.fromkeys({missing}))\n"
-        done = subprocess.run(
-            [sys.executable, "-c", code + RUN.format([*words, "--db-dir", str(store)])],
-            env=variables, cwd=home, capture_output=True, text=True, timeout=120, check=False,
-        )  # fmt: skip
-        found += done.stdout
+    code = f"import sys; sys.modules.update(dict.fromkeys({missing}))\n{BOTH}"
+    done = subprocess.run(
+        [sys.executable, "-c", code, "Who is my boss?", str(store)],
+        env=variables, cwd=home, capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+    found = done.stdout
     assert "My boss is Tom" in found
     (embedder,) = (one for one in found.splitlines() if " embedder: " in one)
     assert answers_as in embedder
@@ -203,7 +208,7 @@ def test_every_package_that_is_imported_is_declared() -> None:
     imported = set()
     package = ROOT / "src/memory_mesh"
     for path in set(package.rglob("*.py")) - set((package / "testing").rglob("*")):
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        for node in statements(ast.parse(path.read_text("utf-8"))):
             if isinstance(node, ast.Import):
                 imported |= {alias.name.partition(".")[0] for alias in node.names}
             elif isinstance(node, ast.ImportFrom) and node.module and not node.level:

@@ -12,6 +12,19 @@ NOT_PUBLISHED = (
     "waits", "side-doors", "secrets", "leaks", "patterns", "long-texts", "fuzzing", "damage",
     "erase",
 )  # fmt: skip
+SAMPLED = (  # what, before a merge, at night
+    ("personal data searched for in every byte of a store", "every fifth text", "every text"),
+    ("hostile texts in mistyped commands", "each text, and each place", "each text in each place"),
+    ("kills of an import, of a move back", "every 9th and 29th step", "every step"),
+    ("kills of upkeep over PostgreSQL", "every other step", "every step"),
+    ("salvage after a cut log", "every third cut of 12", "every cut"),
+    ("damage to the body of an index", "each part, and each harm", "each harm to each part"),
+    ("faults of a model that extracts", "60", "1,000"),
+    ("costs that do not grow with a namespace", "1,000 and 4,000 memories", "2,000 and 10,000"),
+    ("cost of a search beside memories of others", "1,500 and 5,000", "1,500 and 10,000"),
+    ("questions to the languages, to LoCoMo", "96 and 60", "240 and 105"),
+    ("both versions of Claude Code", "one of them in most tests", "both in every test"),
+)
 # heading: (what can be relied on, what was tried, the suites). {suite:path/to/figure} is a figure,
 # {suite+suite:figure} the sum of those of several suites.
 ROWS: Mapping[str, tuple[tuple[str, str, tuple[str, ...]], ...]] = {
@@ -274,6 +287,8 @@ def page() -> str:
     parts.append("## Where it does not hold\n\n" + "\n".join(_limits()))
     head = "| suite | before every merge | `just prove` |\n|---|---|---|\n"
     parts.append(f"## What runs when\n\n{head}" + "\n".join(_sizes()))
+    head = "| other tests | before every merge | `just night` |\n|---|---|---|\n"
+    parts.append(head + "\n".join(_sampled()))
     return "\n\n".join(parts) + "\n"
 
 
@@ -300,6 +315,12 @@ def _size(of: str, given: Mapping[str, object]) -> str:
     if isinstance(share := given.get("share"), float):
         said.append("every point" if share == 1 else f"{share:.0%} of the points")
     return f"{of.replace('_', ' ')}: {', '.join(said) or 'all'}".removeprefix(": ")
+
+
+def _sampled() -> Iterator[str]:
+    """A line for what other tests take a share of before a merge."""
+    for what, gate, night in SAMPLED:
+        yield f"| {what} | {gate} | {night} |"
 
 
 def _limits() -> Iterator[str]:

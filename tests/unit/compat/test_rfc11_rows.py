@@ -29,6 +29,7 @@ from memory_mesh.model import (
     Channel,
     Entry,
     Heritage,
+    Json,
     Kind,
     Lesson,
     Memory,
@@ -39,6 +40,8 @@ from memory_mesh.model import (
     SourceKind,
 )
 from memory_mesh.model.errors import InvalidInput
+from memory_mesh.model.lesson import read_lesson
+from memory_mesh.model.memory import read_heritage
 from memory_mesh.rules.limits import INTEGER
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -314,6 +317,26 @@ def test_a_lesson_that_cannot_be_read_is_a_memory_of_kind_lesson_with_all_it_sai
     draft = memory_draft(row(metadata=json.dumps(metadata)))
     assert (draft.kind, draft.lesson) == (Kind.LESSON, None)
     assert draft.extra == {key: value for key, value in metadata.items() if key != "type"}
+
+
+@pytest.mark.parametrize(
+    ("given_", "said"),
+    [
+        ({"mood": []}, "a heritage chain has intentChain, hypotheses and rationales, not mood"),
+        ({"intentChain": "a"}, "intentChain of a heritage chain must be a list of texts"),
+        ({"hypotheses": ["a", 1]}, "hypotheses of a heritage chain must hold texts only"),
+    ],
+)
+def test_a_heritage_chain_of_another_form_is_refused_by_what_is_wrong(given_, said):
+    with pytest.raises(InvalidInput, match=said):
+        read_heritage(given_)
+
+
+def test_a_lesson_is_read_only_with_a_number_as_its_confidence():
+    kept: dict[str, Json] = {"severity": "high", "preventative_rule": "w", "rule_confidence": 1}
+    assert read_lesson(kept).confidence == 1.0
+    with pytest.raises(TypeError, match="rule_confidence is not a number"):
+        read_lesson(kept | {"rule_confidence": "0.9"})
 
 
 moments = st.integers(0, 7_000_000_000_000).map(lambda ms: EPOCH + timedelta(milliseconds=ms))

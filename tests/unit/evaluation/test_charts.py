@@ -2,17 +2,18 @@
 
 import itertools
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import matplotlib as mpl
 import pytest
-from matplotlib.figure import Figure
-from matplotlib.text import Text
-from matplotlib.transforms import Bbox
 
 from bench import report as foundation
 from memory_mesh.evaluation import charts
 from memory_mesh.evaluation.charts import Bar
 from memory_mesh.evaluation.report import EvaluationReport
+
+if TYPE_CHECKING:  # it takes a second to load
+    from matplotlib.figure import Figure
+    from matplotlib.transforms import Bbox
 
 PUBLISHED = Path(__file__).parents[3] / "results/benchmarks"
 SLACK = 1.0  # pixels
@@ -24,21 +25,23 @@ def drawn(monkeypatch, tmp_path):
     figures = []
     draw = charts.figure
 
-    def keeping(*bars: object, **options: object) -> Figure:
+    def keeping(*bars: object, **options: object) -> "Figure":
         figures.append(draw(*bars, **options))  # type: ignore[arg-type]  # passed on as it came
         return figures[-1]
 
     monkeypatch.setattr(charts, "figure", keeping)
 
-    def one(report: EvaluationReport) -> Figure:
+    def one(report: EvaluationReport) -> "Figure":
         charts.draw(report, [tmp_path / "chart.svg"])
         return figures[-1]
 
     return one
 
 
-def texts(figure: Figure) -> dict[str, Bbox]:
+def texts(figure: "Figure") -> "dict[str, Bbox]":
     """Every text that is seen, with its place in pixels."""
+    from matplotlib.text import Text
+
     figure.draw_without_rendering()
     return {
         f"{number} {text.get_text()}": text.get_window_extent()
@@ -47,7 +50,9 @@ def texts(figure: Figure) -> dict[str, Bbox]:
     }
 
 
-def assert_readable(figure: Figure) -> None:
+def assert_readable(figure: "Figure") -> None:
+    from matplotlib.transforms import Bbox
+
     found = texts(figure)
     for name, box in found.items():
         assert box.x0 >= -SLACK, name
@@ -92,6 +97,8 @@ def test_of_one_system_the_depths_are_compared(drawn) -> None:
 
 
 def test_long_names_do_not_push_the_bars_out() -> None:
+    import matplotlib as mpl
+
     bars = [
         Bar(name="a system with a very long name " * 3, length=1, text="1.000", low=0.9, high=1),
         Bar(name="x" * 80, length=0.2, text="0.200"),

@@ -188,6 +188,12 @@ def test_a_chain_has_each_memory_above_the_one_that_took_its_place():
     }
 
 
+def test_a_chain_of_one_memory_says_that_nothing_took_its_place():
+    alone = pictures.memory(1, "text")
+    drawn = chain_svg(Neighbourhood(alone.id, (alone,), ()))
+    assert f"{alone.id} superseded nothing and was not superseded" in drawn
+
+
 @given(st.lists(st.integers(0, 30), min_size=1, max_size=30))
 def test_no_chain_puts_two_lines_on_one_rail(successors):
     found = [pictures.memory(number, "text") for number in range(len(successors))]

@@ -125,6 +125,20 @@ def test_one_file_or_late_import_more_than_was_reached_is_named(monkeypatch):
     ]
 
 
-def test_this_package_keeps_the_rules(capsys):
-    assert house_check.main() == 0
-    assert " 0 breaches" in capsys.readouterr().out
+def test_a_package_is_held_to_the_rules(tmp_path, capsys):
+    """That ours keeps them is asked by `just check`, and so by the gate."""
+    package = tmp_path / "p"
+    package.mkdir()
+    (package / "a.py").write_text("class Walk: ...\n", encoding="utf-8")
+    assert house_check.main(package) == 0
+    assert capsys.readouterr().out == "1 modules, 0 breaches of a house rule\n"
+    (package / "b.py").write_text("import sqlite3\nclass Walk: ...\n", encoding="utf-8")
+    (package / "b.sql").write_text("SELECT 1", encoding="utf-8")
+    assert house_check.main(package) == 1
+    said = capsys.readouterr()
+    assert said.out == "2 modules, 3 breaches of a house rule\n"
+    assert said.err.splitlines() == [
+        f"HOUSE RULE: src/memory_mesh/b.py:1: {SQLITE}",
+        "HOUSE RULE: b.sql: SQL outside ledgers/",
+        "HOUSE RULE: class Walk is defined in p.a and p.b",
+    ]
