@@ -1,25 +1,29 @@
 """Learn the order of candidates from what `gather` wrote; write `search/ranking/_forest_by_….py`.
 
-    python bench/training/train.py FOLDER [--report FILE] [--ablate] [--leave-out]
+    python -m bench.training.train FOLDER [--report FILE] [--ablate] [--leave-out]
+    python -m bench.training.train FOLDER --pairs FILE
 
 Runs in an environment of its own (requirements.txt beside this file): the product needs none of it.
 Every set counts the same, however many questions it has. Figures are of conversations or questions
 that the model of their fold has not seen, or with `--leave-out` of sets that it has not seen; the
 trees that are written are learned from all of them. One seed, one thread: the same input gives the
-same trees.
+same trees. With `--pairs` each tree asks at most two features, no module is written, and FILE gets
+the tables that such trees collapse into (`shapes`): an order that one can read.
 """
 
 import argparse
 import json
 import math
 import zlib
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import lightgbm
 import numpy as np
+
+from bench.training import shapes
 
 OUT = Path(__file__).resolve().parents[2] / "src" / "memory_mesh" / "search" / "ranking"
 COUNTS = {
@@ -66,6 +70,8 @@ SUMS = {
     "half coverage, half cosine": ("covered", "cosine"),
 }
 ROUNDS, LEAVES, RATE, FOLDS, SEED = 300, 4, 0.08, 4, 1
+FREE = {"num_leaves": LEAVES}
+TWO_FEATURES = {"num_leaves": 3, "max_depth": 2, "max_bin": 63}
 CANDIDATES = 60  # of a question that teach: the best by a plain sum, and what answers
 
 
@@ -105,7 +111,12 @@ def main() -> int:
     parser.add_argument("--ablate", action="store_true", help="measure without each group too")
     parser.add_argument("--leave-out", action="store_true", help="measure on sets never seen too")
     parser.add_argument("--modes", nargs="+", default=tuple(MODES), choices=tuple(MODES))
+    parser.add_argument(
+        "--pairs", type=Path, help="learn trees of two features, write their tables"
+    )
     options = parser.parse_args()
+    if options.pairs:
+        return write_tables(options.folder, options.modes, options.pairs)
     report: dict[str, Any] = {}
     for mode in options.modes:
         called = MODES[mode]
@@ -145,6 +156,23 @@ def main() -> int:
     return 0
 
 
+def write_tables(folder: Path, modes: Sequence[str], file: Path) -> int:
+    """Measure trees of at most two features, and write the tables that they are the sum of."""
+    found: dict[str, list[dict[str, Any]]] = {}
+    for mode in modes:
+        names, asked = load(folder, mode)
+        told = [name for name in names if mode != "keyword" or name not in VECTORS]
+        if asked:
+            measured = figures(asked, folded(names, told, asked, TWO_FEATURES))
+            trees = [
+                each["tree_structure"] for each in _trees(learn(names, told, asked, TWO_FEATURES))
+            ]
+            found[MODES[mode]] = [asdict(table) for table in shapes.tables(trees, told)]
+            print(mode, measured, len(found[MODES[mode]]), "tables", flush=True)
+    file.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+    return 0
+
+
 def load(folder: Path, mode: str) -> tuple[list[str], list[Asked]]:
     """All questions of all sets; a fold holds whole conversations, or questions of any size."""
     asked, names = [], []
@@ -179,12 +207,14 @@ def figures(asked: Sequence[Asked], margins: Sequence[Any]) -> dict[str, float]:
     return {name: round(100 * float(np.mean(values)), 1) for name, values in found.items()}
 
 
-def folded(names: list[str], told: list[str], asked: Sequence[Asked]) -> list[Any]:
+def folded(
+    names: list[str], told: list[str], asked: Sequence[Asked], form: Mapping[str, int] = FREE
+) -> list[Any]:
     """Every question's margins from the model that has not seen it."""
     columns = [names.index(name) for name in told]
     margins: list[Any] = [None] * len(asked)
     for fold in range(FOLDS):
-        model = learn(names, told, [each for each in asked if each.fold != fold])
+        model = learn(names, told, [each for each in asked if each.fold != fold], form)
         for at, each in enumerate(asked):
             if each.fold == fold:
                 margins[at] = margin(names, columns, model, each)
@@ -209,7 +239,9 @@ def left_out(names: list[str], told: list[str], asked: Sequence[Asked]) -> dict[
     return found
 
 
-def learn(names: list[str], told: list[str], asked: Sequence[Asked]) -> Any:  # noqa: ANN401
+def learn(
+    names: list[str], told: list[str], asked: Sequence[Asked], form: Mapping[str, int] = FREE
+) -> Any:  # noqa: ANN401
     """LambdaMART with many small trees; a good feature never counts against a candidate."""
     columns = [names.index(name) for name in told]
     taught = [_few(names, each) for each in asked if each.right.sum() > 0]
@@ -225,7 +257,7 @@ def learn(names: list[str], told: list[str], asked: Sequence[Asked]) -> Any:  # 
         group=[len(each.right) for each in taught],
     )
     settings = {
-        "objective": "lambdarank", "num_leaves": LEAVES, "learning_rate": RATE,
+        "objective": "lambdarank", **form, "learning_rate": RATE,
         "min_data_in_leaf": 60, "lambda_l2": 5.0, "lambdarank_truncation_level": 20, "seed": SEED,
         "deterministic": True, "force_row_wise": True, "num_threads": 1, "verbosity": -1,
         "monotone_constraints": [-1 if name in SHRINKING else 1 for name in told],
