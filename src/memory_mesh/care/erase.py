@@ -15,27 +15,30 @@ the file keeps the database's log from being emptied, and so an erasure from bei
 import json
 import os
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 
 from memory_mesh.base.fastdataclass import dataclass, fields, replace
 from memory_mesh.base.typed import Any
 from memory_mesh.care import backups, namespaces
-from memory_mesh.care.sqlite import copies
-from memory_mesh.ledgers.shared.erasing import BytePieces
+from memory_mesh.care.sqlite import copies, pages
+from memory_mesh.ledgers.shared.erasing import GRAM, STEP, BytePieces
 from memory_mesh.ledgers.shared.named_values import ERASED, ERASED_COUNT, ERASING
 from memory_mesh.ledgers.shared.rows import micros
-from memory_mesh.ledgers.sqlite import vector_file
+from memory_mesh.ledgers.sqlite import open_file, vector_file
 from memory_mesh.model import Block, BlockOperation, Commit, Entry, Standing, Wanted
 from memory_mesh.model.care import Erasure, ErasureState
 from memory_mesh.model.commit import Erasing, Sought
 from memory_mesh.model.errors import NotFound, shown
+from memory_mesh.model.times import EXPIRES
+from memory_mesh.platform import forks
 from memory_mesh.platform.durable_files import sync_folder
 from memory_mesh.platform.private_files import make_file
+from memory_mesh.platform.store_urls import is_server
 from memory_mesh.rules import audience
 from memory_mesh.rules.users import shown_namespace, user_namespace
 from memory_mesh.write.access import Access, unused_id
-from memory_mesh.write.rejected_values import erased_values
+from memory_mesh.write.rejected_values import erased_value
 
 NEEDLES = ".erasing-"
 _LEFT = (
@@ -55,14 +58,23 @@ _VACUUM = (
 )
 _KEPT_COPIES = (".bak", ".jsonl", ".partial")
 _BLOCKS = 100  # about a memory that are looked at for an erasure of before
+_AT_ONCE = 1_000  # needles of a user that are looked for together
+_OWN = GRAM - STEP  # bytes of a piece that a row says
+_DATABASES = (".db", ".sqlite")
+_PART, _OVERLAP = 1 << 20, 4 * GRAM  # bytes that are searched at once, and those that follow
 
 
 @dataclass(frozen=True, slots=True)
 class Ground:
-    """Where an erasure happens: who writes, and in which folder; a database has none."""
+    """Where an erasure happens: who writes, and the folder or address of the store."""
 
     access: Access
-    store: Path | None
+    address: str
+
+    @property
+    def store(self) -> Path | None:
+        """The folder; a database has none."""
+        return None if is_server(self.address) else Path(self.address)
 
     @property
     def database(self) -> Path:
@@ -86,10 +98,12 @@ def erase(ground: Ground, sought: Sought, reason: str) -> Erasure:
 
     def decide(standing: Standing) -> Commit:
         gone = _gone(access, sought, standing)
+        if not gone.asked:
+            return Commit()
         made.append(unused_id(access, "erase", standing))
         texts = dict.fromkeys(memory.text for id_ in gone.ids for memory in standing.history(id_))
-        values = [value for text in texts for value in erased_values(text)]
-        digests = [] if access.seal is None else [*map(access.seal, values)]
+        seal = access.seal if sought.ended is None else None  # what expired may be said again
+        digests = [] if seal is None else [seal(erased_value(text)) for text in texts]
         if ground.store is not None:
             _keep_needles(ground, made[-1], standing.remains(gone))
             identity = copies.standing(ground.database).identity
@@ -109,26 +123,40 @@ def erase(ground: Ground, sought: Sought, reason: str) -> Erasure:
 
     wanted = Wanted(ids=sought.ids, states=(ERASED_COUNT,))
     access.ledger.commit(access.namespace, wanted, decide)
-    return next(each for each in finish(ground) if each.id == made[-1])
+    done = (each for each in (finish(ground) if made else ()) if each.id == made[-1])
+    return next(done, _receipt(ground, "", _said(Erasing()), ErasureState.DONE))
 
 
-def erase_user(ground: Ground, address: str, user: str, *, dry_run: bool) -> Erasure:
+def erase_user(ground: Ground, user: str, *, dry_run: bool) -> Erasure:
     """Erases all of a user: the namespace goes, and its chain with it, so that no block says so."""
     name = user_namespace(user)
     on = replace(ground, access=replace(ground.access, namespace=name))
-    said = _said(Erasing(counts={"memory": ground.access.ledger.stats(name).memories}))
+    stats = ground.access.ledger.stats(name)
+    said = _said(Erasing(counts={"memory": stats.memories}))
     if dry_run:
+        if not stats.seq:
+            raise NotFound(
+                f"there is no user {shown(user)}. List those there are: memory-mesh namespaces"
+            )
         return _receipt(on, "", said, ErasureState.PLANNED)
-    said["left"] = namespaces.delete_namespace(address, user=user).left
-    state = ErasureState.HIDDEN if ground.store is None else ErasureState.DONE
-    return _receipt(on, "", said, state)
+    if on.store is None:
+        namespaces.delete_namespace(on.address, user=user)
+        return _receipt(on, "", said, ErasureState.HIDDEN)
+    ids = tuple(copies.last_look(on.database).ids) if on.database.exists() else ()
+    with on.access.ledger.read(name) as snapshot:
+        needles = snapshot.standing(Wanted()).remains(Erasing(ids, skills=ids))
+    left = dict.fromkeys(namespaces.delete_namespace(on.address, user=user).left)
+    for start in range(0, max(1, len(needles)), _AT_ONCE):
+        pieces = BytePieces(needles[start : start + _AT_ONCE])
+        said["searched"], found = _search(on, on.store, pieces)
+        left |= dict.fromkeys(f"{path} holds words that were this user's, too" for path in found)
+    return _receipt(on, "", {**said, "left": [*left]}, ErasureState.DONE)
 
 
 def unforget(ground: Ground, text: str) -> bool:
     """Lets erased words be stored again; False if they were not kept out."""
     access, let_in = ground.access, list[bool]()
-    each = access.seal.under_each if access.seal is not None else lambda _: ()
-    digests = [digest for value in erased_values(text) for digest in each(value)]
+    digests = () if access.seal is None else access.seal.under_each(erased_value(text))
 
     def decide(standing: Standing) -> Commit:
         known = standing.tombstoned
@@ -227,7 +255,14 @@ def _recorded(ground: Ground, id_: str, said: dict[str, Any]) -> Erasure:
 
 
 def _gone(access: Access, sought: Sought, standing: Standing) -> Erasing:
-    """What goes; raises NotFound for an id that there is not, and where nothing is found."""
+    """What goes; raises NotFound for an id that there is not, and where nothing is found.
+
+    Of what expired goes what is still past its moment, whoever sees it.
+    """
+    if sought.ended is not None:
+        ends = {id_: each.extra.get(EXPIRES) for id_, each in standing.memories.items()}
+        past = (id_ for id_, end in ends.items() if isinstance(end, str) and end <= sought.ended)
+        return standing.erasing(replace(sought, ids=tuple(past)))
     for id_ in sought.ids:
         memory = standing.memories.get(id_)
         if memory is None or not audience.sees(access.reader, memory.scope):
@@ -389,9 +424,9 @@ def _search(ground: Ground, store: Path, pieces: BytePieces) -> tuple[int, list[
     """
     searched, found = 0, list[str]()
     for path in _owned(ground, store):
-        hits, size = copies.hits_in(path, pieces)
+        hits, size = _hits_in(path, pieces)
         searched += size
-        if hits and copies.unsaid(ground.database, hits):
+        if hits and _unsaid(ground.database, hits):
             found.append(str(path))
     return searched, found
 
@@ -408,3 +443,41 @@ def _owned(ground: Ground, store: Path) -> Iterator[Path]:
             yield path
     for folder in namespaces.mirrored_folders(store):
         yield from namespaces.written_by_mirrors(folder)
+
+
+def _hits_in(path: Path, pieces: BytePieces) -> tuple[set[bytes], int]:
+    """The pieces that stand in a file, and how large it is.
+
+    A database stays open: closing it would drop every lock that SQLite has on it in this process.
+    """
+    found, size = set[bytes](), 0
+    with suppress(FileNotFoundError):
+        parts = pages.parts(path, _PART, _OVERLAP) if path.suffix in _DATABASES else ()
+        for part in parts or [path.read_bytes()]:
+            found, size = found | pieces.hits(part), size + len(part)
+    return found, size
+
+
+def _unsaid(path: Path, hits: set[bytes]) -> set[bytes]:
+    """Those of the pieces that no row of the database says.
+
+    A few bytes of a piece may be those of the value that stands beside it.
+    """
+    rest = set(hits)
+    if not path.exists():  # the namespace of a user who was erased
+        return rest
+    with forks.inside_sqlite(), closing(open_file.connect(path, "mode=ro")) as db:
+        db.text_factory = bytes
+        tables = [
+            name.decode()
+            for (name,) in db.execute(
+                "SELECT name FROM sqlite_master WHERE type = 'table' AND sql NOT LIKE 'CREATE VIR%'"
+            )
+        ]
+        for table in ("sqlite_master", *tables):
+            for row in db.execute(f'SELECT * FROM "{table}"'):  # noqa: S608  # its own names
+                said = b"\0".join(value for value in row if isinstance(value, bytes))
+                rest -= {piece for piece in rest if piece[:_OWN] in said or piece[-_OWN:] in said}
+                if not rest:
+                    return rest
+    return rest

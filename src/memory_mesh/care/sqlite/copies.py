@@ -20,9 +20,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from memory_mesh.base.fastdataclass import dataclass, replace
-from memory_mesh.care.sqlite import pages
 from memory_mesh.ledgers.shared import commit as sql_commit, named_values, rows
-from memory_mesh.ledgers.shared.erasing import GRAM, STEP, BytePieces
 from memory_mesh.ledgers.shared.named_values import ERASING
 from memory_mesh.ledgers.sqlite import (
     archive_rows,
@@ -315,15 +313,12 @@ def _identity_of_head(path: Path) -> str | None:
     return words[1] if len(words) > 1 and _IDENTITY.fullmatch(words[1]) else None
 
 
-# A database written anew, so that it holds its rows and nothing else; and what bytes it holds.
+# A database written anew, so that it holds its rows and nothing else.
 #
 # SQLite leaves what was deleted in free pages and in its log, and FTS5 in its segments. VACUUM
 # writes the rows into new pages; the log is emptied when no reader needs an earlier moment.
 
 _SHELVES = ("live", "rest", "skill_live")
-_OWN = GRAM - STEP  # bytes of a piece that a row says
-_DATABASES = (".db", ".sqlite")
-_PART, _OVERLAP = 1 << 20, 4 * GRAM  # bytes that are searched at once, and those that follow
 
 
 def rewrite(path: Path, namespace: str) -> str | None:
@@ -354,42 +349,6 @@ def is_rewritten(db: SqliteConnection, path: Path) -> bool:
     open_file.patiently(path, lambda: db.execute("VACUUM"), end)
     (busy, _, _) = db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
     return not busy
-
-
-def hits_in(path: Path, pieces: BytePieces) -> tuple[set[bytes], int]:
-    """The pieces that stand in a file, and how large it is.
-
-    A database stays open: closing it would drop every lock that SQLite has on it in this process.
-    """
-    found, size = set[bytes](), 0
-    with suppress(FileNotFoundError):
-        parts = pages.parts(path, _PART, _OVERLAP) if path.suffix in _DATABASES else ()
-        for part in parts or [path.read_bytes()]:
-            found, size = found | pieces.hits(part), size + len(part)
-    return found, size
-
-
-def unsaid(path: Path, hits: set[bytes]) -> set[bytes]:
-    """Those of the pieces that no row of the database says.
-
-    A few bytes of a piece may be those of the value that stands beside it.
-    """
-    rest = set(hits)
-    with forks.inside_sqlite(), closing(open_file.connect(path, "mode=ro")) as db:
-        db.text_factory = bytes
-        tables = [
-            name.decode()
-            for (name,) in db.execute(
-                "SELECT name FROM sqlite_master WHERE type = 'table' AND sql NOT LIKE 'CREATE VIR%'"
-            )
-        ]
-        for table in ("sqlite_master", *tables):
-            for row in db.execute(f'SELECT * FROM "{table}"'):  # noqa: S608  # its own names
-                said = b"\0".join(value for value in row if isinstance(value, bytes))
-                rest -= {piece for piece in rest if piece[:_OWN] in said or piece[-_OWN:] in said}
-                if not rest:
-                    return rest
-    return rest
 
 
 # Replay: what was erased from a store is taken out of a copy of before that comes back to it.

@@ -21,6 +21,8 @@ from memory_mesh.ledgers.shared.engine import LIVE, REST, SKILLS, Database, engi
 from memory_mesh.ledgers.shared.rows import unpacked
 from memory_mesh.model.commit import Erasing, Sought
 from memory_mesh.model.errors import BlockError
+from memory_mesh.text import claim_keys
+from memory_mesh.text.recited import wording
 
 _LISTED = "(SELECT value FROM json_each(?1))"
 _MADE_OF = (
@@ -42,6 +44,10 @@ _SOUGHT = {
     "subject": "SELECT DISTINCT m.id FROM version v JOIN memory m ON m.number = v.memory "
     "WHERE v.subject = ?1 OR lower(v.speaker) = ?1",
 }
+_CLAIMS = (
+    "SELECT DISTINCT m.id, v.subject, v.claim, t.content FROM version v JOIN memory m "
+    "ON m.number = v.memory JOIN text t ON t.number = v.text WHERE v.claim IS NOT NULL"
+)
 _THEIR_TEXTS = f"text IN (SELECT number FROM text WHERE memory IN {_LISTED})"  # noqa: S608
 _COUNT_OFF = (
     "UPDATE audience SET memories = memories - (SELECT count(*) FROM version v "  # noqa: S608
@@ -94,17 +100,19 @@ def found(db: Database, sought: Sought) -> Erasing:
     values = {"ids": rows.dumped(sought.ids), "source": sought.source, "subject": sought.subject}
     stated = {_SOUGHT[name]: value for name, value in values.items() if value is not None}
     asked = sorted({id_ for of, value in stated.items() for id_ in _ids(db, of, value)})
-    same = _others(db, _SAME, asked, asked)
+    if sought.subject is not None:
+        asked = sorted({*asked, *_about(db, sought.subject)})
+    same = [] if sought.ended is not None else _same(db, asked, asked)
     derived: list[str] = []
     skills: list[str] = []
-    new = [*asked, *same]
+    new = [] if sought.ended is not None else [*asked, *same]
     while new:  # what was made of them, what says the same as that, and what was made of that
         made, drawn = _made_of_skills(db, new, skills)
         skills += made
         known = [*asked, *same, *derived]
         new = _others(db, _MADE_OF, new, known)
         new += [id_ for id_ in drawn if id_ not in {*known, *new}]
-        new += _others(db, _SAME, new, [*known, *new])
+        new += _same(db, new, [*known, *new])
         derived += new
     gone = Erasing(tuple(asked), tuple(same), tuple(derived), tuple(skills))
     return replace(gone, counts=_counts(db, gone))
@@ -117,6 +125,35 @@ def _ids(db: Database, statement: str, value: str) -> list[str]:
 def _others(db: Database, statement: str, of: Sequence[str], known: Collection[str]) -> list[str]:
     there = frozenset(known)
     return [id_ for id_ in _ids(db, statement, rows.dumped(of)) if id_ not in there] if of else []
+
+
+def _same(db: Database, of: Sequence[str], known: Collection[str]) -> list[str]:
+    """Memories with the same words, as those are kept out; each of them may have several texts.
+
+    Fingerprints are looked up, but for words whose spacing says nothing.
+    """
+    told = {wording(text) for _, text in _worded(db, of)} - {""}
+    near = None if any(not said.isascii() for said in told) else _others(db, _SAME, of, known)
+    same = {id_ for id_, text in _worded(db, near) if wording(text) in told}
+    return sorted(same.difference(known))
+
+
+def _worded(db: Database, ids: Sequence[str] | None) -> Iterator[tuple[str, str]]:
+    """Every text of these memories, or of all."""
+    asked = "SELECT m.id, t.content FROM text t JOIN memory m ON m.number = t.memory"
+    if ids is None:
+        return db.execute(asked)
+    return db.execute(f"{asked} WHERE m.id IN {_LISTED}", (rows.dumped(ids),))
+
+
+def _about(db: Database, name: str) -> Iterator[str]:
+    """Memories whose claim is about a longer name of the same, or has it as its value."""
+    for id_, subject, claim, text in db.execute(_CLAIMS):
+        at, value = text.casefold().find(subject), json.loads(claim)["value"]
+        for said in (text[at : at + len(subject)] if at >= 0 else "", value):
+            is_name = said and not any(word[:1].islower() for word in said.split())
+            if is_name and f"{claim_keys.key(said)} ".startswith(f"{name} "):
+                yield id_
 
 
 def _made_of_skills(
