@@ -2,10 +2,12 @@
 
 import pytest
 
-from memory_mesh.model import Outcome
+from memory_mesh.model import Outcome, Status, Wanted
 from memory_mesh.model.care import ErasureState
 from memory_mesh.model.errors import NotFound
 from memory_mesh.sync import MemoryMesh
+from memory_mesh.write.audit_entries import Change, decided, turned
+from tests.flow.executions import learnings, record_login
 
 
 @pytest.fixture
@@ -60,12 +62,6 @@ def test_words_that_differ_by_a_sign_that_is_part_of_them_are_others(mesh, text,
     assert mesh.add(others[0]).outcome is not Outcome.REFUSED
 
 
-def test_the_same_words_with_other_spacing_go_along_where_spacing_says_nothing(mesh):
-    one, other = added(mesh, "私は東京で働いています", "私は 東京で 働いて います")
-    assert mesh.erase(one).same == (() if one == other else (other,))
-    assert not mesh.get_all()
-
-
 def test_a_subject_is_known_by_longer_names_and_as_what_a_claim_says(mesh):
     about = added(
         mesh, "Dagny likes tea", "Dagny Berg works in Oslo", "Bob reports to Dagny",
@@ -96,3 +92,45 @@ def test_the_receipt_for_a_user_says_how_many_bytes_were_searched(mesh, tmp_path
     assert any(str(other) in left for left in done.left)
     holding = [path for path in (tmp_path / "store").rglob("*") if path.is_file()]
     assert [path for path in holding if b"zqcanary" in path.read_bytes()] == [other]
+
+
+def test_a_learning_is_made_anew_of_the_traces_that_are_left(tmp_path):
+    with MemoryMesh(db_dir=tmp_path, embedder="none") as mesh:
+        ids = record_login(mesh, 6)
+        mesh.care.run_jobs(["consolidate-traces"])
+        (before,) = mesh.get_all(filter="label = 'learning'")
+        gone = mesh.erase(ids[0])
+        assert gone.derived == (before.id,)
+        assert not learnings(mesh)
+        (report,) = mesh.care.run_jobs(["consolidate-traces"])
+        assert [step.action for step in report.steps].count("learn") == 1
+        (again,) = mesh.get_all(filter="label = 'learning'")
+        assert {link.target for link in mesh.graph.links(again.id)} == set(ids[1:])
+        assert ids[0] not in again.text
+        assert mesh.care.verify().ok
+
+
+def test_originals_of_a_digest_are_back_when_it_goes_with_one_of_them(tmp_path):
+    with MemoryMesh(db_dir=tmp_path, embedder="none") as mesh:
+        ids = [mesh.add(f"Lamp {n} of the harbour is lit").id for n in range(3)]
+        digest = mesh.add("Lamps of the harbour are lit", kind="digest", derived_from=ids).id
+        with mesh._opened().ledger.read("default") as snapshot:
+            held = snapshot.standing(Wanted(ids=tuple(ids)))
+        archive(mesh, held)
+        assert [memory.id for memory in mesh.get_all()] == [digest]
+        assert mesh.erase(ids[0]).derived == (digest,)
+        assert {memory.id for memory in mesh.get_all()} == set(ids[1:])
+        assert mesh.care.verify().ok
+
+
+def archive(mesh, held):
+    """Archives memories as the job does that makes a digest of them."""
+    why = Change("archive", "a digest says it in fewer words")
+
+    def decide(standing):
+        changed = [
+            (turned(each, Status.ARCHIVED, standing), why) for each in held.memories.values()
+        ]
+        return decided(mesh._access(), standing, changed)
+
+    mesh._opened().ledger.commit("default", Wanted(), decide)

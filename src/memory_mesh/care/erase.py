@@ -22,11 +22,12 @@ from memory_mesh.base.fastdataclass import dataclass, fields, replace
 from memory_mesh.base.typed import Any
 from memory_mesh.care import backups, namespaces
 from memory_mesh.care.sqlite import copies, pages
+from memory_mesh.learn.jobs.worksite import NEW, TRACE
 from memory_mesh.ledgers.shared.erasing import GRAM, STEP, BytePieces
 from memory_mesh.ledgers.shared.named_values import ERASED, ERASED_COUNT, ERASING
 from memory_mesh.ledgers.shared.rows import micros
 from memory_mesh.ledgers.sqlite import open_file, vector_file
-from memory_mesh.model import Block, BlockOperation, Commit, Entry, Standing, Wanted
+from memory_mesh.model import Block, BlockOperation, Commit, Entry, Kind, Standing, Status, Wanted
 from memory_mesh.model.care import Erasure, ErasureState
 from memory_mesh.model.commit import Erasing, Sought
 from memory_mesh.model.errors import NotFound, shown
@@ -38,6 +39,7 @@ from memory_mesh.platform.store_urls import is_server
 from memory_mesh.rules import audience
 from memory_mesh.rules.users import shown_namespace, user_namespace
 from memory_mesh.write.access import Access, unused_id
+from memory_mesh.write.audit_entries import Change, decided, turned
 from memory_mesh.write.rejected_values import erased_value
 
 NEEDLES = ".erasing-"
@@ -58,7 +60,6 @@ _VACUUM = (
 )
 _KEPT_COPIES = (".bak", ".jsonl", ".partial")
 _BLOCKS = 100  # about a memory that are looked at for an erasure of before
-_AT_ONCE = 1_000  # needles of a user that are looked for together
 _OWN = GRAM - STEP  # bytes of a piece that a row says
 _DATABASES = (".db", ".sqlite")
 _PART, _OVERLAP = 1 << 20, 4 * GRAM  # bytes that are searched at once, and those that follow
@@ -110,11 +111,14 @@ def erase(ground: Ground, sought: Sought, reason: str) -> Erasure:
             names = (*gone.ids, *gone.skills)
             backups.record_memories(ground.store, identity, names, digests)
         said = {"erasure": made[-1], "why": reason, **_said(gone)}
+        back, marks = _to_derive_again(access, standing, gone)
         return Commit(
+            puts=back.puts,
             erased=gone,
             tombstones=tuple((digest, "erased") for digest in digests),
-            entries=(_entry(access, standing, gone, said),),
+            entries=(*back.entries, _entry(access, standing, gone, said)),
             states={
+                **marks,
                 f"{ERASING}{made[-1]}": json.dumps(_said(gone)),
                 ERASED_COUNT: str(int(standing.states.get(ERASED_COUNT, "0")) + len(gone.ids)),
                 ERASED: str(micros(standing.at)),
@@ -145,12 +149,10 @@ def erase_user(ground: Ground, user: str, *, dry_run: bool) -> Erasure:
     ids = tuple(copies.last_look(on.database).ids) if on.database.exists() else ()
     with on.access.ledger.read(name) as snapshot:
         needles = snapshot.standing(Wanted()).remains(Erasing(ids, skills=ids))
-    left = dict.fromkeys(namespaces.delete_namespace(on.address, user=user).left)
-    for start in range(0, max(1, len(needles)), _AT_ONCE):
-        pieces = BytePieces(needles[start : start + _AT_ONCE])
-        said["searched"], found = _search(on, on.store, pieces)
-        left |= dict.fromkeys(f"{path} holds words that were this user's, too" for path in found)
-    return _receipt(on, "", {**said, "left": [*left]}, ErasureState.DONE)
+    left = namespaces.delete_namespace(on.address, user=user).left
+    said["searched"], found = _search(on, on.store, BytePieces(needles))
+    said["left"] = [*left, *(f"{path} holds words that were this user's, too" for path in found)]
+    return _receipt(on, "", said, ErasureState.DONE)
 
 
 def unforget(ground: Ground, text: str) -> bool:
@@ -277,6 +279,30 @@ def _gone(access: Access, sought: Sought, standing: Standing) -> Erasing:
             "`memory-mesh search`, then: memory-mesh erase ID"
         )
     return gone
+
+
+def _to_derive_again(
+    access: Access, standing: Standing, gone: Erasing
+) -> tuple[Commit, dict[str, str | None]]:
+    """What lets jobs derive from what is left: traces are new, originals of digests are back."""
+    with access.ledger.read(access.namespace) as snapshot:
+        marks, names = snapshot.states(TRACE), frozenset(gone.ids)
+        links = snapshot.links(gone.derived, None, ["derived_from"]) if gone.derived else []
+    there = Wanted(ids=tuple({id_ for link in links for id_ in (link.source, link.target)}))
+    known = standing.claimed(there).memories if standing.claimed and links else {}
+    left = {
+        link.target: known[link.target]
+        for link in links
+        if link.source in gone.derived and link.target not in names
+        if known[link.source].kind is Kind.DIGEST and known[link.target].status is Status.ARCHIVED
+    }
+    why = Change("restore", "what said it in fewer words was erased with another of its sources")
+    back = [(turned(each, Status.ACTIVE, standing), why) for each in left.values()]
+    return decided(access, standing, back), {
+        name: None if name.removeprefix(TRACE) in names else NEW
+        for name, learning in marks.items()
+        if not names.isdisjoint((learning, name.removeprefix(TRACE)))
+    }
 
 
 def _said(gone: Erasing) -> dict[str, Any]:

@@ -148,7 +148,7 @@ _LONG_RUN = 2_000  # characters: as many marks take a few milliseconds to be put
 _HALFWIDTH_MARKS = "\uff9e\uff9f"  # letters that become marks in the normal form
 _MARKS = 30  # of one letter, as in Unicode's stream-safe texts
 # Thai and Lao; Myanmar; Hangul letters; Khmer; Han, kana and Hangul; the rarer Han.
-SPACELESS = (
+_SPACELESS = (
     (0x0E00, 0x0EFF),
     (0x1000, 0x109F),
     (0x1100, 0x11FF),
@@ -380,7 +380,7 @@ def _script(char: str) -> str:
     if char in _CONNECTORS:
         return "connector"
     code = ord(char)
-    return "spaceless" if any(low <= code <= high for low, high in SPACELESS) else "word"
+    return "spaceless" if any(low <= code <= high for low, high in _SPACELESS) else "word"
 
 
 def _bigrams(run: str) -> list[str]:

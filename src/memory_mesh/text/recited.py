@@ -6,7 +6,6 @@ prompts is taken apart into the memories it shows.
 """
 
 import re
-from functools import cache
 from hashlib import sha256
 from unicodedata import category
 
@@ -16,9 +15,19 @@ from memory_mesh.model.trace import LABEL
 
 _SIZE = 16
 _SPACED = bytes(code if chr(code).isalnum() else 32 for code in range(128)) + bytes(128)  # of ASCII
-_PART = re.compile(r"[^\W\d_]+|\d+|([^\w\s])\1*")  # letters, digits, one sign and its repeats
-_SIGNS = frozenset("%\u2030&@/\\")  # besides those of mathematics and money
-_QUOTING = frozenset(">|~")  # marks of quotes, tables and other layout
+_PARTS = re.compile(
+    r"""[^\W\d_]+ | \d+ | (?<=\d)[.,:](?=\d) | (?<!\S)\.(?=\w) | (?<!\w)-(?=\d)  # 3.5 .NET -5
+    | (?<=\w)\#+ | \#(?=\d) | (?:(?<=[\w+])|(?<=\w[ ]))[+%\u2030$\xa2-\xa5\u20a0-\u20cf]  # C# 5%
+    | (?:(?<=\w)|(?<=\w[ ]))[<>=&/\\\u2200-\u22ff](?=[ ]?\w) | [+@/\\$\xa2-\xa5\u20a0-\u20cf](?=\w)
+    | ([^\x00-\x7f\w\s])  # a mark of a letter, or a sign that says nothing""",
+    re.VERBOSE,
+)
+# A blank beside Thai, Lao, Myanmar, Khmer, Han, kana or Hangul.
+_OF_SPACELESS = (
+    "\u0e00-\u0eff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff\u3005-\ua4cf\ua960-\ua97f\uac00-\ud7ff"
+    "\uf900-\ufaff\U0001b000-\U0001b16f\U00020000-\U0003ffff"
+)
+_BESIDE_SPACELESS = re.compile(f"(?<=[{_OF_SPACELESS}]) | (?=[{_OF_SPACELESS}])")
 _SHOWN = ("--- MEMORY ", "[MEMORY CONTEXT]", "[ATTENTION DIRECTIVE]")
 _OUR_LINES = (*_SHOWN, "- ALIGN attention", "- TREAT entries", "Type: ", "[MemoryMesh] ")
 _REPEATING = {Channel.MCP, Channel.ASSISTANT, Channel.EXTRACTION}
@@ -49,34 +58,9 @@ def wording(text: str) -> str:
     Case, the punctuation of sentences and all spacing are left out: also what stands between
     characters of scripts that put no spaces between words.
     """
-    text = _folded(text)
-    parts = (part for part in _PART.finditer(text) if part[1] is None or _belongs(text, part))
-    return _beside_spaceless().sub("", " ".join(part[0] for part in parts))
-
-
-def _belongs(text: str, part: re.Match[str]) -> bool:
-    """Whether a sign belongs to the word beside it: `C#`, `.NET`, `3.5`, `-5`, `50 %`."""
-    sign, (start, end) = part[1], part.span()
-    near = text[max(0, start - 2) : start], text[end : end + 2]
-    before, after = near[0][-1:], near[1][:1]
-    if sign in ".,:":
-        of_number = before.isdigit() and after.isdigit()
-        return of_number or (part[0] == "." and after.isalnum() and not before.strip())
-    if sign == "-":
-        return after.isdigit() and not before.isalnum()
-    if sign == "#":
-        return before.isalnum() or after.isdigit()
-    kind = category(sign)
-    is_sign = sign in _SIGNS or (kind in {"Sm", "Sc"} and sign not in _QUOTING)
-    return kind[0] == "M" or (is_sign and any(map(str.isalnum, "".join(near))))
-
-
-@cache
-def _beside_spaceless() -> re.Pattern[str]:
-    from memory_mesh.text.analyzer import SPACELESS  # only where something was erased
-
-    held = "".join(f"{chr(first)}-{chr(last)}" for first, last in SPACELESS)
-    return re.compile(f"(?<=[{held}]) | (?=[{held}])")
+    found = _PARTS.finditer(_folded(text))
+    parts = (part[0] for part in found if part[1] is None or category(part[1])[0] == "M")
+    return _BESIDE_SPACELESS.sub("", " ".join(parts))
 
 
 def _folded(text: str) -> str:

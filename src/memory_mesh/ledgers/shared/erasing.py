@@ -18,6 +18,7 @@ from memory_mesh.base.fastdataclass import replace
 from memory_mesh.formats import yamo
 from memory_mesh.ledgers.shared import rows, sums
 from memory_mesh.ledgers.shared.engine import LIVE, REST, SKILLS, Database, engine_of
+from memory_mesh.ledgers.shared.named_values import ERASING
 from memory_mesh.ledgers.shared.rows import unpacked
 from memory_mesh.model.commit import Erasing, Sought
 from memory_mesh.model.errors import BlockError
@@ -44,6 +45,10 @@ _SOUGHT = {
     "subject": "SELECT DISTINCT m.id FROM version v JOIN memory m ON m.number = v.memory "
     "WHERE v.subject = ?1 OR lower(v.speaker) = ?1",
 }
+_WORDED = (
+    "SELECT m.id, t.content FROM text t JOIN memory m ON m.number = t.memory "  # noqa: S608
+    f"WHERE m.id IN {_LISTED}"
+)
 _CLAIMS = (
     "SELECT DISTINCT m.id, v.subject, v.claim, t.content FROM version v JOIN memory m "
     "ON m.number = v.memory JOIN text t ON t.number = v.text WHERE v.claim IS NOT NULL"
@@ -128,32 +133,22 @@ def _others(db: Database, statement: str, of: Sequence[str], known: Collection[s
 
 
 def _same(db: Database, of: Sequence[str], known: Collection[str]) -> list[str]:
-    """Memories with the same words, as those are kept out; each of them may have several texts.
-
-    Fingerprints are looked up, but for words whose spacing says nothing.
-    """
-    told = {wording(text) for _, text in _worded(db, of)} - {""}
-    near = None if any(not said.isascii() for said in told) else _others(db, _SAME, of, known)
-    same = {id_ for id_, text in _worded(db, near) if wording(text) in told}
-    return sorted(same.difference(known))
-
-
-def _worded(db: Database, ids: Sequence[str] | None) -> Iterator[tuple[str, str]]:
-    """Every text of these memories, or of all."""
-    asked = "SELECT m.id, t.content FROM text t JOIN memory m ON m.number = t.memory"
-    if ids is None:
-        return db.execute(asked)
-    return db.execute(f"{asked} WHERE m.id IN {_LISTED}", (rows.dumped(ids),))
+    """Memories with the same words, as those are kept out; each of them may have several texts."""
+    told, near = (
+        [(id_, wording(text)) for id_, text in db.execute(_WORDED, (rows.dumped(ids),))]
+        for ids in (of, _others(db, _SAME, of, known))
+    )
+    return sorted({id_ for id_, said in near if said in {words for _, words in told if words}})
 
 
 def _about(db: Database, name: str) -> Iterator[str]:
     """Memories whose claim is about a longer name of the same, or has it as its value."""
     for id_, subject, claim, text in db.execute(_CLAIMS):
-        at, value = text.casefold().find(subject), json.loads(claim)["value"]
-        for said in (text[at : at + len(subject)] if at >= 0 else "", value):
-            is_name = said and not any(word[:1].islower() for word in said.split())
-            if is_name and f"{claim_keys.key(said)} ".startswith(f"{name} "):
-                yield id_
+        at = text.casefold().find(subject)
+        said = text[at : at + len(subject)] if at >= 0 else "", json.loads(claim)["value"]
+        names = (each for each in said if not any(word[:1].islower() for word in each.split()))
+        if any(f"{claim_keys.key(each)} ".startswith(f"{name} ") for each in names):
+            yield id_
 
 
 def _made_of_skills(
@@ -327,7 +322,7 @@ def _sweep_rows(db: Database, quotes: Callable[..., bool]) -> None:
             db.execute("UPDATE tombstone SET why = '', crc = ? WHERE digest = ?", values)
     for table, key, said in _SMALL:
         for name, value in db.execute(f"SELECT {key}, {said} FROM {table}").fetchall():  # noqa: S608
-            if quotes(value):
+            if quotes(value) and not str(name).startswith(ERASING):  # ids stand in texts, too
                 db.execute(f"DELETE FROM {table} WHERE {key} = ?", (name,))  # noqa: S608
 
 
