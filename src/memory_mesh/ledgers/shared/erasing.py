@@ -96,6 +96,7 @@ _QUOTING: tuple[tuple[str, tuple[str, ...], str], ...] = (
     ("proposal", ("change",), "{}"),
     ("proposal", ("reason",), ""),
 )  # columns of rows of other memories that may quote one, and what an emptied one says
+_STAYS = "SELECT content FROM text UNION ALL SELECT content FROM skill UNION ALL SELECT id FROM memory"  # an id may stand in a text that was made of its memory
 _SMALL = (("state", "name", "value"), ("dead_letter", "seq", "failure"))  # what may be deleted
 _LEAST_LETTERS = 4  # of a word by which a record of a question is known
 
@@ -271,9 +272,9 @@ def sweep(db: Database, texts: Sequence[str]) -> list[str]:
     pieces = BytePieces([text.encode("utf-8", "surrogatepass") for text in texts])
     words = {word for text in texts for word in words_of(text) if len(word) >= _LEAST_LETTERS}
     stays: list[str] = []
-    for (content,) in db.execute("SELECT content FROM text UNION ALL SELECT content FROM skill"):
+    for (content,) in db.execute(_STAYS):
         words.difference_update(words_of(content))
-        stays.append(content)
+        stays += [content, " ".join(content.split())]  # as a block shows it
     others = "\0".join(stays).encode("utf-8", "surrogatepass")
 
     def quotes(*said: str | None) -> bool:
