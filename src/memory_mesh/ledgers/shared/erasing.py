@@ -333,7 +333,11 @@ def _sweep_blocks(db: Database, quotes: Callable[..., bool]) -> list[str]:
         "SELECT position, id, memories, at, wire, metadata FROM block WHERE erased = 0"
     ).fetchall()
     for position, id_, memories, at, wire, metadata in held:
-        if quotes(unpacked(wire, memories, at), unpacked(metadata, memories, at)):
+        lines = (unpacked(wire, memories, at) or "").splitlines()
+        values = (
+            line.partition(":")[2] for line in lines
+        )  # a skill's text may have the names, too
+        if quotes(*values, unpacked(metadata, memories, at)):
             _empty_block(db, position)
             emptied.append(id_)
     return emptied
