@@ -96,7 +96,10 @@ _QUOTING: tuple[tuple[str, tuple[str, ...], str], ...] = (
     ("proposal", ("change",), "{}"),
     ("proposal", ("reason",), ""),
 )  # columns of rows of other memories that may quote one, and what an emptied one says
-_STAYS = "SELECT content FROM text UNION ALL SELECT content FROM skill UNION ALL SELECT id FROM memory"  # an id may stand in a text that was made of its memory
+# An id may stand in a text that was made of its memory.
+_STAYS = (
+    "SELECT content FROM text UNION ALL SELECT content FROM skill UNION ALL SELECT id FROM memory"
+)
 _SMALL = (("state", "name", "value"), ("dead_letter", "seq", "failure"))  # what may be deleted
 _LEAST_LETTERS = 4  # of a word by which a record of a question is known
 
