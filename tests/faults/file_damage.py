@@ -126,7 +126,7 @@ def _started(*words: object) -> dict[str, Any]:
 def _build(folder: Path, memories: int) -> dict[str, Any]:
     """A store with copies, mirror, session, index, erasures, and a log that is not empty."""
     ground = folder / "ground"
-    made = erasing._prepared(ground, 0.5, memories, True)  # noqa: SLF001, FBT003  # a suite's own
+    made = erasing._prepared(ground, 0.5, memories, True)  # noqa: FBT003  # a suite's own
     with _opened(ground) as mesh:
         mesh.erase(mesh.view(scope=made.said[0].scope).add("The canary goes away for good").id)
         mesh.care.rebuild_index()
@@ -140,7 +140,7 @@ def _opened(room: Path) -> MemoryMesh:
 
 def _said(room: Path) -> dict[str, list[str]]:
     with _opened(room) as mesh:
-        return {one.id: [one.text, one.status.value] for one in erasing._all(mesh)}  # noqa: SLF001
+        return {one.id: [one.text, one.status.value] for one in erasing._all(mesh)}
 
 
 def _look(folder: Path, name: str, damage: int, seed: float) -> dict[str, Any]:
@@ -152,7 +152,7 @@ def _look(folder: Path, name: str, damage: int, seed: float) -> dict[str, Any]:
     what = DAMAGES[damage](store / name, chance, store)
     wrong, refused, found = list[str](), list[str](), list[str]()
 
-    def tried(face: Callable[[], object]) -> Any:  # noqa: ANN401  # what the face says
+    def tried(face: Callable[[], object]) -> Any:  # what the face says
         try:
             return face()
         except MeshError as error:

@@ -1,10 +1,14 @@
 """Erase: what goes with a word, a subject or a user, what stays out, and what the receipt says."""
 
+import os
+
 import pytest
 
+from memory_mesh import care
+from memory_mesh.care import erase
 from memory_mesh.model import Outcome, Status, Wanted
 from memory_mesh.model.care import ErasureState
-from memory_mesh.model.errors import NotFound
+from memory_mesh.model.errors import NotFound, StoreError
 from memory_mesh.sync import MemoryMesh
 from memory_mesh.write.audit_entries import Change, decided, turned
 from tests.flow.executions import learnings, record_login
@@ -134,3 +138,26 @@ def archive(mesh, held):
         return decided(mesh._access(), standing, changed)
 
     mesh._opened().ledger.commit("default", Wanted(), decide)
+
+
+def test_a_link_in_the_place_of_a_needles_file_is_not_followed(mesh, tmp_path):
+    mine = tmp_path / "mine.txt"
+    mine.write_text("what somebody keeps")
+    (ids,) = [added(mesh, "Tea is served at four")]
+    link = tmp_path / "store" / "namespaces" / f"default{erase.NEEDLES}erase_1_abcdef"
+    link.symlink_to(mine)
+    assert mesh.erase(ids[0]).done
+    assert mine.read_text() == "what somebody keeps"
+    assert not link.is_symlink()
+
+
+@pytest.mark.parametrize("made", [os.mkfifo, os.mkdir], ids=["a pipe", "a folder"])
+def test_an_erasure_file_that_is_none_is_named_and_nobody_waits(mesh, tmp_path, made):
+    mesh.erase(added(mesh, "Tea is served at four")[0])
+    added(mesh, "Soup is served at noon")
+    path = tmp_path / "store" / "erasures"
+    path.unlink()
+    made(path)
+    with pytest.raises(StoreError, match="it is no file"):
+        care.backup(tmp_path / "store", tmp_path / "backups")
+    assert mesh.search("soup")

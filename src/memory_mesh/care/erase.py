@@ -15,7 +15,7 @@ the file keeps the database's log from being emptied, and so an erasure from bei
 import json
 import os
 from collections.abc import Iterator, Sequence
-from contextlib import closing, suppress
+from contextlib import suppress
 from pathlib import Path
 
 from memory_mesh.base.fastdataclass import dataclass, fields, replace
@@ -23,16 +23,15 @@ from memory_mesh.base.typed import Any
 from memory_mesh.care import backups, namespaces
 from memory_mesh.care.sqlite import copies, pages
 from memory_mesh.learn.jobs.worksite import NEW, TRACE
-from memory_mesh.ledgers.shared.erasing import GRAM, STEP, BytePieces
+from memory_mesh.ledgers.shared.erasing import GRAM, BytePieces
 from memory_mesh.ledgers.shared.named_values import ERASED, ERASED_COUNT, ERASING
 from memory_mesh.ledgers.shared.rows import micros
-from memory_mesh.ledgers.sqlite import open_file, vector_file
+from memory_mesh.ledgers.sqlite import namespace_places, vector_file
 from memory_mesh.model import Block, BlockOperation, Commit, Entry, Kind, Standing, Status, Wanted
 from memory_mesh.model.care import Erasure, ErasureState
 from memory_mesh.model.commit import Erasing, Sought
 from memory_mesh.model.errors import NotFound, shown
 from memory_mesh.model.times import EXPIRES
-from memory_mesh.platform import forks
 from memory_mesh.platform.durable_files import sync_folder
 from memory_mesh.platform.private_files import make_file
 from memory_mesh.platform.store_urls import is_server
@@ -60,7 +59,6 @@ _VACUUM = (
 )
 _KEPT_COPIES = (".bak", ".jsonl", ".partial")
 _BLOCKS = 100  # about a memory that are looked at for an erasure of before
-_OWN = GRAM - STEP  # bytes of a piece that a row says
 _DATABASES = (".db", ".sqlite")
 _PART, _OVERLAP = 1 << 20, 4 * GRAM  # bytes that are searched at once, and those that follow
 
@@ -406,11 +404,12 @@ def _needles(ground: Ground, id_: str) -> list[bytes]:
 
 
 def _drop_needles(path: Path) -> None:
-    """Overwrites a file and removes it."""
+    """Overwrites a file and removes it; a link or a pipe in its place is not ours to write to."""
     with suppress(FileNotFoundError):
-        with path.open("r+b", buffering=0) as file:
-            file.write(bytes(path.stat().st_size))
-            os.fsync(file.fileno())
+        if namespace_places.no_file(path) is None:
+            with path.open("r+b", buffering=0) as file:
+                file.write(bytes(path.stat().st_size))
+                os.fsync(file.fileno())
         path.unlink()
         sync_folder(path.parent)
 
@@ -452,7 +451,7 @@ def _search(ground: Ground, store: Path, pieces: BytePieces) -> tuple[int, list[
     for path in _owned(ground, store):
         hits, size = _hits_in(path, pieces)
         searched += size
-        if hits and _unsaid(ground.database, hits):
+        if hits and copies.unsaid(ground.database, hits):
             found.append(str(path))
     return searched, found
 
@@ -482,28 +481,3 @@ def _hits_in(path: Path, pieces: BytePieces) -> tuple[set[bytes], int]:
         for part in parts or [path.read_bytes()]:
             found, size = found | pieces.hits(part), size + len(part)
     return found, size
-
-
-def _unsaid(path: Path, hits: set[bytes]) -> set[bytes]:
-    """Those of the pieces that no row of the database says.
-
-    A few bytes of a piece may be those of the value that stands beside it.
-    """
-    rest = set(hits)
-    if not path.exists():  # the namespace of a user who was erased
-        return rest
-    with forks.inside_sqlite(), closing(open_file.connect(path, "mode=ro")) as db:
-        db.text_factory = bytes
-        tables = [
-            name.decode()
-            for (name,) in db.execute(
-                "SELECT name FROM sqlite_master WHERE type = 'table' AND sql NOT LIKE 'CREATE VIR%'"
-            )
-        ]
-        for table in ("sqlite_master", *tables):
-            for row in db.execute(f'SELECT * FROM "{table}"'):  # noqa: S608  # its own names
-                said = b"\0".join(value for value in row if isinstance(value, bytes))
-                rest -= {piece for piece in rest if piece[:_OWN] in said or piece[-_OWN:] in said}
-                if not rest:
-                    return rest
-    return rest

@@ -145,7 +145,7 @@ def import_to_server(
             found = copies.flaws(db, Checkpoint(name, mark.position, mark.hash))
             if found:
                 raise StoreError(f"the copy is not whole: {listed(found)}. Nothing was imported")
-    left_out = [said for said in done.remarks if "erased here" in said]
+    left_out = (said for said in done.remarks if "erased here" in said)
     return replace(done, remarks=(*remarks(_key_ids(config), manifest, mark, _CARRY), *left_out))
 
 

@@ -34,7 +34,6 @@ _NEIGHBOUR = "known by the repository on this machine that its remote leads to"
 
 _SERVICES = frozenset({"openai", "ollama", "cohere"})
 _ANOTHER_IN_USE = "memory-mesh reembed rollback"  # in what a search says that lacks the model
-_FINISH = "memory-mesh upkeep goes on with it, and memory-mesh erase says what it waits for"
 _UPKEEP = "memory-mesh upkeep (it makes what is missing; search finds less until then)"
 
 LEAST_BYTES, SCARCE_BYTES = 50_000_000, 1_000_000_000
@@ -67,8 +66,11 @@ def store(case: Case) -> Iterator[CheckResult]:
         f"{shown_namespace(stats.namespace)}",
     )
     if hidden := stats.by_status.get("erasing"):
-        said = f"{counted(hidden, 'erasure')} hidden and not done: bytes of it are still there"
-        yield warning("erasures", said, _FINISH)
+        yield warning(
+            "erasures",
+            f"{counted(hidden, 'erasure')} hidden and not done: bytes of it are still there",
+            "memory-mesh upkeep goes on with it; memory-mesh erase says what it waits for",
+        )
 
 
 def chain(case: Case) -> Iterator[CheckResult]:

@@ -21,6 +21,7 @@ from pathlib import Path
 
 from memory_mesh.base.fastdataclass import dataclass, replace
 from memory_mesh.ledgers.shared import commit as sql_commit, named_values, rows
+from memory_mesh.ledgers.shared.erasing import GRAM, STEP
 from memory_mesh.ledgers.shared.named_values import ERASING
 from memory_mesh.ledgers.sqlite import (
     archive_rows,
@@ -318,6 +319,7 @@ def _identity_of_head(path: Path) -> str | None:
 # SQLite leaves what was deleted in free pages and in its log, and FTS5 in its segments. VACUUM
 # writes the rows into new pages; the log is emptied when no reader needs an earlier moment.
 
+_OWN = GRAM - STEP  # bytes of a piece that a row says
 _SHELVES = ("live", "rest", "skill_live")
 
 
@@ -349,6 +351,31 @@ def is_rewritten(db: SqliteConnection, path: Path) -> bool:
     open_file.patiently(path, lambda: db.execute("VACUUM"), end)
     (busy, _, _) = db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
     return not busy
+
+
+def unsaid(path: Path, hits: set[bytes]) -> set[bytes]:
+    """Those of the pieces that no row of the database says.
+
+    A few bytes of a piece may be those of the value that stands beside it.
+    """
+    rest = set(hits)
+    if not path.exists():  # the namespace of a user who was erased
+        return rest
+    with forks.inside_sqlite(), closing(open_file.connect(path, "mode=ro")) as db:
+        db.text_factory = bytes
+        tables = [
+            name.decode()
+            for (name,) in db.execute(
+                "SELECT name FROM sqlite_master WHERE type = 'table' AND sql NOT LIKE 'CREATE VIR%'"
+            )
+        ]
+        for table in ("sqlite_master", *tables):
+            for row in db.execute(f'SELECT * FROM "{table}"'):  # noqa: S608  # its own names
+                said = b"\0".join(value for value in row if isinstance(value, bytes))
+                rest -= {piece for piece in rest if piece[:_OWN] in said or piece[-_OWN:] in said}
+                if not rest:
+                    return rest
+    return rest
 
 
 # Replay: what was erased from a store is taken out of a copy of before that comes back to it.

@@ -319,9 +319,8 @@ def _about(each: SalvagedNamespace, folder: str) -> list[str]:
     if chain.lost:
         newest = "" if chain.newest is None else f"; this is as of {times.iso(chain.newest)}"
         lines.append(f"  changes that are lost: {chain.lost}{newest}")
-    if each.erased:
-        many = output.counted(each.erased, "memory")
-        lines.append(f"  left out, because they were erased since: {many}")
+    left_out = f"  erased since, and left out: {output.counted(each.erased, 'memory')}"
+    lines += [left_out] if each.erased else []
     lines += _held_back(each, folder)
     lines += _some("lost", list(each.lost))
     lines += _some("not read", [_said(unread) for unread in each.unread])

@@ -133,16 +133,13 @@ def erase_ended(site: Site) -> Slices:
         sought = Sought(ids=tuple(found), ended=before)
         done = sought.ids if site.dry_run else site.erase(sought, _ENDED)
         yield [
-            (found[id_].scope, JobStep("erase", _since(site, found[id_]), (id_,), (id_,)))
+            (found[id_].scope, JobStep("erase", f"it expired {days} days ago", (id_,), (id_,)))
             for id_ in done
+            for end in [datetime.fromisoformat(str(found[id_].extra[EXPIRES]))]
+            for days in [(site.now - end).days]
         ]
         if site.dry_run or not done:  # a dry run shows the first ones
             return
-
-
-def _since(site: Site, memory: Memory) -> str:
-    days = (site.now - datetime.fromisoformat(str(memory.extra[EXPIRES]))).days
-    return f"it expired {days} days ago"
 
 
 def _archive(site: Site, found: Sequence[ArchiveCandidate], rule: Rule) -> Slices:

@@ -127,9 +127,14 @@ def mark(db: PostgresConnection) -> DumpPoint:
 
 def erased(db: PostgresConnection) -> tuple[list[str], list[bytes]]:
     """What was erased from the namespace, as its blocks say, and what keeps those words out."""
-    said = db.execute("SELECT memories FROM block WHERE operation = 'erase'")
+    said, out = (
+        db.execute(asked).fetchall()
+        for asked in (
+            "SELECT memories FROM block WHERE operation = 'erase'",
+            "SELECT digest FROM tombstone WHERE why = 'erased'",
+        )
+    )
     ids = {id_ for (memories,) in said for id_ in json.loads(memories)}
-    out = db.execute("SELECT digest FROM tombstone WHERE why = 'erased'")
     return sorted(ids), [bytes(digest) for (digest,) in out]
 
 

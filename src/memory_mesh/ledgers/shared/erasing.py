@@ -45,14 +45,6 @@ _SOUGHT = {
     "subject": "SELECT DISTINCT m.id FROM version v JOIN memory m ON m.number = v.memory "
     "WHERE v.subject = ?1 OR lower(v.speaker) = ?1",
 }
-_WORDED = (
-    "SELECT m.id, t.content FROM text t JOIN memory m ON m.number = t.memory "  # noqa: S608
-    f"WHERE m.id IN {_LISTED}"
-)
-_CLAIMS = (
-    "SELECT DISTINCT m.id, v.subject, v.claim, t.content FROM version v JOIN memory m "
-    "ON m.number = v.memory JOIN text t ON t.number = v.text WHERE v.claim IS NOT NULL"
-)
 _THEIR_TEXTS = f"text IN (SELECT number FROM text WHERE memory IN {_LISTED})"  # noqa: S608
 _COUNT_OFF = (
     "UPDATE audience SET memories = memories - (SELECT count(*) FROM version v "  # noqa: S608
@@ -96,10 +88,6 @@ _QUOTING: tuple[tuple[str, tuple[str, ...], str], ...] = (
     ("proposal", ("change",), "{}"),
     ("proposal", ("reason",), ""),
 )  # columns of rows of other memories that may quote one, and what an emptied one says
-# An id may stand in a text that was made of its memory.
-_STAYS = (
-    "SELECT content FROM text UNION ALL SELECT content FROM skill UNION ALL SELECT id FROM memory"
-)
 _SMALL = (("state", "name", "value"), ("dead_letter", "seq", "failure"))  # what may be deleted
 _LEAST_LETTERS = 4  # of a word by which a record of a question is known
 
@@ -139,7 +127,14 @@ def _others(db: Database, statement: str, of: Sequence[str], known: Collection[s
 def _same(db: Database, of: Sequence[str], known: Collection[str]) -> list[str]:
     """Memories with the same words, as those are kept out; each of them may have several texts."""
     told, near = (
-        [(id_, wording(text)) for id_, text in db.execute(_WORDED, (rows.dumped(ids),))]
+        [
+            (id_, wording(text))
+            for id_, text in db.execute(
+                "SELECT m.id, t.content FROM text t JOIN memory m ON m.number = t.memory "  # noqa: S608
+                f"WHERE m.id IN {_LISTED}",
+                (rows.dumped(ids),),
+            )
+        ]
         for ids in (of, _others(db, _SAME, of, known))
     )
     return sorted({id_ for id_, said in near if said in {words for _, words in told if words}})
@@ -147,7 +142,10 @@ def _same(db: Database, of: Sequence[str], known: Collection[str]) -> list[str]:
 
 def _about(db: Database, name: str) -> Iterator[str]:
     """Memories whose claim is about a longer name of the same, or has it as its value."""
-    for id_, subject, claim, text in db.execute(_CLAIMS):
+    for id_, subject, claim, text in db.execute(
+        "SELECT DISTINCT m.id, v.subject, v.claim, t.content FROM version v JOIN memory m "
+        "ON m.number = v.memory JOIN text t ON t.number = v.text WHERE v.claim IS NOT NULL"
+    ):
         at = text.casefold().find(subject)
         said = text[at : at + len(subject)] if at >= 0 else "", json.loads(claim)["value"]
         names = (each for each in said if not any(word[:1].islower() for word in each.split()))
@@ -275,7 +273,10 @@ def sweep(db: Database, texts: Sequence[str]) -> list[str]:
     pieces = BytePieces([text.encode("utf-8", "surrogatepass") for text in texts])
     words = {word for text in texts for word in words_of(text) if len(word) >= _LEAST_LETTERS}
     stays: list[str] = []
-    for (content,) in db.execute(_STAYS):
+    for (content,) in db.execute(  # an id may stand in a text that was made of its memory
+        "SELECT content FROM text UNION ALL SELECT content FROM skill UNION ALL "
+        "SELECT id FROM memory"
+    ):
         words.difference_update(words_of(content))
         stays += [content, " ".join(content.split())]  # as a block shows it
     others = "\0".join(stays).encode("utf-8", "surrogatepass")
