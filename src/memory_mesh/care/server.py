@@ -126,10 +126,9 @@ def import_to_server(
                 "mistake, import the archive into another store: --store URL"
             )
         with database.reading(manifest.namespace) as there:
-            mark = None if there is None else copies.mark(there)
-            known = set() if mark is None else {*mark.identities} & {*manifest.identities}
-            for identity in known:  # the archive may be older than what was erased since
-                record_memories(Path(folder), identity, *copies.erased(there))
+            if there is not None:  # the archive may be older than what was erased since
+                for identity in {*copies.mark(there).identities} & {*manifest.identities}:
+                    record_memories(Path(folder), identity, *copies.erased(there))
         done = import_folder(folder, archive, into=into, progress=progress, as_document=as_document)
         path = file_copying.place(Path(folder), name)
         with closing(connect(path)) as file, database.writing(name) as db:
