@@ -4,6 +4,7 @@
     python tools/prove.py fork as-of      these two
     python tools/prove.py --resume        what this commit and seed have not shown yet
     python tools/prove.py --to FOLDER     write there instead
+    python tools/prove.py --sample NAME   as much as the gate runs, written to build/sample
 
 A suite writes its file when it is done, so an interrupted run loses one suite at most.
 """
@@ -44,7 +45,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print(f"== {name}: shown before by this commit and seed")
             continue
         print(f"== {name}", flush=True)
-        proof = prove(name, options.seed, source)
+        proof = prove(name, options.seed, source, sample=options.sample)
         path = options.to / f"{name}.json"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(json.dumps(proof, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
@@ -57,12 +58,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 1 if broken else 0
 
 
-def prove(name: str, seed: int, source: Source) -> dict[str, object]:
+def prove(name: str, seed: int, source: Source, *, sample: bool = False) -> dict[str, object]:
     """One suite's figures, with all that is needed to repeat it."""
     begun = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="memory-mesh-proof-") as folder:
         try:
-            report = suites.full(name, Path(folder), seed, _show)
+            report = suites.full(name, Path(folder), seed, _show, sample=sample)
         except (AssertionError, ChildFailed) as error:  # the other suites still run
             report = Report(failures=[str(error) or repr(error)])
             print(error, *getattr(error, "__notes__", ()), sep="\n", file=sys.stderr)
@@ -115,8 +116,10 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("suites", nargs="*", metavar="SUITE", help=f"of {', '.join(SUITES)}")
     parser.add_argument("--seed", type=int, default=SEED)
     parser.add_argument("--resume", action="store_true", help="leave out what was shown already")
-    parser.add_argument("--to", type=Path, default=PROOF, metavar="FOLDER")
+    parser.add_argument("--to", type=Path, metavar="FOLDER")
+    parser.add_argument("--sample", action="store_true", help="as much as the gate runs")
     options = parser.parse_args(arguments)
+    options.to = options.to or (ROOT / "build" / "sample" if options.sample else PROOF)
     for name in options.suites:
         if name not in SUITES:
             parser.error(f"there is no suite {name!r}; choose of: {', '.join(SUITES)}")

@@ -53,15 +53,15 @@ class Part:
     place: str
     needs: tuple[str, str] | None  # what tells whether it can run, and what to say if not
 
-    def full(self, folder: Path, seed: int, progress: Progress) -> Report:
-        """All of it."""
+    def full(self, folder: Path, seed: int, progress: Progress, *, sample: bool = False) -> Report:
+        """All of it, or as much as the gate runs."""
         if self.needs is not None and not _found(self.needs[0])():
             return Report(failures=[self.needs[1]])
         places: Callable[[Path], AbstractContextManager[tuple[object, ...]]] = (
             _found(self.place) if self.place else _folder
         )
         with places(folder) as place:
-            return self._run(place, self.wholes, seed, progress)
+            return self._run(place, self.counts if sample else self.wholes, seed, progress)
 
     def sampled(self, place: tuple[object, ...], given: Mapping[str, object]) -> Report:
         """What the gate runs."""
@@ -117,11 +117,11 @@ def counts(name: str) -> dict[str, Any]:
     return _part(name).counts
 
 
-def full(name: str, folder: Path, seed: int, progress: Progress) -> Report:
-    """Run a suite in full; the figures of its parts stand under their names."""
+def full(name: str, folder: Path, seed: int, progress: Progress, *, sample: bool = False) -> Report:
+    """Run a suite in full, or its sample; the figures of its parts stand under their names."""
     report = Report()
     for of, each in SUITES[name].items():
-        found = each.full(folder / (of or "all"), seed, progress)
+        found = each.full(folder / (of or "all"), seed, progress, sample=sample)
         report.figures |= {of: dict(found.figures)} if of else found.figures
         report.failures += found.failures
     return report
@@ -345,6 +345,7 @@ SUITES: dict[str, dict[str, Part]] = {
             "damage.swaps", rounds=Amount(100, 25), gate={**_SMALL, "seed": 20261116}
         ),
         "index": part("damage.index", rounds=Amount(180, 9), gate=_SMALL),
+        "files": part("file_damage.files", rounds=Amount(2_000, 9), gate={"memories": 6}),
     },
     "backups": {"": part("backing_up.under_load", writers=8, backups=Amount(20))},
     "keeping-kills": {  # each command

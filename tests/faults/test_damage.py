@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.faults import file_damage
 from tests.faults.damages import FLIPS, INDEX, SWAPS
 from tests.faults.suites import counts, sampled
 
@@ -25,3 +26,9 @@ def test_a_damaged_index_changes_the_order_of_a_search_at_most(tmp_path):
     report = sampled("damage/index", tmp_path)
     report.holds()
     assert report.figures["rounds"] == counts("damage/index")["rounds"] >= len(INDEX)
+
+
+def test_any_file_of_the_folder_may_be_damaged_and_no_answer_is_wrong_in_silence(tmp_path):
+    report = sampled("damage/files", tmp_path)
+    report.holds()
+    assert report.figures["rounds"] == counts("damage/files")["rounds"] >= len(file_damage.DAMAGES)

@@ -177,6 +177,16 @@ def test_an_older_copy_without_a_head_file_is_a_finding_until_repair(tmp_path, t
         assert mesh.care.verify().ok
 
 
+def test_a_hard_link_is_named_what_it_is(tmp_path):
+    stored(tmp_path, texts=2)
+    database(tmp_path).with_name("odd.db").hardlink_to(database(tmp_path))
+    with opened(tmp_path) as mesh:
+        (finding,) = mesh.view(namespace="odd").care.verify().findings
+        assert finding.check == "hard link"
+        assert "odd.db is a hard link" in finding.detail
+        assert mesh.care.verify().ok
+
+
 def test_the_head_file_of_a_new_namespace_is_there_before_its_first_commit(tmp_path, monkeypatch):
     acknowledge = NamespaceFile.acknowledge
 

@@ -109,6 +109,24 @@ def test_what_was_deleted_for_good_is_not_imported_again(
     assert [path.name for path in tmp_path.iterdir()] == ["out.tar.gz"]
 
 
+def test_memories_that_were_erased_since_are_left_out_of_an_older_archive(
+    database: str, tmp_path: Path, clock: FrozenClock
+) -> None:
+    archive = tmp_path / "out.tar.gz"
+    with MemoryMesh(database, clock=clock) as server:
+        gone = server.add("The canary zqcanary9 sings in the shed").id
+        kept = server.add("Tea is served at four").id
+        export_from_server(server.config, archive)
+        server.erase(gone)
+        done = import_to_server(server.config, archive, into="copy")
+        assert done.memories == 1
+        assert any("1 of its memories were erased here since" in said for said in done.remarks)
+        copy = server.view(namespace="copy")
+        assert [memory.id for memory in copy.get_all()] == [kept]
+        assert any("keyed for the name default" in said for said in done.remarks)
+        assert copy.care.verify().ok
+
+
 def test_a_copy_has_an_identity_of_its_own(
     database: str, tmp_path: Path, clock: FrozenClock
 ) -> None:

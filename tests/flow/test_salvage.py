@@ -11,6 +11,7 @@ import pytest
 
 from memory_mesh.care import export_archive, import_archive
 from memory_mesh.care.repairs import repair, salvage
+from memory_mesh.model import Outcome
 from memory_mesh.model.care import Salvaged, SalvagedNamespace
 from memory_mesh.model.errors import InvalidInput, NotFound
 from memory_mesh.sync import MemoryMesh
@@ -353,3 +354,22 @@ def test_salvage_after_a_cut_log_without_a_head_file_says_that_writes_may_be_los
     (unread,) = _only(done).unread
     assert (unread.table, "no head file" in unread.why) == ("log", True)
     assert set(_read(tmp_path / "new").values()) == {f"The lamp {n} was moved" for n in range(8)}
+
+
+def test_what_was_erased_from_the_store_since_is_left_out(tmp_path: Path) -> None:
+    with MemoryMesh(tmp_path / "old", embedder="none") as mesh:
+        mesh.erase(mesh.add("Nothing of this is here").id)
+        gone = mesh.add("The canary zqcanary9 sings in the shed").id
+        kept = mesh.add("Tea is served at four").id
+    shutil.copytree(tmp_path / "old", tmp_path / "copy")
+    with MemoryMesh(tmp_path / "old", embedder="none") as mesh:
+        mesh.erase(gone)
+    shutil.copy(tmp_path / "old" / "erasures", tmp_path / "copy" / "erasures")
+    namespace = _only(salvage(tmp_path / "copy", tmp_path / "new"))
+    assert (namespace.memories, namespace.erased, namespace.lost) == (1, 1, ())
+    assert namespace.verification.ok
+    with MemoryMesh(tmp_path / "new", embedder="none") as mesh:
+        assert [memory.id for memory in mesh.get_all()] == [kept]
+        assert mesh.add("The canary zqcanary9 sings in the shed").outcome is Outcome.REFUSED
+    files = (path for path in (tmp_path / "new").rglob("*") if path.is_file())
+    assert not [path for path in files if b"zqcanary9" in path.read_bytes()]

@@ -2,6 +2,8 @@
 
 import gzip
 import re
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -133,3 +135,21 @@ def test_a_plugin_of_a_database_is_told_from_one_of_a_folder(patient: Patient) -
         f"uses the store {there}",
         f"--store {there}",
     )
+
+
+def test_an_erasure_that_is_hidden_and_not_done_is_named(patient: Patient) -> None:
+    stored(patient, "The shop listens on port 6543.")
+    with closing(sqlite3.connect(ledger(patient), isolation_level=None)) as reader:
+        reader.execute("BEGIN")
+        reader.execute("SELECT count(*) FROM memory").fetchone()
+        with MemoryMesh(db_dir=patient.place.store, embedder="none") as mesh:
+            assert not mesh.erase(mesh.get_all()[0].id).done
+        is_(
+            patient.found()["erasures"],
+            CheckStatus.WARNING,
+            "1 erasure hidden and not done: bytes of it are still there",
+            "memory-mesh upkeep",
+        )
+    with MemoryMesh(db_dir=patient.place.store, embedder="none") as mesh:
+        mesh.care.upkeep()
+    assert "erasures" not in patient.found()

@@ -309,6 +309,8 @@ def _key(line: bytes) -> bytes:
 def _lines(folder: Path) -> dict[bytes, bytes]:
     """The lines of a store's file by what they say; raises StoreError if one is damaged."""
     path = folder / FILE
+    if namespace_places.no_file(path) is not None:  # a pipe would keep the reader waiting
+        raise StoreError(f"{path} cannot be read: it is no file. Put it back from a backup")
     try:
         known, damaged = _parsed(path.read_bytes())
     except FileNotFoundError:

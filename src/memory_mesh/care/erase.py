@@ -21,21 +21,25 @@ from pathlib import Path
 from memory_mesh.base.fastdataclass import dataclass, fields, replace
 from memory_mesh.base.typed import Any
 from memory_mesh.care import backups, namespaces
-from memory_mesh.care.sqlite import copies
-from memory_mesh.ledgers.shared.erasing import BytePieces
+from memory_mesh.care.sqlite import copies, pages
+from memory_mesh.learn.jobs.worksite import NEW, TRACE
+from memory_mesh.ledgers.shared.erasing import GRAM, BytePieces
 from memory_mesh.ledgers.shared.named_values import ERASED, ERASED_COUNT, ERASING
 from memory_mesh.ledgers.shared.rows import micros
-from memory_mesh.ledgers.sqlite import vector_file
-from memory_mesh.model import Block, BlockOperation, Commit, Entry, Standing, Wanted
+from memory_mesh.ledgers.sqlite import namespace_places, vector_file
+from memory_mesh.model import Block, BlockOperation, Commit, Entry, Kind, Standing, Status, Wanted
 from memory_mesh.model.care import Erasure, ErasureState
 from memory_mesh.model.commit import Erasing, Sought
 from memory_mesh.model.errors import NotFound, shown
+from memory_mesh.model.times import EXPIRES
 from memory_mesh.platform.durable_files import sync_folder
 from memory_mesh.platform.private_files import make_file
+from memory_mesh.platform.store_urls import is_server
 from memory_mesh.rules import audience
 from memory_mesh.rules.users import shown_namespace, user_namespace
 from memory_mesh.write.access import Access, unused_id
-from memory_mesh.write.rejected_values import erased_values
+from memory_mesh.write.audit_entries import Change, decided, turned
+from memory_mesh.write.rejected_values import erased_value
 
 NEEDLES = ".erasing-"
 _LEFT = (
@@ -55,14 +59,21 @@ _VACUUM = (
 )
 _KEPT_COPIES = (".bak", ".jsonl", ".partial")
 _BLOCKS = 100  # about a memory that are looked at for an erasure of before
+_DATABASES = (".db", ".sqlite")
+_PART, _OVERLAP = 1 << 20, 4 * GRAM  # bytes that are searched at once, and those that follow
 
 
 @dataclass(frozen=True, slots=True)
 class Ground:
-    """Where an erasure happens: who writes, and in which folder; a database has none."""
+    """Where an erasure happens: who writes, and the folder or address of the store."""
 
     access: Access
-    store: Path | None
+    address: str
+
+    @property
+    def store(self) -> Path | None:
+        """The folder; a database has none."""
+        return None if is_server(self.address) else Path(self.address)
 
     @property
     def database(self) -> Path:
@@ -86,21 +97,26 @@ def erase(ground: Ground, sought: Sought, reason: str) -> Erasure:
 
     def decide(standing: Standing) -> Commit:
         gone = _gone(access, sought, standing)
+        if not gone.asked:
+            return Commit()
         made.append(unused_id(access, "erase", standing))
         texts = dict.fromkeys(memory.text for id_ in gone.ids for memory in standing.history(id_))
-        values = [value for text in texts for value in erased_values(text)]
-        digests = [] if access.seal is None else [*map(access.seal, values)]
+        seal = access.seal if sought.ended is None else None  # what expired may be said again
+        digests = [] if seal is None else [seal(erased_value(text)) for text in texts]
         if ground.store is not None:
             _keep_needles(ground, made[-1], standing.remains(gone))
             identity = copies.standing(ground.database).identity
             names = (*gone.ids, *gone.skills)
             backups.record_memories(ground.store, identity, names, digests)
         said = {"erasure": made[-1], "why": reason, **_said(gone)}
+        back, marks = _to_derive_again(access, standing, gone)
         return Commit(
+            puts=back.puts,
             erased=gone,
             tombstones=tuple((digest, "erased") for digest in digests),
-            entries=(_entry(access, standing, gone, said),),
+            entries=(*back.entries, _entry(access, standing, gone, said)),
             states={
+                **marks,
                 f"{ERASING}{made[-1]}": json.dumps(_said(gone)),
                 ERASED_COUNT: str(int(standing.states.get(ERASED_COUNT, "0")) + len(gone.ids)),
                 ERASED: str(micros(standing.at)),
@@ -109,26 +125,38 @@ def erase(ground: Ground, sought: Sought, reason: str) -> Erasure:
 
     wanted = Wanted(ids=sought.ids, states=(ERASED_COUNT,))
     access.ledger.commit(access.namespace, wanted, decide)
-    return next(each for each in finish(ground) if each.id == made[-1])
+    done = (each for each in (finish(ground) if made else ()) if each.id == made[-1])
+    return next(done, _receipt(ground, "", _said(Erasing()), ErasureState.DONE))
 
 
-def erase_user(ground: Ground, address: str, user: str, *, dry_run: bool) -> Erasure:
+def erase_user(ground: Ground, user: str, *, dry_run: bool) -> Erasure:
     """Erases all of a user: the namespace goes, and its chain with it, so that no block says so."""
     name = user_namespace(user)
     on = replace(ground, access=replace(ground.access, namespace=name))
-    said = _said(Erasing(counts={"memory": ground.access.ledger.stats(name).memories}))
+    stats = ground.access.ledger.stats(name)
+    said = _said(Erasing(counts={"memory": stats.memories}))
     if dry_run:
+        if not stats.seq:
+            raise NotFound(
+                f"there is no user {shown(user)}. List those there are: memory-mesh namespaces"
+            )
         return _receipt(on, "", said, ErasureState.PLANNED)
-    said["left"] = namespaces.delete_namespace(address, user=user).left
-    state = ErasureState.HIDDEN if ground.store is None else ErasureState.DONE
-    return _receipt(on, "", said, state)
+    if on.store is None:
+        namespaces.delete_namespace(on.address, user=user)
+        return _receipt(on, "", said, ErasureState.HIDDEN)
+    ids = tuple(copies.last_look(on.database).ids) if on.database.exists() else ()
+    with on.access.ledger.read(name) as snapshot:
+        needles = snapshot.standing(Wanted()).remains(Erasing(ids, skills=ids))
+    left = namespaces.delete_namespace(on.address, user=user).left
+    said["searched"], found = _search(on, on.store, BytePieces(needles))
+    said["left"] = [*left, *(f"{path} holds words that were this user's, too" for path in found)]
+    return _receipt(on, "", said, ErasureState.DONE)
 
 
 def unforget(ground: Ground, text: str) -> bool:
     """Lets erased words be stored again; False if they were not kept out."""
     access, let_in = ground.access, list[bool]()
-    each = access.seal.under_each if access.seal is not None else lambda _: ()
-    digests = [digest for value in erased_values(text) for digest in each(value)]
+    digests = () if access.seal is None else access.seal.under_each(erased_value(text))
 
     def decide(standing: Standing) -> Commit:
         known = standing.tombstoned
@@ -227,7 +255,14 @@ def _recorded(ground: Ground, id_: str, said: dict[str, Any]) -> Erasure:
 
 
 def _gone(access: Access, sought: Sought, standing: Standing) -> Erasing:
-    """What goes; raises NotFound for an id that there is not, and where nothing is found."""
+    """What goes; raises NotFound for an id that there is not, and where nothing is found.
+
+    Of what expired goes what is still past its moment, whoever sees it.
+    """
+    if sought.ended is not None:
+        ends = {id_: each.extra.get(EXPIRES) for id_, each in standing.memories.items()}
+        past = (id_ for id_, end in ends.items() if isinstance(end, str) and end <= sought.ended)
+        return standing.erasing(replace(sought, ids=tuple(past)))
     for id_ in sought.ids:
         memory = standing.memories.get(id_)
         if memory is None or not audience.sees(access.reader, memory.scope):
@@ -242,6 +277,30 @@ def _gone(access: Access, sought: Sought, standing: Standing) -> Erasing:
             "`memory-mesh search`, then: memory-mesh erase ID"
         )
     return gone
+
+
+def _to_derive_again(
+    access: Access, standing: Standing, gone: Erasing
+) -> tuple[Commit, dict[str, str | None]]:
+    """What lets jobs derive from what is left: traces are new, originals of digests are back."""
+    with access.ledger.read(access.namespace) as snapshot:
+        marks, names = snapshot.states(TRACE), frozenset(gone.ids)
+        links = snapshot.links(gone.derived, None, ["derived_from"]) if gone.derived else []
+    there = Wanted(ids=tuple({id_ for link in links for id_ in (link.source, link.target)}))
+    known = standing.claimed(there).memories if standing.claimed and links else {}
+    left = {
+        link.target: known[link.target]
+        for link in links
+        if link.source in gone.derived and link.target not in names
+        if known[link.source].kind is Kind.DIGEST and known[link.target].status is Status.ARCHIVED
+    }
+    why = Change("restore", "what said it in fewer words was erased with another of its sources")
+    back = [(turned(each, Status.ACTIVE, standing), why) for each in left.values()]
+    return decided(access, standing, back), {
+        name: None if name.removeprefix(TRACE) in names else NEW
+        for name, learning in marks.items()
+        if not names.isdisjoint((learning, name.removeprefix(TRACE)))
+    }
 
 
 def _said(gone: Erasing) -> dict[str, Any]:
@@ -345,11 +404,12 @@ def _needles(ground: Ground, id_: str) -> list[bytes]:
 
 
 def _drop_needles(path: Path) -> None:
-    """Overwrites a file and removes it."""
+    """Overwrites a file and removes it; a link or a pipe in its place is not ours to write to."""
     with suppress(FileNotFoundError):
-        with path.open("r+b", buffering=0) as file:
-            file.write(bytes(path.stat().st_size))
-            os.fsync(file.fileno())
+        if namespace_places.no_file(path) is None:
+            with path.open("r+b", buffering=0) as file:
+                file.write(bytes(path.stat().st_size))
+                os.fsync(file.fileno())
         path.unlink()
         sync_folder(path.parent)
 
@@ -389,7 +449,7 @@ def _search(ground: Ground, store: Path, pieces: BytePieces) -> tuple[int, list[
     """
     searched, found = 0, list[str]()
     for path in _owned(ground, store):
-        hits, size = copies.hits_in(path, pieces)
+        hits, size = _hits_in(path, pieces)
         searched += size
         if hits and copies.unsaid(ground.database, hits):
             found.append(str(path))
@@ -408,3 +468,16 @@ def _owned(ground: Ground, store: Path) -> Iterator[Path]:
             yield path
     for folder in namespaces.mirrored_folders(store):
         yield from namespaces.written_by_mirrors(folder)
+
+
+def _hits_in(path: Path, pieces: BytePieces) -> tuple[set[bytes], int]:
+    """The pieces that stand in a file, and how large it is.
+
+    A database stays open: closing it would drop every lock that SQLite has on it in this process.
+    """
+    found, size = set[bytes](), 0
+    with suppress(FileNotFoundError):
+        parts = pages.parts(path, _PART, _OVERLAP) if path.suffix in _DATABASES else ()
+        for part in parts or [path.read_bytes()]:
+            found, size = found | pieces.hits(part), size + len(part)
+    return found, size

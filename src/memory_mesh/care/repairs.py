@@ -5,9 +5,11 @@ import re
 import shutil
 from collections.abc import Mapping
 from contextlib import ExitStack
+from functools import partial
 from os import PathLike
 from pathlib import Path
 
+from memory_mesh.care import backups
 from memory_mesh.care.sqlite import copies, rebuild, salvage as salvaging
 from memory_mesh.ledgers.sqlite import (
     namespace_file,
@@ -183,8 +185,8 @@ def _names(folder: Path, gone: Mapping[str, str]) -> list[str]:
 def _each(
     source: Path, staged: Path, names: list[str]
 ) -> tuple[list[SalvagedNamespace], dict[str, str]]:
-    clock = SystemClock()
-    means = salvaging.Means(clock.now(), MonotonicIds(clock).draw, terms_of)
+    clock, erased = SystemClock(), partial(backups.erased_of, source)
+    means = salvaging.Means(clock.now(), MonotonicIds(clock).draw, terms_of, erased)
     done, failed = [], {}
     for name in names:
         path = copies.place(source, name)

@@ -23,6 +23,7 @@ from memory_mesh.care.archives import (
     remarks,
     write_archive,
 )
+from memory_mesh.care.backups import record_memories
 from memory_mesh.care.key_file import FILE, KeyFile, StatedKeys, checks, need_key
 from memory_mesh.care.sqlite import copies as file_copying
 from memory_mesh.config import Config, load
@@ -124,6 +125,10 @@ def import_to_server(
                 "this namespace was erased from the store, and stays erased. If it was erased by "
                 "mistake, import the archive into another store: --store URL"
             )
+        with database.reading(manifest.namespace) as there:
+            if there is not None:  # the archive may be older than what was erased since
+                for identity in {*copies.mark(there).identities} & {*manifest.identities}:
+                    record_memories(Path(folder), identity, *copies.erased(there))
         done = import_folder(folder, archive, into=into, progress=progress, as_document=as_document)
         path = file_copying.place(Path(folder), name)
         with closing(connect(path)) as file, database.writing(name) as db:
@@ -139,7 +144,8 @@ def import_to_server(
             found = copies.flaws(db, Checkpoint(name, mark.position, mark.hash))
             if found:
                 raise StoreError(f"the copy is not whole: {listed(found)}. Nothing was imported")
-    return replace(done, remarks=tuple(remarks(_key_ids(config), manifest, mark, _CARRY)))
+    left_out = (said for said in done.remarks if "erased here" in said)
+    return replace(done, remarks=(*remarks(_key_ids(config), manifest, mark, _CARRY), *left_out))
 
 
 def delete_from_server(config: Config) -> DeletedNamespace:

@@ -48,6 +48,7 @@ from memory_mesh.write.access import Access
 from memory_mesh.write.add import remember_each
 from memory_mesh.write.prepare import redact, redact_statement
 from memory_mesh.write.rules.drafts import draft_of
+from memory_mesh.write.rules.receipts import first_words
 
 PROMPT = "extract-2"  # the file in prompts/, which a stored fact names
 WAITING = "extract/"
@@ -224,8 +225,7 @@ def _kept(
 
 def title_of(facts: Sequence[ExtractedFact]) -> str:
     """The beginning of the first fact on one line, cut after a word."""
-    text = " ".join(facts[0].text.split()).rstrip(".")
-    return text if len(text) <= _TITLE else text[: _TITLE + 1].rpartition(" ")[0] or text[:_TITLE]
+    return first_words(facts[0].text, _TITLE).rstrip(".…")
 
 
 def trigger_of(facts: Sequence[ExtractedFact]) -> str:

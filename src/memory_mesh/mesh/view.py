@@ -120,8 +120,8 @@ class View(Operations):
 
     def _ground(self, scope: Scope | None = None) -> "flows.erase.Ground":
         """Where an erasure happens, for this reader or another one."""
-        folder = None if self._config.store is not None else self._opened().folder
-        return flows.erase.Ground(replace(self._access(), reader=self._reader(scope)), folder)
+        address = self._config.store or str(self._opened().folder)
+        return flows.erase.Ground(replace(self._access(), reader=self._reader(scope)), address)
 
     def _span(
         self, operation: str, *ids: str, attempted: int | None = None

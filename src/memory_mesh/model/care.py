@@ -194,6 +194,7 @@ class SalvagedNamespace:
     chain: SalvagedChain
     verification: Verification
     leftovers: str | None = None  # the file with rows that were read and not taken over
+    erased: int = 0  # memories that were read, and erased from the store since: left out
 
     @property
     def known(self) -> int:

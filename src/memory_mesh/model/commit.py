@@ -143,11 +143,16 @@ class Seen:
 
 @dataclass(frozen=True, slots=True)
 class Sought:
-    """What to erase: memories by id, by where they come from, or by whom they are about."""
+    """What to erase: memories by id, by where they come from, or by whom they are about.
+
+    What expired goes alone: others with the same words, and what was made of it, have their own
+    time.
+    """
 
     ids: tuple[str, ...] = ()
     source: str | None = None  # a file, page or agent
     subject: str | None = None  # of claims, or who spoke
+    ended: str | None = None  # of these ids only what expired before this moment
 
 
 @dataclass(frozen=True, slots=True)

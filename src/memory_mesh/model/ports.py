@@ -241,7 +241,7 @@ class Lookup(Protocol):
         """The next moment at which some memory starts or ceases to be valid, or may expire."""
 
     def ended(self, before: datetime, most: int) -> list[str]:
-        """Memories that expired before a moment and are not deleted yet."""
+        """Memories that expired before a moment, deleted or not."""
 
     def skills(self, query: SkillQuery) -> list[Candidate]:
         """The skills that a query means and its reader sees."""

@@ -52,18 +52,12 @@ def erased(access: Access, said: Statement) -> tuple[bytes, ...]:
     if seal is None:
         return ()
     texts = dict.fromkeys((said.text, *seal.former(said.text)))
-    return tuple(
-        digest
-        for text in texts
-        for value in erased_values(text)
-        for digest in seal.under_each(value)
-    )
+    return tuple(digest for text in texts for digest in seal.under_each(erased_value(text)))
 
 
-def erased_values(text: str) -> list[str]:
-    """Returns what the tombstones of an erased text are made of: its words, whoever says them."""
-    found = (recited.fingerprint(text), recited.fingerprint_before(text))
-    return list(dict.fromkeys(f"erased:{each.hex() or text.strip()}" for each in found))
+def erased_value(text: str) -> str:
+    """Returns what the tombstone of an erased text is made of: its words, whoever says them."""
+    return f"erased:{recited.wording(text) or text.strip()}"
 
 
 def _forms(seal: Seal, said: Said) -> Iterator[Said]:

@@ -65,6 +65,12 @@ def store(case: Case) -> Iterator[CheckResult]:
         f"{case.where} opens, takes writes and answers; {count} in the namespace "
         f"{shown_namespace(stats.namespace)}",
     )
+    if hidden := stats.by_status.get("erasing"):
+        yield warning(
+            "erasures",
+            f"{counted(hidden, 'erasure')} hidden and not done: bytes of it are still there",
+            "memory-mesh upkeep goes on with it; memory-mesh erase says what it waits for",
+        )
 
 
 def chain(case: Case) -> Iterator[CheckResult]:

@@ -20,9 +20,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from memory_mesh.base.fastdataclass import dataclass, replace
-from memory_mesh.care.sqlite import pages
 from memory_mesh.ledgers.shared import commit as sql_commit, named_values, rows
-from memory_mesh.ledgers.shared.erasing import GRAM, STEP, BytePieces
+from memory_mesh.ledgers.shared.erasing import GRAM, STEP
 from memory_mesh.ledgers.shared.named_values import ERASING
 from memory_mesh.ledgers.sqlite import (
     archive_rows,
@@ -315,15 +314,13 @@ def _identity_of_head(path: Path) -> str | None:
     return words[1] if len(words) > 1 and _IDENTITY.fullmatch(words[1]) else None
 
 
-# A database written anew, so that it holds its rows and nothing else; and what bytes it holds.
+# A database written anew, so that it holds its rows and nothing else.
 #
 # SQLite leaves what was deleted in free pages and in its log, and FTS5 in its segments. VACUUM
 # writes the rows into new pages; the log is emptied when no reader needs an earlier moment.
 
-_SHELVES = ("live", "rest", "skill_live")
 _OWN = GRAM - STEP  # bytes of a piece that a row says
-_DATABASES = (".db", ".sqlite")
-_PART, _OVERLAP = 1 << 20, 4 * GRAM  # bytes that are searched at once, and those that follow
+_SHELVES = ("live", "rest", "skill_live")
 
 
 def rewrite(path: Path, namespace: str) -> str | None:
@@ -356,25 +353,14 @@ def is_rewritten(db: SqliteConnection, path: Path) -> bool:
     return not busy
 
 
-def hits_in(path: Path, pieces: BytePieces) -> tuple[set[bytes], int]:
-    """The pieces that stand in a file, and how large it is.
-
-    A database stays open: closing it would drop every lock that SQLite has on it in this process.
-    """
-    found, size = set[bytes](), 0
-    with suppress(FileNotFoundError):
-        parts = pages.parts(path, _PART, _OVERLAP) if path.suffix in _DATABASES else ()
-        for part in parts or [path.read_bytes()]:
-            found, size = found | pieces.hits(part), size + len(part)
-    return found, size
-
-
 def unsaid(path: Path, hits: set[bytes]) -> set[bytes]:
     """Those of the pieces that no row of the database says.
 
     A few bytes of a piece may be those of the value that stands beside it.
     """
     rest = set(hits)
+    if not path.exists():  # the namespace of a user who was erased
+        return rest
     with forks.inside_sqlite(), closing(open_file.connect(path, "mode=ro")) as db:
         db.text_factory = bytes
         tables = [

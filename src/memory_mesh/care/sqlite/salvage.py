@@ -3,7 +3,8 @@
 ::
 
     damaged file, log ──▶ pages ──▶ rows ──▶ new file, as old as the damaged one ──▶ migrated
-    ──▶ rows with a wrong checksum out ──▶ mended ──▶ chain sealed ──▶ keyword tables ──▶ verified
+    ──▶ rows with a wrong checksum out ──▶ mended ──▶ chain sealed ──▶ keyword tables
+    ──▶ what was erased from the store since out again ──▶ verified
 """
 
 import json
@@ -13,7 +14,7 @@ from datetime import datetime
 from pathlib import Path
 
 from memory_mesh.base.fastdataclass import dataclass
-from memory_mesh.care.sqlite import fill, mend, rebuild
+from memory_mesh.care.sqlite import copies, fill, mend, rebuild
 from memory_mesh.care.sqlite.fill import Remains
 from memory_mesh.care.sqlite.pages import Hole
 from memory_mesh.ledgers.shared import rows, sums
@@ -44,11 +45,12 @@ _SEQS = ("version", "block", "vector", "link", "skill", "conflict", "proposal")
 
 @dataclass(frozen=True, slots=True)
 class Means:
-    """What a salvage needs from above: the time, new ids, and the keyword terms of a text."""
+    """What a salvage needs from above: time, new ids, terms of a text, and what was erased."""
 
     now: datetime
     draw: Callable[[str], str]
     terms: Callable[[Indexed], tuple[str, ...]]
+    erased: copies.Erased
 
 
 def salvage(source: Path, target: Path, namespace: str, means: Means) -> SalvagedNamespace:
@@ -67,6 +69,9 @@ def salvage(source: Path, target: Path, namespace: str, means: Means) -> Salvage
         unread = losses.listed(names)
         lost = _lost(db, losses, names.get("memory", {}), named)
         leftovers = losses.close()
+        erased = copies.replay(target, namespace, means.erased)
+        there = {id_ for (id_,) in db.execute("SELECT id FROM memory")}
+        held = [each for each in losses.held.values() if each.id in there]
         verification = verify(db)
         counts = {
             table.name: db.execute(f"SELECT count(*) FROM {table.name}").fetchone()[0]  # noqa: S608
@@ -79,14 +84,15 @@ def salvage(source: Path, target: Path, namespace: str, means: Means) -> Salvage
     return SalvagedNamespace(
         namespace,
         counts,
-        counts["memory"] - len(losses.held),
-        tuple(losses.held.values()),
+        counts["memory"] - len(held),
+        tuple(held),
         lost,
         tuple(losses.rebuilt),
         tuple(unread),
         chain,
         verification,
         None if leftovers is None else Path(leftovers).name,
+        erased,
     )
 
 

@@ -397,9 +397,9 @@ _ASKED = (
 )
 
 _AS_DOCUMENT = (
-    "the archive was made under another key, or an agent's shell imported it: its memories count "
-    "as a document's, and none is pinned. To take them as it says, import it at a terminal and say "
-    "yes, under another name (--into NAME) if this one is taken"
+    "the archive was made under another key or under none, or an agent's shell imported it: its "
+    "memories count as a document's, and none is pinned. To take them as it says, import it at a "
+    "terminal and say yes, under another name (--into NAME) if this one is taken"
 )
 
 

@@ -243,6 +243,7 @@ def _run_salvage(options: argparse.Namespace) -> int:
                     "memories": each.memories,
                     "held_back": [_held(each, held, done.folder) for held in each.held_back],
                     "lost": list(each.lost),
+                    "erased": each.erased,
                     "rebuilt": list(each.rebuilt),
                     "rows": dict(each.rows),
                     "unread": [
@@ -318,6 +319,8 @@ def _about(each: SalvagedNamespace, folder: str) -> list[str]:
     if chain.lost:
         newest = "" if chain.newest is None else f"; this is as of {times.iso(chain.newest)}"
         lines.append(f"  changes that are lost: {chain.lost}{newest}")
+    left_out = f"  erased since, and left out: {output.counted(each.erased, 'memory')}"
+    lines += [left_out] if each.erased else []
     lines += _held_back(each, folder)
     lines += _some("lost", list(each.lost))
     lines += _some("not read", [_said(unread) for unread in each.unread])

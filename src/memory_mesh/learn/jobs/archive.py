@@ -23,13 +23,15 @@ from memory_mesh.model import (
     Wanted,
     times,
 )
+from memory_mesh.model.commit import Sought
 from memory_mesh.model.job import JobStep
 from memory_mesh.model.times import EXPIRES
 from memory_mesh.write.audit_entries import Change, decided, turned
 
 ARCHIVED = "archived/"
 _UNCONSOLIDATED = (NEW, ALONE, AWAY)
-_ENDED = f"it expired {GRACE_DAYS} days ago"
+_ENDED = f"expired {GRACE_DAYS} days ago or earlier"
+_MOST_ENDED = 1_000  # that are erased at once: each time the database is written anew
 _GONE = (Status.DELETED, Status.SUPERSEDED, Status.ARCHIVED)
 Rule = Callable[[RetentionRecord], tuple[Action, str]]
 
@@ -118,33 +120,26 @@ def as_record(one: ArchiveCandidate, *, consolidated: bool) -> RetentionRecord:
 
 
 def ended(site: Site) -> list[str]:
-    """Returns the memories that expired so long ago that they are deleted now."""
+    """Returns the memories that expired so long ago that they are erased now."""
     before = site.now - timedelta(days=GRACE_DAYS)
     with site.access.ledger.read(site.access.namespace) as snapshot:
-        return snapshot.ended(before, SLICE)
+        return snapshot.ended(before, _MOST_ENDED)
 
 
-def delete_ended(site: Site) -> Slices:
-    """Deletes what expired so long ago; that nobody can read it any more was so from its moment."""
-    while found := {memory.id: memory for memory in site.memories(ended(site))}:
-        commit = site.commit(Wanted(ids=tuple(found)), partial(_let_go, site), {})
-        done = list(found) if commit is None else [put.memory.id for put in commit.puts]
-        yield [(found[id_].scope, JobStep("delete", _ENDED, (id_,), (id_,))) for id_ in done]
-        if commit is None or not done:  # a dry run shows the first ones
-            return
-
-
-def _let_go(site: Site, standing: Standing) -> Commit:
-    """Deletes what is still past its moment: the one place where expired memories go."""
+def erase_ended(site: Site) -> Slices:
+    """Erases what expired so long ago; that nobody can read it any more was so from its moment."""
     before = times.iso(site.now - timedelta(days=GRACE_DAYS))
-    changed = [
-        (turned(memory, Status.DELETED, standing), Change("delete", _ENDED))
-        for memory in standing.memories.values()
-        if isinstance(end := memory.extra.get(EXPIRES), str)
-        and end <= before
-        and memory.status is not Status.DELETED
-    ]
-    return decided(site.access, standing, changed)
+    while found := {memory.id: memory for memory in site.memories(ended(site))}:
+        sought = Sought(ids=tuple(found), ended=before)
+        done = sought.ids if site.dry_run else site.erase(sought, _ENDED)
+        yield [
+            (found[id_].scope, JobStep("erase", f"it expired {days} days ago", (id_,), (id_,)))
+            for id_ in done
+            for end in [datetime.fromisoformat(str(found[id_].extra[EXPIRES]))]
+            for days in [(site.now - end).days]
+        ]
+        if site.dry_run or not done:  # a dry run shows the first ones
+            return
 
 
 def _archive(site: Site, found: Sequence[ArchiveCandidate], rule: Rule) -> Slices:

@@ -180,7 +180,7 @@ NAME = "retention"
 def due(site: Site) -> Due:
     """Says whether the policy has anything to do now."""
     counts = {
-        "expired memories to delete": len(archive.ended(site)),
+        "expired memories to erase": len(archive.ended(site)),
         "traces to archive": len(archive.idle(site)),
         "learnings to consolidate again": len(long_term.due(site, Action.CONSOLIDATE)),
         "learnings whose traces are to be packed": len(long_term.due(site, Action.COMPRESS)),
@@ -190,8 +190,8 @@ def due(site: Site) -> Due:
 
 
 def work(site: Site) -> Slices:
-    """Deletes, archives, consolidates again and compresses what is old enough."""
-    yield from archive.delete_ended(site)
+    """Erases, archives, consolidates again and compresses what is old enough."""
+    yield from archive.erase_ended(site)
     yield from archive.archive_idle(site)
     yield from long_term.consolidate_again(site)
     yield from write_slice.stage(site)

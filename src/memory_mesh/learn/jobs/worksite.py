@@ -30,6 +30,7 @@ from memory_mesh.learn.rules import trace_learnings
 from memory_mesh.learn.rules.retention import JobRules, Lifecycle
 from memory_mesh.learn.system_memory import ExperienceFiles
 from memory_mesh.model import Commit, Lens, Memory, Scope, Standing, Status, Wanted
+from memory_mesh.model.commit import Sought
 from memory_mesh.model.filter import Compare, Sign
 from memory_mesh.model.job import JobStep
 from memory_mesh.model.trace import LABEL, is_trace
@@ -60,6 +61,7 @@ class Site:
     system: tuple[Access, ExperienceFiles] | None = None  # the log of experiences, where it is on
     only: Callable[[Scope], bool] | None = None  # the audiences to work for; all of them if None
     lifecycle: Lifecycle = Lifecycle()  # of the upkeep of memories
+    erase: Callable[[Sought, str], Sequence[str]] = lambda *_: ()  # for good, and why: what went
     between: Callable[[], None] = lambda: None  # between pages that are only read; it may raise
     planned: dict[str, str | None] = field(default_factory=dict)
     drafted: dict[str, Memory] = field(default_factory=dict)

@@ -51,6 +51,7 @@ from memory_mesh.text.times.lexicon import MONTHS, NUMBERS, WEEKDAYS
 from memory_mesh.write.claims.reader import read
 from memory_mesh.write.claims.sentences import Voice
 from memory_mesh.write.rules.drafts import importance
+from memory_mesh.write.rules.receipts import first_words
 
 ROLES = {"user": "user", "human": "user", "assistant": "assistant", "agent": "assistant",
          "ai": "assistant", "model": "assistant"}  # fmt: skip
@@ -180,11 +181,11 @@ def detected(held: Conversation, roles: Sequence[str]) -> tuple[list[ExtractedFa
             at = next((at for at, each in enumerate(one.sentences) if fact.text in each), 0)
             why = _unmeant(held, one, at, fact.text)
             if why:
-                dropped.append((_cut(fact.text), why))
+                dropped.append((first_words(fact.text, _SHOWN), why))
             else:
                 facts.append(fact)
         if not found:
-            dropped.append((_cut(one.turn.text), "nothing in it is stated for good"))
+            dropped.append((first_words(one.turn.text, _SHOWN), "nothing in it is stated for good"))
     facts, corrected_later = _set_right(held, facts)
     return facts, [*dropped, *corrected_later]
 
@@ -205,7 +206,7 @@ def _set_right(
         if earlier and takes_back(said):
             wrong.append(taken_back(said, earlier))
         gone = [left.pop(id_) for id_ in dict.fromkeys(wrong) if id_ is not None and id_ in left]
-        dropped += [(_cut(fact.text), "it is set right later") for fact in gone]
+        dropped += [(first_words(fact.text, _SHOWN), "it is set right later") for fact in gone]
     return list(left.values()), dropped
 
 
@@ -239,7 +240,9 @@ def read_answer(
         if isinstance(found, ExtractedFact):
             facts.append(found)
         else:
-            dropped.append((_cut(str(_field(item, "text", "fact", "content"))), found))
+            dropped.append(
+                (first_words(str(_field(item, "text", "fact", "content")), _SHOWN), found)
+            )
     facts, corrected_later = _set_right(held, facts)
     return facts, [*dropped, *corrected_later]
 
@@ -358,7 +361,7 @@ def _fact(
     subject = _subject(item.get("subject"), held, place.turn.speaker)
     if subject and subject[:1].isupper():
         if not all(_letters(word) in held.letters for word in subject.split()):
-            return f"nobody in the conversation names {_cut(subject)}"
+            return f"nobody in the conversation names {first_words(subject, _SHOWN)}"
         if not _terms(subject) & _terms(text):
             text = f"{subject}: {text}"
     return ExtractedFact(
@@ -468,7 +471,7 @@ def _against(text: str, quote: str, held: Conversation) -> str:
         named.add(opening)  # `Guests` and `Summer` are words, `Lisa` is a name
     strange = {word for word in named if word[:1].isupper() and _letters(word) not in held.letters}
     if strange := {word for word in strange if word.casefold() not in held.calendar}:
-        return f"nobody wrote {_cut(min(strange))}"
+        return f"nobody wrote {first_words(min(strange), _SHOWN)}"
     terms, quoted = _terms(text) - _terms("the user"), _terms(quote)
     if len(terms & held.terms) < _SHARED * len(terms):
         return "most of its words do not stand in the conversation"
@@ -557,11 +560,6 @@ def _span(text: str, quote: str) -> tuple[int, int] | None:
     words = r"\s+".join(re.escape(word) for word in quote.split())
     found = re.search(words, text, re.IGNORECASE) if words else None
     return found.span() if found else None
-
-
-def _cut(text: str) -> str:
-    plain = " ".join(text.split())
-    return plain if len(plain) <= _SHOWN else f"{plain[:_SHOWN].rstrip()}…"
 
 
 # Orders that are addressed to a model and not to whoever works for the user.

@@ -27,6 +27,7 @@ from memory_mesh.model import Memory, SourceKind
 from memory_mesh.text import analyzer
 from memory_mesh.text.sentences import FULL, asks, courtesies, says, sentences
 from memory_mesh.write.claims import Claim, ClaimRelation, compare, read
+from memory_mesh.write.rules.receipts import first_words
 
 Vector: TypeAlias = Mapping[str, float]
 
@@ -264,7 +265,7 @@ def _belief(
             sources.append(member.id)
         elif any(_differ(one, best) for one in stated):
             otherwise.append(member.id)
-    return Belief(_shown(best.text), tuple(sources), tuple(otherwise))
+    return Belief(first_words(best.text, _MAX_BELIEF_CHARS), tuple(sources), tuple(otherwise))
 
 
 def _related(told: Sequence[Belief], members: Sequence[Memory]) -> list[Belief]:
@@ -341,11 +342,6 @@ def _of_length_one(raw: Mapping[str, float]) -> Vector:
 
 def _pair(one: int, other: int) -> tuple[int, int]:
     return (one, other) if one < other else (other, one)
-
-
-def _shown(text: str) -> str:
-    plain = " ".join(text.split())
-    return plain if len(plain) <= _MAX_BELIEF_CHARS else f"{plain[:_MAX_BELIEF_CHARS].rstrip()}…"
 
 
 _numbers = lazy_pattern(r"\d[\d.,:/-]*")

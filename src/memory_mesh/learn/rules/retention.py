@@ -30,7 +30,7 @@ from memory_mesh.search.ranking.profiles import DEFAULT_IMPORTANCE
 TRACES, DAYS = 10, 7
 _DAY = timedelta(days=1)
 
-GRACE_DAYS = 7  # from the moment at which a memory expires until it is deleted
+GRACE_DAYS = 7  # from the moment at which a memory expires until it is erased
 HOURS, CONSOLIDATE_DAYS, COMPRESS_DAYS = 24, 183, 365
 
 

@@ -125,6 +125,19 @@ def mark(db: PostgresConnection) -> DumpPoint:
     )
 
 
+def erased(db: PostgresConnection) -> tuple[list[str], list[bytes]]:
+    """What was erased from the namespace, as its blocks say, and what keeps those words out."""
+    said, out = (
+        db.execute(asked).fetchall()
+        for asked in (
+            "SELECT memories FROM block WHERE operation = 'erase'",
+            "SELECT digest FROM tombstone WHERE why = 'erased'",
+        )
+    )
+    ids = {id_ for (memories,) in said for id_ in json.loads(memories)}
+    return sorted(ids), [bytes(digest) for (digest,) in out]
+
+
 def is_empty(db: PostgresConnection) -> bool:
     """Whether nothing was ever written to the namespace."""
     return rows.head(db).seq == 0

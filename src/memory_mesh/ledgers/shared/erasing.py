@@ -18,9 +18,12 @@ from memory_mesh.base.fastdataclass import replace
 from memory_mesh.formats import yamo
 from memory_mesh.ledgers.shared import rows, sums
 from memory_mesh.ledgers.shared.engine import LIVE, REST, SKILLS, Database, engine_of
+from memory_mesh.ledgers.shared.named_values import ERASING
 from memory_mesh.ledgers.shared.rows import unpacked
 from memory_mesh.model.commit import Erasing, Sought
 from memory_mesh.model.errors import BlockError
+from memory_mesh.text import claim_keys
+from memory_mesh.text.recited import wording
 
 _LISTED = "(SELECT value FROM json_each(?1))"
 _MADE_OF = (
@@ -94,17 +97,19 @@ def found(db: Database, sought: Sought) -> Erasing:
     values = {"ids": rows.dumped(sought.ids), "source": sought.source, "subject": sought.subject}
     stated = {_SOUGHT[name]: value for name, value in values.items() if value is not None}
     asked = sorted({id_ for of, value in stated.items() for id_ in _ids(db, of, value)})
-    same = _others(db, _SAME, asked, asked)
+    if sought.subject is not None:
+        asked = sorted({*asked, *_about(db, sought.subject)})
+    same = [] if sought.ended is not None else _same(db, asked, asked)
     derived: list[str] = []
     skills: list[str] = []
-    new = [*asked, *same]
+    new = [] if sought.ended is not None else [*asked, *same]
     while new:  # what was made of them, what says the same as that, and what was made of that
         made, drawn = _made_of_skills(db, new, skills)
         skills += made
         known = [*asked, *same, *derived]
         new = _others(db, _MADE_OF, new, known)
         new += [id_ for id_ in drawn if id_ not in {*known, *new}]
-        new += _others(db, _SAME, new, [*known, *new])
+        new += _same(db, new, [*known, *new])
         derived += new
     gone = Erasing(tuple(asked), tuple(same), tuple(derived), tuple(skills))
     return replace(gone, counts=_counts(db, gone))
@@ -117,6 +122,35 @@ def _ids(db: Database, statement: str, value: str) -> list[str]:
 def _others(db: Database, statement: str, of: Sequence[str], known: Collection[str]) -> list[str]:
     there = frozenset(known)
     return [id_ for id_ in _ids(db, statement, rows.dumped(of)) if id_ not in there] if of else []
+
+
+def _same(db: Database, of: Sequence[str], known: Collection[str]) -> list[str]:
+    """Memories with the same words, as those are kept out; each of them may have several texts."""
+    told, near = (
+        [
+            (id_, wording(text))
+            for id_, text in db.execute(
+                "SELECT m.id, t.content FROM text t JOIN memory m ON m.number = t.memory "  # noqa: S608
+                f"WHERE m.id IN {_LISTED}",
+                (rows.dumped(ids),),
+            )
+        ]
+        for ids in (of, _others(db, _SAME, of, known))
+    )
+    return sorted({id_ for id_, said in near if said in {words for _, words in told if words}})
+
+
+def _about(db: Database, name: str) -> Iterator[str]:
+    """Memories whose claim is about a longer name of the same, or has it as its value."""
+    for id_, subject, claim, text in db.execute(
+        "SELECT DISTINCT m.id, v.subject, v.claim, t.content FROM version v JOIN memory m "
+        "ON m.number = v.memory JOIN text t ON t.number = v.text WHERE v.claim IS NOT NULL"
+    ):
+        at = text.casefold().find(subject)
+        said = text[at : at + len(subject)] if at >= 0 else "", json.loads(claim)["value"]
+        names = (each for each in said if not any(word[:1].islower() for word in each.split()))
+        if any(f"{claim_keys.key(each)} ".startswith(f"{name} ") for each in names):
+            yield id_
 
 
 def _made_of_skills(
@@ -239,9 +273,12 @@ def sweep(db: Database, texts: Sequence[str]) -> list[str]:
     pieces = BytePieces([text.encode("utf-8", "surrogatepass") for text in texts])
     words = {word for text in texts for word in words_of(text) if len(word) >= _LEAST_LETTERS}
     stays: list[str] = []
-    for (content,) in db.execute("SELECT content FROM text UNION ALL SELECT content FROM skill"):
+    for (content,) in db.execute(  # an id may stand in a text that was made of its memory
+        "SELECT content FROM text UNION ALL SELECT content FROM skill UNION ALL "
+        "SELECT id FROM memory"
+    ):
         words.difference_update(words_of(content))
-        stays.append(content)
+        stays += [content, " ".join(content.split())]  # as a block shows it
     others = "\0".join(stays).encode("utf-8", "surrogatepass")
 
     def quotes(*said: str | None) -> bool:
@@ -290,7 +327,7 @@ def _sweep_rows(db: Database, quotes: Callable[..., bool]) -> None:
             db.execute("UPDATE tombstone SET why = '', crc = ? WHERE digest = ?", values)
     for table, key, said in _SMALL:
         for name, value in db.execute(f"SELECT {key}, {said} FROM {table}").fetchall():  # noqa: S608
-            if quotes(value):
+            if quotes(value) and not str(name).startswith(ERASING):  # ids stand in texts, too
                 db.execute(f"DELETE FROM {table} WHERE {key} = ?", (name,))  # noqa: S608
 
 
@@ -300,7 +337,11 @@ def _sweep_blocks(db: Database, quotes: Callable[..., bool]) -> list[str]:
         "SELECT position, id, memories, at, wire, metadata FROM block WHERE erased = 0"
     ).fetchall()
     for position, id_, memories, at, wire, metadata in held:
-        if quotes(unpacked(wire, memories, at), unpacked(metadata, memories, at)):
+        lines = (unpacked(wire, memories, at) or "").splitlines()
+        values = (
+            line.partition(":")[2] for line in lines
+        )  # a skill's text may have the names, too
+        if quotes(*values, unpacked(metadata, memories, at)):
             _empty_block(db, position)
             emptied.append(id_)
     return emptied

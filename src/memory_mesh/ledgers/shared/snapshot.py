@@ -333,7 +333,7 @@ class SqlLookup:
         return rows.moment(min((bound for bound in bounds if bound is not None), default=None))
 
     def ended(self, before: datetime, most: int) -> list[str]:
-        """Memories that expired before a moment and are not deleted yet."""
+        """Memories that expired before a moment, deleted or not."""
         return [id_ for (id_,) in self._db.execute(visibility.ENDED, (iso(before), most))]
 
     def _marked(self, memories: Sequence[Memory], lens: Lens) -> list[Memory]:

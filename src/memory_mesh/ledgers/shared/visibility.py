@@ -54,11 +54,8 @@ _LAPSED = (
     f"AND EXISTS (SELECT 1 {_ENDS} <= ? AND k.memory = v.memory))"
 )
 NEXT_END = f"(SELECT min(json_extract(e.extra, '$.{EXPIRES}')) {_ENDS} > ?)"
-ENDED = (
-    f"SELECT m.id {_ENDS} <= ? AND e.status <> 'deleted'".replace(
-        "WHERE", "JOIN memory m ON m.number = k.memory WHERE", 1
-    )
-    + " LIMIT ?"
+ENDED = f"SELECT m.id {_ENDS} <= ? LIMIT ?".replace(
+    "WHERE", "JOIN memory m ON m.number = k.memory WHERE", 1
 )
 _OF_AUDIENCE = "SELECT max(at) FROM session_write WHERE session = ? AND project IS ? AND agent IS ?"
 _ON_RECORD = (

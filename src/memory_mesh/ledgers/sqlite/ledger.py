@@ -80,7 +80,8 @@ class SqliteAudit(SqlRecords):
         beside = self._files.spool(namespace)
         wrong, check = flaw or namespace_file.unreadable_head(beside), "head file"
         if wrong is None and found.head is not None and found.head.seq:
-            wrong, check = namespace_file.absent_head(beside, namespace), "missing head file"
+            wrong = namespace_file.absent_head(beside, namespace)
+            check = "hard link" if wrong and "hard link" in wrong else "missing head file"
         if wrong is not None:
             found = replace(found, findings=(Finding(check, str(wrong)), *found.findings))
         return replace(found, checked={**found.checked, "head file": 1, **left})

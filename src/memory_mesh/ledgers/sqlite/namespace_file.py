@@ -157,6 +157,12 @@ def absent_head(database: Path, namespace: str) -> str | None:
     path = head_path(database)
     if os.path.lexists(path):
         return None
+    file = database.with_suffix(".db")
+    if file.stat().st_nlink > 1:  # its head file lies beside its other name
+        return (
+            f"{file} is a hard link: the same file has another name, with locks of its own. Move "
+            "the name that you did not make with memory-mesh out of the store"
+        )
     return (
         f"{path} is missing, so nothing tells whether acknowledged writes are: the database may be "
         "an older copy. Compare it with the last backup (memory-mesh restore --from BACKUP --to "

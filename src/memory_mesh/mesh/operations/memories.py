@@ -73,12 +73,14 @@ class EraseVerbs(View):
         """Erases memories for good, with what says the same and what was made of them.
 
         They are hidden at once. `done` is True when a search through every byte that we own found
-        nothing of them; until then `waits` says what it waits for, and the next call or `upkeep`
-        goes on. The words are not stored again (see `unforget`). Only the user erases.
+        nothing of them but words that other memories have or quote, which keep them; until then
+        `waits` says what it waits for, and the next call or `upkeep` goes on. The words are not
+        stored again (see `unforget`). Only the user erases.
 
         Options:
             source: all that came from a file, page or agent.
-            subject: all that claims something of somebody or something, or was said by it.
+            subject: all that claims something of somebody or something, also by a longer name or as
+                the value of a claim, or was said by it. A text that only mentions it stays.
             user: all of a user, as `delete_user` does.
             dry_run: only say what would go.
         """
@@ -89,8 +91,7 @@ class EraseVerbs(View):
         if len(stated) + bool(given_ids) != 1:
             raise InvalidInput("give an id, or one of source, subject and user")
         if user is not None:
-            address = self._config.store or str(self._opened().folder)
-            return flows.erase.erase_user(self._ground(), address, user, dry_run=dry_run)
+            return flows.erase.erase_user(self._ground(), user, dry_run=dry_run)
         words = {name: prepare.redact(self._access(), value) for name, value in stated.items()}
         if subject is not None:
             words["subject"] = claim_key(words["subject"])

@@ -331,6 +331,7 @@ class JobVerbs(View):
             ),
             dry_run=dry_run,
             system=self._experience_files(),
+            erase=lambda *sought: flows.erase.erase(self._ground(), *sought).memories,
         )
 
     def _experience_files(self) -> "tuple[Access, ExperienceFiles] | None":

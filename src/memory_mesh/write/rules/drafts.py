@@ -92,7 +92,7 @@ class MemoryDetails(TypedDict, total=False):
     occurred_at: Annotated[datetime | str | None, "when it happened"]
     valid_from: Annotated[datetime | str | None, "start of the time in which it is true"]
     valid_until: Annotated[datetime | str | None, "end of the time in which it is true"]
-    expires_at: Annotated[datetime | str | None, "when it is hidden, to be deleted a week later"]
+    expires_at: Annotated[datetime | str | None, "when it is hidden, to be erased a week later"]
     ttl: Annotated[float | None, "the same in seconds from now"]
     importance: Annotated[float | str | None, "0 to 1, or low, medium, high or critical"]
     confidence: Annotated[float | None, "how certain it is, 0 to 1"]

@@ -182,13 +182,12 @@ def redaction(counts: Mapping[str, int]) -> str:
     )
 
 
-def first_words(text: str) -> str:
-    """The beginning of a text on one line, cut after a word at about 60 characters."""
-    line = " ".join(text[: 4 * FIRST_WORDS].split())
-    if len(line) <= FIRST_WORDS:
-        return line if len(text) <= 4 * FIRST_WORDS else f"{line}…"
-    cut = line[: FIRST_WORDS + 1].rpartition(" ")[0] or line[:FIRST_WORDS]
-    return f"{cut}…"
+def first_words(text: str, most: int = FIRST_WORDS) -> str:
+    """The beginning of a text on one line, cut after a word at about so many characters."""
+    line = " ".join(text[: 4 * most].split())
+    if len(line) <= most:
+        return line if len(text) <= 4 * most else f"{line}…"
+    return f"{line[: most + 1].rpartition(' ')[0] or line[:most]}…"
 
 
 def _complete(
