@@ -409,6 +409,9 @@ class Snapshot(Search, VectorSearch, Lookup, Claims, Indexing, Relations, Trail,
     def head(self) -> Head:
         """The namespace's counter and the end of its chain."""
 
+    def expect(self, *calls: Callable[[], object]) -> None:
+        """Asks ahead for what calls that only read will ask for, where asking takes time."""
+
 
 class Writer(Protocol):
     """Write to a namespace: one write is one transaction."""

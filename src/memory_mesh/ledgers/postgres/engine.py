@@ -4,7 +4,7 @@ import json
 import struct
 import sys
 from array import array
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
@@ -125,9 +125,13 @@ class PostgresEngine(PostgresWords):
     def grow(self, _: PostgresConnection) -> None:
         """Every index is there from the start."""
 
-    def known(self, _: PostgresConnection) -> "FileKnowledge | None":
-        """Nothing: a connection serves many namespaces, and others write to each."""
-        return None
+    def known(self, db: PostgresConnection) -> "FileKnowledge | None":
+        """What this read transaction found; nothing outlives it, since others write."""
+        return db.known
+
+    def expect(self, db: PostgresConnection, *calls: Callable[[], object]) -> None:
+        """Asks for what the calls will ask for in as few round trips as can be."""
+        db.expect(*calls)
 
     def add_vectors(self, db: PostgresConnection, rows: Sequence[Sequence[object]]) -> None:
         """Writes vectors of texts that are there, unless they have these parts."""
@@ -170,6 +174,9 @@ class Vector:
         if not isinstance(data, bytes):
             raise TypeError("a vector is bytes")
         self.data = data
+
+    def __repr__(self) -> str:
+        return self.data.hex()
 
 
 def register(raw: psycopg.Connection[Any]) -> bool:

@@ -31,6 +31,7 @@ from memory_mesh.model import (
     Checkpoint,
     Commit,
     Entry,
+    Head,
     Lens,
     MayBeStored,
     Near,
@@ -51,6 +52,7 @@ from memory_mesh.model import (
 from memory_mesh.model.pack import Injection
 from memory_mesh.model.ports import Clock, Snapshot
 from memory_mesh.platform import forks, locks, telemetry
+from memory_mesh.rules import audit
 
 _COMPARED = (
     "SELECT x.text, -(x.data <#> %(asked)s) AS cosine, {indexed} FROM {source} "
@@ -146,11 +148,8 @@ class PostgresLedger(PostgresAudit):
     @contextmanager
     def read(self, namespace: str) -> Iterator[Snapshot]:
         """One read transaction; a namespace that does not exist reads as empty."""
-        with self._reading(namespace) as db:
-            if isinstance(db, PostgresConnection):
-                yield PostgresSnapshot(db, self._tails, namespace)
-            else:
-                yield SqlSnapshot(db, self._tails, namespace)
+        with self._at.at_once(namespace) as db:
+            yield PostgresSnapshot(db, self._tails, namespace)
 
     def note(
         self, namespace: str, entry: Entry | None, injection: "Injection | None" = None
@@ -280,6 +279,17 @@ class PostgresSnapshot(SqlSnapshot):
 
     _db: PostgresConnection
 
+    def head(self) -> Head:
+        """The namespace's counter and the end of its chain; where there is none, its beginning."""
+        if self._head is None:
+            row = self._db.execute(rows.HEAD_READ).fetchone()
+            self._head = rows.head_of(row or (self._file, 0, 0, audit.genesis(self._file), 0))
+        return self._head
+
+    def expect(self, *calls: Callable[[], object]) -> None:
+        """Asks ahead for what the calls will ask for, in as few round trips as can be."""
+        self._db.expect(*calls)
+
     def reach(self, space: Space, lens: Lens) -> Reach | None:
         """How much of a space the lens may see; the number of texts stands for that of vectors."""
         found, known = super().reach(space, lens), self._stored(space)
@@ -333,6 +343,8 @@ class PostgresSnapshot(SqlSnapshot):
         """How near versions found otherwise are: of each its best part."""
         condition = "v.number IN (SELECT value FROM json_each(?))"
         values: list[object] = [rows.dumped(list(versions))]
+        if not versions:
+            return []
         return self._best(question, "version v", condition, ([], values), len(versions))
 
     def _best(
