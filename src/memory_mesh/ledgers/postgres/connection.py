@@ -168,7 +168,7 @@ class PostgresConnection:
             return
         self._expecting = True
         try:
-            while calls := _each(calls):
+            while (calls := _each(calls)) and self._wanted:
                 self._ask()
         finally:
             self._expecting = False

@@ -149,11 +149,20 @@ class PostgresEngine(PostgresWords):
     ) -> None:
         """Sets counters, and moves their checksums by what they were before and are after."""
         sets = ", ".join(f"{name} = {value}" for name, value in changes.items())
-        for values in rows:
-            found = db.execute(f"SELECT number FROM memory WHERE {where}", values)  # noqa: S608
-            for (number,) in found.fetchall():
-                with sums.tallied(db, number):
-                    db.execute(f"UPDATE memory SET {sets} WHERE {where}", values)  # noqa: S608
+        was = ", ".join(f"{name} AS was_{name}" for name in sums.COUNTERS)
+        statement = (
+            f"UPDATE memory SET {sets} FROM (SELECT number AS place, {was} FROM memory "  # noqa: S608
+            f"WHERE {where}) b WHERE number = place RETURNING number, tally, "
+            f"{', '.join(f'was_{name}' for name in sums.COUNTERS)}, {sums.TALLIED}"
+        )
+        changed = [db.execute(statement, values) for values in rows]  # all are sent, then answered
+        tallies: dict[int, int | None] = {}
+        for number, tally, *values in (row for found in changed for row in found):
+            tallies[number] = sums.moved(tallies.get(number, tally), *values)
+        db.executemany(
+            "UPDATE memory SET tally = ? WHERE number = ?",
+            [(tally, number) for number, tally in tallies.items()],
+        )
 
 
 def _weighed(word: str, parts: Sequence[Sequence[str]]) -> float:
