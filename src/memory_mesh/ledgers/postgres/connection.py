@@ -40,7 +40,7 @@ Ask = Callable[[BoundedConnection], None]
 Begin = Callable[[Ask], BoundedConnection]  # a transaction, and what is asked in it first
 
 
-class NotYet(BaseException):  # noqa: N818  # no fault: nothing but `expect` may catch it
+class NotYet(BaseException):  # no fault: only `expect` catches it
     """An answer that was not asked for yet."""
 
 

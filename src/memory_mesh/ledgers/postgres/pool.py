@@ -103,7 +103,7 @@ class BoundedConnection(psycopg.Connection[Any]):
         self.process: int = os.getpid()
         self.answer_wait: float = CONNECT_SECONDS
         self.idle_since: float = 0.0
-        self.left: bool = False  # its transaction was told to end, and nobody waited for it
+        self.left: bool = False  # its transaction was told to end, if nobody waited for it too
         self._sending: ExitStack | None = None
 
     def sending(self) -> psycopg.Pipeline:
@@ -291,7 +291,7 @@ def undo(raw: BoundedConnection) -> None:
         if raw.closed or raw.left:
             return
         with suppress(psycopg.Error):  # what failed was told before
-            raw.settle()
+            raw.sending().sync()  # only then the server says where it is
         if not is_idle(raw):
             raw.execute("ROLLBACK", prepare=False)
             raw.settle()

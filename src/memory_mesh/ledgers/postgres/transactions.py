@@ -370,6 +370,7 @@ def commit(raw: BoundedConnection) -> None:
         if not raw.closed:  # the server refused it, and goes on
             raise
         raise MayBeStored(_UNKNOWN.format(error)) from error
+    raw.left = True
     if done.statusmessage != "COMMIT":
         raise StoreError(_UNDONE)
 
@@ -377,16 +378,16 @@ def commit(raw: BoundedConnection) -> None:
 def leave(raw: BoundedConnection) -> None:
     """Ends a read, which has what it wanted; a connection that cannot be told so is not used again.
 
-    Nobody waits for that. By COMMIT, because psycopg forgets the statements that it prepared at a ROLLBACK.
+    Nobody waits for that. By COMMIT, because psycopg forgets what it prepared at a ROLLBACK.
     """
     with suppress(psycopg.Error, NotAfterFork):
         pipeline = raw.sending()
         raw.execute("COMMIT", prepare=False)
         if raw.prepare_threshold is None:  # a pooler gives the server's connection to others then
             raw.settle()
-            return
-        raw.pgconn.pipeline_sync()
-        pipeline.result_queue.append(None)  # read with the first answer of the next transaction
+        else:  # its answer is read with the first one of the next transaction
+            raw.pgconn.pipeline_sync()
+            pipeline.result_queue.append(None)
         raw.left = True
 
 
