@@ -381,9 +381,7 @@ def gather(
     if space is not None and not profile.reorders and access.index() is None:  # legs apart
         alone = Question(space, prepared.vector, depth, ())
         snapshot.expect(
-            lambda: keyword_plan.match(
-                snapshot, asked, query.lens, depth, literal=profile.literal
-            ),
+            lambda: keyword_plan.match(snapshot, asked, query.lens, depth, literal=profile.literal),
             lambda: find_nearest(snapshot, alone, query.lens),
         )
     matches = keyword_plan.match(snapshot, asked, query.lens, depth, literal=profile.literal)

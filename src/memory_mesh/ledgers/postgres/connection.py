@@ -75,8 +75,9 @@ class PostgresResult:
 
     def __init__(self, found: "psycopg.Cursor[Any] | Answer", *, tells_number: bool) -> None:
         self._found, self._tells = found, tells_number
-        self.fetchone, self.fetchall = found.fetchone, found.fetchall
-        self.fetchmany = found.fetchmany
+        self.fetchone: Callable[[], Any] = found.fetchone
+        self.fetchall: Callable[[], list[Any]] = found.fetchall
+        self.fetchmany: Callable[..., list[Any]] = found.fetchmany
 
     def __iter__(self) -> Iterator[Any]:
         """Each row."""

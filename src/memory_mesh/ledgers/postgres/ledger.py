@@ -132,6 +132,7 @@ class PostgresLedger(PostgresAudit):
         self._clock, self._recall_days = clock, recall_days
         self._at = Transactions(url, opening_key(secret), lock_wait, answer_wait, keys)
         self._waiting, self._tails = NotedBuffer(), Tails()
+        self._spaces: set[Space] = set()  # that this process wrote vectors to
         self._leaving = weakref.finalize(self, _leave, self._at, self._waiting, clock, recall_days)
         forks.protect(self._waiting)
         forks.protect(self._tails)
@@ -146,10 +147,12 @@ class PostgresLedger(PostgresAudit):
             db.expect(
                 partial(rows.head, db),
                 partial(sql_commit.standing, db, wanted, now),
+                partial(sql_commit.look, db, {scope for _, scope in wanted.twins}, self._spaces),
                 partial(read_records.looks, db, waiting.all()),
             )
             commit = sql_commit.decided(db, rows.head(db), wanted, decide, now)
             self._record(db, waiting.all())
+        self._spaces |= sql_commit.spaces_of(commit)
         sql_commit.tell(commit, start)
         return commit
 

@@ -211,9 +211,7 @@ class Transactions:
     @contextmanager
     def _asking(self) -> Iterator[BoundedConnection]:
         """A transaction about the store as a whole, inside no namespace."""
-        with self._begun(
-            "BEGIN READ ONLY", lambda raw: raw.settle(), self._answer_wait
-        ) as raw:
+        with self._begun("BEGIN READ ONLY", lambda raw: raw.settle(), self._answer_wait) as raw:
             yield raw
 
     def _enter(self, raw: psycopg.Connection[Any], namespace: str) -> psycopg.Cursor[Any]:

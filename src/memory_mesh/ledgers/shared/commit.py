@@ -72,9 +72,7 @@ USED = sums.CounterChange(
     {"uses": "uses + 1", "last_used": "max(coalesce(last_used, 0), ?1)"}, "id = ?2"
 )
 _BLOCKS = f"INSERT INTO block ({rows.BLOCK}) VALUES ({rows.marks(rows.BLOCK.count(',') + 1)})"  # noqa: S608
-_RECALL = (
-    "INSERT INTO recall (id, agent, at, memories, wire, metadata) VALUES (?, ?, ?, ?, ?, ?)"
-)
+_RECALL = "INSERT INTO recall (id, agent, at, memories, wire, metadata) VALUES (?, ?, ?, ?, ?, ?)"
 
 
 def decided(
@@ -86,7 +84,8 @@ def decided(
 ) -> Commit:
     """Reads what stands, lets `decide` decide, and writes it."""
     at = recorded_time(head, now)
-    made = decide(standing(db, wanted, at))
+    taken = _Taken(db)
+    made = decide(standing(db, wanted, at, taken))
     if not _changes(made):
         return made
     from memory_mesh.text.analyzer import ANALYZER  # few reads need it
@@ -95,12 +94,12 @@ def decided(
         from memory_mesh.ledgers.shared import terms
 
         terms.adopt(db, head)
-    return write(db, head, at, made)
+    return write(db, head, at, made, taken)
 
 
-def standing(db: Database, wanted: Wanted, at: datetime) -> Standing:
+def standing(db: Database, wanted: Wanted, at: datetime, taken: "_Taken | None" = None) -> Standing:
     """What the ledger holds that bears on a write, read inside its transaction."""
-    taken = _Taken(db)
+    taken = taken or _Taken(db)
     engine_of(db).expect(
         db,
         partial(_twins, db, wanted.twins),
@@ -109,7 +108,7 @@ def standing(db: Database, wanted: Wanted, at: datetime) -> Standing:
         *(partial(_lessons, db, *key) for key in wanted.patterns),
         partial(conflicts.standing, db, wanted),
         partial(conflicts.tombstoned, db),
-        *(partial(taken, f"{kind}_~_") for kind in _DRAWN),
+        *(partial(taken.is_new, f"{kind}__") for kind in _DRAWN),
     )
     return Standing(
         at=at,
@@ -211,21 +210,27 @@ def _from(memory: Memory, moved: Mapping[str, datetime]) -> Memory:
     return replace(memory, recorded_from=moved.get(memory.id, memory.recorded_from))
 
 
-def write(db: Database, head: Head, at: datetime, commit: Commit) -> Commit:
-    """Writes everything the commit changes, under the next seq; returns it with its times."""
-    seq = head.seq + 1
-    audiences = visibility.Audiences(db)
+def look(db: Database, scopes: Iterable[Scope], spaces: Iterable[Space]) -> None:
+    """Looks up where new rows go: their numbers, and those of their audiences and spaces."""
     engine_of(db).expect(
         db,
-        partial(_known, db, commit.puts),
-        partial(NewRows, db, seq),
+        partial(NewRows, db, 0),
         partial(vectors.last_text, db),
-        *(partial(audiences.number, scope) for scope in {put.memory.scope for put in commit.puts}),
-        *(partial(vectors.place, db, space) for space in _spaces(commit)),
+        *(partial(visibility.Audiences(db).number, scope) for scope in scopes),
+        *(partial(vectors.place, db, space) for space in spaces),
     )
-    known = _known(db, commit.puts)
+
+
+def write(
+    db: Database, head: Head, at: datetime, commit: Commit, taken: "_Taken | None" = None
+) -> Commit:
+    """Writes everything the commit changes, under the next seq; returns it with its times."""
+    seq, audiences = head.seq + 1, visibility.Audiences(db)
+    look(db, {put.memory.scope for put in commit.puts}, spaces_of(commit))
+    taken = taken or _Taken(db)
+    known = _known(db, [put for put in commit.puts if not taken.is_new(put.memory.id)])
     commit = _in_order(db, commit, at, known)
-    before = vectors.last_text(db) if _spaces(commit) else 0
+    before = vectors.last_text(db) if spaces_of(commit) else 0
     numbers = _put_all(db, commit.puts, (seq, audiences), known)
     audiences.write()
     _observe(db, commit.observations, at, numbers, known)
@@ -262,7 +267,7 @@ def write(db: Database, head: Head, at: datetime, commit: Commit) -> Commit:
     return commit
 
 
-def _spaces(commit: Commit) -> set[Space]:
+def spaces_of(commit: Commit) -> set[Space]:
     """The spaces of the vectors that come with texts."""
     worded = (put.wording for put in commit.puts)
     return {each.space for each in worded if each is not None and each.space is not None}
@@ -509,14 +514,18 @@ class _Taken:
     def __init__(self, db: Database) -> None:
         self._db, self._highest = db, dict[str, str]()
 
-    def __call__(self, id_: str) -> bool:
+    def is_new(self, id_: str) -> bool:
+        """Whether an id is above all others of its kind."""
         kind, *rest = id_.rsplit("_", 2)
         highest = self._highest.get(kind) if rest else id_
         if highest is None:
             bounds = (f"{kind}_", f"{kind}`")  # the sign after "_"
             found = self._first(id_, "max(id)", "id >= ? AND id < ?", *bounds)
             highest = self._highest[kind] = found or ""
-        return id_ <= highest and self._first(id_, "id", "id = ?", id_) is not None
+        return id_ > highest
+
+    def __call__(self, id_: str) -> bool:
+        return not self.is_new(id_) and self._first(id_, "id", "id = ?", id_) is not None
 
     def _first(self, id_: str, column: str, condition: str, *values: str) -> str | None:
         table = _TABLES.get(id_.partition("_")[0], "memory")
