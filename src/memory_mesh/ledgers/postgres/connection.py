@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from enum import Enum
 from functools import lru_cache
 from itertools import islice
-from typing import Any
+from typing import Any, cast
 
 import psycopg
 
@@ -44,51 +44,40 @@ class NotYet(BaseException):  # no fault: only `expect` catches it
     """An answer that was not asked for yet."""
 
 
-class Answer:
-    """Rows that were asked for ahead; None while nobody asked for them."""
+class PostgresResult:
+    """The rows that a statement found, or how many it changed."""
 
-    rowcount = -1
-
-    def __init__(self, rows: Sequence[Any] | None) -> None:
-        self._rows = None if rows is None else iter(rows)
+    def __init__(
+        self, found: psycopg.Cursor[Any] | Sequence[Any] | None, *, tells_number: bool = False
+    ) -> None:
+        """`found`: rows that were asked for ahead, or None while nobody did."""
+        self._cursor = found if isinstance(found, psycopg.Cursor) else None
+        self._ahead = None if found is None or self._cursor is found else iter(found)
+        self._tells = tells_number
 
     def __iter__(self) -> Iterator[Any]:
-        if self._rows is None:
+        """Each row."""
+        rows = self._cursor or self._ahead
+        if rows is None:
             raise NotYet
-        return self._rows
+        return iter(rows)
 
     def fetchone(self) -> Any:  # noqa: ANN401  # a row of any columns
         """The next row, or None."""
-        return next(iter(self), None)
+        return self._cursor.fetchone() if self._cursor else next(iter(self), None)
 
     def fetchall(self) -> list[Any]:
         """All rows that are left."""
-        return list(self)
+        return self._cursor.fetchall() if self._cursor else list(self)
 
     def fetchmany(self, size: int = 1) -> list[Any]:
         """So many of the rows that are left."""
         return list(islice(self, size))
 
-
-class PostgresResult:
-    """The rows that a statement found, or how many it changed."""
-
-    def __init__(self, found: "psycopg.Cursor[Any] | Answer", *, tells_number: bool) -> None:
-        self._found, self._tells = found, tells_number
-        self.fetchone: Callable[[], Any] = found.fetchone
-        self.fetchall: Callable[[], list[Any]] = found.fetchall
-        self.fetchmany: Callable[..., list[Any]] = found.fetchmany
-
-    def __iter__(self) -> Iterator[Any]:
-        """Each row."""
-        return iter(self._found)
-
     @property
     def rowcount(self) -> int:
         """How many rows it changed."""
-        if isinstance(self._found, psycopg.Cursor):
-            arrived(self._found)
-        return self._found.rowcount
+        return -1 if self._cursor is None else arrived(self._cursor).rowcount
 
     @property
     def lastrowid(self) -> int | None:
@@ -97,11 +86,11 @@ class PostgresResult:
         return None if row is None else int(row[0])
 
 
-def arrived(cursor: psycopg.Cursor[Any]) -> None:
-    """Waits for the answers of all that was sent, if that of a cursor is not there yet."""
-    raw = cursor.connection
-    if cursor.pgresult is None and isinstance(raw, BoundedConnection):
-        raw.settle()
+def arrived(cursor: psycopg.Cursor[Any]) -> psycopg.Cursor[Any]:
+    """The cursor, once all that was sent is answered."""
+    if cursor.pgresult is None:
+        cast("BoundedConnection", cursor.connection).settle()
+    return cursor
 
 
 class PostgresConnection:
@@ -154,7 +143,7 @@ class PostgresConnection:
 
     def own(self, statement: str, values: Values = ()) -> PostgresResult:
         """Runs a statement that is written for PostgreSQL."""
-        return PostgresResult(self._run(statement, values), tells_number=False)
+        return PostgresResult(self._run(statement, values))
 
     def own_many(self, statement: str, rows: Sequence[Sequence[object]]) -> None:
         """Runs a statement that is written for PostgreSQL for each of the rows."""
@@ -164,16 +153,12 @@ class PostgresConnection:
 
     def expect(self, *calls: Callable[[], object]) -> None:
         """Asks ahead for what the calls will ask for; what they read holds until it is changed."""
-        if self._expecting:
-            _each(calls)
-            return
-        self._expecting = True
+        outermost, self._expecting = not self._expecting, True
         try:
-            while (calls := _each(calls)) and self._wanted:
+            while (calls := _each(calls)) and outermost and self._wanted:
                 self._ask()
         finally:
-            self._expecting = False
-            self._wanted.clear()
+            self._expecting = not outermost
 
     @contextmanager
     def lenient(self) -> Iterator[None]:
@@ -184,23 +169,21 @@ class PostgresConnection:
         finally:
             self._lenient = False
 
-    def _run(self, statement: str, values: Values) -> "psycopg.Cursor[Any] | Answer":
+    def _run(
+        self, statement: str, values: Values
+    ) -> psycopg.Cursor[Any] | Sequence[Any] | None:
         if self._lenient:
-            if self._expecting:
-                raise NotYet
             return self._alone(statement, values)
-        if self._expecting or self._answers or self._raw is None:
-            key = (statement, repr(values))
-            if key in self._answers:
-                return Answer(self._answers[key])
-            if self._expecting and not statement.lstrip().startswith(_READS):
-                raise NotYet  # nothing is written ahead
-            if self._expecting or self._raw is None:
-                self._wanted[key] = statement, values
-                if self._expecting:
-                    return Answer(None)
+        key = (statement, repr(values)) if self._raw is None or self._expecting or self._answers else None
+        if key is not None and key in self._answers:
+            return self._answers[key]
+        if self._expecting and not statement.lstrip().startswith(_READS):
+            raise NotYet  # nothing is written ahead
+        if key is not None and (self._expecting or self._raw is None):
+            self._wanted[key] = statement, values
+            if not self._expecting:
                 self._ask()
-                return Answer(self._answers[key])
+            return self._answers.get(key)
         self._writes(statement)
         return self.raw.execute(statement, values, prepare=True, binary=True)
 
@@ -215,30 +198,26 @@ class PostgresConnection:
             }
             self._answers.update((key, cursor.fetchall()) for key, cursor in sent.items())
 
-        if self._raw is not None:
-            ask(self._raw)
-        elif self._begin is not None:
+        if self._begin is not None and self._raw is None:
             self._raw = self._begin(ask)
+        else:
+            ask(self.raw)
 
     def _writes(self, statement: str) -> None:
-        """Forgets the answers that a statement may change."""
+        """Forgets the answers that a statement may change: those that name its table."""
         changed = _CHANGES.match(statement) if self._answers else None
-        if changed is None:
-            return
-        named = re.compile(rf"\b{changed[1]}\b") if changed[1] else None
-        self._answers = {
-            key: rows
-            for key, rows in self._answers.items()
-            if named is not None and not named.search(key[0])
-        }
+        if changed is not None:
+            self._answers = {
+                key: rows
+                for key, rows in self._answers.items()
+                if changed[1] and changed[1] not in _words(key[0])
+            }
 
     def _alone(self, statement: str, values: Values) -> psycopg.Cursor[Any]:
         raw = self.raw
         try:
             with raw.transaction():
-                found = raw.execute(statement, values, binary=True)
-                arrived(found)
-                return found
+                return arrived(raw.execute(statement, values, binary=True))
         except (psycopg.DataError, psycopg.InternalError) as error:
             if raw.closed:
                 raise
@@ -247,13 +226,20 @@ class PostgresConnection:
 
 def _each(calls: Sequence[Callable[[], object]]) -> tuple[Callable[[], object], ...]:
     """Runs the calls; those that wait for an answer."""
-    waiting: list[Callable[[], object]] = []
-    for call in calls:
-        try:
-            call()
-        except NotYet:
-            waiting.append(call)
-    return tuple(waiting)
+    return tuple(call for call in calls if _waits(call))
+
+
+def _waits(call: Callable[[], object]) -> bool:
+    try:
+        call()
+    except NotYet:
+        return True
+    return False
+
+
+@lru_cache(maxsize=_KEPT)
+def _words(statement: str) -> frozenset[str]:
+    return frozenset(re.findall(r"\w+", statement))
 
 
 # The statements that both ledgers share, as PostgreSQL takes them.
