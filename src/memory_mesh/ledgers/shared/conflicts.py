@@ -137,8 +137,12 @@ def write(db: Database, commit: Commit, seq: int, at: datetime) -> None:
             )
             _end(db, lapsed.fetchall(), (seq, rows.micros(at), Resolution.KEEP_BOTH, _LAPSED))
     engine_of(db).expect(db, *(partial(_looked, db, each) for each in commit.conflicts))
-    for conflict in commit.conflicts:
-        _put_conflict(db, conflict, seq)
+    looked = [(each, _looked(db, each)) for each in commit.conflicts]
+    put: set[str] = set()
+    for conflict, found in looked:
+        again = conflict.id in put or {conflict.new, conflict.existing} <= put
+        _put_conflict(db, conflict, seq, _looked(db, conflict) if again else found)
+        put |= {conflict.id, conflict.new, conflict.existing}
     for name, schema in commit.schemas.items():
         said = (
             name,
@@ -307,9 +311,11 @@ def _looked(db: Database, conflict: Conflict) -> tuple[list[tuple[int]], ...]:
     return tuple(each.fetchall() for each in found)
 
 
-def _put_conflict(db: Database, conflict: Conflict, seq: int) -> None:
+def _put_conflict(
+    db: Database, conflict: Conflict, seq: int, found: tuple[list[tuple[int]], ...]
+) -> None:
     """A new conflict, or the end of a known one."""
-    known, turned, new, existing = _looked(db, conflict)
+    known, turned, new, existing = found
     resolved = rows.micros(conflict.resolved_at)
     if known:
         _end(db, known, (seq, resolved, conflict.resolution, conflict.why))
