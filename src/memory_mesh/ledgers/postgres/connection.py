@@ -193,6 +193,7 @@ class PostgresConnection:
         self._wanted.clear()
 
         def ask(raw: BoundedConnection) -> None:
+            raw.sending()
             sent = {
                 key: raw.execute(*each, prepare=True, binary=True) for key, each in wanted.items()
             }
@@ -215,9 +216,10 @@ class PostgresConnection:
 
     def _alone(self, statement: str, values: Values) -> psycopg.Cursor[Any]:
         raw = self.raw
+        raw.waiting()  # else psycopg cannot know that this is inside a transaction
         try:
             with raw.transaction():
-                return arrived(raw.execute(statement, values, binary=True))
+                return raw.execute(statement, values, binary=True)
         except (psycopg.DataError, psycopg.InternalError) as error:
             if raw.closed:
                 raise
