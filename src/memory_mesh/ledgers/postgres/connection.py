@@ -169,12 +169,14 @@ class PostgresConnection:
         finally:
             self._lenient = False
 
-    def _run(
-        self, statement: str, values: Values
-    ) -> psycopg.Cursor[Any] | Sequence[Any] | None:
+    def _run(self, statement: str, values: Values) -> psycopg.Cursor[Any] | Sequence[Any] | None:
         if self._lenient:
             return self._alone(statement, values)
-        key = (statement, repr(values)) if self._raw is None or self._expecting or self._answers else None
+        key = (
+            (statement, repr(values))
+            if self._raw is None or self._expecting or self._answers
+            else None
+        )
         if key is not None and key in self._answers:
             return self._answers[key]
         if self._expecting and not statement.lstrip().startswith(_READS):
