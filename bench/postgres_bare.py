@@ -13,7 +13,10 @@ from memory_mesh.ledgers.postgres import transactions
 from memory_mesh.ledgers.postgres.ledger import PostgresLedger
 from memory_mesh.model import Commit, Standing, Wanted
 
-_SETTING_UP = ("SET plan_cache_mode", "SELECT oid")  # of a new connection
+_SETTING_UP = (
+    "SELECT pg_catalog.set_config('plan_cache_mode'",
+    "SELECT oid",
+)  # of a new connection
 
 
 @dataclass(frozen=True, slots=True)

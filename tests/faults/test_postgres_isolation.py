@@ -210,7 +210,7 @@ def test_the_next_user_of_a_connection_is_not_inside_the_last_namespace(world, m
     for fail in (_raise, _divide, _time_out, _kill):
         with pytest.raises((StoreError, KeyError)):
             _failing(mesh, world, fail)
-        raw = mesh._pool.take(lambda _: "SELECT 1", 5.0, 5.0)
+        raw = mesh._pool.take(lambda raw: raw.sending().sync(), 5.0, 5.0)
         assert raw.execute("SELECT memory_mesh.entered_ns()").fetchone() == (None,)
         assert raw.execute("SELECT count(*) FROM memory_mesh.text").fetchone() == (0,)
         assert raw.execute("SELECT current_user").fetchone() == (APP,)

@@ -72,7 +72,8 @@ def test_more_threads_than_connections_wait_for_room_and_then_give_up(database):
     inside, done = threading.Semaphore(0), threading.Event()
 
     def read(ledger):
-        with ledger.read("shared"):
+        with ledger.read("shared") as snapshot:
+            snapshot.head()  # a read takes its connection when it asks
             inside.release()
             done.wait(60)
 

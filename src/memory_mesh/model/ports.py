@@ -179,6 +179,9 @@ class Releasable(Forkable, Protocol):
 class Search(Protocol):
     """Find versions in one read transaction: by keyword, by meaning, by their place."""
 
+    def expect(self, *calls: Callable[[], object]) -> None:
+        """Asks ahead for what calls that only read will ask for, where asking takes time."""
+
     def keywords(self, lens: Lens) -> Keywords:
         """The words of the texts that a lens may ask for."""
 

@@ -20,7 +20,8 @@ nothing of others.
 """
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import islice
 
 from memory_mesh.base.fastdataclass import dataclass
@@ -60,7 +61,7 @@ def match(
     With `literal` every word means itself.
     """
     asked = _Asked(search.keywords(lens), limit)
-    meanings = _literally(asked, terms) if literal else _meanings(asked, terms)
+    meanings = _literally(asked, terms) if literal else _meanings(search, asked, terms)
     postings = {term: meaning.postings for term, meaning in meanings.items()}
     if terms and not any(postings.values()):
         asked.ledger.none_held()
@@ -161,7 +162,7 @@ def _literally(
     return {term: Meaning(Name((term,)), asked.held((term,))) for term in terms}
 
 
-def _meanings(asked: _Asked, terms: Sequence[str]) -> dict[str, Meaning]:
+def _meanings(search: Search, asked: _Asked, terms: Sequence[str]) -> dict[str, Meaning]:
     """Each term with its other names; one that nobody knows with what it may be misspelt for."""
     from memory_mesh.text import synonyms  # a write has no use for them
 
@@ -169,6 +170,8 @@ def _meanings(asked: _Asked, terms: Sequence[str]) -> dict[str, Meaning]:
     named = [other.words for others in also.values() for other in others]
     found = _literally(asked, terms, named)
     asked.look([*((term,) for term in terms), *named])
+    unknown = [term for term in found if not asked.seen((term,)) and term.isalpha()]
+    search.expect(*(look for term in unknown[:MOST_MISREAD] for look in _like(asked.ledger, term)))
     misread = 0
     for term, meaning in found.items():
         if term in also:
@@ -179,6 +182,13 @@ def _meanings(asked: _Asked, terms: Sequence[str]) -> dict[str, Meaning]:
             misread += 1
             found[term] = _with_others(asked, found[term], _nearby(asked, term))
     return found
+
+
+def _like(ledger: Keywords, term: str) -> Iterator[Callable[[], object]]:
+    """What is asked for the stored words that begin like a term, or are spelt like it."""
+    for letters in analyzer.beginnings(term):
+        yield partial(ledger.beginning, letters)
+    yield lambda: ledger.stored(analyzer.respelt(term))
 
 
 def _nearby(asked: _Asked, term: str) -> "list[Other]":

@@ -377,7 +377,13 @@ def gather(
     """Runs keyword and vector search to the profile's depth; `pending` texts have no vector."""
     head, profile = snapshot.head(), profiles.named(query.profile)
     depth = profile.depth(query.limit, head.position)
-    asked = prepared.reading.asked
+    asked, space = prepared.reading.asked, prepared.space
+    if space is not None and not profile.reorders and access.index() is None:  # legs apart
+        alone = Question(space, prepared.vector, depth, ())
+        snapshot.expect(
+            lambda: keyword_plan.match(snapshot, asked, query.lens, depth, literal=profile.literal),
+            lambda: find_nearest(snapshot, alone, query.lens),
+        )
     matches = keyword_plan.match(snapshot, asked, query.lens, depth, literal=profile.literal)
     explanation = Explanation(
         query.profile,

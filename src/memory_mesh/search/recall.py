@@ -58,7 +58,7 @@ One question to several views: each answers for itself, and the answers are merg
 """
 
 import heapq
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from memory_mesh.base.fastdataclass import dataclass, replace
@@ -177,6 +177,8 @@ def _recalled(
     if use_cache or words or by_words or query.read_names:
         with access.ledger.read(access.namespace) as snapshot:
             query = with_project_names(snapshot, query)
+            ahead = [snapshot.head, lambda: name_speakers(snapshot, query, reading, words)]
+            snapshot.expect(*ahead, *(_ranking_reads(snapshot, query) if by_words else ()))
             if use_cache:
                 key = _cache_key(access, snapshot.head(), query, reading, reranking)
                 cached = access.cache.get(key, query.lens.now)
@@ -211,6 +213,12 @@ def _caught_up(
     namespace states that another model is in use, the question is embedded by that one.
     """
     with access.ledger.read(access.namespace) as snapshot:
+        snapshot.expect(
+            snapshot.head,
+            lambda: _waiting(snapshot, prepared, CATCH_UP_TEXTS),
+            lambda: prepared.space and snapshot.reach(prepared.space, query.lens),
+            *_ranking_reads(snapshot, query),
+        )
         waiting = _waiting(snapshot, prepared, CATCH_UP_TEXTS)
         other = waiting.stated is not None and differs(access, prepared, waiting.stated)
         if not waiting.texts and not other:
@@ -224,6 +232,15 @@ def _caught_up(
         catch_up(access, prepared.space, waiting.texts)
     with access.ledger.read(access.namespace) as snapshot:
         yield snapshot, prepared, _waiting(snapshot, prepared, 0).count
+
+
+def _ranking_reads(snapshot: Snapshot, query: Query) -> list[Callable[[], object]]:
+    """What ranking reads of any question."""
+    return [
+        lambda: snapshot.keywords(query.lens).texts(),
+        lambda: snapshot.triggered(query.lens, profiles.MOST_TRIGGERED),
+        lambda: snapshot.next_bound(query.lens),
+    ]
 
 
 def _waiting(snapshot: Snapshot, prepared: PreparedQuery, most: int) -> Pending:

@@ -85,8 +85,8 @@ def _news(access: Access, cleaned: Sequence[Clean], wanted: Wanted) -> list[bool
     if access.embedder is None:
         return [False] * len(cleaned)
     with access.ledger.read(access.namespace) as snapshot:
-        standing = snapshot.standing(wanted)
-    return [_is_news(draft, wording, standing) for draft, wording, _ in cleaned]
+        standing = snapshot.standing(wanted)  # it asks the snapshot for more
+        return [_is_news(draft, wording, standing) for draft, wording, _ in cleaned]
 
 
 def _is_news(draft: Draft, wording: Wording, standing: Standing) -> bool:

@@ -6,12 +6,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from enum import Enum
 from functools import lru_cache
-from typing import Any
+from itertools import islice
+from typing import Any, cast
 
 import psycopg
 
 from memory_mesh.base.fastdataclass import dataclass
-from memory_mesh.ledgers.shared.engine import Engine
+from memory_mesh.ledgers.postgres.pool import BoundedConnection
+from memory_mesh.ledgers.shared.engine import Engine, FileKnowledge
 
 Values = Sequence[object] | Mapping[str, object]
 _MARK = r"(?:\?\d*|:[a-z_]\w*)"
@@ -31,71 +33,100 @@ _INSERT = re.compile(r"\s*INSERT (OR IGNORE )?INTO (\w+)")
 _PART = re.compile(rf"({_QUOTED})|({_MARK})|(%)")
 _NUMBERED = frozenset({"audience", "conflict", "injection", "proposal", "skill", "space"})
 _KEPT = 2_000  # statements that are turned once
+_READS = ("SELECT", "WITH")
+_CHANGES = re.compile(r"\s*(?:(?:INSERT INTO|UPDATE) \"?(\w+)|(?:DELETE|TRUNCATE))")
+_Key = tuple[str, str]  # a statement and its values
+Ask = Callable[[BoundedConnection], None]
+Begin = Callable[[Ask], BoundedConnection]  # a transaction, and what is asked in it first
+
+
+class NotYet(BaseException):  # no fault: only `expect` catches it
+    """An answer that was not asked for yet."""
 
 
 class PostgresResult:
     """The rows that a statement found, or how many it changed."""
 
     def __init__(
-        self,
-        cursor: psycopg.Cursor[Any],
-        *,
-        tells_number: bool,
-        pipeline: psycopg.Pipeline | None = None,
+        self, found: psycopg.Cursor[Any] | Sequence[Any] | None, *, tells_number: bool = False
     ) -> None:
-        self._cursor, self._tells, self._pipeline = cursor, tells_number, pipeline
-
-    def fetchone(self) -> Any:  # noqa: ANN401  # a row of any columns
-        """The next row, or None."""
-        return self._cursor.fetchone()
-
-    def fetchall(self) -> list[Any]:
-        """All rows that are left."""
-        return self._cursor.fetchall()
-
-    def fetchmany(self, size: int = 1) -> list[Any]:
-        """So many of the rows that are left."""
-        return self._cursor.fetchmany(size)
+        """`found`: rows that were asked for ahead, or None while nobody did."""
+        self._cursor = found if isinstance(found, psycopg.Cursor) else None
+        self._ahead = None if found is None or self._cursor is found else iter(found)
+        self._tells = tells_number
 
     def __iter__(self) -> Iterator[Any]:
         """Each row."""
-        return iter(self._cursor)
+        rows = self._cursor or self._ahead
+        if rows is None:
+            raise NotYet
+        return iter(rows)
+
+    def fetchone(self) -> Any:  # noqa: ANN401  # a row of any columns
+        """The next row, or None."""
+        return self._cursor.fetchone() if self._cursor else next(iter(self), None)
+
+    def fetchall(self) -> list[Any]:
+        """All rows that are left."""
+        return self._cursor.fetchall() if self._cursor else list(self)
+
+    def fetchmany(self, size: int = 1) -> list[Any]:
+        """So many of the rows that are left."""
+        return list(islice(self, size))
 
     @property
     def rowcount(self) -> int:
         """How many rows it changed."""
-        if self._pipeline is not None:
-            self._pipeline.sync()
-        return self._cursor.rowcount
+        return -1 if self._cursor is None else arrived(self._cursor).rowcount
 
     @property
     def lastrowid(self) -> int | None:
         """The number of the row it wrote."""
-        row = self._cursor.fetchone() if self._tells else None
+        row = self.fetchone() if self._tells else None
         return None if row is None else int(row[0])
+
+
+def arrived(cursor: psycopg.Cursor[Any]) -> psycopg.Cursor[Any]:
+    """The cursor, once all that was sent is answered."""
+    if cursor.pgresult is None:
+        cast("BoundedConnection", cursor.connection).settle()
+    return cursor
 
 
 class PostgresConnection:
     """What `sql` asks of a database, of one PostgreSQL transaction inside one namespace.
 
-    With a pipeline statements are sent without waiting, until rows or a count are asked for.
+    Statements are sent without waiting, until rows or a count are asked for. A transaction that
+    only reads begins with its first statement, in the same round trip; `expect` takes as many
+    statements into one as need no other's answer.
+
+    ::
+
+        expect(a, b) ──▶ run a, run b: each stops at the first answer that is not there
+          ▲                │ what they asked for, in one round trip
+          └────────────────┘ until both came to their end; then a and b find every answer here
     """
 
     def __init__(
-        self,
-        raw: psycopg.Connection[Any],
-        engine: Engine,
-        pipeline: psycopg.Pipeline | None = None,
+        self, raw: BoundedConnection | None, engine: Engine, begin: "Begin | None" = None
     ) -> None:
-        self.raw, self.engine, self._pipeline = raw, engine, pipeline
-        self._lenient = False
+        self.engine, self._raw, self._begin = engine, raw, begin
+        self._lenient = self._expecting = False
+        self._wanted: dict[_Key, tuple[str, Values]] = {}
+        self._answers: dict[_Key, list[Any]] = {}
+        self.known = FileKnowledge(0, 0) if begin is not None else None  # of this one moment
+
+    @property
+    def raw(self) -> BoundedConnection:
+        """The connection; the transaction begins here at the latest."""
+        if self._raw is None:
+            self._ask()
+        return self._raw  # type: ignore[return-value]  # _ask sets it
 
     def execute(self, statement: str, values: Values = ()) -> PostgresResult:
         """Runs one of the shared statements."""
         found, bound = turned(statement, values)
-        return PostgresResult(
-            self._run(found.sql, bound), tells_number=found.tells_number, pipeline=self._pipeline
-        )
+        return PostgresResult(self._run(found.sql, bound), tells_number=found.tells_number)
 
     def executemany(self, statement: str, rows: Iterable[Values]) -> None:
         """Runs a statement for each of the rows."""
@@ -105,18 +136,29 @@ class PostgresConnection:
             groups.setdefault(found.sql, []).append(bound)
         for sql, bounds in groups.items():
             if len(bounds) == 1:
-                self.raw.execute(sql, bounds[0], prepare=True, binary=True)
+                self._run(sql, bounds[0])
             else:
+                self._writes(sql)
                 self.raw.cursor().executemany(sql, bounds)
 
-    def own(self, statement: str, values: Values = ()) -> psycopg.Cursor[Any]:
+    def own(self, statement: str, values: Values = ()) -> PostgresResult:
         """Runs a statement that is written for PostgreSQL."""
-        return self._run(statement, values)
+        return PostgresResult(self._run(statement, values))
 
     def own_many(self, statement: str, rows: Sequence[Sequence[object]]) -> None:
         """Runs a statement that is written for PostgreSQL for each of the rows."""
+        self._writes(statement)
         with self.raw.cursor() as cursor:
             cursor.executemany(statement, rows)
+
+    def expect(self, *calls: Callable[[], object]) -> None:
+        """Asks ahead for what the calls will ask for; what they read holds until it is changed."""
+        outermost, self._expecting = not self._expecting, True
+        try:
+            while (calls := _each(calls)) and outermost and self._wanted:
+                self._ask()
+        finally:
+            self._expecting = not outermost
 
     @contextmanager
     def lenient(self) -> Iterator[None]:
@@ -127,19 +169,81 @@ class PostgresConnection:
         finally:
             self._lenient = False
 
-    def _run(self, statement: str, values: Values) -> psycopg.Cursor[Any]:
-        if not self._lenient:
-            return self.raw.execute(statement, values, prepare=True, binary=True)
+    def _run(self, statement: str, values: Values) -> psycopg.Cursor[Any] | Sequence[Any] | None:
+        if self._lenient:
+            return self._alone(statement, values)
+        key = (
+            (statement, repr(values))
+            if self._raw is None or self._expecting or self._answers
+            else None
+        )
+        if key is not None and key in self._answers:
+            return self._answers[key]
+        if self._expecting and not statement.lstrip().startswith(_READS):
+            raise NotYet  # nothing is written ahead
+        if key is not None and (self._expecting or self._raw is None):
+            self._wanted[key] = statement, values
+            if not self._expecting:
+                self._ask()
+            return self._answers.get(key)
+        self._writes(statement)
+        return self.raw.execute(statement, values, prepare=True, binary=True)
+
+    def _ask(self) -> None:
+        """Sends what is wanted, and waits for all of the answers."""
+        wanted = dict(self._wanted)
+        self._wanted.clear()
+
+        def ask(raw: BoundedConnection) -> None:
+            raw.sending()
+            sent = {
+                key: raw.execute(*each, prepare=True, binary=True) for key, each in wanted.items()
+            }
+            self._answers.update((key, cursor.fetchall()) for key, cursor in sent.items())
+
+        if self._begin is not None and self._raw is None:
+            self._raw = self._begin(ask)
+        else:
+            ask(self.raw)
+
+    def _writes(self, statement: str) -> None:
+        """Forgets the answers that a statement may change: those that name its table."""
+        changed = _CHANGES.match(statement) if self._answers else None
+        if changed is not None:
+            self._answers = {
+                key: rows
+                for key, rows in self._answers.items()
+                if changed[1] and changed[1] not in _words(key[0])
+            }
+
+    def _alone(self, statement: str, values: Values) -> psycopg.Cursor[Any]:
+        raw = self.raw
+        raw.waiting()  # else psycopg cannot know that this is inside a transaction
         try:
-            with self.raw.transaction():
-                found = self.raw.execute(statement, values, binary=True)
-                if self._pipeline is not None:
-                    self._pipeline.sync()
-                return found
+            with raw.transaction():
+                return raw.execute(statement, values, binary=True)
         except (psycopg.DataError, psycopg.InternalError) as error:
-            if self.raw.closed:
+            if raw.closed:
                 raise
             raise ValueError(str(error)) from error
+
+
+def _each(calls: Sequence[Callable[[], object]]) -> tuple[Callable[[], object], ...]:
+    """Runs the calls; those that wait for an answer."""
+    return tuple(call for call in calls if _waits(call))
+
+
+def _waits(call: Callable[[], object]) -> bool:
+    try:
+        call()
+    except NotYet:
+        return True
+    return False
+
+
+@lru_cache(maxsize=_KEPT)
+def _words(statement: str) -> frozenset[str]:
+    return frozenset(re.findall(r"\w+", statement))
 
 
 # The statements that both ledgers share, as PostgreSQL takes them.

@@ -4,7 +4,7 @@ import json
 import struct
 import sys
 from array import array
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
@@ -125,9 +125,13 @@ class PostgresEngine(PostgresWords):
     def grow(self, _: PostgresConnection) -> None:
         """Every index is there from the start."""
 
-    def known(self, _: PostgresConnection) -> "FileKnowledge | None":
-        """Nothing: a connection serves many namespaces, and others write to each."""
-        return None
+    def known(self, db: PostgresConnection) -> "FileKnowledge | None":
+        """What this read transaction found; nothing outlives it, since others write."""
+        return db.known
+
+    def expect(self, db: PostgresConnection, *calls: Callable[[], object]) -> None:
+        """Asks for what the calls will ask for in as few round trips as can be."""
+        db.expect(*calls)
 
     def add_vectors(self, db: PostgresConnection, rows: Sequence[Sequence[object]]) -> None:
         """Writes vectors of texts that are there, unless they have these parts."""
@@ -145,11 +149,20 @@ class PostgresEngine(PostgresWords):
     ) -> None:
         """Sets counters, and moves their checksums by what they were before and are after."""
         sets = ", ".join(f"{name} = {value}" for name, value in changes.items())
-        for values in rows:
-            found = db.execute(f"SELECT number FROM memory WHERE {where}", values)  # noqa: S608
-            for (number,) in found.fetchall():
-                with sums.tallied(db, number):
-                    db.execute(f"UPDATE memory SET {sets} WHERE {where}", values)  # noqa: S608
+        was = ", ".join(f"{name} AS was_{name}" for name in sums.COUNTERS)
+        statement = (
+            f"UPDATE memory SET {sets} FROM (SELECT number AS place, {was} FROM memory "  # noqa: S608
+            f"WHERE {where}) b WHERE number = place RETURNING number, tally, "
+            f"{', '.join(f'was_{name}' for name in sums.COUNTERS)}, {sums.TALLIED}"
+        )
+        changed = [db.execute(statement, values) for values in rows]  # all are sent, then answered
+        tallies: dict[int, int | None] = {}
+        for number, tally, *values in (row for found in changed for row in found):
+            tallies[number] = sums.moved(tallies.get(number, tally), *values)
+        db.executemany(
+            "UPDATE memory SET tally = ? WHERE number = ?",
+            [(tally, number) for number, tally in tallies.items()],
+        )
 
 
 def _weighed(word: str, parts: Sequence[Sequence[str]]) -> float:
@@ -170,6 +183,9 @@ class Vector:
         if not isinstance(data, bytes):
             raise TypeError("a vector is bytes")
         self.data = data
+
+    def __repr__(self) -> str:
+        return self.data.hex()
 
 
 def register(raw: psycopg.Connection[Any]) -> bool:

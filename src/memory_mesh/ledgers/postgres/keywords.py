@@ -1,11 +1,12 @@
 """Keyword search over the postings. What to ask is decided in search/keyword_plan.py."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 
 from memory_mesh.base.fastdataclass import dataclass
 from memory_mesh.ledgers.postgres import scoring
 from memory_mesh.ledgers.postgres.connection import PostgresConnection
-from memory_mesh.ledgers.postgres.scoring import close, relevance, tokens
+from memory_mesh.ledgers.postgres.scoring import Statistics, close, relevance, tokens
 from memory_mesh.ledgers.shared import rows, visibility
 from memory_mesh.ledgers.shared.engine import LIVE, REST
 from memory_mesh.ledgers.shared.visibility import sight
@@ -40,11 +41,13 @@ class PostgresKeywords:
         self._shelves = (LIVE,) if self._present else (LIVE, REST)
         self._sight = sight(lens)
         self._texts: int | None = None
+        self._holders: dict[str, dict[str, int]] = {shelf: {} for shelf in self._shelves}
         self._looked = False
 
     def texts(self) -> int:
         """How many texts there are: the highest number of one."""
         if self._texts is None:
+            self._db.expect(*(partial(scoring.size, self._db, shelf) for shelf in self._shelves))
             self._texts = self._db.execute("SELECT max(number) FROM text").fetchone()[0] or 0
         return self._texts
 
@@ -63,11 +66,13 @@ class PostgresKeywords:
 
     def _counted(self, words: Sequence[str], exact: int, listed: int) -> list[Postings]:
         """The same for single words, in one statement a shelf."""
-        limits, texts = (exact, listed), self.texts()
-        found = [
-            scoring.postings(self._db, shelf, words, limits, texts) if words else []
-            for shelf in self._shelves
-        ]
+        if not words:
+            return []
+        limits, texts, found = (exact, listed), self.texts(), list[list[Postings]]()
+        for shelf in self._shelves:
+            held, everywhere = scoring.postings(self._db, shelf, words, limits, texts)
+            self._holders[shelf] |= everywhere
+            found.append(held)
         return [_sum(parts, listed) for parts in zip(*found, strict=True)]
 
     def _postings(self, expression: Expression, exact: int, listed: int) -> Postings:
@@ -139,6 +144,7 @@ class PostgresKeywords:
                     shelf,
                     words,
                     [(str(word), adds) for word, (_, adds) in zip(added, also, strict=True)],
+                    self._statistics(shelf, words),
                     every=isinstance(expression, AllOf),
                     few=self._few,
                     deepest=deepest,
@@ -146,6 +152,13 @@ class PostgresKeywords:
                 )
         found.sort(key=lambda scored: (-scored[1], -scored[0]))
         return found[:limit]
+
+    def _statistics(self, shelf: str, words: Sequence[str]) -> tuple[Statistics, dict[str, int]]:
+        """How large a shelf is, and how many texts hold each of some words."""
+        known = self._holders[shelf]
+        if any(word not in known for word in words):
+            known |= scoring.holders(self._db, shelf, words)
+        return scoring.size(self._db, shelf), known
 
     def _scored(
         self,
@@ -159,7 +172,7 @@ class PostgresKeywords:
             return []
         leaves = _leaves(expression)
         asked = sorted({word for leaf in leaves for word in leaf})
-        statistics, holders = scoring.statistics(self._db, shelf, asked)
+        statistics, holders = self._statistics(shelf, asked)
         scores = {}
         for text, one in held.items():
             pairs: list[tuple[int, float]] = []

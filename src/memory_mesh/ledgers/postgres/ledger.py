@@ -3,6 +3,7 @@
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
+from functools import partial
 
 from memory_mesh.base.fastdataclass import replace
 from memory_mesh.ledgers.postgres.connection import PostgresConnection
@@ -31,6 +32,7 @@ from memory_mesh.model import (
     Checkpoint,
     Commit,
     Entry,
+    Head,
     Lens,
     MayBeStored,
     Near,
@@ -51,6 +53,7 @@ from memory_mesh.model import (
 from memory_mesh.model.pack import Injection
 from memory_mesh.model.ports import Clock, Snapshot
 from memory_mesh.platform import forks, locks, telemetry
+from memory_mesh.rules import audit
 
 _COMPARED = (
     "SELECT x.text, -(x.data <#> %(asked)s) AS cosine, {indexed} FROM {source} "
@@ -129,6 +132,7 @@ class PostgresLedger(PostgresAudit):
         self._clock, self._recall_days = clock, recall_days
         self._at = Transactions(url, opening_key(secret), lock_wait, answer_wait, keys)
         self._waiting, self._tails = NotedBuffer(), Tails()
+        self._spaces: set[Space] = set()  # that this process wrote vectors to
         self._leaving = weakref.finalize(self, _leave, self._at, self._waiting, clock, recall_days)
         forks.protect(self._waiting)
         forks.protect(self._tails)
@@ -138,19 +142,25 @@ class PostgresLedger(PostgresAudit):
     ) -> Commit:
         """Take the lock, read what stands, let `decide` decide, write all of it or nothing."""
         start = telemetry.started()
-        with self._recording(namespace) as db:
-            commit = sql_commit.decided(db, rows.head(db), wanted, decide, self._clock.now())
+        with self._waiting.taken(namespace) as waiting, self._at.writing(namespace) as db:
+            now = self._clock.now()
+            db.expect(
+                partial(rows.head, db),
+                partial(sql_commit.standing, db, wanted, now),
+                partial(sql_commit.look, db, {scope for _, scope in wanted.twins}, self._spaces),
+                partial(read_records.looks, db, waiting.all()),
+            )
+            commit = sql_commit.decided(db, rows.head(db), wanted, decide, now)
+            self._record(db, waiting.all())
+        self._spaces |= sql_commit.spaces_of(commit)
         sql_commit.tell(commit, start)
         return commit
 
     @contextmanager
     def read(self, namespace: str) -> Iterator[Snapshot]:
         """One read transaction; a namespace that does not exist reads as empty."""
-        with self._reading(namespace) as db:
-            if isinstance(db, PostgresConnection):
-                yield PostgresSnapshot(db, self._tails, namespace)
-            else:
-                yield SqlSnapshot(db, self._tails, namespace)
+        with self._at.at_once(namespace) as db:
+            yield PostgresSnapshot(db, self._tails, namespace)
 
     def note(
         self, namespace: str, entry: Entry | None, injection: "Injection | None" = None
@@ -175,19 +185,9 @@ class PostgresLedger(PostgresAudit):
             tell_lost(len(self._waiting.drained(namespace)), _refused(error))
 
     def use(self, namespace: str, ids: Sequence[str], entry: Entry | None) -> None:
-        """Count one use of each memory and record it: soon, if somebody else writes now."""
-        if not self._at.exists(namespace):
-            return
-        noted = Noted(entry, used=tuple(ids), at=self._clock.now())
-        try:
-            with self._recording(namespace, 0.0) as db:
-                self._record(db, [noted])
-        except (StoreIsBusy, StoreIsAway):
-            self._waiting.wait_again(namespace, [noted])
-        except StoreIsReadOnly as error:
-            tell_lost(1, _refused(error))
-        except MayBeStored:  # it is counted once or not at all, and what was read was read
-            telemetry.debug("a use may not be counted", ids=",".join(ids))
+        """Count one use of each memory and record it, with the next write or when 64 wait."""
+        if self._waiting.add(namespace, Noted(entry, used=tuple(ids), at=self._clock.now())):
+            self.flush(namespace)
 
     def stats(self, namespace: str, session_days: int = 0) -> Stats:
         """The namespace in numbers; sessions expire after so many days, or never."""
@@ -280,8 +280,26 @@ class PostgresSnapshot(SqlSnapshot):
 
     _db: PostgresConnection
 
+    def head(self) -> Head:
+        """The namespace's counter and the end of its chain; where there is none, its beginning."""
+        if self._head is None:
+            row = self._db.execute(rows.HEAD_READ).fetchone()
+            self._head = rows.head_of(row or (self._file, 0, 0, audit.genesis(self._file), 0))
+        return self._head
+
+    def standing(self, wanted: Wanted) -> Standing:
+        """What bears on a write as it is now, for work worth doing before the transaction."""
+        now = rows.since_epoch(0)
+        self.expect(self.head, partial(sql_commit.standing, self._db, wanted, now))
+        return super().standing(wanted)
+
+    def expect(self, *calls: Callable[[], object]) -> None:
+        """Asks ahead for what the calls will ask for, in as few round trips as can be."""
+        self._db.expect(*calls)
+
     def reach(self, space: Space, lens: Lens) -> Reach | None:
         """How much of a space the lens may see; the number of texts stands for that of vectors."""
+        self.expect(lambda: self._stored(space), lambda: visibility.seen_by(self._db, lens))
         found, known = super().reach(space, lens), self._stored(space)
         if found is None or known is None:
             return None
@@ -333,6 +351,8 @@ class PostgresSnapshot(SqlSnapshot):
         """How near versions found otherwise are: of each its best part."""
         condition = "v.number IN (SELECT value FROM json_each(?))"
         values: list[object] = [rows.dumped(list(versions))]
+        if not versions:
+            return []
         return self._best(question, "version v", condition, ([], values), len(versions))
 
     def _best(

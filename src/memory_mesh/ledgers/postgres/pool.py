@@ -15,6 +15,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Mapping
+from contextlib import ExitStack, suppress
 from math import ceil
 from pathlib import Path
 from typing import Any, TypeVar
@@ -102,6 +103,27 @@ class BoundedConnection(psycopg.Connection[Any]):
         self.process: int = os.getpid()
         self.answer_wait: float = CONNECT_SECONDS
         self.idle_since: float = 0.0
+        self.left: bool = False  # its transaction was told to end, if nobody waited for it too
+        self._sending: ExitStack | None = None
+
+    def sending(self) -> psycopg.Pipeline:
+        """Statements are sent from here on without waiting for the answers of those before."""
+        if self._sending is None:
+            self._sending = ExitStack()
+            self._sent = self._sending.enter_context(self.pipeline())
+        return self._sent
+
+    def settle(self) -> None:
+        """Waits until all that was sent is answered; raises the first fault of it."""
+        pipeline = self.sending()
+        if pipeline.command_queue or pipeline.result_queue:
+            pipeline.sync()
+
+    def waiting(self) -> None:
+        """Each statement is answered before the next one is sent."""
+        sending, self._sending = self._sending, None
+        if sending is not None:
+            sending.close()
 
     def wait(self, gen: PQGen[T], interval: float = _POLL, timeout: float | None = None) -> T:
         """Waits for an answer; the connection is closed if none comes in time."""
@@ -118,7 +140,7 @@ class BoundedConnection(psycopg.Connection[Any]):
             raise NoAnswer(f"PostgreSQL did not answer in {seconds:.1f} s") from error
 
 
-Begin = Callable[[BoundedConnection], str]  # the statements that begin a transaction
+Begin = Callable[[BoundedConnection], None]  # begins a transaction, and waits for an answer
 
 
 class Pool:
@@ -139,8 +161,12 @@ class Pool:
         self._start_anew()
         forks.protect(self)
 
-    def take(self, begin: Begin, room_wait: float, answer_wait: float) -> BoundedConnection:
+    def take(
+        self, begin: Begin, room_wait: float, answer_wait: float, held_wait: float = 0.0
+    ) -> BoundedConnection:
         """A connection on which `begin` was run; waits so long for room, and for each answer.
+
+        `begin` may wait `held_wait` seconds more, for who holds what it asks for.
 
         Raises StoreIsBusy if all are in use, StoreIsAway if none can be made.
         """
@@ -148,7 +174,7 @@ class Pool:
         if not self._room.acquire(timeout=max(0.0, left)):
             raise StoreIsBusy(_FULL.format(max(0.0, min(left, room_wait))))
         try:
-            raw = self._begun(begin, min(answer_wait, CONNECT_SECONDS))
+            raw = self._begun(begin, min(answer_wait, CONNECT_SECONDS + held_wait))
         except BaseException:
             self._room.release()
             raise
@@ -161,7 +187,7 @@ class Pool:
             forks.bury([raw])
             return
         now = raw.idle_since = time.monotonic()
-        if not raw.closed and raw.info.transaction_status != TransactionStatus.IDLE:
+        if not raw.closed and not raw.left and not is_idle(raw):
             raw.close()
         with self._mutex:
             if not raw.closed:
@@ -191,13 +217,18 @@ class Pool:
         while (raw := self._popped()) is not None:
             raw.answer_wait = seconds
             try:
-                raw.execute(begin(raw), prepare=False)
+                raw.left = False
+                begin(raw)
             except NoAnswer:  # the others would not be answered either
                 self._drop_idle()
-            except psycopg.Error:
+            except (psycopg.Error, StoreError) as error:
                 if not raw.closed:
-                    raw.close()
+                    self._keep(raw)
+                if isinstance(error, StoreError) or not raw.closed:
                     raise
+            except BaseException:
+                raw.close()
+                raise
             else:
                 return raw
         return self._connected(begin, seconds)
@@ -215,7 +246,7 @@ class Pool:
             )
             raw.answer_wait = seconds
             self._configure(raw)
-            raw.execute(begin(raw), prepare=False)
+            begin(raw)
         except BaseException as error:
             away = isinstance(error, psycopg.Error) and (raw is None or raw.closed)
             if raw is not None:
@@ -226,6 +257,15 @@ class Pool:
                 raise StoreIsAway(_AWAY.format(error)) from error
             raise
         return raw
+
+    def _keep(self, raw: BoundedConnection) -> None:
+        """Keeps a connection whose transaction could not begin, say because of a lock."""
+        undo(raw)
+        if is_idle(raw):
+            with self._mutex:
+                self._idle.append(raw)
+        else:
+            raw.close()
 
     def _popped(self) -> BoundedConnection | None:
         with self._mutex:
@@ -238,6 +278,23 @@ class Pool:
             idle, self._idle = self._idle, []
         for raw in idle:
             raw.close()
+
+
+def is_idle(raw: BoundedConnection) -> bool:
+    """Whether a connection is in no transaction."""
+    return not raw.closed and raw.info.transaction_status == TransactionStatus.IDLE
+
+
+def undo(raw: BoundedConnection) -> None:
+    """Ends what was not committed; a connection that cannot be told so is not used again."""
+    with suppress(psycopg.Error, NotAfterFork):
+        if raw.closed or raw.left:
+            return
+        with suppress(psycopg.Error):  # what failed was told before
+            raw.sending().sync()  # only then the server says where it is
+        if not is_idle(raw):
+            raw.execute("ROLLBACK", prepare=False)
+            raw.settle()
 
 
 # The way to a database: directly, or through a pooler that shares connections.

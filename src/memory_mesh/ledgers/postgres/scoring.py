@@ -113,10 +113,8 @@ SELECT asked.place, c.holders,
 FROM unnest(%(words)s::text[]) WITH ORDINALITY asked (word, place)
 JOIN word_count c ON c.shelf = %(shelf)s AND c.word = asked.word
 """
-_STATISTICS = """
-SELECT s.holders, s.words, c.word, c.holders FROM shelf_size s
-LEFT JOIN word_count c ON c.shelf = s.shelf AND c.word = ANY (%s) WHERE s.shelf = %s
-"""
+_SIZE = "SELECT holders, words FROM shelf_size WHERE shelf = %s"
+_HOLDING = "SELECT word, holders FROM word_count WHERE word = ANY (%s) AND shelf = %s"
 _SCORE = f"""
 sum(w.weight * ((cardinality(p.places) * {K1 + 1.0}::float8) / (cardinality(p.places)
     + {K1}::float8 * ({1.0 - B}::float8 + {B}::float8 * p.length / %(average)s::float8)))
@@ -149,28 +147,30 @@ _ALSO = (
 
 def postings(
     db: PostgresConnection, shelf: str, words: Sequence[str], limits: tuple[int, int], texts: int
-) -> list[Postings]:
+) -> tuple[list[Postings], dict[str, int]]:
     """How many texts hold each word: exact up to a count; `limits` are that count and the list's.
 
-    Above it the count is an estimate, by how dense the first ones are.
+    Above it the count is an estimate, by how dense the first ones are. Second, how many texts of
+    all readers hold it, for its weight.
     """
     exact, listed = limits
-    found = [Postings(0, ())] * len(words)
+    found, everywhere = [Postings(0, ())] * len(words), dict.fromkeys(words, 0)
     bound = {"shelf": shelf, "words": list(words), "exact": exact, "listed": listed}
     for place, holders, held, beyond in db.own(_POSTINGS, bound):
         count = holders if beyond is None else max(exact + 1, exact * texts // beyond)
         found[place - 1] = Postings(count, None if held is None else tuple(held))
-    return found
+        everywhere[words[place - 1]] = holders
+    return found, everywhere
 
 
-def statistics(
-    db: PostgresConnection, shelf: str, words: Sequence[str]
-) -> tuple[Statistics, dict[str, int]]:
-    """How many texts and words a shelf has, and how many texts hold each of some words."""
-    rows = db.own(_STATISTICS, (list(words), shelf)).fetchall()
-    whole = Statistics(*rows[0][:2]) if rows else Statistics(0, 0)
-    counts = {word: holders for *_, word, holders in rows if word is not None}
-    return whole, dict.fromkeys(words, 0) | counts
+def size(db: PostgresConnection, shelf: str) -> Statistics:
+    """How many texts and words a shelf has."""
+    return Statistics(*(db.own(_SIZE, (shelf,)).fetchone() or (0, 0)))
+
+
+def holders(db: PostgresConnection, shelf: str, words: Sequence[str]) -> dict[str, int]:
+    """How many texts hold each of some words."""
+    return dict.fromkeys(words, 0) | dict(db.own(_HOLDING, (list(words), shelf)).fetchall())
 
 
 def best(
@@ -178,6 +178,7 @@ def best(
     shelf: str,
     words: Sequence[str],
     also: Sequence[tuple[str, float]],
+    known: tuple[Statistics, Mapping[str, int]],
     *,
     every: bool,
     few: Mapping[int, int] | None,
@@ -185,13 +186,13 @@ def best(
     limit: int,
 ) -> list[tuple[int, float]]:
     """The best of the newest texts that hold one of the words, or every word."""
-    whole, holders = statistics(db, shelf, words)
+    whole, held = known
     if not whole.texts:
         return []
     bound: dict[str, object] = {
         "shelf": shelf,
         "words": list(words),
-        "weights": [weight(whole, holders[word]) for word in words],
+        "weights": [weight(whole, held[word]) for word in words],
         "average": whole.words / whole.texts,
         "few": None if few is None else sorted(few),
         "deepest": deepest,
@@ -202,9 +203,9 @@ def best(
     among = "" if few is None else f" AND {'f' if every else 'p'}.holder = ANY (%(few)s)"
     chosen = _ANY.format(few=among)
     if every:
-        ordered = sorted(words, key=lambda word: holders[word])
+        ordered = sorted(words, key=lambda word: held[word])
         bound |= {f"word_{place}": word for place, word in enumerate(ordered)}
-        chosen = _all_of([holders[word] for word in ordered], whole.texts, deepest, among)
+        chosen = _all_of([held[word] for word in ordered], whole.texts, deepest, among)
     added = "".join(_ALSO.format(place) for place in range(len(also)))
     return db.own(
         f"SELECT found.holder, found.score{added} AS total FROM ({chosen}) found "  # noqa: S608

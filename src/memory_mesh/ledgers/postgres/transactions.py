@@ -8,19 +8,25 @@ that lasts five times as long, and earlier ones end it when the other machine is
 """
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from typing import Any
 
 import psycopg
 from psycopg import errors
-from psycopg.pq import TransactionStatus
 from psycopg.types.numeric import Int8Dumper
 
 from memory_mesh.ledgers.postgres import engine
-from memory_mesh.ledgers.postgres.connection import PostgresConnection
+from memory_mesh.ledgers.postgres.connection import Ask, PostgresConnection
 from memory_mesh.ledgers.postgres.engine import PostgresEngine
-from memory_mesh.ledgers.postgres.pool import ANSWER_SECONDS, BoundedConnection, DatabaseRoute, Pool
+from memory_mesh.ledgers.postgres.pool import (
+    ANSWER_SECONDS,
+    Begin,
+    BoundedConnection,
+    DatabaseRoute,
+    Pool,
+    undo,
+)
 from memory_mesh.ledgers.postgres.setup import ALL, ROLE, SCHEMA, bypassing, refusal
 from memory_mesh.ledgers.shared.rows import UnreadableRow
 from memory_mesh.model.errors import (
@@ -53,15 +59,23 @@ _SLOW = (
     "to do"
 )
 
-_SETUP = (  # temporary tables come last, so that none takes the place of one of ours
-    f"SET LOCAL ROLE {ROLE}; SET LOCAL search_path = {SCHEMA}, public, pg_temp"
-)
-_PLANNING = (  # plans are made once, for namespaces of every size: rows are looked up by index
-    "SET {0} plan_cache_mode = force_generic_plan; SET {0} jit = off; "
-    "SET {0} enable_seqscan = off; SET {0} enable_hashjoin = off; "
-    "SET {0} enable_mergejoin = off; SET {0} enable_material = off; "
-    "SET {0} enable_memoize = off; SET {0} max_parallel_workers_per_gather = 0"
-)
+_SETUP = {  # temporary tables come last, so that none takes the place of one of ours
+    "role": ROLE,
+    "search_path": f"{SCHEMA}, public, pg_temp",
+}
+_PLANNING = {  # plans are made once, for namespaces of every size: rows are looked up by index
+    "plan_cache_mode": "force_generic_plan",
+    "max_parallel_workers_per_gather": 0,
+    **dict.fromkeys(("jit", "enable_seqscan", "enable_hashjoin", "enable_mergejoin"), "off"),
+    **dict.fromkeys(("enable_material", "enable_memoize"), "off"),
+}
+_KEEPALIVES = {  # the server notices too that the other machine is gone
+    "tcp_keepalives_idle": 30,
+    "tcp_keepalives_interval": 10,
+    "tcp_keepalives_count": 3,
+}
+_READING = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+_LOCK = "SELECT newest_key() FROM store FOR UPDATE"
 _ENGINE = PostgresEngine()
 _MOST_MILLIS = 2**31 - 1  # that a setting of PostgreSQL takes
 _WHOLE = 5  # times `answer_wait` that a write may last
@@ -120,9 +134,29 @@ class Transactions:
         self, namespace: str, answer_wait: float | None = None
     ) -> Iterator[PostgresConnection | None]:
         """One moment of a namespace; None where there is no such namespace."""
-        begin = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
-        with self._begun(begin, answer_wait or self._answer_wait, self._lock_wait) as raw:
-            yield PostgresConnection(raw, _ENGINE) if self._enter(raw, namespace) else None
+        entered: list[bool] = []
+
+        def enter(raw: BoundedConnection) -> None:
+            entered[:] = [self._enter(raw, namespace).fetchone() != (None,)]
+
+        with self._begun(_READING, enter, answer_wait or self._answer_wait) as raw:
+            raw.waiting()
+            yield PostgresConnection(raw, _ENGINE) if entered[0] else None
+
+    @contextmanager
+    def at_once(self, namespace: str) -> Iterator[PostgresConnection]:
+        """The same, begun with the first statement; a namespace that is not there is empty."""
+        with ExitStack() as stack:
+
+            def begin(ask: Ask) -> BoundedConnection:
+                def enter(raw: BoundedConnection) -> None:
+                    self._enter(raw, namespace)
+                    ask(raw)
+                    raw.settle()
+
+                return stack.enter_context(self._begun(_READING, enter, self._answer_wait))
+
+            yield PostgresConnection(None, _ENGINE, begin)
 
     @contextmanager
     def writing(
@@ -132,19 +166,21 @@ class Transactions:
         seconds = self._lock_wait if wait is None else wait
         seconds = max(0.0, locks.until(seconds) - time.monotonic())
         answer = answer_wait or self._answer_wait
-        begin = (
-            f"BEGIN; SET LOCAL lock_timeout = {_millis(seconds)}; "
-            f"SET LOCAL idle_in_transaction_session_timeout = {_millis(answer)}"
-        )
-        with self._begun(begin, answer + seconds, seconds, commits=True) as raw:
+        settings = {
+            "lock_timeout": _millis(seconds),
+            "idle_in_transaction_session_timeout": _millis(answer),
+        }
+
+        def lock(raw: BoundedConnection) -> None:
             try:
                 self._lock(raw, namespace)
             except errors.LockNotAvailable as error:
                 named = f"the namespace {namespace}"
                 raise StoreIsBusy.held(named, pid=None, since=None, waited=seconds) from error
+
+        with self._begun("BEGIN", lock, answer + seconds, (seconds, settings)) as raw:
             raw.answer_wait = answer * _GRACE
-            with raw.pipeline() as pipeline:
-                yield PostgresConnection(raw, _ENGINE, pipeline)
+            yield PostgresConnection(raw, _ENGINE)
 
     def names(self, after: str, most: int) -> list[str]:
         """Names of namespaces after one, sorted."""
@@ -175,24 +211,24 @@ class Transactions:
     @contextmanager
     def _asking(self) -> Iterator[BoundedConnection]:
         """A transaction about the store as a whole, inside no namespace."""
-        with self._begun("BEGIN READ ONLY", self._answer_wait, self._lock_wait) as raw:
+        with self._begun("BEGIN READ ONLY", lambda raw: raw.settle(), self._answer_wait) as raw:
             yield raw
 
-    def _enter(self, raw: psycopg.Connection[Any], namespace: str) -> bool:
-        found = raw.execute(
-            "SELECT enter(%s, %s)", (namespace, self.capability(namespace)), prepare=True
-        )
-        return found.fetchone() != (None,)
+    def _enter(self, raw: psycopg.Connection[Any], namespace: str) -> psycopg.Cursor[Any]:
+        values = (namespace, self.capability(namespace))
+        return raw.execute("SELECT enter(%s, %s)", values, prepare=True)
 
     def _lock(self, raw: psycopg.Connection[Any], namespace: str) -> None:
         """Enters the namespace, made if there is none, and waits until nobody else writes to it."""
-        if not self._enter(raw, namespace):
+        entered = self._enter(raw, namespace)
+        locked = raw.execute(_LOCK)
+        if entered.fetchone() == (None,):
             raw.execute(
                 "SELECT begin_namespace(%s, %s, %s)",
                 (namespace, self.capability(namespace), audit.genesis(namespace)),
             )
-        found = raw.execute("SELECT newest_key() FROM store FOR UPDATE").fetchone()
-        self._agree(raw, (found or (None,))[0])
+            locked = raw.execute(_LOCK)
+        self._agree(raw, (locked.fetchone() or (None,))[0])
 
     def _agree(self, raw: psycopg.Connection[Any], newest: str | None) -> None:
         """Says which key this process writes with, unless it lacks the newest of all machines."""
@@ -207,24 +243,39 @@ class Transactions:
 
     @contextmanager
     def _begun(
-        self, begin: str, seconds: float, room_wait: float, *, commits: bool = False
+        self,
+        begin: str,
+        first: Begin,
+        seconds: float,
+        writes: tuple[float, Mapping[str, object]] | None = None,
     ) -> Iterator[BoundedConnection]:
-        """A transaction whose statements may each take so long."""
+        """A transaction whose statements may each take so long; `first` waits for an answer.
 
-        def start(raw: BoundedConnection) -> str:
-            limit = f"SET LOCAL statement_timeout = {_millis(seconds)}"
-            if commits and raw.info.server_version >= _LIMITS_TRANSACTIONS:
-                limit += f"; SET LOCAL transaction_timeout = {_millis(seconds * _WHOLE)}"
-            planning = "" if raw.prepare_threshold == 0 else f"; {_PLANNING.format('LOCAL')}"
-            return f"{begin}; {limit}; {_SETUP}{planning}"
+        `writes`: how long to wait for a lock, and more settings.
+        """
+        held, settings = writes or (0.0, {})
+
+        def start(raw: BoundedConnection) -> None:
+            raw.sending()
+            raw.execute(begin, prepare=False)
+            limits: dict[str, object] = {"statement_timeout": _millis(seconds), **settings}
+            if writes and raw.info.server_version >= _LIMITS_TRANSACTIONS:
+                limits["transaction_timeout"] = _millis(seconds * _WHOLE)
+            if raw.prepare_threshold != 0:
+                limits |= _PLANNING
+            _set(raw, {**limits, **_SETUP}, in_transaction=True)
+            first(raw)
 
         with translated():
-            raw = self._pool.take(start, room_wait, seconds * _GRACE)
+            room = held if writes else self._lock_wait
+            raw = self._pool.take(start, room, seconds * _GRACE, held)
             try:
                 with told(raw):
                     self._refuse_bypassing(raw)
                     yield raw
-                if commits:
+                    if writes:
+                        raw.settle()
+                if writes:
                     commit(raw)
                 else:
                     leave(raw)
@@ -259,12 +310,18 @@ def _configured_to_prepare(raw: psycopg.Connection[Any]) -> None:
     if raw.execute("SELECT pg_backend_pid()").fetchone() != (raw.info.backend_pid,):
         return
     raw.prepare_threshold = 0
-    raw.execute(_PLANNING.format(""), prepare=False)
-    raw.execute(
-        "SET tcp_keepalives_idle = 30; SET tcp_keepalives_interval = 10; "
-        "SET tcp_keepalives_count = 3",  # the server notices too that the other machine is gone
-        prepare=False,
+    _set(raw, {**_PLANNING, **_KEEPALIVES}, in_transaction=False)
+
+
+def _set(
+    raw: psycopg.Connection[Any], settings: Mapping[str, object], *, in_transaction: bool
+) -> None:
+    """Makes settings of the server, in one statement."""
+    made = ", ".join(
+        f"pg_catalog.set_config('{name}', '{value}', {in_transaction})"
+        for name, value in settings.items()
     )
+    raw.execute(f"SELECT {made}", prepare=False)
 
 
 @contextmanager
@@ -306,10 +363,12 @@ def commit(raw: BoundedConnection) -> None:
         raise StoreIsAway(_ENDED.format("it is closed"))
     try:
         done = raw.execute("COMMIT", prepare=False)
+        raw.settle()
     except psycopg.Error as error:
         if not raw.closed:  # the server refused it, and goes on
             raise
         raise MayBeStored(_UNKNOWN.format(error)) from error
+    raw.left = True
     if done.statusmessage != "COMMIT":
         raise StoreError(_UNDONE)
 
@@ -317,17 +376,17 @@ def commit(raw: BoundedConnection) -> None:
 def leave(raw: BoundedConnection) -> None:
     """Ends a read, which has what it wanted; a connection that cannot be told so is not used again.
 
-    By COMMIT, because psycopg forgets the statements that it prepared at a ROLLBACK.
+    Nobody waits for that. By COMMIT, because psycopg forgets what it prepared at a ROLLBACK.
     """
     with suppress(psycopg.Error, NotAfterFork):
+        pipeline = raw.sending()
         raw.execute("COMMIT", prepare=False)
-
-
-def undo(raw: BoundedConnection) -> None:
-    """Ends what was not committed; a connection that cannot be told so is not used again."""
-    with suppress(psycopg.Error, NotAfterFork):
-        if not raw.closed and raw.info.transaction_status != TransactionStatus.IDLE:
-            raw.execute("ROLLBACK", prepare=False)
+        if raw.prepare_threshold is None:  # a pooler gives the server's connection to others then
+            raw.settle()
+        else:  # its answer is read with the first one of the next transaction
+            raw.pgconn.pipeline_sync()
+            pipeline.result_queue.append(None)
+        raw.left = True
 
 
 @contextmanager

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
+from functools import partial
 
 from memory_mesh.base.fastdataclass import replace
 from memory_mesh.base.typed import Any, TypeAlias
@@ -15,7 +16,7 @@ from memory_mesh.ledgers.shared import (
     vectors,
     visibility,
 )
-from memory_mesh.ledgers.shared.engine import LIVE, REST, Database, engine_of
+from memory_mesh.ledgers.shared.engine import LIVE, REST, Database, StatementResult, engine_of
 from memory_mesh.ledgers.shared.rows import packed
 from memory_mesh.model import (
     Commit,
@@ -27,6 +28,7 @@ from memory_mesh.model import (
     Put,
     Scope,
     Seen,
+    Space,
     Standing,
     Status,
     TextVectors,
@@ -60,6 +62,7 @@ _INSERTS = {
 SET_BACK = timedelta(minutes=1)  # a clock that goes back this far was corrected, not wrong
 _TICK = timedelta(microseconds=1)
 _TWINS = 64  # of one text and audience that are compared: they differ in when they hold
+_DRAWN = ("mem", "yamo_retain")  # kinds of ids that most writes draw
 _TABLES = {"yamo": "block", "skill": "skill", "prop": "proposal"}  # of ids; "memory" of others
 _ORIGINS = (
     "(SELECT count(DISTINCT origin) FROM observation WHERE observation.memory = memory.number)"
@@ -69,10 +72,7 @@ USED = sums.CounterChange(
     {"uses": "uses + 1", "last_used": "max(coalesce(last_used, 0), ?1)"}, "id = ?2"
 )
 _BLOCKS = f"INSERT INTO block ({rows.BLOCK}) VALUES ({rows.marks(rows.BLOCK.count(',') + 1)})"  # noqa: S608
-_RECALL = (
-    "INSERT INTO recall (id, agent, at, memories, wire, metadata) VALUES (?, ?, ?, ?, ?, ?) "
-    "ON CONFLICT (id) DO NOTHING"
-)
+_RECALL = "INSERT INTO recall (id, agent, at, memories, wire, metadata) VALUES (?, ?, ?, ?, ?, ?)"
 
 
 def decided(
@@ -84,7 +84,8 @@ def decided(
 ) -> Commit:
     """Reads what stands, lets `decide` decide, and writes it."""
     at = recorded_time(head, now)
-    made = decide(standing(db, wanted, at))
+    taken = _Taken(db)
+    made = decide(standing(db, wanted, at, taken))
     if not _changes(made):
         return made
     from memory_mesh.text.analyzer import ANALYZER  # few reads need it
@@ -93,17 +94,28 @@ def decided(
         from memory_mesh.ledgers.shared import terms
 
         terms.adopt(db, head)
-    return write(db, head, at, made)
+    return write(db, head, at, made, taken)
 
 
-def standing(db: Database, wanted: Wanted, at: datetime) -> Standing:
+def standing(db: Database, wanted: Wanted, at: datetime, taken: "_Taken | None" = None) -> Standing:
     """What the ledger holds that bears on a write, read inside its transaction."""
+    taken = taken or _Taken(db)
+    engine_of(db).expect(
+        db,
+        partial(_twins, db, wanted.twins),
+        *(partial(_seen, db, key) for key in wanted.keys),
+        *(partial(_current, db, id_) for id_ in wanted.ids),
+        *(partial(_lessons, db, *key) for key in wanted.patterns),
+        partial(conflicts.standing, db, wanted),
+        partial(conflicts.tombstoned, db),
+        *(partial(taken.is_new, f"{kind}__") for kind in _DRAWN),
+    )
     return Standing(
         at=at,
         twins=_twins(db, wanted.twins),
         keys={key: seen for key in wanted.keys if (seen := _seen(db, key)) is not None},
         memories={id_: found for id_ in wanted.ids if (found := _current(db, id_)) is not None},
-        taken=_Taken(db),
+        taken=taken,
         history=lambda id_: rows.history(db, id_),
         lessons={key: known for key in wanted.patterns if (known := _lessons(db, *key))},
         **(_skills(db, wanted) if wanted.skills or wanted.skill_names else {}),
@@ -198,17 +210,27 @@ def _from(memory: Memory, moved: Mapping[str, datetime]) -> Memory:
     return replace(memory, recorded_from=moved.get(memory.id, memory.recorded_from))
 
 
-def write(db: Database, head: Head, at: datetime, commit: Commit) -> Commit:
-    """Writes everything the commit changes, under the next seq; returns it with its times."""
-    seq = head.seq + 1
-    known = _known(db, commit.puts)
-    commit = _in_order(db, commit, at, known)
-    before = (
-        vectors.last_text(db)
-        if any(put.wording is not None and put.wording.space is not None for put in commit.puts)
-        else 0
+def look(db: Database, scopes: Iterable[Scope], spaces: Iterable[Space]) -> None:
+    """Looks up where new rows go: their numbers, and those of their audiences and spaces."""
+    engine_of(db).expect(
+        db,
+        partial(NewRows, db, 0),
+        partial(vectors.last_text, db),
+        *(partial(visibility.Audiences(db).number, scope) for scope in scopes),
+        *(partial(vectors.place, db, space) for space in spaces),
     )
-    audiences = visibility.Audiences(db)
+
+
+def write(
+    db: Database, head: Head, at: datetime, commit: Commit, taken: "_Taken | None" = None
+) -> Commit:
+    """Writes everything the commit changes, under the next seq; returns it with its times."""
+    seq, audiences = head.seq + 1, visibility.Audiences(db)
+    look(db, {put.memory.scope for put in commit.puts}, spaces_of(commit))
+    taken = taken or _Taken(db)
+    known = _known(db, [put for put in commit.puts if not taken.is_new(put.memory.id)])
+    commit = _in_order(db, commit, at, known)
+    before = vectors.last_text(db) if spaces_of(commit) else 0
     numbers = _put_all(db, commit.puts, (seq, audiences), known)
     audiences.write()
     _observe(db, commit.observations, at, numbers, known)
@@ -245,10 +267,21 @@ def write(db: Database, head: Head, at: datetime, commit: Commit) -> Commit:
     return commit
 
 
+def spaces_of(commit: Commit) -> set[Space]:
+    """The spaces of the vectors that come with texts."""
+    worded = (put.wording for put in commit.puts)
+    return {each.space for each in worded if each is not None and each.space is not None}
+
+
 def record_recalls(db: Database, entries: Iterable[Entry]) -> None:
     """Recall blocks: recorded, not chained. A taken id is drawn anew."""
-    for entry in entries:
+    given = list(entries)
+    taken = taken_recalls(db, [entry.id for entry in given])
+    for entry in given:
         id_ = entry.id
+        while id_ in taken:
+            id_ = f"{id_[:-6]}{os.urandom(3).hex()}"
+            taken |= taken_recalls(db, [id_])
         values = (
             entry.agent,
             rows.millis(entry.at),
@@ -256,24 +289,34 @@ def record_recalls(db: Database, entries: Iterable[Entry]) -> None:
             entry.wire,
             audit.metadata_text(entry.metadata),
         )
-        while not db.execute(_RECALL, (id_, *values)).rowcount:
-            id_ = f"{id_[:-6]}{os.urandom(3).hex()}"
+        db.execute(_RECALL, (id_, *values))
+        taken.add(id_)
         engine_of(db).grow(db)
 
 
-def prune_recalls(db: Database, before: datetime, limit: int) -> int:
+def taken_recalls(db: Database, ids: Sequence[str]) -> set[str]:
+    """Those of the ids that a recall block has."""
+    if not ids:
+        return set()
+    found = db.execute(
+        "SELECT id FROM recall WHERE id IN (SELECT value FROM json_each(?))", (rows.dumped(ids),)
+    )
+    return {id_ for (id_,) in found}
+
+
+def prune_recalls(db: Database, before: datetime, limit: int) -> tuple[StatementResult, ...]:
     """Delete the oldest recall blocks and injections from before a moment, at most `limit` each."""
     injections = db.execute(
         "DELETE FROM injection WHERE number IN "
         "(SELECT number FROM injection WHERE at < ? ORDER BY at LIMIT ?)",
         (rows.micros(before), limit),
-    ).rowcount
+    )
     recalls = db.execute(
         "DELETE FROM recall WHERE number IN "
         "(SELECT number FROM recall WHERE at < ? ORDER BY at LIMIT ?)",
         (rows.millis(before), limit),
-    ).rowcount
-    return injections + recalls
+    )
+    return injections, recalls
 
 
 def _put_all(
@@ -408,24 +451,23 @@ def _twins(
         [hashed[: rows.KEY_BYTES] for hashed in hashes],
     )
     seen = {hashed for (hashed,) in known}  # most texts are new: one look for all of them
-    found: dict[tuple[bytes, Scope], tuple[Memory, ...]] = {}
-    for hashed, scope in twins:
-        if hashed not in seen:
-            continue
-        same = [
-            rows.memory(row)
-            for each in conflicts.same_audience(db, scope)
-            for row in db.execute(
-                f"SELECT {rows.MEMORY} FROM {rows.JOINED} WHERE substr(t.hash, 1, 3) = ? "  # noqa: S608
-                "AND t.hash = ? AND v.project IS ? AND v.agent IS ? AND v.session IS ? "
-                "AND v.recorded_until IS NULL AND v.status IN ('active', 'quarantined') "
-                "ORDER BY v.number LIMIT ?",
-                (hashed[: rows.KEY_BYTES], hashed, *each.parts, _TWINS),
-            )
-        ]
-        if same:
-            found[hashed, scope] = tuple(same)
-    return found
+    stored = [twin for twin in twins if twin[0] in seen]
+    engine_of(db).expect(db, *(partial(_same, db, *twin) for twin in stored))
+    return {twin: same for twin in stored if (same := _same(db, *twin))}
+
+
+def _same(db: Database, hashed: bytes, scope: Scope) -> tuple[Memory, ...]:
+    return tuple(
+        rows.memory(row)
+        for each in conflicts.same_audience(db, scope)
+        for row in db.execute(
+            f"SELECT {rows.MEMORY} FROM {rows.JOINED} WHERE substr(t.hash, 1, 3) = ? "  # noqa: S608
+            "AND t.hash = ? AND v.project IS ? AND v.agent IS ? AND v.session IS ? "
+            "AND v.recorded_until IS NULL AND v.status IN ('active', 'quarantined') "
+            "ORDER BY v.number LIMIT ?",
+            (hashed[: rows.KEY_BYTES], hashed, *each.parts, _TWINS),
+        )
+    )
 
 
 def _lessons(db: Database, pattern: str, scope: Scope) -> tuple[Memory, ...]:
@@ -472,14 +514,18 @@ class _Taken:
     def __init__(self, db: Database) -> None:
         self._db, self._highest = db, dict[str, str]()
 
-    def __call__(self, id_: str) -> bool:
+    def is_new(self, id_: str) -> bool:
+        """Whether an id is above all others of its kind."""
         kind, *rest = id_.rsplit("_", 2)
         highest = self._highest.get(kind) if rest else id_
         if highest is None:
             bounds = (f"{kind}_", f"{kind}`")  # the sign after "_"
             found = self._first(id_, "max(id)", "id >= ? AND id < ?", *bounds)
             highest = self._highest[kind] = found or ""
-        return id_ <= highest and self._first(id_, "id", "id = ?", id_) is not None
+        return id_ > highest
+
+    def __call__(self, id_: str) -> bool:
+        return not self.is_new(id_) and self._first(id_, "id", "id = ?", id_) is not None
 
     def _first(self, id_: str, column: str, condition: str, *values: str) -> str | None:
         table = _TABLES.get(id_.partition("_")[0], "memory")

@@ -3,11 +3,12 @@
 import json
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
+from functools import partial
 
 from memory_mesh.base.fastdataclass import replace
 from memory_mesh.base.typed import Any
 from memory_mesh.ledgers.shared import rows, sums
-from memory_mesh.ledgers.shared.engine import Database
+from memory_mesh.ledgers.shared.engine import Database, engine_of
 from memory_mesh.ledgers.shared.rows import of_rows
 from memory_mesh.model import (
     BY_RULE,
@@ -99,9 +100,18 @@ MAX_COMPARED_CLAIMS = 64  # of one subject, predicate and audience that are comp
 
 def standing(db: Database, wanted: Wanted) -> dict[str, Any]:
     """Memories that claim something of the same, known echoes, and conflicts by id."""
+    filed = _filed(db, wanted.claims)
+    predicates = [predicate for _, predicate, _ in wanted.claims]
+    engine_of(db).expect(
+        db,
+        *(partial(_claims, db, *key) for key in filed),
+        partial(_schemas, db, predicates),
+        *(partial(_echoes, db, echo) for echo in wanted.echoes),
+        partial(_by_id, db, wanted.conflicts),
+    )
     return {
-        "claims": {key: found for key in _filed(db, wanted.claims) if (found := _claims(db, *key))},
-        "schemas": _schemas(db, [predicate for _, predicate, _ in wanted.claims]),
+        "claims": {key: found for key in filed if (found := _claims(db, *key))},
+        "schemas": _schemas(db, predicates),
         "echoes": {echo: heard for echo in wanted.echoes if (heard := _echoes(db, echo))},
         "conflicts": {found.id: found for found in _by_id(db, wanted.conflicts)},
     }
@@ -126,8 +136,13 @@ def write(db: Database, commit: Commit, seq: int, at: datetime) -> None:
                 (id_,),
             )
             _end(db, lapsed.fetchall(), (seq, rows.micros(at), Resolution.KEEP_BOTH, _LAPSED))
-    for conflict in commit.conflicts:
-        _put_conflict(db, conflict, seq)
+    engine_of(db).expect(db, *(partial(_looked, db, each) for each in commit.conflicts))
+    looked = [(each, _looked(db, each)) for each in commit.conflicts]
+    put: set[str] = set()
+    for conflict, found in looked:
+        again = conflict.id in put or {conflict.new, conflict.existing} <= put
+        _put_conflict(db, conflict, seq, _looked(db, conflict) if again else found)
+        put |= {conflict.id, conflict.new, conflict.existing}
     for name, schema in commit.schemas.items():
         said = (
             name,
@@ -285,36 +300,48 @@ def _by_id(db: Database, ids: Sequence[str]) -> list[Conflict]:
     return [_conflict(row) for row in found]
 
 
-def _put_conflict(db: Database, conflict: Conflict, seq: int) -> None:
+def _looked(db: Database, conflict: Conflict) -> tuple[list[tuple[int]], ...]:
+    """Numbers: of the conflict if it is known, of guesses that it turns, of its memories."""
+    found = (
+        db.execute("SELECT number FROM conflict WHERE id = ?", (conflict.id,)),
+        db.execute(f"SELECT number {_SAME_GUESS}", (conflict.existing, conflict.new)),
+        db.execute("SELECT number FROM memory WHERE id = ?", (conflict.new,)),
+        db.execute("SELECT number FROM memory WHERE id = ?", (conflict.existing,)),
+    )
+    return tuple(each.fetchall() for each in found)
+
+
+def _put_conflict(
+    db: Database, conflict: Conflict, seq: int, found: tuple[list[tuple[int]], ...]
+) -> None:
     """A new conflict, or the end of a known one."""
-    known = db.execute("SELECT number FROM conflict WHERE id = ?", (conflict.id,)).fetchall()
+    known, turned, new, existing = found
     resolved = rows.micros(conflict.resolved_at)
     if known:
         _end(db, known, (seq, resolved, conflict.resolution, conflict.why))
         return
     if conflict.resolution is Resolution.NEWER_THAN:
-        turned = db.execute(f"SELECT number {_SAME_GUESS}", (conflict.existing, conflict.new))
-        _end(db, turned.fetchall(), (seq, resolved, Resolution.KEEP_BOTH, _TURNED))
-    added = db.execute(
-        "INSERT INTO conflict (id, seq, new, existing, new_trust, existing_trust, reason, created, "
-        "resolved, resolution, why) SELECT ?, ?, n.number, e.number, ?, ?, ?, ?, ?, ?, ? "
-        "FROM memory n, memory e WHERE n.id = ? AND e.id = ?",
-        (
-            conflict.id,
-            seq,
-            conflict.new_trust,
-            conflict.existing_trust,
-            conflict.reason,
-            rows.micros(conflict.created),
-            resolved,
-            conflict.resolution,
-            conflict.why,
-            conflict.new,
-            conflict.existing,
-        ),
+        _end(db, turned, (seq, resolved, Resolution.KEEP_BOTH, _TURNED))
+    if not new or not existing:
+        return
+    values = (
+        conflict.id,
+        seq,
+        *new[0],
+        *existing[0],
+        float(conflict.new_trust),
+        float(conflict.existing_trust),
+        conflict.reason,
+        rows.micros(conflict.created),
+        resolved,
+        None if conflict.resolution is None else conflict.resolution.value,
+        conflict.why,
     )
-    if added.rowcount:
-        sums.enter(db, "conflict", added.lastrowid or 0)
+    db.execute(
+        "INSERT INTO conflict (id, seq, new, existing, new_trust, existing_trust, reason, created, "
+        "resolved, resolution, why, crc) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (*values, sums.of(*values)),
+    )
 
 
 def _end(db: Database, numbers: Sequence[tuple[int]], how: tuple[object, ...]) -> None:

@@ -4,7 +4,7 @@ All else is one set of statements. They are written as SQLite takes them; a conn
 database turns them.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 
 from memory_mesh.base.typed import Any, Protocol
@@ -100,6 +100,9 @@ class Engine(WordShelves, Protocol):
 
     def known(self, db: Any) -> "FileKnowledge | None":  # noqa: ANN401
         """What the connection remembers that still holds; None where it remembers nothing."""
+
+    def expect(self, db: Any, *calls: Callable[[], object]) -> None:  # noqa: ANN401
+        """Asks ahead for what calls that only read will ask for, where asking takes time."""
 
     def add_vectors(self, db: Any, rows: Sequence[Sequence[object]]) -> None:  # noqa: ANN401
         """Writes vectors of texts that are there, unless they have these parts.

@@ -242,7 +242,7 @@ class SqlRecords:
         if not self._exists(namespace):
             return 0
         with self._writing(namespace) as db:
-            return commit.prune_recalls(db, before, limit)
+            return sum(each.rowcount for each in commit.prune_recalls(db, before, limit))
 
     def sink_cursors(self, namespace: str) -> dict[str, Cursor]:
         """How far each sink has come, by its name."""

@@ -8,7 +8,7 @@ written, removed and read here too.
 
 from collections.abc import Container, Iterable, Mapping, Sequence
 from datetime import datetime
-from functools import cache
+from functools import cache, partial
 from operator import itemgetter
 
 from memory_mesh.ledgers.shared import rows, sums, vectors
@@ -81,6 +81,9 @@ def around(
 
     A neighbour tells of what stands beside it only as far as that is among them, too.
     """
+    if question is not None:
+        near_by = partial(vectors.cosines, db, question, sorted(versions))
+        engine_of(db).expect(db, partial(_rows, db, versions, sight), near_by)
     found = _rows(db, versions, sight)
     sides: dict[int, Sides] = {row[0]: (row[_BEFORE], row[_AFTER]) for row in found}
     beside = _inner_sides(found, sides)

@@ -3,11 +3,12 @@
 import threading
 from collections.abc import Sequence
 from datetime import datetime, timedelta
+from functools import partial
 
 from memory_mesh.base.fastdataclass import dataclass
 from memory_mesh.base.typed import Self
 from memory_mesh.ledgers.shared import commit, named_values, rows
-from memory_mesh.ledgers.shared.engine import Database
+from memory_mesh.ledgers.shared.engine import Database, engine_of
 from memory_mesh.model import Entry, MayBeStored, Scope
 from memory_mesh.model.pack import Injected, Injection
 from memory_mesh.platform import telemetry
@@ -136,8 +137,7 @@ def record(db: Database, noted: Sequence[Noted], now: datetime, recall_days: int
     """Counts uses, writes recall blocks and injections, and deletes a few that are too old."""
     if not noted:
         return
-    said = named_values.by_name(db, [named_values.ERASED]).get(named_values.ERASED, "0")
-    since = rows.since_epoch(int(said))  # an earlier question may quote what was erased then
+    since = rows.since_epoch(_erased(db))  # an earlier question may quote what was erased then
     entries = [one.entry for one in noted if one.entry is not None and one.entry.at > since]
     injections = [
         one.injection for one in noted if one.injection is not None and one.injection.at > since
@@ -148,6 +148,18 @@ def record(db: Database, noted: Sequence[Noted], now: datetime, recall_days: int
         _record_injection(db, injection)
     if (entries or injections) and recall_days:
         commit.prune_recalls(db, now - timedelta(days=recall_days), PRUNED_AT_ONCE)
+
+
+def looks(db: Database, noted: Sequence[Noted]) -> None:
+    """Looks up what `record` needs to know."""
+    if noted:
+        ids = [one.entry.id for one in noted if one.entry is not None]
+        engine_of(db).expect(db, partial(_erased, db), partial(commit.taken_recalls, db, ids))
+
+
+def _erased(db: Database) -> int:
+    """When something was last erased."""
+    return int(named_values.by_name(db, [named_values.ERASED]).get(named_values.ERASED, "0"))
 
 
 def _record_injection(db: Database, injection: Injection) -> None:

@@ -110,6 +110,7 @@ MEMORY = """
 KEY_BYTES = 3  # of a digest, by which its index finds it: whole ones would fill many pages
 JOINED = "version v JOIN memory m ON m.number = v.memory JOIN text t ON t.number = v.text"
 HEAD = "namespace, seq, position, head, recorded, identity, analyzer, old_texts, old_skills"
+HEAD_READ = f"SELECT {HEAD} FROM store"  # noqa: S608  # own names
 BLOCK = (
     "position, id, seq, operation, agent, at, memories, wire, salt, erased, metadata, digest, "
     "prev_hash, hash"
@@ -193,7 +194,7 @@ def since_epoch(stored: int) -> datetime:
 
 def head(db: Database) -> Head:
     """Where the namespace stands."""
-    return head_of(db.execute(f"SELECT {HEAD} FROM store").fetchone())  # noqa: S608  # own names
+    return head_of(db.execute(HEAD_READ).fetchone())
 
 
 def head_of(row: Row) -> Head:

@@ -4,7 +4,7 @@ Numbers go in as one JSON array, so that a statement is prepared once for any co
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from functools import lru_cache
 
@@ -380,6 +380,9 @@ class SqlSnapshot(SqlLookup, SqlVectorSearch, SqlRelations, SqlTrail, SqlCalling
             stands = getattr(self._db, "stands", None)  # an empty namespace was not checked
             self._head = rows.head(self._db) if stands is None else rows.head_of(stands)
         return self._head
+
+    def expect(self, *calls: Callable[[], object]) -> None:
+        """Nothing is asked ahead: a file answers at once."""
 
     def standing(self, wanted: Wanted) -> Standing:
         """What bears on a write as it is now, for work worth doing before the transaction."""

@@ -121,25 +121,14 @@ def renewed(db: Database, table: str, number: int) -> Iterator[None]:
     """Moves the checksum of a row that is changed inside."""
     crc, *before = _values(db, table, number)
     yield
-    moved = _moved(crc, *before, *_values(db, table, number)[1:])
-    db.execute(f"UPDATE {table} SET crc = ? WHERE number = ?", (moved, number))  # noqa: S608
-
-
-@contextmanager
-def tallied(db: Database, number: int) -> Iterator[None]:
-    """Moves the tally of a memory whose counters are changed inside."""
-    read = f"SELECT tally, {TALLIED} FROM memory WHERE number = ?"  # noqa: S608  # own names
-    tally, *before = db.execute(read, (number,)).fetchone()
-    yield
-    _, *after = db.execute(read, (number,)).fetchone()
-    moved = _moved(tally, *before, *after)
-    db.execute("UPDATE memory SET tally = ? WHERE number = ?", (moved, number))
+    renewed_crc = moved(crc, *before, *_values(db, table, number)[1:])
+    db.execute(f"UPDATE {table} SET crc = ? WHERE number = ?", (renewed_crc, number))  # noqa: S608
 
 
 def define(db: sqlite3.Connection) -> None:
     """Lets statements on this connection call row_crc and moved_crc."""
     db.create_function("row_crc", -1, of, deterministic=True)
-    db.create_function("moved_crc", -1, _moved, deterministic=True)
+    db.create_function("moved_crc", -1, moved, deterministic=True)
 
 
 def _values(db: Database, table: str, number: int) -> Sequence[object]:
@@ -151,7 +140,7 @@ def _values(db: Database, table: str, number: int) -> Sequence[object]:
     return found
 
 
-def _moved(crc: object, *values: object) -> int | None:
+def moved(crc: object, *values: object) -> int | None:
     """The checksum after a change: right if it was right of the values of before."""
     half = len(values) // 2
     return crc ^ of(*values[:half]) ^ of(*values[half:]) if isinstance(crc, int) else None

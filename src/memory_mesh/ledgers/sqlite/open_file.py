@@ -349,6 +349,9 @@ class SqliteEngine(SqliteWords):
         """What the connection remembers until this one or another one writes."""
         return connection.known(db) if isinstance(db, connection.SqliteConnection) else None
 
+    def expect(self, _: sqlite3.Connection, *calls: Callable[[], object]) -> None:
+        """Nothing: a file answers at once."""
+
     def add_vectors(self, db: sqlite3.Connection, rows: Sequence[Sequence[object]]) -> None:
         """Writes vectors of texts that are there, unless they have these parts."""
         db.executemany(
