@@ -11,12 +11,12 @@ import pytest
 
 from memory_mesh.care import export_archive, import_archive
 from memory_mesh.care.repairs import repair, salvage
+from memory_mesh.ledgers.sqlite.schema import PAGE
 from memory_mesh.model.care import Salvaged, SalvagedNamespace
 from memory_mesh.model.errors import InvalidInput, NotFound
 from memory_mesh.sync import MemoryMesh
 
 COUNT = 40
-PAGE = 1024
 
 
 def _written(folder: Path) -> dict[str, str]:

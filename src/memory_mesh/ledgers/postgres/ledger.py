@@ -175,19 +175,9 @@ class PostgresLedger(PostgresAudit):
             tell_lost(len(self._waiting.drained(namespace)), _refused(error))
 
     def use(self, namespace: str, ids: Sequence[str], entry: Entry | None) -> None:
-        """Count one use of each memory and record it: soon, if somebody else writes now."""
-        if not self._at.exists(namespace):
-            return
-        noted = Noted(entry, used=tuple(ids), at=self._clock.now())
-        try:
-            with self._recording(namespace, 0.0) as db:
-                self._record(db, [noted])
-        except (StoreIsBusy, StoreIsAway):
-            self._waiting.wait_again(namespace, [noted])
-        except StoreIsReadOnly as error:
-            tell_lost(1, _refused(error))
-        except MayBeStored:  # it is counted once or not at all, and what was read was read
-            telemetry.debug("a use may not be counted", ids=",".join(ids))
+        """Count one use of each memory and record it, as soon as `note` records a recall."""
+        if self._waiting.add(namespace, Noted(entry, used=tuple(ids), at=self._clock.now())):
+            self.flush(namespace)
 
     def stats(self, namespace: str, session_days: int = 0) -> Stats:
         """The namespace in numbers; sessions expire after so many days, or never."""

@@ -6,7 +6,6 @@ Lowest SQLite: 3.36 (serialize built in, FTS5 with the ascii tokenizer, RETURNIN
 import sqlite3
 import time
 from collections.abc import Callable
-from contextlib import closing
 from functools import lru_cache
 from pathlib import Path
 
@@ -57,12 +56,12 @@ def migrate(
 
 LOWEST_SQLITE = (3, 36, 0)
 NEWEST = 14  # the number of the last migration
-PAGE = 1024  # bytes; an empty table or index takes one page, and most of a small file's are empty
+PAGE = 512  # bytes; an empty table or index takes one page, and most of a small file's are empty
 LARGE_PAGE = 8192  # of a file that has grown: it holds five vectors, of which a small one takes two
 SMALL_BYTES, REWRITTEN_BYTES = 2 * 2**20, 64 * 2**20  # a file between them gets large pages
 APPLICATION = 0x4D4D7368  # "MMsh", in the header of every file since migration 11
 _SUMMED, _REWRITTEN, _NUMBERED, _INDEXED = 11, 12, 13, 14  # these do more than their statements
-_INDEXED_PAGES = 500  # a file with more pages has the indexes of indexes.sql
+_INDEXED_PAGES = 1_000  # a file with more pages has the indexes of indexes.sql
 _FOLDER = Path(__file__).parent / "migrations"
 _SAME = "a.project IS v.project AND a.agent IS v.agent AND a.session IS v.session"
 _OF_VERSION = f"(SELECT a.number FROM audience a WHERE {_SAME})"  # noqa: S608  # own names
@@ -108,11 +107,6 @@ def ensure(db: sqlite3.Connection, path: Path, namespace: str) -> None:
     elif not db.execute("SELECT 1 FROM sqlite_master WHERE name = 'store'").fetchone():
         raise StoreIsDamaged
     db.execute("PRAGMA journal_mode = WAL")  # also where a kill left a rewritten file without
-    if not found:
-        with closing(sqlite3.connect(":memory:", isolation_level=None)) as new:
-            fill(new, namespace)
-            new.backup(db)  # one transaction, where the migrations are many
-        return
     migrate(
         _FOLDER,
         found,
@@ -147,7 +141,7 @@ def enlarge(db: sqlite3.Connection) -> bool:
     The caller holds the lock. A kill leaves a rollback journal, which the next to open the file
     plays back, or the finished file, and no log: `ensure` sets it up again.
     """
-    if db.execute("PRAGMA page_size").fetchone()[0] != PAGE:
+    if db.execute("PRAGMA page_size").fetchone()[0] >= LARGE_PAGE:
         return True
     db.execute("PRAGMA busy_timeout = 0")  # whoever has it open may keep it for hours
     return _rewrite(db, LARGE_PAGE)
@@ -318,6 +312,7 @@ def _blank() -> bytes:
     db = sqlite3.connect(":memory:", isolation_level=None)
     try:
         make(db, "")
+        db.execute("VACUUM")  # of the pages that migrations left
         return db.serialize()
     finally:
         db.close()
