@@ -230,7 +230,7 @@ class Files:
         rest = end - time.monotonic()
         with nullcontext() if file.path.exists() else locks.folder_held(self.folder, rest):
             if not self._look(file):
-                open_file.begin(file.path, file.namespace)
+                open_file.create(file.path)
                 self._was_there = True
 
     def _look(self, file: NamespaceFile) -> bool:

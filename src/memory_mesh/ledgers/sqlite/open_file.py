@@ -16,7 +16,7 @@ from memory_mesh.ledgers.sqlite.connection import PRIMARY, SqliteConnection, dam
 from memory_mesh.model import Lens, StoreIsBusy, StoreIsDamaged, StoreIsNewer
 from memory_mesh.model.ports import Keywords
 from memory_mesh.platform import locks, private_files, telemetry
-from memory_mesh.platform.durable_files import sync, write_atomically
+from memory_mesh.platform.durable_files import sync
 
 if TYPE_CHECKING:
     from memory_mesh.ledgers.shared.engine import FileKnowledge
@@ -31,7 +31,6 @@ _LOGS = ("-wal", "-journal")
 T = TypeVar("T")
 WRITES = "coalesce((SELECT CAST(value AS INTEGER) FROM state WHERE name = 'writes'), 0)"
 _WRITABLE = "mode=rw"
-_LOGGED = b"\2\2"  # bytes 18 and 19 of a file whose writes go to a log
 _OTHERS = "(SELECT data_version FROM pragma_data_version)"
 _LAST_TEXT = "(SELECT max(number) FROM text)"
 _CACHE_KIB = 8192  # page cache a connection may grow to
@@ -78,14 +77,6 @@ def create(path: Path) -> None:
     """An empty file that only its owner may read, safely entered in its folder."""
     private_files.make_file(path)
     sync(path.parent)
-
-
-def begin(path: Path, namespace: str) -> None:
-    """Makes the file of a namespace without memories, whole or not at all: a copy of a blank."""
-    with empty(namespace) as db:
-        blank = bytearray(db.serialize())
-    blank[18:20] = _LOGGED
-    write_atomically(path, bytes(blank), private=True)
 
 
 def patiently(path: Path, step: Callable[[], T], end: float) -> T:

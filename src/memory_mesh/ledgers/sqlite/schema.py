@@ -6,6 +6,7 @@ Lowest SQLite: 3.36 (serialize built in, FTS5 with the ascii tokenizer, RETURNIN
 import sqlite3
 import time
 from collections.abc import Callable
+from contextlib import closing
 from functools import lru_cache
 from pathlib import Path
 
@@ -107,6 +108,11 @@ def ensure(db: sqlite3.Connection, path: Path, namespace: str) -> None:
     elif not db.execute("SELECT 1 FROM sqlite_master WHERE name = 'store'").fetchone():
         raise StoreIsDamaged
     db.execute("PRAGMA journal_mode = WAL")  # also where a kill left a rewritten file without
+    if not found:
+        with closing(sqlite3.connect(":memory:", isolation_level=None)) as new:
+            fill(new, namespace)
+            new.backup(db)  # one transaction, where the migrations are many
+        return
     migrate(
         _FOLDER,
         found,
