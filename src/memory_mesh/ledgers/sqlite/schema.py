@@ -62,7 +62,7 @@ LARGE_PAGE = 8192  # of a file that has grown: it holds five vectors, of which a
 SMALL_BYTES, REWRITTEN_BYTES = 2 * 2**20, 64 * 2**20  # a file between them gets large pages
 APPLICATION = 0x4D4D7368  # "MMsh", in the header of every file since migration 11
 _SUMMED, _REWRITTEN, _NUMBERED, _INDEXED = 11, 12, 13, 14  # these do more than their statements
-_INDEXED_PAGES = 1_000  # a file with more pages has the indexes of indexes.sql
+_INDEXED_BYTES = 500 * 2**10  # a larger file has the indexes of indexes.sql
 _FOLDER = Path(__file__).parent / "migrations"
 _SAME = "a.project IS v.project AND a.agent IS v.agent AND a.session IS v.session"
 _OF_VERSION = f"(SELECT a.number FROM audience a WHERE {_SAME})"  # noqa: S608  # own names
@@ -133,7 +133,8 @@ def grow(db: sqlite3.Connection) -> None:
 
 def has_grown(db: sqlite3.Connection) -> bool:
     """True where a file is so large that it needs indexes."""
-    return bool(db.execute("PRAGMA page_count").fetchone()[0] > _INDEXED_PAGES)
+    sized = "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"
+    return bool(db.execute(sized).fetchone()[0] > _INDEXED_BYTES)
 
 
 def is_logged(db: sqlite3.Connection) -> bool:
