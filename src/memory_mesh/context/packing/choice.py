@@ -286,7 +286,14 @@ def token_bound(text: str) -> int:
     """
     if not text:
         return 0
-    return 1 + sum(map(_price, _parts().findall(text)))
+    if "  " in text:
+        return 1 + _of_text(text)
+    first, *others = text.split(" ")
+    return 1 + _of_text(first) + sum(map(_after_blank, others))
+
+
+def _of_text(text: str) -> int:
+    return sum(map(_price, _parts().findall(text)))
 
 
 def _of_part(part: str) -> int:
@@ -301,6 +308,7 @@ def _of_part(part: str) -> int:
 
 
 _price = KnownWords(_of_part).__getitem__
+_after_blank = KnownWords(lambda word: _of_text(f" {word}")).__getitem__
 
 
 def _letters(part: str) -> int:
