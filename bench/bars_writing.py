@@ -100,7 +100,10 @@ def first_memory(bench: "Bench", users: int = _USERS) -> Sides:
             times.take(partial(user.add, "The user prefers green tea with honey"))
     files = [path for path in (folder / "namespaces").rglob("*") if path.is_file()]
     kept = sum(path.stat().st_size for path in files) / (users + 1)
-    figures = {"kilobytes": measure.rounded(kept / 1024), "files": len(files) / (users + 1)}
+    figures: measure.Figures = {
+        "kilobytes": measure.rounded(kept / 1024),
+        "files": len(files) / (users + 1),
+    }
     return measure.milliseconds(times, figures)
 
 

@@ -84,7 +84,7 @@ def counts(setting: Setting) -> Figures:
             found["statements_of_a_hybrid_search"] = _statements(statements, _asking(mesh, _ALL))
             found["statements_of_a_scoped_search"] = _statements(statements, _asking(mesh, _SCOPED))
             found["calls_of_a_session_start"] = _calls(
-                lambda _: mesh.context(None, max_tokens=800, **_ALL)
+                lambda _: mesh.context(None, max_tokens=800, across=prepared.EVERYTHING)
             )
             ids = [memory.id for memory in mesh.get_all(limit=_QUESTIONS, scope=_READER)]
 
