@@ -4,7 +4,8 @@
     python -m bench.run --bars scoped_1 add --size 2000  some bars at a fiftieth of their size
 
 A bar is judged by processor time and by the clock: it is met when both ratios of medians are. All
-threads of the process count. `--size` stands for 100,000 memories; the other sizes follow it.
+threads of the process count. What has nothing beside it is measured in milliseconds. `--size`
+stands for 100,000 memories; the other sizes follow it.
 """
 
 from collections.abc import Callable
@@ -115,8 +116,8 @@ BARS = (
     Bar(
         "add",
         "keyword-only add / a bare commit of the same rows",
+        2.5,
         2.0,
-        1.5,
         (),
         WRITE_PATHS,
         lambda bench, _: bars_writing.add(bench),
@@ -151,8 +152,8 @@ BARS = (
     Bar(
         "keyword_rare",
         "keyword search of rare words / bare FTS5, ten texts each",
+        5.0,
         3.0,
-        1.5,
         (100_000,),
         SEARCH_PATHS,
         lambda bench, sizes: bars_searching.rare_words(bench, *sizes),
@@ -160,8 +161,8 @@ BARS = (
     Bar(
         "cold_store",
         "cold `memory-mesh store` / interpreter with sqlite3 and argparse",
-        2.7,
-        2.0,
+        3.0,
+        2.5,
         (),
         START_PATHS,
         lambda bench, _: bars_process.cold(bench, "store"),
@@ -169,11 +170,92 @@ BARS = (
     Bar(
         "cold_search",
         "cold `memory-mesh search` / interpreter with sqlite3 and argparse",
-        2.7,
-        2.0,
+        3.0,
+        2.5,
         (),
         START_PATHS,
         lambda bench, _: bars_process.cold(bench, "search"),
+    ),
+    Bar(
+        "cold_meaning",
+        "cold `memory-mesh search` with static vectors, no daemon / the same interpreter",
+        8.0,
+        6.0,
+        (),
+        START_PATHS,
+        lambda bench, _: bars_process.cold(bench, "search", embedder="static"),
+    ),
+    Bar(
+        "hook",
+        "a prompt's memories without a daemon, a process, ms",
+        150.0,
+        100.0,
+        (),
+        START_PATHS,
+        lambda bench, _: bars_process.hook(bench),
+    ),
+    Bar(
+        "hybrid_add",
+        "add with its vector, ms",
+        4.3,
+        3.0,
+        (10_000,),
+        WRITE_PATHS,
+        lambda bench, sizes: bars_writing.hybrid_add(bench, *sizes),
+    ),
+    Bar(
+        "hybrid_add_many",
+        "add_many with vectors, ms for each memory",
+        1.4,
+        1.0,
+        (10_000,),
+        WRITE_PATHS,
+        lambda bench, sizes: bars_writing.hybrid_add_many(bench, *sizes),
+    ),
+    Bar(
+        "first_memory",
+        "the first memory of a new user, ms",
+        6.0,
+        3.0,
+        (),
+        WRITE_PATHS,
+        lambda bench, _: bars_writing.first_memory(bench),
+    ),
+    Bar(
+        "get",
+        "get / the statement that reads its rows",
+        10.0,
+        5.0,
+        (10_000,),
+        SEARCH_PATHS,
+        lambda bench, sizes: bars_writing.get(bench, *sizes),
+    ),
+    Bar(
+        "session_start",
+        "context without a question, 800 tokens, ms",
+        12.0,
+        8.0,
+        (10_000,),
+        (*SEARCH_PATHS, "src/memory_mesh/context"),
+        lambda bench, sizes: bars_searching.session_start(bench, *sizes),
+    ),
+    Bar(
+        "search_small",
+        "hybrid search without an index, ms",
+        10.0,
+        8.0,
+        (1_000,),
+        SEARCH_PATHS,
+        lambda bench, sizes: bars_searching.hybrid_alone(bench, *sizes),
+    ),
+    Bar(
+        "search_medium",
+        "hybrid search without an index, ms",
+        18.0,
+        12.0,
+        (10_000,),
+        SEARCH_PATHS,
+        lambda bench, sizes: bars_searching.hybrid_alone(bench, *sizes),
     ),
     Bar(
         "threads_small",

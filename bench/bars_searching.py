@@ -57,6 +57,23 @@ def without_index(bench: "Bench", large: int, small: int) -> Sides:
         return _beside(bench, _search(two, SEES_ALL), _search(one, SEES_ALL))
 
 
+def hybrid_alone(bench: "Bench", size: int) -> Sides:
+    """A search of all memories by words and vectors, in milliseconds."""
+    with prepared.opened(prepared.plain(bench.work, size)) as mesh:
+        found = _beside(bench, _search(mesh, SEES_ALL), lambda _: None)
+    return measure.milliseconds(found.over)
+
+
+def session_start(bench: "Bench", size: int) -> Sides:
+    """A pack without a question, for 800 tokens, in milliseconds."""
+    times = measure.Times()
+    with prepared.opened(prepared.plain(bench.work, size)) as mesh:
+        for number in range(_WARM + bench.questions):
+            spent = measure.Times() if number < _WARM else times
+            spent.take(lambda: mesh.context(None, max_tokens=800, across=prepared.EVERYTHING))
+    return measure.milliseconds(times)
+
+
 def with_index(bench: "Bench", large: int, small: int) -> Sides:
     """The index at two sizes, the question embedded by the real model."""
     less = prepared.indexed(bench.work, small)

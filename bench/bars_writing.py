@@ -1,7 +1,9 @@
-"""Bars of writing by keyword alone: one add and a batch, beside bare SQL of the same rows."""
+"""Bars of writing: one add and a batch beside bare SQL of the same rows, a new user, a get."""
 
+import shutil
 import sqlite3
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +18,11 @@ _BASE = 1_000  # memories there before the first measured one
 _ADDS = 400
 _BATCH = 256  # one transaction of `add_many`
 _BATCHES = 12
+_USERS = 60  # fewer than the files that stay open
+_BARE_GET = (
+    "SELECT * FROM memory m JOIN version v ON v.memory = m.number "
+    "JOIN text t ON t.number = v.text WHERE m.id = ? AND v.recorded_until IS NULL"
+)
 Items = Sequence[dict[str, Any]]
 
 
@@ -61,6 +68,58 @@ def add_many(bench: "Bench", batches: int = _BATCHES) -> Sides:
         )
     db.close()
     return Sides(ours, bare, {"memories_in_a_batch": _BATCH})
+
+
+def hybrid_add(bench: "Bench", size: int) -> Sides:
+    """One memory with its vector, the vector at hand, in milliseconds."""
+    items, times = list(memories.items(size, size + _ADDS)), measure.Times()
+    folder = prepared.scratch(bench.work, prepared.plain(bench.work, size), "ours")
+    with prepared.opened(folder) as mesh:
+        for item in items:
+            times.take(partial(put, mesh, item))
+    return measure.milliseconds(times)
+
+
+def hybrid_add_many(bench: "Bench", size: int) -> Sides:
+    """Batches of memories with vectors, in milliseconds for each memory."""
+    items, times = list(memories.items(size, size + _BATCHES * _BATCH)), measure.Times()
+    folder = prepared.scratch(bench.work, prepared.plain(bench.work, size), "ours")
+    with prepared.opened(folder) as mesh:
+        for at in range(0, len(items), _BATCH):
+            times.take(partial(mesh.add_many, items[at : at + _BATCH]))
+    return measure.milliseconds(times, {"memories_in_a_batch": _BATCH}, each=_BATCH)
+
+
+def first_memory(bench: "Bench", users: int = _USERS) -> Sides:
+    """The first memory of a user who is new to the store, in milliseconds."""
+    folder, times = bench.work / "scratch-users", measure.Times()
+    shutil.rmtree(folder, ignore_errors=True)
+    with prepared.keyword_mesh(folder) as mesh:
+        mesh.for_user("zero").add("The user prefers tea")
+        for user in [mesh.for_user(f"user-{number}") for number in range(users)]:
+            times.take(partial(user.add, "The user prefers green tea with honey"))
+    files = [path for path in (folder / "namespaces").rglob("*") if path.is_file()]
+    kept = sum(path.stat().st_size for path in files) / (users + 1)
+    figures: measure.Figures = {
+        "kilobytes": measure.rounded(kept / 1024),
+        "files": len(files) / (users + 1),
+    }
+    return measure.milliseconds(times, figures)
+
+
+def get(bench: "Bench", size: int) -> Sides:
+    """One memory by its id, beside the statement that reads its rows."""
+    folder = prepared.scratch(bench.work, prepared.plain(bench.work, size), "ours")
+    db = sqlite3.connect(prepared.file_of(folder))
+    with prepared.opened(folder) as mesh:
+        ids = [memory.id for memory in mesh.get_all()]
+        found = measure.alternate(
+            _ADDS,
+            lambda number: mesh.get(ids[number % len(ids)]),
+            lambda number: db.execute(_BARE_GET, (ids[number % len(ids)],)).fetchone(),
+        )
+    db.close()
+    return Sides(*found)
 
 
 def keyword_base(work: Path) -> Path:

@@ -52,6 +52,12 @@ def in_turns(rounds: int, *calls: Callable[[int], object]) -> list[Times]:
     return all_times
 
 
+def milliseconds(times: Times, figures: "Figures | None" = None, each: int = 1) -> "Sides":
+    """One side in milliseconds for each of so many: the other side is one millisecond."""
+    one = [each / 1e3] * len(times.cpu)
+    return Sides(times, Times(list(one), list(one)), figures or {})
+
+
 def median_ms(times: Sequence[float]) -> float:
     """The median in milliseconds."""
     return rounded(statistics.median(times) * 1e3)

@@ -3,7 +3,8 @@
     python -m bench.smoke             compare with bench/smoke.json; 1 if something became dearer
     python -m bench.smoke --record    write bench/smoke.json anew, after a change that is meant
 
-Counts (statements of a search and an add, bytes that an add writes) may grow by a tenth, ratios of
+Counts (statements of a search, a get and an add, calls of the last two and of a session's start,
+bytes that an add writes) may grow by a tenth, ratios of
 processor time by a quarter. A ratio is the smallest of several rounds with both sides in turns, for
 a busy machine mostly adds to it; one above its bound is measured again, up to three times in all,
 before it fails. The recorded ratio is the largest of several recordings.
@@ -40,7 +41,8 @@ _FTS = (
     "WHERE live MATCH ? ORDER BY rank LIMIT 10"
 )
 _ALL = {"across": prepared.EVERYTHING}
-_SCOPED = {"scope": Scope(memories.ONE_PERCENT), "across": ("session",)}
+_READER = Scope(memories.ONE_PERCENT)
+_SCOPED = {"scope": _READER, "across": ("session",)}
 Calls = tuple[int, Callable[[int], object], Callable[[int], object]]
 Figures = dict[str, float]
 
@@ -81,6 +83,16 @@ def counts(setting: Setting) -> Figures:
         with prepared.opened(setting.hybrid) as mesh:
             found["statements_of_a_hybrid_search"] = _statements(statements, _asking(mesh, _ALL))
             found["statements_of_a_scoped_search"] = _statements(statements, _asking(mesh, _SCOPED))
+            found["calls_of_a_session_start"] = _calls(
+                lambda _: mesh.context(None, max_tokens=800, across=prepared.EVERYTHING)
+            )
+            ids = [memory.id for memory in mesh.get_all(limit=_QUESTIONS, scope=_READER)]
+
+            def get(number: int) -> object:
+                return mesh.get(ids[number % len(ids)], scope=_READER)
+
+            found["calls_of_a_get"] = _calls(get)
+            found["statements_of_a_get"] = _statements(statements, get)
         items = list(memories.items(MEMORIES, MEMORIES + 100))
         with prepared.keyword_mesh(setting.copy("counted")) as mesh:
             bars_writing.put(mesh, items[0])
@@ -91,6 +103,8 @@ def counts(setting: Setting) -> Figures:
             if before is not None:
                 written = (_bytes_written() or 0) - before
                 found["kilobytes_of_an_add"] = round(written / len(items[1:]) / 1024, 1)
+            more = list(memories.items(MEMORIES + 100, MEMORIES + 100 + _QUESTIONS))
+            found["calls_of_an_add"] = _calls(lambda number: bars_writing.put(mesh, more[number]))
     return found
 
 
@@ -269,6 +283,23 @@ def _statements(counter: list[int], ask: Callable[[int], object]) -> float:
     for number in range(_QUESTIONS):
         ask(number)
     return round(counter[0] / _QUESTIONS, 2)
+
+
+def _calls(ask: Callable[[int], object]) -> float:
+    """The calls of Python and C functions that one question makes, on average."""
+    counted = 0
+
+    def count(_frame: object, event: str, _of: object) -> None:
+        nonlocal counted
+        counted += event in {"call", "c_call"}
+
+    sys.setprofile(count)
+    try:
+        for number in range(_QUESTIONS):
+            ask(number)
+    finally:
+        sys.setprofile(None)
+    return round(counted / _QUESTIONS, 1)
 
 
 def _bytes_written() -> int | None:

@@ -22,7 +22,6 @@ import signal
 import subprocess
 import sys
 from contextlib import suppress
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import ModuleType
@@ -360,19 +359,9 @@ def _look_at(store: Path, journal: Path, model: Model, report: Report, where: st
     for finding in findings:
         report.broken("findings", f"{where}: {finding}")
     mine = {id_: kept for id_, kept in actual.items() if kept.text.startswith("writer ")}
-    _forgive_uncounted_uses(model, mine, report)
     compare(model, pending, mine, report, where)
     model.clear()
     model.update(mine)
-
-
-def _forgive_uncounted_uses(model: Model, actual: Model, report: Report) -> None:
-    """A disk that takes no writes still answers `get`, and then that use is not counted."""
-    for id_, kept in model.items():
-        uses = actual[id_].uses if id_ in actual else kept.uses
-        if uses < kept.uses:
-            report.count("uses not counted", kept.uses - uses)
-            model[id_] = replace(kept, uses=uses)
 
 
 def _unheard(here: Path) -> list[int]:

@@ -60,6 +60,7 @@ def build(url: str) -> None:
             if number % 3 == 0:
                 change(ledger, memory, text=f"fact number {number} was corrected")
         ledger.use(NAMESPACE, ["mem_1_000001"], world.recall(1))
+        ledger.flush(NAMESPACE)
 
 
 def tampered(

@@ -25,5 +25,6 @@ def test_a_tenth_of_the_packs_keeps_to_its_budget_and_its_fence() -> None:
 
 def test_a_counter_that_counts_too_little_would_be_found(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(choice, "_price", lambda part: len(part) // 4)
+    monkeypatch.setattr(choice, "_after_blank", lambda word: len(word) // 4)
     report = packing.everything(cases=20, texts=1, counted=50, seed=SEED)
     assert report.figures["too low"]

@@ -46,7 +46,8 @@ def _who_waits(mesh: MemoryMesh) -> str:
 
 
 def _archived(mesh: MemoryMesh) -> str:
-    return mesh.get_all(include=["archived"])[0].id
+    found = mesh.get_all(include=["archived"])  # somebody else may add one meanwhile
+    return next(memory.id for memory in found if memory.status == "archived")
 
 
 def _resolve(resolution: str) -> Step:

@@ -210,6 +210,7 @@ def test_recall_brings_five_and_counts_them_as_used(
     found = manager.recall_memories("deploys")
     assert len(found) == 5
     assert {"id", "content", "metadata", "created_at"} <= set(dir(found[0]))
+    mesh._opened().ledger.flush("default")
     uses = {memory.id: memory.uses for memory in mesh.get_all()}
     assert sum(uses.values()) == 5
     assert all(uses[hit.id] == 1 for hit in found)

@@ -169,7 +169,8 @@ def test_what_others_note_while_it_is_deleted_is_gone_too(
     def meanwhile(folder: Path, name: str) -> int:
         found = [memory.id for memory in mesh.get_all()]
         mesh.search("which secret question")
-        mesh.get_many(found)  # its use is noted in the spool: the namespace is locked
+        mesh.get_many(found)
+        mesh._opened().ledger.flush("work")  # to the spool: the namespace is locked
         assert (store / "namespaces" / "work.spool").exists()
         return index(folder, name)
 

@@ -84,6 +84,7 @@ def test_it_says_the_last_acknowledged_write(tmp_path):
         id_ = str(mesh.add("one fact").id)
         first = namespace_file.read_head(database(tmp_path))
         mesh.get(id_)
+        mesh._opened().ledger.flush("default")
         second = namespace_file.read_head(database(tmp_path))
         mesh.add("another fact")
         third = namespace_file.read_head(database(tmp_path))
@@ -114,6 +115,7 @@ def test_a_flip_that_loses_the_use_counts_alone_is_refused(tmp_path):
         ids = [str(mesh.add(f"fact {number}").id) for number in range(4)]
         before = log(tmp_path / "live").stat().st_size
         mesh.get_many(ids)
+        mesh._opened().ledger.flush("default")
         shutil.copytree(tmp_path / "live", tmp_path / "dead")
     data = bytearray(log(tmp_path / "dead").read_bytes())
     data[before + 200] ^= 1

@@ -203,7 +203,8 @@ def test_the_block_keeps_to_the_budget_of_tokens(tmp_path, clock):
 @pytest.mark.req("R-001-084", "R-001-091")
 def test_what_is_injected_counts_as_used_and_votes_keep_it_out(mesh, auth):
     mesh.build_agent_prompt("developer", task="fix the login")
-    mesh.get(auth)  # a use of its own, which writes what waits
+    mesh.get(auth)  # a use of its own
+    mesh._opened().ledger.flush("default")
     assert mesh.get(auth).uses == 2
     for _ in range(2):
         mesh.rate(auth, helpful=False)

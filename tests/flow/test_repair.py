@@ -9,11 +9,10 @@ from pathlib import Path
 import pytest
 
 from memory_mesh.care.repairs import repair
+from memory_mesh.ledgers.sqlite.schema import PAGE
 from memory_mesh.model.errors import NotFound, StoreIsDamaged, WritesAreMissing
 from memory_mesh.sync import MemoryMesh
 from tests.stores import NAMES, unpacked
-
-PAGE = 1024
 
 
 def _written(folder: Path) -> Path:

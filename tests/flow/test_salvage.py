@@ -11,6 +11,7 @@ import pytest
 
 from memory_mesh.care import export_archive, import_archive
 from memory_mesh.care.repairs import repair, salvage
+from memory_mesh.ledgers.sqlite.schema import PAGE
 from memory_mesh.model import Outcome
 from memory_mesh.model.care import Salvaged, SalvagedNamespace
 from memory_mesh.model.errors import InvalidInput, NotFound
@@ -18,7 +19,6 @@ from memory_mesh.sync import MemoryMesh
 from tests.faults.sample import spread
 
 COUNT = 40
-PAGE = 1024
 
 
 def _written(folder: Path) -> dict[str, str]:

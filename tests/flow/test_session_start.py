@@ -4,6 +4,19 @@ from memory_mesh.ledgers.shared.visibility import sight
 from tests.stores import grow
 
 
+def test_it_prices_what_may_have_room_and_not_each_of_the_newest(mesh):
+    mesh.add_many([f"note {number} on the order of {number} lamps" for number in range(250)])
+    priced: list[str] = []
+
+    def count(text: str) -> int:
+        priced.append(text)
+        return len(text) // 4
+
+    pack = mesh.context(None, max_tokens=400, count_tokens=count)
+    assert len(pack.items) > 10
+    assert len(priced) < 80
+
+
 def test_pinned_memories_are_read_by_an_index(mesh):
     ids = [receipt.id for receipt in mesh.add_many([f"note {number}" for number in range(50)])]
     mesh.pin(ids[3])

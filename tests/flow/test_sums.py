@@ -124,7 +124,15 @@ def test_a_hundred_memories_are_a_small_file(tmp_path):
     with MemoryMesh(db_dir=tmp_path) as mesh:
         for number in range(100):
             mesh.add(TEXT.format(number, 8000 + number), tags=["port"])
-    assert (tmp_path / "namespaces" / "default.db").stat().st_size <= 200_000
+    assert (tmp_path / "namespaces" / "default.db").stat().st_size <= 212_000
+
+
+def test_the_first_memory_of_a_user_takes_few_bytes_in_three_files(tmp_path):
+    with MemoryMesh(db_dir=tmp_path, embedder="none") as mesh:
+        mesh.for_user("ann").add("Ann drinks tea")
+    files = [path for path in (tmp_path / "namespaces").rglob("*") if path.is_file()]
+    assert len(files) == 3
+    assert sum(path.stat().st_size for path in files) <= 48_000
 
 
 def test_a_grown_file_has_every_index(tmp_path):
@@ -212,7 +220,7 @@ def test_a_migrated_store_is_restored_from_the_copy_made_before(tmp_path, name):
     with MemoryMesh(db_dir=tmp_path / "old") as mesh:
         mesh.care.upkeep()
     with closing(sqlite3.connect(path)) as db:
-        assert db.execute("PRAGMA page_size").fetchone()[0] == schema.PAGE
+        assert db.execute("PRAGMA page_size").fetchone()[0] in {schema.PAGE, 1024}
         assert db.execute("PRAGMA journal_mode").fetchone()[0] == "wal"
         assert db.execute("PRAGMA application_id").fetchone()[0] == schema.APPLICATION
     (copy,) = path.parent.glob("*.bak")

@@ -121,15 +121,26 @@ def test_no_read_waits_where_writers_are_patient(folder, monkeypatch):
     assert recorded(folder) == read_records.FULL + 3
 
 
-def test_a_read_that_may_write_records_what_waited(folder):
+def test_the_next_write_records_what_waited(folder):
     with opened(folder) as mesh:
         id_ = only(mesh).id
         with held_lock(folder):
             mesh.search("tea")
             mesh.get(id_)
+        assert mesh.history(id_)[-1].uses == 0  # no `get` writes
+        mesh.rate(id_, helpful=True)
+        assert mesh.history(id_)[-1].uses == 1
+    assert recorded(folder) == 2
+
+
+def test_the_uses_of_a_process_that_only_reads_are_written_64_at_a_time(folder):
+    with opened(folder) as mesh:
+        id_ = only(mesh).id
+        for _ in range(read_records.FULL - 1):
+            mesh.get(id_)
+        assert recorded(folder) == 0
         mesh.get(id_)
-        assert mesh.history(id_)[-1].uses == 2
-    assert recorded(folder) == 3
+        assert recorded(folder) == mesh.history(id_)[-1].uses == read_records.FULL
 
 
 def test_only_the_newest_thousand_records_of_reads_wait_where_there_is_no_spool(
@@ -182,14 +193,15 @@ def test_close_waits_no_longer_than_its_bound_where_writers_are_patient(folder, 
     assert (folder / "namespaces" / "default.spool").exists()
 
 
-def test_a_use_beside_a_writer_is_in_the_spool_before_the_read_returns(folder):
+def test_a_use_beside_a_writer_waits_for_a_flush_and_is_then_in_the_spool(folder):
     left = folder / "namespaces" / "default.spool"
     with opened(folder) as mesh:
         id_ = only(mesh).id
         with held_lock(folder):
             mesh.search("tea")
-            assert not left.exists()  # a search is recorded soon
             mesh.get(id_)
+            assert not left.exists()  # both are recorded soon
+            mesh._opened().ledger.flush("default")
             assert len(left.read_bytes().splitlines()) == 2
             mesh.context("tea")
             mesh._opened().ledger.flush("default")
@@ -206,6 +218,7 @@ def test_close_takes_in_what_the_process_left(folder):
         id_ = only(mesh).id
         with held_lock(folder):
             mesh.get(id_)
+            mesh._opened().ledger.flush("default")
         assert left.exists()
     assert not left.exists()
     with opened(folder) as mesh:
@@ -218,6 +231,7 @@ def test_no_read_waits_for_who_is_stopped_with_the_spool(folder, monkeypatch):
         id_ = only(mesh).id
         with held_lock(folder):
             mesh.get(id_)
+            mesh._opened().ledger.flush("default")
             with (
                 left.open("rb") as file,
                 locks.held(left, file.fileno()),
@@ -225,6 +239,7 @@ def test_no_read_waits_for_who_is_stopped_with_the_spool(folder, monkeypatch):
             ):
                 patched.setattr(locks, "wait", lambda _event, end: waited.append(end))
                 mesh.get(id_)
+                mesh._opened().ledger.flush("default")
         assert waited == []
         mesh.add("coffee is hot")
         assert mesh.history(id_)[-1].uses == 2

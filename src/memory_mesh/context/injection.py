@@ -20,7 +20,7 @@ from collections.abc import Mapping, Sequence
 
 from memory_mesh.base.fastdataclass import replace
 from memory_mesh.context.fence import HEADING, Background, background
-from memory_mesh.model import Lens, Memory, StoreIsFull
+from memory_mesh.model import Lens, Memory
 from memory_mesh.model.pack import Injected, Injection
 from memory_mesh.model.trigger import (
     MatchContext,
@@ -127,10 +127,7 @@ def _record(
     now, task = asked.lens.now, asked.context.task
     ids = [each.id for each, _ in shown]
     if not access.yamo:
-        try:
-            access.ledger.use(access.namespace, ids, None)
-        except StoreIsFull:  # a full disk must not hide what it holds; other faults are told
-            return
+        access.ledger.use(access.namespace, ids, None)
         return
     injection = Injection(
         id=access.ids.draw("inj"),

@@ -27,7 +27,7 @@ from memory_mesh.context.packing.token_budget import (
     PackRules,
     budget,
     checked,
-    entries_text,
+    entry_shown,
     packed,
 )
 from memory_mesh.formats.terminal import without_hidden
@@ -337,7 +337,8 @@ def at_start(access: Access, asked: "PackRequest") -> list[PackMember]:
         found = [(memory, Section.PINNED) for memory in pinned]
         found += [(memory, Section.LESSON) for memory in lessons]
         found += [(each.memory, Section.PROFILE) for each in _fitting(rules, profiled)]
-        found += _recent(lens, [one for one in newest if _may_be_listed(one)])
+        recent = _recent(lens, [one for one in newest if _may_be_listed(one)])
+        found += recent[: hits_wanted(rules)]  # more have no room
         once: dict[str, PackMember] = {}
         for memory, section in found:
             once.setdefault(memory.id, PackMember(memory, section))
@@ -347,12 +348,13 @@ def at_start(access: Access, asked: "PackRequest") -> list[PackMember]:
 
 def _fitting(rules: PackRules, profiled: Sequence[ProfileLine]) -> list[ProfileLine]:
     """The profile as far as its share goes, each memory at the price of its entry."""
+    shown = {
+        each.id: entry_shown(rules, PackMember(each.memory, Section.PROFILE)) for each in profiled
+    }
     return fitting(
         profiled,
         min(PROFILE_TOKENS, int(FIRST_SHARE * rules.max_tokens)),
-        lambda lines: rules.count(
-            entries_text(rules, [PackMember(each.memory, Section.PROFILE) for each in lines])
-        ),
+        lambda lines: rules.count("\n".join([shown[each.id] for each in lines])),
     )
 
 

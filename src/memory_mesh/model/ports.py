@@ -433,7 +433,7 @@ class Writer(Protocol):
         """Write what waits to be recorded, unless another process writes now."""
 
     def use(self, namespace: str, ids: Sequence[str], entry: Entry | None) -> None:
-        """Count one use of each memory and record it: now, or soon if another process writes."""
+        """Count one use of each memory and record it, as soon as `note`. Waits for nobody."""
 
 
 class Audit(Protocol):

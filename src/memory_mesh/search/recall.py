@@ -75,7 +75,6 @@ from memory_mesh.model import (
     Query,
     RerankError,
     Space,
-    StoreIsFull,
     ViewName,
 )
 from memory_mesh.model.ports import Embedder, Reranker, Snapshot
@@ -263,16 +262,13 @@ def looked_at(access: Access, query: Query) -> tuple[features.Evidence, dict[int
 
 
 def open_memories(access: Access, ids: Sequence[str], lens: Lens) -> list[Memory]:
-    """Returns memories by id and records the use; soon, if another process writes now."""
+    """Returns memories by id and records the use soon: nothing is written first."""
     with access.ledger.read(access.namespace) as snapshot:
         found = snapshot.get(ids, lens)
     if found and lens.as_of is None:
         used = [memory.id for memory in found]
         entry = use_entry(access, used, lens) if access.yamo else None
-        try:
-            access.ledger.use(access.namespace, used, entry)
-        except StoreIsFull:  # a full disk must not hide what it holds; other faults are told
-            return found
+        access.ledger.use(access.namespace, used, entry)
     return found
 
 

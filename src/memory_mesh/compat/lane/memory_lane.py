@@ -113,6 +113,8 @@ class MemoryLane(CamelCaseNames, Operations):
         )
         if hits:
             self._mesh.get_many([hit.id for hit in hits], scope=scope)
+            ledger, namespace = self._mesh._opened().ledger, self._mesh.config.namespace
+            ledger.flush(namespace)  # the next search scores by what this one found
         now = self._now()
         return [_result(hit, now) for hit in hits]
 

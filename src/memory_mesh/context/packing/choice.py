@@ -12,7 +12,7 @@
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cache, lru_cache
+from functools import cache
 from heapq import heapify, heappop, heappush
 
 from memory_mesh.base.fastdataclass import dataclass, replace
@@ -20,6 +20,7 @@ from memory_mesh.base.lazy_pattern import lazy_pattern
 from memory_mesh.context.packing import _whole_words as found
 from memory_mesh.model import Hit, Link, Memory
 from memory_mesh.model.pack import LeftOut, LeftOutBy, PackItem, Section
+from memory_mesh.text import KnownWords
 
 STEEPNESS = 0.5
 _QUESTION_MARKS = frozenset("?\uff1f\u061f")
@@ -35,8 +36,6 @@ _OF_SENTENCES = (
 )
 _FEW_WORDS = 3  # a text of fewer words says too little to be repeated
 NAME = "estimate"
-_KEPT_PRICES = 20_000  # words whose price is remembered
-_KEPT_CHARS = 32  # of such a word; keys and base64 would fill the memory
 _LEAST = 3  # letters of a word
 _VOWELS = frozenset("aeiouy")
 _SPACES = 15  # that make one token
@@ -152,7 +151,7 @@ def said(text: str) -> str:
 
     Signs count: "C++" is not "C#", and "-5" is not "5".
     """
-    return " ".join(word.strip(_OF_SENTENCES) or word for word in text.casefold().split())
+    return " ".join([word.strip(_OF_SENTENCES) or word for word in text.casefold().split()])
 
 
 class _Choice:
@@ -287,19 +286,17 @@ def token_bound(text: str) -> int:
     """
     if not text:
         return 0
-    return 1 + sum(map(_price, _parts().findall(text)))
+    if "  " in text:
+        return 1 + _of_text(text)
+    first, *others = text.split(" ")
+    return 1 + _of_text(first) + sum(map(_after_blank, others))
 
 
-def _price(part: str) -> int:
-    return _short_price(part) if len(part) <= _KEPT_CHARS else _long_price(part)
+def _of_text(text: str) -> int:
+    return sum(map(_price, _parts().findall(text)))
 
 
-@lru_cache(maxsize=_KEPT_PRICES)
-def _short_price(part: str) -> int:
-    return _long_price(part)
-
-
-def _long_price(part: str) -> int:
+def _of_part(part: str) -> int:
     if part.isalpha() and part.isascii():
         humps = _humps().findall(part)
         return _letters(part) if len(humps) == 1 else sum(map(_letters, humps)) + 1
@@ -308,6 +305,10 @@ def _long_price(part: str) -> int:
     if part.isascii():
         return len(part)
     return 1 if _single().match(part) else len(part.encode("utf-8", "surrogatepass"))
+
+
+_price = KnownWords(_of_part).__getitem__
+_after_blank = KnownWords(lambda word: _of_text(f" {word}")).__getitem__
 
 
 def _letters(part: str) -> int:

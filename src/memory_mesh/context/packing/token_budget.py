@@ -324,10 +324,9 @@ def packed(
     )
 
 
-def entries_text(rules: PackRules, members: Sequence[PackMember]) -> str:
-    """The entries of memories one below the other, as they would stand in a pack."""
-    layout = PackLayout(rules.format, rules.compact)
-    return "\n".join(entry_text(99, _entry(rules, one, None), layout) for one in members)
+def entry_shown(rules: PackRules, member: PackMember) -> str:
+    """The entry of a memory, as it would stand far down in a pack."""
+    return entry_text(99, _entry(rules, member, None), PackLayout(rules.format, rules.compact))
 
 
 def _shares(rules: PackRules, texts: Sequence[str], spent: int) -> list[int]:
@@ -422,12 +421,13 @@ def _passage(rules: PackRules, one: PackMember, question: str | None) -> str:
     most = max(LEAST_SHOWN, int(ONE_SHARE * rules.max_tokens))
     if len(text) <= most:  # few tokens are shorter than a character
         return text
+    counted = rules.count(text)
+    if counted <= most:
+        return text
     from memory_mesh.text.scrub import tokens  # few memories are so long
 
-    counted = rules.count(text)
-    if counted > most:  # `cut` counts otherwise, and less of some scripts
-        most = max(1, most * tokens.count(text) // counted)
-    spans = list(tokens.cut(text, most))
+    # `cut` counts otherwise, and less of some scripts.
+    spans = list(tokens.cut(text, max(1, most * tokens.count(text) // counted)))
     if len(spans) < 2:  # noqa: PLR2004
         return text
     asked = frozenset(choice.words(question or ""))

@@ -43,7 +43,6 @@ from memory_mesh.model import (
     StoreError,
     StoreIsBusy,
     StoreIsDamaged,
-    StoreIsReadOnly,
     Verification,
     Wanted,
 )
@@ -159,18 +158,9 @@ class SqliteLedger(SqliteAudit):
         self._flush(namespace, 0.0)
 
     def use(self, namespace: str, ids: Sequence[str], entry: Entry | None) -> None:
-        """Count one use of each memory and record it: in the spool, if somebody else writes now."""
-        if not self._files.exists(namespace):  # it was deleted since they were read
-            return
-        noted = Noted(entry, used=tuple(ids), at=self._clock.now())
-        try:
-            with self._recording(namespace, 0.0) as db:
-                self._record(db, [noted])
-        except StoreIsBusy:
-            self._leave(namespace, noted)
-        except StoreIsReadOnly:  # the first read said that no use is counted
-            return
-        telemetry.debug("use", ids=",".join(ids))
+        """Count one use of each memory and record it, as soon as `note` records a recall."""
+        if self._waiting.add(namespace, Noted(entry, used=tuple(ids), at=self._clock.now())):
+            self.flush(namespace)
 
     def stats(self, namespace: str, session_days: int = 0) -> Stats:
         """The namespace in numbers; sessions expire after so many days, or never."""

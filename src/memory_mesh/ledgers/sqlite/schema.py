@@ -57,12 +57,12 @@ def migrate(
 
 LOWEST_SQLITE = (3, 36, 0)
 NEWEST = 14  # the number of the last migration
-PAGE = 1024  # bytes; an empty table or index takes one page, and most of a small file's are empty
+PAGE = 512  # bytes; an empty table or index takes one page, and most of a small file's are empty
 LARGE_PAGE = 8192  # of a file that has grown: it holds five vectors, of which a small one takes two
 SMALL_BYTES, REWRITTEN_BYTES = 2 * 2**20, 64 * 2**20  # a file between them gets large pages
 APPLICATION = 0x4D4D7368  # "MMsh", in the header of every file since migration 11
 _SUMMED, _REWRITTEN, _NUMBERED, _INDEXED = 11, 12, 13, 14  # these do more than their statements
-_INDEXED_PAGES = 500  # a file with more pages has the indexes of indexes.sql
+_INDEXED_BYTES = 500 * 2**10  # a larger file has the indexes of indexes.sql
 _FOLDER = Path(__file__).parent / "migrations"
 _SAME = "a.project IS v.project AND a.agent IS v.agent AND a.session IS v.session"
 _OF_VERSION = f"(SELECT a.number FROM audience a WHERE {_SAME})"  # noqa: S608  # own names
@@ -133,7 +133,8 @@ def grow(db: sqlite3.Connection) -> None:
 
 def has_grown(db: sqlite3.Connection) -> bool:
     """True where a file is so large that it needs indexes."""
-    return bool(db.execute("PRAGMA page_count").fetchone()[0] > _INDEXED_PAGES)
+    sized = "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"
+    return bool(db.execute(sized).fetchone()[0] > _INDEXED_BYTES)
 
 
 def is_logged(db: sqlite3.Connection) -> bool:
@@ -147,7 +148,7 @@ def enlarge(db: sqlite3.Connection) -> bool:
     The caller holds the lock. A kill leaves a rollback journal, which the next to open the file
     plays back, or the finished file, and no log: `ensure` sets it up again.
     """
-    if db.execute("PRAGMA page_size").fetchone()[0] != PAGE:
+    if db.execute("PRAGMA page_size").fetchone()[0] >= LARGE_PAGE:
         return True
     db.execute("PRAGMA busy_timeout = 0")  # whoever has it open may keep it for hours
     return _rewrite(db, LARGE_PAGE)
@@ -318,6 +319,7 @@ def _blank() -> bytes:
     db = sqlite3.connect(":memory:", isolation_level=None)
     try:
         make(db, "")
+        db.execute("VACUUM")  # of the pages that migrations left
         return db.serialize()
     finally:
         db.close()

@@ -213,9 +213,8 @@ class MemoryVerbs(EraseVerbs):
         include: Statuses = (),
     ) -> Memory | None:
         """Returns one memory, or None if there is none or it is not visible; counts as a use."""
-        found = self.get_many(
-            [memory_id], scope=scope, as_of=as_of, valid_at=valid_at, include=include
-        )
+        lens = self._lens(scope, as_of=as_of, valid_at=valid_at, include=include)
+        found = flows.recall.open_memories(self._access(), [memory_id], lens)
         return found[0] if found else None
 
     def get_many(
