@@ -1,4 +1,4 @@
-"""Names of stores: a folder, `sqlite:///FOLDER`, or the address of a PostgreSQL database.
+"""Names of stores: a folder, `sqlite:///FOLDER`, the address of a database or of a service.
 
 As elsewhere, `sqlite:///notes` is a folder in the current one, and `sqlite:////srv/notes` is
 /srv/notes.
@@ -14,13 +14,19 @@ from memory_mesh.model.errors import InvalidInput
 SERVERS = "servers"  # a folder that holds one of this machine for each database that is used
 _SQLITE = "sqlite://"
 _POSTGRES = ("postgresql://", "postgres://")
+_SERVICES = ("https://", "http://")
 _MEANT = ("postgresql:/", "postgres:/", "sqlite:/")  # where a slash is missing
 _SHOWN = 4  # bytes of the digest in the name of a folder
 
 
 def is_server(store: str) -> bool:
-    """Whether this is the address of a database."""
-    return store.startswith(_POSTGRES)
+    """Whether this is the address of a database or of a service, and no folder."""
+    return store.startswith((*_POSTGRES, *_SERVICES))
+
+
+def is_service(store: str) -> bool:
+    """Whether this is the address of a service over HTTP."""
+    return store.startswith(_SERVICES)
 
 
 def folder_in(store: str) -> str | None:
@@ -94,7 +100,7 @@ def _place(store: str) -> tuple[str, str, str]:
     asked = dict(parse_qsl(parts.query))
     where = parts.netloc.rpartition("@")[2]
     database = unquote(parts.path.removeprefix("/")) or asked.get("dbname", "")
-    if not database:
+    if not database and not is_service(store):
         raise InvalidInput("must name a database: postgresql://USER@HOST/DATABASE")
     host, _, port = where.rpartition(":") if ":" in where.rpartition("]")[2] else (where, "", "")
     return (

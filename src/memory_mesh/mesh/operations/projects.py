@@ -33,7 +33,15 @@ class ProjectVerbs(View):
         """
         from memory_mesh.platform.projects import folder_name
 
-        access, repository = self._access(), _repository(folder)
+        repository = _repository(folder)
+        if self._remote is not None:  # the folder is here, and what the store knows of it is not
+            from memory_mesh.platform.projects import identity
+
+            if repository is None:
+                return None
+            seen = identity(repository, None)
+            return Project(seen.name, seen.how, repository.place)
+        access = self._access()
         if repository is not None:
             return self._settled(access, repository)
         named = flows.projects.named_folder(access, self._stored_name(folder_name(fspath(folder))))
