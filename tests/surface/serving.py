@@ -8,7 +8,7 @@ from pathlib import Path
 import uvicorn
 
 from memory_mesh.agents.mcp.server import bound
-from memory_mesh.server.app import Limits, Service
+from memory_mesh.server.app import KeyLimits, Service
 from memory_mesh.server.mcp import application
 from memory_mesh.sync import MemoryMesh
 from tests.until import until
@@ -16,7 +16,7 @@ from tests.until import until
 
 @contextmanager
 def served(
-    store: Path | str, limits: Limits | None = None, **options: object
+    store: Path | str, limits: KeyLimits | None = None, **options: object
 ) -> Iterator["Served"]:
     """The service; its first key may do everything and speaks as the user."""
     with MemoryMesh(store, **options) as mesh, bound("127.0.0.1", 0) as listener:  # type: ignore[arg-type]

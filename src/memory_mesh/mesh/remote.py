@@ -16,6 +16,7 @@ from urllib.parse import quote
 
 from memory_mesh.base.typed import TYPE_CHECKING, Any
 from memory_mesh.formats import wire
+from memory_mesh.mesh.operation import public_name
 from memory_mesh.model import (
     Channel,
     InvalidInput,
@@ -67,8 +68,6 @@ class RemoteStore:
         options: Mapping[str, object],
     ) -> Any:  # noqa: ANN401  # what the operation returns
         """What the service answers to one call, as the value that the operation returns."""
-        from memory_mesh.mesh.operation import public_name
-
         name = public_name(operation.__qualname__).removeprefix("MemoryMesh.")
         if operation.__name__ == "init":
             self._again.request("GET", "readyz")

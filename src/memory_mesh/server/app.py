@@ -35,7 +35,7 @@ from memory_mesh.rules.trust import ceiling, lowest
 from memory_mesh.rules.users import check_plain_namespace, user_namespace
 from memory_mesh.server.openapi import description
 from memory_mesh.server.problems import Problem, of_error
-from memory_mesh.server.routes import Route, routes
+from memory_mesh.server.routes import ServiceRoute, routes
 from memory_mesh.sync import MemoryMesh
 
 HEADER = "memory-mesh-"
@@ -52,7 +52,7 @@ Answer = Callable[[Request], Awaitable[Response]]
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class KeyLimits:
     """What one key may take of the service."""
 
     max_bytes: int = MAX_BYTES
@@ -64,9 +64,9 @@ class Limits:
 class Service:
     """A store behind keys."""
 
-    def __init__(self, mesh: MemoryMesh, limits: Limits | None = None) -> None:
+    def __init__(self, mesh: MemoryMesh, limits: KeyLimits | None = None) -> None:
         """Take an open mesh, which stays the caller's to close."""
-        self._mesh, self._limits = mesh, limits or Limits()
+        self._mesh, self._limits = mesh, limits or KeyLimits()
         self._routes = routes()
         self._known: dict[str, tuple[float, AccessKey | None]] = {}
         self._buckets: dict[str, tuple[float, float]] = {}  # tokens, when they were counted
@@ -104,7 +104,7 @@ class Service:
 
         return answer
 
-    async def _operation(self, route: Route, request: Request) -> Response:
+    async def _operation(self, route: ServiceRoute, request: Request) -> Response:
         key = await self.key_of(request.headers.get("authorization", ""))
         body = await self._body(request)
         namespace = namespace_of(request.headers)
@@ -267,7 +267,9 @@ def _bounded(stated: str, own: Channel) -> Channel:
     return asked if lowest((ceiling(asked), ceiling(own))) is ceiling(asked) else own
 
 
-def _arguments(route: Route, body: Mapping[str, Json], repeated: str | None) -> dict[str, Any]:
+def _arguments(
+    route: ServiceRoute, body: Mapping[str, Json], repeated: str | None
+) -> dict[str, Any]:
     """The options of a call as its operation takes them."""
     for name in body:
         if name not in route.options:
@@ -282,7 +284,7 @@ def _arguments(route: Route, body: Mapping[str, Json], repeated: str | None) -> 
     return found
 
 
-def _repeat(route: Route, found: dict[str, Any], key: str) -> None:
+def _repeat(route: ServiceRoute, found: dict[str, Any], key: str) -> None:
     """Puts an idempotency key where the operation takes it; elsewhere none is promised."""
     if route.name in _KEYED:
         found.setdefault("key", key)

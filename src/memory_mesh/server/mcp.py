@@ -7,7 +7,9 @@ key. Headers say whose memories, as for every other route.
 import secrets
 from collections.abc import Mapping
 from functools import partial
+from socket import socket
 
+import uvicorn
 from mcp.server.auth.provider import AccessToken
 from mcp.server.auth.settings import AuthSettings
 from mcp.server.transport_security import TransportSecuritySettings
@@ -16,20 +18,40 @@ from starlette.applications import Starlette
 from starlette.requests import Request
 
 from memory_mesh.agents.mcp.front import offer
-from memory_mesh.agents.mcp.server import PATH, Back, Context, offering
+from memory_mesh.agents.mcp.server import PATH, Back, Context, bound, is_loopback, offering
 from memory_mesh.agents.mcp.tools import TOOLS
 from memory_mesh.agents.opening import Stores, answer
 from memory_mesh.base.typed import Any
 from memory_mesh.care.access_keys import READ, WRITE, check
 from memory_mesh.model import Channel, MeshError
 from memory_mesh.model.care import AccessKey
-from memory_mesh.server.app import Service, namespace_of, no_route
+from memory_mesh.server.app import KeyLimits, Service, namespace_of, no_route
 from memory_mesh.server.problems import Problem
 from memory_mesh.sync import MemoryMesh
+
+__all__ = ["KeyLimits", "application", "bound", "is_loopback", "serve"]
 
 _HOST = "memory-mesh-service"
 _READING = frozenset(tool["name"] for tool in TOOLS if tool["annotations"]["readOnlyHint"])
 _SESSIONS = 1_000
+
+
+_CONNECTIONS = 500
+_STOP_SECONDS = 10
+
+
+def serve(mesh: MemoryMesh, listener: socket, url: str, limits: KeyLimits) -> None:
+    """Serves until the process is asked to end; calls that are under way then have 10 seconds."""
+    config = uvicorn.Config(
+        application(Service(mesh, limits), url),
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        limit_concurrency=_CONNECTIONS,
+        timeout_graceful_shutdown=_STOP_SECONDS,
+        ws="none",
+    )
+    uvicorn.Server(config).run(sockets=[listener])
 
 
 def application(service: Service, url: str) -> Starlette:

@@ -7,7 +7,7 @@ from memory_mesh._version import __version__
 from memory_mesh.base.typed import Any
 from memory_mesh.formats import wire
 from memory_mesh.server.problems import TYPE
-from memory_mesh.server.routes import Route
+from memory_mesh.server.routes import ServiceRoute
 
 _HEADERS = {
     "User": "Whose memories: the id of a user, percent-encoded.",
@@ -41,7 +41,7 @@ _STATUSES = {
 Schema = dict[str, Any]
 
 
-def description(routes: Mapping[str, Route]) -> Schema:
+def description(routes: Mapping[str, ServiceRoute]) -> Schema:
     """The whole description."""
     known: dict[str, Schema] = {}
     paths: dict[str, Schema] = {path: _of(route, known) for path, route in routes.items()}
@@ -95,7 +95,7 @@ _PROBLEM: Schema = {
 }
 
 
-def _of(route: Route, known: dict[str, Schema]) -> Schema:
+def _of(route: ServiceRoute, known: dict[str, Schema]) -> Schema:
     options, needed = dict[str, Schema](), list[str]()
     for option in route.options.values():
         about = option.about and f"{option.about[0].upper()}{option.about[1:]}."

@@ -61,7 +61,7 @@ _FAMILIES = ("lessons", "learn", "skills", "graph", "traces", "review", "care")
 
 
 @dataclass(frozen=True, slots=True)
-class Route:
+class ServiceRoute:
     """An operation as the service offers it."""
 
     name: str  # as Python calls it: `review.decide`
@@ -82,7 +82,7 @@ class Route:
         return found
 
 
-def routes() -> dict[str, Route]:
+def routes() -> dict[str, ServiceRoute]:
     """Every route by its path."""
     found = [*_of_class(MemoryMesh, "")]
     for family in _FAMILIES:
@@ -93,7 +93,7 @@ def routes() -> dict[str, Route]:
     return {route.path: route for route in found}
 
 
-def _of_class(kind: type, family: str) -> Iterator[Route]:
+def _of_class(kind: type, family: str) -> Iterator[ServiceRoute]:
     for name in dir(kind):
         operation = getattr_static(kind, name)
         whole = f"{family}{name}"
@@ -107,7 +107,7 @@ def _of_class(kind: type, family: str) -> Iterator[Route]:
             for each in operation.options.values()
             if each.name not in _SHUT and PathLike not in each.classes
         }
-        yield Route(whole, operation, _needs(whole), options)
+        yield ServiceRoute(whole, operation, _needs(whole), options)
 
 
 def _needs(name: str) -> str:

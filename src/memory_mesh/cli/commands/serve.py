@@ -11,8 +11,6 @@ from memory_mesh.model.care import AccessKey
 HOST, PORT = "127.0.0.1", 7438
 _MOST_PORTS = 65_535
 _FIRST = "first"
-_STOP_SECONDS = 10
-_CONNECTIONS = 500
 
 
 def _run_serve(options: argparse.Namespace) -> int:
@@ -22,11 +20,7 @@ def _run_serve(options: argparse.Namespace) -> int:
     cli_options.refuse_agent("serve")
     store_folder.refuse_one(options, "each request says whose memories it is about")
     try:
-        import uvicorn
-
-        from memory_mesh.agents.mcp.server import bound, is_loopback
-        from memory_mesh.server.app import Limits, Service
-        from memory_mesh.server.mcp import application
+        from memory_mesh.server import mcp
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] == "memory_mesh":
             raise
@@ -34,7 +28,7 @@ def _run_serve(options: argparse.Namespace) -> int:
     with (
         suppress(KeyboardInterrupt),  # the way to end it at a terminal
         cli_options.mesh_of(options, meaning=True) as mesh,
-        bound(options.host, options.port) as listener,
+        mcp.bound(options.host, options.port) as listener,
     ):
         port = listener.getsockname()[1]
         url = f"http://{options.host}:{port}"
@@ -42,7 +36,7 @@ def _run_serve(options: argparse.Namespace) -> int:
             _say_first(
                 mesh.care.access_keys.add(_FIRST, grants={"*": "admin"}, speaks_as="user"), url
             )
-        if not is_loopback(options.host):
+        if not mcp.is_loopback(options.host):
             output.note(
                 "[MemoryMesh] Others can reach this port, and HTTP does not hide keys: put a "
                 "server with TLS before it."
@@ -50,17 +44,7 @@ def _run_serve(options: argparse.Namespace) -> int:
         where = store_folder.shown(mesh.config)
         output.note(f"[MemoryMesh] Serving {output.named(where)} at {url}; stop with Ctrl-C.")
         output.note(f"[MemoryMesh] What it offers: {url}/openapi.json; MCP: {url}/mcp")
-        service = Service(mesh, Limits(rate=options.rate, burst=2 * options.rate))
-        config = uvicorn.Config(
-            application(service, url),
-            log_level="warning",
-            access_log=False,
-            server_header=False,
-            limit_concurrency=_CONNECTIONS,
-            timeout_graceful_shutdown=_STOP_SECONDS,
-            ws="none",
-        )
-        uvicorn.Server(config).run(sockets=[listener])
+        mcp.serve(mesh, listener, url, mcp.KeyLimits(rate=options.rate, burst=2 * options.rate))
     return 0
 
 
