@@ -18,6 +18,7 @@ from memory_mesh.formats import wire
 from memory_mesh.mesh.document_names import ASIDE
 from memory_mesh.model import (
     InvalidInput,
+    Kind,
     MeshError,
     NotAllowed,
     NotFound,
@@ -69,12 +70,14 @@ def test_the_description_is_the_one_in_the_docs() -> None:
     assert made == OPENAPI.read_text(encoding="utf-8")
 
 
+MANY = [
+    "The office is in Oslo",
+    {"content": "Standup is at nine", "scope": Scope(project="p"), "kind": Kind.DECISION},
+    "",
+]
 SAME: dict[str, Callable[[MemoryMesh], object]] = {
     "add": lambda mesh: mesh.add("Bob works at ACME", tags=["work"], importance=0.7).outcome,
-    "add_many": lambda mesh: [
-        one.outcome
-        for one in mesh.add_many(["The office is in Oslo", {"content": "Standup is at nine"}, ""])
-    ],
+    "add_many": lambda mesh: [one.outcome for one in mesh.add_many(MANY)],
     "search": lambda mesh: [
         (hit.content, round(hit.score, 6)) for hit in mesh.search("Where does Bob work?")
     ],
@@ -457,7 +460,7 @@ def test_from_nothing_to_a_shared_memory_at_the_command_line(tmp_path: Path) -> 
     command = [sys.executable, "-m", "memory_mesh"]
 
     def run(*words: str, key: str) -> str:
-        stated = plain | {"MEMORY_MESH_STORE": url, "MEMORY_MESH_KEY": key}
+        stated = plain | {"MEMORY_MESH_STORE": url, "MEMORY_MESH_ACCESS_KEY": key}
         done = subprocess.run(
             [*command, *words], env=stated, capture_output=True, text=True, check=False
         )

@@ -51,7 +51,8 @@ class RemoteStore:
         """Ask nothing yet; `key` is what the service handed out."""
         if not key:
             raise InvalidInput(
-                f"{url} is a service, which opens with a key: give key=…, or set MEMORY_MESH_KEY"
+                f"{url} is a service, which opens with a key: give key=…, or set "
+                "MEMORY_MESH_ACCESS_KEY"
             )
         headers = {"Authorization": f"Bearer {key}"}
         self.url = url

@@ -121,7 +121,7 @@ def service(url: str, key: str | None, environment: Mapping[str, str] | None) ->
     from memory_mesh.mesh.remote import RemoteStore
 
     known = os.environ if environment is None else environment
-    return RemoteStore(url, key or known.get("MEMORY_MESH_KEY"))
+    return RemoteStore(url, key or known.get("MEMORY_MESH_ACCESS_KEY"))
 
 
 class OpenStore:

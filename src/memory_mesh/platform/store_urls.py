@@ -12,6 +12,7 @@ from pathlib import Path
 from memory_mesh.model.errors import InvalidInput
 
 SERVERS = "servers"  # a folder that holds one of this machine for each database that is used
+_SERVICE = "services"  # the same of each service
 _SQLITE = "sqlite://"
 _POSTGRES = ("postgresql://", "postgres://")
 _SERVICES = ("https://", "http://")
@@ -68,6 +69,11 @@ def need_folder(store: str | PathLike[str]) -> str:
     return folder
 
 
+def own_folder(store: str) -> str:
+    """Where files of this machine for a database or a service are, in the data folder."""
+    return f"{_SERVICE if is_service(store) else SERVERS}/{local_name(store)}"
+
+
 def local_name(store: str) -> str:
     """The name of the folder for files of this machine that belong to a database."""
     from memory_mesh.platform.ids import keyed_digest
@@ -75,7 +81,9 @@ def local_name(store: str) -> str:
     host, port, database = _place(store)
     place = f"{host}\0{port}\0{database}".encode()
     digest = keyed_digest(b"place of a database", place)[:_SHOWN].hex()
-    plain = "".join(sign if sign.isalnum() or sign in "-_" else "-" for sign in database)
+    plain = "".join(
+        sign if sign.isalnum() or sign in "-_" else "-" for sign in database.strip("/") or host
+    )
     return f"{plain}-{digest}"
 
 

@@ -26,7 +26,7 @@ from memory_mesh.base.typed import Any
 from memory_mesh.care import access_keys
 from memory_mesh.care.access_keys import ADMIN, ERASE, EVERYWHERE, NAMESPACE, SPEAKERS
 from memory_mesh.formats import json_text, wire
-from memory_mesh.mesh.operation import unknown_option
+from memory_mesh.mesh.operation import options_of, unknown_option
 from memory_mesh.model import Channel, InvalidInput, Json, MeshError, NotAllowed, Scope
 from memory_mesh.model.care import AccessKey
 from memory_mesh.platform.locks import Cancellation
@@ -45,7 +45,7 @@ SECONDS = 60.0  # for one operation
 RATE, BURST = 100.0, 200.0  # requests of one key a second, and at once
 _THREADS = 16
 _KEYS = "care.access_keys."
-_ITEMS = "items"
+_MANY, _ITEMS = "add_many", "items"
 _USERS = frozenset(("user", "user_id"))  # options that name one
 _KEYED = frozenset(("add", "evolve"))  # operations with a key of their own for repeated calls
 Answer = Callable[[Request], Awaitable[Response]]
@@ -279,16 +279,29 @@ def _arguments(
         if option.is_required and option.name not in body:
             raise InvalidInput(f"{option.name} is missing; it is what {route.name} is about")
     found = {name: wire.decoded(route.options[name].kind, value) for name, value in body.items()}
+    if route.name == _MANY and isinstance(found[_ITEMS], list):
+        found[_ITEMS] = [_item(item) for item in found[_ITEMS]]
     if repeated is not None:
         _repeat(route, found, repeated)
     return found
+
+
+def _item(item: object) -> object:
+    """An item of add_many with the options of add as that takes them."""
+    if not isinstance(item, dict):
+        return item
+    known = options_of(MemoryMesh.add)
+    return {
+        name: wire.decoded(known[name].kind, value) if name in known else value
+        for name, value in item.items()
+    }
 
 
 def _repeat(route: ServiceRoute, found: dict[str, Any], key: str) -> None:
     """Puts an idempotency key where the operation takes it; elsewhere none is promised."""
     if route.name in _KEYED:
         found.setdefault("key", key)
-    elif route.name == "add_many" and isinstance(found.get(_ITEMS), list):
+    elif route.name == _MANY and isinstance(found.get(_ITEMS), list):
         found[_ITEMS] = [
             {"key": f"{key}/{at}", **({"content": item} if isinstance(item, str) else item)}
             for at, item in enumerate(found[_ITEMS])

@@ -53,7 +53,7 @@ def _say_first(key: AccessKey, url: str) -> None:
     print(key.text, flush=True)
     output.note(
         "[MemoryMesh] That is your key: it may do everything, and it is shown this once. Try it:\n"
-        f"  export MEMORY_MESH_STORE={url} MEMORY_MESH_KEY={key.text}\n"
+        f"  export MEMORY_MESH_STORE={url} MEMORY_MESH_ACCESS_KEY={key.text}\n"
         '  memory-mesh store "The office is in Oslo"\n'
         "Give everybody else a key of their own, with --as-user if a person speaks through it:\n"
         "  memory-mesh server keys add NAME --grant user:NAME=owner"
