@@ -32,7 +32,9 @@ from memory_mesh.sync import MemoryMesh
 from memory_mesh.testing import FrozenClock
 from tests.operations import operations
 from tests.postgres import SECRET
+from tests.surface.hooking import HOOK, Host
 from tests.surface.serving import Served, served
+from tests.until import until
 
 ROOT = Path(__file__).resolve().parents[2]
 OPENAPI = ROOT / "docs/reference/openapi.json"
@@ -162,6 +164,27 @@ def test_what_needs_the_store_itself_says_so(service: Served, tmp_path: Path) ->
         target = tmp_path / "all.jsonl"
         assert mesh.view(namespace="files").export(target) == 1
         assert mesh.view(namespace="copies").import_(target).outcomes["stored"] == 1
+
+
+def test_hooks_recall_and_capture_over_a_url(service: Served, tmp_path: Path) -> None:
+    """What is said to one machine is in the first prompt of another one."""
+    stated = {
+        "MEMORY_MESH_STORE": service.url,
+        "MEMORY_MESH_ACCESS_KEY": service.new_key("cat", {"cats": "editor"}, speaks_as="user"),
+        "MEMORY_MESH_NAMESPACE": "cats",
+    }
+
+    def hook(machine: str, **given: str) -> bytes:
+        host = Host(tmp_path / machine, stated)
+        event = {"session_id": machine, "cwd": str(host.folder), **given}
+        environment, text = host.environment, json.dumps(event).encode()
+        done = subprocess.run(HOOK, input=text, env=environment, capture_output=True, check=True)
+        return done.stdout
+
+    prompt = {"hook_event_name": "UserPromptSubmit"}
+    hook("one", **prompt, prompt="Remember: I always deploy to the staging host heron")
+    until(lambda: service.behind.view(namespace="cats").search("staging host"))
+    assert b"heron" in hook("other", **prompt, prompt="Which staging host do I deploy to?")
 
 
 def test_a_service_that_is_away(tmp_path: Path) -> None:
