@@ -44,6 +44,7 @@ MAX_BYTES = 8_000_000  # of a request
 SECONDS = 60.0  # for one operation
 RATE, BURST = 100.0, 200.0  # requests of one key a second, and at once
 _THREADS = 16
+_LONGEST_KEY = 100  # characters; ours are half as long
 _KEYS = "care.access_keys."
 _MANY, _ITEMS = "add_many", "items"
 _USERS = frozenset(("user", "user_id"))  # options that name one
@@ -130,7 +131,8 @@ class Service:
         """The same without counting: of a request that is counted elsewhere."""
         kind, _, text = authorization.partition(" ")
         text = text.strip()
-        key = await self._key(text) if kind.lower() == "bearer" and text else None
+        fits = kind.lower() == "bearer" and 0 < len(text) <= _LONGEST_KEY
+        key = await self._key(text) if fits else None
         if key is None:
             raise Problem(
                 401,
@@ -312,6 +314,13 @@ def _repeat(route: ServiceRoute, found: dict[str, Any], key: str) -> None:
             f"{route.name} takes no Idempotency-Key: add, evolve and add_many do; the others can "
             "be repeated, or say what they changed"
         )
+
+
+async def crashed(_request: Request, _error: Exception) -> Response:
+    """The answer where the service itself is wrong; the log says how."""
+    return Problem(
+        500, "MeshError", "an unexpected error; the log of the service has it"
+    ).response()
 
 
 async def no_route(request: Request, error: Exception) -> Response:

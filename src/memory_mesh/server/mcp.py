@@ -25,7 +25,7 @@ from memory_mesh.base.typed import Any
 from memory_mesh.care.access_keys import READ, WRITE, check
 from memory_mesh.model import Channel, MeshError
 from memory_mesh.model.care import AccessKey
-from memory_mesh.server.app import KeyLimits, Service, namespace_of, no_route
+from memory_mesh.server.app import KeyLimits, Service, crashed, namespace_of, no_route
 from memory_mesh.server.problems import Problem
 from memory_mesh.sync import MemoryMesh
 
@@ -67,6 +67,7 @@ def application(service: Service, url: str) -> Starlette:
     )
     for status in (404, 405):
         made.add_exception_handler(status, no_route)
+    made.add_exception_handler(Exception, crashed)
     return made
 
 
