@@ -62,13 +62,13 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     """Remove the sockets of killed daemons: the folders of this run may have the same names."""
     if hasattr(session.config, "workerinput") or "PYTEST_CURRENT_TEST" in os.environ:
         return  # one of the processes of a run that has begun
-    for path in Path(place.socket_path("/", {})).parent.glob("*.sock"):
+    for path in filter(Path.is_socket, Path(place.socket_path("/", {})).parent.glob("*.sock")):
         with socket.socket(socket.AF_UNIX) as client:
             try:
                 client.connect(str(path))
             except ConnectionRefusedError:
                 path.unlink(missing_ok=True)
-            except OSError:  # a folder or a file: no daemon's
+            except OSError:  # another user's
                 continue
 
 

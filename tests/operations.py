@@ -7,6 +7,7 @@ from typing import Any
 
 import memory_mesh
 from memory_mesh.mesh import async_mesh
+from memory_mesh.mesh.operations.access_keys import AccessKeyVerbs
 from memory_mesh.mesh.operations.graph import GraphVerbs
 from memory_mesh.mesh.operations.learning import LearnVerbs
 from memory_mesh.mesh.operations.lessons import LessonVerbs
@@ -28,6 +29,7 @@ FAMILIES: Mapping[type, Mapping[str, type]] = {
         "care": CareVerbs,
         "care.models": ReembedVerbs,
         "care.projects": ProjectVerbs,
+        "care.access_keys": AccessKeyVerbs,
     },
     memory_mesh.MemoryMesh: {
         "lessons": async_mesh.AsyncLessons,
@@ -39,6 +41,7 @@ FAMILIES: Mapping[type, Mapping[str, type]] = {
         "care": async_mesh.AsyncCare,
         "care.models": async_mesh.AsyncModels,
         "care.projects": async_mesh.AsyncProjects,
+        "care.access_keys": async_mesh.AsyncAccessKeys,
     },
 }
 

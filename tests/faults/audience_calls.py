@@ -384,6 +384,7 @@ _WRITES = """
     graph.unlink update update_many skills.rate care.upkeep traces.write_memory_log
     clear_cache close config folder for_user init view care.projects.merge care.projects.name
     care.projects.at care.projects.split care.models.compare care.models.drop
+    care.access_keys.add care.access_keys.get_all care.access_keys.revoke care.access_keys.rotate
     care.models.reembed care.models.state care.models.roll_back care.models.switch
 """.split()  # noqa: SIM905
 _GRAPH_WRITES = """

@@ -75,6 +75,7 @@ _BY_ID = """
     review.propose_update rate review.reinforce graph.remove_from_episode review.resolve
     restore review.decide care.projects.split graph.summarise_episode graph.supersessions
     graph.traverse review.trust review.undo graph.unlink update update_many skills.rate
+    care.access_keys.revoke care.access_keys.rotate
 """
 _OF_THE_USER = """
 
@@ -82,6 +83,7 @@ _OF_THE_USER = """
     care.projects.merge care.projects.name pin review.register_predicates review.resolve
     restore review.decide review.decide_source care.projects.split review.undo graph.unlink
     update update_many delete_user erase unforget
+    care.access_keys.add care.access_keys.get_all care.access_keys.revoke care.access_keys.rotate
 """
 RAISES = {  # of MemoryMesh, beside what every method can raise and FilterError for a filter
     "NotFound": frozenset(_BY_ID.split()),

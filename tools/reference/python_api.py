@@ -16,6 +16,7 @@ from memory_mesh.mesh import conversation, mesh
 from memory_mesh.mesh.document_names import Families
 from memory_mesh.mesh.operation import public_name
 from memory_mesh.mesh.operations import (
+    access_keys,
     context,
     graph,
     learning,
@@ -86,6 +87,7 @@ VERBS: Mapping[str, tuple[str, Owners]] = {  # page: title, its parts
             "Change the embedding model": upkeep.ReembedVerbs,
             "Audit": upkeep.AuditVerbs,
             "Projects": projects.ProjectVerbs,
+            "Keys of the service": access_keys.AccessKeyVerbs,
         },
     ),
 }

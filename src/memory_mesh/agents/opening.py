@@ -35,6 +35,7 @@ _FOLDERS = ("db_dir", "mirror_dir", "model_dir", "models_dir")
 _OF_KEYS = ("HOME", "XDG_CONFIG_HOME", "APPDATA", "MEMORY_MESH_KEY_DIR")
 _OF_SERVERS = (
     *("MEMORY_MESH_KEY_FILE", "MEMORY_MESH_KEY", "MEMORY_MESH_KEY_COMMAND", "PATH"),
+    "MEMORY_MESH_ACCESS_KEY",
     *sorted(LIBPQ),
 )
 _OF_NAMES = (
@@ -70,7 +71,7 @@ class Stores:
         """The memories as a request's sender sees them, until the request is answered."""
         config = config_of(request, session=session)
         opened = self._borrowed(request, config)
-        opened.used.add(config.namespace)
+        opened.note(config.namespace)
         meaning = embedder and self._embedder
         if meaning and _seconds(request) < PATIENT_SECONDS:
             meaning = opened.is_warm()
@@ -87,7 +88,7 @@ class Stores:
         """Opens the store of a request and loads its model, unless there shall be none."""
         config = config_of(request)
         opened = self._borrowed(request, config)
-        opened.used.add(config.namespace)
+        opened.note(config.namespace)
         if self._embedder:
             opened.warm_up()
 
@@ -171,6 +172,11 @@ class Opened:
         self._config, self._face = config, face
         self._warm = False
         self._warming: threading.Thread | None = None
+
+    def note(self, namespace: str) -> None:
+        """Takes note that a namespace is used; whoever runs a service does its upkeep."""
+        if self.store.remote is None:
+            self.used.add(namespace)
 
     def view(self, config: Config, channel: Channel, *, meaning: bool = True) -> "MemoryMesh":
         """A view of the store, with the settings of one request."""

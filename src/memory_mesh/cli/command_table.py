@@ -81,6 +81,8 @@ COMMANDS = {  # by the name of its function; `GROUPS` says what people type
     "worker": "do the jobs of a store in PostgreSQL, until Ctrl-C",
     "daemon": "show, start or stop the background process of hooks and MCP",
     "mcp": "say how agents reach the memory by MCP, or serve it over HTTP",
+    "serve": "serve the store over HTTP to everybody who has a key",
+    "access-keys": "make, list and end the keys of the service",
     "mirror": "keep memories as Markdown files in a folder, in both directions",
     "project": "show, name, merge or split the project of this folder",
     "models": "list, download or install models for search by meaning",
@@ -143,7 +145,7 @@ GROUPS = {  # noun: {name: what runs, as a command of above with first words, an
     },
     "server": {
         "setup": "setup-server", "jobs": "jobs", "worker": "worker", "daemon": "daemon",
-        "mcp": "mcp",
+        "mcp": "mcp", "keys": "access-keys",
     },
 }  # fmt: skip
 PLACES = {  # what is typed for each command, in new words: the other names are accepted as well
@@ -216,6 +218,7 @@ _FAMILIES = {  # the module of each command that is not in one of its own name
     "worker": "jobs",
     "setup-server": "jobs",
     "mcp": "daemon",
+    "access-keys": "serve",
     "reembed": "models",
     "completion": "config",
     "doctor": "init",

@@ -190,9 +190,7 @@ def _placed(
         del origins["store"]
         return replace(config, store=None, origins=origins)
     if store_urls.is_server(config.store):
-        return replace(
-            config, db_dir=config.db_dir / store_urls.SERVERS / store_urls.local_name(config.store)
-        )
+        return replace(config, db_dir=config.db_dir / store_urls.own_folder(config.store))
     if named == folder:
         raise InvalidInput("store and db_dir name two folders: give one of them")
     path = expanded(store_urls.folder_in(config.store) or "", environment)

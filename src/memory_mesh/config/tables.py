@@ -215,7 +215,7 @@ class Settings(MainSettings, total=False):
 
 
 SETTINGS = {  # what each setting does
-    "store": "the store: a folder, sqlite:///FOLDER or postgresql://USER@HOST/DATABASE",
+    "store": "the store: a folder, postgresql://USER@HOST/DATABASE or https://HOST of a service",
     **described(Settings),
 }
 NO_OPTION = {  # settings that the library has no use for: of hooks and MCP
@@ -228,6 +228,7 @@ VARIABLES = {  # read from the environment alone, and what each does
     "MEMORY_MESH_KEY_FILE": "the key file of a PostgreSQL store",
     "MEMORY_MESH_KEY": "the key of a PostgreSQL store itself",
     "MEMORY_MESH_KEY_COMMAND": "a command that prints the key of a PostgreSQL store",
+    "MEMORY_MESH_ACCESS_KEY": "the key of a service, for a store behind a URL",
     "MEMORY_MESH_LOG": "log records on standard error: info or debug",
     "MEMORY_MESH_DEBUG": "1 prints where a command crashed",
     "MEMORY_MESH_HOOK_BUDGET_MS": "milliseconds that a hook may take of a prompt",

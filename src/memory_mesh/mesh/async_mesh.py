@@ -17,6 +17,7 @@ from memory_mesh.mesh.async_threads import AsyncFamily, AwaitedOnly, Threads, aw
 from memory_mesh.mesh.conversation import ContextManagerConfig
 from memory_mesh.mesh.document_names import ShownNames
 from memory_mesh.mesh.operation import constructor
+from memory_mesh.mesh.operations.access_keys import AccessKeyVerbs
 from memory_mesh.mesh.operations.graph import GraphVerbs
 from memory_mesh.mesh.operations.learning import LearnVerbs
 from memory_mesh.mesh.operations.lessons import LessonVerbs
@@ -160,6 +161,17 @@ class AsyncProjects(AsyncFamily):
     counts = awaited(ProjectVerbs.counts)
 
 
+class AsyncAccessKeys(AsyncFamily):
+    """The keys of the service, awaited: `mesh.care.access_keys`."""
+
+    _sync: AccessKeyVerbs
+
+    add = awaited(AccessKeyVerbs.add)
+    get_all = awaited(AccessKeyVerbs.get_all)
+    revoke = awaited(AccessKeyVerbs.revoke)
+    rotate = awaited(AccessKeyVerbs.rotate)
+
+
 class AsyncCare(AsyncFamily):
     """What keeps the store in order, awaited: `mesh.care`."""
 
@@ -182,6 +194,11 @@ class AsyncCare(AsyncFamily):
     def models(self) -> AsyncModels:
         """Change the embedding model side by side, compare both, and switch or go back."""
         return AsyncModels(self._sync.models, self._threads)
+
+    @property
+    def access_keys(self) -> AsyncAccessKeys:
+        """The keys of the service: who may do what where."""
+        return AsyncAccessKeys(self._sync.access_keys, self._threads)
 
     @property
     def projects(self) -> AsyncProjects:

@@ -111,4 +111,5 @@ def _kinds(mesh: type[Families]) -> dict[str, type]:
     """The classes of the families, by how they are reached."""
     names = ("lessons", "learn", "skills", "graph", "traces", "review", "care")
     kinds: dict[str, type] = {name: getattr(mesh, name) for name in names}
-    return kinds | {"care.models": mesh.care.models, "care.projects": mesh.care.projects}
+    parts = ("models", "projects", "access_keys")
+    return kinds | {f"care.{name}": getattr(mesh.care, name) for name in parts}

@@ -7,7 +7,7 @@ command pays only for the flows it runs.
 from memory_mesh.base.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from memory_mesh.care import erase
+    from memory_mesh.care import access_keys, erase
     from memory_mesh.context import (
         explain,
         explain_pack,
@@ -47,6 +47,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "access",
+    "access_keys",
     "add",
     "change",
     "clusters",
@@ -82,6 +83,7 @@ __all__ = [
 
 _HOMES = {
     "access": "write",
+    "access_keys": "care",
     "add": "write",
     "change": "write",
     "clusters": "learn",

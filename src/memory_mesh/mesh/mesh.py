@@ -50,8 +50,8 @@ class MemoryMesh(
     ) -> None:
         """Take the settings; nothing is opened before the first use or `init`.
 
-        `store` is a folder, `sqlite:///FOLDER` or `postgresql://USER@HOST/DATABASE`; by default the
-        data folder of the platform.
+        `store` is a folder, `sqlite:///FOLDER`, `postgresql://USER@HOST/DATABASE` or the
+        `https://HOST` of a service; by default the data folder of the platform.
         """
         settings = {
             name: value for name, value in options.items() if name in configuration.SETTINGS
@@ -65,6 +65,7 @@ class MemoryMesh(
             embedder=options.get("custom_embedder"),
             llm=options.get("custom_llm"),
             reranker=options.get("custom_reranker"),
+            key=options.get("key"),
         )
         super().__init__(opened, config, options.get("channel", Channel.LIBRARY), owner=True)
 

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from inspect import Signature
     from typing import ParamSpec, overload
 
+    from memory_mesh.mesh.remote import RemoteStore
+
     Parameters = ParamSpec("Parameters")
     Made_co = TypeVar("Made_co", covariant=True)
 
@@ -129,6 +131,9 @@ class Operation:
                 raise self._unknown(name, options)
             if value is not NOT_GIVEN:
                 _check(name, value, known[name].classes, known[name].inside)
+        remote = instance._remote  # type: ignore[attr-defined]  # noqa: SLF001  # of all of these
+        if remote is not None and self.__name__ not in remote.local:
+            return remote.call(self, instance, arguments, options)
         return self.__wrapped__(instance, *arguments, **options)
 
     @cached_property
@@ -207,6 +212,7 @@ class Operations:
     """A class whose public methods are operations."""
 
     _operation: type[Operation] = Operation
+    _remote: "RemoteStore | None" = None  # of a view whose store is behind a URL
 
     def __init_subclass__(cls) -> None:
         """Wrap each public method; an alias stays the same method."""
@@ -316,6 +322,7 @@ _FAMILY_OF = {
     **dict.fromkeys(("CareVerbs", "UpkeepVerbs", "JobVerbs", "AuditVerbs"), "care."),
     "ReembedVerbs": "care.models.",
     "ProjectVerbs": "care.projects.",
+    "AccessKeyVerbs": "care.access_keys.",
 }
 
 

@@ -45,6 +45,7 @@ class MeshOptions(MainSettings, total=False):
 
     settings: Annotated[Settings, "further settings by name, such as {'session_days': 0}"]
     channel: Annotated[Channel | str, "where texts come from; it limits how far they are trusted"]
+    key: Annotated[str | None, "the key of a service behind a URL, else MEMORY_MESH_ACCESS_KEY"]
     clock: Annotated[Clock | None, "the clock to use instead of the system's"]
     sinks: Annotated[Sequence[Sink], "objects that are handed every write"]
     custom_embedder: Annotated[

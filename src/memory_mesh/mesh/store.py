@@ -26,10 +26,12 @@ from memory_mesh.model.reembedding import NamedModel, named
 from memory_mesh.platform import forks
 from memory_mesh.platform.cache import SearchCache
 from memory_mesh.platform.ids import MonotonicIds, SystemClock
+from memory_mesh.platform.store_urls import is_service
 from memory_mesh.privacy import PrivacyRule
 from memory_mesh.privacy.redactor import StoreRedactor
 
 if TYPE_CHECKING:
+    from memory_mesh.mesh.remote import RemoteStore
     from memory_mesh.model.memory import Project
     from memory_mesh.platform.projects import Repository
 
@@ -62,6 +64,7 @@ class Store:
         llm: LLM | None = None,
         reranker: Reranker | None = None,
         environment: Mapping[str, str] | None = None,
+        key: str | None = None,
     ) -> None:
         """Keep the settings; nothing is opened yet.
 
@@ -69,6 +72,9 @@ class Store:
         default this process's own.
         """
         self._environment = environment
+        self.remote: RemoteStore | None = None
+        if config.store is not None and is_service(config.store):
+            self.remote = service(config.store, key, environment)
         self._config, self._clock, self._sinks = config, clock or SystemClock(), tuple(sinks)
         self._embedder, self._llm, self._reranker = embedder, llm, reranker
         self._open: OpenStore | None = None
@@ -80,6 +86,8 @@ class Store:
         found = self._open
         if found is not None:
             return found
+        if self.remote is not None:
+            self.remote.refuse()
         # The gate comes first, so that no process forks while this lock is held.
         with forks.inside_sqlite(), self._opening:
             if self._closed:
@@ -106,6 +114,14 @@ class Store:
             found.feed_sinks(CLOSING_SECONDS)
         finally:
             found.close()
+
+
+def service(url: str, key: str | None, environment: Mapping[str, str] | None) -> "RemoteStore":
+    """The service behind a URL, opened with the key that is given or in the environment."""
+    from memory_mesh.mesh.remote import RemoteStore
+
+    known = os.environ if environment is None else environment
+    return RemoteStore(url, key or known.get("MEMORY_MESH_ACCESS_KEY"))
 
 
 class OpenStore:

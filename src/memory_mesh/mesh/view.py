@@ -65,6 +65,7 @@ class View(Operations):
         """
         self._meaning = meaning
         self._store, self._config = store, config
+        self._remote = store.remote
         self._channel = member("channel", Channel, channel)
         self._owner, self._closed = owner, False
         self._kind = ceiling(self._channel)  # of what this view learns

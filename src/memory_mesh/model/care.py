@@ -280,3 +280,18 @@ class ImportedFile:
 
     outcomes: Mapping[str, int]
     reasons: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class AccessKey:
+    """A key of the service: what it is for, where it may do what, and until when."""
+
+    id: str
+    name: str
+    grants: Mapping[str, str]  # of a namespace, user:NAME, user:* or *: a role, or scopes with +
+    speaks_as: str  # user or agent: how far what it writes is trusted at most
+    created: datetime
+    expires: datetime | None = None
+    revoked: datetime | None = None
+    last_used: datetime | None = None  # to the hour
+    text: str | None = field(default=None, repr=False)  # what opens the service; shown once

@@ -1,4 +1,4 @@
-"""Names of stores: a folder, `sqlite:///FOLDER`, or the address of a PostgreSQL database.
+"""Names of stores: a folder, `sqlite:///FOLDER`, the address of a database or of a service.
 
 As elsewhere, `sqlite:///notes` is a folder in the current one, and `sqlite:////srv/notes` is
 /srv/notes.
@@ -12,15 +12,22 @@ from pathlib import Path
 from memory_mesh.model.errors import InvalidInput
 
 SERVERS = "servers"  # a folder that holds one of this machine for each database that is used
+_SERVICE = "services"  # the same of each service
 _SQLITE = "sqlite://"
 _POSTGRES = ("postgresql://", "postgres://")
+_SERVICES = ("https://", "http://")
 _MEANT = ("postgresql:/", "postgres:/", "sqlite:/")  # where a slash is missing
 _SHOWN = 4  # bytes of the digest in the name of a folder
 
 
 def is_server(store: str) -> bool:
-    """Whether this is the address of a database."""
-    return store.startswith(_POSTGRES)
+    """Whether this is the address of a database or of a service, and no folder."""
+    return store.startswith((*_POSTGRES, *_SERVICES))
+
+
+def is_service(store: str) -> bool:
+    """Whether this is the address of a service over HTTP."""
+    return store.startswith(_SERVICES)
 
 
 def folder_in(store: str) -> str | None:
@@ -62,6 +69,11 @@ def need_folder(store: str | PathLike[str]) -> str:
     return folder
 
 
+def own_folder(store: str) -> str:
+    """Where files of this machine for a database or a service are, in the data folder."""
+    return f"{_SERVICE if is_service(store) else SERVERS}/{local_name(store)}"
+
+
 def local_name(store: str) -> str:
     """The name of the folder for files of this machine that belong to a database."""
     from memory_mesh.platform.ids import keyed_digest
@@ -69,7 +81,9 @@ def local_name(store: str) -> str:
     host, port, database = _place(store)
     place = f"{host}\0{port}\0{database}".encode()
     digest = keyed_digest(b"place of a database", place)[:_SHOWN].hex()
-    plain = "".join(sign if sign.isalnum() or sign in "-_" else "-" for sign in database)
+    plain = "".join(
+        sign if sign.isalnum() or sign in "-_" else "-" for sign in database.strip("/") or host
+    )
     return f"{plain}-{digest}"
 
 
@@ -94,7 +108,7 @@ def _place(store: str) -> tuple[str, str, str]:
     asked = dict(parse_qsl(parts.query))
     where = parts.netloc.rpartition("@")[2]
     database = unquote(parts.path.removeprefix("/")) or asked.get("dbname", "")
-    if not database:
+    if not database and not is_service(store):
         raise InvalidInput("must name a database: postgresql://USER@HOST/DATABASE")
     host, _, port = where.rpartition(":") if ":" in where.rpartition("]")[2] else (where, "", "")
     return (

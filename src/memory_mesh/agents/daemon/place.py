@@ -49,7 +49,7 @@ def _folder_of_store(store: str, folder: str, environment: "Mapping[str, str]") 
     path = store_urls.folder_in(store)
     if path is not None:
         return _expanded(path, environment)
-    return f"{folder}/{store_urls.SERVERS}/{store_urls.local_name(store)}"
+    return f"{folder}/{store_urls.own_folder(store)}"
 
 
 def is_wanted(environment: "Mapping[str, str]") -> bool:

@@ -27,6 +27,7 @@ from memory_mesh.agents.doctor.finding import (
 from memory_mesh.base.fastdataclass import replace
 from memory_mesh.care.key_file import need_key, stated_keys
 from memory_mesh.model.errors import MeshError
+from memory_mesh.platform.store_urls import is_service
 from memory_mesh.rules.users import shown_namespace
 
 __all__ = ["CHECKS", "TRIALS", "Case", "CheckResult", "CheckStatus", "examined"]
@@ -65,6 +66,9 @@ def examined(case: Case, *, trials: bool = True) -> Iterator[CheckResult]:
     broken: dict[Path, str] = {}  # a file that cannot be read: the check that said why
     told: dict[str, str] = {}  # what was said, and by which check
     checks = {**CHECKS, **(SERVER_CHECKS if case.is_server else {}), **(TRIALS if trials else {})}
+    if is_service(case.mesh.config.store or ""):
+        checks = {name: check for name, check in checks.items() if name not in _OF_THE_STORE}
+        checks = {"service": _service, **checks}
     for name, check in checks.items():
         try:
             for finding in check(case):
@@ -154,6 +158,23 @@ def _verify(case: Case) -> str:
     """The command; who set the variable need not name the database."""
     named = os.environ.get("MEMORY_MESH_STORE") == case.mesh.config.store
     return f"memory-mesh{'' if named else f' --store {quote(case.where)}'} verify --all"
+
+
+# A store behind a URL: whoever runs the service looks at it there.
+
+_OF_THE_STORE = frozenset(
+    (
+        *("disk", "encryption", "permissions", "key", "store", "chain", "namespaces", "embedder"),
+        *("index", "erasures"),
+    )
+)
+
+
+def _service(case: Case) -> Iterator[CheckResult]:
+    """Whether the service answers, and takes the key."""
+    case.mesh.init()
+    found = case.mesh.stats()
+    yield ok("service", f"{case.where} answers; {counted(found.memories, 'memory')} here")
 
 
 SERVER_CHECKS: dict[str, Check] = {

@@ -141,7 +141,7 @@ def application(asking: HostRequests, listening: Listening, compat: str | None =
         issuer = AnyHttpUrl(listening.url)  # no OAuth: nothing of it is announced
         auth["auth"] = AuthSettings(issuer_url=issuer, resource_server_url=None)
         auth["token_verifier"] = OneToken(listening.token)
-    return _server(Back(asking, compat), offer(compat)).streamable_http_app(
+    return offering(Back(asking, compat), offer(compat)).streamable_http_app(
         streamable_http_path=PATH,
         host=listening.host,
         transport_security=listening.security(),
@@ -172,7 +172,7 @@ class Back:
         self._asking, self._compat = asking, compat
         self._limiter: anyio.CapacityLimiter | None = None
 
-    async def ask(self, do: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    async def ask(self, _context: Context, do: str, given: Mapping[str, Any]) -> dict[str, Any]:
         """The reply to a request."""
         if self._limiter is None:  # belongs to the loop that runs
             self._limiter = anyio.CapacityLimiter(_CALLS)
@@ -182,31 +182,31 @@ class Back:
         return await anyio.to_thread.run_sync(work, limiter=self._limiter)
 
     async def call(
-        self, _context: Context, params: types.CallToolRequestParams
+        self, context: Context, params: types.CallToolRequestParams
     ) -> types.CallToolResult:
         """Calls a tool; an error is a result that the model can read."""
         given = {"name": params.name, "arguments": params.arguments or {}}
-        reply = await self.ask("tool", given)
+        reply = await self.ask(context, "tool", given)
         error = reply.get("error")
         answer = reply["answer"] if error is None else protocol.failed_call(**_said(error))
         return types.CallToolResult.model_validate(answer)
 
     async def read(
-        self, _context: Context, params: types.ReadResourceRequestParams
+        self, context: Context, params: types.ReadResourceRequestParams
     ) -> types.ReadResourceResult:
         """Reads a resource."""
-        answer = await self._answer("resource", {"uri": str(params.uri)})
+        answer = await self._answer(context, "resource", {"uri": str(params.uri)})
         return types.ReadResourceResult.model_validate(answer)
 
     async def prompt(
-        self, _context: Context, params: types.GetPromptRequestParams
+        self, context: Context, params: types.GetPromptRequestParams
     ) -> types.GetPromptResult:
         """Returns the messages of a prompt."""
         given = {"name": params.name, "arguments": params.arguments or {}}
-        return types.GetPromptResult.model_validate(await self._answer("prompt", given))
+        return types.GetPromptResult.model_validate(await self._answer(context, "prompt", given))
 
-    async def _answer(self, do: str, given: Mapping[str, Any]) -> dict[str, Any]:
-        reply = await self.ask(do, given)
+    async def _answer(self, context: Context, do: str, given: Mapping[str, Any]) -> dict[str, Any]:
+        reply = await self.ask(context, do, given)
         if reply.get("ok") is True:
             answer: dict[str, Any] = reply["answer"]
             return answer
@@ -215,7 +215,8 @@ class Back:
         raise MCPError(refused.code, str(refused))
 
 
-def _server(back: Back, offered: Mapping[str, Any]) -> Server[Any]:
+def offering(back: Back, offered: Mapping[str, Any]) -> Server[Any]:
+    """The server of the official package that offers our tools and asks `back` for answers."""
     return Server(
         offered["name"],
         version=__version__,

@@ -183,7 +183,8 @@ class MemoryVerbs(EraseVerbs):
 
     def _add_vouched(self, drafts: Sequence[Draft]) -> list[Receipt]:
         """Stores memories of the user's own export, whose seals the importer has checked."""
-        if self._channel is not Channel.IMPORT and not is_authoritative(self._kind):
+        bounded = self._channel is not Channel.IMPORT and not is_authoritative(self._kind)
+        if bounded or self._remote is not None:
             return self.add_many(drafts)
         return flows.add.remember_each(self._access(), drafts)
 

@@ -4,18 +4,23 @@ from collections.abc import Sequence
 from os import PathLike, fspath
 from pathlib import Path
 
-from memory_mesh.base.typed import TYPE_CHECKING
 from memory_mesh.mesh import flows
 from memory_mesh.mesh.options import AsOwner
 from memory_mesh.mesh.view import View
 from memory_mesh.model import InvalidInput, NotAllowed, Project, Scope
-from memory_mesh.platform.projects import ProjectNames, Sighting
+from memory_mesh.platform.projects import (
+    ProjectNames,
+    Repository,
+    Sighting,
+    checked_name,
+    folder_name,
+    identity,
+    repository_of,
+    state_name,
+)
 from memory_mesh.rules.arguments import check_text
 from memory_mesh.rules.trust import is_authoritative
 from memory_mesh.write.access import Access
-
-if TYPE_CHECKING:
-    from memory_mesh.platform.projects import Repository
 
 _NOTED = 1_000  # repositories that a process remembers
 
@@ -31,9 +36,13 @@ class ProjectVerbs(View):
         changes, and never from another repository at the same path. Read and write there with
         `mesh.view(scope=Scope(project=found.name))`.
         """
-        from memory_mesh.platform.projects import folder_name
-
-        access, repository = self._access(), _repository(folder)
+        repository = _repository(folder)
+        if self._remote is not None:  # the folder is here, and what the store knows of it is not
+            if repository is None:
+                return None
+            seen = identity(repository, None)
+            return Project(seen.name, seen.how, repository.place)
+        access = self._access()
         if repository is not None:
             return self._settled(access, repository)
         named = flows.projects.named_folder(access, self._stored_name(folder_name(fspath(folder))))
@@ -75,8 +84,6 @@ class ProjectVerbs(View):
         In a repository the name is kept in git's configuration, where every work tree finds it and
         no move loses it; elsewhere it is kept in this store and holds for the folders below, too.
         """
-        from memory_mesh.platform.projects import checked_name, folder_name, state_name
-
         self._check_user("name a project")
         if name is not None and checked_name(name) != name:
             raise InvalidInput(
@@ -130,7 +137,7 @@ class ProjectVerbs(View):
         elif (named := flows.projects.named_folder(access, place)) is not None:
             flows.projects.name_folder(access, named[1], None)
 
-    def _settled(self, access: Access, repository: "Repository") -> Project:
+    def _settled(self, access: Access, repository: Repository) -> Project:
         """The project of a repository; what this process took note of is not looked up again."""
         noted, key = self._opened().projects, (access.namespace, repository)
         found = noted.get(key)
@@ -142,14 +149,12 @@ class ProjectVerbs(View):
             found.name, found.how, found.place, self._names(access, found.name), found.others
         )
 
-    def _looked_up(self, access: Access, repository: "Repository") -> tuple[Project, bool]:
+    def _looked_up(self, access: Access, repository: Repository) -> tuple[Project, bool]:
         """The project of a repository by what the store knows, and whether all is on record."""
-        from memory_mesh.platform import projects as process
-
         clone, place = map(self._stored_name, (repository.clone, repository.place))
         states = flows.projects.about(access, clone, place)
         known = flows.projects.clone(states, clone)
-        found = process.identity(repository, known.root if known is not None else None)
+        found = identity(repository, known.root if known is not None else None)
         unnamed = found.how == "path"
         seen = Sighting(
             clone,
@@ -184,20 +189,16 @@ def _project(
     return Project(name, how, place, names.same, names.read, others)
 
 
-def _repository(folder: str | PathLike[str]) -> "Repository | None":
+def _repository(folder: str | PathLike[str]) -> Repository | None:
     """The repository of a folder; InvalidInput for a path that no folder can have."""
-    from memory_mesh.platform.projects import repository_of
-
     try:
         return repository_of(check_text(fspath(folder), "folder"))
     except OSError as error:  # a name that is too long
         raise InvalidInput(f"there is no such folder: {error.strerror}; name another") from None
 
 
-def _moved_from(access: Access, repository: "Repository") -> str | None:
+def _moved_from(access: Access, repository: Repository) -> str | None:
     """The project that a repository was at another path, where it is no longer."""
-    from memory_mesh.platform.projects import repository_of
-
     for place, known in flows.projects.clones(access, repository.birth).items():
         there = repository_of(place)
         if place != repository.place and (there is None or there.birth != repository.birth):

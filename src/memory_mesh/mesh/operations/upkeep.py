@@ -40,6 +40,7 @@ from memory_mesh.write.access import Access
 if TYPE_CHECKING:
     from memory_mesh.learn.jobs import Site
     from memory_mesh.learn.system_memory import ExperienceFiles
+    from memory_mesh.mesh.operations.access_keys import AccessKeyVerbs
     from memory_mesh.mesh.operations.projects import ProjectVerbs
     from memory_mesh.model.ports import Embedder
     from memory_mesh.model.trigger import MemoryMetadata
@@ -543,6 +544,9 @@ class CareVerbs(UpkeepVerbs, AuditVerbs):
 
     models: "Family[ReembedVerbs]" = Family(
         "upkeep", "ReembedVerbs", "Change the embedding model, compare both, go back."
+    )
+    access_keys: "Family[AccessKeyVerbs]" = Family(
+        "access_keys", "AccessKeyVerbs", "The keys of the service: who may do what where."
     )
     projects: "Family[ProjectVerbs]" = Family(
         "projects", "ProjectVerbs", "The projects of folders: look one up, name it, merge, split."

@@ -1,0 +1,145 @@
+"""A mesh behind a URL: each operation is one request to the service that has the store.
+
+::
+
+    MemoryMesh("https://memory.example.com", key="mm_…").search("themes")
+        ── checked here like any call ──▶ POST /v1/search ──▶ the same values, the same errors
+
+What needs the store itself, such as a backup or the mirror, says so.
+"""
+
+import json
+import secrets
+from collections.abc import Mapping, Sized
+from http.client import HTTPResponse
+from urllib.parse import quote
+
+from memory_mesh.base.typed import TYPE_CHECKING, Any
+from memory_mesh.formats import wire
+from memory_mesh.mesh.operation import public_name
+from memory_mesh.model import (
+    Channel,
+    InvalidInput,
+    MayBeStored,
+    MeshError,
+    NetworkError,
+    NotAllowed,
+    StoreIsAway,
+    errors,
+)
+from memory_mesh.models.http.client import Client, Limits
+from memory_mesh.rules.arguments import NOT_GIVEN
+from memory_mesh.rules.users import user_of
+
+if TYPE_CHECKING:
+    from memory_mesh.mesh.operation import Operation, Option
+    from memory_mesh.mesh.view import View
+
+_FUNCTIONS = frozenset(("progress", "between"))  # nothing is heard of a call on its way
+_REPEATABLE = frozenset(("add", "evolve"))
+_READS = ("get", "search", "list", "stats", "history", "explain", "context", "profile")
+_MOST_SAID = 100_000  # bytes of a problem
+_ONCE, _AGAIN = Limits(attempts=1), Limits()
+
+
+class RemoteStore:
+    """The service behind a URL, asked with one key."""
+
+    local = frozenset(("close", "view", "for_user", "export", "import_", "at"))  # done here
+
+    def __init__(self, url: str, key: str | None) -> None:
+        """Ask nothing yet; `key` is what the service handed out."""
+        if not key:
+            raise InvalidInput(
+                f"{url} is a service, which opens with a key: give key=…, or set "
+                "MEMORY_MESH_ACCESS_KEY"
+            )
+        headers = {"Authorization": f"Bearer {key}"}
+        self.url = url
+        self._once, self._again = (
+            _Service(url, headers=headers, secrets=(key,), limits=limits)
+            for limits in (_ONCE, _AGAIN)
+        )
+
+    def call(
+        self,
+        operation: "Operation",
+        view: "View",
+        arguments: tuple[object, ...],
+        options: Mapping[str, object],
+    ) -> Any:  # noqa: ANN401  # what the operation returns
+        """What the service answers to one call, as the value that the operation returns."""
+        name = public_name(operation.__qualname__).removeprefix("MemoryMesh.")
+        if operation.__name__ == "init":
+            self._again.request("GET", "readyz")
+            return None
+        named = dict(zip(operation.options, arguments, strict=False)) | dict(options)
+        body = {
+            each: wire.encoded(value)
+            for each, value in named.items()
+            if value is not NOT_GIVEN
+            and not (each in _FUNCTIONS and callable(value))
+            and not _is_default(operation.options[each], value)
+        }
+        headers = _headers(view)
+        if name in _REPEATABLE and "key" not in body:
+            headers["Idempotency-Key"] = secrets.token_hex(16)
+        path = "v1/" + name.rstrip("_").replace(".", "/")
+        can_repeat = name in _REPEATABLE or _is_read(operation.__name__)
+        client = self._again if can_repeat else self._once
+        try:
+            answer = client.request("POST", path, body, headers)
+        except NetworkError as error:
+            kind = StoreIsAway if can_repeat else MayBeStored
+            raise kind(f"{error}; {(kind.__doc__ or '').strip()}") from None
+        return wire.decoded(operation.__wrapped__.__annotations__.get("return"), json.loads(answer))
+
+    def refuse(self) -> None:
+        """Say that something needs the store itself."""
+        raise InvalidInput(
+            f"this needs the store itself, and yours is behind {self.url}; do it where it is"
+        )
+
+
+class _Service(Client):
+    """The client, which raises what the service says went wrong as the same error."""
+
+    def _refusal(self, response: HTTPResponse) -> Exception:
+        try:
+            problem = json.loads(response.read(_MOST_SAID))
+            name, said = str(problem["title"]), str(problem["detail"])
+        except (ValueError, KeyError, TypeError, OSError):
+            return NetworkError(f"{self} answered {response.status} {response.reason}")
+        kind = TypeError if name == "TypeError" else getattr(errors, name, None)
+        if isinstance(kind, type) and issubclass(kind, MeshError | TypeError):
+            return kind(said)
+        return (NotAllowed if response.status == 429 else NetworkError)(said)  # noqa: PLR2004
+
+
+def _is_default(option: "Option", value: object) -> bool:
+    """Whether a value says nothing: an older service need not know its option."""
+    empty = option.default in (None, ()) and not isinstance(value, bool | int | float | str)
+    return value == option.default or (empty and isinstance(value, Sized) and not len(value))
+
+
+def _is_read(name: str) -> bool:
+    return name.startswith(_READS)
+
+
+def _headers(view: "View") -> dict[str, str]:
+    """Who reads and writes, and where."""
+    config, channel = view._config, view._channel  # noqa: SLF001  # its own store
+    user = user_of(config.namespace)
+    stated = {
+        "User": user,
+        "Namespace": config.namespace if user is None else None,
+        "Project": config.project,
+        "Agent": config.agent_id if "agent_id" in config.origins else None,
+        "Session": config.session,
+        "Channel": None if channel is Channel.LIBRARY else str(channel),
+    }
+    return {
+        f"Memory-Mesh-{name}": quote(value, safe="")
+        for name, value in stated.items()
+        if value is not None
+    }

@@ -1,0 +1,515 @@
+"""The service: every operation over HTTP, by key; the same object by its URL."""
+
+import json
+import os
+import random
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from pathlib import Path
+from urllib.error import HTTPError
+from urllib.request import Request, urlopen
+
+import pytest
+
+from memory_mesh.base.typed import Any
+from memory_mesh.formats import wire
+from memory_mesh.mesh.document_names import ASIDE
+from memory_mesh.model import (
+    InvalidInput,
+    Kind,
+    MeshError,
+    NotAllowed,
+    NotFound,
+    Scope,
+    StoreIsAway,
+)
+from memory_mesh.server.app import KeyLimits
+from memory_mesh.server.openapi import description
+from memory_mesh.server.routes import NOT_OFFERED, routes
+from memory_mesh.sync import MemoryMesh
+from memory_mesh.testing import FrozenClock
+from tests.operations import operations
+from tests.postgres import SECRET
+from tests.surface.hooking import HOOK, Host
+from tests.surface.serving import Served, served
+from tests.until import until
+
+ROOT = Path(__file__).resolve().parents[2]
+OPENAPI = ROOT / "docs/reference/openapi.json"
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    with served(tmp_path_factory.mktemp("service"), embedder="none") as found:
+        yield found
+
+
+def ask(service: Served, path: str, body: object = None, **headers: str) -> tuple[int, Any]:
+    """A request without our client: status and JSON."""
+    stated = {"Authorization": f"Bearer {service.key}"} | {
+        name.replace("_", "-"): value for name, value in headers.items()
+    }
+    data = body if isinstance(body, bytes) else json.dumps(body or {}).encode()
+    request = Request(f"{service.url}{path}", data, stated)  # our own address
+    try:
+        with urlopen(request) as answer:  # our own address
+            return answer.status, json.load(answer)
+    except HTTPError as error:
+        return error.code, json.load(error) | {"headers": dict(error.headers)}
+
+
+def test_every_operation_is_a_route_or_named_as_none() -> None:
+    offered = {route.name for route in routes().values()}
+    assert offered.isdisjoint(NOT_OFFERED)
+    assert offered | NOT_OFFERED == (set(operations(MemoryMesh)) - ASIDE) | {"init"}
+
+
+def test_the_description_is_the_one_in_the_docs() -> None:
+    """`UPDATE_GOLDEN=1` writes it."""
+    made = json.dumps(description(routes()), indent=1, ensure_ascii=False) + "\n"
+    assert made == OPENAPI.read_text(encoding="utf-8")
+
+
+MANY = [
+    "The office is in Oslo",
+    {"content": "Standup is at nine", "scope": Scope(project="p"), "kind": Kind.DECISION},
+    "",
+]
+SAME: dict[str, Callable[[MemoryMesh], object]] = {
+    "add": lambda mesh: mesh.add("Bob works at ACME", tags=["work"], importance=0.7).outcome,
+    "add_many": lambda mesh: [one.outcome for one in mesh.add_many(MANY)],
+    "search": lambda mesh: [
+        (hit.content, round(hit.score, 6)) for hit in mesh.search("Where does Bob work?")
+    ],
+    "explanation": lambda mesh: mesh.search("Oslo").explanation.profile,
+    "get_all": lambda mesh: [one.text for one in mesh.get_all(limit=2)],
+    "cursor": lambda mesh: [
+        one.text for one in mesh.get_all(limit=2, cursor=mesh.get_all(limit=2).cursor)
+    ],
+    "filter": lambda mesh: [one.text for one in mesh.get_all(filter="tags = 'work'")],
+    "update": lambda mesh: mesh.update(mesh.get_all()[0].id, pinned=True).pinned,
+    "evolve": lambda mesh: mesh.evolve("Bob works at Initech").outcome,
+    "context": lambda mesh: "Initech" in mesh.context("Bob?", max_tokens=200).text,
+    "profile": lambda mesh: str(mesh.profile(of="Bob")).count("\n"),
+    "history": lambda mesh: [
+        one.status
+        for one in mesh.history(mesh.get_all(filter="tags = 'work'", include=["superseded"])[0].id)
+    ],
+    "explain": lambda mesh: type(mesh.explain(mesh.get_all()[0].id)).__name__,
+    "graph": lambda mesh: mesh.graph.entity("Bob").name,
+    "lessons": lambda mesh: mesh.lessons.record("The deploy failed: the disk was full").severity,
+    "traces": lambda mesh: mesh.traces.plan("deploy the service").goal,
+    "stats": lambda mesh: mesh.stats().memories,
+    "blocks": lambda mesh: {block.entry.operation for block in mesh.care.blocks()},
+    "verify": lambda mesh: mesh.care.verify().ok,
+    "delete": lambda mesh: mesh.delete(mesh.get_all()[0].id),
+    "erase": lambda mesh: mesh.erase(mesh.get_all()[0].id, dry_run=True).state,
+    "users": lambda mesh: [mesh.for_user("ann").add("Ann likes tea").outcome, mesh.users()],
+    "user": lambda mesh: [hit.content for hit in mesh.for_user("ann").search("tea")],
+    "scope": lambda mesh: mesh.view(scope=Scope(project="p", session="s")).add("In p").outcome,
+    "of scope": lambda mesh: [
+        one.scope for one in mesh.view(scope=Scope(project="p", session="s")).get_all(limit=1)
+    ],
+    "not found": lambda mesh: mesh.update("mem_none", content="x"),
+    "no option": lambda mesh: mesh.search("x", qery="y"),  # type: ignore[call-arg]
+    "bad option": lambda mesh: mesh.search("x", limit=0),
+    "bad filter": lambda mesh: mesh.get_all(filter="tags ="),
+    "no user": lambda mesh: mesh.for_user(""),
+    "get": lambda mesh: mesh.get("mem_none"),
+}
+
+
+def outcome(call: Callable[[MemoryMesh], object], mesh: MemoryMesh) -> object:
+    try:
+        return call(mesh)
+    except (MeshError, TypeError) as error:
+        return type(error), str(error)
+
+
+def test_a_url_is_the_same_object_as_a_folder(tmp_path: Path) -> None:
+    with (
+        served(tmp_path / "behind", embedder="none") as service,
+        MemoryMesh(tmp_path / "folder", embedder="none") as here,
+        service.mesh() as there,
+    ):
+        for name, call in SAME.items():
+            assert outcome(call, there) == outcome(call, here), name
+
+
+def test_values_come_back_as_they_were(service: Served) -> None:
+    with service.mesh() as there:
+        id_ = there.view(namespace="values").add("Kai prefers tea").id
+        here = service.behind.view(namespace="values")
+        for read in (
+            lambda mesh: mesh.history(id_),
+            lambda mesh: mesh.care.blocks(),
+            lambda mesh: mesh.review.chain(id_),
+            lambda mesh: mesh.graph.neighbourhood(id_),
+            lambda mesh: mesh.care.verify(),
+        ):
+            found = read(there.view(namespace="values"))
+            assert found == read(here)
+            assert type(found) is type(read(here))
+
+
+def test_what_needs_the_store_itself_says_so(service: Served, tmp_path: Path) -> None:
+    with service.mesh() as mesh:
+        with pytest.raises(InvalidInput, match="needs the store itself"):
+            _ = mesh.folder
+        with pytest.raises(InvalidInput, match="cannot be sent to a service"):
+            mesh.search("x", also=[mesh])
+        mesh.view(namespace="files").add("To be written out")
+        target = tmp_path / "all.jsonl"
+        assert mesh.view(namespace="files").export(target) == 1
+        assert mesh.view(namespace="copies").import_(target).outcomes["stored"] == 1
+
+
+def test_hooks_recall_and_capture_over_a_url(service: Served, tmp_path: Path) -> None:
+    """What is said to one machine is in the first prompt of another one."""
+    stated = {
+        "MEMORY_MESH_STORE": service.url,
+        "MEMORY_MESH_ACCESS_KEY": service.new_key("cat", {"cats": "editor"}, speaks_as="user"),
+        "MEMORY_MESH_NAMESPACE": "cats",
+    }
+
+    def hook(machine: str, **given: str) -> bytes:
+        host = Host(tmp_path / machine, stated)
+        event = {"session_id": machine, "cwd": str(host.folder), **given}
+        environment, text = host.environment, json.dumps(event).encode()
+        done = subprocess.run(HOOK, input=text, env=environment, capture_output=True, check=True)
+        return done.stdout
+
+    prompt = {"hook_event_name": "UserPromptSubmit"}
+    hook("one", **prompt, prompt="Remember: I always deploy to the staging host heron")
+    until(lambda: service.behind.view(namespace="cats").search("staging host"))
+    assert b"heron" in hook("other", **prompt, prompt="Which staging host do I deploy to?")
+
+
+def test_a_service_that_is_away(tmp_path: Path) -> None:
+    mesh = MemoryMesh("http://127.0.0.1:9", key="mm_x_y")
+    with pytest.raises(StoreIsAway, match="refuses the connection"):
+        mesh.search("x")
+    with pytest.raises(InvalidInput, match="opens with a key"):
+        MemoryMesh("http://127.0.0.1:9")
+
+
+class TestKeys:
+    def test_without_a_key_nothing_opens(self, service: Served) -> None:
+        for header in ("", "Bearer", "Bearer mm_0_0", "Basic eDp5", f"Bearer {service.key}x"):
+            status, problem = ask(service, "/v1/search", {"query": "x"}, Authorization=header)
+            assert (status, problem["title"]) == (401, "NotAllowed")
+            assert problem["headers"]["www-authenticate"] == "Bearer"
+
+    def test_the_nearest_grant_counts(self, service: Served) -> None:
+        key = service.new_key(
+            "k", {"*": "reader", "team": "editor", "user:ann": "owner"}, speaks_as="user"
+        )
+        mesh = service.mesh(key)
+        mesh.view(namespace="team").add("The team meets on Monday")
+        with pytest.raises(NotFound):
+            mesh.for_user("ann").erase("mem_none", dry_run=True)
+        for refused in (
+            lambda: mesh.add("Not here"),
+            lambda: mesh.for_user("bob").add("Nor here"),
+            lambda: mesh.view(namespace="team").erase("mem_none", dry_run=True),
+            lambda: mesh.erase(user="ann"),
+            mesh.users,
+            mesh.care.upkeep,
+            mesh.care.access_keys.get_all,
+            lambda: mesh.review.waiting(as_owner=True),
+        ):
+            with pytest.raises(NotAllowed, match="may not"):
+                refused()
+        assert mesh.search("team") == []
+
+    def test_nobody_reads_the_keys_as_memories(self, service: Served) -> None:
+        with pytest.raises(NotAllowed):
+            service.mesh().view(namespace="memory-mesh.service").care.blocks()
+
+    def test_an_agent_never_speaks_as_the_user(self, service: Served) -> None:
+        agent = service.mesh(service.new_key("bot", {"*": "editor"}))
+        for channel in ("library", "cli", "hook"):
+            stored = agent.view(channel=channel, namespace="bot").add(f"Said by {channel}")
+            found = service.mesh().view(namespace="bot").get(stored.id or "")
+            assert found is not None
+            assert found.source.kind == "inference"
+        user = (
+            service.mesh()
+            .view(namespace="bot")
+            .add("Said by the user", source_kind="user_explicit")
+        )
+        with pytest.raises(NotAllowed):
+            agent.view(namespace="bot").review.decide(user.id or "", approve=False)
+
+    def test_a_key_ends(self, tmp_path: Path) -> None:
+        clock = FrozenClock()
+        with served(tmp_path, clock=clock, embedder="none") as service:
+            short = service.new_key("short", {"*": "reader"}, days=1)
+            assert service.mesh(short).search("x") == []
+            clock.advance(timedelta(days=1, seconds=1))
+            service.behind.care.access_keys.revoke(service.key.split("_")[1])
+            with served(tmp_path, clock=clock, embedder="none") as other:  # believes nothing yet
+                for ended in (short, service.key):
+                    with pytest.raises(NotAllowed, match="needs a key"):
+                        other.mesh(ended).search("x")
+
+    def test_a_rotated_key_and_its_successor_open_both(self, service: Served) -> None:
+        old = service.new_key("turning", {"team": "reader"})
+        keys = service.mesh().care.access_keys
+        new = keys.rotate(old.split("_")[1])
+        assert new.grants == {"team": "reader"}
+        for key in (old, new.text):
+            assert service.mesh(key).view(namespace="team").get("mem_none") is None
+        assert [key.text for key in keys.get_all()] == [None] * len(keys.get_all())
+
+    def test_every_change_is_a_block(self, tmp_path: Path) -> None:
+        with MemoryMesh(tmp_path, embedder="none") as mesh:
+            made = mesh.care.access_keys.add("k", grants={"team": "reader"})
+            mesh.care.access_keys.revoke(made.id)
+            kept = mesh.view(namespace="memory-mesh.service").care
+            said = [block.entry.metadata["reason"] for block in kept.blocks()]
+            assert said == [f"made the key {made.id}", f"revoked the key {made.id}"]
+            assert kept.verify().ok
+            assert made.text is not None
+            secret = made.text.rpartition("_")[2].encode()
+            assert not any(
+                secret in file.read_bytes() for file in tmp_path.rglob("*") if file.is_file()
+            )
+
+    @pytest.mark.parametrize(
+        "given",
+        [
+            {"name": " ", "grants": {"*": "reader"}},
+            {"name": "k", "grants": {}},
+            {"name": "k", "grants": {"*": "king"}},
+            {"name": "k", "grants": {"*": "reader"}, "speaks_as": "god"},
+            {"name": "k", "grants": {"*": "reader"}, "days": 0},
+        ],
+    )
+    def test_a_key_that_makes_no_sense_is_refused(self, service: Served, given: Any) -> None:
+        with pytest.raises(InvalidInput):
+            service.mesh().care.access_keys.add(**given)
+
+    def test_only_the_user_makes_keys(self, tmp_path: Path) -> None:
+        with (
+            MemoryMesh(tmp_path, channel="mcp", embedder="none") as mesh,
+            pytest.raises(NotAllowed),
+        ):
+            mesh.care.access_keys.add("k", grants={"*": "admin"})
+
+
+@pytest.fixture(scope="module")
+def narrow(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    limits = KeyLimits(max_bytes=1_000, rate=0.001, burst=3)
+    with served(tmp_path_factory.mktemp("narrow"), limits, embedder="none") as found:
+        yield found
+
+
+class TestLimits:
+    def test_a_large_body_is_refused(self, narrow: Served) -> None:
+        status, problem = ask(narrow, "/v1/add", {"content": "x" * 1_000})
+        assert (status, problem["status"]) == (413, 413)
+
+    def test_a_key_that_asks_too_often_waits(self, narrow: Served) -> None:
+        key = narrow.new_key("busy", {"*": "reader"})
+        sent = [
+            ask(narrow, "/v1/get", {"memory_id": "m"}, Authorization=f"Bearer {key}")
+            for _ in range(4)
+        ]
+        assert [status for status, _ in sent] == [200, 200, 200, 429]
+        assert int(sent[-1][1]["headers"]["retry-after"]) > 0
+
+
+class TestRequests:
+    def test_a_repeated_call_stores_nothing_twice(self, service: Served) -> None:
+        headers = {"Idempotency_Key": "once", "Memory_Mesh_Namespace": "repeats"}
+        first, again = (ask(service, "/v1/add", {"content": "Once"}, **headers) for _ in range(2))
+        assert first[1]["id"] == again[1]["id"]
+        assert again[1]["again"] is True
+        status, problem = ask(service, "/v1/add", {"content": "Another"}, **headers)
+        assert (status, problem["title"]) == (409, "IdempotencyConflict")
+        many = {"items": ["One of two", {"content": "Two of two"}]}
+        sent = [ask(service, "/v1/add_many", many, **headers)[1] for _ in range(2)]
+        assert [one["id"] for one in sent[0]] == [one["id"] for one in sent[1]]
+        status, _ = ask(service, "/v1/rate", {"memory_id": "m", "helpful": True}, **headers)
+        assert status == 403
+
+    @pytest.mark.parametrize(
+        ("body", "status"),
+        [
+            (b"{", 400), (b"[]", 400), (b"\xff", 400), (b'{"query": 1}', 400), (b"{}", 400),
+            (b'{"query": "x", "limit": 1e400}', 400), (b'{"query": "x", "scope": 3}', 400),
+            (b'{"query": "x", "scope": {"project": 3}}', 400), (b'{"query": "\\ud800"}', 400),
+            (b"[" * 100_000, 400), (b'{"query": "x", "also": []}', 400),
+        ],
+    )  # fmt: skip
+    def test_a_body_that_is_none_is_a_problem(
+        self, service: Served, body: bytes, status: int
+    ) -> None:
+        found, problem = ask(service, "/v1/search", body)
+        assert found == status, problem
+        assert problem["detail"]
+
+    @pytest.mark.parametrize(
+        "headers",
+        [
+            {"Memory_Mesh_User": ""},
+            {"Memory_Mesh_User": "x" * 200},
+            {"Memory_Mesh_User": "a", "Memory_Mesh_Namespace": "b"},
+            {"Memory_Mesh_Namespace": "user.ann"},
+            {"Memory_Mesh_Namespace": "a%00b"},
+            {"Memory_Mesh_Channel": "god"},
+            {"Memory_Mesh_Project": "%00"},
+        ],
+    )
+    def test_a_header_that_names_nobody_is_a_problem(
+        self, service: Served, headers: dict[str, str]
+    ) -> None:
+        status, problem = ask(service, "/v1/search", {"query": "x"}, **headers)
+        assert status == 400, problem
+
+    def test_what_there_is_not(self, service: Served) -> None:
+        assert ask(service, "/v1/nothing")[0] == 404
+        assert ask(service, "/v1/care/models/state")[0] == 404
+
+    def test_it_says_how_it_is(self, service: Served) -> None:
+        with urlopen(f"{service.url}/readyz") as answer:  # our own address
+            assert answer.read() == b"ok\n"
+        request = Request(
+            f"{service.url}/metrics", headers={"Authorization": f"Bearer {service.key}"}
+        )
+        with urlopen(request) as answer:  # our own address
+            from prometheus_client.parser import text_string_to_metric_families
+
+            found = {one.name for one in text_string_to_metric_families(answer.read().decode())}
+        assert found == {"memory_mesh_http_requests", "memory_mesh_http_seconds"}
+
+
+def test_no_call_crosses_tenants(tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    """Random calls of every route with random keys and headers: no foreign word, no change."""
+    draw = random.Random(f"{request.node.name}")
+    tenants = [f"t{number}" for number in range(4)]
+    with served(tmp_path, embedder="none") as service:
+        ids = {}
+        for tenant in tenants:
+            own = service.behind.for_user(tenant)
+            ids[tenant] = [own.add(f"canary-{tenant} number {at} is here").id for at in range(3)]
+        keys = {
+            tenant: service.new_key(
+                tenant, {f"user:{tenant}": role}, speaks_as=draw.choice(["user", "agent"])
+            )
+            for tenant, role in zip(tenants, ("owner", "editor", "reader", "reviewer"), strict=True)
+        }
+        before = {tenant: service.behind.for_user(tenant).get_all() for tenant in tenants}
+        for _ in range(400):
+            whose, other = draw.sample(tenants, 2)
+            route = draw.choice([*routes().values()])
+            body = {
+                name: draw.choice([ids[other][0], f"canary-{other}", other, [ids[other][0]], 3])
+                for name, option in route.options.items()
+                if option.is_required or draw.random() < 0.1
+            }
+            headers = draw.choice(
+                [
+                    {"Memory_Mesh_User": other},
+                    {"Memory_Mesh_Namespace": f"user.{other}"},
+                    {"Memory_Mesh_User": whose, "Memory_Mesh_Agent": other},
+                    {"Memory_Mesh_User": f"{other}%00"},
+                    {},
+                ]
+            )
+            authorization = f"Bearer {keys[whose]}"
+            status, answer = ask(service, route.path, body, Authorization=authorization, **headers)
+            assert status < 500, (route.path, body, answer)
+            said = json.dumps({**answer, "detail": ""} if isinstance(answer, dict) else answer)
+            if status == 200 and f"canary-{other}" in said:
+                assert headers.get("Memory_Mesh_User") == whose  # its own question, repeated
+                assert "number" not in said
+        for tenant in tenants:
+            now = [one for one in service.behind.for_user(tenant).get_all() if "number" in one.text]
+            assert {one.text for one in now} == {one.text for one in before[tenant]}, tenant
+
+
+def test_processes_over_one_database_know_the_same_keys(
+    database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MEMORY_MESH_KEY", SECRET.hex())
+    with (
+        served(database, db_dir=tmp_path / "one", embedder="none") as one,
+        served(database, db_dir=tmp_path / "two", embedder="none") as two,
+        one.mesh() as here,
+        two.mesh(one.key) as there,
+    ):
+        key = here.care.access_keys.add("bea", grants={"team": "editor"}).text
+        team = two.mesh(key).view(namespace="team")
+        assert here.view(namespace="team").get(team.add("Seen by both").id or "") is not None
+        assert {one.name for one in there.care.access_keys.get_all()} == {"first", "bea"}
+
+
+def test_an_official_client_of_mcp_signs_in_with_a_key(service: Served) -> None:
+    import anyio
+    import httpx2
+    from mcp.client.session import ClientSession
+    from mcp.client.streamable_http import streamable_http_client
+
+    key = service.new_key("agent", {"user:mia": "editor"})
+
+    async def talk() -> tuple[Any, Any, Any]:
+        headers = {"Authorization": f"Bearer {key}", "Memory-Mesh-User": "mia"}
+        async with (
+            httpx2.AsyncClient(headers=headers) as http,
+            streamable_http_client(f"{service.url}/mcp", http_client=http) as (reads, writes, *_),
+            ClientSession(reads, writes) as session,
+        ):
+            await session.initialize()
+            stored = await session.call_tool("memory_store", {"content": "Mia prefers tea"})
+            found = await session.call_tool("memory_search", {"query": "tea"})
+            http.headers["Memory-Mesh-User"] = "ann"
+            refused = await session.call_tool("memory_search", {"query": "tea"})
+            return stored.structured_content, found.structured_content, refused
+
+    stored, found, refused = anyio.run(talk)
+    assert (stored["outcome"], stored["trust"]) == ("stored", "inference")
+    assert [one["first_line"] for one in found["memories"]] == ["Mia prefers tea"]
+    assert refused.is_error
+
+
+def test_from_nothing_to_a_shared_memory_at_the_command_line(tmp_path: Path) -> None:
+    """The real processes: serve prints the first key once; two people share what one stored."""
+    plain = {name: text for name, text in os.environ.items() if not name.startswith("MEMORY_MESH")}
+    plain |= dict.fromkeys(("HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME"), str(tmp_path))
+    command = [sys.executable, "-m", "memory_mesh"]
+
+    def run(*words: str, key: str) -> str:
+        stated = plain | {"MEMORY_MESH_STORE": url, "MEMORY_MESH_ACCESS_KEY": key}
+        done = subprocess.run(
+            [*command, *words], env=stated, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    serving = [*command, "serve", "--port", "0", "--store", str(tmp_path / "store")]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(serving, env=plain, stdout=pipe, stderr=pipe, text=True) as server:
+        try:
+            assert server.stdout is not None
+            assert server.stderr is not None
+            first = server.stdout.readline().strip()
+            line = next(line for line in server.stderr if "Serving" in line)
+            url = line.split(" at ")[1].split(";")[0]
+            run("store", "--namespace", "team", "The office is in Oslo", key=first)
+            keys = ("server", "keys", "add", "bea", "--grant", "team=editor", "--as-user", "--json")
+            bea = json.loads(run(*keys, key=first))["text"]
+            assert "Oslo" in run("search", "--namespace", "team", "Which office?", key=bea)
+            assert "bea: team=editor" in run("server", "keys", key=first)
+        finally:
+            server.terminate()
+    kept = [file.read_bytes() for file in tmp_path.rglob("*") if file.is_file()]
+    assert not any(key.encode() in text for text in kept for key in (first, bea))
+
+
+def test_wire_reads_what_a_newer_service_says() -> None:
+    """Unknown fields are passed over, and a field that is not there has its default."""
+    assert wire.decoded(Scope, {"object": "Scope", "project": "p", "newer": 1}) == Scope("p")
