@@ -1,6 +1,7 @@
 """Erase: what goes with a word, a subject or a user, what stays out, and what the receipt says."""
 
 import os
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -161,3 +162,16 @@ def test_an_erasure_file_that_is_none_is_named_and_nobody_waits(mesh, tmp_path, 
     with pytest.raises(StoreError, match="it is no file"):
         care.backup(tmp_path / "store", tmp_path / "backups")
     assert mesh.search("soup")
+
+
+def test_erasures_at_the_same_time_each_have_their_receipt(tmp_path):
+    """One may end what another one has hidden; each says what it took."""
+    with MemoryMesh(tmp_path, embedder="none") as one, MemoryMesh(tmp_path, embedder="none") as two:
+        ids = [one.add(f"The colour of door {number} is kept here").id or "" for number in range(8)]
+        with ThreadPoolExecutor(2) as pool:
+            calls = [
+                pool.submit(mesh.erase, id_) for id_, mesh in zip(ids, (one, two) * 4, strict=True)
+            ]
+        receipts = [call.result() for call in calls]
+    assert [told.memories for told in receipts] == [(id_,) for id_ in ids]
+    assert len({told.id for told in receipts} - {""}) == len(ids)

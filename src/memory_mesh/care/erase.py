@@ -90,7 +90,7 @@ def plan(ground: Ground, sought: Sought) -> Erasure:
 
 def erase(ground: Ground, sought: Sought, reason: str) -> Erasure:
     """Hides memories at once and erases them; the receipt says whether it is done."""
-    access, made = ground.access, list[str]()
+    access, made, told = ground.access, list[str](), _said(Erasing())
     if found := _earlier(ground, sought):
         return found
     access.ledger.flush(access.namespace)  # records of reads wait for a write
@@ -108,7 +108,8 @@ def erase(ground: Ground, sought: Sought, reason: str) -> Erasure:
             identity = copies.standing(ground.database).identity
             names = (*gone.ids, *gone.skills)
             backups.record_memories(ground.store, identity, names, digests)
-        said = {"erasure": made[-1], "why": reason, **_said(gone)}
+        told.update(_said(gone))
+        said = {"erasure": made[-1], "why": reason, **told}
         back, marks = _to_derive_again(access, standing, gone)
         return Commit(
             puts=back.puts,
@@ -126,7 +127,8 @@ def erase(ground: Ground, sought: Sought, reason: str) -> Erasure:
     wanted = Wanted(ids=sought.ids, states=(ERASED_COUNT,))
     access.ledger.commit(access.namespace, wanted, decide)
     done = (each for each in (finish(ground) if made else ()) if each.id == made[-1])
-    return next(done, _receipt(ground, "", _said(Erasing()), ErasureState.DONE))
+    ended = _receipt(ground, "".join(made[-1:]), told, ErasureState.DONE)  # by another process
+    return next(done, ended)
 
 
 def erase_user(ground: Ground, user: str, *, dry_run: bool) -> Erasure:
