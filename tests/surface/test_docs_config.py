@@ -19,6 +19,7 @@ from memory_mesh.care import key_file
 from memory_mesh.care.key_file import KEY_FOLDER, KeyFile
 from memory_mesh.cli import command_table
 from memory_mesh.config.tables import CHOICES, ENVIRONMENT
+from memory_mesh.mesh.store import service
 from memory_mesh.model.errors import InvalidInput
 from memory_mesh.platform import store_urls
 from tests.surface.command import CommandLine
@@ -167,6 +168,8 @@ def test_a_documented_variable_is_read(variable: str, value: str, tmp_path: Path
     elif variable in {key_file.FILE, key_file.VALUE, key_file.COMMAND}:
         of_database = tmp_path / store_urls.SERVERS / "memories"
         assert isinstance(KeyFile.of(of_database, {variable: value}), key_file.StatedKeys)
+    elif variable == "MEMORY_MESH_ACCESS_KEY":
+        assert service("https://memory.example.com", None, {variable: value}).url
     elif variable == config.CONFIG_FILE:
         assert config.config_path({variable: value}) == Path(value)
     elif variable == "MEMORY_MESH_LOG":  # a setting of the command line, not of a store
