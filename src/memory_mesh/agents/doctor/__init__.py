@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from shlex import quote
 
-from memory_mesh.agents.claude_code.undo import BrokenFile
 from memory_mesh.agents.doctor import daemon, hooks, host, store, trial
 from memory_mesh.agents.doctor.finding import (
     Case,
@@ -24,6 +23,7 @@ from memory_mesh.agents.doctor.finding import (
     ok,
     unseen,
 )
+from memory_mesh.agents.hosts.undo import BrokenFile
 from memory_mesh.base.fastdataclass import replace
 from memory_mesh.care.key_file import need_key, stated_keys
 from memory_mesh.model.errors import MeshError

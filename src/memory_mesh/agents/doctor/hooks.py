@@ -6,13 +6,13 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
-from memory_mesh.agents.claude_code import install, places
-from memory_mesh.agents.claude_code.places import SettingsFolder
-from memory_mesh.agents.claude_code.undo import members_of
 from memory_mesh.agents.doctor import daemon
 from memory_mesh.agents.doctor.finding import Case, CheckResult, age, counted, failed, ok, warning
 from memory_mesh.agents.hook import events as hook_events
 from memory_mesh.agents.hook.main import BUDGET_MS
+from memory_mesh.agents.hosts import claude_code, places
+from memory_mesh.agents.hosts.places import SettingsFolder
+from memory_mesh.agents.hosts.undo import members_of
 from memory_mesh.base.fastdataclass import dataclass
 from memory_mesh.base.typed import Any
 from memory_mesh.model import Json
@@ -34,7 +34,7 @@ _LOG = "agents/log.jsonl"
 
 def fired(case: Case) -> Iterator[CheckResult]:
     """Whether hooks may run at all, and when each ran last."""
-    installed = [place for place in case.places if install.is_installed(place)]
+    installed = [place for place in case.places if claude_code.is_installed(place)]
     if installed and (switch := _switched_off(case)):
         said = f'"{_SWITCH}" is true in {switch}: Claude Code runs no hook, so it has no memory'
         yield failed("hooks", said, f'take "{_SWITCH}" out of {switch}, and {_BEGIN}')

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from memory_mesh._version import __version__
-from memory_mesh.agents.claude_code import install, places
-from memory_mesh.agents.claude_code.host_memory import host_memory
 from memory_mesh.agents.doctor import hooks as doctor_hooks
 from memory_mesh.agents.doctor.finding import Case, CheckResult, counted, failed, ok, warning
+from memory_mesh.agents.hosts import claude_code, places
+from memory_mesh.agents.hosts.host_memory import host_memory
 from memory_mesh.model.errors import NotFound
 from memory_mesh.platform.store_urls import is_server, local_name
 
@@ -34,7 +34,7 @@ def claude(case: Case) -> Iterator[CheckResult]:
 
 def plugin(case: Case) -> Iterator[CheckResult]:
     """Whether the plugin is installed and switched on."""
-    on = [place for place in case.places if install.is_installed(place)]
+    on = [place for place in case.places if claude_code.is_installed(place)]
     if on:
         where = " and ".join(str(place.settings) for place in on)
         twice = "" if len(on) == 1 else "; the repository's and the user's are the same plugin"
@@ -42,7 +42,9 @@ def plugin(case: Case) -> Iterator[CheckResult]:
         return
     off = [place for place in case.places if place.own.is_dir()]
     if off:
-        said = f"{install.PLUGIN} is in {off[0].own}, but {off[0].settings} does not switch it on"
+        said = (
+            f"{claude_code.PLUGIN} is in {off[0].own}, but {off[0].settings} does not switch it on"
+        )
         yield failed("plugin", said, _init(off[0]))
     else:
         yield warning("plugin", "is not installed: Claude Code has no memory here", _INIT)
@@ -51,7 +53,7 @@ def plugin(case: Case) -> Iterator[CheckResult]:
 def commands(case: Case) -> Iterator[CheckResult]:
     """Whether the commands that the plugin names are there, and use this store."""
     for place in case.places:
-        if not install.is_installed(place):
+        if not claude_code.is_installed(place):
             continue
         hooks, servers = doctor_hooks.hooks_of(place), doctor_hooks.servers_of(place)
         missing = [
@@ -71,7 +73,7 @@ def commands(case: Case) -> Iterator[CheckResult]:
 def versions(case: Case) -> Iterator[CheckResult]:
     """Whether the package, the plugin and the commands that it names are of one version."""
     for place in case.places:
-        if not install.is_installed(place):
+        if not claude_code.is_installed(place):
             continue
         stated, programs = doctor_hooks.version_of(place), _programs(place)
         others = {path: found for path in programs if (found := _version(path)) != __version__}
@@ -85,7 +87,7 @@ def versions(case: Case) -> Iterator[CheckResult]:
         else:
             called = "the plugin and what it calls" if programs else "the plugin"
             yield ok("versions", f"{__version__}: this command, {called}")
-    if not any(install.is_installed(place) for place in case.places):
+    if not any(claude_code.is_installed(place) for place in case.places):
         yield ok("versions", f"{__version__}; there is no plugin to compare it with")
 
 

@@ -22,12 +22,12 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from memory_mesh.agents import journal, request as requests
-from memory_mesh.agents.claude_code import install, places
 from memory_mesh.agents.daemon import client, place
 from memory_mesh.agents.doctor import hooks
 from memory_mesh.agents.doctor.daemon import more_time, runs
 from memory_mesh.agents.doctor.finding import Case, CheckResult, failed, ok, warning
 from memory_mesh.agents.hook.main import BUDGET, BUDGET_MS
+from memory_mesh.agents.hosts import claude_code, places
 from memory_mesh.agents.opening import Stores
 from memory_mesh.base.fastdataclass import dataclass
 from memory_mesh.base.typed import Any
@@ -265,7 +265,7 @@ def _mcp_command(case: Case) -> tuple[str, ...]:
 
 
 def _installed(case: Case) -> list[places.SettingsFolder]:
-    return [each for each in case.places if install.is_installed(each)]
+    return [each for each in case.places if claude_code.is_installed(each)]
 
 
 # Runs a command as a host does, and tells how long its answer took.
