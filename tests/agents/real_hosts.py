@@ -77,7 +77,11 @@ def _opencode(prompt: str, url: str, *, again: bool) -> Launch:
     stated = {"model": "f/f", "small_model": "f/f", "provider": {"f": provider}}
     switches = ("AUTOUPDATE", "MODELS_FETCH", "LSP_DOWNLOAD")
     variables = {f"OPENCODE_DISABLE_{name}": "1" for name in switches}
-    variables |= {"OPENCODE_CONFIG_CONTENT": json.dumps(stated), "HTTPS_PROXY": "", "HTTP_PROXY": ""}
+    variables |= {
+        "OPENCODE_CONFIG_CONTENT": json.dumps(stated),
+        "HTTPS_PROXY": "",
+        "HTTP_PROXY": "",
+    }
     return ["run", *(["--continue"] if again else []), *prompt.split()], variables
 
 

@@ -61,6 +61,8 @@ SHELLS = {  # what a host sets for its model's shell, and not for its hooks
 }
 _CONTEXT = {"copilot": "additionalContext", "cursor": "additional_context"}  # and nothing else
 _TAKES_NOTHING = (("cursor", PROMPT),)
+_SAYS_AGAIN = (("gemini", STOP),)  # the prompt, which was heard before
+_FORGETS = (("copilot", "resume"),)  # what its start was given is not in the session it resumes
 _NAMES = ("session_id", "cwd", "prompt", "source")
 _RENAMED = {
     "sessionId": "session_id",
@@ -90,6 +92,8 @@ def translated(
     event = EVENTS.get(host, {}).get(said, said)
     if event == RAN and (error := _error(found.get("tool_response"))):
         event, found["error"] = FAILED, error
+    if (host, event) in _SAYS_AGAIN:
+        found.pop("prompt", None)
     prompt = _text(found.get("prompt"))
     if prompt.startswith(_BEFORE):
         found["prompt"] = prompt.partition(_AFTER)[2].strip()
@@ -104,7 +108,8 @@ def recall_of(event: str, given: "Mapping[str, Any]", host: str = HOST) -> "dict
     """
     if event not in RECALLS or (host, event) in _TAKES_NOTHING:
         return None
-    if event == START and given.get("source", FRESH[0]) not in FRESH:
+    source = given.get("source", FRESH[0])
+    if event == START and source not in FRESH and (host, source) not in _FORGETS:
         return None
     return {name: given[name] for name in _NAMES if isinstance(given.get(name), str)}
 
