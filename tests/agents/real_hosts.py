@@ -1,13 +1,23 @@
-"""Real hosts other than Claude Code, each in a home of its own, against the fake APIs."""
+"""Real hosts other than Claude Code, each in a home of its own, against the fake APIs.
+
+A round: one session of a host is told a fact, and the next one, of the same host or of another,
+asks for it: it must stand once in its first request. A resumed session must not be given it again.
+"""
 
 import json
+import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from memory_mesh.model import Memory, Status
+from memory_mesh.sync import MemoryMesh
 from tests.agents.fake_api import FakeApi, Recorded, ToolUse
-from tests.agents.real_claude import NOWHERE, TOOLS, RealClaude
+from tests.agents.real_claude import TOOLS, RealClaude, binaries
+from tests.agents.remembering import SERVICES
+from tests.faults.report import Progress, Report, Ticker, silent
 from tests.surface.command import SCRIPT
+from tests.until import until
 
 PLACES = {  # where `.ci/agents` puts each
     "codex": "codex/node_modules/@openai/codex-*/vendor/*/bin/codex",
@@ -27,6 +37,18 @@ def binary_of(host: str) -> Path | None:
     return next((path for path in TOOLS.glob(PLACES[host]) if path.is_file()), None)
 
 
+RECALLED, RESUMED = "recalled in the first request", "once in a resumed session"
+FAILED = "a failed command is a candidate for a lesson"
+OFFERED = "our tools in the first request"
+OFFERS = {  # Codex names the server alone; Qwen Code has a tool that searches for tools
+    "codex": 1,
+    "opencode": 8,
+    "gemini": 8,
+    "qwen": 0,
+    "copilot": 8,
+}
+
+
 @dataclass(frozen=True, slots=True)
 class RealHost(RealClaude):
     """One installation of a host in an empty home, and one repository to work in."""
@@ -39,6 +61,9 @@ class RealHost(RealClaude):
         binary = binary_of(name)
         assert binary is not None, name
         (home / "work/the shop/.git").mkdir(parents=True, exist_ok=True)
+        if name == "gemini" and not (settings := home / ".gemini/settings.json").exists():
+            settings.parent.mkdir()
+            settings.write_text('{"security": {"auth": {"selectedType": "gemini-api-key"}}}')
         return cls(binary, home, patient=True, script=SCRIPT, name=name)
 
     def turns(
@@ -58,6 +83,14 @@ class RealHost(RealClaude):
         return turns
 
 
+SHELLS = {  # of the hosts that tell how a command ended
+    "opencode": "bash",
+    "gemini": "run_shell_command",
+    "qwen": "run_shell_command",
+    "copilot": "bash",
+}
+_BUSY = "Error: listen EADDRINUSE: address already in use :::3000"
+_FAILING = {"description": "start", "is_background": False}
 Launch = tuple[list[str], dict[str, str]]
 
 
@@ -107,6 +140,7 @@ def _copilot(prompt: str, url: str, *, again: bool) -> Launch:
         "COPILOT_PROVIDER_BASE_URL": f"{url}/v1",
         "COPILOT_PROVIDER_API_KEY": "dummy",
         "COPILOT_MODEL": "fake",
+        "XDG_CACHE_HOME": str(TOOLS / "copilot/unpacked"),  # it unpacks 190 MB at its first start
     }
     return [*(["--continue"] if again else []), "--allow-all-tools", "-p", prompt], variables
 
@@ -118,4 +152,72 @@ LAUNCHES: dict[str, Callable[..., Launch]] = {
     "qwen": _qwen,
     "copilot": _copilot,
 }
-__all__ = ["LAUNCHES", "NOWHERE", "RealHost", "binary_of"]
+
+
+def rounds(
+    folder: Path, hosts: Sequence[str], *, count: int, seed: int, progress: Progress = silent
+) -> Report:
+    """Let the first host be told a fact and the last one asked for it, so many times."""
+    report, ticker, numbers = Report(), Ticker(progress, count), random.Random(seed)
+    for each in range(count):
+        service, port = numbers.choice(SERVICES), str(numbers.randrange(20_000, 60_000))
+        agents = [_agent(host, folder / str(each) / "a home") for host in dict.fromkeys(hosts)]
+        try:
+            for agent, host in zip(agents, dict.fromkeys(hosts), strict=True):
+                agent.mesh("init", "--host", host, "--yes")
+            told = f"Remember that the {service} service listens on port {port}."
+            _told(agents[0], told, report)
+            agents[0].stored(port)
+            question = f"On which port does the {service} service listen?"
+            last, asked = agents[-1], _first(agents[-1], question)
+            _happened(report, asked.text.count(port), RECALLED, last)
+            if isinstance(last, RealHost):
+                again = last.turns(f"Say it again: {question}", again=True)[0]
+                _happened(report, again.text.count(port), RESUMED, last)
+                tools = sum("memory" in tool for tool in asked.tools)
+                _happened(report, tools, OFFERED, last, OFFERS[last.name])
+        except AssertionError as error:
+            report.broken("rounds that failed", f"round {each}: {error}")
+        finally:
+            agents[0].close()
+        report.count("rounds")
+        ticker.tick(each + 1)
+    return report
+
+
+def _agent(host: str, home: Path) -> RealClaude:
+    if host != "claude-code":
+        return RealHost.of(host, home)
+    (home / "work/the shop/.git").mkdir(parents=True, exist_ok=True)
+    (home / ".claude").mkdir()
+    return RealClaude(binaries()["newest"], home, patient=True)
+
+
+def _told(agent: RealClaude, prompt: str, report: Report) -> None:
+    """One session that is told something, and whose command fails where the host tells of it."""
+    shell = SHELLS.get(agent.name) if isinstance(agent, RealHost) else None
+    if not isinstance(agent, RealHost) or shell is None:
+        _first(agent, prompt)
+        return
+    command = f"start-the-shop || (echo '{_BUSY}' >&2; exit 3)"
+    agent.turns(prompt, script=[ToolUse(shell, {**_FAILING, "command": command})])
+    until(lambda: any("EADDRINUSE" in each.text for each in _candidates(agent)), agent.log())
+    report.count(FAILED)
+
+
+def _candidates(agent: RealClaude) -> list[Memory]:
+    with MemoryMesh(db_dir=agent.store, embedder="none") as mesh:
+        return mesh.get_all(across=("project", "agent", "session"), include=[Status.QUARANTINED])
+
+
+def _first(agent: RealClaude, prompt: str) -> Recorded:
+    if isinstance(agent, RealHost):
+        return agent.turns(prompt)[0]
+    return agent.ask(prompt).first
+
+
+def _happened(report: Report, found: int, what: str, agent: RealClaude, wanted: int = 1) -> None:
+    if found == wanted:
+        report.count(what)
+    else:
+        report.broken(f"NOT {what}", f"{found}, not {wanted}. {agent.log()}")

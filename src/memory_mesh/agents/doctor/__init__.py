@@ -43,6 +43,7 @@ CHECKS: dict[str, Check] = {
     "embedder": store.embedder,
     "index": store.index,
     "daemon": daemon.daemon,
+    "hosts": host.others,
     "Claude Code": host.claude,
     "plugin": host.plugin,
     "commands": host.commands,
@@ -92,7 +93,7 @@ def _unreadable(name: str, error: BrokenFile, first: str) -> CheckResult:
     """Says once what is wrong with a file of the host, and then only who said it."""
     if first:
         return failed(name, f"cannot be looked at, see {first}", f"mend {error.path}")
-    said = f"{error.path} is not valid JSON ({error.why}); Claude Code cannot read it either"
+    said = f"{error.path} is not valid JSON ({error.why})"
     return failed(name, said, f"mend {error.path}, and run memory-mesh doctor again")
 
 

@@ -12,6 +12,7 @@ from memory_mesh.agents.hook import events as hook_events
 from memory_mesh.agents.hook.main import BUDGET_MS
 from memory_mesh.agents.hosts import claude_code, places
 from memory_mesh.agents.hosts.places import SettingsFolder
+from memory_mesh.agents.hosts.table import HOSTS
 from memory_mesh.agents.hosts.undo import members_of
 from memory_mesh.base.fastdataclass import dataclass
 from memory_mesh.base.typed import Any
@@ -47,9 +48,10 @@ def fired(case: Case) -> Iterator[CheckResult]:
         yield ok("hooks", "; ".join(f"{event} {age(at)}" for event, at in newest))
         return
     if not installed:
-        yield warning(
-            "hooks", "no hook has ever run: the plugin is not installed", "memory-mesh init"
-        )
+        others = any(host.is_set_up(case.environment) for host in HOSTS[1:])
+        why = "another host is set up" if others else "the plugin is not installed"
+        found = ok if others else warning
+        yield found("hooks", f"no hook has ever run: {why}", "memory-mesh init")
         return
     since = max((_written(place.own / HOOKS) for place in installed), default=0.0)
     if time.time() - since < FRESH_SECONDS:

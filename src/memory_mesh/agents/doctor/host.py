@@ -8,9 +8,11 @@ from pathlib import Path
 
 from memory_mesh._version import __version__
 from memory_mesh.agents.doctor import hooks as doctor_hooks
-from memory_mesh.agents.doctor.finding import Case, CheckResult, counted, failed, ok, warning
+from memory_mesh.agents.doctor.finding import Case, CheckResult, age, counted, failed, ok, warning
 from memory_mesh.agents.hosts import claude_code, places
 from memory_mesh.agents.hosts.host_memory import host_memory
+from memory_mesh.agents.hosts.table import HOSTS
+from memory_mesh.agents.hosts.undo import current, written
 from memory_mesh.model.errors import NotFound
 from memory_mesh.platform.store_urls import is_server, local_name
 
@@ -28,8 +30,31 @@ def claude(case: Case) -> Iterator[CheckResult]:
         yield ok("Claude Code", f"{found}; its settings are in {folder}")
     elif folder.is_dir():
         yield ok("Claude Code", f"found by its folder {folder}; its command is not on PATH")
+    elif _has_another(case):
+        yield ok("Claude Code", "was not found; another host has this memory", _GET)
     else:
         yield warning("Claude Code", "was not found", _GET)
+
+
+def others(case: Case) -> Iterator[CheckResult]:
+    """Whether the other hosts on this machine have this memory, and when each used it last."""
+    last = {str(line.get("host")): str(line.get("at")) for line in case.journal("hook")}
+    for each in HOSTS[1:]:
+        init, own = f"{_INIT} --host {each.name}", each.own(case.environment)
+        files = written(own)
+        gone = [path for path in files if b"memory-mesh" not in (current(path) or b"")]
+        if gone:
+            said = f"{each.title}: {gone[0]} says nothing of memory-mesh any more"
+            yield failed("hosts", said, f"{init} --undo, then {init}")
+        elif files and each.name in last:
+            yield ok(
+                "hosts", f"{each.title} has this memory; its last event {age(last[each.name])}"
+            )
+        elif files:
+            begin = each.after or f"start a new session of {each.title}"
+            yield ok("hosts", f"{each.title} has this memory; no hook of it has run yet", begin)
+        elif each.found(case.environment):
+            yield ok("hosts", f"{each.title} is here, without this memory", init)
 
 
 def plugin(case: Case) -> Iterator[CheckResult]:
@@ -46,6 +71,8 @@ def plugin(case: Case) -> Iterator[CheckResult]:
             f"{claude_code.PLUGIN} is in {off[0].own}, but {off[0].settings} does not switch it on"
         )
         yield failed("plugin", said, _init(off[0]))
+    elif _has_another(case):
+        yield ok("plugin", "is not installed: Claude Code has no memory here", _INIT)
     else:
         yield warning("plugin", "is not installed: Claude Code has no memory here", _INIT)
 
@@ -108,6 +135,11 @@ def own_memory(case: Case) -> Iterator[CheckResult]:
         )
     else:
         yield ok("own memory", f"{said}, side by side with {counted(found.files, 'file')}")
+
+
+def _has_another(case: Case) -> bool:
+    """Whether a host other than Claude Code has this memory."""
+    return any(each.is_set_up(case.environment) for each in HOSTS[1:])
 
 
 def _same_store(

@@ -26,6 +26,7 @@ from memory_mesh.agents.hosts.undo import (
     whole,
     with_members,
     with_piece,
+    written,
 )
 from memory_mesh.base.fastdataclass import dataclass
 from memory_mesh.model import Json
@@ -67,18 +68,17 @@ class Host:
 
     def is_set_up(self, environment: Mapping[str, str]) -> bool:
         """True if the installation was not taken back."""
-        return (self.own(environment) / "undo.json").is_file()
+        return bool(written(self.own(environment)))
+
+    def start(self) -> str:
+        """Returns its name for the start of a session; an empty text if it has no hooks."""
+        events = said.EVENTS.get(self.name, {})
+        return next((theirs for theirs, ours in events.items() if ours == said.START), "")
 
     def planned(self, environment: Mapping[str, str], commands: Commands) -> list[FileChange]:
         """Returns the files to write, and what they are to hold."""
         changes = self.plan(self, self.place(environment), commands)
         return [change for change in changes if change.before != change.after]
-
-
-def start_call(host: str) -> tuple[str, dict[str, str]]:
-    """Returns the event of a session's start as a host names it, and what it says of its source."""
-    names = {ours: theirs for theirs, ours in said.EVENTS[host].items()}
-    return names[said.START], {"source": said.FRESH[0]}
 
 
 def _claude_code(_host: Host, _folder: Path, _commands: Commands) -> list[FileChange]:

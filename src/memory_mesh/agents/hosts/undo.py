@@ -195,6 +195,11 @@ def undoing(own: Path) -> Undoing | None:
     )
 
 
+def written(own: Path) -> list[Path]:
+    """Returns the files that an installation changed; none if there is none."""
+    return [Path(each) for each in _Record.read(own).files]
+
+
 def undo(own: Path, planned: Undoing) -> None:
     """Takes an installation back: the files, the record, and the folders that were made for it."""
     _check_unchanged(planned.changes)

@@ -206,12 +206,9 @@ def _found_lines(
 
 
 def _passing_lines(commands: places.Commands) -> list[str]:
-    if not commands.passing:
-        return []
-    return [
-        f"[MemoryMesh] Careful: {commands.hook.parent} is a cache that may be cleared at any time. "
-        + "For good: uv tool install memory-mesh, and then memory-mesh init."
-    ]
+    said = f"[MemoryMesh] Careful: {commands.hook.parent} is a cache that may be cleared at any "
+    said += "time. For good: uv tool install memory-mesh, and then memory-mesh init."
+    return [said] if commands.passing else []
 
 
 def _others_here() -> list[str]:
