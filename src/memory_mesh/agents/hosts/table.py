@@ -94,7 +94,8 @@ def _codex(host: Host, folder: Path, commands: Commands) -> list[FileChange]:
         *(f"{name} = {_toml(value)}" for name, value in _server(host, commands).items()),
     ]
     for event in said.EVENTS[host.name]:
-        call = {"type": "command", "command": _hook(host, commands, event), "timeout": _SECONDS}
+        line = _hook(host, commands, event)
+        call: dict[str, Json] = {"type": "command", "command": line, "timeout": _SECONDS}
         lines += ["", f"[[hooks.{event}]]", f"hooks = [{_toml(call)}]"]
     change = with_piece(folder / NAME, followed(folder / "config.toml"), "\n".join([*lines, ""]))
     try:
@@ -118,7 +119,7 @@ def _opencode(_host: Host, folder: Path, commands: Commands) -> list[FileChange]
 def _gemini(host: Host, folder: Path, commands: Commands) -> list[FileChange]:
     members = [Member(("mcpServers", NAME), _server(host, commands))]
     for event, ours in said.EVENTS[host.name].items():
-        call = {
+        call: dict[str, Json] = {
             "name": NAME,
             "type": "command",
             "command": _hook(host, commands, event),
@@ -132,7 +133,7 @@ def _gemini(host: Host, folder: Path, commands: Commands) -> list[FileChange]:
 
 
 def _copilot(host: Host, folder: Path, commands: Commands) -> list[FileChange]:
-    entry = {"type": "local", **_server(host, commands), "tools": ["*"]}
+    entry: dict[str, Json] = {"type": "local", **_server(host, commands), "tools": ["*"]}
     hooks: dict[str, Json] = {}
     for event, ours in said.EVENTS[host.name].items():
         call: dict[str, Json] = {

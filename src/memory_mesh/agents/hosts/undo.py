@@ -300,8 +300,8 @@ def _undone(path: Path, entry: Mapping[str, Json], record: _Record) -> tuple[Fil
         return FileChange(path, None, None), f"{path} was removed since and is not made again"
     said = f"{path} was changed since: only the part of memory-mesh is taken out"
     if piece:
-        rest = text_of(path, now).replace(piece, "", 1)
-        return FileChange(path, now, rest.encode() if rest or before is not None else None), said
+        left = text_of(path, now).replace(piece, "", 1).encode()
+        return FileChange(path, now, left if left or before is not None else None), said
     old = None if before is None else text_of(path, before)
     try:
         rest = _without_ours(text_of(path, now), old, _stated_members(entry))
