@@ -6,6 +6,7 @@ asks for it: it must stand once in its first request. A resumed session must not
 
 import json
 import random
+import subprocess
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -176,7 +177,7 @@ def rounds(
                 _happened(report, again.text.count(port), RESUMED, last)
                 tools = sum("memory" in tool for tool in asked.tools)
                 _happened(report, tools, OFFERED, last, OFFERS[last.name])
-        except AssertionError as error:
+        except (AssertionError, subprocess.TimeoutExpired) as error:
             report.broken("rounds that failed", f"round {each}: {error}")
         finally:
             agents[0].close()

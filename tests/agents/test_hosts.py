@@ -8,7 +8,7 @@ import tomllib
 import pytest
 
 from memory_mesh.agents.hook.hosts import EVENTS
-from memory_mesh.agents.hosts.table import HOSTS
+from memory_mesh.agents.hosts import HOSTS
 from tests.surface.command import SCRIPT, CommandLine
 
 OTHERS = [host for host in HOSTS if host.name != "claude-code"]

@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 
 from memory_mesh.agents.hook import hosts
-from memory_mesh.agents.hosts.table import HOSTS
+from memory_mesh.agents.hosts import HOSTS
 from tests.agents import host_events
 from tests.agents.real_hosts import OFFERS, PLACES
 

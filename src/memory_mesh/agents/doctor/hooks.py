@@ -10,9 +10,8 @@ from memory_mesh.agents.doctor import daemon
 from memory_mesh.agents.doctor.finding import Case, CheckResult, age, counted, failed, ok, warning
 from memory_mesh.agents.hook import events as hook_events
 from memory_mesh.agents.hook.main import BUDGET_MS
-from memory_mesh.agents.hosts import claude_code, places
+from memory_mesh.agents.hosts import HOSTS, claude_code, places
 from memory_mesh.agents.hosts.places import SettingsFolder
-from memory_mesh.agents.hosts.table import HOSTS
 from memory_mesh.agents.hosts.undo import members_of
 from memory_mesh.base.fastdataclass import dataclass
 from memory_mesh.base.typed import Any
@@ -20,9 +19,6 @@ from memory_mesh.model import Json
 
 HOOKS, SERVERS = Path("plugin/hooks/hooks.json"), Path("plugin/.mcp.json")
 MANIFEST = Path("plugin/.claude-plugin/plugin.json")
-EVENTS = (
-    "SessionStart", "UserPromptSubmit", "Stop", "PreCompact", "SessionEnd", "PostToolUseFailure",
-)  # fmt: skip
 
 LAST = 100  # hooks whose budget is looked at
 MOST_LATE = 5  # of a hundred

@@ -9,9 +9,9 @@ from pathlib import Path
 from memory_mesh._version import __version__
 from memory_mesh.agents.doctor import hooks as doctor_hooks
 from memory_mesh.agents.doctor.finding import Case, CheckResult, age, counted, failed, ok, warning
-from memory_mesh.agents.hosts import claude_code, places
+from memory_mesh.agents.hook.hosts import EVENTS
+from memory_mesh.agents.hosts import CLAUDE_CODE, HOSTS, claude_code, places
 from memory_mesh.agents.hosts.host_memory import host_memory
-from memory_mesh.agents.hosts.table import HOSTS
 from memory_mesh.agents.hosts.undo import current, written
 from memory_mesh.model.errors import NotFound
 from memory_mesh.platform.store_urls import is_server, local_name
@@ -84,7 +84,7 @@ def commands(case: Case) -> Iterator[CheckResult]:
             continue
         hooks, servers = doctor_hooks.hooks_of(place), doctor_hooks.servers_of(place)
         missing = [
-            event for event in doctor_hooks.EVENTS if event not in {call.name for call in hooks}
+            event for event in EVENTS[CLAUDE_CODE] if event not in {call.name for call in hooks}
         ]
         missing += [] if servers else ["MCP"]
         gone = sorted({str(call.path) for call in (*hooks, *servers) if not _is_there(call.path)})

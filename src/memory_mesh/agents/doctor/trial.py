@@ -27,8 +27,7 @@ from memory_mesh.agents.doctor import hooks
 from memory_mesh.agents.doctor.daemon import more_time, runs
 from memory_mesh.agents.doctor.finding import Case, CheckResult, failed, ok, warning
 from memory_mesh.agents.hook.main import BUDGET, BUDGET_MS
-from memory_mesh.agents.hosts import claude_code, places
-from memory_mesh.agents.hosts.table import HOSTS
+from memory_mesh.agents.hosts import HOSTS, claude_code, places
 from memory_mesh.agents.opening import Stores
 from memory_mesh.base.fastdataclass import dataclass
 from memory_mesh.base.typed import Any

@@ -11,9 +11,8 @@ from pathlib import Path
 from memory_mesh._version import __version__
 from memory_mesh.agents.doctor import Case, CheckResult, CheckStatus, examined
 from memory_mesh.agents.doctor.finding import counted
-from memory_mesh.agents.hosts import claude_code, places, undo
+from memory_mesh.agents.hosts import CLAUDE_CODE, HOSTS, Host, claude_code, places, undo
 from memory_mesh.agents.hosts.host_memory import CHOICES, HostMemory, host_memory, read_in
-from memory_mesh.agents.hosts.table import CLAUDE_CODE, HOSTS, Host
 from memory_mesh.agents.hosts.undo import FileChange
 from memory_mesh.base.fastdataclass import dataclass
 from memory_mesh.cli import options as cli_options, output, store_folder
