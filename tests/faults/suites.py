@@ -189,7 +189,10 @@ SUITES: dict[str, dict[str, Part]] = {
         "": part(
             "claude_code.hosts_remembered",
             count=Amount(25),
-            needs=("claude_code.hosts_are_there", "a host is missing: run .ci/agents, needs npm"),
+            needs=(
+                "claude_code.hosts_are_there",
+                "a host is missing: run .ci/agents all, needs npm",
+            ),
         )
     },
     "contradicting": {
