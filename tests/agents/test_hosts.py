@@ -231,6 +231,18 @@ def test_a_file_that_cannot_be_changed_is_named_and_nothing_is_written(home, cli
     assert _all(home) == before
 
 
+def test_a_broken_file_of_one_host_does_not_keep_the_others_waiting(home, cli):
+    for name in (".codex", ".cursor", ".gemini"):
+        (home / name).mkdir()
+    (home / ".gemini/settings.json").write_bytes(b"{ // mine\n}")
+    done = cli("init", "--all", "--yes")
+    assert done.code == 1
+    assert "Gemini CLI: " in done.out
+    assert (home / ".codex/config.toml").exists()
+    assert (home / ".cursor/hooks.json").exists()
+    assert (home / ".gemini/settings.json").read_bytes() == b"{ // mine\n}"
+
+
 def test_a_host_that_is_not_here_and_words_that_do_not_go_together_are_refused(home, cli):
     missing = cli("init", "--host", "codex", "--yes")
     assert missing.code == 1

@@ -42,23 +42,30 @@ def _run_init(options: argparse.Namespace) -> int:
     """Gives agents this memory, or takes it back."""
     if not options.all:
         [host] = [each for each in HOSTS if each.name == options.host]
-        given = _claude_code(options) if host.name == CLAUDE_CODE else _other(options, host)
+        given = _one(options, host)
         return given.code if given is _REFUSED else _said(options, given)
     if options.here or options.host_memory or options.host != CLAUDE_CODE:
         raise UsageError("--all goes with --undo, --dry-run and --yes only. Leave the others out")
     asked = [host for host in HOSTS if _is_asked(options, host)]
-    answers = {
-        each: _claude_code(options) if each.name == CLAUDE_CODE else _other(options, each)
-        for each in asked
-    }
-    if not answers:
+    if not asked:
         return _said(options, _nothing_set_up() if options.undo else _not_found(options))
-    for answer in answers.values():
+    rows: list[Json] = []
+    code = 0
+    for host in asked:
+        try:
+            answer = _one(options, host)
+        except undo.BrokenFile as error:  # the others need not wait until it is mended
+            answer = _Answer({"error": str(error)}, [f"[MemoryMesh] {host.title}: {error}"], 1)
         _say(options, *answer.lines)
+        rows.append({"host": host.name, **answer.plain})
+        code = max(code, answer.code)
     if options.json:
-        rows: list[Json] = [{"host": host.name, **each.plain} for host, each in answers.items()]
         output.say_json({"hosts": rows})
-    return max(answer.code for answer in answers.values())
+    return code
+
+
+def _one(options: argparse.Namespace, host: Host) -> _Answer:
+    return _claude_code(options) if host.name == CLAUDE_CODE else _other(options, host)
 
 
 def _is_asked(options: argparse.Namespace, host: Host) -> bool:
