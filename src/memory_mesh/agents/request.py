@@ -49,7 +49,15 @@ _NAMES = frozenset(
         *("SUDO_USER", "GIT_CONFIG_GLOBAL", "GIT_AUTHOR_NAME", "GIT_COMMITTER_NAME", "LANG"),
         *("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "COHERE_API_KEY", "CO_API_KEY", "JINA_API_KEY"),
         *("CLAUDECODE", "CODEX_THREAD_ID", "CODEX_SANDBOX", "CODEX_SANDBOX_NETWORK_DISABLED"),
-        *("CODEX_CI", "GEMINI_CLI", "OPENCODE", "CURSOR_AGENT", "COPILOT_CLI", "GOOSE_TERMINAL"),
+        *(
+            "CODEX_CI",
+            "GEMINI_CLI",
+            "QWEN_CODE",
+            "OPENCODE",
+            "CURSOR_AGENT",
+            "COPILOT_CLI",
+            "GOOSE_TERMINAL",
+        ),
         *("AMP_CURRENT_THREAD_ID", "AUGMENT_AGENT", "CLINE_ACTIVE", "PI_CODING_AGENT"),
         *("AI_AGENT", "OR_APP_NAME", "AGENT"),
     )
