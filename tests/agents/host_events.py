@@ -9,7 +9,7 @@ FOLDER = Path(__file__).parents[1] / "fixtures/hosts"
 
 
 def read(host: str) -> Mapping[str, Any]:
-    """The version, how it was seen, and each event by the host's own name."""
+    """The version, which events were not seen but published, and each by the host's own name."""
     found: Mapping[str, Any] = json.loads((FOLDER / f"{host}.json").read_text(encoding="utf-8"))
     return found
 

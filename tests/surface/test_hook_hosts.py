@@ -68,6 +68,7 @@ def test_each_event_that_is_asked_for_was_seen() -> None:
         if name == "opencode":  # of Claude Code's its plugin sends what has no name of its own
             seen |= {hosts.STOP, hosts.COMPACT, hosts.END}
         assert set(asked) == seen, name
+        assert seen.issuperset(host_events.read(name)["as published"]), name
 
 
 @pytest.mark.parametrize(("name", "event"), EACH)
