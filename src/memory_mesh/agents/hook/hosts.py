@@ -62,7 +62,7 @@ SHELLS = {  # what a host sets for its model's shell, and not for its hooks
 _CONTEXT = {"copilot": "additionalContext", "cursor": "additional_context"}  # and nothing else
 _TAKES_NOTHING = (("cursor", PROMPT),)
 _SAYS_AGAIN = (("gemini", STOP),)  # the prompt, which was heard before
-_FORGETS = (("copilot", "resume"),)  # what its start was given is not in the session it resumes
+_FORGETS = (("copilot", "resume"), ("gemini", "resume"))  # what a start gave is gone by then
 _NAMES = ("session_id", "cwd", "prompt", "source")
 _RENAMED = {
     "sessionId": "session_id",
