@@ -1,4 +1,8 @@
-"""A recording fake of the Messages API on loopback: a real agent runs against it offline."""
+"""A recording fake of the APIs of models on loopback: a real agent runs against it offline.
+
+It speaks Anthropic's Messages, OpenAI's Responses and Chat Completions, and Gemini's; the path of a
+request says which.
+"""
 
 import json
 import threading
@@ -11,6 +15,8 @@ from typing import Self
 Json = dict[str, object]
 
 SAYS = "Understood."
+_EVENTS, _JSON = "text/event-stream", "application/json"
+_LAST = b"data: [DONE]\n\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +43,13 @@ class Recorded:
     def tools(self) -> list[str]:
         """Return the names of the tools that the model was offered."""
         offered = self.body.get("tools")
-        return [str(tool.get("name")) for tool in offered] if isinstance(offered, list) else []
+        return [name for tool in offered or () for name in _names(tool)]  # type: ignore[attr-defined]
+
+
+def _names(tool: Json) -> list[str]:
+    """Return the names in one entry of a list of tools: Gemini's holds many."""
+    functions = tool.get("functionDeclarations") or [tool.get("function") or tool]
+    return [str(each.get("name")) for each in functions]  # type: ignore[attr-defined]
 
 
 class FakeApi:
@@ -113,12 +125,8 @@ def _handler_of(api: FakeApi) -> type[BaseHTTPRequestHandler]:
                 return
             says = api.answer(self.path, body)
             api.after()
-            if body.get("stream"):
-                self._send(_streamed(says, str(body.get("model"))), "text/event-stream")
-            else:
-                self._send(
-                    json.dumps(_message(says, str(body.get("model")))).encode(), "application/json"
-                )
+            kind, payload = _answered(self.path, body, says)
+            self._send(payload, kind)
 
         def do_GET(self) -> None:
             """Answer what is not part of the conversation with an empty object."""
@@ -139,6 +147,88 @@ def _handler_of(api: FakeApi) -> type[BaseHTTPRequestHandler]:
             self.wfile.write(payload)
 
     return Handler
+
+
+def _answered(path: str, body: Json, says: str | ToolUse) -> tuple[str, bytes]:
+    """Return the kind and the bytes of an answer, as the API that was asked gives it."""
+    model, streams = str(body.get("model")), bool(body.get("stream"))
+    if path.endswith("/responses"):
+        return _EVENTS, _responded(says, model)
+    if "enerateContent" in path:
+        streams, whole = "stream" in path, json.dumps(_generated(says))
+        return (_EVENTS, f"data: {whole}\n\n".encode()) if streams else (_JSON, whole.encode())
+    if path.endswith("/chat/completions"):
+        return (_EVENTS, _chunks(says, model)) if streams else (_JSON, _completion(says, model))
+    if streams:
+        return _EVENTS, _streamed(says, model)
+    return _JSON, json.dumps(_message(says, model)).encode()
+
+
+def _responded(says: str | ToolUse, model: str) -> bytes:
+    """Return an answer as the events of the Responses API."""
+    item: Json = {"type": "message", "id": "m1", "role": "assistant", "status": "completed"}
+    if isinstance(says, ToolUse):
+        item = {
+            "type": "function_call",
+            "id": "f1",
+            "call_id": "c1",
+            "name": says.tool,
+            "arguments": json.dumps(dict(says.arguments)),
+        }
+    else:
+        item["content"] = [{"type": "output_text", "text": says, "annotations": []}]
+    usage: Json = {"input_tokens": 1, "output_tokens": 1, "total_tokens": 2}
+    whole: Json = {"id": "r1", "object": "response", "model": model, "usage": usage}
+    return _events(
+        {"type": "response.created", "response": {**whole, "status": "in_progress"}},
+        {"type": "response.output_item.done", "output_index": 0, "item": item},
+        {
+            "type": "response.completed",
+            "response": {**whole, "status": "completed", "output": [item]},
+        },
+    )
+
+
+def _said(says: str | ToolUse) -> Json:
+    """Return what the assistant says as Chat Completions writes it."""
+    if isinstance(says, str):
+        return {"role": "assistant", "content": says}
+    function = {"name": says.tool, "arguments": json.dumps(dict(says.arguments))}
+    return {
+        "role": "assistant",
+        "tool_calls": [{"index": 0, "id": "c1", "type": "function", "function": function}],
+    }
+
+
+def _completion(says: str | ToolUse, model: str) -> bytes:
+    end = "stop" if isinstance(says, str) else "tool_calls"
+    choice: Json = {"index": 0, "message": _said(says), "finish_reason": end}
+    usage: Json = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
+    whole: Json = {"id": "c1", "object": "chat.completion", "model": model, "choices": [choice]}
+    return json.dumps({**whole, "usage": usage}).encode()
+
+
+def _chunks(says: str | ToolUse, model: str) -> bytes:
+    """Return an answer as the stream of Chat Completions."""
+    end = "stop" if isinstance(says, str) else "tool_calls"
+    begun: Json = {"id": "c1", "object": "chat.completion.chunk", "created": 1, "model": model}
+    usage: Json = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
+    first: Json = {"index": 0, "delta": _said(says), "finish_reason": None}
+    last: Json = {"index": 0, "delta": {}, "finish_reason": end}
+    lines = ({**begun, "choices": [first]}, {**begun, "choices": [last], "usage": usage})
+    return b"".join(f"data: {json.dumps(line)}\n\n".encode() for line in lines) + _LAST
+
+
+def _generated(says: str | ToolUse) -> Json:
+    """Return an answer as Gemini gives it."""
+    part: Json = {"text": says}
+    if isinstance(says, ToolUse):
+        part = {"functionCall": {"name": says.tool, "args": dict(says.arguments)}}
+    content: Json = {"role": "model", "parts": [part]}
+    return {
+        "candidates": [{"content": content, "finishReason": "STOP", "index": 0}],
+        "usageMetadata": {"promptTokenCount": 1, "candidatesTokenCount": 1, "totalTokenCount": 2},
+    }
 
 
 def _message(says: str | ToolUse, model: str) -> Json:
@@ -188,6 +278,10 @@ def _streamed(says: str | ToolUse, model: str) -> bytes:
         },
         {"type": "message_stop"},
     ]
+    return _events(*events)
+
+
+def _events(*events: Json) -> bytes:
     return b"".join(
         f"event: {event['type']}\ndata: {json.dumps(event)}\n\n".encode() for event in events
     )

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from memory_mesh.agents.claude_code import install, places, undo
-from memory_mesh.agents.claude_code.install import SHIPPED
+from memory_mesh.agents.hosts import claude_code, places, undo
+from memory_mesh.agents.hosts.claude_code import SHIPPED
 from memory_mesh.platform.ids import SystemClock
 from tests.agents import remembering
 from tests.agents.fake_api import ToolUse
@@ -134,7 +134,7 @@ def test_the_host_still_sends_the_fields_that_were_recorded(binary, tmp_path):
     recorder.chmod(0o755)
     commands = places.Commands(recorder, tmp_path / "no server", {})
     place = places.user_place(agent.environment)
-    undo.write(place.own, install.planned(place, commands, now=SystemClock().now()))
+    undo.write(place.own, claude_code.planned(place, commands, now=SystemClock().now()))
     agent.ask("Hello.", "--allowedTools", "Bash", script=[ToolUse("Bash", {"command": "false"})])
     for event, fields in json.loads(RECORDED.read_text())["events"].items():
         if event == "PreCompact":

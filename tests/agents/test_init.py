@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from memory_mesh.agents.claude_code import install, places, undo
-from memory_mesh.agents.claude_code.undo import FileChange
+from memory_mesh.agents.hosts import claude_code, places, undo
+from memory_mesh.agents.hosts.undo import FileChange
 from memory_mesh.model.errors import InvalidInput
 from memory_mesh.sync import MemoryMesh
 from memory_mesh.testing import FrozenClock
@@ -153,7 +153,7 @@ def test_undo_after_an_upgrade_goes_back_to_before_the_first_installation(home, 
     cli("init", "--yes")
     moved = places.Commands(Path("/elsewhere/memory-mesh-hook"), Path("/elsewhere/mcp"), {})
     place = places.SettingsFolder(home / ".claude")
-    planned = install.planned(place, moved, now=FrozenClock().now())
+    planned = claude_code.planned(place, moved, now=FrozenClock().now())
     assert {change.path.name for change in planned} == {"hooks.json", ".mcp.json"}
     undo.write(place.own, planned)
     cli("init", "--undo", "--yes")
@@ -181,7 +181,7 @@ def test_undo_works_after_an_installation_that_was_interrupted(home, cli):
     before = _all(home)
     place = places.SettingsFolder(home / ".claude")
     commands = places.Commands(Path("/x/memory-mesh-hook"), Path("/x/mcp"), {})
-    planned = install.planned(place, commands, now=FrozenClock().now())
+    planned = claude_code.planned(place, commands, now=FrozenClock().now())
     stuck = home / ".claude/stuck"
     stuck.symlink_to(home / "nowhere")
     with pytest.raises(FileExistsError):
@@ -293,7 +293,7 @@ def test_paths_with_spaces_and_a_stated_store_reach_the_commands(home):
         Path("/my tools/memory-mesh-mcp"),
         {"MEMORY_MESH_DIR": "/my store"},
     )
-    files = install.plugin_files(commands)
+    files = claude_code.plugin_files(commands)
     hooks = json.loads(files["plugin/hooks/hooks.json"])["hooks"]
     assert set(hooks) == {
         "SessionStart",
@@ -428,7 +428,7 @@ def test_a_damaged_record_is_named_and_nothing_is_undone(home, cli):
 def test_a_file_that_changes_while_the_plan_is_looked_at_is_not_overwritten(home):
     place = places.SettingsFolder(home / ".claude")
     commands = places.Commands(Path("/x/memory-mesh-hook"), Path("/x/mcp"), {})
-    planned = install.planned(place, commands, now=FrozenClock().now())
+    planned = claude_code.planned(place, commands, now=FrozenClock().now())
     _write(place.settings, b'{"mine": 1}')
     with pytest.raises(InvalidInput, match="was changed while you looked"):
         undo.write(place.own, planned)

@@ -1,8 +1,8 @@
-"""Claude Code remembers across sessions; the rounds are in tests/agents/remembering.py."""
+"""Real hosts remember across sessions; the rounds are in tests/agents."""
 
 from pathlib import Path
 
-from tests.agents import real_claude, remembering
+from tests.agents import real_claude, real_hosts, remembering
 from tests.faults.report import Progress, Report
 
 
@@ -19,3 +19,22 @@ def remembered(folder: Path, *, count: int, seed: int, progress: Progress) -> Re
         report.figures[name] = dict(part.figures)
         report.failures += part.failures
     return report
+
+
+def hosts_are_there() -> bool:
+    """Whether every host that runs offline is installed."""
+    return is_there() and all(real_hosts.binary_of(host) for host in real_hosts.PLACES)
+
+
+def hosts_remembered(folder: Path, *, count: int, seed: int, progress: Progress) -> Report:
+    """So many rounds with each host, and with pairs of two that share a store."""
+    report = Report()
+    for hosts in (*((host,) for host in real_hosts.PLACES), *PAIRS):
+        name = " and ".join(hosts)
+        part = real_hosts.rounds(folder / name, hosts, count=count, seed=seed, progress=progress)
+        report.figures[name] = dict(part.figures)
+        report.failures += part.failures
+    return report
+
+
+PAIRS = (("codex", "claude-code"), ("claude-code", "codex"))

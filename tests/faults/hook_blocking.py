@@ -9,6 +9,8 @@
     store shut       by a process of others that lets nobody read
     socket corrupt   a file, a folder, one that is silent, one that answers nonsense
 
+Each prompt comes in the words of one host, of all in turns.
+
 A run is blocked if it takes longer than its budget and what a script of the same form needs that
 does nothing, the slowest of those that ran in turns with it. Where many processes share a machine
 (`strict=False`) a run counts as blocked if it has not ended by itself long before the blocker does.
@@ -26,14 +28,17 @@ import sqlite3
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
+from dataclasses import dataclass
 from itertools import cycle, islice
 from pathlib import Path
 
-from bench.agent_runs import BUDGET_MS, Host, Run
+from bench.agent_runs import BUDGET_MS, HOOK, Host, Run
 from memory_mesh.agents.daemon import place
+from memory_mesh.agents.hook.hosts import EVENTS, PROMPT as HEARD
 from memory_mesh.sync import MemoryMesh
+from tests.agents.host_events import NAMES, sent
 from tests.faults.crashpoints import watch
 from tests.faults.disk import small_disk
 from tests.faults.processes import Child
@@ -45,7 +50,7 @@ GENEROUS_SECONDS = 20.0  # every blocker lasts longer than that
 BLOCKER_SECONDS = 3_600.0
 _INSIDE = "UPDATE store"  # a statement of every write
 Runner = Callable[[int], Run]
-Fault = Callable[[Host, random.Random], AbstractContextManager[Runner]]
+Fault = Callable[["SpeakingHost", random.Random], AbstractContextManager[Runner]]
 
 
 def blocking(
@@ -55,9 +60,13 @@ def blocking(
     cache = folder / "cache"
     report = Report({"runs": 0, "blocked": 0, "not whole": 0, "answered": 0, "silent": 0})
     ticker, shares = Ticker(progress, runs), Counter(islice(cycle(KINDS), runs))
+    turns = cycle(NAMES)
     for number, (name, each) in enumerate(shares.items()):
         here = folder / str(number)
-        part = Child(_runs, here, cache, name, each, seed).result(3_600)
+        hosts = list(islice(turns, each))
+        part = Child(_runs, here, cache, name, hosts, seed).result(3_600)
+        for host in hosts:
+            report.count(f"prompts of {host}")
         _count(report, name, part, strict=strict)
         ticker.tick(int(str(report.figures["runs"])), f"hooks run, {name} is done")
     return report
@@ -97,18 +106,18 @@ class Timed:
         return [run.seconds for run in self.runs]
 
 
-def _runs(here: Path, cache: Path, name: str, runs: int, seed: int) -> Timed:
+def _runs(here: Path, cache: Path, name: str, hosts: Sequence[str], seed: int) -> Timed:
     """In a process of its own: prepare a home, bring the fault about, run hooks."""
     here.mkdir(parents=True)
     if name == FULL:
         small_disk(here)
-    host, timed = Host(here / "home", cache), Timed()
+    host, timed = SpeakingHost(here / "home", cache, speaks=hosts), Timed()
     with host.mesh() as mesh:
         mesh.add(PLANTED)
     host.warmed(PROMPT)
     try:
         with FAULTS[name](host, random.Random(f"{seed} {name}")) as run:
-            for number in range(runs):
+            for number in range(len(hosts)):
                 timed.idle.append(host.idle().seconds)
                 timed.runs.append(run(number))
                 host.end_all(daemons=False)
@@ -117,12 +126,26 @@ def _runs(here: Path, cache: Path, name: str, runs: int, seed: int) -> Timed:
     return timed
 
 
-def _hooks(host: Host) -> Runner:
-    return lambda number: host.prompt(PROMPT, f"session {number}")
+@dataclass
+class SpeakingHost(Host):
+    """Sends the prompt of a number in the words of the host whose turn it is."""
+
+    speaks: Sequence[str] = ()
+
+    def said(self, number: int) -> Run:
+        """Runs a hook for one prompt."""
+        host = self.speaks[number]
+        event = next(theirs for theirs, ours in EVENTS[host].items() if ours == HEARD)
+        given = sent(host, event, str(self.folder), session_id=f"session {number}")
+        return self.run([str(HOOK), "--host", host, event], given)
+
+
+def _hooks(host: "SpeakingHost") -> Runner:
+    return host.said
 
 
 @contextmanager
-def _killed(host: Host, dice: random.Random) -> Iterator[Runner]:
+def _killed(host: SpeakingHost, dice: random.Random) -> Iterator[Runner]:
     """The daemon is killed while the hook runs; each hook starts the next one."""
 
     def run(number: int) -> Run:
@@ -130,7 +153,7 @@ def _killed(host: Host, dice: random.Random) -> Iterator[Runner]:
         killer = threading.Timer(dice.uniform(0, 0.2), _kill, (pid,))
         killer.start()
         try:
-            return host.prompt(PROMPT, f"session {number}")
+            return host.said(number)
         finally:
             killer.join()
 
@@ -144,7 +167,7 @@ def _kill(pid: int) -> None:
 
 
 @contextmanager
-def _stopped(host: Host, _dice: random.Random) -> Iterator[Runner]:
+def _stopped(host: SpeakingHost, _dice: random.Random) -> Iterator[Runner]:
     """The daemon stands still: it takes connections and never answers."""
     with host.daemon() as pid:
         os.kill(pid, signal.SIGSTOP)
@@ -152,7 +175,7 @@ def _stopped(host: Host, _dice: random.Random) -> Iterator[Runner]:
 
 
 @contextmanager
-def _full(host: Host, _dice: random.Random) -> Iterator[Runner]:
+def _full(host: SpeakingHost, _dice: random.Random) -> Iterator[Runner]:
     """The home lies on a disk without a free byte; a daemon is wanted and none is there."""
     host.idle()  # its script is written before
     filler = os.open(host.home.parent / "filler", os.O_WRONLY | os.O_CREAT)
@@ -168,7 +191,7 @@ def _full(host: Host, _dice: random.Random) -> Iterator[Runner]:
 
 
 @contextmanager
-def _locked(host: Host, _dice: random.Random) -> Iterator[Runner]:
+def _locked(host: SpeakingHost, _dice: random.Random) -> Iterator[Runner]:
     """A writer of ours was stopped in the middle of its transaction."""
     writer = Child(_write_and_stop, host.store)
     os.waitid(os.P_PID, writer.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
@@ -189,7 +212,7 @@ def _write_and_stop(store: Path) -> None:
 
 
 @contextmanager
-def _shut(host: Host, _dice: random.Random) -> Iterator[Runner]:
+def _shut(host: SpeakingHost, _dice: random.Random) -> Iterator[Runner]:
     """A process of others keeps the file of the namespace to itself."""
     keeper = Child(_keep, host.store)
     os.waitid(os.P_PID, keeper.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
@@ -208,7 +231,7 @@ def _keep(store: Path) -> None:
 
 
 @contextmanager
-def _corrupt(host: Host, _dice: random.Random) -> Iterator[Runner]:
+def _corrupt(host: SpeakingHost, _dice: random.Random) -> Iterator[Runner]:
     """Where the socket should be there is something else, in turns; no daemon takes it away."""
     lock = os.open(place.lock_path(str(host.store)), os.O_RDWR | os.O_CREAT, 0o600)
     fcntl.flock(lock, fcntl.LOCK_EX)
@@ -217,7 +240,7 @@ def _corrupt(host: Host, _dice: random.Random) -> Iterator[Runner]:
 
     def run(number: int) -> Run:
         with SOCKETS[number % len(SOCKETS)](host.socket()):
-            return host.prompt(PROMPT, f"session {number}")
+            return host.said(number)
 
     try:
         yield run

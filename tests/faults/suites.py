@@ -185,6 +185,16 @@ SUITES: dict[str, dict[str, Part]] = {
             needs=("claude_code.is_there", "no Claude Code: run .ci/agents, which needs npm"),
         )
     },
+    "hosts": {
+        "": part(
+            "claude_code.hosts_remembered",
+            count=Amount(25),
+            needs=(
+                "claude_code.hosts_are_there",
+                "a host is missing: run .ci/agents all, needs npm",
+            ),
+        )
+    },
     "contradicting": {
         "": part("contradicting.one_value_is_left", rounds=Amount(100, 2)),
         "steps": part("contradicting.no_step_is_lost", writers=8, steps=Amount(40, 5)),
@@ -326,7 +336,9 @@ SUITES: dict[str, dict[str, Part]] = {
         "ids": part("race.draw_ids_at_once", processes=8, each=Amount(2_000)),
     },
     "agents": {"": part("agent_sharing.sharing", agents=8, operations=Amount(200, 4))},
-    "hooks": {"": part("hook_blocking.blocking", runs=Amount(500, 9), gate={"strict": False})},
+    "hooks": {  # 500 prompts of each host
+        "": part("hook_blocking.blocking", runs=Amount(3_500), gate={"strict": False, "runs": 14})
+    },
     "waits": {
         "": part(
             "waiting.stopped_holders",

@@ -523,3 +523,27 @@ def changed(patient: Patient, statement: str) -> None:
     with sqlite3.connect(ledger(patient)) as database:
         database.execute(statement)
     database.close()
+
+
+def test_another_host_is_looked_at_and_tried(patient: Patient) -> None:
+    assert "hosts" not in patient.found()
+    (patient.home / ".codex").mkdir()
+    found = patient.found()["hosts"]
+    assert found.said == "Codex is here, without this memory"
+    patient.fixed(CheckResult("", CheckStatus.OK, "", f"{found.fix} --yes"))
+    assert "/hooks" in patient.found()["hosts"].fix  # nothing ran yet: they must be trusted
+
+    looked = json.loads(patient("doctor", "--json").out)["checks"]
+    tried = [one for one in looked if one["check"] == "hook trial"]
+    assert [one["mark"] for one in tried] == ["ok", "ok"]
+    assert tried[1]["said"].startswith("Codex: SessionStart gave a planted memory back")
+    journal.note(str(patient.place.store), "hook", host="codex", event="Stop", session="s")
+    assert "its last event" in patient.found()["hosts"].said
+
+    (patient.home / ".codex/config.toml").write_text("")
+    broken = patient.found()["hosts"]
+    assert broken.mark is CheckStatus.FAILED
+    assert "config.toml says nothing of memory-mesh any more" in broken.said
+    for command in broken.fix.split(", then "):
+        patient.fixed(CheckResult("", CheckStatus.OK, "", f"{command} --yes"))
+    assert patient.found()["hosts"].mark is CheckStatus.OK

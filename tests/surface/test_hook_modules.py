@@ -20,7 +20,7 @@ LIGHT = {
     "memory_mesh.agents.daemon.place",
     "memory_mesh.agents.hook",
     "memory_mesh.agents.hook.worker",
-    "memory_mesh.agents.hook.claude_code",
+    "memory_mesh.agents.hook.hosts",
     "memory_mesh.agents.hook.main",
     "memory_mesh.agents.journal",
     "memory_mesh.agents.request",

@@ -49,7 +49,15 @@ _NAMES = frozenset(
         *("SUDO_USER", "GIT_CONFIG_GLOBAL", "GIT_AUTHOR_NAME", "GIT_COMMITTER_NAME", "LANG"),
         *("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "COHERE_API_KEY", "CO_API_KEY", "JINA_API_KEY"),
         *("CLAUDECODE", "CODEX_THREAD_ID", "CODEX_SANDBOX", "CODEX_SANDBOX_NETWORK_DISABLED"),
-        *("CODEX_CI", "GEMINI_CLI", "OPENCODE", "CURSOR_AGENT", "COPILOT_CLI", "GOOSE_TERMINAL"),
+        *(
+            "CODEX_CI",
+            "GEMINI_CLI",
+            "QWEN_CODE",
+            "OPENCODE",
+            "CURSOR_AGENT",
+            "COPILOT_CLI",
+            "GOOSE_TERMINAL",
+        ),
         *("AMP_CURRENT_THREAD_ID", "AUGMENT_AGENT", "CLINE_ACTIVE", "PI_CODING_AGENT"),
         *("AI_AGENT", "OR_APP_NAME", "AGENT"),
     )
@@ -136,12 +144,17 @@ def ancestors(pid: int | None = None) -> list[int]:
     return found
 
 
-def is_from_shell_tool(environment: "Mapping[str, str]", parents: "Sequence[int]") -> bool:
-    """Whether an event comes from the shell that Claude Code gives its model, not from itself.
+def is_from_shell_tool(
+    environment: "Mapping[str, str]", parents: "Sequence[int]", variable: str | None = None
+) -> bool:
+    """Whether an event comes from the shell that a host gives its model, not from the host.
 
-    For that shell AI_AGENT ends with `_agent`, for a hook with `_harness`; and that shell begins
-    with a snapshot of the user's. So it is in 2.1.197 and 2.1.326.
+    Some hosts set a `variable` there alone. For Claude Code's shell AI_AGENT ends with `_agent`,
+    for a hook with `_harness`; and that shell begins with a snapshot of the user's. So it is in
+    2.1.197 and 2.1.326.
     """
+    if variable and environment.get(variable):
+        return True
     name, _, kind = environment.get("AI_AGENT", "").rpartition("_")
     is_shells = name.startswith("claude-code") and kind == "agent"
     return is_shells or any(

@@ -1,8 +1,8 @@
 """Recognises a shell that an AI agent started, by the variables that agents set in it.
 
 The names were read from the programs themselves where they can be installed: Claude Code 2.1.197,
-Codex 0.166.0, Gemini CLI 0.61.0, OpenCode 1.18.33, Aider 0.86.2. The others are those that their
-makers document. A variable that is empty, 0 or false counts as not set.
+Codex 0.166.0, Gemini CLI 0.61.0, Qwen Code 0.24.4, OpenCode 1.18.33, Aider 0.86.2. The others are
+those that their makers document. A variable that is empty, 0 or false counts as not set.
 """
 
 from collections.abc import Mapping
@@ -14,6 +14,7 @@ _VARIABLES = (
     "CODEX_SANDBOX_NETWORK_DISABLED",
     "CODEX_CI",
     "GEMINI_CLI",
+    "QWEN_CODE",
     "OPENCODE",
     "CURSOR_AGENT",
     "COPILOT_CLI",

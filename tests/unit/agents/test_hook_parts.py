@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from memory_mesh.agents.hook import claude_code, events
+from memory_mesh.agents.hook import events, hosts
 from memory_mesh.agents.hook.events import MOST_CHARS, question_of
 from memory_mesh.agents.hook.worker import without_private
 from memory_mesh.model.pack import LeftOut, LeftOutBy, Pack
@@ -54,26 +54,26 @@ def test_of_a_long_prompt_the_beginning_and_the_end_are_looked_for() -> None:
 )
 def test_which_events_recall(event: str, source: str | None, *, recalls: bool) -> None:
     given = {"session_id": "s", "transcript_path": "/t"} | ({"source": source} if source else {})
-    found = claude_code.recall_of(event, given)
+    found = hosts.recall_of(event, given)
     assert (found is not None) == recalls
     assert found is None or "transcript_path" not in found
 
 
 def test_values_of_another_type_are_left_out() -> None:
     given = {"session_id": 7, "prompt": ["x"], "cwd": "/w"}
-    assert claude_code.recall_of("UserPromptSubmit", given) == {"cwd": "/w"}
+    assert hosts.recall_of("UserPromptSubmit", given) == {"cwd": "/w"}
 
 
 def test_what_the_host_reads() -> None:
-    said = claude_code.output_of("SessionStart", {"context": "ä\n<x>", "line": "memory-mesh: 1"})
+    said = hosts.output_of("SessionStart", {"context": "ä\n<x>", "line": "memory-mesh: 1"})
     assert said.isascii()
     assert "\n" not in said
     assert json.loads(said) == {
         "hookSpecificOutput": {"hookEventName": "SessionStart", "additionalContext": "ä\n<x>"},
         "systemMessage": "memory-mesh: 1",
     }
-    assert claude_code.output_of("SessionStart", {}) == ""
-    assert claude_code.output_of("SessionStart", {"context": None, "line": None}) == ""
+    assert hosts.output_of("SessionStart", {}) == ""
+    assert hosts.output_of("SessionStart", {"context": None, "line": None}) == ""
 
 
 def test_private_parts_are_taken_out_of_every_text() -> None:

@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from shlex import quote
 
-from memory_mesh.agents.claude_code.undo import BrokenFile
 from memory_mesh.agents.doctor import daemon, hooks, host, store, trial
 from memory_mesh.agents.doctor.finding import (
     Case,
@@ -24,6 +23,7 @@ from memory_mesh.agents.doctor.finding import (
     ok,
     unseen,
 )
+from memory_mesh.agents.hosts.undo import BrokenFile
 from memory_mesh.base.fastdataclass import replace
 from memory_mesh.care.key_file import need_key, stated_keys
 from memory_mesh.model.errors import MeshError
@@ -44,6 +44,7 @@ CHECKS: dict[str, Check] = {
     "embedder": store.embedder,
     "index": store.index,
     "daemon": daemon.daemon,
+    "hosts": host.others,
     "Claude Code": host.claude,
     "plugin": host.plugin,
     "commands": host.commands,
@@ -96,7 +97,7 @@ def _unreadable(name: str, error: BrokenFile, first: str) -> CheckResult:
     """Says once what is wrong with a file of the host, and then only who said it."""
     if first:
         return failed(name, f"cannot be looked at, see {first}", f"mend {error.path}")
-    said = f"{error.path} is not valid JSON ({error.why}); Claude Code cannot read it either"
+    said = f"{error.path} is not valid JSON ({error.why})"
     return failed(name, said, f"mend {error.path}, and run memory-mesh doctor again")
 
 

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 from memory_mesh._version import __version__
 from memory_mesh.agents import request as requests
-from memory_mesh.agents.claude_code import places
 from memory_mesh.agents.daemon import client, place
 from memory_mesh.agents.doctor.finding import Case, CheckResult, ago, failed, ok, warning
 from memory_mesh.agents.hook.main import BUDGET
+from memory_mesh.agents.hosts import places
 
 _SECONDS = 3.0
 _START = "memory-mesh daemon start"

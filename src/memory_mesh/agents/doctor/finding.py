@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 
 from memory_mesh.agents import journal
-from memory_mesh.agents.claude_code import places
+from memory_mesh.agents.hosts import places
 from memory_mesh.base.fastdataclass import dataclass
 from memory_mesh.base.typed import Any
 from memory_mesh.config import Config

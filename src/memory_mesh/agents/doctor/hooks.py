@@ -6,22 +6,19 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
-from memory_mesh.agents.claude_code import install, places
-from memory_mesh.agents.claude_code.places import SettingsFolder
-from memory_mesh.agents.claude_code.undo import members_of
 from memory_mesh.agents.doctor import daemon
 from memory_mesh.agents.doctor.finding import Case, CheckResult, age, counted, failed, ok, warning
 from memory_mesh.agents.hook import events as hook_events
 from memory_mesh.agents.hook.main import BUDGET_MS
+from memory_mesh.agents.hosts import HOSTS, claude_code, places
+from memory_mesh.agents.hosts.places import SettingsFolder
+from memory_mesh.agents.hosts.undo import members_of
 from memory_mesh.base.fastdataclass import dataclass
 from memory_mesh.base.typed import Any
 from memory_mesh.model import Json
 
 HOOKS, SERVERS = Path("plugin/hooks/hooks.json"), Path("plugin/.mcp.json")
 MANIFEST = Path("plugin/.claude-plugin/plugin.json")
-EVENTS = (
-    "SessionStart", "UserPromptSubmit", "Stop", "PreCompact", "SessionEnd", "PostToolUseFailure",
-)  # fmt: skip
 
 LAST = 100  # hooks whose budget is looked at
 MOST_LATE = 5  # of a hundred
@@ -34,7 +31,7 @@ _LOG = "agents/log.jsonl"
 
 def fired(case: Case) -> Iterator[CheckResult]:
     """Whether hooks may run at all, and when each ran last."""
-    installed = [place for place in case.places if install.is_installed(place)]
+    installed = [place for place in case.places if claude_code.is_installed(place)]
     if installed and (switch := _switched_off(case)):
         said = f'"{_SWITCH}" is true in {switch}: Claude Code runs no hook, so it has no memory'
         yield failed("hooks", said, f'take "{_SWITCH}" out of {switch}, and {_BEGIN}')
@@ -47,9 +44,10 @@ def fired(case: Case) -> Iterator[CheckResult]:
         yield ok("hooks", "; ".join(f"{event} {age(at)}" for event, at in newest))
         return
     if not installed:
-        yield warning(
-            "hooks", "no hook has ever run: the plugin is not installed", "memory-mesh init"
-        )
+        others = any(host.is_set_up(case.environment) for host in HOSTS[1:])
+        why = "another host is set up" if others else "the plugin is not installed"
+        found = ok if others else warning
+        yield found("hooks", f"no hook has ever run: {why}", "memory-mesh init")
         return
     since = max((_written(place.own / HOOKS) for place in installed), default=0.0)
     if time.time() - since < FRESH_SECONDS:

@@ -7,10 +7,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from memory_mesh._version import __version__
-from memory_mesh.agents.claude_code import install, places
-from memory_mesh.agents.claude_code.host_memory import host_memory
 from memory_mesh.agents.doctor import hooks as doctor_hooks
-from memory_mesh.agents.doctor.finding import Case, CheckResult, counted, failed, ok, warning
+from memory_mesh.agents.doctor.finding import Case, CheckResult, age, counted, failed, ok, warning
+from memory_mesh.agents.hook.hosts import EVENTS
+from memory_mesh.agents.hosts import CLAUDE_CODE, HOSTS, claude_code, places
+from memory_mesh.agents.hosts.host_memory import host_memory
+from memory_mesh.agents.hosts.undo import current, written
 from memory_mesh.model.errors import NotFound
 from memory_mesh.platform.store_urls import is_server, local_name
 
@@ -28,13 +30,36 @@ def claude(case: Case) -> Iterator[CheckResult]:
         yield ok("Claude Code", f"{found}; its settings are in {folder}")
     elif folder.is_dir():
         yield ok("Claude Code", f"found by its folder {folder}; its command is not on PATH")
+    elif _has_another(case):
+        yield ok("Claude Code", "was not found; another host has this memory", _GET)
     else:
         yield warning("Claude Code", "was not found", _GET)
 
 
+def others(case: Case) -> Iterator[CheckResult]:
+    """Whether the other hosts on this machine have this memory, and when each used it last."""
+    last = {str(line.get("host")): str(line.get("at")) for line in case.journal("hook")}
+    for each in HOSTS[1:]:
+        init, own = f"{_INIT} --host {each.name}", each.own(case.environment)
+        files = written(own)
+        gone = [path for path in files if b"memory-mesh" not in (current(path) or b"")]
+        if gone:
+            said = f"{each.title}: {gone[0]} says nothing of memory-mesh any more"
+            yield failed("hosts", said, f"{init} --undo, then {init}")
+        elif files and each.name in last:
+            yield ok(
+                "hosts", f"{each.title} has this memory; its last event {age(last[each.name])}"
+            )
+        elif files:
+            begin = each.after or f"start a new session of {each.title}"
+            yield ok("hosts", f"{each.title} has this memory; no hook of it has run yet", begin)
+        elif each.found(case.environment):
+            yield ok("hosts", f"{each.title} is here, without this memory", init)
+
+
 def plugin(case: Case) -> Iterator[CheckResult]:
     """Whether the plugin is installed and switched on."""
-    on = [place for place in case.places if install.is_installed(place)]
+    on = [place for place in case.places if claude_code.is_installed(place)]
     if on:
         where = " and ".join(str(place.settings) for place in on)
         twice = "" if len(on) == 1 else "; the repository's and the user's are the same plugin"
@@ -42,8 +67,12 @@ def plugin(case: Case) -> Iterator[CheckResult]:
         return
     off = [place for place in case.places if place.own.is_dir()]
     if off:
-        said = f"{install.PLUGIN} is in {off[0].own}, but {off[0].settings} does not switch it on"
+        said = (
+            f"{claude_code.PLUGIN} is in {off[0].own}, but {off[0].settings} does not switch it on"
+        )
         yield failed("plugin", said, _init(off[0]))
+    elif _has_another(case):
+        yield ok("plugin", "is not installed: Claude Code has no memory here", _INIT)
     else:
         yield warning("plugin", "is not installed: Claude Code has no memory here", _INIT)
 
@@ -51,11 +80,11 @@ def plugin(case: Case) -> Iterator[CheckResult]:
 def commands(case: Case) -> Iterator[CheckResult]:
     """Whether the commands that the plugin names are there, and use this store."""
     for place in case.places:
-        if not install.is_installed(place):
+        if not claude_code.is_installed(place):
             continue
         hooks, servers = doctor_hooks.hooks_of(place), doctor_hooks.servers_of(place)
         missing = [
-            event for event in doctor_hooks.EVENTS if event not in {call.name for call in hooks}
+            event for event in EVENTS[CLAUDE_CODE] if event not in {call.name for call in hooks}
         ]
         missing += [] if servers else ["MCP"]
         gone = sorted({str(call.path) for call in (*hooks, *servers) if not _is_there(call.path)})
@@ -71,7 +100,7 @@ def commands(case: Case) -> Iterator[CheckResult]:
 def versions(case: Case) -> Iterator[CheckResult]:
     """Whether the package, the plugin and the commands that it names are of one version."""
     for place in case.places:
-        if not install.is_installed(place):
+        if not claude_code.is_installed(place):
             continue
         stated, programs = doctor_hooks.version_of(place), _programs(place)
         others = {path: found for path in programs if (found := _version(path)) != __version__}
@@ -85,7 +114,7 @@ def versions(case: Case) -> Iterator[CheckResult]:
         else:
             called = "the plugin and what it calls" if programs else "the plugin"
             yield ok("versions", f"{__version__}: this command, {called}")
-    if not any(install.is_installed(place) for place in case.places):
+    if not any(claude_code.is_installed(place) for place in case.places):
         yield ok("versions", f"{__version__}; there is no plugin to compare it with")
 
 
@@ -106,6 +135,11 @@ def own_memory(case: Case) -> Iterator[CheckResult]:
         )
     else:
         yield ok("own memory", f"{said}, side by side with {counted(found.files, 'file')}")
+
+
+def _has_another(case: Case) -> bool:
+    """Whether a host other than Claude Code has this memory."""
+    return any(each.is_set_up(case.environment) for each in HOSTS[1:])
 
 
 def _same_store(

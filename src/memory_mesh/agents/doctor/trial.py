@@ -22,12 +22,12 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from memory_mesh.agents import journal, request as requests
-from memory_mesh.agents.claude_code import install, places
 from memory_mesh.agents.daemon import client, place
 from memory_mesh.agents.doctor import hooks
 from memory_mesh.agents.doctor.daemon import more_time, runs
 from memory_mesh.agents.doctor.finding import Case, CheckResult, failed, ok, warning
 from memory_mesh.agents.hook.main import BUDGET, BUDGET_MS
+from memory_mesh.agents.hosts import HOSTS, claude_code, places
 from memory_mesh.agents.opening import Stores
 from memory_mesh.base.fastdataclass import dataclass
 from memory_mesh.base.typed import Any
@@ -123,29 +123,36 @@ _INSTALL = "install memory-mesh again (uv tool install --force memory-mesh), the
 
 
 def hook(case: Case) -> Iterator[CheckResult]:
-    """Whether a session's start gets a memory out of a store, by the command that the host runs."""
-    command = _hook_command(case)
+    """Whether a start of a session gets a memory out of a store, by what each host runs."""
+    yield _tried(case, "", _hook_command(case))
+    for host in HOSTS[1:]:
+        if host.is_set_up(case.environment) and host.start():
+            program = str(places.find_commands({}).hook)
+            yield _tried(case, host.title, (program, "--host", host.name, host.start()))
+
+
+def _tried(case: Case, title: str, command: tuple[str, ...]) -> CheckResult:
+    """One hook at a session's start; its event is the command's last word."""
+    start = f"{title}: {command[-1]}" if title else command[-1]
     with thrown_away(case.environment) as trial:
         trial.plant()
         milliseconds, found = _started(command, trial, "first", {})
         if found:
-            yield ok(
+            return ok(
                 "hook trial",
-                f"SessionStart gave a planted memory back in {milliseconds} ms with the start of "
+                f"{start} gave a planted memory back in {milliseconds} ms with the start of "
                 f"Python; the budget is {BUDGET_MS} ms from the hook's first line",
             )
-            return
         patient, found = _started(command, trial, "second", {BUDGET: str(PATIENT_MS)})
         if found:
-            yield warning(
+            return warning(
                 "hook trial",
-                f"SessionStart was late: {milliseconds} ms, nothing printed; with time enough it "
+                f"{start} was late: {milliseconds} ms, nothing printed; with time enough it "
                 f"took {patient} ms",
                 _late_fix(case),
             )
-            return
         reason = trial.reason()
-    yield failed("hook trial", f"{command[0]} gave no memory back ({reason})", _INSTALL)
+    return failed("hook trial", f"{command[0]} gave no memory back ({reason})", _INSTALL)
 
 
 def mcp(case: Case) -> Iterator[CheckResult]:
@@ -200,7 +207,7 @@ def _started(
 ) -> tuple[int, bool]:
     """Runs a session's start; how long it took, and whether the planted memory came back."""
     given = {
-        "hook_event_name": "SessionStart",
+        "hook_event_name": command[-1],
         "session_id": f"doctor {session}",
         "source": "startup",
         "cwd": str(trial.folder),
@@ -265,7 +272,7 @@ def _mcp_command(case: Case) -> tuple[str, ...]:
 
 
 def _installed(case: Case) -> list[places.SettingsFolder]:
-    return [each for each in case.places if install.is_installed(each)]
+    return [each for each in case.places if claude_code.is_installed(each)]
 
 
 # Runs a command as a host does, and tells how long its answer took.

@@ -14,7 +14,7 @@ import time
 from collections.abc import Mapping, Sequence
 
 from memory_mesh.agents import journal
-from memory_mesh.agents.hook import claude_code
+from memory_mesh.agents.hook import hosts
 from memory_mesh.agents.sessions import Session
 from memory_mesh.base.typed import TYPE_CHECKING, Any
 from memory_mesh.context.packing.choice import words
@@ -80,7 +80,7 @@ def _recalled(stores: "Stores", request: Mapping[str, Any]) -> dict[str, Any]:
         return {}
     said, notices = None, session.notices()
     if not session.line_shown():
-        at_start = given.get("event") == claude_code.START
+        at_start = given.get("event") == hosts.START
         waiting = len(mesh.review.waiting(limit=MOST_WAITING)) if at_start else 0
         warned = warning(request["store"]) if at_start else None
         said = visible(pack, waiting=waiting, at_start=at_start, warned=warned)
@@ -99,7 +99,7 @@ def _pack(mesh: "MemoryMesh", session: Session, given: Mapping[str, Any]) -> "Pa
     """The memories for this event; None if there is nothing to look for."""
     most = mesh.config.injection_max_tokens
     reader = Scope(session=given.get("session_id") or None)
-    if given.get("event") == claude_code.START:
+    if given.get("event") == hosts.START:
         return mesh.context(max_tokens=most, scope=reader)
     question = question_of(str(given.get("prompt") or ""))
     if question is None:
@@ -120,7 +120,7 @@ def _captured(stores: "Stores", request: Mapping[str, Any]) -> dict[str, Any]:
     given = request["input"]
     session = session_of(request)
     prompt = given.get("prompt")
-    if given.get("event") == claude_code.PROMPT and isinstance(prompt, str):
+    if given.get("event") == hosts.PROMPT and isinstance(prompt, str):
         session.saw(without_private(prompt))
     mesh = stores.mesh_for(request, channel=Channel.HOOK)
     found = captured(mesh, session, given, key=request["id"])
@@ -245,8 +245,8 @@ def missed(lines: "Iterable[Mapping[str, Any]]", now: float) -> tuple[int, str] 
         elif what == "capture":
             reason = str(line.get("reason") or "no reason is known")
         elif what == "hook" and str(line.get("at", "")) < settled:
-            events += event in claude_code.CAPTURES
-            starts += event == claude_code.START
+            events += event in hosts.CAPTURES
+            starts += event == hosts.START
     if events >= LEAST_EVENTS:
         return events, reason
     if starts >= LEAST_STARTS and not events:

@@ -18,16 +18,14 @@ import time
 
 from memory_mesh.agents import journal, request as requests
 from memory_mesh.agents.daemon import client, place
-from memory_mesh.agents.hook import PRINTED, SILENT, claude_code
+from memory_mesh.agents.hook import PRINTED, SILENT, hosts
 from memory_mesh.base.typed import TYPE_CHECKING, Any
 from memory_mesh.platform import system
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
     from memory_mesh.agents.opening import Stores
-
-EVENTS = {"session.idle": "Stop", "session.deleted": "SessionEnd"}
 
 # Asks the daemon in a thread of its own, so that one that stands still costs nothing.
 
@@ -118,9 +116,11 @@ class Hook:
         self._turn, self._handed_at = _thread.allocate_lock(), 0.0
         self._asking: PendingRequest | None = None
         self._parents = requests.ancestors(os.getppid())  # the hook itself is gone soon
-        self._is_agents = requests.is_from_shell_tool(os.environ, self._parents)
+        self._is_agents = requests.is_from_shell_tool(
+            os.environ, self._parents, hosts.SHELLS.get(self._host)
+        )
         self._given: dict[str, Any] = {}
-        self._event = self._session = self._cwd = self._store = ""
+        self._event = self._said = self._session = self._cwd = self._store = ""
         self._answer: dict[str, Any] = {}
         self._stores: Stores | None = None
         self._through = self._reason = self._failure = ""
@@ -130,9 +130,8 @@ class Hook:
     def read(self) -> None:
         """Reads the host's input."""
         self._given = read_input(0, self._end + 1)  # the hook itself says that it is late
-        if self._host == "opencode":
-            self._given = translated(self._given, self._stated)
-        self._event = claude_code.event_of(self._given, self._stated)
+        self._given = hosts.translated(self._given, self._stated, self._host)
+        self._event, self._said = self._given["hook_event_name"], self._given.pop("said_event")
         self._session = str(self._given.get("session_id") or "")
         self._cwd = str(self._given.get("cwd") or "")
 
@@ -142,7 +141,7 @@ class Hook:
 
     def recall(self) -> None:
         """Asks for memories, if this event is one that brings them; never with what is private."""
-        wanted = claude_code.recall_of(self._event, self._given)
+        wanted = hosts.recall_of(self._event, self._given, self._host)
         if wanted is None:
             return
         request = self._request("recall", {**without_private(wanted), "until": self._end})
@@ -151,7 +150,7 @@ class Hook:
         if asking.answer is None:
             self._alone(request, asking)
         self._reason, self._starts = asking.refusal, asking.is_worth_a_start
-        self.output = claude_code.output_of(self._event, self._answer)
+        self.output = hosts.output_of(self._said, self._answer, self._host)
         if self._through and self.hand_over(self.output):
             return
         if asking.answer is not None:  # the daemon was faster
@@ -189,17 +188,17 @@ class Hook:
         system.lower_priority(_POLITE)  # after the daemon, which inherits it
         if self._stores is not None:
             self._stores.close()  # writes the record of what entered the prompt
-        if self._event in claude_code.CAPTURES:
+        if self._event in hosts.CAPTURES:
             self._learn()
 
     def _heard(self, answer: dict[str, Any]) -> None:
         """Hands the daemon's answer over at once, whatever this process is doing meanwhile."""
-        self.hand_over(claude_code.output_of(self._event, answer))
+        self.hand_over(hosts.output_of(self._said, answer, self._host))
 
     def _take(self, answer: dict[str, Any]) -> None:
         """Counts the daemon's answer as the one that was given; it has recorded the injection."""
         self._answer, self._through, self._stores = answer, "daemon", None
-        self.output = claude_code.output_of(self._event, answer)
+        self.output = hosts.output_of(self._said, answer, self._host)
 
     def _alone(self, request: dict[str, Any], asking: PendingRequest) -> None:
         """Answers in this process without an embedder, unless the daemon answers meanwhile."""
@@ -250,8 +249,8 @@ class Hook:
 
     def _remember(self, *, printed: bool) -> None:
         """Writes down what the session has now; after a fresh start it has nothing else."""
-        fresh = self._event == claude_code.START and (
-            claude_code.recall_of(self._event, self._given) is not None
+        fresh = self._event == hosts.START and (
+            hosts.recall_of(self._event, self._given, self._host) is not None
         )
         if not self._session:
             return
@@ -262,8 +261,8 @@ class Hook:
             reset=fresh,
             given=self._answer.get("given") if printed else None,
             line=bool(printed and self._answer.get("line")),
-            parents=self._parents if self._event == claude_code.START else None,
-            id=self._session if self._event == claude_code.START else None,
+            parents=self._parents if self._event == hosts.START else None,
+            id=self._session if self._event == hosts.START else None,
             shown=self._answer.get("notices") if printed else None,
         )
 
@@ -283,7 +282,7 @@ class Hook:
         )
 
     def _facts(self) -> dict[str, Any]:
-        return {"event": self._event, "session": self._session}
+        return {"host": self._host, "event": self._event, "session": self._session}
 
     def _place(self) -> str:
         return self._store or place.folder_of(os.environ, self._cwd)
@@ -317,7 +316,7 @@ def _captured_here(request: dict[str, Any]) -> dict[str, Any]:
 
 def _arguments(words: list[str]) -> tuple[str, str | None]:
     """The host and the event as the command line states them."""
-    host, event, rest = claude_code.HOST, None, iter(words)
+    host, event, rest = hosts.HOST, None, iter(words)
     for word in rest:
         if word == "--host":
             host = next(rest, host)
@@ -376,32 +375,3 @@ def _object(data: bytearray) -> dict[str, Any] | None:
     except ValueError:  # half of it, or none
         return None
     return found if isinstance(found, dict) else None
-
-
-# OpenCode's events in the words of our hook: what its plugin passes on, as it gets it. A session
-# that is idle has answered, one that is deleted has ended: both are learned from. What the events
-# do not carry, such as the last answer, the plugin puts beside them.
-
-
-def translated(given: "Mapping[str, Any]", stated: str | None) -> dict[str, Any]:
-    """The input with our names for the event, the session and the folder."""
-    found = dict(given)
-    named = _text(found.pop("type", None)) or _text(found.get("hook_event_name")) or stated or ""
-    properties = _mapping(found.pop("properties", None))
-    info = _mapping(properties.get("info"))
-    session = _text(properties.get("sessionID")) or _text(info.get("id"))
-    folder = _text(found.pop("directory", None)) or _text(info.get("directory"))
-    found["hook_event_name"] = EVENTS.get(named, named)
-    if session:
-        found.setdefault("session_id", session)
-    if folder:
-        found.setdefault("cwd", folder)
-    return found
-
-
-def _mapping(value: object) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
-
-
-def _text(value: object) -> str:
-    return value if isinstance(value, str) else ""

@@ -9,8 +9,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from memory_mesh.agents import request as requests
-from memory_mesh.agents.claude_code import places
 from memory_mesh.agents.daemon import client, place
+from memory_mesh.agents.hosts import places
 from memory_mesh.agents.mcp.aliases import SETS
 from memory_mesh.base.typed import Any
 from memory_mesh.cli import output, store_folder

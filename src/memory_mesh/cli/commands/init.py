@@ -9,11 +9,12 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from memory_mesh._version import __version__
-from memory_mesh.agents.claude_code import install, places, undo
-from memory_mesh.agents.claude_code.host_memory import CHOICES, HostMemory, host_memory, read_in
-from memory_mesh.agents.claude_code.undo import FileChange
 from memory_mesh.agents.doctor import Case, CheckResult, CheckStatus, examined
 from memory_mesh.agents.doctor.finding import counted
+from memory_mesh.agents.hosts import CLAUDE_CODE, HOSTS, Host, claude_code, places, undo
+from memory_mesh.agents.hosts.host_memory import CHOICES, HostMemory, host_memory, read_in
+from memory_mesh.agents.hosts.undo import FileChange
+from memory_mesh.base.fastdataclass import dataclass
 from memory_mesh.cli import options as cli_options, output, store_folder
 from memory_mesh.cli.command_table import Command, UsageError, argument
 from memory_mesh.model import Channel, Json, Outcome, Receipt
@@ -25,7 +26,58 @@ from memory_mesh.privacy import masked
 _GET = "npm install -g @anthropic-ai/claude-code"
 
 
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    """What became of one host."""
+
+    plain: dict[str, Json]
+    lines: Sequence[str] = ()
+    code: int = 0
+
+
+_REFUSED = _Answer({}, code=1)  # by the user, who knows
+
+
 def _run_init(options: argparse.Namespace) -> int:
+    """Gives agents this memory, or takes it back."""
+    if not options.all:
+        [host] = [each for each in HOSTS if each.name == options.host]
+        given = _one(options, host)
+        return given.code if given is _REFUSED else _said(options, given)
+    if options.here or options.host_memory or options.host != CLAUDE_CODE:
+        raise UsageError("--all goes with --undo, --dry-run and --yes only. Leave the others out")
+    asked = [host for host in HOSTS if _is_asked(options, host)]
+    if not asked:
+        return _said(options, _nothing_set_up() if options.undo else _not_found(options))
+    rows: list[Json] = []
+    code = 0
+    for host in asked:
+        try:
+            answer = _one(options, host)
+        except undo.BrokenFile as error:  # the others need not wait until it is mended
+            answer = _Answer({"error": str(error)}, [f"[MemoryMesh] {host.title}: {error}"], 1)
+        _say(options, *answer.lines)
+        rows.append({"host": host.name, **answer.plain})
+        code = max(code, answer.code)
+    if options.json:
+        output.say_json({"hosts": rows})
+    return code
+
+
+def _one(options: argparse.Namespace, host: Host) -> _Answer:
+    return _claude_code(options) if host.name == CLAUDE_CODE else _other(options, host)
+
+
+def _is_asked(options: argparse.Namespace, host: Host) -> bool:
+    return host.is_set_up(os.environ) if options.undo else bool(host.found(os.environ))
+
+
+def _said(options: argparse.Namespace, answer: _Answer) -> int:
+    output.answer(answer.plain, *answer.lines, as_json=options.json)
+    return answer.code
+
+
+def _claude_code(options: argparse.Namespace) -> _Answer:
     """Installs the plugin into Claude Code, or takes it back."""
     here = Path.cwd()
     place = _place_here(here) if options.here else places.user_place(os.environ)
@@ -35,11 +87,41 @@ def _run_init(options: argparse.Namespace) -> int:
                 "--undo and --host-memory do not go together: an undo gives Claude Code's own "
                 "memory its former setting back. Leave one of the two out"
             )
-        return _undo(options, place)
+        return _undo(options, place.folder, place.own)
     binary = places.find_claude(os.environ)
     if binary is None and not places.user_place(os.environ).folder.is_dir():
         return _not_found(options)
     return _install(options, place, binary, here)
+
+
+def _other(options: argparse.Namespace, host: Host) -> _Answer:
+    """Gives another host this memory, or takes it back."""
+    if options.here or options.host_memory:
+        raise UsageError(f"--here and --host-memory are for Claude Code, not for {host.title}")
+    folder, own = host.place(os.environ), host.own(os.environ)
+    if options.undo:
+        return _undo(options, folder, own)
+    found = host.found(os.environ)
+    if not found:
+        said = f"[MemoryMesh] {host.title} was not found: no {host.binary} on PATH, no {folder}."
+        return _Answer({"found": None, "changed": [], "written": False}, [said], 1)
+    commands = places.find_commands(_handed_on(options))
+    _say(options, f"[MemoryMesh] Found {host.title} at {found}.", *_passing_lines(commands))
+    planned = host.planned(os.environ, commands)
+    if planned and not _agreed(options, planned):
+        return _REFUSED
+    if planned and not options.dry_run:
+        undo.write(own, planned)
+    plain: dict[str, Json] = {
+        "found": found,
+        "changed": [str(change.path) for change in planned],
+        "written": bool(planned) and not options.dry_run,
+    }
+    back = f"memory-mesh init --undo --host {host.name}"
+    lines = _done_lines(options, host.title, own, planned, back)
+    if host.after and planned:
+        lines.append(f"[MemoryMesh] {host.after}.")
+    return _Answer(plain, lines)
 
 
 def _place_here(here: Path) -> places.SettingsFolder:
@@ -55,14 +137,14 @@ def _place_here(here: Path) -> places.SettingsFolder:
 
 def _install(
     options: argparse.Namespace, place: places.SettingsFolder, binary: Path | None, here: Path
-) -> int:
+) -> _Answer:
     commands = places.find_commands(_handed_on(options))
     own_memory = host_memory(os.environ, here, only_here=options.here)
     _say(options, *_found_lines(place, binary, commands), *_memory_lines(own_memory))
     choice = options.host_memory or _chosen(options, own_memory)
-    planned = install.planned(place, commands, now=SystemClock().now(), host_memory=choice)
+    planned = claude_code.planned(place, commands, now=SystemClock().now(), host_memory=choice)
     if planned and not _agreed(options, planned):
-        return 1
+        return _REFUSED
     if planned and not options.dry_run:
         undo.write(place.own, planned)
     receipts = _read_in(options, own_memory) if choice == "import" else []
@@ -74,19 +156,27 @@ def _install(
         "host_memory": {"enabled": own_memory.enabled, "files": own_memory.files},
         "read_in": len(receipts),
     }
-    return output.answer(plain, *_done_lines(options, place, planned), as_json=options.json)
+    back = "memory-mesh init --undo" + (" --here" if options.here else "")
+    lines = _done_lines(options, "Claude Code", place.own, planned, back)
+    if planned and not options.dry_run and place.repository is not None:
+        lines.append(
+            "[MemoryMesh] Claude Code loads it once you have said that you trust this folder. The "
+            "files name paths of this machine: do not commit them."
+        )
+    return _Answer(plain, lines)
 
 
-def _undo(options: argparse.Namespace, place: places.SettingsFolder) -> int:
-    planned = undo.undoing(place.own)
+def _undo(options: argparse.Namespace, folder: Path, own: Path) -> _Answer:
+    planned = undo.undoing(own)
     if planned is None:
-        said = f"[MemoryMesh] Nothing to undo: memory-mesh is not installed in {place.folder}."
-        said += "" if options.here else " For the project of this folder: add --here."
-        return output.answer({"changed": [], "partly": [], "notes": []}, said, as_json=options.json)
+        said = f"[MemoryMesh] Nothing to undo: memory-mesh is not installed in {folder}."
+        if options.host == CLAUDE_CODE and not options.here:
+            said += " For the project of this folder: add --here."
+        return _nothing_set_up(said)
     if not _agreed(options, planned.changes):
-        return 1
+        return _REFUSED
     if not options.dry_run:
-        undo.undo(place.own, planned)
+        undo.undo(own, planned)
     plain: dict[str, Json] = {
         "changed": [str(change.path) for change in planned.changes],
         "partly": [str(path) for path in planned.partly],
@@ -97,7 +187,11 @@ def _undo(options: argparse.Namespace, place: places.SettingsFolder) -> int:
     rest = f" Without the part of memory-mesh: {_files(partly)}." if partly else ""
     lines = [f"[MemoryMesh] {note}." for note in planned.notes]
     lines.append(f"[MemoryMesh] {done}: {_files(whole)}.{rest} Memories are kept.")
-    return output.answer(plain, *lines, as_json=options.json)
+    return _Answer(plain, lines)
+
+
+def _nothing_set_up(said: str = "[MemoryMesh] Nothing to undo: no host is set up.") -> _Answer:
+    return _Answer({"changed": [], "partly": [], "notes": []}, [said])
 
 
 def _handed_on(options: argparse.Namespace) -> dict[str, str]:
@@ -114,12 +208,25 @@ def _found_lines(
 ) -> list[str]:
     found = f"at {binary}" if binary else "by its folder; its command is not on PATH"
     lines = [f"[MemoryMesh] Found Claude Code {found}. Its settings: {place.settings}."]
-    if commands.passing:
-        lines.append(
-            f"[MemoryMesh] Careful: {commands.hook.parent} is a cache that may be cleared at any "
-            "time. For good: uv tool install memory-mesh, and then memory-mesh init."
-        )
-    return lines
+    return [*lines, *_passing_lines(commands)]
+
+
+def _passing_lines(commands: places.Commands) -> list[str]:
+    said = f"[MemoryMesh] Careful: {commands.hook.parent} is a cache that may be cleared at any "
+    said += "time. For good: uv tool install memory-mesh, and then memory-mesh init."
+    return [said] if commands.passing else []
+
+
+def _others_here() -> list[str]:
+    """Names the hosts on this machine that have no memory yet, and the command that gives it."""
+    found = [
+        host.title
+        for host in HOSTS
+        if host.name != CLAUDE_CODE and host.found(os.environ) and not host.is_set_up(os.environ)
+    ]
+    if not found:
+        return []
+    return [f"[MemoryMesh] Also here: {', '.join(found)}. To set up all: memory-mesh init --all"]
 
 
 def _memory_lines(found: HostMemory) -> list[str]:
@@ -191,44 +298,39 @@ def _read_in(options: argparse.Namespace, found: HostMemory) -> list[Receipt]:
 
 
 def _done_lines(
-    options: argparse.Namespace, place: places.SettingsFolder, planned: Sequence[FileChange]
+    options: argparse.Namespace, title: str, own: Path, planned: Sequence[FileChange], back: str
 ) -> list[str]:
+    others = [] if options.all or options.host != CLAUDE_CODE else _others_here()
     if not planned:
-        return ["[MemoryMesh] Nothing to change: Claude Code has this memory already."]
+        return [f"[MemoryMesh] Nothing to change: {title} has this memory already.", *others]
     if options.dry_run:
-        return [f"[MemoryMesh] Would write {_files(len(planned))}. Nothing was written."]
+        return [f"[MemoryMesh] Would write {_files(len(planned))}. Nothing was written.", *others]
     backups = (
-        f"; backups are in {place.own / undo.BACKUPS}"
+        f"; backups are in {own / undo.BACKUPS}"
         if any(change.before is not None for change in planned)
         else ""
     )
-    back = "memory-mesh init --undo" + (" --here" if options.here else "")
+    agent = "claude" if title == "Claude Code" else title
     lines = [
         f"[MemoryMesh] Wrote {_files(len(planned))}{backups}.",
-        f"[MemoryMesh] Start a new session of claude to use it. To take it back: {back}",
+        f"[MemoryMesh] Start a new session of {agent} to use it. To take it back: {back}",
     ]
     if said := store_folder.key_line(_handed_on(options)):
         lines.append(f"[MemoryMesh] {said}.")
-    if place.repository is not None:
-        lines.append(
-            "[MemoryMesh] Claude Code loads it once you have said that you trust this folder. The "
-            "files name paths of this machine: do not commit them."
-        )
-    return lines
+    return [*lines, *others]
 
 
-def _not_found(options: argparse.Namespace) -> int:
-    line = install.server_line(places.find_commands(_handed_on(options)))
+def _not_found(options: argparse.Namespace) -> _Answer:
+    line = claude_code.server_line(places.find_commands(_handed_on(options)))
     plain: dict[str, Json] = {"claude": None, "changed": [], "mcp": line}
-    output.answer(
-        plain,
+    lines = (
         f"[MemoryMesh] Claude Code was not found. To get it: {_GET}",
+        *_others_here(),
         "[MemoryMesh] Any host of MCP servers can use this memory by this entry:",
         line,
         "[MemoryMesh] memory-mesh store, search and context work without any host.",
-        as_json=options.json,
     )
-    return 1
+    return _Answer(plain, lines, 1)
 
 
 def _on_terminal(options: argparse.Namespace) -> bool:
@@ -248,6 +350,13 @@ def _files(count: int) -> str:
 INIT = Command(
     "memory-mesh init --dry-run",
     (
+        argument(
+            "--host",
+            choices=tuple(host.name for host in HOSTS),
+            default=CLAUDE_CODE,
+            help="the agent that gets this memory (default: claude-code)",
+        ),
+        argument("--all", action="store_true", help="every agent that is found on this machine"),
         argument("--undo", action="store_true", help="take the installation back"),
         argument(
             "--dry-run", action="store_true", help="show what would be written, and write nothing"

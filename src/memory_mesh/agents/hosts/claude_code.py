@@ -12,19 +12,19 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from memory_mesh._version import __version__
-from memory_mesh.agents.claude_code.places import NAME, Commands, SettingsFolder, followed
-from memory_mesh.agents.claude_code.undo import (
+from memory_mesh.agents.hosts.places import NAME, Commands, SettingsFolder, followed
+from memory_mesh.agents.hosts.undo import (
     FileChange,
     Member,
-    current,
     members_of,
+    whole,
     with_members,
     without_member,
 )
 from memory_mesh.formats import json_text
 from memory_mesh.model import Json
 
-SHIPPED = Path(__file__).parent
+SHIPPED = Path(__file__).parent / "files/claude_code"
 _HOOKS, _SERVERS = "plugin/hooks/hooks.json", "plugin/.mcp.json"
 _MANIFEST = "plugin/.claude-plugin/plugin.json"
 _FILES = (
@@ -45,9 +45,9 @@ def planned(
     place: SettingsFolder, commands: Commands, *, now: datetime, host_memory: str | None = None
 ) -> list[FileChange]:
     """Returns the files to write: the plugin first, and last the settings that switch it on."""
-    changes = [_file(place.own / name, data) for name, data in plugin_files(commands).items()]
+    changes = [whole(place.own / name, data) for name, data in plugin_files(commands).items()]
     if place.repository is not None:
-        changes.append(_file(place.own / ".gitignore", b"*\n"))
+        changes.append(whole(place.own / ".gitignore", b"*\n"))
     else:
         changes += _lists(place, now)
     changes.append(_settings(place, host_memory))
@@ -58,10 +58,6 @@ def is_installed(place: SettingsFolder) -> bool:
     """True if the settings of this place switch the plugin on."""
     enabled = members_of(place.settings).get("enabledPlugins")
     return isinstance(enabled, dict) and enabled.get(PLUGIN) is True
-
-
-def _file(path: Path, data: bytes) -> FileChange:
-    return FileChange(path, current(path), data)
 
 
 def _settings(place: SettingsFolder, host_memory: str | None) -> FileChange:
@@ -135,10 +131,21 @@ def _kept(known: Json, wanted: dict[str, Json]) -> dict[str, Json] | None:
 
 def server_line(commands: Commands) -> str:
     """Returns the entry that any other host of MCP servers takes."""
-    server: dict[str, Json] = {"command": str(commands.mcp), "args": []}
+    return json.dumps({"mcpServers": {NAME: server(commands)}}, ensure_ascii=False)
+
+
+def server(commands: Commands, *words: str) -> dict[str, Json]:
+    """Returns the entry of our server, as most hosts take it."""
+    entry: dict[str, Json] = {"command": str(commands.mcp), "args": list(words)}
     if commands.settings:
-        server["env"] = dict(commands.settings)
-    return json.dumps({"mcpServers": {"memory-mesh": server}}, ensure_ascii=False)
+        entry["env"] = dict(commands.settings)
+    return entry
+
+
+def hook_line(commands: Commands, *words: str) -> str:
+    """Returns the hook's path with its settings, quoted for a shell, and the words behind it."""
+    stated = [f"{name}={shlex.quote(value)}" for name, value in commands.settings.items()]
+    return " ".join([*stated, shlex.quote(str(commands.hook)), *words])
 
 
 # The files of the plugin, with the absolute paths of the commands that they call.
@@ -157,8 +164,7 @@ def plugin_files(commands: Commands) -> dict[str, bytes]:
 
 def _with_hook(text: str, commands: Commands) -> str:
     """Replaces the bare name of the hook by its path, quoted for a shell."""
-    stated = [f"{name}={shlex.quote(value)}" for name, value in commands.settings.items()]
-    path = " ".join([*stated, shlex.quote(str(commands.hook))])
+    path = hook_line(commands)
     for event, groups in _members(text, "hooks").items():
         calls = groups if isinstance(groups, list) else []
         changed: list[Json] = [
@@ -176,10 +182,8 @@ def _called(call: dict[str, Json], path: str) -> dict[str, Json]:
 def _with_server(text: str, commands: Commands) -> str:
     for name, shipped in _members(text, "mcpServers").items():
         words = shipped["args"] if isinstance(shipped, dict) else []
-        server: dict[str, Json] = {"command": str(commands.mcp), "args": words}
-        if commands.settings:
-            server["env"] = dict(commands.settings)
-        text = json_text.with_member(text, ["mcpServers", name], value=server)
+        entry = server(commands, *(words if isinstance(words, list) else []))
+        text = json_text.with_member(text, ["mcpServers", name], value=entry)
     return text
 
 

@@ -9,13 +9,13 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from memory_mesh.agents.claude_code.places import (
+from memory_mesh.agents.hosts.places import (
     home_of,
     repository_place,
     settings_here,
     user_place,
 )
-from memory_mesh.agents.claude_code.undo import members_of
+from memory_mesh.agents.hosts.undo import members_of
 from memory_mesh.base.fastdataclass import dataclass
 from memory_mesh.care.key_file import key_for
 from memory_mesh.model import InvalidInput, Json, Receipt, Scope

@@ -21,17 +21,19 @@ from memory_mesh.model import InvalidInput, Json
 from memory_mesh.platform import durable_files, private_files
 
 _OURS = "memory-mesh"
+_HOOK = "memory-mesh-hook"
 BACKUPS = "backup"
 _RECORD = "undo.json"
 
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """One member that we put into a JSON file of the host."""
+    """One member that we put into a JSON file of the host, or one entry of a list of its own."""
 
     path: tuple[str, ...]
     value: Json
     scaffold: bool = False  # a file that holds nothing else counts as empty
+    in_list: bool = False  # the value is an entry of the list there, which calls our hook
 
     @property
     def ours(self) -> bool:
@@ -47,6 +49,7 @@ class FileChange:
     before: bytes | None
     after: bytes | None
     members: tuple[Member, ...] = ()
+    piece: str = ""  # the text that we put into a file that is no JSON
 
     def lines(self) -> Iterator[str]:
         """Yields the difference as lines of a unified diff; of a removed file only its name."""
@@ -67,17 +70,48 @@ def current(path: Path) -> bytes | None:
         return None
 
 
+def whole(path: Path, data: bytes) -> FileChange:
+    """Plans a file that is ours as a whole."""
+    return FileChange(path, current(path), data)
+
+
 def with_members(path: Path, members: Sequence[Member]) -> FileChange:
     """Plans to put members into a JSON file; InvalidInput names a file that cannot be read."""
     before = current(path)
     text = text_of(path, before)
     try:
         for member in members:
-            if json_text.value_at(text, member.path) != (member.value,):
-                text = json_text.with_member(text, member.path, value=member.value)
+            value = _listed(text, member) if member.in_list else member.value
+            if json_text.value_at(text, member.path) != (value,):
+                text = json_text.with_member(text, member.path, value=value)
     except InvalidInput as error:
         raise BrokenFile(path, error) from None
     return FileChange(path, before, text.encode() if text else None, tuple(members))
+
+
+def with_piece(own: Path, path: Path, piece: str) -> FileChange:
+    """Plans to put a text at the end of a file, or in the place of the one that stands there."""
+    before = current(path)
+    text = text_of(path, before)
+    known = str(_Record.read(own).files.get(str(path), {}).get("piece") or "")
+    if known and known in text:
+        piece = known[: len(known) - len(known.lstrip("\n"))] + piece
+        text = text.replace(known, piece, 1)
+    else:
+        piece = "\n" * (bool(text) + bool(text and not text.endswith("\n"))) + piece
+        text += piece
+    return FileChange(path, before, text.encode(), piece=piece)
+
+
+def _listed(text: str, member: Member) -> list[Json]:
+    """Returns the entries of others in a list, with ours behind them."""
+    return [*_others(text, member), member.value]
+
+
+def _others(text: str, member: Member) -> list[Json]:
+    found = json_text.value_at(text, member.path)
+    listed = found[0] if found and isinstance(found[0], list) else []
+    return [each for each in listed if _HOOK not in json.dumps(each)]
 
 
 def members_of(path: Path) -> dict[str, Json]:
@@ -111,10 +145,10 @@ def text_of(path: Path, data: bytes | None) -> str:
 class BrokenFile(InvalidInput):
     """A file of the host that is broken already, so that nothing was written."""
 
-    def __init__(self, path: Path, why: object) -> None:
+    def __init__(self, path: Path, why: object, kind: str = "JSON") -> None:
         super().__init__(
-            f"{os.fspath(path)} cannot be changed, because it is not valid JSON: {why}. Nothing "
-            "was written. Mend the file (Claude Code cannot read it either) and run this again"
+            f"{os.fspath(path)} cannot be changed, because it is not valid {kind}: {why}. Nothing "
+            "was written. Mend the file (comments are not JSON either) and run this again"
         )
         self.path: Path = path
         self.why: str = str(why)
@@ -159,6 +193,11 @@ def undoing(own: Path) -> Undoing | None:
         tuple(note for _, note in found if note),
         tuple(change.path for change, note in changing if note),
     )
+
+
+def written(own: Path) -> list[Path]:
+    """Returns the files that an installation changed; none if there is none."""
+    return [Path(each) for each in _Record.read(own).files]
 
 
 def undo(own: Path, planned: Undoing) -> None:
@@ -218,7 +257,11 @@ class _Record:
             "before": known["before"] if known else self._backup(change),
             "after": _digest(change.after),
             "mixed": known is not None and _mixed(known, change.before),
-            "members": [[list(each.path), each.value, each.scaffold] for each in members.values()],
+            "members": [
+                [list(each.path), each.value, each.scaffold, each.in_list]
+                for each in members.values()
+            ],
+            "piece": change.piece,
         }
 
     def before(self, entry: Mapping[str, Json]) -> bytes | None:
@@ -248,17 +291,23 @@ def _undone(path: Path, entry: Mapping[str, Json], record: _Record) -> tuple[Fil
     made_by_us = before is None and record.own in path.parents
     if made_by_us or not _mixed(entry, now):
         return FileChange(path, now, before), ""
-    if not entry["members"]:
+    piece = str(entry.get("piece") or "")
+    if not entry["members"] and piece not in text_of(path, now):
+        piece = ""
+    if not entry["members"] and not piece:
         return FileChange(path, now, now), f"{path} was changed since and is kept"
     if now is None:
         return FileChange(path, None, None), f"{path} was removed since and is not made again"
+    said = f"{path} was changed since: only the part of memory-mesh is taken out"
+    if piece:
+        left = text_of(path, now).replace(piece, "", 1).encode()
+        return FileChange(path, now, left if left or before is not None else None), said
     old = None if before is None else text_of(path, before)
     try:
         rest = _without_ours(text_of(path, now), old, _stated_members(entry))
     except InvalidInput as error:
         raise BrokenFile(path, error) from None
     after = None if rest is None else rest.encode()
-    said = f"{path} was changed since: only the part of memory-mesh is taken out"
     return FileChange(path, now, after), "" if after == before else said
 
 
@@ -278,7 +327,9 @@ def _without_ours(text: str, old: str | None, members: Sequence[Member]) -> str 
 def _taken_out(text: str, old: str, member: Member) -> str:
     """Takes out a member, or gives it its old value; what the user set instead of it stays."""
     found = json_text.value_at(text, member.path)
-    if found is None or (not member.ours and found != (member.value,)):
+    if member.in_list and (rest := _others(text, member)):
+        return json_text.with_member(text, member.path, value=rest)
+    if found is None or (not member.ours and not member.in_list and found != (member.value,)):
         return text
     if was := json_text.value_at(old, member.path):
         return json_text.with_member(text, member.path, value=was[0])
@@ -293,7 +344,7 @@ def _taken_out(text: str, old: str, member: Member) -> str:
 def _stated_members(entry: Mapping[str, Json]) -> list[Member]:
     stated = entry.get("members")
     rows = stated if isinstance(stated, list) else []
-    return [Member(tuple(path), value, scaffold=scaffold) for path, value, scaffold in rows]
+    return [Member(tuple(path), *rest) for path, *rest in rows]
 
 
 def _mixed(entry: Mapping[str, Json], now: bytes | None) -> bool:

@@ -1,1 +1,0 @@
-"""Claude Code: its plugin, and how `memory-mesh init` installs it."""
