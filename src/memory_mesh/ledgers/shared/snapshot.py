@@ -148,6 +148,9 @@ class SqlCalling:
 
     _db: Database
 
+    def expect(self, *calls: Callable[[], object]) -> None:
+        """Nothing is asked ahead: a file answers at once."""
+
     def triggered(self, lens: Lens, limit: int, also: Sequence[int] = ()) -> "list[Triggered]":
         """The newest memories with triggers that the lens sees, without their texts."""
         return triggered(self._db, lens, limit, also)
@@ -380,9 +383,6 @@ class SqlSnapshot(SqlLookup, SqlVectorSearch, SqlRelations, SqlTrail, SqlCalling
             stands = getattr(self._db, "stands", None)  # an empty namespace was not checked
             self._head = rows.head(self._db) if stands is None else rows.head_of(stands)
         return self._head
-
-    def expect(self, *calls: Callable[[], object]) -> None:
-        """Nothing is asked ahead: a file answers at once."""
 
     def standing(self, wanted: Wanted) -> Standing:
         """What bears on a write as it is now, for work worth doing before the transaction."""
