@@ -19,6 +19,7 @@ from psycopg import sql
 from memory_mesh.ledgers.postgres.connection import PostgresConnection
 from memory_mesh.ledgers.postgres.copies import verify
 from memory_mesh.ledgers.postgres.engine import PostgresEngine, register
+from memory_mesh.ledgers.postgres.pool import BoundedConnection
 from memory_mesh.ledgers.postgres.setup import ROLE, SCHEMA
 from memory_mesh.model import Scope
 from tests.contract.ledger_values import axis, change, put
@@ -70,7 +71,7 @@ def tampered(
     build(url)
     report = Report({"mutations": 0, "found": 0, "undetected": 0, "refused by the database": 0})
     dice, ticker, missed = random.Random(seed), Ticker(progress, mutations), Counter[str]()
-    with closing(world.open_ledger(url)) as ledger, psycopg.connect(owner) as raw:
+    with closing(world.open_ledger(url)) as ledger, BoundedConnection.connect(owner) as raw:
         capability = ledger._at.capability(NAMESPACE)
         register(raw)
         if alarms := _found(raw, capability):
@@ -89,7 +90,7 @@ def tampered(
 
 @dataclass(frozen=True)
 class _Case:
-    raw: psycopg.Connection[Any]
+    raw: BoundedConnection
     capability: bytes
     report: Report
     missed: Counter[str]
@@ -117,7 +118,7 @@ class _Case:
             self.report.broken("undetected", what)
 
 
-def _found(raw: psycopg.Connection[Any], capability: bytes) -> list[str]:
+def _found(raw: BoundedConnection, capability: bytes) -> list[str]:
     """What `verify` finds as a process that uses the store, in the present transaction."""
     raw.execute(f"SET LOCAL ROLE {ROLE}; SET LOCAL search_path = {SCHEMA}, public", prepare=False)
     raw.execute("SELECT enter(%s, %s)", (NAMESPACE, capability))
@@ -125,7 +126,7 @@ def _found(raw: psycopg.Connection[Any], capability: bytes) -> list[str]:
     return [str(each) for each in verify(db, None, NAMESPACE).findings]
 
 
-def _filled(raw: psycopg.Connection[Any]) -> list[tuple[str, str, str]]:
+def _filled(raw: BoundedConnection) -> list[tuple[str, str, str]]:
     """The columns of tables that have rows."""
     found = raw.execute(_COLUMNS, (SCHEMA,)).fetchall()
     filled = {
@@ -137,15 +138,13 @@ def _filled(raw: psycopg.Connection[Any]) -> list[tuple[str, str, str]]:
     return [row for row in found if row[0] in filled]
 
 
-def _delete(raw: psycopg.Connection[Any], dice: random.Random, table: str) -> str:
+def _delete(raw: BoundedConnection, dice: random.Random, table: str) -> str:
     part, place = _row(raw, dice, table)
     raw.execute(_sql("DELETE FROM {} WHERE ctid = %s AND tableoid = %s", table), (place, part))
     return f"a row of {table} is gone"
 
 
-def _update(
-    raw: psycopg.Connection[Any], dice: random.Random, table: str, column: str, kind: str
-) -> str:
+def _update(raw: BoundedConnection, dice: random.Random, table: str, column: str, kind: str) -> str:
     part, place = _row(raw, dice, table)
     read = sql.SQL("SELECT {} FROM {}.{} WHERE ctid = %s AND tableoid = %s")
     names = (sql.Identifier(column), sql.Identifier(SCHEMA), sql.Identifier(table))
@@ -157,7 +156,7 @@ def _update(
     return f"{column} of {table} from {row[0]!r} to {new!r}"
 
 
-def _row(raw: psycopg.Connection[Any], dice: random.Random, table: str) -> tuple[Any, Any]:
+def _row(raw: BoundedConnection, dice: random.Random, table: str) -> tuple[Any, Any]:
     found = raw.execute(_sql("SELECT tableoid, ctid FROM {} ORDER BY 1, 2", table)).fetchall()
     part, place = dice.choice(found)
     return part, place

@@ -74,7 +74,7 @@ def proxy(postgres: Server, database: str, tmp_path: Path) -> Iterator[TripsCoun
 @contextmanager
 def opened(proxy: TripsCounted, *, by_meaning: bool) -> Iterator[MemoryMesh]:
     found = {"custom_embedder": memories.Made()} if by_meaning else {"embedder": "none"}
-    with MemoryMesh(proxy.database, **found) as mesh:  # type: ignore[attr-defined, arg-type]
+    with MemoryMesh(proxy.database, **found) as mesh:  # type: ignore[attr-defined]
         yield mesh
 
 

@@ -72,7 +72,7 @@ def test_the_description_is_the_one_in_the_docs() -> None:
     assert made == OPENAPI.read_text(encoding="utf-8")
 
 
-MANY = [
+MANY: list[str | dict[str, object]] = [
     "The office is in Oslo",
     {"content": "Standup is at nine", "scope": Scope(project="p"), "kind": Kind.DECISION},
     "",

@@ -104,6 +104,11 @@ class Option:
         self.about = "".join(getattr(kind, "__metadata__", ())[:1])
         self.classes, self.inside = _classes(self.kind), _classes_inside(self.kind)
 
+    @property
+    def is_required(self) -> bool:
+        """Whether a call must give it."""
+        return self.default is _REQUIRED
+
 
 class Operation:
     """A public method: checks its arguments before it runs, and can say what it takes.
