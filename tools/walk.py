@@ -55,6 +55,8 @@ CALLBACKS = {
     "privacy/redactor.py StoreRedactor.text": "redacts each text that the scrubber uncovers",
     "privacy/gate.py _suspicious": "is asked of a word that is not known yet",
     "privacy/gate.py Hints._within": "is asked of a word that is not known yet",
+    "context/packing/choice.py <lambda>": "prices a word that is not known yet",
+    "context/packing/choice.py _of_part": "prices a word that is not known yet",
     "care/store_keys.py Sealer.__call__": "seals a record under the key of the store",
     "mesh/store.py OpenStore.existing_index": "opens the index at its first use",
 }
