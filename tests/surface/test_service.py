@@ -283,6 +283,7 @@ class TestKeys:
         [
             {"name": " ", "grants": {"*": "reader"}},
             {"name": "k", "grants": {}},
+            {"name": "k" * 101, "grants": {"*": "reader"}},
             {"name": "k", "grants": {"*": "king"}},
             {"name": "k", "grants": {"*": "reader"}, "speaks_as": "god"},
             {"name": "k", "grants": {"*": "reader"}, "days": 0},

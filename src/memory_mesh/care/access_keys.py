@@ -41,7 +41,7 @@ _STATE, _USED = "access_key:", "access_key_used:"
 _MARK = "mm"
 _ID_BYTES, _SECRET_BYTES = 4, 24
 _NOTED = timedelta(hours=1)  # how exactly the last use is kept
-_LONGEST_DAYS, _LONGEST_HOURS = 3_650, 720
+_LONGEST_DAYS, _LONGEST_HOURS, _LONGEST_NAME = 3_650, 720, 100
 
 
 def check(key: AccessKey, scope: str, namespace: str) -> None:
@@ -68,8 +68,11 @@ def add(
     days: int | None = None,
 ) -> AccessKey:
     """Makes a key; its text is in the result, and only its digest is kept."""
-    if not name.strip() or not grants:
-        raise InvalidInput("a key needs a name, and a place where it may do something")
+    if not name.strip() or not name.isprintable() or len(name) > _LONGEST_NAME or not grants:
+        raise InvalidInput(
+            f"a key needs a name of 1 to {_LONGEST_NAME} printable characters, and a place where "
+            "it may do something"
+        )
     for place, role in grants.items():
         check_text(place, "a place")
         _scopes(role)

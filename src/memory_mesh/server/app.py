@@ -12,6 +12,7 @@ A process keeps nothing that another one needs: run as many as you like over one
 
 import time
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from functools import partial
 from urllib.parse import unquote
 
@@ -27,7 +28,7 @@ from memory_mesh.care import access_keys
 from memory_mesh.care.access_keys import ADMIN, ERASE, EVERYWHERE, NAMESPACE, SPEAKERS
 from memory_mesh.formats import json_text, wire
 from memory_mesh.mesh.operation import options_of, unknown_option
-from memory_mesh.model import Channel, InvalidInput, Json, MeshError, NotAllowed, Scope
+from memory_mesh.model import Channel, InvalidInput, Json, MeshError, NotAllowed, Scope, StoreError
 from memory_mesh.model.care import AccessKey
 from memory_mesh.platform.locks import Cancellation
 from memory_mesh.rules.arguments import check_text
@@ -158,7 +159,8 @@ class Service:
         access, now = self._keys(), self._mesh._now()  # noqa: SLF001  # the clock of the store
         key = access_keys.find(access, text, now)
         if key is not None:
-            access_keys.note_use(access, key, now)
+            with suppress(StoreError):  # a read waits for no writer: it is noted another time
+                access_keys.note_use(access, key, now)
         return key
 
     def _check_rate(self, key: AccessKey) -> None:
