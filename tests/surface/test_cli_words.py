@@ -264,7 +264,7 @@ def test_a_store_that_is_not_there_is_said_by_list_and_stats(cli: CommandLine) -
     cli.stored("tea is hot")
     assert "Status: connected" in cli("stats").out
     assert "Size" not in cli("stats").out
-    assert "[MemoryMesh] Size: 0.1 MB, " in cli.on_terminal("stats").out
+    assert "[MemoryMesh] Size: 0.04 MB, " in cli.on_terminal("stats").out
     assert cli("users").out == "default\n"
 
 

@@ -279,7 +279,7 @@ def _run_stats(options: argparse.Namespace) -> int:
         "Status": status,
     }
     if whole is not None and output.on_terminal() and not options.verbose:
-        lines["Size"] = f"{stats.bytes / 1e6:.1f} MB, the whole store {whole / 1e6:.1f} MB"
+        lines["Size"] = f"{stats.bytes / 1e6:.2f} MB, the whole store {whole / 1e6:.2f} MB"
     if any(state.outgrown for state in stats.spaces):
         output.tell([OUTGROWN])
     if set(names) - {shown_namespace(stats.namespace)}:
