@@ -2,6 +2,8 @@
 
 import json
 import os
+import sqlite3
+from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
 
@@ -23,7 +25,12 @@ TOKEN = "ghp_" + "a1B2" * 9
 
 
 def bytes_of(folder: Path) -> bytes:
-    return b"\n".join(path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file())
+    """Every byte of the files, and the rows of databases: a page may end within a word."""
+    found = [path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()]
+    for path in folder.rglob("*.db"):
+        with closing(sqlite3.connect(path)) as db:
+            found += [line.encode("utf-8", "replace") for line in db.iterdump()]
+    return b"\n".join(found)
 
 
 def _told_until_dead(folder: Path, sink: Sink) -> None:

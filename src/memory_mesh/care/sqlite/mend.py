@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from memory_mesh.base.typed import Any
 from memory_mesh.care.sqlite.fill import drop
 from memory_mesh.ledgers.shared import sums
+from memory_mesh.ledgers.shared.rows import UnreadableRow, entry
 from memory_mesh.ledgers.sqlite import held_back
 from memory_mesh.ledgers.sqlite.page_records import Value
 from memory_mesh.ledgers.sqlite.salvaged_chain import ChainTexts, Known, Losses
@@ -93,6 +94,25 @@ def _unchecked(db: sqlite3.Connection, losses: Losses) -> None:
         ).rowcount
         if count:
             losses.others.append(Unread(table, None, None, f"{count} say what was never written"))
+    read = [number for (number,) in db.execute("SELECT number FROM recall")]
+    wrong = [(number,) for number in read if not _is_recall(db, number)]
+    db.executemany("DELETE FROM recall WHERE number = ?", wrong)
+    if wrong:
+        said = f"{len(wrong)} say what was never written"
+        losses.others.append(Unread("recall", None, None, said))
+
+
+def _is_recall(db: sqlite3.Connection, number: int) -> bool:
+    """Whether the record of a search is one that a read understands."""
+    try:
+        found = db.execute(
+            "SELECT id, 'recall', agent, at, memories, wire, metadata FROM recall WHERE number = ?",
+            (number,),
+        ).fetchone()
+        entry(found)
+    except (UnreadableRow, sqlite3.OperationalError):  # the latter: bytes that are no text
+        return False
+    return True
 
 
 def _links(db: sqlite3.Connection, losses: Losses) -> None:
