@@ -34,6 +34,7 @@ NEEDED: dict[str, object] = {
     "yamo_text": SKILL,
     "heritage": {},
     "context": LESSON,
+    "grants": {"*": "reader"},
     "items": [],
     "changes": [],
     "helpful": True,

@@ -32,8 +32,9 @@ class AccessKeyVerbs(View):
             speaks_as: whose word its texts are at most: user or agent.
             days: after so many days it ends.
         """
+        own, said = self._of_the_user(), self._redacted(name)
         return flows.access_keys.add(
-            self._of_the_user(), self._now(), name, grants=grants, speaks_as=speaks_as, days=days
+            own, self._now(), said, grants=grants, speaks_as=speaks_as, days=days
         )
 
     def get_all(self) -> list[AccessKey]:
