@@ -186,6 +186,7 @@ class PostgresLedger(PostgresAudit):
 
     def use(self, namespace: str, ids: Sequence[str], entry: Entry | None) -> None:
         """Count one use of each memory and record it, with the next write or when 64 wait."""
+        telemetry.debug("use", ids=",".join(ids))
         if self._waiting.add(namespace, Noted(entry, used=tuple(ids), at=self._clock.now())):
             self.flush(namespace)
 

@@ -159,6 +159,7 @@ class SqliteLedger(SqliteAudit):
 
     def use(self, namespace: str, ids: Sequence[str], entry: Entry | None) -> None:
         """Count one use of each memory and record it, as soon as `note` records a recall."""
+        telemetry.debug("use", ids=",".join(ids))
         if self._waiting.add(namespace, Noted(entry, used=tuple(ids), at=self._clock.now())):
             self.flush(namespace)
 

@@ -74,9 +74,10 @@ def _versions(folder: Path) -> set[int]:
 def _sum(folder: Path, version: int) -> str | None:
     """The checksum of a version's manifest, which has one of two names; None if there is none."""
     for name in (f"{_HIGHEST - version:020d}", str(version)):
+        path = folder / "_versions" / f"{name}.manifest"
         with suppress(FileNotFoundError):
-            data = (folder / "_versions" / f"{name}.manifest").read_bytes()
-            return f"{zlib.crc32(data):08x}"
+            if path.is_file():  # a pipe would be waited for
+                return f"{zlib.crc32(path.read_bytes()):08x}"
     return None
 
 
