@@ -221,6 +221,7 @@ def _last_part(folder: Path, seed: int) -> None:
     mesh.view(namespace=OTHER).add(f"the last word of the other namespace: {seed}")
     mesh.rate(ids[0], helpful=True)
     mesh.get_many(ids)
+    mesh._opened().ledger.flush(NAMESPACE)  # uses wait for a write
 
 
 def _at(folder: Path, moment: datetime) -> MemoryMesh:

@@ -30,7 +30,6 @@ def round_trip(
     world.build(folder / "moments", seed=seed, memories=memories)
     os.environ[KEY_FOLDER] = str(folder / "moments" / "keys")
     source = folder / "moments" / "waiting"  # its log holds what was written last
-    call(world.truth, source)  # takes in the uses that were noted beside another writer
     asked = _asked(random.Random(seed), queries)
     for with_vectors in (True, False):
         place = folder / f"vectors-{with_vectors}"

@@ -306,20 +306,23 @@ def _key(line: bytes) -> bytes:
     return line.rsplit(b" ", 2)[0]
 
 
+_NEEDED = (
+    "It says what was erased: put it back or mend its rights, or nothing can be restored or "
+    "imported without bringing that back"
+)
+
+
 def _lines(folder: Path) -> dict[bytes, bytes]:
     """The lines of a store's file by what they say; raises StoreError if one is damaged."""
     path = folder / FILE
     if namespace_places.no_file(path) is not None:  # a pipe would keep the reader waiting
-        raise StoreError(f"{path} cannot be read: it is no file. Put it back from a backup")
+        raise StoreError(f"{path} cannot be read: it is no file. {_NEEDED}")
     try:
         known, damaged = _parsed(path.read_bytes())
     except FileNotFoundError:
         return {}
     except OSError as error:
-        raise StoreError(
-            f"{path} cannot be read: {error.strerror}. It says what was erased: mend its rights, "
-            "or nothing can be restored or imported without bringing that back"
-        ) from error
+        raise StoreError(f"{path} cannot be read: {error.strerror}. {_NEEDED}") from error
     if damaged:
         raise StoreError(
             f"{path}, line {damaged[0]} is damaged. It says what was erased, and a restore, import "
