@@ -125,6 +125,17 @@ def test_what_a_user_changed_since_is_kept(home, cli, host):
     assert _all(home).keys() == before.keys()
 
 
+def test_a_line_behind_our_part_stays_a_line(home, cli):
+    """Also where the user's own last line had no end."""
+    path = home / ".codex/config.toml"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text('model = "gpt-5"')
+    assert cli("init", "--host", "codex", "--yes").code == 0
+    path.write_text(path.read_text() + '[projects."/x"]\n')
+    assert cli("init", "--undo", "--host", "codex", "--yes").code == 0
+    assert path.read_text() == 'model = "gpt-5"\n[projects."/x"]\n'
+
+
 def test_what_codex_puts_behind_our_part_stays(home, cli):
     """It writes down there which hooks its user trusts."""
     folder = home / ".codex"

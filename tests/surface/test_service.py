@@ -158,7 +158,7 @@ def test_what_needs_the_store_itself_says_so(service: Served, tmp_path: Path) ->
     with service.mesh() as mesh:
         with pytest.raises(InvalidInput, match="needs the store itself"):
             _ = mesh.folder
-        with pytest.raises(InvalidInput, match="cannot be sent to a service"):
+        with pytest.raises(InvalidInput, match="one view at a time"):
             mesh.search("x", also=[mesh])
         mesh.view(namespace="files").add("To be written out")
         target = tmp_path / "all.jsonl"
@@ -185,6 +185,14 @@ def test_hooks_recall_and_capture_over_a_url(service: Served, tmp_path: Path) ->
     hook("one", **prompt, prompt="Remember: I always deploy to the staging host heron")
     until(lambda: service.behind.view(namespace="cats").search("staging host"))
     assert b"heron" in hook("other", **prompt, prompt="Which staging host do I deploy to?")
+
+
+def test_the_only_place_of_a_key_is_where_it_reads(service: Served) -> None:
+    for place in ("user:eve", "eves"):
+        mesh = service.mesh(service.new_key("eve", {place: "owner"}, speaks_as="user"))
+        mesh.add(f"Eve keeps bees in {place}")
+        assert [one.text for one in mesh.get_all()] == [f"Eve keeps bees in {place}"]
+    assert "bees" in service.behind.for_user("eve").get_all()[0].text
 
 
 def test_a_service_that_is_away(tmp_path: Path) -> None:
@@ -285,6 +293,8 @@ class TestKeys:
             {"name": "k", "grants": {}},
             {"name": "k" * 101, "grants": {"*": "reader"}},
             {"name": "k", "grants": {"*": "king"}},
+            {"name": "k", "grants": {"team": "admin"}},
+            {"name": "k", "grants": {"memory-mesh.service": "owner"}},
             {"name": "k", "grants": {"*": "reader"}, "speaks_as": "god"},
             {"name": "k", "grants": {"*": "reader"}, "days": 0},
         ],

@@ -8,7 +8,7 @@ from importlib import import_module
 from os import fspath
 
 from memory_mesh.base.typed import TYPE_CHECKING
-from memory_mesh.platform.store_urls import is_server
+from memory_mesh.platform.store_urls import is_server, refuse_service
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -53,6 +53,7 @@ def export_archive(
     `folder` is that of the store, or the address of its database. Vectors are left out unless they
     are asked for: they are made anew where the model is.
     """
+    refuse_service(fspath(folder))
     if is_server(fspath(folder)):
         from memory_mesh.care.server import export_from_server, settings_of
 
@@ -77,6 +78,7 @@ def import_archive(
     unless another is given. One that was written to is never changed. `as_document` trusts no
     memory of it more than a document, whoever the archive says that it is from.
     """
+    refuse_service(fspath(folder))
     if is_server(fspath(folder)):
         from memory_mesh.care.server import import_to_server, settings_of
 

@@ -75,7 +75,8 @@ def add(
         )
     for place, role in grants.items():
         check_text(place, "a place")
-        _scopes(role)
+        if place == NAMESPACE or (ADMIN in _scopes(role) and place != EVERYWHERE):
+            raise InvalidInput(f"{place}={role} opens nothing: admin is of the whole store, *")
     if speaks_as not in SPEAKERS:
         raise InvalidInput(f"speaks_as must be one of {', '.join(SPEAKERS)}, not {speaks_as!r}")
     if days is not None and not 1 <= days <= _LONGEST_DAYS:

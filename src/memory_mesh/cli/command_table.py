@@ -412,7 +412,9 @@ def add_common(parser: argparse.ArgumentParser) -> None:
     """Adds the options that every command accepts."""
     common = parser.add_argument_group(_COMMON)
     common.add_argument(
-        "--store", metavar="URL", help="the store: a folder, or postgresql://USER@HOST/DATABASE"
+        "--store",
+        metavar="URL",
+        help="the store: a folder, postgresql://USER@HOST/DATABASE or https://HOST",
     )
     common.add_argument("--db-dir", metavar="DIR", help="the store's folder")
     common.add_argument("--namespace", metavar="NAME", help="the namespace, one file of the store")

@@ -24,6 +24,7 @@ def folder_of(options: argparse.Namespace, instead: str) -> Path:
 
 def need_folder(config: Config, instead: str) -> Path:
     """The same for settings that are there already."""
+    store_urls.refuse_service(config.store)
     if config.store is not None:
         raise InvalidInput(f"this is about stores in a folder, and yours is a database: {instead}")
     return config.db_dir
@@ -125,6 +126,11 @@ def for_agents(options: argparse.Namespace) -> dict[str, str]:
 
 def key_line(written: Mapping[str, str]) -> str | None:
     """What to say of a key that agents need and that is never written; None if there is none."""
+    if store_urls.is_service(written.get("MEMORY_MESH_STORE") or ""):
+        return (
+            "The agent needs MEMORY_MESH_ACCESS_KEY as well, which is not written: set it where "
+            "the agent gets its variables from"
+        )
     stated = stated_keys(os.environ)
     if not written.get("MEMORY_MESH_STORE") or stated is None or stated.variable == FILE:
         return None

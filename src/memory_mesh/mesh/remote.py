@@ -10,6 +10,8 @@ What needs the store itself, such as a backup or the mirror, says so.
 
 import json
 import secrets
+import socket
+import threading
 from collections.abc import Mapping, Sized
 from http.client import HTTPResponse
 from urllib.parse import quote
@@ -24,6 +26,7 @@ from memory_mesh.model import (
     MeshError,
     NetworkError,
     NotAllowed,
+    NotFound,
     StoreIsAway,
     errors,
 )
@@ -60,6 +63,7 @@ class RemoteStore:
             _Service(url, headers=headers, secrets=(key,), limits=limits)
             for limits in (_ONCE, _AGAIN)
         )
+        self._once.arrived = self._again.arrived = threading.local()
 
     def call(
         self,
@@ -73,6 +77,8 @@ class RemoteStore:
         if operation.__name__ == "init":
             self._again.request("GET", "readyz")
             return None
+        if options.get("also"):
+            raise InvalidInput(f"over {self.url} search one view at a time: also needs the store")
         named = dict(zip(operation.options, arguments, strict=False)) | dict(options)
         body = {
             each: wire.encoded(value)
@@ -87,22 +93,39 @@ class RemoteStore:
         path = "v1/" + name.rstrip("_").replace(".", "/")
         can_repeat = name in _REPEATABLE or _is_read(operation.__name__)
         client = self._again if can_repeat else self._once
+        client.arrived.once = False
         try:
             answer = client.request("POST", path, body, headers)
         except NetworkError as error:
-            kind = StoreIsAway if can_repeat else MayBeStored
-            raise kind(f"{error}; {(kind.__doc__ or '').strip()}") from None
+            if client.arrived.once and not _is_read(operation.__name__):
+                raise MayBeStored(
+                    f"{error}; the connection ended during a write, which may be stored. Look "
+                    "before you write it again"
+                ) from None
+            raise StoreIsAway(f"{error}. Look whether it runs; retry") from None
+        except NotFound as error:
+            if "there is no POST" in str(error):
+                self.refuse()
+            raise
         return wire.decoded(operation.__wrapped__.__annotations__.get("return"), json.loads(answer))
 
     def refuse(self) -> None:
         """Say that something needs the store itself."""
         raise InvalidInput(
-            f"this needs the store itself, and yours is behind {self.url}; do it where it is"
+            f"this needs the store itself, and yours is behind {self.url}; do it where the "
+            "store is, without its URL"
         )
 
 
 class _Service(Client):
     """The client, which raises what the service says went wrong as the same error."""
+
+    arrived: threading.local  # `once`: whether a request of this thread may have got there
+
+    def _trouble(self, error: Exception) -> Exception:
+        if not isinstance(error, ConnectionRefusedError | socket.gaierror):
+            self.arrived.once = True
+        return super()._trouble(error)
 
     def _refusal(self, response: HTTPResponse) -> Exception:
         try:
@@ -132,7 +155,7 @@ def _headers(view: "View") -> dict[str, str]:
     user = user_of(config.namespace)
     stated = {
         "User": user,
-        "Namespace": config.namespace if user is None else None,
+        "Namespace": config.namespace if user is None and config.namespace != "default" else None,
         "Project": config.project,
         "Agent": config.agent_id if "agent_id" in config.origins else None,
         "Session": config.session,

@@ -30,6 +30,15 @@ def is_service(store: str) -> bool:
     return store.startswith(_SERVICES)
 
 
+def refuse_service(store: str | None) -> None:
+    """Raises InvalidInput for the address of a service, where the store itself is needed."""
+    if store is not None and is_service(store):
+        raise InvalidInput(
+            f"this needs the store itself, and yours is behind {store}; do it where the store is, "
+            "without its URL"
+        )
+
+
 def folder_in(store: str) -> str | None:
     """The folder that a store is in; None for the address of a database."""
     if is_server(store):

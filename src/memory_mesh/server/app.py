@@ -109,7 +109,7 @@ class Service:
     async def _operation(self, route: ServiceRoute, request: Request) -> Response:
         key = await self.key_of(request.headers.get("authorization", ""))
         body = await self._body(request)
-        namespace = namespace_of(request.headers)
+        namespace = namespace_of(request.headers, key)
         access_keys.check(key, route.needs, EVERYWHERE if route.needs == ADMIN else namespace)
         arguments = _arguments(route, body, request.headers.get("idempotency-key"))
         for name in _USERS & arguments.keys():  # an operation on another user's memories
@@ -252,14 +252,19 @@ class Service:
         return PlainTextResponse("\n".join([*lines, ""]), media_type="text/plain; version=0.0.4")
 
 
-def namespace_of(headers: Mapping[str, str]) -> str:
-    """The namespace that the headers of a request name: of a user, or a plain one."""
+def namespace_of(headers: Mapping[str, str], key: AccessKey) -> str:
+    """The namespace that the headers of a request name, else the only place of its key."""
     user, named = headers.get(f"{HEADER}user"), headers.get(f"{HEADER}namespace")
     if user is not None and named is not None:
         raise InvalidInput("name a user or a namespace, not both")
     if user is not None:
         return user_namespace(unquote(user))
-    return check_plain_namespace(unquote(named)) if named else "default"
+    if named:
+        return check_plain_namespace(unquote(named))
+    (place, *others) = key.grants
+    if others or "*" in place:
+        return "default"
+    return user_namespace(place[5:]) if place.startswith("user:") else place
 
 
 def _bounded(stated: str, own: Channel) -> Channel:
@@ -267,7 +272,8 @@ def _bounded(stated: str, own: Channel) -> Channel:
     try:
         asked = Channel(stated)
     except ValueError:
-        raise InvalidInput(f"there is no channel {stated!r}") from None
+        known = ", ".join(each.value for each in Channel)
+        raise InvalidInput(f"there is no channel {stated!r}; there are: {known}") from None
     return asked if lowest((ceiling(asked), ceiling(own))) is ceiling(asked) else own
 
 

@@ -98,7 +98,7 @@ class _Back(Back):
             asked = context.request
             assert isinstance(asked, Request)  # noqa: S101  # over HTTP there is one
             key = await self._service.key_of(asked.headers.get("authorization", ""))
-            namespace = namespace_of(asked.headers)
+            namespace = namespace_of(asked.headers, key)
             reads = do != "tool" or given["name"] in _READING
             check(key, READ if reads else WRITE, namespace)
             stores = _OneMesh(self._service, key, asked.headers, namespace)

@@ -175,7 +175,7 @@ def _service(case: Case) -> Iterator[CheckResult]:
     """Whether the service answers, and takes the key."""
     case.mesh.init()
     found = case.mesh.stats()
-    yield ok("service", f"{case.where} answers; {counted(found.memories, 'memory')} here")
+    yield ok("service", f"{case.where} answers; memories here: {found.memories}")
 
 
 SERVER_CHECKS: dict[str, Check] = {

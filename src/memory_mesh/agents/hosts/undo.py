@@ -148,7 +148,8 @@ class BrokenFile(InvalidInput):
     def __init__(self, path: Path, why: object, kind: str = "JSON") -> None:
         super().__init__(
             f"{os.fspath(path)} cannot be changed, because it is not valid {kind}: {why}. Nothing "
-            "was written. Mend the file (comments are not JSON either) and run this again"
+            f"was written. Mend the file{' (comments are not JSON either)' * (kind == 'JSON')} and "
+            "run this again"
         )
         self.path: Path = path
         self.why: str = str(why)
@@ -300,7 +301,10 @@ def _undone(path: Path, entry: Mapping[str, Json], record: _Record) -> tuple[Fil
         return FileChange(path, None, None), f"{path} was removed since and is not made again"
     said = f"{path} was changed since: only the part of memory-mesh is taken out"
     if piece:
-        left = text_of(path, now).replace(piece, "", 1).encode()
+        above, _, below = text_of(path, now).partition(piece)
+        is_joined = above and below and not (above.endswith("\n") or below.startswith("\n"))
+        between = "\n" if is_joined else ""
+        left = f"{above}{between}{below}".encode()
         return FileChange(path, now, left if left or before is not None else None), said
     old = None if before is None else text_of(path, before)
     try:

@@ -16,7 +16,7 @@ from memory_mesh.formats import exchange
 from memory_mesh.model import Json, MeshError, NotAllowed
 from memory_mesh.model.care import Backup, Exported, Imported, NamespaceCopy, Restored
 from memory_mesh.platform.agent_shell import agent_variables
-from memory_mesh.platform.store_urls import need_folder
+from memory_mesh.platform.store_urls import need_folder, refuse_service
 from memory_mesh.rules.audience import AUDIENCE
 from memory_mesh.rules.users import check_plain_namespace, shown_namespace, user_of
 
@@ -351,6 +351,7 @@ def _left_here(options: argparse.Namespace) -> list[str]:
 def _exported(options: argparse.Namespace) -> Exported:
     config, to = store_folder.config_of(options), Path(options.to).expanduser()
     counting = Counting("rows")
+    refuse_service(config.store)
     if config.store is not None:
         from memory_mesh.care.server import export_from_server
 
@@ -457,6 +458,7 @@ def _imported(options: argparse.Namespace, into: str | None) -> Imported:
     config, source = store_folder.config_of(options), Path(options.source).expanduser()
     as_document = _is_documents_word(options, source)
     counting = Counting("rows")
+    refuse_service(config.store)
     if config.store is not None:
         from memory_mesh.care.server import import_to_server
 

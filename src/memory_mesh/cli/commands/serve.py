@@ -2,11 +2,13 @@
 
 import argparse
 from contextlib import suppress
+from datetime import UTC, datetime
 
 from memory_mesh.cli import options as cli_options, output, store_folder
 from memory_mesh.cli.command_table import Command, UsageError, about, argument
 from memory_mesh.model import Json, MissingExtra
 from memory_mesh.model.care import AccessKey
+from memory_mesh.platform.store_urls import refuse_service
 
 HOST, PORT = "127.0.0.1", 7438
 _MOST_PORTS = 65_535
@@ -19,6 +21,7 @@ def _run_serve(options: argparse.Namespace) -> int:
         raise UsageError(f"--port is a number from 0 to {_MOST_PORTS}")
     cli_options.refuse_agent("serve")
     store_folder.refuse_one(options, "each request says whose memories it is about")
+    refuse_service(store_folder.config_of(options).store)
     try:
         from memory_mesh.server import mcp
     except ModuleNotFoundError as error:
@@ -125,14 +128,14 @@ def _list(keys: list[AccessKey], *, as_json: bool) -> int:
     if as_json:
         output.say_json({"keys": [_plain(key) for key in keys]})
         return 0
+    now = datetime.now(UTC)
     for key in keys:
-        ended = (
-            ", revoked" if key.revoked else f", until {key.expires:%Y-%m-%d}" if key.expires else ""
-        )
+        ends = [at for at in (key.expires, key.revoked) if at is not None]
+        over = f", over since {min(ends):%Y-%m-%d}" if ends and min(ends) <= now else ""
+        until = f", until {min(ends):%Y-%m-%d %H:%M}" if ends and not over else ""
         used = f"{key.last_used:%Y-%m-%d %H:00}" if key.last_used else "never"
-        output.say(
-            f"{key.id}  {key.name}: {_grants(key)}, speaks as {key.speaks_as}, used {used}{ended}"
-        )
+        said = f"{_grants(key)}, speaks as {key.speaks_as}, used {used}{over}{until}"
+        output.say(f"{key.id}  {key.name}: {said}")
     if not keys:
         output.say(
             "There is no key yet. Make one: memory-mesh server keys add NAME --grant PLACE=ROLE"

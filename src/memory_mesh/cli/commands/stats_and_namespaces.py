@@ -16,6 +16,7 @@ from memory_mesh.formats.terminal import safe_text
 from memory_mesh.model import InvalidInput, Json, MeshError, Stats, StoreError
 from memory_mesh.model.care import DeletedNamespace
 from memory_mesh.model.stats import OUTGROWN
+from memory_mesh.platform.store_urls import is_service
 from memory_mesh.platform.text_files import folder_bytes
 from memory_mesh.privacy import masked
 from memory_mesh.rules.users import check_plain_namespace, shown_namespace
@@ -258,8 +259,9 @@ def _run_stats(options: argparse.Namespace) -> int:
         with mesh:
             stats = mesh.stats()
             whole = folder_bytes(mesh.folder) if mesh.config.store is None else None
-            names = mesh.care.namespaces(limit=2)
-            there = bool(stats.sizes.database or names)
+            shared = is_service(mesh.config.store or "")  # its namespaces are not for everybody
+            names = [] if shared else mesh.care.namespaces(limit=2)
+            there = shared or bool(stats.sizes.database or names)
     except StoreError:
         _say_down(options, path)
         raise
