@@ -50,7 +50,18 @@ from tests.operations import operations, reach
 STEPS = 400  # calls of one round
 _CHECKED = 100  # calls between two looks at every namespace
 _LEFT = {"close", "init"}  # methods that end or begin a store
-_UNTRIED = {"models", "eval", "completion", "mcp", "daemon", "init", "doctor", "move", "worker"}
+_UNTRIED = {
+    "models",
+    "eval",
+    "completion",
+    "mcp",
+    "daemon",
+    "init",
+    "doctor",
+    "move",
+    "worker",
+    "serve",
+}
 # They need a network, a corpus or a shell, serve for ever, or change what is outside the store.
 _ID = re.compile(r"\b([a-z]+)(?:_[a-z]+)?[_-]\d{10,16}[_-][0-9a-f]{6}\b|\bexp_\d+\b")
 _PATHS = {"PATH", "FILE", "DIR", "FOLDER"}

@@ -357,7 +357,7 @@ SUITES: dict[str, dict[str, Part]] = {
             "damage.swaps", rounds=Amount(100, 25), gate={**_SMALL, "seed": 20261116}
         ),
         "index": part("damage.index", rounds=Amount(180, 9), gate=_SMALL),
-        "files": part("file_damage.files", rounds=Amount(2_000, 9), gate={"memories": 6}),
+        "files": part("file_damage.files", rounds=Amount(450, 9), gate={"memories": 6}),
     },
     "backups": {"": part("backing_up.under_load", writers=8, backups=Amount(20))},
     "keeping-kills": {  # each command

@@ -515,6 +515,8 @@ class NamespaceFile:
         """
         if mark is None and found is not None and self._known and _place(found) == self._place:
             mark = self._seen
+            if mark is not None and not mark.seq:  # another thread is making it
+                return
         with self._mutex:
             self._forget()
             self._place = None

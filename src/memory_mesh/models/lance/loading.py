@@ -53,8 +53,11 @@ def is_as_noted(folder: Path, version: int) -> bool:
 
 def _noted(folder: Path) -> list[str] | None:
     """The lines that were written; None if there are none."""
+    path = folder / _SUMS
+    if path.exists() and not path.is_file():  # a pipe would be waited for
+        return []
     try:
-        return (folder / _SUMS).read_text("utf-8", "replace").splitlines()
+        return path.read_text("utf-8", "replace").splitlines()
     except FileNotFoundError:
         return None
 
