@@ -324,6 +324,9 @@ def _set(
     raw.execute(f"SELECT {made}", prepare=False)
 
 
+_GOODBYES = (errors.AdminShutdown, errors.CrashShutdown, errors.CannotConnectNow)
+
+
 @contextmanager
 def translated() -> Iterator[None]:
     """Raises faults of the database and the way to it as StoreError."""
@@ -346,7 +349,8 @@ def translated() -> Iterator[None]:
             raise NotAllowed(_NOT_LET_IN) from error
         raise NotAllowed(str(error)) from error
     except psycopg.Error as error:
-        raise StoreError(str(error)) from error
+        goes = isinstance(error, _GOODBYES)  # before COMMIT was sent: what ends then is unsure
+        raise (StoreIsAway(_ENDED.format(error)) if goes else StoreError(str(error))) from error
 
 
 # How a transaction ends: what is known of it when the connection breaks, and what to do then.
@@ -365,7 +369,7 @@ def commit(raw: BoundedConnection) -> None:
         done = raw.execute("COMMIT", prepare=False)
         raw.settle()
     except psycopg.Error as error:
-        if not raw.closed:  # the server refused it, and goes on
+        if not (isinstance(error, _GOODBYES) or raw.closed):  # it refused it, and goes on
             raise
         raise MayBeStored(_UNKNOWN.format(error)) from error
     raw.left = True
