@@ -272,6 +272,15 @@ class TestKeys:
             assert service.mesh(key).view(namespace="team").get("mem_none") is None
         assert [key.text for key in keys.get_all()] == [None] * len(keys.get_all())
 
+    def test_a_key_that_is_over_stays_so_when_it_is_rotated(self, service: Served) -> None:
+        keys = service.mesh().care.access_keys
+        old = service.new_key("over", {"team": "reader"})
+        ended = keys.revoke(old.split("_")[1])
+        keys.rotate(ended.id)
+        assert {one.id: one.revoked for one in keys.get_all()}[ended.id] == ended.revoked
+        with pytest.raises(NotAllowed, match="needs a key"):
+            service.mesh(old).view(namespace="team").get("mem_none")
+
     def test_every_change_is_a_block(self, tmp_path: Path) -> None:
         with MemoryMesh(tmp_path, embedder="none") as mesh:
             made = mesh.care.access_keys.add("k", grants={"team": "reader"})
@@ -344,6 +353,8 @@ class TestRequests:
         many = {"items": ["One of two", {"content": "Two of two"}]}
         sent = [ask(service, "/v1/add_many", many, **headers)[1] for _ in range(2)]
         assert [one["id"] for one in sent[0]] == [one["id"] for one in sent[1]]
+        _, sent = ask(service, "/v1/add_many", {"items": ["Again", 4]}, **headers)
+        assert [one["outcome"] for one in sent] == ["refused", "refused"]  # no item is dropped
         status, _ = ask(service, "/v1/rate", {"memory_id": "m", "helpful": True}, **headers)
         assert status == 403
 

@@ -114,7 +114,8 @@ def revoke(access: Access, now: datetime, id_: str, *, hours: int = 0) -> Access
         raise InvalidInput(f"hours must be 0 to {_LONGEST_HOURS}")
     for key, digest in _read(access, id_):
         if key.id == id_:
-            ended = replace(key, revoked=now + timedelta(hours=hours))
+            end = now + timedelta(hours=hours)  # one that is over stays so
+            ended = replace(key, revoked=min(end, key.revoked or end))
             _write(access, ended, digest, f"revoked the key {id_}")
             return ended
     raise NotFound(f"there is no key {id_}; list them: memory-mesh server keys")

@@ -314,8 +314,9 @@ def _repeat(route: ServiceRoute, found: dict[str, Any], key: str) -> None:
     elif route.name == _MANY and isinstance(found.get(_ITEMS), list):
         found[_ITEMS] = [
             {"key": f"{key}/{at}", **({"content": item} if isinstance(item, str) else item)}
-            for at, item in enumerate(found[_ITEMS])
             if isinstance(item, str | dict)
+            else item  # add_many says what is wrong with it
+            for at, item in enumerate(found[_ITEMS])
         ]
     else:
         raise NotAllowed(
