@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from bench.evaluate import OUT, OWN, ROOT, SUITES, WILD
-from memory_mesh.base.fastdataclass import replace
+from memory_mesh.base.typed import replace
 from memory_mesh.config import load as configured
 from memory_mesh.evaluation import all_questions, records, results, suite, whole_run
 from memory_mesh.evaluation.one_question import QuestionResult

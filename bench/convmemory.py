@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from bench.evaluate import OUT, ROOT
 from bench.training import gather
-from memory_mesh.base.fastdataclass import replace
+from memory_mesh.base.typed import replace
 from memory_mesh.config import load as configured
 from memory_mesh.evaluation import all_questions, records, suite, whole_run
 from memory_mesh.evaluation.records import DataSet, EvaluationQuestion

@@ -17,7 +17,7 @@ from typing import Any, TypeAlias
 
 from bench import simple_sums, wild_sets
 from memory_mesh import evaluation
-from memory_mesh.base.fastdataclass import replace
+from memory_mesh.base.typed import replace
 from memory_mesh.config import load as configured
 from memory_mesh.evaluation import report_files
 from memory_mesh.evaluation.report import EvaluationReport

@@ -21,7 +21,7 @@ from typing import Any
 from unittest import mock
 
 from bench import report as report_of
-from memory_mesh.base.fastdataclass import replace
+from memory_mesh.base.typed import replace
 from memory_mesh.learn.rules import trace_groups
 from memory_mesh.learn.rules.trace_groups import Goal, goal_of, place
 from memory_mesh.model.errors import MeshError

@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from pathlib import Path
 
-from memory_mesh.base.fastdataclass import dataclass, replace
+from memory_mesh.base.typed import dataclass, replace
 from memory_mesh.learn import reflection
 from memory_mesh.model import Draft, Lens, Scope, Source, SourceKind
 from memory_mesh.sync import MemoryMesh

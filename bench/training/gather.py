@@ -19,7 +19,7 @@ from pathlib import Path
 
 import numpy as np
 
-from memory_mesh.base.fastdataclass import replace
+from memory_mesh.base.typed import replace
 from memory_mesh.config import load as configured
 from memory_mesh.evaluation import all_questions, records, suite
 from memory_mesh.evaluation.one_question import RecordNames, search_options

@@ -5,8 +5,7 @@ is refused is told. A row of RIGHT has the mapping and the text that mean the sa
 form cannot say it. Written before the code that reads them.
 """
 
-from memory_mesh.base.fastdataclass import dataclass
-from memory_mesh.base.typed import Any
+from memory_mesh.base.typed import Any, dataclass
 
 MEMORIES: dict[str, dict[str, Any]] = {
     "a": {

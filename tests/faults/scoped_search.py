@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from memory_mesh.base.fastdataclass import replace
+from memory_mesh.base.typed import replace
 from memory_mesh.learn import upkeep
 from memory_mesh.ledgers.shared import vectors, visibility
 from memory_mesh.ledgers.sqlite.ledger import SqliteLedger

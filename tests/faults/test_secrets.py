@@ -7,7 +7,7 @@ import zlib
 import pytest
 
 import memory_mesh
-from memory_mesh.base.fastdataclass import fields
+from memory_mesh.base.typed import fields
 from memory_mesh.compat.neolata import MemoryGraph as AsyncGraph
 from memory_mesh.compat.neolata.memory_graph import MemoryGraph
 from memory_mesh.mesh.document_names import IN_FAMILIES

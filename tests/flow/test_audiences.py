@@ -2,7 +2,7 @@
 
 import pytest
 
-from memory_mesh.base.fastdataclass import replace
+from memory_mesh.base.typed import replace
 from memory_mesh.compat.neolata.memory_graph import create_memory
 from memory_mesh.model import Channel, Draft, Origin, Outcome, Scope
 from memory_mesh.model.errors import IdempotencyConflict, MeshError, NotFound

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from memory_mesh import care
-from memory_mesh.base.fastdataclass import replace
+from memory_mesh.base.typed import replace
 from memory_mesh.care import backups as care_backups, manifest as manifests, store_files
 from memory_mesh.care.sqlite import copies
 from memory_mesh.ledgers.sqlite.ledger import SqliteLedger

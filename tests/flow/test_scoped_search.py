@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from memory_mesh import care
-from memory_mesh.base.fastdataclass import replace
+from memory_mesh.base.typed import replace
 from memory_mesh.learn import upkeep
 from memory_mesh.ledgers.shared import visibility
 from memory_mesh.ledgers.shared.snapshot import SqlSnapshot

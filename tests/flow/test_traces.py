@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from memory_mesh.base.fastdataclass import replace
+from memory_mesh.base.typed import replace
 from memory_mesh.formats import trace_file
 from memory_mesh.ledgers.shared.snapshot import SqlSnapshot
 from memory_mesh.mesh import flows

@@ -4,7 +4,7 @@ import json
 import shutil
 from dataclasses import replace
 
-from memory_mesh.base.fastdataclass import replace as replaced
+from memory_mesh.base.typed import replace as replaced
 from memory_mesh.care import archives, manifest as manifests
 from memory_mesh.formats.archive import written
 from tests.surface.command import CommandLine

@@ -7,7 +7,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from memory_mesh.base.fastdataclass import replace
+from memory_mesh.base.typed import replace
 from memory_mesh.cli.commands import graph
 from memory_mesh.formats.mermaid import graph_mermaid
 from memory_mesh.model import Scope

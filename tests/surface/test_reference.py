@@ -11,7 +11,7 @@ import pytest
 
 import memory_mesh
 from memory_mesh import care, evaluation, mirror, testing, traces
-from memory_mesh.base.fastdataclass import fields
+from memory_mesh.base.typed import fields
 from memory_mesh.cli import command_table
 from memory_mesh.compat.neolata import memory_graph
 from memory_mesh.config import Config

@@ -10,7 +10,7 @@ import sys
 import pytest
 from hypothesis import given, strategies as st
 
-from memory_mesh.base.fastdataclass import dataclass, field, fields, replace
+from memory_mesh.base.typed import dataclass, field, fields, replace
 from memory_mesh.model import Draft, Keep, Memory, Put, Scope
 
 
@@ -138,7 +138,7 @@ def test_only_the_frozen_slotted_kind_is_made():
 def test_making_values_loads_neither_dataclasses_nor_inspect():
     code = (
         "import sys; from memory_mesh.model import Scope, Draft\n"
-        "from memory_mesh.base.fastdataclass import replace\n"
+        "from memory_mesh.base.typed import replace\n"
         "replace(Draft(text='x'), text='y'); repr(Scope()); hash(Scope())\n"
         "sys.exit('dataclasses' in sys.modules or 'inspect' in sys.modules)"
     )

@@ -17,8 +17,7 @@ from pathlib import Path
 
 from memory_mesh import config as configuration
 from memory_mesh.agents.request import LIBPQ
-from memory_mesh.base.fastdataclass import fields, replace
-from memory_mesh.base.typed import TYPE_CHECKING, Any
+from memory_mesh.base.typed import TYPE_CHECKING, Any, fields, replace
 from memory_mesh.config import Config
 from memory_mesh.mesh.operations.projects import ProjectVerbs
 from memory_mesh.mesh.store import Store

@@ -15,8 +15,7 @@ from datetime import datetime, timedelta
 from hashlib import sha256
 from hmac import compare_digest
 
-from memory_mesh.base.fastdataclass import replace
-from memory_mesh.base.typed import Any
+from memory_mesh.base.typed import Any, replace
 from memory_mesh.model import Channel, InvalidInput, NotAllowed, NotFound
 from memory_mesh.model.block import Entry
 from memory_mesh.model.care import AccessKey

@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from memory_mesh.base.fastdataclass import replace
+from memory_mesh.base.typed import replace
 from memory_mesh.care import manifest as manifests, store_files
 from memory_mesh.care.sqlite import copies
 from memory_mesh.ledgers.sqlite import namespace_places

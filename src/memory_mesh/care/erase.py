@@ -18,8 +18,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from memory_mesh.base.fastdataclass import dataclass, fields, replace
-from memory_mesh.base.typed import Any
+from memory_mesh.base.typed import Any, dataclass, fields, replace
 from memory_mesh.care import backups, namespaces
 from memory_mesh.care.sqlite import copies, pages
 from memory_mesh.learn.jobs.worksite import NEW, TRACE

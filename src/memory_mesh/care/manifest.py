@@ -11,8 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from memory_mesh._version import __version__
-from memory_mesh.base.fastdataclass import dataclass
-from memory_mesh.base.typed import Any
+from memory_mesh.base.typed import Any, dataclass
 from memory_mesh.ledgers.sqlite import namespace_places
 from memory_mesh.model import BackupIsDamaged, Json, NotFound
 from memory_mesh.model.care import NamespaceCopy

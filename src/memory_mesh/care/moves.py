@@ -21,7 +21,7 @@ from datetime import UTC, datetime
 from os import PathLike
 from pathlib import Path
 
-from memory_mesh.base.fastdataclass import replace
+from memory_mesh.base.typed import replace
 from memory_mesh.care import backups, restores, store_files
 from memory_mesh.care.archives import IMPORT_LOCK, publish
 from memory_mesh.care.key_file import KEY_FOLDER, key_folder

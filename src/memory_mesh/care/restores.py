@@ -13,7 +13,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from datetime import UTC
 from pathlib import Path
 
-from memory_mesh.base.fastdataclass import replace as changed
+from memory_mesh.base.typed import replace as changed
 from memory_mesh.care import backups, manifest as manifests, store_files
 from memory_mesh.care.manifest import BackupManifest
 from memory_mesh.care.sqlite import copies

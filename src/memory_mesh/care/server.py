@@ -13,8 +13,7 @@ from contextlib import closing, contextmanager
 from os import PathLike
 from pathlib import Path
 
-from memory_mesh.base.fastdataclass import dataclass, replace
-from memory_mesh.base.typed import TYPE_CHECKING
+from memory_mesh.base.typed import TYPE_CHECKING, dataclass, replace
 from memory_mesh.care.archives import (
     Progress,
     import_folder,

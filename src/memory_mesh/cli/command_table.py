@@ -9,8 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib import import_module
 
 from memory_mesh._version import __version__
-from memory_mesh.base.fastdataclass import dataclass
-from memory_mesh.base.typed import Any, NoReturn, TypeAlias
+from memory_mesh.base.typed import Any, NoReturn, TypeAlias, dataclass
 from memory_mesh.rules.arguments import near
 
 PROGRAM = "memory-mesh"

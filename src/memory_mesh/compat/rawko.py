@@ -10,8 +10,7 @@ from datetime import UTC, datetime
 from os import PathLike
 from pathlib import Path
 
-from memory_mesh.base.fastdataclass import dataclass, field, replace
-from memory_mesh.base.typed import TYPE_CHECKING, TypeAlias, TypeVar
+from memory_mesh.base.typed import TYPE_CHECKING, TypeAlias, TypeVar, dataclass, field, replace
 from memory_mesh.compat import moment
 from memory_mesh.context.fence import Background, background
 from memory_mesh.formats import memory_file

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 
-from memory_mesh.base.fastdataclass import dataclass
+from memory_mesh.base.typed import dataclass
 from memory_mesh.model import Draft, InvalidInput
 from memory_mesh.privacy import masked
 from memory_mesh.sync import MemoryMesh

@@ -8,8 +8,7 @@ import os
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 
-from memory_mesh.base.fastdataclass import dataclass, field, fields, replace
-from memory_mesh.base.typed import Any
+from memory_mesh.base.typed import Any, dataclass, field, fields, replace
 from memory_mesh.config.tables import (
     CHOICES,
     COUNTS,

@@ -18,7 +18,7 @@ a memory the reader does not see is left out, and such a block is not found by i
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 
-from memory_mesh.base.fastdataclass import replace
+from memory_mesh.base.typed import replace
 from memory_mesh.context.fence import fence_word
 from memory_mesh.context.reasons import memory as kept
 from memory_mesh.context.records import audience_of

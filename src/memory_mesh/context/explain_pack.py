@@ -12,7 +12,7 @@
 The search of the pack is explained in any case: it says why the memory ranks where it does.
 """
 
-from memory_mesh.base.fastdataclass import replace
+from memory_mesh.base.typed import replace
 from memory_mesh.context import explain_rank, pack as context
 from memory_mesh.context.explain_rank import ExplainedSearch
 from memory_mesh.context.packing.token_budget import PackRules

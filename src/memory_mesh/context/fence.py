@@ -16,8 +16,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 
-from memory_mesh.base.fastdataclass import dataclass
-from memory_mesh.base.typed import TypeAlias
+from memory_mesh.base.typed import TypeAlias, dataclass
 from memory_mesh.formats.looks import as_seen
 from memory_mesh.formats.terminal import ESCAPE, imitates, looks, safe_text, without_hidden, word
 from memory_mesh.model import Hit, Memory, shown_type

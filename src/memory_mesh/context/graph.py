@@ -9,7 +9,7 @@ from datetime import datetime
 from functools import cache, partial
 from itertools import groupby, islice
 
-from memory_mesh.base.fastdataclass import replace
+from memory_mesh.base.typed import replace
 from memory_mesh.context.packing.choice import words
 from memory_mesh.formats.terminal import without_hidden
 from memory_mesh.model import Claim, Lens, Link, Memory, Name, NotFound, Resolution, Status

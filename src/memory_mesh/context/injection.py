@@ -18,7 +18,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from memory_mesh.base.fastdataclass import replace
+from memory_mesh.base.typed import replace
 from memory_mesh.context.fence import HEADING, Background, background
 from memory_mesh.model import Lens, Memory
 from memory_mesh.model.pack import Injected, Injection

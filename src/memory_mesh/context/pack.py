@@ -16,8 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
 
-from memory_mesh.base.fastdataclass import dataclass, replace
-from memory_mesh.base.typed import TYPE_CHECKING
+from memory_mesh.base.typed import TYPE_CHECKING, dataclass, replace
 from memory_mesh.context.fence import harmless
 from memory_mesh.context.graph import denies, linked, strength
 from memory_mesh.context.packing import choice

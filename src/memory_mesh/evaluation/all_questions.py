@@ -20,8 +20,7 @@ from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
-from memory_mesh.base.fastdataclass import dataclass
-from memory_mesh.base.typed import TypeAlias
+from memory_mesh.base.typed import TypeAlias, dataclass
 from memory_mesh.evaluation import load_records, results
 from memory_mesh.evaluation.load_records import StoredRecords
 from memory_mesh.evaluation.one_question import QuestionResult, RecordNames, ask

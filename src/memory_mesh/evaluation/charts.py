@@ -8,8 +8,7 @@ import textwrap
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from memory_mesh.base.fastdataclass import dataclass
-from memory_mesh.base.typed import TYPE_CHECKING
+from memory_mesh.base.typed import TYPE_CHECKING, dataclass
 from memory_mesh.evaluation.report import EvaluationReport
 from memory_mesh.evaluation.suite import NEWEST, PRECISION
 from memory_mesh.model import Json, MissingExtra

@@ -7,8 +7,7 @@ figures are resampled as honestly as means.
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from memory_mesh.base.fastdataclass import dataclass
-from memory_mesh.base.typed import TYPE_CHECKING
+from memory_mesh.base.typed import TYPE_CHECKING, dataclass
 from memory_mesh.evaluation import metrics as evaluation_metrics
 from memory_mesh.evaluation.one_question import QuestionResult
 from memory_mesh.evaluation.suite import PRECISION

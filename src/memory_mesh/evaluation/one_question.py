@@ -3,8 +3,7 @@
 import time
 from collections.abc import Mapping, Sequence
 
-from memory_mesh.base.fastdataclass import dataclass
-from memory_mesh.base.typed import Any
+from memory_mesh.base.typed import Any, dataclass
 from memory_mesh.evaluation.load_records import StoredRecords, projects
 from memory_mesh.evaluation.records import EvaluationQuestion, EvaluationRecord
 from memory_mesh.evaluation.suite import SESSION

@@ -8,7 +8,7 @@ from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
 
-from memory_mesh.base.fastdataclass import dataclass
+from memory_mesh.base.typed import dataclass
 from memory_mesh.model.errors import InvalidInput, NotFound
 
 CORPUS, QUERIES = "corpus.jsonl", "queries.jsonl"

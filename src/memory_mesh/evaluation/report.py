@@ -4,8 +4,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from memory_mesh.base.fastdataclass import dataclass, field
-from memory_mesh.base.typed import TypeAlias
+from memory_mesh.base.typed import TypeAlias, dataclass, field
 from memory_mesh.evaluation import confidence_intervals, metrics, metrics as evaluation_metrics
 from memory_mesh.evaluation.confidence_intervals import Estimate
 from memory_mesh.evaluation.one_question import QuestionResult

@@ -7,8 +7,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from memory_mesh.base.fastdataclass import fields
-from memory_mesh.base.typed import TextIO
+from memory_mesh.base.typed import TextIO, fields
 from memory_mesh.evaluation.one_question import QuestionResult, RecordNames
 from memory_mesh.evaluation.records import EvaluationQuestion, Fields, lines
 from memory_mesh.model import InvalidInput, Json, NotFound

@@ -9,8 +9,7 @@ from difflib import get_close_matches
 from importlib import resources
 from pathlib import Path
 
-from memory_mesh.base.fastdataclass import dataclass, field
-from memory_mesh.base.typed import TYPE_CHECKING, TextIO, TypeAlias
+from memory_mesh.base.typed import TYPE_CHECKING, TextIO, TypeAlias, dataclass, field
 from memory_mesh.evaluation.records import (
     FIELDS,
     DataSet,

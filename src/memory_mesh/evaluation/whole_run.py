@@ -13,7 +13,7 @@ from pathlib import Path
 
 from memory_mesh import config as configuration
 from memory_mesh._version import __version__
-from memory_mesh.base.fastdataclass import replace
+from memory_mesh.base.typed import replace
 from memory_mesh.config import APP
 from memory_mesh.evaluation import (
     own_store,

@@ -10,8 +10,7 @@ import binascii
 import json
 from collections.abc import Mapping, Sequence
 
-from memory_mesh.base.fastdataclass import dataclass
-from memory_mesh.base.typed import Any, TypeAlias
+from memory_mesh.base.typed import Any, TypeAlias, dataclass
 from memory_mesh.model.errors import InvalidInput, StoreIsNewer
 
 FORMAT = 1

@@ -5,8 +5,7 @@ Lines run in the gaps between the columns, and between the boxes of a column tha
 
 from collections.abc import Mapping, Sequence
 
-from memory_mesh.base.fastdataclass import dataclass, replace
-from memory_mesh.base.typed import TypeAlias
+from memory_mesh.base.typed import TypeAlias, dataclass, replace
 from memory_mesh.formats.picture import Edge, Picture
 
 # Which way each memory of a picture hangs on the asked one, on which side, in which order.

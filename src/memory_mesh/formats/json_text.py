@@ -8,8 +8,7 @@ import json
 import re
 from collections.abc import Sequence
 
-from memory_mesh.base.fastdataclass import dataclass
-from memory_mesh.base.typed import NoReturn
+from memory_mesh.base.typed import NoReturn, dataclass
 from memory_mesh.model import Json
 from memory_mesh.model.errors import InvalidInput, shown
 

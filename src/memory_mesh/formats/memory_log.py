@@ -10,8 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 
-from memory_mesh.base.fastdataclass import dataclass
-from memory_mesh.base.typed import TypeAlias
+from memory_mesh.base.typed import TypeAlias, dataclass
 from memory_mesh.formats.terminal import safe_text
 from memory_mesh.model.errors import shown
 from memory_mesh.model.learning import Experience, FinalOutcome

@@ -3,7 +3,7 @@
 import unicodedata
 from collections.abc import Mapping, Sequence
 
-from memory_mesh.base.fastdataclass import dataclass
+from memory_mesh.base.typed import dataclass
 from memory_mesh.formats.terminal import safe_text
 from memory_mesh.model import SIMILAR, Claim, Link, Memory, Status, times
 from memory_mesh.model.graph import Neighbourhood

@@ -5,8 +5,8 @@ Each begins with a line that says who wrote it. A file without that line is some
 
 from collections.abc import Sequence
 
-from memory_mesh.base.fastdataclass import dataclass
 from memory_mesh.base.lazy_pattern import lazy_pattern
+from memory_mesh.base.typed import dataclass
 from memory_mesh.formats import trace_file
 from memory_mesh.formats.looks import as_seen
 from memory_mesh.formats.terminal import ESCAPE, safe_text

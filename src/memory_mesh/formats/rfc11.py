@@ -6,8 +6,8 @@ format's own gets a backslash before it.
 
 from collections.abc import Mapping, Sequence
 
-from memory_mesh.base.fastdataclass import replace
 from memory_mesh.base.lazy_pattern import lazy_pattern
+from memory_mesh.base.typed import replace
 from memory_mesh.formats.terminal import escaped, word
 from memory_mesh.model import Draft, Hit, InvalidInput, Json, Kind, Memory, shown_source, shown_type
 

@@ -4,7 +4,7 @@ import math
 import unicodedata
 from collections.abc import Mapping, Sequence
 
-from memory_mesh.base.fastdataclass import dataclass
+from memory_mesh.base.typed import dataclass
 from memory_mesh.formats.graph_layout import (
     Box,
     Layout,

@@ -9,8 +9,7 @@ hashes, and where it is kept, is not known here.
 from collections.abc import Callable
 from datetime import UTC, datetime
 
-from memory_mesh.base.fastdataclass import dataclass
-from memory_mesh.base.typed import NoReturn, TypeAlias
+from memory_mesh.base.typed import NoReturn, TypeAlias, dataclass
 from memory_mesh.model.errors import BlockError
 
 Pairs: TypeAlias = tuple[tuple[str, str], ...]

@@ -8,7 +8,7 @@ back. Else, and where the two are only similar, both stay, and a link joins them
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 
-from memory_mesh.base.fastdataclass import replace
+from memory_mesh.base.typed import replace
 from memory_mesh.learn.rules.trace_groups import cosine
 from memory_mesh.model import (
     Cardinality,

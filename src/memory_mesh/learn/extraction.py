@@ -21,8 +21,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from memory_mesh.base.fastdataclass import dataclass, replace
-from memory_mesh.base.typed import Any
+from memory_mesh.base.typed import Any, dataclass, replace
 from memory_mesh.learn.model_calls import MeteredLLM
 from memory_mesh.learn.rules import extraction as rules_extraction
 from memory_mesh.learn.rules.capture import near_twin

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from datetime import datetime
 
-from memory_mesh.base.fastdataclass import replace
+from memory_mesh.base.typed import replace
 from memory_mesh.model import Commit, EmbeddingError, Head, Lens, Query, StoreError, Wanted
 from memory_mesh.model.stats import OUTGROWN, Check, Health, HealthStatus
 from memory_mesh.rules import audit

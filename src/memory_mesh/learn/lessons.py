@@ -16,7 +16,7 @@ The cycle holds no state but how far it came: stopped anywhere and run again, it
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 
-from memory_mesh.base.fastdataclass import replace
+from memory_mesh.base.typed import replace
 from memory_mesh.context.pack import lens_on_lessons
 from memory_mesh.formats import yamo, yamo_learning
 from memory_mesh.learn.rules import failures

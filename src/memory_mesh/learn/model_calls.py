@@ -14,7 +14,7 @@ calls of a day took is one small value, `llm/<date>`, kept for 90 days.
 import json
 from datetime import datetime, timedelta
 
-from memory_mesh.base.fastdataclass import replace
+from memory_mesh.base.typed import replace
 from memory_mesh.learn.rules.extraction import SCHEMA
 from memory_mesh.model import Commit, Standing, Wanted, times
 from memory_mesh.model.errors import LLMError

@@ -12,7 +12,7 @@ The switch is one write, and it is only made if no text lacks a vector at that m
 
 from collections.abc import Callable, Iterator, Sequence
 
-from memory_mesh.base.fastdataclass import replace
+from memory_mesh.base.typed import replace
 from memory_mesh.formats import yamo
 from memory_mesh.model import (
     Block,

@@ -27,7 +27,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from memory_mesh.base.fastdataclass import replace
+from memory_mesh.base.typed import replace
 from memory_mesh.base.word_files import text_beside
 from memory_mesh.formats import memory_log
 from memory_mesh.model import Commit, Entry, Standing, StoreError, Wanted

@@ -12,7 +12,7 @@
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
-from memory_mesh.base.fastdataclass import replace
+from memory_mesh.base.typed import replace
 from memory_mesh.learn.rules import trace_groups, trace_learnings
 from memory_mesh.model import (
     Commit,

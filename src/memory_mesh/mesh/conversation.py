@@ -10,8 +10,7 @@ from collections.abc import Callable, Sequence
 from datetime import timedelta
 from os import PathLike
 
-from memory_mesh.base.fastdataclass import dataclass, replace
-from memory_mesh.base.typed import Unpack
+from memory_mesh.base.typed import Unpack, dataclass, replace
 from memory_mesh.context import fence as prompt_text
 from memory_mesh.learn.health import checkup
 from memory_mesh.learn.rules import capture

@@ -14,8 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
 
-from memory_mesh.base.fastdataclass import replace
-from memory_mesh.base.typed import TYPE_CHECKING, Any
+from memory_mesh.base.typed import TYPE_CHECKING, Any, replace
 from memory_mesh.care.store_keys import Sealer, StoreKeys
 from memory_mesh.config import Config
 from memory_mesh.ledgers.sqlite.ledger import SqliteLedger

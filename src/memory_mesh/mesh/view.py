@@ -9,8 +9,7 @@ from contextlib import AbstractContextManager
 from datetime import datetime
 from operator import is_
 
-from memory_mesh.base.fastdataclass import replace
-from memory_mesh.base.typed import TYPE_CHECKING, Generic, Self, TypeVar
+from memory_mesh.base.typed import TYPE_CHECKING, Generic, Self, TypeVar, replace
 from memory_mesh.config import Config
 from memory_mesh.mesh import flows
 from memory_mesh.mesh.operation import Operations

@@ -13,8 +13,7 @@ from collections.abc import Callable, Sequence
 from contextlib import closing
 from functools import partial
 
-from memory_mesh.base.fastdataclass import dataclass, replace
-from memory_mesh.base.typed import TYPE_CHECKING, Any
+from memory_mesh.base.typed import TYPE_CHECKING, Any, dataclass, replace
 from memory_mesh.care.server import queue_of
 from memory_mesh.config import NO_AGENT
 from memory_mesh.mesh.operations.upkeep import MAINTENANCE, Manner

@@ -9,8 +9,8 @@ from collections.abc import Iterator, Sequence
 from enum import Enum
 from pathlib import Path
 
-from memory_mesh.base.fastdataclass import dataclass, replace
 from memory_mesh.base.lazy_pattern import lazy_pattern
+from memory_mesh.base.typed import dataclass, replace
 from memory_mesh.formats.memory_file import parse
 from memory_mesh.mirror import mapping
 from memory_mesh.mirror.authors import Author

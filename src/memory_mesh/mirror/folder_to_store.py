@@ -19,7 +19,7 @@ import time
 from collections.abc import Iterable, Mapping, Sequence, Set as AbstractSet
 from contextlib import suppress
 
-from memory_mesh.base.fastdataclass import dataclass, replace
+from memory_mesh.base.typed import dataclass, replace
 from memory_mesh.formats.memory_file import MemoryFile, parse, wiki_links
 from memory_mesh.formats.memory_file_reading import refusal
 from memory_mesh.mirror import apply_document, mapping, scan

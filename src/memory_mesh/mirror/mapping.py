@@ -14,8 +14,7 @@ import json
 from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC, datetime
 
-from memory_mesh.base.fastdataclass import dataclass, field
-from memory_mesh.base.typed import Any
+from memory_mesh.base.typed import Any, dataclass, field
 from memory_mesh.formats.memory_file import MemoryFile, heading, inline_tags
 from memory_mesh.mirror.scan import hashed
 from memory_mesh.model import (

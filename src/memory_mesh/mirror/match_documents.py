@@ -7,7 +7,7 @@ file. If then one document and one memory of a file are left over, these two bel
 
 from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 
-from memory_mesh.base.fastdataclass import dataclass, field
+from memory_mesh.base.typed import dataclass, field
 from memory_mesh.formats.memory_file import MemoryFile
 from memory_mesh.mirror.scan import hashed
 from memory_mesh.mirror.state import MirroredDocument

@@ -3,7 +3,7 @@
 import dataclasses
 from collections.abc import Mapping
 
-from memory_mesh.base.fastdataclass import dataclass
+from memory_mesh.base.typed import dataclass
 from memory_mesh.model import Json
 
 _ORDER = (

@@ -18,8 +18,7 @@ from datetime import timedelta
 from hashlib import sha256
 from pathlib import Path
 
-from memory_mesh.base.fastdataclass import dataclass, fields
-from memory_mesh.base.typed import Any, Self
+from memory_mesh.base.typed import Any, Self, dataclass, fields
 from memory_mesh.mirror.scan import Stamp
 from memory_mesh.model.errors import StoreError
 from memory_mesh.model.ports import Clock

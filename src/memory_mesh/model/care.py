@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from enum import StrEnum
 
-from memory_mesh.base.fastdataclass import dataclass, field
+from memory_mesh.base.typed import dataclass, field
 from memory_mesh.model.block import Verification
 from memory_mesh.model.memory import Status
 

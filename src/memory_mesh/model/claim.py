@@ -3,7 +3,7 @@
 from datetime import datetime
 from enum import StrEnum
 
-from memory_mesh.base.fastdataclass import dataclass
+from memory_mesh.base.typed import dataclass
 from memory_mesh.model.times import iso
 
 BY_RULE = "by rule"  # why a conflict ended that nobody was asked about

@@ -4,8 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from enum import StrEnum
 
-from memory_mesh.base.fastdataclass import dataclass, field
-from memory_mesh.base.typed import TypeAlias
+from memory_mesh.base.typed import TypeAlias, dataclass, field
 from memory_mesh.model.block import Entry
 from memory_mesh.model.claim import Conflict, PredicateSchema, Resolution
 from memory_mesh.model.memory import Json, Memory, Outcome, Scope, Source, Status

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from memory_mesh.base.fastdataclass import dataclass, field
+from memory_mesh.base.typed import dataclass, field
 from memory_mesh.model.memory import Json, Scope
 
 

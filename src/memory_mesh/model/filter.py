@@ -4,8 +4,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from enum import Enum
 
-from memory_mesh.base.fastdataclass import dataclass
-from memory_mesh.base.typed import TypeAlias
+from memory_mesh.base.typed import TypeAlias, dataclass
 
 
 class FieldType(Enum):

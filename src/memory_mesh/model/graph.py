@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from datetime import datetime
 
-from memory_mesh.base.fastdataclass import dataclass
+from memory_mesh.base.typed import dataclass
 from memory_mesh.model.commit import Link
 from memory_mesh.model.memory import Memory, Source
 

@@ -2,7 +2,7 @@
 
 from datetime import datetime, timedelta
 
-from memory_mesh.base.fastdataclass import dataclass
+from memory_mesh.base.typed import dataclass
 
 WEBHOOKS = "webhooks"  # the job that only a worker with sinks does
 DISTILL = "distill"  # the job that only a worker does whose settings allow it

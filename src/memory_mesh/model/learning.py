@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from enum import StrEnum
 
-from memory_mesh.base.fastdataclass import dataclass, field
+from memory_mesh.base.typed import dataclass, field
 from memory_mesh.model.commit import Receipt
 from memory_mesh.model.lesson import Severity
 from memory_mesh.model.memory import Json, Kind, Memory, Scope, SourceKind, Status

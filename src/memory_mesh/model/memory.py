@@ -4,8 +4,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from enum import StrEnum
 
-from memory_mesh.base.fastdataclass import dataclass, field
-from memory_mesh.base.typed import TypeAlias
+from memory_mesh.base.typed import TypeAlias, dataclass, field
 from memory_mesh.model.claim import Claim
 from memory_mesh.model.errors import InvalidInput
 from memory_mesh.model.lesson import Lesson, lesson_json

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from datetime import datetime
 from enum import StrEnum
 
-from memory_mesh.base.fastdataclass import dataclass
+from memory_mesh.base.typed import dataclass
 from memory_mesh.model.hit import Explanation
 from memory_mesh.model.memory import Json, Memory, Scope, SourceKind
 

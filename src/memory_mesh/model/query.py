@@ -3,8 +3,7 @@
 from collections.abc import Mapping
 from datetime import datetime
 
-from memory_mesh.base.fastdataclass import dataclass, field
-from memory_mesh.base.typed import TYPE_CHECKING, TypeAlias
+from memory_mesh.base.typed import TYPE_CHECKING, TypeAlias, dataclass, field
 from memory_mesh.model.memory import Scope, Status
 
 if TYPE_CHECKING:

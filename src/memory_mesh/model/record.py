@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from memory_mesh.base.fastdataclass import fields
+from memory_mesh.base.typed import fields
 from memory_mesh.model.commit import Receipt
 from memory_mesh.model.hit import Explanation, Hit, ViewName
 from memory_mesh.model.memory import Json, Memory

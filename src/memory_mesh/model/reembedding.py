@@ -16,7 +16,7 @@
 
 from collections.abc import Mapping
 
-from memory_mesh.base.fastdataclass import dataclass, replace
+from memory_mesh.base.typed import dataclass, replace
 from memory_mesh.model.memory import Json
 from memory_mesh.model.query import Space
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from datetime import datetime
 
-from memory_mesh.base.fastdataclass import dataclass, field
+from memory_mesh.base.typed import dataclass, field
 from memory_mesh.model.memory import Json, Scope, Source, Status
 from memory_mesh.model.times import iso
 

@@ -3,8 +3,7 @@
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
 
-from memory_mesh.base.fastdataclass import dataclass
-from memory_mesh.base.typed import TYPE_CHECKING
+from memory_mesh.base.typed import TYPE_CHECKING, dataclass
 from memory_mesh.model.query import Body, Space
 
 if TYPE_CHECKING:

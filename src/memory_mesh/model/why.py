@@ -4,8 +4,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from enum import StrEnum
 
-from memory_mesh.base.fastdataclass import dataclass, field, fields
-from memory_mesh.base.typed import Any
+from memory_mesh.base.typed import Any, dataclass, field, fields
 from memory_mesh.model.block import Observed
 from memory_mesh.model.claim import Conflict
 from memory_mesh.model.commit import Link

@@ -5,8 +5,7 @@ One request, one answer. If the model fails, the caller continues without it.
 
 from collections.abc import Callable, Mapping
 
-from memory_mesh.base.fastdataclass import dataclass
-from memory_mesh.base.typed import Any
+from memory_mesh.base.typed import Any, dataclass
 from memory_mesh.model import Json, LLMError, NetworkError
 from memory_mesh.models.http.client import Client, Limits
 

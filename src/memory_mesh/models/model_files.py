@@ -10,9 +10,8 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from memory_mesh.base.fastdataclass import dataclass
 from memory_mesh.base.installed import install_command
-from memory_mesh.base.typed import TYPE_CHECKING, Protocol
+from memory_mesh.base.typed import TYPE_CHECKING, Protocol, dataclass
 from memory_mesh.model.errors import ModelError, NetworkError
 from memory_mesh.platform import extras
 from memory_mesh.platform.durable_files import sync

@@ -9,7 +9,7 @@ import threading
 from collections import OrderedDict
 from datetime import datetime, timedelta
 
-from memory_mesh.base.fastdataclass import dataclass
+from memory_mesh.base.typed import dataclass
 from memory_mesh.model import Hits
 
 ENTRIES = 500

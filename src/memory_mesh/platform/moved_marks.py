@@ -21,7 +21,7 @@ says and open nothing, where they would see some namespaces and make others twic
 import os
 from pathlib import Path
 
-from memory_mesh.base.fastdataclass import dataclass
+from memory_mesh.base.typed import dataclass
 from memory_mesh.model.errors import StoreIsNewer, StoreWasMoved
 from memory_mesh.platform.durable_files import sync_folder, write_atomically
 from memory_mesh.rules.users import shown_namespace

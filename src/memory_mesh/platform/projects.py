@@ -14,7 +14,7 @@ import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path, PurePosixPath, PureWindowsPath
 
-from memory_mesh.base.fastdataclass import dataclass, replace
+from memory_mesh.base.typed import dataclass, replace
 from memory_mesh.platform import git_files
 
 CLONE, PLACE, NAMES, FOLDER = (

@@ -7,7 +7,7 @@ found by form, next to any script, and phonenumbers says which of them can be di
 import re
 from collections.abc import Sequence
 
-from memory_mesh.base.fastdataclass import replace
+from memory_mesh.base.typed import replace
 from memory_mesh.base.word_files import text_beside
 from memory_mesh.rules.privacy_rule import PrivacyRule, Span
 

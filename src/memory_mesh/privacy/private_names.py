@@ -14,7 +14,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from unicodedata import category, normalize
 
-from memory_mesh.base.fastdataclass import dataclass
+from memory_mesh.base.typed import dataclass
 from memory_mesh.base.word_files import word_sets
 from memory_mesh.model.errors import InvalidInput
 from memory_mesh.rules.privacy_rule import PrivacyRule, Span

@@ -8,7 +8,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 
-from memory_mesh.base.fastdataclass import dataclass, replace
+from memory_mesh.base.typed import dataclass, replace
 from memory_mesh.privacy.gate import (
     NEUTRAL,
     Hints,

@@ -2,8 +2,7 @@
 
 from collections.abc import Callable, Iterable
 
-from memory_mesh.base.fastdataclass import dataclass
-from memory_mesh.base.typed import Literal, Protocol, TypeAlias
+from memory_mesh.base.typed import Literal, Protocol, TypeAlias, dataclass
 
 Span: TypeAlias = tuple[int, int]
 Check: TypeAlias = Callable[[str, int, int], Span | None]

@@ -8,8 +8,7 @@ Trust weighs claims; what a writer may do is its `authority`.
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 
-from memory_mesh.base.fastdataclass import replace
-from memory_mesh.base.typed import TypedDict
+from memory_mesh.base.typed import TypedDict, replace
 from memory_mesh.model import Channel, Memory, Source, SourceKind, Statement
 
 OF_THE_USER = frozenset((SourceKind.USER_EXPLICIT, SourceKind.USER_IMPLICIT))

@@ -24,8 +24,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import islice
 
-from memory_mesh.base.fastdataclass import dataclass
-from memory_mesh.base.typed import TYPE_CHECKING, TypeAlias
+from memory_mesh.base.typed import TYPE_CHECKING, TypeAlias, dataclass
 from memory_mesh.model import AllOf, AnyOf, Expression, Lens, Match, Matches, Name, Postings
 from memory_mesh.model.ports import Keywords, Search
 from memory_mesh.search.ranking import words as ranking_words

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from memory_mesh.base.fastdataclass import dataclass, replace
+from memory_mesh.base.typed import dataclass, replace
 from memory_mesh.model import EmbeddingError, Fused, Lens, Query
 from memory_mesh.model.ports import Snapshot
 from memory_mesh.model.trigger import (

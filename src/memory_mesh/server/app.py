@@ -22,8 +22,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route as Path
 
-from memory_mesh.base.fastdataclass import dataclass
-from memory_mesh.base.typed import Any
+from memory_mesh.base.typed import Any, dataclass
 from memory_mesh.care import access_keys
 from memory_mesh.care.access_keys import ADMIN, ERASE, EVERYWHERE, NAMESPACE, SPEAKERS
 from memory_mesh.formats import json_text, wire

@@ -9,8 +9,7 @@ from collections.abc import Iterator, Mapping
 from inspect import getattr_static
 from os import PathLike
 
-from memory_mesh.base.fastdataclass import dataclass
-from memory_mesh.base.typed import Any
+from memory_mesh.base.typed import Any, dataclass
 from memory_mesh.care.access_keys import ADMIN, ERASE, READ, REVIEW, WRITE
 from memory_mesh.mesh.document_names import ASIDE, Families
 from memory_mesh.mesh.operation import Operation, Option

@@ -20,8 +20,7 @@ from itertools import groupby, islice, pairwise
 
 import Stemmer
 
-from memory_mesh.base.fastdataclass import dataclass
-from memory_mesh.base.typed import Literal
+from memory_mesh.base.typed import Literal, dataclass
 from memory_mesh.text import KnownWords
 
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"

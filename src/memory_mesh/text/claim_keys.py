@@ -2,7 +2,7 @@
 
 import unicodedata
 
-from memory_mesh.base.fastdataclass import replace
+from memory_mesh.base.typed import replace
 from memory_mesh.model import Claim, InvalidInput
 
 MAX_KEY = 100  # characters of a subject and of a predicate

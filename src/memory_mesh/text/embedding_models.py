@@ -1,6 +1,6 @@
 """What is known of embedding models: how their cosines compare, and which scripts they read."""
 
-from memory_mesh.base.fastdataclass import dataclass
+from memory_mesh.base.typed import dataclass
 from memory_mesh.model import Space
 
 MEANING, STATIC, WORDS = "meaning", "static", "words"  # orders: what the cosines are worth

@@ -11,7 +11,7 @@ from collections.abc import Collection, Mapping
 from datetime import datetime
 from functools import lru_cache
 
-from memory_mesh.base.fastdataclass import dataclass, field, replace
+from memory_mesh.base.typed import dataclass, field, replace
 from memory_mesh.text import analyzer, times
 from memory_mesh.text.times import Period
 

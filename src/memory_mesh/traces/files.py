@@ -4,8 +4,7 @@ import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from memory_mesh.base.fastdataclass import dataclass, replace
-from memory_mesh.base.typed import TypeAlias
+from memory_mesh.base.typed import TypeAlias, dataclass, replace
 from memory_mesh.formats import file_names, project_memory, trace_file
 from memory_mesh.model import (
     Channel,

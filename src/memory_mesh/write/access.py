@@ -3,8 +3,7 @@
 import time
 from collections.abc import Callable, Sequence
 
-from memory_mesh.base.fastdataclass import dataclass, field
-from memory_mesh.base.typed import Protocol
+from memory_mesh.base.typed import Protocol, dataclass, field
 from memory_mesh.model import Scope, SourceKind, Standing
 from memory_mesh.model.ports import Embedder, Ids, Index, Ledger, Redactor
 from memory_mesh.model.reembedding import NamedModel

@@ -17,8 +17,7 @@ Every write leaves a block, and every draft gets a receipt with its reasons.
 
 from collections.abc import Callable, Iterator, Sequence
 
-from memory_mesh.base.fastdataclass import replace
-from memory_mesh.base.typed import TypeAlias
+from memory_mesh.base.typed import TypeAlias, replace
 from memory_mesh.model import (
     Commit,
     Draft,

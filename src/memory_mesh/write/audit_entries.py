@@ -6,7 +6,7 @@ And what every decision of a person is made of: new versions, their blocks, sett
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 
-from memory_mesh.base.fastdataclass import dataclass, replace
+from memory_mesh.base.typed import dataclass, replace
 from memory_mesh.formats import yamo
 from memory_mesh.model import (
     BlockOperation,

@@ -12,7 +12,7 @@ deleted comes back by the user's word alone.
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 
-from memory_mesh.base.fastdataclass import dataclass, fields, replace
+from memory_mesh.base.typed import dataclass, fields, replace
 from memory_mesh.model import (
     Commit,
     Draft,

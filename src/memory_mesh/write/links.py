@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from memory_mesh.base.fastdataclass import replace
+from memory_mesh.base.typed import replace
 from memory_mesh.model import (
     Commit,
     InvalidInput,

@@ -14,8 +14,7 @@ a vector and waits for one (late_vectors.py).
 
 from collections.abc import Mapping, Sequence
 
-from memory_mesh.base.fastdataclass import dataclass, replace
-from memory_mesh.base.typed import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from memory_mesh.base.typed import TYPE_CHECKING, Any, TypeAlias, TypeVar, dataclass, replace
 from memory_mesh.model import (
     Claim,
     Conflict,

@@ -8,7 +8,7 @@
 
 from collections.abc import Callable, Mapping
 
-from memory_mesh.base.fastdataclass import replace
+from memory_mesh.base.typed import replace
 from memory_mesh.model import Commit, InvalidInput, MeshError, NotFound, Standing, Wanted
 from memory_mesh.model.ports import Ledger, Relations
 from memory_mesh.platform import projects

@@ -9,7 +9,7 @@
 
 from collections.abc import Callable, Mapping
 
-from memory_mesh.base.fastdataclass import fields, replace
+from memory_mesh.base.typed import fields, replace
 from memory_mesh.model import (
     Commit,
     InvalidInput,

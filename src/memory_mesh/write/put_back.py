@@ -7,7 +7,7 @@ redacted and embedded like any other, and each slice is one transaction that lea
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from memory_mesh.base.fastdataclass import dataclass, fields, replace
+from memory_mesh.base.typed import dataclass, fields, replace
 from memory_mesh.model import (
     Commit,
     Conflict,

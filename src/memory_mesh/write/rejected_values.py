@@ -6,8 +6,7 @@ as each older key would have redacted it, and each form of it under each key.
 
 from collections.abc import Iterator, Sequence
 
-from memory_mesh.base.fastdataclass import replace
-from memory_mesh.base.typed import Any, TypeVar
+from memory_mesh.base.typed import Any, TypeVar, replace
 from memory_mesh.model import Scope, Statement
 from memory_mesh.rules.audience import asked_for, rejected_for
 from memory_mesh.text import recited

@@ -7,7 +7,7 @@ store's key, so that it does not come back by another door. Both can be undone.
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from memory_mesh.base.fastdataclass import replace
+from memory_mesh.base.typed import replace
 from memory_mesh.model import (
     Commit,
     Conflict,

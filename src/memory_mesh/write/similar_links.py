@@ -14,7 +14,7 @@ from contextlib import suppress
 from datetime import datetime
 from itertools import count
 
-from memory_mesh.base.fastdataclass import dataclass, replace
+from memory_mesh.base.typed import dataclass, replace
 from memory_mesh.model import (
     SIMILAR,
     Commit,

@@ -7,8 +7,7 @@ that is born and superseded in one slice is put once, as what it ended as.
 from collections.abc import Callable, Iterable, Sequence
 from operator import attrgetter
 
-from memory_mesh.base.fastdataclass import fields, replace
-from memory_mesh.base.typed import Any, TypeAlias
+from memory_mesh.base.typed import Any, TypeAlias, fields, replace
 from memory_mesh.model import (
     BY_RULE,
     Commit,

@@ -9,8 +9,8 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from memory_mesh.base.fastdataclass import replace
 from memory_mesh.base.installed import install_command
+from memory_mesh.base.typed import replace
 from memory_mesh.evaluation import report_files, results
 from memory_mesh.evaluation.one_question import QuestionResult
 from memory_mesh.evaluation.report import EvaluationReport, Facts, build, check

@@ -6,7 +6,7 @@ import pytest
 import yaml
 from hypothesis import example, given, strategies as st
 
-from memory_mesh.base.fastdataclass import replace
+from memory_mesh.base.typed import replace
 from memory_mesh.formats import memory_log
 from memory_mesh.model.learning import Experience, FinalOutcome
 

@@ -9,7 +9,7 @@ from xml.etree import ElementTree as ET
 import pytest
 from hypothesis import example as with_example, given, strategies as st
 
-from memory_mesh.base.fastdataclass import replace
+from memory_mesh.base.typed import replace
 from memory_mesh.formats import svg
 from memory_mesh.formats.mermaid import chain_mermaid, escaped, graph_mermaid
 from memory_mesh.formats.picture import cut, one_line, picture

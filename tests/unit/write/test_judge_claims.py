@@ -7,7 +7,7 @@ from itertools import permutations
 import pytest
 from hypothesis import given, strategies as st
 
-from memory_mesh.base.fastdataclass import replace
+from memory_mesh.base.typed import replace
 from memory_mesh.model import (
     Cardinality,
     Channel,

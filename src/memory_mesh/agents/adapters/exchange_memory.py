@@ -9,8 +9,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 
-from memory_mesh.base.fastdataclass import dataclass
-from memory_mesh.base.typed import TYPE_CHECKING, Any
+from memory_mesh.base.typed import TYPE_CHECKING, Any, dataclass
 from memory_mesh.formats.private import split_private, without_private
 from memory_mesh.learn.rules import capture
 from memory_mesh.learn.rules.own_words import as_own, own_sentences, reports, without_quotes

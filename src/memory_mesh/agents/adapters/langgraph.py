@@ -40,8 +40,7 @@ from memory_mesh.agents.adapters.langgraph_items import (
     put_all,
     stored,
 )
-from memory_mesh.base.fastdataclass import replace
-from memory_mesh.base.typed import TYPE_CHECKING
+from memory_mesh.base.typed import TYPE_CHECKING, replace
 from memory_mesh.rules.arguments import MAX_RESULTS
 from memory_mesh.sync import MemoryMesh
 

@@ -16,8 +16,7 @@ from operator import ge, gt, le, lt
 
 from langgraph.store.base import Item, SearchItem, get_text_at_path, tokenize_path
 
-from memory_mesh.base.fastdataclass import dataclass
-from memory_mesh.base.typed import Any, TypeAlias
+from memory_mesh.base.typed import Any, TypeAlias, dataclass
 from memory_mesh.model import InvalidInput, Memory, NotAllowed, NotFound, Outcome, Scope, Status
 from memory_mesh.rules.limits import MEMORY_CHARS, NAME_CHARS
 from memory_mesh.rules.users import user_of

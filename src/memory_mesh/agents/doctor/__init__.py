@@ -24,7 +24,7 @@ from memory_mesh.agents.doctor.finding import (
     unseen,
 )
 from memory_mesh.agents.hosts.undo import BrokenFile
-from memory_mesh.base.fastdataclass import replace
+from memory_mesh.base.typed import replace
 from memory_mesh.care.key_file import need_key, stated_keys
 from memory_mesh.model.errors import MeshError
 from memory_mesh.platform.store_urls import is_service

@@ -9,8 +9,7 @@ from pathlib import Path
 
 from memory_mesh.agents import journal
 from memory_mesh.agents.hosts import places
-from memory_mesh.base.fastdataclass import dataclass
-from memory_mesh.base.typed import Any
+from memory_mesh.base.typed import Any, dataclass
 from memory_mesh.config import Config
 from memory_mesh.model.stats import Check
 from memory_mesh.platform import store_urls

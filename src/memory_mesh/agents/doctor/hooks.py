@@ -13,8 +13,7 @@ from memory_mesh.agents.hook.main import BUDGET_MS
 from memory_mesh.agents.hosts import HOSTS, claude_code, places
 from memory_mesh.agents.hosts.places import SettingsFolder
 from memory_mesh.agents.hosts.undo import members_of
-from memory_mesh.base.fastdataclass import dataclass
-from memory_mesh.base.typed import Any
+from memory_mesh.base.typed import Any, dataclass
 from memory_mesh.model import Json
 
 HOOKS, SERVERS = Path("plugin/hooks/hooks.json"), Path("plugin/.mcp.json")

@@ -29,8 +29,7 @@ from memory_mesh.agents.doctor.finding import Case, CheckResult, failed, ok, war
 from memory_mesh.agents.hook.main import BUDGET, BUDGET_MS
 from memory_mesh.agents.hosts import HOSTS, claude_code, places
 from memory_mesh.agents.opening import Stores
-from memory_mesh.base.fastdataclass import dataclass
-from memory_mesh.base.typed import Any
+from memory_mesh.base.typed import Any, dataclass
 from memory_mesh.model import Channel
 from memory_mesh.platform import system
 

@@ -28,7 +28,7 @@ from memory_mesh.agents.hosts.undo import (
     with_piece,
     written,
 )
-from memory_mesh.base.fastdataclass import dataclass
+from memory_mesh.base.typed import dataclass
 from memory_mesh.model import Json
 
 _FILES = Path(__file__).parent / "files"

@@ -16,7 +16,7 @@ from memory_mesh.agents.hosts.places import (
     user_place,
 )
 from memory_mesh.agents.hosts.undo import members_of
-from memory_mesh.base.fastdataclass import dataclass
+from memory_mesh.base.typed import dataclass
 from memory_mesh.care.key_file import key_for
 from memory_mesh.model import InvalidInput, Json, Receipt, Scope
 from memory_mesh.platform.text_files import shown, texts

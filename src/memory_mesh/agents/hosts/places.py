@@ -7,7 +7,7 @@ import sysconfig
 from collections.abc import Mapping
 from pathlib import Path
 
-from memory_mesh.base.fastdataclass import dataclass
+from memory_mesh.base.typed import dataclass
 from memory_mesh.model.errors import NotFound
 
 NAME = "memory-mesh"  # of the plugin, its marketplace and our folder beside Claude Code's files

@@ -15,7 +15,7 @@ from contextlib import suppress
 from difflib import unified_diff
 from pathlib import Path
 
-from memory_mesh.base.fastdataclass import dataclass
+from memory_mesh.base.typed import dataclass
 from memory_mesh.formats import json_text
 from memory_mesh.model import InvalidInput, Json
 from memory_mesh.platform import durable_files, private_files

@@ -36,8 +36,7 @@ from memory_mesh._version import __version__
 from memory_mesh.agents.mcp import protocol
 from memory_mesh.agents.mcp.backend import HostRequests
 from memory_mesh.agents.mcp.front import offer
-from memory_mesh.base.fastdataclass import dataclass
-from memory_mesh.base.typed import Any, TypeVar
+from memory_mesh.base.typed import Any, TypeVar, dataclass
 from memory_mesh.model.errors import NetworkError, NotAllowed
 from memory_mesh.platform import private_files, system
 

@@ -19,7 +19,7 @@ from contextlib import ExitStack, closing, contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
-from memory_mesh.base.fastdataclass import dataclass, replace
+from memory_mesh.base.typed import dataclass, replace
 from memory_mesh.ledgers.shared import commit as sql_commit, named_values, rows
 from memory_mesh.ledgers.shared.erasing import GRAM, STEP
 from memory_mesh.ledgers.shared.named_values import ERASING

@@ -5,7 +5,7 @@ import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 
-from memory_mesh.base.fastdataclass import dataclass
+from memory_mesh.base.typed import dataclass
 from memory_mesh.care.sqlite.pages import INDEX, TABLE, Cell, Hole, Pages, Trees
 from memory_mesh.ledgers.sqlite.page_records import StoredTable, Value, Values
 from memory_mesh.ledgers.sqlite.salvaged_chain import INDEXED, Gap, Known, Losses

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from datetime import datetime
 from pathlib import Path
 
-from memory_mesh.base.fastdataclass import dataclass
+from memory_mesh.base.typed import dataclass
 from memory_mesh.care.sqlite import copies, fill, mend, rebuild
 from memory_mesh.care.sqlite.fill import Remains
 from memory_mesh.care.sqlite.pages import Hole

@@ -14,7 +14,7 @@ from memory_mesh.agents.doctor.finding import counted
 from memory_mesh.agents.hosts import CLAUDE_CODE, HOSTS, Host, claude_code, places, undo
 from memory_mesh.agents.hosts.host_memory import CHOICES, HostMemory, host_memory, read_in
 from memory_mesh.agents.hosts.undo import FileChange
-from memory_mesh.base.fastdataclass import dataclass
+from memory_mesh.base.typed import dataclass
 from memory_mesh.cli import options as cli_options, output, store_folder
 from memory_mesh.cli.command_table import Command, UsageError, argument
 from memory_mesh.model import Channel, Json, Outcome, Receipt

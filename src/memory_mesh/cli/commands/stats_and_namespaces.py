@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from memory_mesh._version import __version__
-from memory_mesh.base.fastdataclass import dataclass, replace
+from memory_mesh.base.typed import dataclass, replace
 from memory_mesh.care import keys
 from memory_mesh.care.key_file import STATED
 from memory_mesh.cli import options as cli_options, output, store_folder

@@ -16,8 +16,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
-from memory_mesh.base.fastdataclass import dataclass, replace
-from memory_mesh.base.typed import TypeAlias
+from memory_mesh.base.typed import TypeAlias, dataclass, replace
 from memory_mesh.compat.lane import translate
 from memory_mesh.compat.tally import Importer, Progress
 from memory_mesh.mesh.operations.transfer import refuse_existing

@@ -7,8 +7,7 @@ them it fades. Who wins over whom is decided by the mesh's rules, never by what 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
-from memory_mesh.base.fastdataclass import dataclass, replace
-from memory_mesh.base.typed import Any
+from memory_mesh.base.typed import Any, dataclass, replace
 from memory_mesh.compat.lane import translate, translate as words
 from memory_mesh.mesh.operation import CamelCaseNames, DocumentOperation, Operations
 from memory_mesh.model import Hit, Json, Memory, NotFound, Receipt, Scope, Status

@@ -17,8 +17,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 
-from memory_mesh.base.fastdataclass import dataclass, replace
-from memory_mesh.base.typed import Any, TypeAlias
+from memory_mesh.base.typed import Any, TypeAlias, dataclass, replace
 from memory_mesh.compat import moment
 from memory_mesh.formats import json_text
 from memory_mesh.model import (

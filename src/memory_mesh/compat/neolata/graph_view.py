@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from memory_mesh.base.fastdataclass import dataclass, replace
+from memory_mesh.base.typed import dataclass, replace
 from memory_mesh.compat.neolata import translate
 from memory_mesh.compat.neolata.hooks import EVENTS, Hooks
 from memory_mesh.compat.neolata.keeper import Keeper

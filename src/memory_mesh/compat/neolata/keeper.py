@@ -16,7 +16,7 @@ import threading
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 
-from memory_mesh.base.fastdataclass import replace
+from memory_mesh.base.typed import replace
 from memory_mesh.compat.neolata import rows, translate
 from memory_mesh.compat.neolata.model import GraphCluster
 from memory_mesh.compat.neolata.rows import plain_row, read_memory

@@ -11,8 +11,7 @@ from datetime import datetime, timedelta
 from os import PathLike
 from types import TracebackType
 
-from memory_mesh.base.fastdataclass import replace
-from memory_mesh.base.typed import Self, Unpack
+from memory_mesh.base.typed import Self, Unpack, replace
 from memory_mesh.compat.neolata import translate
 from memory_mesh.compat.neolata.graph_view import EVENT_OF, GraphMesh, GraphView, Happened
 from memory_mesh.compat.neolata.hooks import Handler, Hooks, Writethrough

@@ -8,8 +8,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 
-from memory_mesh.base.fastdataclass import dataclass, fields
-from memory_mesh.base.typed import Any
+from memory_mesh.base.typed import Any, dataclass, fields
 from memory_mesh.compat.neolata.model import GraphEvent, GraphMemory
 from memory_mesh.model import (
     SIMILAR,

@@ -9,8 +9,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
-from memory_mesh.base.fastdataclass import fields
-from memory_mesh.base.typed import Any, TypedDict, TypeVar
+from memory_mesh.base.typed import Any, TypedDict, TypeVar, fields
 from memory_mesh.compat.neolata.model import GraphExplain, GraphHit, GraphMemory, GraphProvenance
 from memory_mesh.model import (
     Claim,

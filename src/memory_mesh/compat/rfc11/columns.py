@@ -8,7 +8,7 @@ import hashlib
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 
-from memory_mesh.base.fastdataclass import dataclass
+from memory_mesh.base.typed import dataclass
 from memory_mesh.compat import millis, moment
 from memory_mesh.compat.rfc11.rows import (
     KEPT_ASIDE,

@@ -16,8 +16,7 @@ import hmac
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from memory_mesh.base.fastdataclass import dataclass
-from memory_mesh.base.typed import TYPE_CHECKING
+from memory_mesh.base.typed import TYPE_CHECKING, dataclass
 from memory_mesh.care.key_file import KeyFile, keys_in
 from memory_mesh.compat.rfc11 import columns, lance_tables
 from memory_mesh.compat.rfc11.migrate import WORK

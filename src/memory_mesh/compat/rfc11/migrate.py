@@ -27,8 +27,7 @@ from contextlib import contextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from memory_mesh.base.fastdataclass import dataclass, replace
-from memory_mesh.base.typed import TYPE_CHECKING, Protocol
+from memory_mesh.base.typed import TYPE_CHECKING, Protocol, dataclass, replace
 from memory_mesh.compat import millis
 from memory_mesh.compat.rfc11 import columns, columns as rfc11_columns, lance_tables
 from memory_mesh.compat.rfc11.rows import Seal, sealed

@@ -12,8 +12,7 @@ import struct
 from collections.abc import Callable, Mapping
 from datetime import datetime
 
-from memory_mesh.base.fastdataclass import fields, replace
-from memory_mesh.base.typed import Any, TypeAlias
+from memory_mesh.base.typed import Any, TypeAlias, fields, replace
 from memory_mesh.compat import moment
 from memory_mesh.formats import json_text, yamo, yamo_learning
 from memory_mesh.learn.rules.skill_rules import START

@@ -15,8 +15,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from heapq import heapify, heappop, heappush
 
-from memory_mesh.base.fastdataclass import dataclass, replace
 from memory_mesh.base.lazy_pattern import lazy_pattern
+from memory_mesh.base.typed import dataclass, replace
 from memory_mesh.context.packing import _whole_words as found
 from memory_mesh.model import Hit, Link, Memory
 from memory_mesh.model.pack import LeftOut, LeftOutBy, PackItem, Section

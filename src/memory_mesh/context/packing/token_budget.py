@@ -17,9 +17,8 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 
-from memory_mesh.base.fastdataclass import dataclass, field, replace
 from memory_mesh.base.lazy_pattern import lazy_pattern
-from memory_mesh.base.typed import TypeAlias
+from memory_mesh.base.typed import TypeAlias, dataclass, field, replace
 from memory_mesh.context.fence import BAR, NAME, WORD_DIGITS, harmless
 from memory_mesh.context.packing import choice
 from memory_mesh.context.packing.choice import PackCandidate, Room, telling

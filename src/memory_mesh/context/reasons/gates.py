@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from datetime import datetime
 
-from memory_mesh.base.fastdataclass import dataclass
+from memory_mesh.base.typed import dataclass
 from memory_mesh.model import Lens, Memory, Query, Scope, Status, times
 from memory_mesh.model.why import Gate, Rank
 from memory_mesh.rules.audience import filter_text, read_by

@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from functools import partial
 from itertools import pairwise
 
-from memory_mesh.base.fastdataclass import dataclass, replace
+from memory_mesh.base.typed import dataclass, replace
 from memory_mesh.learn.jobs.worksite import ALONE, AWAY, NEW, SLICE, TRACE, Site, Slices, under
 from memory_mesh.learn.rules import retention
 from memory_mesh.learn.rules.retention import GRACE_DAYS, Action, RetentionRecord

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence, Set as Abstra
 from datetime import datetime, timedelta
 from functools import partial
 
-from memory_mesh.base.fastdataclass import dataclass, field, replace
+from memory_mesh.base.typed import dataclass, field, replace
 from memory_mesh.learn import reflection
 from memory_mesh.learn.clusters import components, members, telling_terms
 from memory_mesh.learn.episodes import summary

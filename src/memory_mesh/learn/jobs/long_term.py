@@ -10,7 +10,7 @@ from datetime import datetime
 from functools import partial
 from statistics import fmean
 
-from memory_mesh.base.fastdataclass import replace
+from memory_mesh.base.typed import replace
 from memory_mesh.learn.jobs.archive import ARCHIVED
 from memory_mesh.learn.jobs.worksite import SLICE, PlanIsStale, Site, Slice, Slices, under
 from memory_mesh.learn.jobs.write_slice import (

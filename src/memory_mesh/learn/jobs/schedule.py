@@ -13,7 +13,7 @@ killed at any point and run again, by any process, and running it twice is runni
 from collections.abc import Callable, Sequence
 from datetime import datetime
 
-from memory_mesh.base.fastdataclass import dataclass, replace
+from memory_mesh.base.typed import dataclass, replace
 from memory_mesh.learn import system_memory
 from memory_mesh.learn.jobs import archive, lifecycle, long_term, worksite, write_slice
 from memory_mesh.learn.jobs.worksite import AWAY, NEW, TRACE, Site, Slice, Slices, sliced, under

@@ -24,8 +24,7 @@ from datetime import datetime
 from functools import partial
 from itertools import chain
 
-from memory_mesh.base.fastdataclass import dataclass, field
-from memory_mesh.base.typed import TypeAlias
+from memory_mesh.base.typed import TypeAlias, dataclass, field
 from memory_mesh.learn.rules import trace_learnings
 from memory_mesh.learn.rules.retention import JobRules, Lifecycle
 from memory_mesh.learn.system_memory import ExperienceFiles

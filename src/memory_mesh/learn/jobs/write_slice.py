@@ -10,7 +10,7 @@ alone.
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 
-from memory_mesh.base.fastdataclass import dataclass, replace
+from memory_mesh.base.typed import dataclass, replace
 from memory_mesh.formats import yamo_learning
 from memory_mesh.learn import skills
 from memory_mesh.learn.jobs.worksite import (

@@ -10,8 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
 
-from memory_mesh.base.fastdataclass import dataclass
-from memory_mesh.base.typed import TypeVar
+from memory_mesh.base.typed import TypeVar, dataclass
 from memory_mesh.context.fence import harmless
 from memory_mesh.learn.rules import phrases
 from memory_mesh.learn.rules.reflected_beliefs import figures, negations

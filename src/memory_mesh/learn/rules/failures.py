@@ -10,9 +10,8 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from itertools import pairwise
 
-from memory_mesh.base.fastdataclass import dataclass, fields, replace
 from memory_mesh.base.lazy_pattern import lazy_pattern
-from memory_mesh.base.typed import Any
+from memory_mesh.base.typed import Any, dataclass, fields, replace
 from memory_mesh.learn.rules.failure_signature import signature
 from memory_mesh.learn.rules.rules import read_rule
 from memory_mesh.model import Json, Lesson, Memory, Scope, Severity

@@ -3,8 +3,8 @@
 import re
 from collections.abc import Iterator
 
-from memory_mesh.base.fastdataclass import dataclass
 from memory_mesh.base.lazy_pattern import lazy_pattern
+from memory_mesh.base.typed import dataclass
 from memory_mesh.text.sentences import sentences
 
 MAX_NOTE_CHARS = 6_000  # of a longer text the start and the end are read

@@ -13,8 +13,8 @@ Each step reads the text once, so a prompt of 100 KB costs as much as a hundred 
 import re
 from collections.abc import Iterator, Sequence
 
-from memory_mesh.base.fastdataclass import dataclass
 from memory_mesh.base.lazy_pattern import lazy_pattern
+from memory_mesh.base.typed import dataclass
 from memory_mesh.learn.rules import statement_phrases as phrases
 from memory_mesh.learn.rules.phrases import CURLY
 from memory_mesh.text.sentences import asks

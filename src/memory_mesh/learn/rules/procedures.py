@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import cache
 
-from memory_mesh.base.fastdataclass import dataclass
 from memory_mesh.base.lazy_pattern import lazy_pattern
+from memory_mesh.base.typed import dataclass
 from memory_mesh.learn.rules.reflected_beliefs import figures, negations
 from memory_mesh.learn.rules.repeated_procedures import told_alike
 from memory_mesh.model import Memory

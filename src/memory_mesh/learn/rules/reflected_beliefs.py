@@ -20,9 +20,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
-from memory_mesh.base.fastdataclass import dataclass, replace
 from memory_mesh.base.lazy_pattern import lazy_pattern
-from memory_mesh.base.typed import TypeAlias
+from memory_mesh.base.typed import TypeAlias, dataclass, replace
 from memory_mesh.model import Memory, SourceKind
 from memory_mesh.text import analyzer
 from memory_mesh.text.sentences import FULL, asks, courtesies, says, sentences

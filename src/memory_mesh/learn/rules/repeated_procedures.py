@@ -18,8 +18,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from itertools import combinations, pairwise
 
-from memory_mesh.base.fastdataclass import dataclass
 from memory_mesh.base.lazy_pattern import lazy_pattern
+from memory_mesh.base.typed import dataclass
 from memory_mesh.learn.rules.instructions import base, is_base, past_base
 from memory_mesh.model import Memory
 from memory_mesh.text import analyzer

@@ -16,7 +16,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from itertools import pairwise
 
-from memory_mesh.base.fastdataclass import dataclass
+from memory_mesh.base.typed import dataclass
 from memory_mesh.learn.rules.capture import near_twin
 from memory_mesh.model import Kind, Memory, Scope, Status, Tier
 from memory_mesh.model.graph import EPISODE

@@ -8,8 +8,8 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import cache
 
-from memory_mesh.base.fastdataclass import dataclass
 from memory_mesh.base.lazy_pattern import lazy_pattern
+from memory_mesh.base.typed import dataclass
 from memory_mesh.learn.rules import rule_phrases as phrases
 from memory_mesh.learn.rules.instructions import base, gerund_base, is_base, past_base
 from memory_mesh.learn.rules.note import Sentence

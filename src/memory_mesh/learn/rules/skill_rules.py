@@ -4,8 +4,8 @@ import hashlib
 import re
 from collections.abc import Mapping, Sequence
 
-from memory_mesh.base.fastdataclass import dataclass
 from memory_mesh.base.lazy_pattern import lazy_pattern
+from memory_mesh.base.typed import dataclass
 from memory_mesh.formats import yaml_text
 from memory_mesh.model import InvalidInput, Json
 

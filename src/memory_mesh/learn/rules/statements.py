@@ -17,7 +17,7 @@ Only clear statements count: what is missed can be said again, what is wrongly k
 from collections.abc import Mapping, Sequence
 from enum import IntEnum
 
-from memory_mesh.base.fastdataclass import dataclass
+from memory_mesh.base.typed import dataclass
 from memory_mesh.learn.rules import phrases as rules_phrases, statement_phrases as phrases
 from memory_mesh.learn.rules.capture import near_twin
 from memory_mesh.learn.rules.instructions import base, is_base, past_base

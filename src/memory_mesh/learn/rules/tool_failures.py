@@ -9,8 +9,8 @@ import re
 from collections.abc import Mapping, Sequence
 from functools import cache
 
-from memory_mesh.base.fastdataclass import dataclass
 from memory_mesh.base.lazy_pattern import lazy_pattern
+from memory_mesh.base.typed import dataclass
 from memory_mesh.learn.rules.failure_signature import signature
 from memory_mesh.learn.rules.rules import read_rule
 from memory_mesh.learn.rules.statement_phrases import doubts

@@ -14,8 +14,8 @@ import math
 from collections.abc import Sequence
 from statistics import fmean
 
-from memory_mesh.base.fastdataclass import dataclass, replace
 from memory_mesh.base.lazy_pattern import lazy_pattern
+from memory_mesh.base.typed import dataclass, replace
 from memory_mesh.model import Part, Space
 from memory_mesh.model.trace import PatternMatch, Trace
 from memory_mesh.text import analyzer, embedding_models

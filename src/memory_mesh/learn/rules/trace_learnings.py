@@ -15,8 +15,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 
-from memory_mesh.base.fastdataclass import dataclass, replace
 from memory_mesh.base.lazy_pattern import lazy_pattern
+from memory_mesh.base.typed import dataclass, replace
 from memory_mesh.formats import project_memory
 from memory_mesh.formats.project_memory import LearningFile
 from memory_mesh.learn.rules.procedures import ProcedureStep, common, same, step_of

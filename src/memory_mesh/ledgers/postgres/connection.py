@@ -11,7 +11,7 @@ from typing import Any, cast
 
 import psycopg
 
-from memory_mesh.base.fastdataclass import dataclass
+from memory_mesh.base.typed import dataclass
 from memory_mesh.ledgers.postgres.pool import BoundedConnection
 from memory_mesh.ledgers.shared.engine import Engine, FileKnowledge
 

@@ -28,7 +28,7 @@ from psycopg.pq import Conninfo, TransactionStatus
 from psycopg.pq.abc import PGconn
 from psycopg.rows import RowFactory, tuple_row
 
-from memory_mesh.base.fastdataclass import dataclass
+from memory_mesh.base.typed import dataclass
 from memory_mesh.model.errors import (
     Closed,
     InvalidInput,

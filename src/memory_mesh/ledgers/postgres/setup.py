@@ -12,7 +12,7 @@ from typing import Any
 import psycopg
 from psycopg import sql
 
-from memory_mesh.base.fastdataclass import dataclass
+from memory_mesh.base.typed import dataclass
 from memory_mesh.ledgers.postgres.pool import DatabaseRoute
 from memory_mesh.model.errors import InvalidInput, NotAllowed, NotFound, StoreIsNewer
 from memory_mesh.platform.ids import keyed_digest

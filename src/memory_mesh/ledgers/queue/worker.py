@@ -24,8 +24,7 @@ from procrastinate.manager import JobManager
 from procrastinate.retry import BaseRetryStrategy
 from procrastinate.worker import Worker
 
-from memory_mesh.base.fastdataclass import dataclass
-from memory_mesh.base.typed import TypeAlias
+from memory_mesh.base.typed import TypeAlias, dataclass
 from memory_mesh.ledgers.queue.queue import (
     CONNECT_SECONDS,
     NAMESPACE,

@@ -5,8 +5,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import partial
 
-from memory_mesh.base.fastdataclass import replace
-from memory_mesh.base.typed import Any, TypeAlias
+from memory_mesh.base.typed import Any, TypeAlias, replace
 from memory_mesh.ledgers.shared import (
     conflicts,
     named_values,

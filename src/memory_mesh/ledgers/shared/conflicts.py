@@ -5,8 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from functools import partial
 
-from memory_mesh.base.fastdataclass import replace
-from memory_mesh.base.typed import Any
+from memory_mesh.base.typed import Any, replace
 from memory_mesh.ledgers.shared import rows, sums
 from memory_mesh.ledgers.shared.engine import Database, engine_of
 from memory_mesh.ledgers.shared.rows import of_rows

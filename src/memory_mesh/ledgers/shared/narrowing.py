@@ -7,7 +7,7 @@ tested on what the source lists: a source leaves out nothing, so the answer is t
 
 from collections.abc import Iterator
 
-from memory_mesh.base.fastdataclass import dataclass
+from memory_mesh.base.typed import dataclass
 from memory_mesh.ledgers.shared import metadata_marks, visibility
 from memory_mesh.ledgers.shared.engine import Database
 from memory_mesh.model import Lens

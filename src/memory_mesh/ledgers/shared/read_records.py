@@ -5,8 +5,7 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from functools import partial
 
-from memory_mesh.base.fastdataclass import dataclass
-from memory_mesh.base.typed import Self
+from memory_mesh.base.typed import Self, dataclass
 from memory_mesh.ledgers.shared import commit, named_values, rows
 from memory_mesh.ledgers.shared.engine import Database, engine_of
 from memory_mesh.model import Entry, MayBeStored, Scope

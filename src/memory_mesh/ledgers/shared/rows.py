@@ -7,8 +7,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache, wraps
 
-from memory_mesh.base.fastdataclass import fields
-from memory_mesh.base.typed import Any, TypeAlias, TypeVar
+from memory_mesh.base.typed import Any, TypeAlias, TypeVar, fields
 from memory_mesh.ledgers.shared import sums
 from memory_mesh.ledgers.shared.engine import Database
 from memory_mesh.model import (

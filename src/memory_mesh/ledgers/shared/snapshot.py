@@ -8,8 +8,7 @@ from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from functools import lru_cache
 
-from memory_mesh.base.fastdataclass import replace
-from memory_mesh.base.typed import TYPE_CHECKING
+from memory_mesh.base.typed import TYPE_CHECKING, replace
 from memory_mesh.ledgers.shared import (
     commit,
     conflicts,

@@ -7,8 +7,7 @@ what lies above, so asking for it costs nothing when nothing is pending.
 from collections.abc import Iterable, Sequence
 from operator import itemgetter
 
-from memory_mesh.base.fastdataclass import dataclass
-from memory_mesh.base.typed import TYPE_CHECKING, TypeVar
+from memory_mesh.base.typed import TYPE_CHECKING, TypeVar, dataclass
 from memory_mesh.ledgers.shared import exact_scan as scan, rows, sums
 from memory_mesh.ledgers.shared.engine import Database, engine_of
 from memory_mesh.model import (

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 
-from memory_mesh.base.fastdataclass import dataclass
+from memory_mesh.base.typed import dataclass
 from memory_mesh.formats.archive import ArchiveTable, Value
 from memory_mesh.ledgers.shared import metadata_marks, named_values, rows as shared_rows, sums
 from memory_mesh.ledgers.sqlite import namespace_places, schema

@@ -17,8 +17,7 @@ from contextlib import contextmanager, suppress
 from io import FileIO
 from pathlib import Path
 
-from memory_mesh.base.fastdataclass import dataclass, replace
-from memory_mesh.base.typed import TYPE_CHECKING
+from memory_mesh.base.typed import TYPE_CHECKING, dataclass, replace
 from memory_mesh.ledgers.shared import exact_scan
 from memory_mesh.ledgers.shared.engine import Database
 from memory_mesh.ledgers.sqlite import namespace_file, vector_file

@@ -24,8 +24,7 @@ from contextlib import contextmanager, suppress
 from functools import lru_cache
 from pathlib import Path
 
-from memory_mesh.base.fastdataclass import dataclass
-from memory_mesh.base.typed import Any, TypeAlias
+from memory_mesh.base.typed import Any, TypeAlias, dataclass
 from memory_mesh.ledgers.sqlite import namespace_places, open_file, schema
 from memory_mesh.ledgers.sqlite.connection import PRIMARY, SqliteConnection, command, damaged
 from memory_mesh.ledgers.sqlite.open_file import (

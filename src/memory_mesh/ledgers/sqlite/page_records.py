@@ -8,8 +8,7 @@ import sqlite3
 import struct
 from collections.abc import Callable, Sequence
 
-from memory_mesh.base.fastdataclass import dataclass
-from memory_mesh.base.typed import TypeAlias
+from memory_mesh.base.typed import TypeAlias, dataclass
 
 _TYPES: dict[str, tuple[type, ...]] = {
     "INTEGER": (int,),

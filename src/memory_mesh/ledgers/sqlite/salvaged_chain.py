@@ -13,8 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 
-from memory_mesh.base.fastdataclass import dataclass, replace
-from memory_mesh.base.typed import TypeAlias
+from memory_mesh.base.typed import TypeAlias, dataclass, replace
 from memory_mesh.ledgers.shared import commit as sqlite_commit, named_values, rows
 from memory_mesh.ledgers.sqlite.page_records import Value
 from memory_mesh.model import Block, BlockOperation, Entry, Json

@@ -10,7 +10,7 @@ from contextlib import closing
 from functools import lru_cache
 from pathlib import Path
 
-from memory_mesh.base.fastdataclass import dataclass
+from memory_mesh.base.typed import dataclass
 from memory_mesh.ledgers.shared import rows, sums
 from memory_mesh.model.errors import StoreError, StoreIsDamaged, StoreIsNewer
 from memory_mesh.platform.private_files import make_file

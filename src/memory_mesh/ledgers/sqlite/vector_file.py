@@ -19,8 +19,7 @@ from contextlib import suppress
 from io import FileIO
 from pathlib import Path
 
-from memory_mesh.base.fastdataclass import dataclass
-from memory_mesh.base.typed import TYPE_CHECKING
+from memory_mesh.base.typed import TYPE_CHECKING, dataclass
 from memory_mesh.ledgers.shared.exact_scan import ALONE
 from memory_mesh.platform import system
 from memory_mesh.platform.durable_files import line_with_sum, words_of_line

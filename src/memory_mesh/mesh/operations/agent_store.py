@@ -7,8 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain
 
-from memory_mesh.base.fastdataclass import dataclass, replace
-from memory_mesh.base.typed import TYPE_CHECKING
+from memory_mesh.base.typed import TYPE_CHECKING, dataclass, replace
 from memory_mesh.mesh import flows
 from memory_mesh.mesh.operations.upkeep import JobVerbs
 from memory_mesh.mesh.view import View, family

@@ -6,8 +6,7 @@ Why of a memory, of a block, of a place among the hits, of what entered a prompt
 from collections.abc import Callable, Iterable
 from datetime import timedelta
 
-from memory_mesh.base.fastdataclass import replace
-from memory_mesh.base.typed import TYPE_CHECKING
+from memory_mesh.base.typed import TYPE_CHECKING, replace
 from memory_mesh.context.fence import fence_word
 from memory_mesh.mesh import flows
 from memory_mesh.mesh.operations.search import SearchVerbs

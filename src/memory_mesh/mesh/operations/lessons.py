@@ -3,8 +3,7 @@
 from collections.abc import Mapping
 from datetime import timedelta
 
-from memory_mesh.base.fastdataclass import replace
-from memory_mesh.base.typed import TYPE_CHECKING
+from memory_mesh.base.typed import TYPE_CHECKING, replace
 from memory_mesh.mesh import flows
 from memory_mesh.mesh.options import Audience, Condition, Limit, Reader
 from memory_mesh.mesh.view import View

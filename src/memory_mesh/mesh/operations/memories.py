@@ -2,8 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from memory_mesh.base.fastdataclass import replace
-from memory_mesh.base.typed import TYPE_CHECKING, Unpack
+from memory_mesh.base.typed import TYPE_CHECKING, Unpack, replace
 from memory_mesh.mesh import flows
 from memory_mesh.mesh.options import (
     Across,

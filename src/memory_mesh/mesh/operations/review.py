@@ -2,8 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 
-from memory_mesh.base.fastdataclass import replace
-from memory_mesh.base.typed import Unpack
+from memory_mesh.base.typed import Unpack, replace
 from memory_mesh.mesh import flows
 from memory_mesh.mesh.options import AsOwner, Limit, Reader, Reason
 from memory_mesh.mesh.view import View

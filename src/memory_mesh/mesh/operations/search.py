@@ -2,8 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from memory_mesh.base.fastdataclass import replace
-from memory_mesh.base.typed import TYPE_CHECKING, Any
+from memory_mesh.base.typed import TYPE_CHECKING, Any, replace
 from memory_mesh.formats import rfc11
 from memory_mesh.mesh import flows
 from memory_mesh.mesh.options import Across, AsOf, Condition, Limit, Reader, Statuses, ValidAt

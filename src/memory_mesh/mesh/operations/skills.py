@@ -4,8 +4,7 @@ from collections.abc import Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 
-from memory_mesh.base.fastdataclass import replace
-from memory_mesh.base.typed import TYPE_CHECKING
+from memory_mesh.base.typed import TYPE_CHECKING, replace
 from memory_mesh.mesh import flows
 from memory_mesh.mesh.options import Across, AsOwner, Audience, Limit, Reader, Statuses
 from memory_mesh.mesh.view import View

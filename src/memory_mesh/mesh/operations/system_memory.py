@@ -3,8 +3,7 @@
 At the level `own` each user has a log of their own projects, in clear, beside their memories.
 """
 
-from memory_mesh.base.fastdataclass import replace
-from memory_mesh.base.typed import TYPE_CHECKING
+from memory_mesh.base.typed import TYPE_CHECKING, replace
 from memory_mesh.mesh import flows
 from memory_mesh.mesh.options import Limit, Reason
 from memory_mesh.mesh.view import View

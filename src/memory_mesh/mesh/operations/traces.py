@@ -3,8 +3,7 @@
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 
-from memory_mesh.base.fastdataclass import replace
-from memory_mesh.base.typed import Annotated, TypedDict, Unpack
+from memory_mesh.base.typed import Annotated, TypedDict, Unpack, replace
 from memory_mesh.mesh import flows
 from memory_mesh.mesh.operations.system_memory import SystemMemoryVerbs
 from memory_mesh.mesh.options import Across, Audience, Condition, Limit, Reader, Statuses

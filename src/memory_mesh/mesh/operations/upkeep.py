@@ -5,8 +5,7 @@ from datetime import timedelta
 from os import PathLike
 from pathlib import Path
 
-from memory_mesh.base.fastdataclass import dataclass, replace
-from memory_mesh.base.typed import TYPE_CHECKING, Any
+from memory_mesh.base.typed import TYPE_CHECKING, Any, dataclass, replace
 from memory_mesh.care import key_file
 from memory_mesh.ledgers.shared.named_values import ERASING
 from memory_mesh.mesh import flows

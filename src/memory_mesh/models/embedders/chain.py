@@ -17,7 +17,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from hashlib import blake2b
 
-from memory_mesh.base.fastdataclass import dataclass, replace
+from memory_mesh.base.typed import dataclass, replace
 from memory_mesh.model import Embedding, EmbeddingError, MeshError, Space, TextRefused
 from memory_mesh.model.ports import Clock, Embedder
 

@@ -14,9 +14,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
 
-from memory_mesh.base.fastdataclass import dataclass
 from memory_mesh.base.installed import install_command
-from memory_mesh.base.typed import TYPE_CHECKING, Any
+from memory_mesh.base.typed import TYPE_CHECKING, Any, dataclass
 from memory_mesh.model import EmbeddingError, MeshError, Space
 from memory_mesh.models import model_files
 from memory_mesh.models.embedders import windows

@@ -7,8 +7,7 @@ every window.
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from memory_mesh.base.fastdataclass import dataclass
-from memory_mesh.base.typed import Any
+from memory_mesh.base.typed import Any, dataclass
 from memory_mesh.model import (
     Embedding,
     EmbeddingError,

@@ -13,9 +13,8 @@ import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from memory_mesh.base.fastdataclass import dataclass
 from memory_mesh.base.installed import install_command
-from memory_mesh.base.typed import TYPE_CHECKING, Any
+from memory_mesh.base.typed import TYPE_CHECKING, Any, dataclass
 from memory_mesh.model import EmbeddingError, Space
 from memory_mesh.models.embedders import windows
 from memory_mesh.models.model_files import STATIC, StaticFiles

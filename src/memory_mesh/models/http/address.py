@@ -17,7 +17,7 @@ from ipaddress import (
     ip_network,
 )
 
-from memory_mesh.base.fastdataclass import dataclass
+from memory_mesh.base.typed import dataclass
 from memory_mesh.model.errors import ForbiddenAddress
 
 

@@ -24,8 +24,7 @@ from http.client import HTTPConnection, HTTPException, HTTPResponse
 from pathlib import Path
 
 from memory_mesh._version import __version__
-from memory_mesh.base.fastdataclass import dataclass
-from memory_mesh.base.typed import TypeVar
+from memory_mesh.base.typed import TypeVar, dataclass
 from memory_mesh.model import InvalidInput, Json, NetworkError, RequestRefused
 from memory_mesh.models.http import address
 from memory_mesh.models.http.address import Target

@@ -10,8 +10,7 @@ import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from memory_mesh.base.fastdataclass import dataclass
-from memory_mesh.base.typed import TYPE_CHECKING
+from memory_mesh.base.typed import TYPE_CHECKING, dataclass
 from memory_mesh.model import InvalidInput, Json, MissingExtra, NetworkError, RerankError
 from memory_mesh.models.embedders import onnx, windows
 from memory_mesh.models.embedders.windows import encodable

@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 
-from memory_mesh.base.fastdataclass import dataclass, replace
+from memory_mesh.base.typed import dataclass, replace
 from memory_mesh.model import Matches, Placed
 from memory_mesh.search.ranking.words import Column, Places, by_words
 from memory_mesh.text.embedding_models import Traits

@@ -12,7 +12,7 @@ import math
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
-from memory_mesh.base.fastdataclass import dataclass
+from memory_mesh.base.typed import dataclass
 from memory_mesh.model import Fused, InvalidInput, Kind, Matches, Memory, Near, Query
 from memory_mesh.rules.trust import trust_of
 from memory_mesh.search.ranking import profiles

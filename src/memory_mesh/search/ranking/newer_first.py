@@ -9,7 +9,7 @@ two hits in an open conflict that hold the same words of the question, the newer
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations, permutations, product
 
-from memory_mesh.base.fastdataclass import replace
+from memory_mesh.base.typed import replace
 from memory_mesh.model import Channel, Conflict, Hit, Memory
 from memory_mesh.rules.audience import said_by_different, sees
 from memory_mesh.rules.trust import dominates, is_less_trusted, lowest, outranks, whose_words

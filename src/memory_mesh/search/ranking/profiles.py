@@ -5,7 +5,7 @@ A profile is a value: it is looked up by its name once, and what asks about it a
 
 from collections.abc import Iterable, Mapping
 
-from memory_mesh.base.fastdataclass import dataclass
+from memory_mesh.base.typed import dataclass
 from memory_mesh.model import InvalidInput, Kind
 from memory_mesh.rules.arguments import check_share
 

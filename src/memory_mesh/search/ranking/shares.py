@@ -16,8 +16,7 @@ points                  a hundredth of the points of each factor; `most` is the 
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from memory_mesh.base.fastdataclass import dataclass
-from memory_mesh.base.typed import TypeAlias
+from memory_mesh.base.typed import TypeAlias, dataclass
 from memory_mesh.model import Fused
 from memory_mesh.search.ranking import forest
 from memory_mesh.search.ranking.features import NAMES, FeatureTable

@@ -8,8 +8,7 @@ from collections.abc import Sequence
 from functools import cache
 from itertools import chain
 
-from memory_mesh.base.fastdataclass import dataclass
-from memory_mesh.base.typed import TYPE_CHECKING, TypeAlias
+from memory_mesh.base.typed import TYPE_CHECKING, TypeAlias, dataclass
 from memory_mesh.search.ranking import (
     _trees_by_meaning as by_meaning,
     _trees_by_static as by_static,

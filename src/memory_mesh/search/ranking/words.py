@@ -8,8 +8,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set as AbstractSet
 from functools import lru_cache
 
-from memory_mesh.base.fastdataclass import dataclass
-from memory_mesh.base.typed import TypeAlias
+from memory_mesh.base.typed import TypeAlias, dataclass
 from memory_mesh.model import Matches, Placed
 from memory_mesh.text import _common_words
 from memory_mesh.text.question import Reading

@@ -16,8 +16,7 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from itertools import islice
 
-from memory_mesh.base.fastdataclass import dataclass
-from memory_mesh.base.typed import Protocol
+from memory_mesh.base.typed import Protocol, dataclass
 from memory_mesh.model.trigger import Form, MatchContext, Strength, TriggerMatch
 from memory_mesh.rules.privacy_rule import Finder
 from memory_mesh.text import analyzer, synonyms

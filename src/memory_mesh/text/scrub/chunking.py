@@ -7,7 +7,7 @@ too long on its own is cut where a paragraph, a line, a sentence or a word ends,
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from memory_mesh.base.fastdataclass import replace
+from memory_mesh.base.typed import replace
 from memory_mesh.text.scrub import filtering, forms, markdown, tokens
 from memory_mesh.text.scrub.tokens import Piece, ScrubSettings, Section, Unit, lines_of
 

@@ -7,8 +7,7 @@ lines.
 import re
 from collections.abc import Iterator, Mapping
 
-from memory_mesh.base.fastdataclass import dataclass
-from memory_mesh.base.typed import TYPE_CHECKING, ClassVar
+from memory_mesh.base.typed import TYPE_CHECKING, ClassVar, dataclass
 from memory_mesh.text.scrub import forms
 
 if TYPE_CHECKING:

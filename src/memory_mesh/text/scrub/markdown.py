@@ -8,8 +8,7 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import cache
 
-from memory_mesh.base.fastdataclass import replace
-from memory_mesh.base.typed import TYPE_CHECKING
+from memory_mesh.base.typed import TYPE_CHECKING, replace
 from memory_mesh.text.scrub import filtering, forms, html_markdown, tokens
 from memory_mesh.text.scrub.forms import TextForm
 from memory_mesh.text.scrub.tokens import Unit, lines_of

@@ -12,9 +12,8 @@ from datetime import datetime
 from hashlib import sha256
 from itertools import accumulate
 
-from memory_mesh.base.fastdataclass import dataclass
 from memory_mesh.base.lazy_pattern import lazy_pattern
-from memory_mesh.base.typed import TypeAlias
+from memory_mesh.base.typed import TypeAlias, dataclass
 from memory_mesh.model.errors import InvalidInput
 from memory_mesh.text import KnownWords
 

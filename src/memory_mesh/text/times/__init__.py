@@ -8,8 +8,7 @@ all. Nearly every question has no word of time; that is seen before anything els
 import re
 from datetime import UTC, datetime, tzinfo
 
-from memory_mesh.base.fastdataclass import dataclass
-from memory_mesh.base.typed import TYPE_CHECKING
+from memory_mesh.base.typed import TYPE_CHECKING, dataclass
 
 if TYPE_CHECKING:
     from memory_mesh.text.times.spans import TimeSpan

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable
 from functools import partial
 
-from memory_mesh.base.fastdataclass import replace
+from memory_mesh.base.typed import replace
 from memory_mesh.text.times import lexicon, spans
 from memory_mesh.text.times.spans import Found, QuestionWords, Tie, TimeSpan
 

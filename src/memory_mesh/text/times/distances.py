@@ -2,7 +2,7 @@
 
 from datetime import datetime, timedelta
 
-from memory_mesh.base.fastdataclass import replace
+from memory_mesh.base.typed import replace
 from memory_mesh.text.times import dates, lexicon, spans
 from memory_mesh.text.times.spans import DAY, WEEK, Found, QuestionWords, Tie, TimeSpan
 

@@ -11,7 +11,7 @@ memory and is not meant.
 
 from datetime import datetime
 
-from memory_mesh.base.fastdataclass import replace
+from memory_mesh.base.typed import replace
 from memory_mesh.text.times import dates, distances, lexicon, spans
 from memory_mesh.text.times.spans import DAY, Found, QuestionWords, Tie, TimeSpan, cut
 

@@ -11,8 +11,7 @@ from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from enum import Enum
 
-from memory_mesh.base.fastdataclass import dataclass, replace
-from memory_mesh.base.typed import TypeAlias
+from memory_mesh.base.typed import TypeAlias, dataclass, replace
 from memory_mesh.text.times.lexicon import HABITS, PAST
 
 DAY = timedelta(days=1)

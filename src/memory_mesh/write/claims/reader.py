@@ -9,7 +9,7 @@ A question, a condition, a quotation, a story and more than one sentence are no 
 
 import re
 
-from memory_mesh.base.fastdataclass import replace
+from memory_mesh.base.typed import replace
 from memory_mesh.formats.looks import as_seen
 from memory_mesh.model import Claim
 from memory_mesh.text.claim_keys import ANYTHING, ARTICLES, MAX_KEY, MAX_VALUE, key

@@ -7,8 +7,8 @@ the start, the kind and what it replaces.
 import re
 from itertools import pairwise
 
-from memory_mesh.base.fastdataclass import dataclass
 from memory_mesh.base.lazy_pattern import lazy_pattern
+from memory_mesh.base.typed import dataclass
 from memory_mesh.text.claim_keys import key
 from memory_mesh.write.claims import word_lists
 

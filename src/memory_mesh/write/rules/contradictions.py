@@ -11,7 +11,7 @@
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 
-from memory_mesh.base.fastdataclass import replace
+from memory_mesh.base.typed import replace
 from memory_mesh.model import (
     Cardinality,
     Claim,

@@ -8,8 +8,7 @@ from datetime import datetime, timedelta
 from functools import cache
 from itertools import islice
 
-from memory_mesh.base.fastdataclass import fields, replace
-from memory_mesh.base.typed import Annotated, Any, TypedDict, TypeVar, option_types
+from memory_mesh.base.typed import Annotated, Any, TypedDict, TypeVar, fields, option_types, replace
 from memory_mesh.formats import rfc11
 from memory_mesh.model import (
     Channel,

@@ -6,7 +6,7 @@ replaced by that: it takes an update, or a source that is trusted more (write/tr
 
 from collections.abc import Iterable, Mapping
 
-from memory_mesh.base.fastdataclass import dataclass, replace
+from memory_mesh.base.typed import dataclass, replace
 from memory_mesh.model import Draft, Heritage, Json, Memory, Source, Standing
 from memory_mesh.model.memory import _HERITAGE_KEYS
 from memory_mesh.model.times import EXPIRES

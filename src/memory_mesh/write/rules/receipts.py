@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
-from memory_mesh.base.fastdataclass import fields, replace
+from memory_mesh.base.typed import fields, replace
 from memory_mesh.model import (
     Draft,
     Json,

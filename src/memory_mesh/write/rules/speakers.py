@@ -15,7 +15,7 @@ import re
 from collections.abc import Mapping
 from functools import cache
 
-from memory_mesh.base.fastdataclass import replace
+from memory_mesh.base.typed import replace
 from memory_mesh.model import Channel, Claim, Draft, Source, SourceKind, Statement
 from memory_mesh.rules.trust import (
     OF_THE_USER,

@@ -3,9 +3,8 @@
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 
-from memory_mesh.base.fastdataclass import fields, replace
 from memory_mesh.base.lazy_pattern import lazy_pattern
-from memory_mesh.base.typed import Any, TypeVar
+from memory_mesh.base.typed import Any, TypeVar, fields, replace
 from memory_mesh.model.errors import InvalidInput, shown
 from memory_mesh.model.trace import TIES, Step, Trace, TraceStatus
 from memory_mesh.rules.arguments import check_text, member, moment

@@ -2,8 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 
-from memory_mesh.base.fastdataclass import dataclass
-from memory_mesh.base.typed import TYPE_CHECKING, Protocol
+from memory_mesh.base.typed import TYPE_CHECKING, Protocol, dataclass
 from memory_mesh.formats.private import split_private
 from memory_mesh.learn.rules.instructions import base
 from memory_mesh.model import Channel, Kind, Memory, Receipt, Scope, SourceKind, Status

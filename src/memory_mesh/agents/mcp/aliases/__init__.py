@@ -4,8 +4,7 @@ from collections.abc import Callable, Mapping
 
 from memory_mesh.agents.mcp.caller import ToolCall
 from memory_mesh.agents.mcp.schemas import Schema
-from memory_mesh.base.fastdataclass import dataclass
-from memory_mesh.base.typed import Any, TypeAlias
+from memory_mesh.base.typed import Any, TypeAlias, dataclass
 from memory_mesh.model.errors import InvalidInput, shown
 
 Tool: TypeAlias = Callable[[ToolCall, Mapping[str, Any]], tuple[dict[str, Any], str | list[str]]]

@@ -12,8 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from memory_mesh.agents.mcp.caller import ToolCall
 from memory_mesh.agents.mcp.schemas import IDS, Schema, list_of, object_of, text, tool
-from memory_mesh.base.fastdataclass import dataclass, field
-from memory_mesh.base.typed import Any, TypeAlias
+from memory_mesh.base.typed import Any, TypeAlias, dataclass, field
 from memory_mesh.context import fence
 from memory_mesh.model import Channel, Memory, Outcome, Receipt, Scope
 from memory_mesh.model.errors import InvalidInput, NotFound, shown

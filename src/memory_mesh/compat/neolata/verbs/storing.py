@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
-from memory_mesh.base.fastdataclass import replace
+from memory_mesh.base.typed import replace
 from memory_mesh.compat.neolata import translate
 from memory_mesh.compat.neolata.graph_view import GraphView
 from memory_mesh.compat.neolata.model import (
