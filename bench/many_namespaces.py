@@ -21,7 +21,7 @@ from memory_mesh import care
 from memory_mesh.ledgers.sqlite import namespace_places as places
 from memory_mesh.ledgers.sqlite.ledger import SqliteLedger
 from memory_mesh.model import Commit, Wanted
-from memory_mesh.platform import moved_marks, private_files
+from memory_mesh.platform import moved_marks, system
 from memory_mesh.platform.ids import SystemClock
 
 _REAL = 100
@@ -44,7 +44,7 @@ def main() -> None:
 
 def _fill(folder: Path, template: Path, count: int, most: int) -> None:
     root = folder / "namespaces"
-    private_files.make_folder(root)
+    system.make_folder(root)
     if count > most:
         moved_marks.mark_folders(folder)
     real = set(_real(count))

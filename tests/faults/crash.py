@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from memory_mesh.model import Status
-from memory_mesh.rules.limits import WRITE_SLICE
+from memory_mesh.rules.arguments import WRITE_SLICE
 from memory_mesh.sync import MemoryMesh
 from tests.faults.processes import Child, call
 from tests.faults.report import Progress, Report, Ticker, silent

@@ -7,7 +7,7 @@ from pathlib import Path
 from memory_mesh.model import Status
 from memory_mesh.model.learning import LessonContext
 from memory_mesh.models.sinks.jsonl import JsonLinesSink
-from memory_mesh.rules.limits import WRITE_SLICE
+from memory_mesh.rules.arguments import WRITE_SLICE
 from memory_mesh.sync import MemoryMesh
 from tests.faults.truthcases import TRUTH
 

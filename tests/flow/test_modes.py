@@ -16,7 +16,7 @@ from memory_mesh.mirror.state import AgentEdits
 from memory_mesh.model.trace import Trace
 from memory_mesh.models.lance.index import IndexFolder
 from memory_mesh.models.sinks.jsonl import JsonLinesSink
-from memory_mesh.platform import durable_files, private_files
+from memory_mesh.platform import durable_files, system
 from memory_mesh.sync import MemoryMesh
 from tests.stores import unpacked
 
@@ -54,7 +54,7 @@ def test_what_a_store_makes_is_for_its_owner_only(tmp_path, clock, monkeypatch):
     notes.chmod(0o755)
     monkeypatch.setenv("MEMORY_MESH_KEY_DIR", str(home / "keys"))
     store = home / "store"
-    private_files.make_folder(home)
+    system.make_folder(home)
     sink = JsonLinesSink(home / "blocks.jsonl")
     with MemoryMesh(
         db_dir=store, clock=clock, sinks=[sink], project="p", settings={"system_memory": True}
@@ -126,9 +126,9 @@ def test_a_file_of_the_user_keeps_the_umask(tmp_path):
 def test_a_folder_that_is_a_file_is_an_error(tmp_path):
     (tmp_path / "file").write_text("x")
     with pytest.raises(OSError, match="exists"):
-        private_files.make_folder(tmp_path / "file")
+        system.make_folder(tmp_path / "file")
     with pytest.raises(OSError, match="Not a directory"):
-        private_files.make_folder(tmp_path / "file" / "inside")
+        system.make_folder(tmp_path / "file" / "inside")
 
 
 _KILLED = """
@@ -173,7 +173,7 @@ def test_a_draft_of_a_process_that_lives_is_left(tmp_path, monkeypatch):
     store, folder = tmp_path / "store", tmp_path / "keys"
     monkeypatch.setenv("MEMORY_MESH_KEY_DIR", str(folder))
     file = KeyFile.of(store)
-    private_files.make_folder(folder)
+    system.make_folder(folder)
     draft = file.path.with_name(f".{file.path.name}.0123456789ab")
     other = folder / f".{file.path.name}.backup"
     other.write_text("a copy of somebody's own")

@@ -12,7 +12,7 @@ from memory_mesh.model import Scope
 from memory_mesh.model.errors import MeshError
 from memory_mesh.model.trace import Trace
 from memory_mesh.models.embedders.onnx import OnnxEmbedder
-from memory_mesh.platform.private_files import make_folder
+from memory_mesh.platform.system import make_folder
 from memory_mesh.sync import MemoryMesh
 from memory_mesh.testing import FrozenClock
 from tests.postgres import SECRET

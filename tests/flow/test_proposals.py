@@ -4,7 +4,7 @@ import pytest
 
 from memory_mesh.model import Channel, Proposal, ProposedVerb, Scope, SourceKind, Status
 from memory_mesh.model.errors import InvalidInput, NotAllowed, NotFound
-from memory_mesh.rules.limits import MAX_PROPOSALS
+from memory_mesh.rules.arguments import MAX_PROPOSALS
 from memory_mesh.sync import MemoryMesh
 
 

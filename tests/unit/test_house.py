@@ -26,7 +26,7 @@ SYMBOLS = {
     "the RRF constant": ("search/ranking/fusion.py", "K"),
     "the default order": ("search/ranking/forest.py", "best"),
     "a half-life": ("search/ranking/profiles.py", "RECENCY_RATE_PER_DAY"),
-    "a text limit": ("rules/limits.py", "MEMORY_CHARS"),
+    "a text limit": ("rules/arguments.py", "MEMORY_CHARS"),
     "stop words": ("text/analyzer.py", "STOP_WORDS"),
     "stemming": ("text/analyzer.py", "stem"),
     "a synonym": ("text/synonyms.py", "expand"),

@@ -21,8 +21,7 @@ from memory_mesh.model.block import Entry
 from memory_mesh.model.care import AccessKey
 from memory_mesh.model.commit import Commit, Standing, Wanted
 from memory_mesh.model.memory import BlockOperation
-from memory_mesh.rules.arguments import check_text
-from memory_mesh.rules.users import user_of
+from memory_mesh.rules.arguments import check_text, user_of
 from memory_mesh.write.access import Access
 
 NAMESPACE = "memory-mesh.service"

@@ -37,11 +37,11 @@ from memory_mesh.ledgers.sqlite.connection import command
 from memory_mesh.ledgers.sqlite.connections import refuse_read_only
 from memory_mesh.model import Checkpoint, InvalidInput, NotFound, StoreError, StoreIsDamaged
 from memory_mesh.model.care import Exported, Imported
-from memory_mesh.platform import moved_marks, private_files
+from memory_mesh.platform import moved_marks, system
 from memory_mesh.platform.durable_files import sync_folder
 from memory_mesh.platform.locks import locked
 from memory_mesh.platform.store_urls import need_folder
-from memory_mesh.rules.users import shown_namespace
+from memory_mesh.rules.arguments import shown_namespace
 
 if TYPE_CHECKING:
     from memory_mesh.ledgers.postgres.copies import PostgresDump
@@ -310,7 +310,7 @@ def import_folder(
         _refuse_erased(store, manifest)
         _refuse_filled(copies.place(store, namespace), namespace)
         refuse_read_only(places)
-        private_files.make_folder(places)
+        system.make_folder(places)
         with _same_folder(store), locked(places / IMPORT_LOCK):
             _sweep(places)
             named = places / namespace_places.file_name(namespace)
@@ -413,7 +413,7 @@ def _write(
         for left in target.parent.iterdir():
             if left.name.startswith(f"{target.name}.") and _LEFT.fullmatch(left.name):
                 left.unlink()  # of a killed process
-        private_files.make_file(draft)
+        system.make_file(draft)
         with draft.open("wb") as file:
             text = written(manifest)
             with writing(file) as writer:

@@ -30,9 +30,9 @@ from memory_mesh.model.ports import Clock
 from memory_mesh.platform import moved_marks
 from memory_mesh.platform.durable_files import append_locked
 from memory_mesh.platform.ids import SystemClock, keyed_digest
-from memory_mesh.platform.private_files import make_file, make_folder
 from memory_mesh.platform.store_urls import need_folder
-from memory_mesh.rules.users import shown_namespace
+from memory_mesh.platform.system import make_file, make_folder
+from memory_mesh.rules.arguments import shown_namespace
 
 FILE = "erasures"
 NAMESPACE, MEMORY, TEXT = "namespace", "memory", "text"  # kinds of lines

@@ -32,10 +32,10 @@ from memory_mesh.model.commit import Erasing, Sought
 from memory_mesh.model.errors import NotFound, shown
 from memory_mesh.model.times import EXPIRES
 from memory_mesh.platform.durable_files import sync_folder
-from memory_mesh.platform.private_files import make_file
 from memory_mesh.platform.store_urls import is_server
+from memory_mesh.platform.system import make_file
 from memory_mesh.rules import audience
-from memory_mesh.rules.users import shown_namespace, user_namespace
+from memory_mesh.rules.arguments import shown_namespace, user_namespace
 from memory_mesh.write.access import Access, unused_id
 from memory_mesh.write.audit_entries import Change, decided, turned
 from memory_mesh.write.rejected_values import erased_value

@@ -22,8 +22,8 @@ from memory_mesh.model.errors import InvalidInput, StoreError, StoreIsFull, Wron
 from memory_mesh.platform import durable_files, moved_marks, system
 from memory_mesh.platform.durable_files import append_locked
 from memory_mesh.platform.ids import keyed_digest
-from memory_mesh.platform.private_files import make_file, make_folder
 from memory_mesh.platform.store_urls import SERVERS, expanded
+from memory_mesh.platform.system import make_file, make_folder
 
 # Which keys a store was written with: a file in the store that names them and holds none.
 #

@@ -23,9 +23,9 @@ from memory_mesh.model.care import KeyState, ReplacedKey
 from memory_mesh.model.errors import InvalidInput, NotFound, StoreError
 from memory_mesh.platform import moved_marks
 from memory_mesh.platform.durable_files import write_atomically
-from memory_mesh.platform.private_files import make_folder
 from memory_mesh.platform.store_urls import SERVERS
-from memory_mesh.rules.users import shown_namespace
+from memory_mesh.platform.system import make_folder
+from memory_mesh.rules.arguments import shown_namespace
 
 
 def key_state(folder: str | Path, environment: Mapping[str, str] | None = None) -> KeyState:

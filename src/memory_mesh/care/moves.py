@@ -36,9 +36,9 @@ from memory_mesh.model.errors import InvalidInput, NotFound, StoreError, StoreIs
 from memory_mesh.platform import moved_marks
 from memory_mesh.platform.durable_files import sync_folder
 from memory_mesh.platform.locks import locked
-from memory_mesh.platform.private_files import make_folder
 from memory_mesh.platform.store_urls import need_folder
-from memory_mesh.rules.users import shown_namespace
+from memory_mesh.platform.system import make_folder
+from memory_mesh.rules.arguments import shown_namespace
 
 _STAGE = "move"
 _BESIDE = (*store_files.OWN, backups.FILE, "mirrors", "system")

@@ -30,7 +30,12 @@ from memory_mesh.platform import git_files, moved_marks
 from memory_mesh.platform.durable_files import opened_locked, write_atomically
 from memory_mesh.platform.locks import locked
 from memory_mesh.platform.store_urls import is_server, need_folder
-from memory_mesh.rules.users import check_plain_namespace, shown_namespace, user_namespace, user_of
+from memory_mesh.rules.arguments import (
+    check_plain_namespace,
+    shown_namespace,
+    user_namespace,
+    user_of,
+)
 
 _ID = re.compile(rb"_[0-9]{13}_[0-9a-f]{6}")  # without its kind: in a row of SQLite others adjoin
 _KEPT = ".mirror-replaced"  # where a mirror keeps files that it replaced

@@ -25,12 +25,12 @@ from memory_mesh.ledgers.sqlite.verify import verify
 from memory_mesh.model.care import Repaired, Salvaged, SalvagedNamespace
 from memory_mesh.model.errors import InvalidInput, MeshError, NotFound, StoreError, StoreIsDamaged
 from memory_mesh.models.lance.index import folder_name
-from memory_mesh.platform import moved_marks, private_files
+from memory_mesh.platform import moved_marks, system
 from memory_mesh.platform.durable_files import sync_folder, sync_tree
 from memory_mesh.platform.ids import MonotonicIds, SystemClock
 from memory_mesh.platform.locks import locked
 from memory_mesh.platform.store_urls import need_folder
-from memory_mesh.rules.users import shown_namespace
+from memory_mesh.rules.arguments import shown_namespace
 from memory_mesh.write.prepare import terms_of
 
 _BESIDE = ("identity", "key-record", "erasures")  # files of a store that are copied as they are
@@ -137,7 +137,7 @@ def salvage(folder: str | PathLike[str], to: str | PathLike[str]) -> Salvaged:
         raise InvalidInput(f"{target} is not an empty folder; give a new one with --to")
     _remove_left(target)
     staged = target.with_name(f"{target.name}.partial-{os.urandom(_RANDOM_BYTES).hex()}")
-    private_files.make_folder(staged / "namespaces")
+    system.make_folder(staged / "namespaces")
     try:
         done, failed = _each(source, staged, names)
         for name in _BESIDE:

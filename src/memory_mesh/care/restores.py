@@ -27,9 +27,9 @@ from memory_mesh.platform import moved_marks, system
 from memory_mesh.platform.durable_files import exchanged, sync_folder, write_atomically
 from memory_mesh.platform.ids import SystemClock
 from memory_mesh.platform.locks import folder_held, locked
-from memory_mesh.platform.private_files import make_file, make_folder
 from memory_mesh.platform.store_urls import need_folder
-from memory_mesh.rules.users import shown_namespace
+from memory_mesh.platform.system import make_file, make_folder
+from memory_mesh.rules.arguments import shown_namespace
 
 _FOLDERS = ("namespaces", "system")  # in this order: an archive may know what the ledger does
 _FILES_EACH = 5  # open files of a locked namespace: its lock, database, log, shared memory, spare

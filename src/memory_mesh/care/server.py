@@ -31,7 +31,7 @@ from memory_mesh.ledgers.sqlite.open_file import connect
 from memory_mesh.model import Checkpoint, InvalidInput, NotFound, StoreError, StoreIsDamaged
 from memory_mesh.model.care import DeletedNamespace, Exported, Imported
 from memory_mesh.platform.extras import need
-from memory_mesh.rules.users import shown_namespace
+from memory_mesh.rules.arguments import shown_namespace
 
 if TYPE_CHECKING:
     from memory_mesh.ledgers.postgres.transactions import Transactions

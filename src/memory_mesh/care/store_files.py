@@ -20,7 +20,7 @@ from memory_mesh.platform import durable_files
 from memory_mesh.platform.durable_files import sync_folder
 from memory_mesh.platform.ids import SystemClock
 from memory_mesh.platform.locks import locked
-from memory_mesh.platform.private_files import FOLDER, make_file, make_folder
+from memory_mesh.platform.system import FOLDER, make_file, make_folder
 
 _NO_DAMAGE = frozenset(
     {

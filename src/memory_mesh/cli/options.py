@@ -19,8 +19,7 @@ from memory_mesh.mesh.view import family
 from memory_mesh.model import Channel, InvalidInput, Json, NotAllowed, NotFound, Scope, Status
 from memory_mesh.model.times import iso
 from memory_mesh.platform.agent_shell import agent_variables
-from memory_mesh.rules.arguments import moment
-from memory_mesh.rules.users import user_namespace
+from memory_mesh.rules.arguments import moment, user_namespace
 from memory_mesh.sync import MemoryMesh
 
 _FILLED = frozenset({  # what a command fills from who asks, or has in words of its own

@@ -11,7 +11,7 @@ from memory_mesh.cli.command_table import UsageError
 from memory_mesh.config import Config
 from memory_mesh.model.errors import InvalidInput
 from memory_mesh.platform import store_urls
-from memory_mesh.rules.users import PREFIX, user_namespace
+from memory_mesh.rules.arguments import PREFIX, user_namespace
 from memory_mesh.sync import MemoryMesh
 
 _PAGE = 50_000  # names in memory at once

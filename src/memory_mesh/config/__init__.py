@@ -23,8 +23,7 @@ from memory_mesh.model.errors import InvalidInput, shown
 from memory_mesh.platform import store_urls, system
 from memory_mesh.platform.store_urls import expanded, folder_in, is_server, local_name
 from memory_mesh.privacy import user_rules
-from memory_mesh.rules.arguments import check_share, near
-from memory_mesh.rules.users import check_plain_namespace
+from memory_mesh.rules.arguments import check_plain_namespace, check_share, near
 
 # Those whose phone numbers the package phonenumbers knows, which takes long to import.
 _CODES = (

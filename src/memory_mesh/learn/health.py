@@ -7,7 +7,7 @@ from memory_mesh.base.typed import replace
 from memory_mesh.model import Commit, EmbeddingError, Head, Lens, Query, StoreError, Wanted
 from memory_mesh.model.stats import OUTGROWN, Check, Health, HealthStatus
 from memory_mesh.rules import audit
-from memory_mesh.rules.limits import WRITE_SLICE
+from memory_mesh.rules.arguments import WRITE_SLICE
 from memory_mesh.search.recall import recall
 from memory_mesh.write.access import Access
 

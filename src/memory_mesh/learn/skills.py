@@ -37,8 +37,8 @@ from memory_mesh.model import (
     Wanted,
 )
 from memory_mesh.rules import audience
+from memory_mesh.rules.arguments import SKILL_CHARS
 from memory_mesh.rules.audience import AUDIENCE
-from memory_mesh.rules.limits import SKILL_CHARS
 from memory_mesh.rules.trust import authority, is_authoritative, may_change
 from memory_mesh.text import analyzer
 from memory_mesh.write.access import Access, unused_id

@@ -35,7 +35,7 @@ from memory_mesh.model.learning import Experience, ExperienceSummary, FinalOutco
 from memory_mesh.model.trace import Trace
 from memory_mesh.platform import durable_files
 from memory_mesh.platform.locks import locked
-from memory_mesh.platform.private_files import make_folder
+from memory_mesh.platform.system import make_folder
 from memory_mesh.privacy.redactor import category
 from memory_mesh.text import analyzer
 from memory_mesh.write.access import Access

@@ -30,7 +30,7 @@ from memory_mesh.model.ports import Index, Ledger, Maintenance, Sink, SinkCursor
 from memory_mesh.platform import locks, telemetry
 from memory_mesh.privacy import masked
 from memory_mesh.rules import audit
-from memory_mesh.rules.limits import WRITE_SLICE
+from memory_mesh.rules.arguments import WRITE_SLICE
 from memory_mesh.text.analyzer import ANALYZER
 from memory_mesh.write.prepare import terms_of
 

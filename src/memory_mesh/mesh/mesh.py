@@ -21,7 +21,7 @@ from memory_mesh.model import (
     Channel,
     Scope,
 )
-from memory_mesh.rules.users import check_plain_namespace, user_namespace
+from memory_mesh.rules.arguments import check_plain_namespace, user_namespace
 
 
 class MemoryMesh(

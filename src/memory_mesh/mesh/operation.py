@@ -14,9 +14,16 @@ from types import FunctionType, MethodType
 from memory_mesh.base.typed import TYPE_CHECKING, Any, Protocol, TypeVar, option_types
 from memory_mesh.config.tables import SETTINGS
 from memory_mesh.model.errors import InvalidInput
-from memory_mesh.rules.arguments import NOT_GIVEN, check_text, near, snake_case
-from memory_mesh.rules.limits import INTEGER, LONGEST, TEXT_CHARS
-from memory_mesh.rules.users import refuse_user_option
+from memory_mesh.rules.arguments import (
+    INTEGER,
+    LONGEST,
+    NOT_GIVEN,
+    TEXT_CHARS,
+    check_text,
+    near,
+    refuse_user_option,
+    snake_case,
+)
 
 if TYPE_CHECKING:
     from inspect import Signature

@@ -31,8 +31,7 @@ from memory_mesh.model import (
     errors,
 )
 from memory_mesh.models.http.client import Client, Limits
-from memory_mesh.rules.arguments import NOT_GIVEN
-from memory_mesh.rules.users import user_of
+from memory_mesh.rules.arguments import NOT_GIVEN, user_of
 
 if TYPE_CHECKING:
     from memory_mesh.mesh.operation import Operation, Option

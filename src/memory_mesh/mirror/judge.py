@@ -13,7 +13,7 @@ from memory_mesh.mirror.history import History, HistoryStep, Way, made_here, not
 from memory_mesh.mirror.origin import Author, Origins, Verdict
 from memory_mesh.platform import telemetry
 from memory_mesh.platform.durable_files import write_atomically
-from memory_mesh.platform.private_files import make_folder
+from memory_mesh.platform.system import make_folder
 
 MAX_COMMITS = 2_000  # of a first walk: the newest ones
 MAX_KEPT_BYTES = 50_000_000

@@ -29,8 +29,7 @@ from memory_mesh.model import (
     SourceKind,
     times,
 )
-from memory_mesh.rules.arguments import moment
-from memory_mesh.rules.metadata import check_metadata
+from memory_mesh.rules.arguments import check_metadata, moment
 from memory_mesh.rules.trust import ceiling
 from memory_mesh.write.rules.drafts import IMPORTANCE
 

@@ -21,7 +21,7 @@ from memory_mesh.mirror.state import FOLDER, Delta, MirroredDocument, State, mir
 from memory_mesh.model import InvalidInput, NotAllowed, NotFound, Status
 from memory_mesh.platform.ids import MonotonicIds, SystemClock
 from memory_mesh.platform.locks import locked
-from memory_mesh.platform.private_files import make_folder
+from memory_mesh.platform.system import make_folder
 from memory_mesh.sync import MemoryMesh
 
 SIDES = ("file", "store")

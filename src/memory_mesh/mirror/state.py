@@ -24,7 +24,7 @@ from memory_mesh.model.errors import StoreError
 from memory_mesh.model.ports import Clock
 from memory_mesh.platform.ids import SystemClock
 from memory_mesh.platform.locks import USUAL_SECONDS
-from memory_mesh.platform.private_files import make_file, make_folder
+from memory_mesh.platform.system import make_file, make_folder
 
 FILE = "agents.sqlite"
 KEPT = timedelta(days=30)

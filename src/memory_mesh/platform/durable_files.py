@@ -19,7 +19,7 @@ from pathlib import Path
 from memory_mesh.model.errors import InvalidInput, StoreIsBusy
 from memory_mesh.platform import locks
 from memory_mesh.platform.locks import held, still_at
-from memory_mesh.platform.private_files import FILE, new_file
+from memory_mesh.platform.system import FILE, new_file
 
 _RANDOM_BYTES = 6  # of a draft's name
 _DISK_FAULTS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EROFS})

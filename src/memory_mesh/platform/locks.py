@@ -29,7 +29,7 @@ from pathlib import Path
 from memory_mesh.base.typed import TypeVar
 from memory_mesh.model.errors import Closed, StoreIsBusy
 from memory_mesh.platform import system, telemetry
-from memory_mesh.platform.private_files import open_file
+from memory_mesh.platform.system import open_file
 
 _BYTES = 64  # of the text; a shorter one is filled up, so that nothing of an earlier one is left
 _FIELDS = 8  # of a line in /proc/locks

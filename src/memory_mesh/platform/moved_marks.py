@@ -24,7 +24,7 @@ from pathlib import Path
 from memory_mesh.base.typed import dataclass
 from memory_mesh.model.errors import StoreIsNewer, StoreWasMoved
 from memory_mesh.platform.durable_files import sync_folder, write_atomically
-from memory_mesh.rules.users import shown_namespace
+from memory_mesh.rules.arguments import shown_namespace
 
 STORE = "moved"
 SUFFIX = ".moved"

@@ -7,8 +7,7 @@ from itertools import product
 from memory_mesh.model import InvalidInput, Lens, Scope, Statement, Status
 from memory_mesh.model.filter import Filter, GivenFilter
 from memory_mesh.rules import filter_fields
-from memory_mesh.rules.arguments import member, moment
-from memory_mesh.rules.users import USER_WORDS
+from memory_mesh.rules.arguments import USER_WORDS, member, moment
 
 _ANYBODY = "\0"  # somebody who is named is meant; no name holds a NUL
 

@@ -20,8 +20,7 @@ from memory_mesh.model.filter import (
     Or,
     Value,
 )
-from memory_mesh.rules.limits import METADATA_KEY_CHARS
-from memory_mesh.rules.metadata import is_forbidden
+from memory_mesh.rules.arguments import METADATA_KEY_CHARS, is_forbidden
 
 MAX_LENGTH = 2_000  # characters of a text
 MAX_MAPPING_CHARS = 20_000  # of all texts in a mapping

@@ -30,9 +30,8 @@ from memory_mesh.mesh.operation import options_of, unknown_option
 from memory_mesh.model import Channel, InvalidInput, Json, MeshError, NotAllowed, Scope, StoreError
 from memory_mesh.model.care import AccessKey
 from memory_mesh.platform.locks import Cancellation
-from memory_mesh.rules.arguments import check_text
+from memory_mesh.rules.arguments import check_plain_namespace, check_text, user_namespace
 from memory_mesh.rules.trust import ceiling, lowest
-from memory_mesh.rules.users import check_plain_namespace, user_namespace
 from memory_mesh.server.openapi import description
 from memory_mesh.server.problems import Problem, of_error
 from memory_mesh.server.routes import ServiceRoute, routes

@@ -29,7 +29,7 @@ from memory_mesh.model import (
     Wanted,
     Wording,
 )
-from memory_mesh.rules.limits import WRITE_SLICE
+from memory_mesh.rules.arguments import WRITE_SLICE
 from memory_mesh.write import transaction as flows_decide
 from memory_mesh.write.access import Access
 from memory_mesh.write.prepare import Clean, Worded, clean, embed

@@ -37,8 +37,8 @@ from memory_mesh.model import (
 )
 from memory_mesh.model.trace import LABEL as TRACE
 from memory_mesh.rules import audience
+from memory_mesh.rules.arguments import MEMORY_CHARS, RESTORABLE_DAYS
 from memory_mesh.rules.audience import persons
-from memory_mesh.rules.limits import MEMORY_CHARS, RESTORABLE_DAYS
 from memory_mesh.rules.trust import (
     allowed_importance,
     authority,

@@ -19,7 +19,7 @@ from memory_mesh.model import (
 from memory_mesh.model.ports import Embedder
 from memory_mesh.model.reembedding import loaded
 from memory_mesh.platform import locks, telemetry
-from memory_mesh.rules.limits import WRITE_SLICE
+from memory_mesh.rules.arguments import WRITE_SLICE
 from memory_mesh.write.access import Access
 from memory_mesh.write.prepare import embed_chunks, embedder_failed
 

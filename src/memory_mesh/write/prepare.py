@@ -54,7 +54,7 @@ from memory_mesh.model.trace import LABEL as TRACE
 from memory_mesh.platform import telemetry
 from memory_mesh.privacy import masked
 from memory_mesh.privacy.redactor import RawInput, kept_goal, kept_value
-from memory_mesh.rules.limits import MEMORY_CHARS
+from memory_mesh.rules.arguments import MEMORY_CHARS
 from memory_mesh.text import analyzer
 from memory_mesh.text.question import Reading
 from memory_mesh.write.access import Access

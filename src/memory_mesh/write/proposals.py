@@ -27,7 +27,7 @@ from memory_mesh.model import (
     Wanted,
 )
 from memory_mesh.rules import audience
-from memory_mesh.rules.limits import MAX_PROPOSALS, PROPOSAL_CHARS
+from memory_mesh.rules.arguments import MAX_PROPOSALS, PROPOSAL_CHARS
 from memory_mesh.write import change
 from memory_mesh.write.access import Access, unused_id
 from memory_mesh.write.audit_entries import Change, change_entry, seen

@@ -26,7 +26,7 @@ from memory_mesh.model import (
     Wording,
 )
 from memory_mesh.model.errors import InvalidInput, shown
-from memory_mesh.rules.limits import WRITE_SLICE
+from memory_mesh.rules.arguments import WRITE_SLICE
 from memory_mesh.rules.trust import ceiling, is_authoritative
 from memory_mesh.write.access import Access
 from memory_mesh.write.audit_entries import Change, change_entry

@@ -42,7 +42,7 @@ from memory_mesh.model import (
 from memory_mesh.model.errors import InvalidInput
 from memory_mesh.model.lesson import read_lesson
 from memory_mesh.model.memory import read_heritage
-from memory_mesh.rules.limits import INTEGER
+from memory_mesh.rules.arguments import INTEGER
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 AT = datetime(2026, 3, 1, 12, 0, 0, 250_000, tzinfo=UTC)

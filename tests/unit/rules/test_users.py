@@ -5,7 +5,7 @@ from hypothesis import given, strategies as st
 
 from memory_mesh.ledgers.sqlite import namespace_places
 from memory_mesh.model.errors import InvalidInput
-from memory_mesh.rules.users import (
+from memory_mesh.rules.arguments import (
     MAX_USER_BYTES,
     check_plain_namespace,
     for_user_call,

@@ -18,7 +18,7 @@ from memory_mesh.model import (
     Wording,
 )
 from memory_mesh.model.errors import IdempotencyConflict
-from memory_mesh.rules.limits import MEMORY_CHARS
+from memory_mesh.rules.arguments import MEMORY_CHARS
 from memory_mesh.write.rules.judge import judge
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)

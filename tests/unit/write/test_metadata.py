@@ -2,9 +2,13 @@ import pytest
 from hypothesis import given, strategies as st
 
 from memory_mesh.model.errors import InvalidInput
-from memory_mesh.rules.arguments import check_text
-from memory_mesh.rules.limits import METADATA_CHARS, METADATA_DEPTH, METADATA_ITEMS
-from memory_mesh.rules.metadata import check_metadata
+from memory_mesh.rules.arguments import (
+    METADATA_CHARS,
+    METADATA_DEPTH,
+    METADATA_ITEMS,
+    check_metadata,
+    check_text,
+)
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=20)
 KEYS = TEXT.filter(lambda key: not key.startswith("__")).filter(

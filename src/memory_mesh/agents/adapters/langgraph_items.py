@@ -18,8 +18,7 @@ from langgraph.store.base import Item, SearchItem, get_text_at_path, tokenize_pa
 
 from memory_mesh.base.typed import Any, TypeAlias, dataclass
 from memory_mesh.model import InvalidInput, Memory, NotAllowed, NotFound, Outcome, Scope, Status
-from memory_mesh.rules.limits import MEMORY_CHARS, NAME_CHARS
-from memory_mesh.rules.users import user_of
+from memory_mesh.rules.arguments import MEMORY_CHARS, NAME_CHARS, user_of
 from memory_mesh.sync import MemoryMesh
 
 Labels: TypeAlias = tuple[str, ...]

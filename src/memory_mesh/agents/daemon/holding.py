@@ -10,7 +10,7 @@ from pathlib import Path
 
 from memory_mesh.agents.daemon import place
 from memory_mesh.base.typed import Self
-from memory_mesh.platform import private_files, system
+from memory_mesh.platform import system
 
 PATIENCE_SECONDS = 10.0  # that a successor waits for the one before it to finish its requests
 _PAUSE = 0.02
@@ -33,10 +33,10 @@ class DaemonLock:
         soon as the other daemon `answers`, else it would serve when that one is stopped.
         """
         path = place.lock_path(store)
-        private_files.make_folder(Path(path).parent)
+        system.make_folder(Path(path).parent)
         if (held := cls._at_once(path)) is not None or not seconds:
             return held
-        next_in_line = private_files.open_file(Path(f"{path}.next"), os.O_RDWR)
+        next_in_line = system.open_file(Path(f"{path}.next"), os.O_RDWR)
         try:
             if not _locked(next_in_line):
                 return None
@@ -53,7 +53,7 @@ class DaemonLock:
 
     @classmethod
     def _at_once(cls, path: str) -> Self | None:
-        descriptor = private_files.open_file(Path(path), os.O_RDWR)
+        descriptor = system.open_file(Path(path), os.O_RDWR)
         if _locked(descriptor):
             held = cls(descriptor, path)
             if held.leads_here():

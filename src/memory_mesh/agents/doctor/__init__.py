@@ -28,7 +28,7 @@ from memory_mesh.base.typed import replace
 from memory_mesh.care.key_file import need_key, stated_keys
 from memory_mesh.model.errors import MeshError
 from memory_mesh.platform.store_urls import is_service
-from memory_mesh.rules.users import shown_namespace
+from memory_mesh.rules.arguments import shown_namespace
 
 __all__ = ["CHECKS", "TRIALS", "Case", "CheckResult", "CheckStatus", "examined"]
 

@@ -21,7 +21,7 @@ from memory_mesh.care.key_file import IDENTITY, RECORD_FILE, KeyFile, had_key
 from memory_mesh.care.namespaces import encrypted_by, look
 from memory_mesh.model import Check, Health, StoreError, WrongKey
 from memory_mesh.platform import system
-from memory_mesh.rules.users import shown_namespace
+from memory_mesh.rules.arguments import shown_namespace
 
 _HOW = {
     "set": "its name was set in git's configuration",

@@ -18,7 +18,7 @@ from pathlib import Path
 from memory_mesh.base.typed import dataclass
 from memory_mesh.formats import json_text
 from memory_mesh.model import InvalidInput, Json
-from memory_mesh.platform import durable_files, private_files
+from memory_mesh.platform import durable_files, system
 
 _OURS = "memory-mesh"
 _HOOK = "memory-mesh-hook"
@@ -174,7 +174,7 @@ def write(own: Path, changes: Sequence[FileChange]) -> None:
     record = _Record.read(own)
     made = [str(each) for change in changes for each in _missing(change.path.parent, own)]
     record.folders[:] = list(dict.fromkeys([*record.folders, *made]))
-    private_files.make_folder(own / BACKUPS)
+    system.make_folder(own / BACKUPS)
     for change in changes:
         record.note(change)
     record.write()

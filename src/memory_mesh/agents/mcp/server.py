@@ -38,7 +38,7 @@ from memory_mesh.agents.mcp.backend import HostRequests
 from memory_mesh.agents.mcp.front import offer
 from memory_mesh.base.typed import Any, TypeVar, dataclass
 from memory_mesh.model.errors import NetworkError, NotAllowed
-from memory_mesh.platform import private_files, system
+from memory_mesh.platform import system
 
 _NAME = "mcp-token"
 _BYTES = 32
@@ -269,8 +269,8 @@ def kept_token(store: Path) -> tuple[str, bool]:
     NotAllowed if others may read the file, or if there is no token in it.
     """
     path = token_path(store)
-    private_files.make_folder(path.parent)
-    made = private_files.new_file(path, os.O_WRONLY)
+    system.make_folder(path.parent)
+    made = system.new_file(path, os.O_WRONLY)
     if made is not None:
         token = secrets.token_urlsafe(_BYTES)
         with os.fdopen(made, "w", encoding="ascii") as file:

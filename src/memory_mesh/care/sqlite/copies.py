@@ -36,7 +36,7 @@ from memory_mesh.model import BlockOperation, Commit, Entry
 from memory_mesh.model.care import NamespaceCopy
 from memory_mesh.model.commit import Erasing
 from memory_mesh.model.errors import StoreIsDamaged
-from memory_mesh.platform import forks, locks, private_files
+from memory_mesh.platform import forks, locks, system
 from memory_mesh.platform.durable_files import sync_folder
 from memory_mesh.platform.ids import MonotonicIds, SystemClock
 from memory_mesh.platform.locks import locked
@@ -109,7 +109,7 @@ def place(store: Path, namespace: str) -> Path:
 
 def copied(source: Path, target: Path, progress: Progress | None = None) -> NamespaceCopy:
     """Copies a namespace's file as it is at one moment; says which, and which writes it lacks."""
-    private_files.make_file(target)  # SQLite fills an empty file and keeps its mode
+    system.make_file(target)  # SQLite fills an empty file and keeps its mode
     mark = namespace_file.read_head(source)
     with (
         translated(source, _namespace(source)),

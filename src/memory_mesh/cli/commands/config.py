@@ -13,7 +13,7 @@ from memory_mesh.formats.terminal import safe_text
 from memory_mesh.model import Json
 from memory_mesh.platform.projects import identity_of
 from memory_mesh.privacy import masked
-from memory_mesh.rules.users import shown_namespace
+from memory_mesh.rules.arguments import shown_namespace
 
 # config
 

@@ -19,7 +19,7 @@ from memory_mesh.model.care import (
     Unread,
 )
 from memory_mesh.privacy import masked
-from memory_mesh.rules.users import PREFIX, shown_namespace, user_of
+from memory_mesh.rules.arguments import PREFIX, shown_namespace, user_of
 from memory_mesh.sync import MemoryMesh
 
 # verify

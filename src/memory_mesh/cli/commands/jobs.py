@@ -12,7 +12,7 @@ from memory_mesh.cli.output import completed, option
 from memory_mesh.cli.progress import Counting
 from memory_mesh.model import Json, Scope, StoreError, times
 from memory_mesh.model.job import WEBHOOKS, JobReport, JobStep, QueuedJob
-from memory_mesh.rules.users import shown_namespace
+from memory_mesh.rules.arguments import shown_namespace
 from memory_mesh.sync import MemoryMesh
 
 if TYPE_CHECKING:

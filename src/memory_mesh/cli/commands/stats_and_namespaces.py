@@ -19,7 +19,7 @@ from memory_mesh.model.stats import OUTGROWN
 from memory_mesh.platform.store_urls import is_service
 from memory_mesh.platform.text_files import folder_bytes
 from memory_mesh.privacy import masked
-from memory_mesh.rules.users import check_plain_namespace, shown_namespace
+from memory_mesh.rules.arguments import check_plain_namespace, shown_namespace
 from memory_mesh.sync import MemoryMesh
 
 # namespaces

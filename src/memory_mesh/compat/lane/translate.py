@@ -30,8 +30,7 @@ from memory_mesh.model import (
     times as model_times,
 )
 from memory_mesh.model.errors import InvalidInput, shown
-from memory_mesh.rules.arguments import INTEGERS, check_text
-from memory_mesh.rules.metadata import check_metadata
+from memory_mesh.rules.arguments import INTEGERS, check_metadata, check_text
 from memory_mesh.rules.trust import HARMFUL, HELPFUL
 from memory_mesh.search.ranking import fusion, profiles
 from memory_mesh.text import analyzer

@@ -27,7 +27,7 @@ from memory_mesh.model.errors import InvalidInput, shown
 from memory_mesh.models.sinks.webhook import Webhook
 from memory_mesh.platform import forks, telemetry
 from memory_mesh.platform.durable_files import append_locked
-from memory_mesh.platform.private_files import make_folder
+from memory_mesh.platform.system import make_folder
 from memory_mesh.privacy import masked
 
 EVENTS = ("store", "supersede", "quarantine", "archive", "decay", "compress", "consolidate")

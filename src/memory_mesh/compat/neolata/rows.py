@@ -30,9 +30,14 @@ from memory_mesh.model import (
     memory as model_memory,
 )
 from memory_mesh.model.errors import InvalidInput, shown
-from memory_mesh.rules.arguments import check_share, check_text, member, moment
-from memory_mesh.rules.limits import MEMORY_CHARS
-from memory_mesh.rules.metadata import check_metadata
+from memory_mesh.rules.arguments import (
+    MEMORY_CHARS,
+    check_metadata,
+    check_share,
+    check_text,
+    member,
+    moment,
+)
 from memory_mesh.write import claims
 
 RELATED = "related"

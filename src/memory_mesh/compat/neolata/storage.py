@@ -20,7 +20,7 @@ from memory_mesh.mesh.operation import takes_options
 from memory_mesh.model import Closed, InvalidInput, Json, StoreIsBusy, StoreIsDamaged
 from memory_mesh.platform.durable_files import write_atomically
 from memory_mesh.platform.locks import locked
-from memory_mesh.platform.private_files import make_folder
+from memory_mesh.platform.system import make_folder
 
 _PREFIX = "agent-"
 _PLAIN = re.compile(r"[a-z0-9_-]")  # what every file system tells apart

@@ -39,7 +39,7 @@ from memory_mesh.model import (
     Source,
     SourceKind,
 )
-from memory_mesh.rules.users import user_of
+from memory_mesh.rules.arguments import user_of
 from memory_mesh.sync import MemoryMesh
 from memory_mesh.write.rules.receipts import ReceiptCounts
 

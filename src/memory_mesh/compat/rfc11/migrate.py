@@ -42,7 +42,7 @@ from memory_mesh.model import (
 )
 from memory_mesh.platform.durable_files import sync
 from memory_mesh.platform.locks import locked
-from memory_mesh.platform.private_files import make_folder
+from memory_mesh.platform.system import make_folder
 
 if TYPE_CHECKING:
     import pyarrow as pa  # type: ignore[import-untyped]  # it has no stubs

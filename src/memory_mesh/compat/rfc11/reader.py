@@ -10,7 +10,7 @@ from memory_mesh.compat.rfc11.columns import DIMENSION
 from memory_mesh.compat.rfc11.import_ import ExportSeals
 from memory_mesh.compat.rfc11.migrate import HeldMemory, HeldSkill
 from memory_mesh.model import Block, Memory, Part, Skill, Status
-from memory_mesh.rules.users import user_of
+from memory_mesh.rules.arguments import user_of
 from memory_mesh.sync import MemoryMesh
 
 _PAGE = 1_000

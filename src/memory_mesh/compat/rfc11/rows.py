@@ -40,8 +40,7 @@ from memory_mesh.model import (
     read_heritage,
     times,
 )
-from memory_mesh.rules.arguments import check_share, check_text, check_whole
-from memory_mesh.rules.metadata import check_metadata
+from memory_mesh.rules.arguments import check_metadata, check_share, check_text, check_whole
 from memory_mesh.write.rules.drafts import draft_of
 from memory_mesh.write.rules.failure_pattern import pattern_id
 

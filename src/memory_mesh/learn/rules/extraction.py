@@ -42,8 +42,7 @@ from memory_mesh.model import Json, Kind
 from memory_mesh.model.errors import InvalidInput
 from memory_mesh.model.learning import ExtractedFact, ExtractionRules, Turn
 from memory_mesh.privacy.private_names import is_ordinary
-from memory_mesh.rules.arguments import moment
-from memory_mesh.rules.limits import NAME_CHARS, TAG_CHARS
+from memory_mesh.rules.arguments import NAME_CHARS, TAG_CHARS, moment
 from memory_mesh.text import analyzer, recited
 from memory_mesh.text.sentences import asks, courtesies
 from memory_mesh.text.times.lexicon import MONTHS, NUMBERS, WEEKDAYS

@@ -37,7 +37,7 @@ from memory_mesh.model import (
 from memory_mesh.model.commit import Erasing
 from memory_mesh.platform import telemetry
 from memory_mesh.rules import audit
-from memory_mesh.rules.limits import MAX_PROPOSALS
+from memory_mesh.rules.arguments import MAX_PROPOSALS
 
 Row: TypeAlias = tuple[object, ...]
 _VERSION_COLUMNS = rows.VERSION.count(",") + 1

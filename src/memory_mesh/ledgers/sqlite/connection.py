@@ -18,7 +18,7 @@ from memory_mesh.model.errors import (
     StoreIsDamaged,
     StoreIsFull,
 )
-from memory_mesh.rules.users import user_of
+from memory_mesh.rules.arguments import user_of
 
 PRIMARY = 0xFF  # the extended result code's low byte is the primary one
 _USUAL = "default"  # the namespace of a command that names none

@@ -23,7 +23,7 @@ from memory_mesh.ledgers.shared.engine import Database
 from memory_mesh.ledgers.sqlite import namespace_file, vector_file
 from memory_mesh.ledgers.sqlite.vector_file import Header, Scanned, Unusable
 from memory_mesh.model.errors import StoreIsBusy
-from memory_mesh.platform import locks, private_files, system
+from memory_mesh.platform import locks, system
 
 if TYPE_CHECKING:
     from memory_mesh.ledgers.shared.exact_scan import Floats, Numbers
@@ -273,7 +273,7 @@ def _locked(path: Path, seconds: float, *, make: bool = False) -> Iterator[FileI
     """The file for writing, under its lock; raises StoreIsBusy if somebody else has it."""
     flags = os.O_RDWR | system.NO_LINK
     flags |= getattr(os, "O_BINARY", 0)
-    descriptor = private_files.open_file(path, flags) if make else os.open(path, flags)
+    descriptor = system.open_file(path, flags) if make else os.open(path, flags)
     with FileIO(descriptor, "r+") as file, locks.held(path, descriptor, seconds):
         if not locks.still_at(path, descriptor):
             raise StoreIsBusy(str(path))

@@ -35,7 +35,7 @@ from memory_mesh.ledgers.sqlite.open_file import (
     patiently,
 )
 from memory_mesh.model.errors import StoreIsBusy, StoreIsDamaged, StoreWasReplaced, WritesAreMissing
-from memory_mesh.platform import forks, private_files, system
+from memory_mesh.platform import forks, system
 from memory_mesh.platform.durable_files import line_with_sum, words_of_line
 from memory_mesh.platform.locks import FairLock
 
@@ -174,7 +174,7 @@ def write_head(database: Path, mark: DatabaseHead, *, make: bool = True) -> None
 
     A full or failing disk keeps no write from being acknowledged: the line is behind then.
     """
-    open_file = private_files.open_file if make else os.open
+    open_file = system.open_file if make else os.open
     with suppress(OSError):
         descriptor = open_file(head_path(database), os.O_RDWR | system.NO_WAIT)
         try:

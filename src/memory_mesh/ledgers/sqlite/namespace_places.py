@@ -18,9 +18,9 @@ from pathlib import Path
 from zlib import crc32
 
 from memory_mesh.model.errors import InvalidInput, StoreIsDamaged, UnsafeFolder, shown
-from memory_mesh.platform import locks, moved_marks, private_files
+from memory_mesh.platform import locks, moved_marks, system
 from memory_mesh.platform.durable_files import sync_folder
-from memory_mesh.rules.users import shown_namespace, user_of
+from memory_mesh.rules.arguments import shown_namespace, user_of
 
 MOUNTINFO = Path("/proc/self/mountinfo")
 _DEVICES = Path("/sys/dev/block")
@@ -116,18 +116,18 @@ def make_room(database: Path, seconds: float = locks.USUAL_SECONDS) -> None:
     """Makes the folder of a database; one that fans out after a mark that the store has such."""
     place = database.parent
     if place.name not in _FANS:
-        private_files.make_folder(place)
+        system.make_folder(place)
         return
     root = place.parent
     if place.is_dir() and moved_marks.has_folders(root.parent):
         return
-    private_files.make_folder(root)
+    system.make_folder(root)
     with locks.folder_held(root, seconds):  # as who moves the store away, and leaves a marker
         moved_marks.refuse_store(root.parent)
         moved_marks.mark_folders(root.parent)
         with suppress(FileExistsError):
-            place.mkdir(private_files.FOLDER)
-            place.chmod(private_files.FOLDER)  # a umask may have taken even the owner's rights
+            place.mkdir(system.FOLDER)
+            place.chmod(system.FOLDER)  # a umask may have taken even the owner's rights
             sync_folder(root)
 
 

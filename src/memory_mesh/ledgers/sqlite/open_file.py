@@ -15,7 +15,7 @@ from memory_mesh.ledgers.sqlite import connection, namespace_places, schema
 from memory_mesh.ledgers.sqlite.connection import PRIMARY, SqliteConnection, damaged
 from memory_mesh.model import Lens, StoreIsBusy, StoreIsDamaged, StoreIsNewer
 from memory_mesh.model.ports import Keywords
-from memory_mesh.platform import locks, private_files, telemetry
+from memory_mesh.platform import locks, system, telemetry
 from memory_mesh.platform.durable_files import sync
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def empty(namespace: str) -> Iterator[SqliteConnection]:
 
 def create(path: Path) -> None:
     """An empty file that only its owner may read, safely entered in its folder."""
-    private_files.make_file(path)
+    system.make_file(path)
     sync(path.parent)
 
 

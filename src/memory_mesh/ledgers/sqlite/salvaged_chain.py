@@ -18,7 +18,7 @@ from memory_mesh.ledgers.shared import commit as sqlite_commit, named_values, ro
 from memory_mesh.ledgers.sqlite.page_records import Value
 from memory_mesh.model import Block, BlockOperation, Entry, Json
 from memory_mesh.model.care import HeldBack, SalvagedChain, Unread
-from memory_mesh.platform import private_files
+from memory_mesh.platform import system
 from memory_mesh.rules import audit
 
 # What a salvage could not take over: counted, listed, and kept in a file where it was read.
@@ -83,7 +83,7 @@ class Losses:
         line = {"table": table, "number": number, "why": why, "row": plain}
         data = json.dumps(line, ensure_ascii=True, separators=(",", ":")).encode() + b"\n"
         if self._file is None:
-            self._file = private_files.open_file(self._path, os.O_WRONLY)
+            self._file = system.open_file(self._path, os.O_WRONLY)
         os.write(self._file, data)
         self._hash.update(data)
         self._lines += 1

@@ -13,7 +13,7 @@ from pathlib import Path
 from memory_mesh.base.typed import dataclass
 from memory_mesh.ledgers.shared import rows, sums
 from memory_mesh.model.errors import StoreError, StoreIsDamaged, StoreIsNewer
-from memory_mesh.platform.private_files import make_file
+from memory_mesh.platform.system import make_file
 from memory_mesh.rules import audit
 
 # Numbered migrations, for every engine: which steps a store still needs, and in which order.

@@ -27,7 +27,7 @@ from memory_mesh.ledgers.shared import named_values, rows
 from memory_mesh.ledgers.shared.read_records import Noted
 from memory_mesh.model import BlockOperation, Entry, Json, Scope, StoreIsBusy
 from memory_mesh.model.pack import Injected, Injection
-from memory_mesh.platform import locks, private_files, system, telemetry
+from memory_mesh.platform import locks, system, telemetry
 
 _DAMAGED = (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError)
 _LARGEST = 1 << 62
@@ -170,7 +170,7 @@ def _opened(path: Path, flags: int, seconds: float, *, make: bool = False) -> It
     """
     while True:
         flags |= system.NO_WAIT
-        descriptor = private_files.open_file(path, flags) if make else os.open(path, flags)
+        descriptor = system.open_file(path, flags) if make else os.open(path, flags)
         try:
             if not stat.S_ISREG(os.fstat(descriptor).st_mode):
                 raise OSError(f"{path} is not a plain file")

@@ -11,8 +11,7 @@ from memory_mesh.mesh.view import View
 from memory_mesh.model import Scope
 from memory_mesh.model.errors import InvalidInput
 from memory_mesh.model.learning import Extraction, ExtractionRules, Turn
-from memory_mesh.rules.arguments import check_share, check_text
-from memory_mesh.rules.metadata import check_metadata
+from memory_mesh.rules.arguments import check_metadata, check_share, check_text
 
 if TYPE_CHECKING:
     from memory_mesh.learn.extraction import ExtractionSite

@@ -35,11 +35,11 @@ from memory_mesh.model.commit import Sought
 from memory_mesh.platform import telemetry
 from memory_mesh.rules.arguments import (
     check_limit,
+    check_metadata,
     check_text,
     given,
 )
 from memory_mesh.rules.audience import sees
-from memory_mesh.rules.metadata import check_metadata
 from memory_mesh.rules.trust import is_authoritative
 from memory_mesh.text.claim_keys import key as claim_key
 from memory_mesh.write import prepare

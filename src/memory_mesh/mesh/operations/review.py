@@ -22,8 +22,7 @@ from memory_mesh.model import (
     Status,
 )
 from memory_mesh.model.errors import InvalidInput, NotAllowed, NotFound, shown
-from memory_mesh.rules.arguments import check_limit, check_text
-from memory_mesh.rules.metadata import check_metadata
+from memory_mesh.rules.arguments import check_limit, check_metadata, check_text
 from memory_mesh.rules.trust import is_authoritative
 from memory_mesh.write.rules.drafts import (
     MemoryDetails,

@@ -11,8 +11,7 @@ from memory_mesh.model import Hit, Hits, InvalidInput, Query, ViewName
 from memory_mesh.model.ports import Reranker
 from memory_mesh.platform import telemetry
 from memory_mesh.platform.cache import CacheStats
-from memory_mesh.rules.arguments import check_limit, check_text
-from memory_mesh.rules.users import user_of
+from memory_mesh.rules.arguments import check_limit, check_text, user_of
 from memory_mesh.search.ranking import profiles
 
 if TYPE_CHECKING:

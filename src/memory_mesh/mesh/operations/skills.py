@@ -21,8 +21,13 @@ from memory_mesh.model import (
     Space,
     Status,
 )
-from memory_mesh.rules.arguments import check_limit, check_share, check_text, check_whole
-from memory_mesh.rules.metadata import check_metadata
+from memory_mesh.rules.arguments import (
+    check_limit,
+    check_metadata,
+    check_share,
+    check_text,
+    check_whole,
+)
 
 if TYPE_CHECKING:
     from memory_mesh.model.learning import Synthesis

@@ -24,8 +24,8 @@ from memory_mesh.model import (
 )
 from memory_mesh.model.care import ImportedFile
 from memory_mesh.model.record import record
+from memory_mesh.rules.arguments import user_of
 from memory_mesh.rules.trust import is_authoritative
-from memory_mesh.rules.users import user_of
 
 if TYPE_CHECKING:
     from memory_mesh.model.care import DeletedNamespace

@@ -31,9 +31,8 @@ from memory_mesh.model import (
 from memory_mesh.model.job import DISTILL, WEBHOOKS, Due, JobReport
 from memory_mesh.model.reembedding import Comparison, ReembedState
 from memory_mesh.rules import audience, audit
-from memory_mesh.rules.arguments import check_limit, check_text, check_whole
+from memory_mesh.rules.arguments import check_limit, check_text, check_whole, shown_namespace
 from memory_mesh.rules.trust import is_authoritative
-from memory_mesh.rules.users import shown_namespace
 from memory_mesh.write.access import Access
 
 if TYPE_CHECKING:

@@ -27,7 +27,7 @@ from memory_mesh.base.typed import TYPE_CHECKING, Any, TypeAlias
 from memory_mesh.model import Body, InvalidInput
 from memory_mesh.models.lance import loading
 from memory_mesh.platform.locks import locked
-from memory_mesh.platform.private_files import close_to_others, make_folder
+from memory_mesh.platform.system import close_to_others, make_folder
 
 if TYPE_CHECKING:
     import pyarrow as pa  # type: ignore[import-untyped]  # it has no stubs

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from memory_mesh.model import Block, Json
 from memory_mesh.platform import system
-from memory_mesh.platform.private_files import open_file
+from memory_mesh.platform.system import open_file
 
 
 class JsonLinesSink:

@@ -31,18 +31,22 @@ from memory_mesh.model import (
 )
 from memory_mesh.model.errors import InvalidInput, shown
 from memory_mesh.model.times import EXPIRES
-from memory_mesh.rules.arguments import check_share, check_text, check_whole, member, moment
-from memory_mesh.rules.limits import (
+from memory_mesh.rules.arguments import (
     INTEGER,
     MAX_TRIGGER_CHARS,
     MAX_TRIGGERS,
     NAME_CHARS,
     SOURCES,
     TAGS,
+    check_metadata,
+    check_share,
+    check_text,
+    check_whole,
+    member,
+    moment,
+    refuse_user_option,
 )
-from memory_mesh.rules.metadata import check_metadata
 from memory_mesh.rules.trust import dominates, lowered
-from memory_mesh.rules.users import refuse_user_option
 from memory_mesh.write.rules.speakers import stated_through, with_kind
 
 _NO_DETAILS = {"content", "metadata", "merge"}

@@ -33,8 +33,8 @@ from memory_mesh.model import (
     Wording,
 )
 from memory_mesh.rules import audience
+from memory_mesh.rules.arguments import unfit
 from memory_mesh.rules.audience import said_by_different
-from memory_mesh.rules.limits import unfit
 from memory_mesh.rules.trust import authority, dominates, is_authoritative, lowest
 from memory_mesh.text import recited
 from memory_mesh.write.rules.contradictions import judge_claim, schema_for, true_together

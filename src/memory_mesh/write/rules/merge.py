@@ -10,9 +10,8 @@ from memory_mesh.base.typed import dataclass, replace
 from memory_mesh.model import Draft, Heritage, Json, Memory, Source, Standing
 from memory_mesh.model.memory import _HERITAGE_KEYS
 from memory_mesh.model.times import EXPIRES
-from memory_mesh.rules.limits import MAX_TRIGGERS
+from memory_mesh.rules.arguments import MAX_TRIGGERS, USER_WORDS
 from memory_mesh.rules.trust import ceiling, outranks
-from memory_mesh.rules.users import USER_WORDS
 from memory_mesh.write.rules.contradictions import may_alter
 
 _OWN = {"intents": "intent", "hypotheses": "hypothesis", "rationales": "rationale"}

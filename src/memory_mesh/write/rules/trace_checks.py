@@ -7,8 +7,7 @@ from memory_mesh.base.lazy_pattern import lazy_pattern
 from memory_mesh.base.typed import Any, TypeVar, fields, replace
 from memory_mesh.model.errors import InvalidInput, shown
 from memory_mesh.model.trace import TIES, Step, Trace, TraceStatus
-from memory_mesh.rules.arguments import check_text, member, moment
-from memory_mesh.rules.limits import METADATA_CHARS
+from memory_mesh.rules.arguments import METADATA_CHARS, check_text, member, moment
 
 Item = TypeVar("Item")
 
