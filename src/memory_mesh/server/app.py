@@ -25,9 +25,10 @@ from starlette.routing import Route as Path
 from memory_mesh.base.fastdataclass import dataclass
 from memory_mesh.base.typed import Any
 from memory_mesh.care import access_keys
-from memory_mesh.care.access_keys import ADMIN, ERASE, EVERYWHERE, NAMESPACE, SPEAKERS
+from memory_mesh.care.access_keys import ADMIN, ERASE, EVERYWHERE, NAMESPACE, REVIEW, SPEAKERS
 from memory_mesh.formats import json_text, wire
 from memory_mesh.mesh.operation import options_of, unknown_option
+from memory_mesh.mesh.remote import NO_ROUTE
 from memory_mesh.model import Channel, InvalidInput, Json, MeshError, NotAllowed, Scope, StoreError
 from memory_mesh.model.care import AccessKey
 from memory_mesh.platform.locks import Cancellation
@@ -36,7 +37,7 @@ from memory_mesh.rules.trust import ceiling, lowest
 from memory_mesh.rules.users import check_plain_namespace, user_namespace
 from memory_mesh.server.openapi import description
 from memory_mesh.server.problems import Problem, of_error
-from memory_mesh.server.routes import ServiceRoute, routes
+from memory_mesh.server.routes import VIEWS, ServiceRoute, routes
 from memory_mesh.sync import MemoryMesh
 
 HEADER = "memory-mesh-"
@@ -47,6 +48,7 @@ RATE, BURST = 100.0, 200.0  # requests of one key a second, and at once
 _THREADS = 16
 _LONGEST_KEY = 100  # characters; ours are half as long
 _KEYS = "care.access_keys."
+_MOST_VIEWS = 20  # that one search asks
 _MANY, _ITEMS = "add_many", "items"
 _USERS = frozenset(("user", "user_id"))  # options that name one
 _KEYED = frozenset(("add", "evolve"))  # operations with a key of their own for repeated calls
@@ -115,12 +117,30 @@ class Service:
         for name in _USERS & arguments.keys():  # an operation on another user's memories
             access_keys.check(key, route.needs, user_namespace(arguments[name]))
         if arguments.get("as_owner"):  # what is for others, too
-            access_keys.check(key, ERASE, namespace)
+            needed = REVIEW if route.name.startswith("review.") else ERASE
+            access_keys.check(key, needed, namespace)
+        if VIEWS in arguments:
+            arguments[VIEWS] = self._others(route, key, arguments[VIEWS])
         view = self.view(key, request.headers, namespace)
         found = await self.in_thread(partial(route.of(view), **arguments))
         if route.name.startswith(_KEYS):
             self._known.clear()
         return JSONResponse(wire.encoded(found))
+
+    def _others(self, route: ServiceRoute, key: AccessKey, named: object) -> list[MemoryMesh]:
+        """Further views that a search asks, each within the rights of the key."""
+        each_named = isinstance(named, list) and all(isinstance(one, dict) for one in named)
+        if not each_named or len(named) > _MOST_VIEWS:  # type: ignore[arg-type]  # a list
+            raise InvalidInput(
+                f"{VIEWS} takes {_MOST_VIEWS} objects with the headers of views at most"
+            )
+        found = []
+        for one in named:  # type: ignore[attr-defined]  # as above
+            headers = {str(name).lower(): str(value) for name, value in one.items()}
+            namespace = namespace_of(headers, key)
+            access_keys.check(key, route.needs, namespace)
+            found.append(self.view(key, headers, namespace))
+        return found
 
     async def key_of(self, authorization: str) -> AccessKey:
         """The key of a request; a problem says that there is none, or that it asks too often."""
@@ -336,4 +356,4 @@ async def no_route(request: Request, error: Exception) -> Response:
     """The answer to a request for what there is not."""
     status = getattr(error, "status_code", 404)
     said = f"there is no {request.method} {request.url.path}; the routes are in /openapi.json"
-    return Problem(status, "NotFound", said).response()
+    return Problem(status, NO_ROUTE, said).response()

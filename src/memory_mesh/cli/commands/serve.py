@@ -100,6 +100,12 @@ def _run_access_keys(options: argparse.Namespace) -> int:
             return _list(keys.get_all(), as_json=options.json)
         if options.action == "revoke":
             ended = keys.revoke(options.which)
+            if not any(_governs(key) for key in keys.get_all()):
+                output.note(
+                    "[MemoryMesh] That was the last key that may make keys. Make one where the "
+                    "store is, without URL: memory-mesh server keys add me --grant '*=admin' "
+                    "--as-user"
+                )
             return output.answer(
                 _plain(ended), f"[MemoryMesh] The key {ended.id} is over.", as_json=options.json
             )
@@ -109,6 +115,13 @@ def _run_access_keys(options: argparse.Namespace) -> int:
         grants = dict(map(_grant, options.grant or ()))
         made = keys.add(options.which, grants=grants, speaks_as=whose, days=options.days)
         return _made(made, as_json=options.json)
+
+
+def _governs(key: AccessKey) -> bool:
+    """Whether a key that is not over makes and ends keys."""
+    ends = [at for at in (key.expires, key.revoked) if at is not None]
+    may = "admin" in key.grants.get("*", "").split("+") and key.speaks_as == "user"
+    return may and all(datetime.now(UTC) < at for at in ends)
 
 
 def _grant(text: str) -> tuple[str, str]:

@@ -10,6 +10,7 @@ from memory_mesh.base.fastdataclass import replace
 from memory_mesh.base.typed import TYPE_CHECKING
 from memory_mesh.context.fence import fence_word
 from memory_mesh.mesh import flows
+from memory_mesh.mesh.operation import reads
 from memory_mesh.mesh.operations.search import SearchVerbs
 from memory_mesh.mesh.options import Across, AsOf, Condition, Limit, Reader, Statuses, ValidAt
 from memory_mesh.mesh.view import View
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 class ContextVerbs(SearchVerbs):
     """Methods that fill a prompt."""
 
+    @reads
     def context(
         self,
         question: str | None = None,
@@ -86,6 +88,7 @@ class ContextVerbs(SearchVerbs):
         )
         return self._packed(question, lens, wanted, record=record)
 
+    @reads
     def profile(
         self,
         *,
@@ -205,6 +208,7 @@ class InjectionVerbs(View):
 class ExplainVerbs(SearchVerbs):
     """Methods that say why."""
 
+    @reads
     def explain(
         self,
         id: str,
