@@ -7,9 +7,8 @@ from pathlib import Path
 
 import uvicorn
 
-from memory_mesh.agents.mcp.server import bound
 from memory_mesh.server.app import KeyLimits, Service
-from memory_mesh.server.mcp import application
+from memory_mesh.server.mcp import application, bound
 from memory_mesh.sync import MemoryMesh
 from tests.until import until
 

@@ -384,7 +384,8 @@ class TestRequests:
             (b'{"query": "x", "limit": 1e400}', 400), (b'{"query": "x", "scope": 3}', 400),
             (b'{"query": "x", "scope": {"project": 3}}', 400), (b'{"query": "\\ud800"}', 400),
             (b"[" * 100_000, 400), (b'{"query": "x", "also": 3}', 400),
-            (b'{"query": "x", "also": [3]}', 400), (b'{"query": "x", "also": [' + b"{}," * 20 + b"{}]}", 400),
+            (b'{"query": "x", "also": [3]}', 400),
+            (b'{"query": "x", "also": [' + b"{}," * 20 + b"{}]}", 400),
         ],
     )  # fmt: skip
     def test_a_body_that_is_none_is_a_problem(

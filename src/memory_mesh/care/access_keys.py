@@ -102,8 +102,7 @@ def find(access: Access, text: str, now: datetime) -> AccessKey | None:
     if mark != _MARK or not id_:
         return None
     for key, digest in _read(access, id_):
-        ends = [at for at in (key.expires, key.revoked) if at is not None]
-        if compare_digest(digest, _digest(text)) and all(now < at for at in ends):
+        if compare_digest(digest, _digest(text)) and not key.is_over(now):
             return key
     return None
 

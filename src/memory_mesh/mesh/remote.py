@@ -80,7 +80,7 @@ class RemoteStore:
             return None
         named = dict(zip(operation.options, arguments, strict=False)) | dict(options)
         if named.get("also"):
-            named["also"] = [_headers(self._own(one)) for one in _views(named["also"])]
+            named["also"] = [_headers(self._own(one)) for one in named["also"]]
         body = {
             each: wire.encoded(value)
             for each, value in named.items()
@@ -106,9 +106,10 @@ class RemoteStore:
             raise StoreIsAway(f"{error}. Look whether it runs; retry") from None
         return wire.decoded(operation.__wrapped__.__annotations__.get("return"), json.loads(answer))
 
-    def _own(self, view: "View") -> "View":
+    def _own(self, also: Any) -> "View":  # noqa: ANN401  # whatever it was given
         """A view of this service, which alone can be asked together with another one."""
-        if view._remote is not self:  # noqa: SLF001  # as in _headers
+        view: View = getattr(also, "_sync", also)
+        if getattr(view, "_remote", None) is not self:
             raise InvalidInput(f"also takes views of the same mesh, which is behind {self.url}")
         return view
 
@@ -141,12 +142,6 @@ def _is_default(option: "Option", value: object) -> bool:
     """Whether a value says nothing: an older service need not know its option."""
     empty = option.default in (None, ()) and not isinstance(value, bool | int | float | str)
     return value == option.default or (empty and isinstance(value, Sized) and not len(value))
-
-
-def _views(given: object) -> "list[View]":
-    from memory_mesh.mesh.operations.search import checked_views  # which has loaded by now
-
-    return checked_views(given)
 
 
 def _headers(view: "View") -> dict[str, str]:

@@ -3,6 +3,7 @@
 import argparse
 from contextlib import suppress
 from datetime import UTC, datetime
+from types import ModuleType
 
 from memory_mesh.cli import options as cli_options, output, store_folder
 from memory_mesh.cli.command_table import Command, UsageError, about, argument
@@ -17,17 +18,11 @@ _FIRST = "first"
 
 def _run_serve(options: argparse.Namespace) -> int:
     """Serves the store over HTTP until the process is asked to end."""
-    if not 0 <= options.port <= _MOST_PORTS:
-        raise UsageError(f"--port is a number from 0 to {_MOST_PORTS}")
+    check_port(options.port)
     cli_options.refuse_agent("serve")
     store_folder.refuse_one(options, "each request says whose memories it is about")
     refuse_service(store_folder.config_of(options).store)
-    try:
-        from memory_mesh.server import mcp
-    except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] == "memory_mesh":
-            raise
-        raise MissingExtra.of("server", "the service") from None
+    mcp = server("server", "the service")
     with (
         suppress(KeyboardInterrupt),  # the way to end it at a terminal
         cli_options.mesh_of(options, meaning=True) as mesh,
@@ -49,6 +44,23 @@ def _run_serve(options: argparse.Namespace) -> int:
         output.note(f"[MemoryMesh] What it offers: {url}/openapi.json; MCP: {url}/mcp")
         mcp.serve(mesh, listener, url, mcp.KeyLimits(rate=options.rate, burst=2 * options.rate))
     return 0
+
+
+def server(extra: str, what: str) -> ModuleType:
+    """The server, which needs packages of an extra."""
+    try:
+        from memory_mesh.server import mcp
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] == "memory_mesh":
+            raise
+        raise MissingExtra.of(extra, what) from None
+    return mcp
+
+
+def check_port(port: int) -> None:
+    """Raises UsageError for a number that no port has."""
+    if not 0 <= port <= _MOST_PORTS:
+        raise UsageError(f"--port is a number from 0 to {_MOST_PORTS}")
 
 
 def _say_first(key: AccessKey, url: str) -> None:
@@ -119,9 +131,8 @@ def _run_access_keys(options: argparse.Namespace) -> int:
 
 def _governs(key: AccessKey) -> bool:
     """Whether a key that is not over makes and ends keys."""
-    ends = [at for at in (key.expires, key.revoked) if at is not None]
     may = "admin" in key.grants.get("*", "").split("+") and key.speaks_as == "user"
-    return may and all(datetime.now(UTC) < at for at in ends)
+    return may and not key.is_over(datetime.now(UTC))
 
 
 def _grant(text: str) -> tuple[str, str]:
@@ -143,9 +154,8 @@ def _list(keys: list[AccessKey], *, as_json: bool) -> int:
         return 0
     now = datetime.now(UTC)
     for key in keys:
-        ends = [at for at in (key.expires, key.revoked) if at is not None]
-        over = f", over since {min(ends):%Y-%m-%d}" if ends and min(ends) <= now else ""
-        until = f", until {min(ends):%Y-%m-%d %H:%M}" if ends and not over else ""
+        over = f", over since {key.ends:%Y-%m-%d}" if key.is_over(now) else ""
+        until = f", until {key.ends:%Y-%m-%d %H:%M}" if key.ends and not over else ""
         used = f"{key.last_used:%Y-%m-%d %H:00}" if key.last_used else "never"
         said = f"{_grants(key)}, speaks as {key.speaks_as}, used {used}{over}{until}"
         output.say(f"{key.id}  {key.name}: {said}")
