@@ -35,9 +35,11 @@ from memory_mesh.platform.locks import Cancellation
 from memory_mesh.rules.arguments import check_text
 from memory_mesh.rules.trust import ceiling, lowest
 from memory_mesh.rules.users import check_plain_namespace, user_namespace
+from memory_mesh.server import sign_in
 from memory_mesh.server.openapi import description
 from memory_mesh.server.problems import Problem, of_error
 from memory_mesh.server.routes import VIEWS, ServiceRoute, routes
+from memory_mesh.server.sign_in import Issuer, SignIn
 from memory_mesh.sync import MemoryMesh
 
 HEADER = "memory-mesh-"
@@ -46,7 +48,7 @@ MAX_BYTES = 8_000_000  # of a request
 SECONDS = 60.0  # for one operation
 RATE, BURST = 100.0, 200.0  # requests of one key a second, and at once
 _THREADS = 16
-_LONGEST_KEY = 100  # characters; ours are half as long
+_LONGEST_KEY = 8_000  # characters, of a token of somebody who signed in; ours have 45
 _KEYS = "care.access_keys."
 _MOST_VIEWS = 20  # that one search asks
 _MANY, _ITEMS = "add_many", "items"
@@ -72,10 +74,13 @@ class Service:
         self,
         mesh: MemoryMesh,
         limits: KeyLimits | None = None,
+        *,
         open_key: AccessKey | None = None,
+        issuer: Issuer | None = None,
     ) -> None:
         """Take an open mesh, which stays the caller's to close; `open_key` is everybody's."""
-        self.open_key = open_key
+        self.open_key, self.issuer = open_key, issuer
+        self._sign_in = None if issuer is None else SignIn(issuer)
         self._mesh, self._limits = mesh, limits or KeyLimits()
         self._routes = routes()
         self._known: dict[str, tuple[float, AccessKey | None]] = {}
@@ -92,6 +97,9 @@ class Service:
             Path("/metrics", self._answered(self._metrics, "metrics"), methods=["GET"]),
             Path("/openapi.json", self._answered(self._openapi, "openapi"), methods=["GET"]),
         ]
+        if self.issuer is not None:
+            answer = self._answered(self._resource, "resource")
+            found.append(Path(sign_in.METADATA, answer, methods=["GET"]))
         for path, route in self._routes.items():
             run = self._answered(partial(self._operation, route), path)
             found.append(Path(path, run, methods=["POST"]))
@@ -168,7 +176,7 @@ class Service:
                 "NotAllowed",
                 "this needs a key that is valid, sent as `Authorization: Bearer mm_…`; whoever "
                 "runs the service makes one: memory-mesh server keys add NAME",
-                {"www-authenticate": "Bearer"},
+                {"www-authenticate": "Bearer" + (self.issuer.challenge if self.issuer else "")},
             )
         return key
 
@@ -186,6 +194,8 @@ class Service:
     def _looked_up(self, text: str) -> AccessKey | None:
         access, now = self._keys(), self._mesh._now()  # noqa: SLF001  # the clock of the store
         key = access_keys.find(access, text, now)
+        if key is None and self._sign_in is not None:
+            return self._sign_in.key_of(text)
         if key is not None:
             with suppress(StoreError):  # a read waits for no writer: it is noted another time
                 access_keys.note_use(access, key, now)
@@ -264,6 +274,13 @@ class Service:
     async def _openapi(self, _request: Request) -> Response:
         return JSONResponse(description(self._routes))
 
+    async def _resource(self, _request: Request) -> Response:
+        """Where people sign in (RFC 9728)."""
+        assert self.issuer is not None  # noqa: S101  # else there is no such route
+        return JSONResponse(
+            {"resource": self.issuer.service, "authorization_servers": [self.issuer.url]}
+        )
+
     async def _metrics(self, request: Request) -> Response:
         key = await self.key_of(request.headers.get("authorization", ""))
         access_keys.check(key, ADMIN, EVERYWHERE)
@@ -281,7 +298,7 @@ class Service:
 
 
 def namespace_of(headers: Mapping[str, str], key: AccessKey) -> str:
-    """The namespace that the headers of a request name, else the only place of its key."""
+    """The namespace that the headers name, else `default`, else the first place of the key."""
     user, named = headers.get(f"{HEADER}user"), headers.get(f"{HEADER}namespace")
     if user is not None and named is not None:
         raise InvalidInput("name a user or a namespace, not both")
@@ -289,9 +306,9 @@ def namespace_of(headers: Mapping[str, str], key: AccessKey) -> str:
         return user_namespace(unquote(user))
     if named:
         return check_plain_namespace(unquote(named))
-    (place, *others) = key.grants
-    if others or "*" in place:
+    if key.grants.keys() & {"default", EVERYWHERE}:
         return "default"
+    place = next((each for each in key.grants if "*" not in each), "default")
     return user_namespace(place[5:]) if place.startswith("user:") else place
 
 

@@ -24,7 +24,7 @@ from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
 from mcp.server.transport_security import TransportSecuritySettings
 from mcp.shared.exceptions import MCPError
-from pydantic import AnyHttpUrl, BaseModel
+from pydantic import BaseModel
 from starlette.applications import Starlette
 from starlette.requests import Request
 
@@ -40,9 +40,10 @@ from memory_mesh.model import Channel, MeshError, NetworkError
 from memory_mesh.model.care import AccessKey
 from memory_mesh.server.app import KeyLimits, Service, crashed, namespace_of, no_route
 from memory_mesh.server.problems import Problem
+from memory_mesh.server.sign_in import Issuer
 from memory_mesh.sync import MemoryMesh
 
-__all__ = ["KeyLimits", "OnlyMcp", "application", "bound", "is_loopback", "serve"]
+__all__ = ["Issuer", "KeyLimits", "OnlyMcp", "application", "bound", "is_loopback", "serve"]
 
 PATH = "/mcp"
 _HOST = "memory-mesh-service"
@@ -82,11 +83,14 @@ def serve(
     listener: socket.socket,
     url: str,
     limits: KeyLimits,
+    *,
     only: OnlyMcp | None = None,
+    issuer: Issuer | None = None,
 ) -> None:
     """Serves until the process is asked to end; calls that are under way then have 10 seconds."""
+    service = Service(mesh, limits, open_key=None if only is None else only.key, issuer=issuer)
     config = uvicorn.Config(
-        application(Service(mesh, limits, only and only.key), url, only),
+        application(service, url, only),
         log_level="warning",
         access_log=False,
         server_header=False,
@@ -99,10 +103,16 @@ def serve(
 
 def application(service: Service, url: str, only: OnlyMcp | None = None) -> Starlette:
     """The service with MCP beside its routes; `url` is where clients reach it."""
-    compat = only and only.compat
+    compat = None if only is None else only.compat
     auth: dict[str, Any] = {}
     if service.open_key is None:
-        auth["auth"] = AuthSettings(issuer_url=AnyHttpUrl(url), resource_server_url=None)
+        by = service.issuer
+        plain = {  # texts: an address that pydantic made has a slash more
+            "issuer_url": url if by is None else by.url,
+            "resource_server_url": None if by is None else f"{url}{PATH}",
+            "validate_token_resource": False,  # sign_in.py looks whom a token is for
+        }
+        auth["auth"] = AuthSettings.model_validate(plain)
         auth["token_verifier"] = _Verifier(service)
     made = _offering(_Back(service, compat), offer(compat)).streamable_http_app(
         streamable_http_path=PATH,
@@ -159,7 +169,7 @@ class _Verifier:
         """The client, if its key is valid."""
         try:
             key = await self._service.known(f"Bearer {token}")
-        except Problem:
+        except (MeshError, Problem):
             return None
         return AccessToken(token=token, client_id=key.id, scopes=[])
 

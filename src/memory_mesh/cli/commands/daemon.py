@@ -223,7 +223,7 @@ def _serve(options: argparse.Namespace) -> int:
         _say_started(f"{url}/mcp", key, local=local)
         names = tuple(options.allow_host or ())
         only = mcp.OnlyMcp(key if options.no_token else None, names, options.compat)
-        mcp.serve(mesh, listener, url, mcp.KeyLimits(), only)
+        mcp.serve(mesh, listener, url, mcp.KeyLimits(), only=only)
     return 0
 
 

@@ -5,6 +5,7 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from types import ModuleType
 
+from memory_mesh.base.typed import Any
 from memory_mesh.cli import options as cli_options, output, store_folder
 from memory_mesh.cli.command_table import Command, UsageError, about, argument
 from memory_mesh.model import Json, MissingExtra
@@ -29,7 +30,7 @@ def _run_serve(options: argparse.Namespace) -> int:
         mcp.bound(options.host, options.port) as listener,
     ):
         port = listener.getsockname()[1]
-        url = f"http://{options.host}:{port}"
+        url = (options.url or f"http://{options.host}:{port}").rstrip("/")
         if not mesh.care.access_keys.get_all():
             _say_first(
                 mesh.care.access_keys.add(_FIRST, grants={"*": "admin"}, speaks_as="user"), url
@@ -42,8 +43,33 @@ def _run_serve(options: argparse.Namespace) -> int:
         where = store_folder.shown(mesh.config)
         output.note(f"[MemoryMesh] Serving {output.named(where)} at {url}; stop with Ctrl-C.")
         output.note(f"[MemoryMesh] What it offers: {url}/openapi.json; MCP: {url}/mcp")
-        mcp.serve(mesh, listener, url, mcp.KeyLimits(rate=options.rate, burst=2 * options.rate))
+        limits = mcp.KeyLimits(rate=options.rate, burst=2 * options.rate)
+        mcp.serve(mesh, listener, url, limits, issuer=_issuer(options, mcp.Issuer, url))
     return 0
+
+
+def _issuer(options: argparse.Namespace, made: Any, url: str) -> Any:  # noqa: ANN401  # of an extra
+    """Who signs people in; None if only keys open the service."""
+    if options.oidc_issuer is None:
+        if options.oidc_audience or options.oidc_grant or options.oidc_userinfo:
+            raise UsageError("say who signs people in: --oidc-issuer URL")
+        return None
+    grants: dict[str, dict[str, str]] = {}
+    for each in options.oidc_grant or ():
+        group, mark, place = each.partition(":")
+        if not mark:
+            raise UsageError(
+                f"--oidc-grant is GROUP:PLACE=ROLE, such as eng:team=editor, not {each!r}"
+            )
+        grants.setdefault(group, {}).update((_grant(place),))
+    return made(
+        options.oidc_issuer,
+        url,
+        audience=options.oidc_audience,
+        user=options.oidc_user,
+        grants=grants,
+        asks=options.oidc_userinfo,
+    )
 
 
 def server(extra: str, what: str) -> ModuleType:
@@ -92,6 +118,34 @@ SERVE = Command(
             type=float,
             default=100.0,
             help="requests that one key may make a second (default: 100)",
+        ),
+        argument("--url", metavar="URL", help="where clients reach it, if through a proxy"),
+        argument(
+            "--oidc-issuer",
+            metavar="URL",
+            help="people sign in there: a token of this OpenID provider opens what a key would",
+        ),
+        argument(
+            "--oidc-audience",
+            metavar="NAME",
+            help="whom a token must be for (default: --url, and that with /mcp)",
+        ),
+        argument(
+            "--oidc-user",
+            metavar="CLAIM",
+            default="sub",
+            help="the claim that says whose memories are theirs (default: sub)",
+        ),
+        argument(
+            "--oidc-grant",
+            metavar="GROUP:PLACE=ROLE",
+            action="append",
+            help="what a group may do where, * is everybody who signs in; repeat it",
+        ),
+        argument(
+            "--oidc-userinfo",
+            action="store_true",
+            help="ask the issuer about tokens that are no JWT; it does not say whom they are for",
         ),
     ),
     _run_serve,
