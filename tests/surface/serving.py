@@ -1,27 +1,29 @@
 """A service over a store of its own, for tests: in a thread of this process, on loopback."""
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import uvicorn
 
-from memory_mesh.agents.mcp.server import bound
 from memory_mesh.server.app import KeyLimits, Service
-from memory_mesh.server.mcp import application
+from memory_mesh.server.mcp import Issuer, application, bound
 from memory_mesh.sync import MemoryMesh
 from tests.until import until
 
 
 @contextmanager
 def served(
-    store: Path | str, limits: KeyLimits | None = None, **options: object
+    store: Path | str,
+    limits: KeyLimits | None = None,
+    issuer: Callable[[str], Issuer | None] = lambda _url: None,
+    **options: object,
 ) -> Iterator["Served"]:
     """The service; its first key may do everything and speaks as the user."""
     with MemoryMesh(store, **options) as mesh, bound("127.0.0.1", 0) as listener:  # type: ignore[arg-type]
         url = f"http://127.0.0.1:{listener.getsockname()[1]}"
-        service = application(Service(mesh, limits), url)
+        service = application(Service(mesh, limits, issuer=issuer(url)), url)
         server = uvicorn.Server(
             uvicorn.Config(service, log_level="warning", access_log=False, ws="none")
         )

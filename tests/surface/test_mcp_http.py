@@ -5,7 +5,6 @@ import json
 import os
 import signal
 import socket
-import stat
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -18,17 +17,9 @@ import pytest
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
-from memory_mesh.agents.mcp.server import (
-    MAX_BYTES,
-    Listening,
-    bound,
-    is_loopback,
-    kept_token,
-    token_path,
-)
 from memory_mesh.agents.sessions import Session
 from memory_mesh.base.installed import install_command
-from memory_mesh.model.errors import NotAllowed
+from memory_mesh.server.mcp import OnlyMcp, bound, is_loopback
 from tests.surface.command import SCRIPT, CommandLine
 from tests.surface.mcp_client import FRONT, NAMES, STATELESS, variables_of
 from tests.surface.test_mcp_front import every_tool
@@ -173,7 +164,7 @@ def test_a_request_of_our_own_host_and_origin_is_answered(served: Served) -> Non
 
 
 def test_a_request_that_is_too_large_is_refused_unread(served: Served) -> None:
-    large = json.dumps({**PING, "params": {"x": "y" * MAX_BYTES}}).encode()
+    large = json.dumps({**PING, "params": {"x": "y" * 4_200_000}}).encode()
     assert served.post(large, Authorization=f"Bearer {served.token}").status_code == 413
 
 
@@ -202,43 +193,38 @@ def test_a_client_over_http_has_no_session_of_a_host(home: Path, served: Served)
     assert '"trust":"inference"' in answer.text.replace(": ", ":"), answer.text
 
 
-def test_the_token_is_shown_once_and_kept_for_its_owner(tmp_path: Path) -> None:
+def test_the_token_is_shown_once_and_is_a_key_of_the_store(tmp_path: Path) -> None:
+    cli = CommandLine(tmp_path)
     first = Served.start(tmp_path)
     token = first.token
+    assert httpx2.post(f"{first.url.removesuffix('/mcp')}/v1/get", timeout=60).status_code == 404
     assert first.end()[0] == 0
-    path = token_path(CommandLine(tmp_path).store)
-    assert path.read_text().strip() == token
-    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert "mcp-http: default=editor, speaks as agent" in cli("server", "keys").out
+    assert not any(
+        token.encode() in file.read_bytes() for file in cli.store.rglob("*") if file.is_file()
+    )
     second = Served.start(tmp_path, "--compat", "lane")
     assert second.token == "TOKEN"
     assert second.post(Authorization=f"Bearer {token}").status_code == 200
     said = second.end(signal.SIGTERM)[1]
-    assert str(path) in said
+    assert f"memory-mesh server keys rotate {token.split('_')[1]}" in said
     assert token not in said
 
 
 def test_without_a_token_the_loopback_interface_is_open_and_no_other(tmp_path: Path) -> None:
-    with Served.start(tmp_path, "--no-token").process as process:
+    served = Served.start(tmp_path, "--no-token")
+    with served.process as process:
+        assert served.post().status_code == 200
+        assert served.post(Host="evil.example").status_code == 421
         process.kill()
     refused = CommandLine(tmp_path)("mcp", "--http", "--no-token", "--host", "0.0.0.0")
     assert refused.code != 0
     assert "--no-token is for the loopback interface" in refused.err
-    assert not token_path(CommandLine(tmp_path).store).exists()
-
-
-def test_a_token_that_others_may_read_is_refused(tmp_path: Path) -> None:
-    assert kept_token(tmp_path)[1] is True
-    token_path(tmp_path).chmod(0o644)
-    with pytest.raises(NotAllowed, match="delete the file"):
-        kept_token(tmp_path)
-    token_path(tmp_path).chmod(0o600)
-    token_path(tmp_path).write_text("short\n")
-    with pytest.raises(NotAllowed, match="holds no token"):
-        kept_token(tmp_path)
+    assert "There is no key" in CommandLine(tmp_path)("server", "keys").out
 
 
 def test_names_that_the_user_states_are_allowed_and_no_others() -> None:
-    found = Listening("0.0.0.0", 80, "token", ("memory.example",)).security()
+    found = OnlyMcp(names=("memory.example",)).security("http://0.0.0.0:80")
     assert found.enable_dns_rebinding_protection
     assert {"memory.example", "memory.example:*", "127.0.0.1:80"} <= set(found.allowed_hosts)
     assert "https://memory.example" in found.allowed_origins

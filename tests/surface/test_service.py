@@ -107,6 +107,11 @@ SAME: dict[str, Callable[[MemoryMesh], object]] = {
     "delete": lambda mesh: mesh.delete(mesh.get_all()[0].id),
     "erase": lambda mesh: mesh.erase(mesh.get_all()[0].id, dry_run=True).state,
     "users": lambda mesh: [mesh.for_user("ann").add("Ann likes tea").outcome, mesh.users()],
+    "also": lambda mesh: [
+        (hit.content, hit.view.user)
+        for hit in mesh.search("tea", also=[mesh.for_user("ann"), mesh.view(namespace="default")])
+        if hit.view is not None
+    ],
     "user": lambda mesh: [hit.content for hit in mesh.for_user("ann").search("tea")],
     "scope": lambda mesh: mesh.view(scope=Scope(project="p", session="s")).add("In p").outcome,
     "of scope": lambda mesh: [
@@ -158,8 +163,13 @@ def test_what_needs_the_store_itself_says_so(service: Served, tmp_path: Path) ->
     with service.mesh() as mesh:
         with pytest.raises(InvalidInput, match="needs the store itself"):
             _ = mesh.folder
-        with pytest.raises(InvalidInput, match="one view at a time"):
-            mesh.search("x", also=[mesh])
+        with (
+            MemoryMesh(tmp_path / "folder", embedder="none") as here,
+            pytest.raises(InvalidInput, match="views of the same mesh"),
+        ):
+            mesh.search("x", also=[here])
+        with pytest.raises(InvalidInput, match="needs the store itself"):
+            mesh.care.models.state()
         mesh.view(namespace="files").add("To be written out")
         target = tmp_path / "all.jsonl"
         assert mesh.view(namespace="files").export(target) == 1
@@ -193,6 +203,15 @@ def test_the_only_place_of_a_key_is_where_it_reads(service: Served) -> None:
         mesh.add(f"Eve keeps bees in {place}")
         assert [one.text for one in mesh.get_all()] == [f"Eve keeps bees in {place}"]
     assert "bees" in service.behind.for_user("eve").get_all()[0].text
+
+
+def test_a_namespace_that_is_named_is_not_the_only_place_of_a_key(service: Served) -> None:
+    mesh = service.mesh(service.new_key("fay", {"fays": "editor"}))
+    mesh.add("Fay keeps ducks")
+    with pytest.raises(NotAllowed, match="in the namespace default"):
+        mesh.view(namespace="default").search("ducks")
+    with pytest.raises(NotAllowed, match="in the namespace default"):
+        mesh.search("ducks", also=[mesh.view(namespace="default")])
 
 
 def test_a_service_that_is_away(tmp_path: Path) -> None:
@@ -364,7 +383,9 @@ class TestRequests:
             (b"{", 400), (b"[]", 400), (b"\xff", 400), (b'{"query": 1}', 400), (b"{}", 400),
             (b'{"query": "x", "limit": 1e400}', 400), (b'{"query": "x", "scope": 3}', 400),
             (b'{"query": "x", "scope": {"project": 3}}', 400), (b'{"query": "\\ud800"}', 400),
-            (b"[" * 100_000, 400), (b'{"query": "x", "also": []}', 400),
+            (b"[" * 100_000, 400), (b'{"query": "x", "also": 3}', 400),
+            (b'{"query": "x", "also": [3]}', 400),
+            (b'{"query": "x", "also": [' + b"{}," * 20 + b"{}]}", 400),
         ],
     )  # fmt: skip
     def test_a_body_that_is_none_is_a_problem(

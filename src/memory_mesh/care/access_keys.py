@@ -47,7 +47,7 @@ def check(key: AccessKey, scope: str, namespace: str) -> None:
     user = user_of(namespace)
     places = (namespace,) if user is None else (f"user:{user}", "user:*")
     role = next((key.grants[one] for one in (*places, EVERYWHERE) if one in key.grants), None)
-    if namespace == NAMESPACE or role is None or scope not in _scopes(role):
+    if namespace == NAMESPACE or role is None or scope not in scopes(role):
         where = f"the namespace {namespace}" if user is None else f"user {user}"
         where = "the whole store" if namespace == EVERYWHERE else where
         raise NotAllowed(
@@ -71,10 +71,7 @@ def add(
             f"a key needs a name of 1 to {_LONGEST_NAME} printable characters, and a place where "
             "it may do something"
         )
-    for place, role in grants.items():
-        check_text(place, "a place")
-        if place == NAMESPACE or (ADMIN in _scopes(role) and place != EVERYWHERE):
-            raise InvalidInput(f"{place}={role} opens nothing: admin is of the whole store, *")
+    check_grants(grants)
     if speaks_as not in SPEAKERS:
         raise InvalidInput(f"speaks_as must be one of {', '.join(SPEAKERS)}, not {speaks_as!r}")
     if days is not None and not 1 <= days <= _LONGEST_DAYS:
@@ -85,6 +82,14 @@ def add(
     key = AccessKey(id_, name, dict(grants), speaks_as, now, expires)
     _write(access, key, _digest(text), f"made the key {id_}")
     return replace(key, text=text)
+
+
+def check_grants(grants: Mapping[str, str]) -> None:
+    """Raises InvalidInput for a place or a role that there is not."""
+    for place, role in grants.items():
+        check_text(place, "a place")
+        if place == NAMESPACE or (ADMIN in scopes(role) and place != EVERYWHERE):
+            raise InvalidInput(f"{place}={role} opens nothing: admin is of the whole store, *")
 
 
 def get_all(access: Access) -> list[AccessKey]:
@@ -100,8 +105,7 @@ def find(access: Access, text: str, now: datetime) -> AccessKey | None:
     if mark != _MARK or not id_:
         return None
     for key, digest in _read(access, id_):
-        ends = [at for at in (key.expires, key.revoked) if at is not None]
-        if compare_digest(digest, _digest(text)) and all(now < at for at in ends):
+        if compare_digest(digest, _digest(text)) and not key.is_over(now):
             return key
     return None
 
@@ -133,7 +137,7 @@ def note_use(access: Access, key: AccessKey, now: datetime) -> None:
         access.ledger.commit(NAMESPACE, Wanted(), lambda _standing: Commit(states=states))
 
 
-def _scopes(role: str) -> tuple[str, ...]:
+def scopes(role: str) -> tuple[str, ...]:
     """The scopes that a role, or scopes joined by +, stand for."""
     found = ROLES.get(role) or tuple(str(role).split("+"))
     if not set(found) <= set(SCOPES):

@@ -42,12 +42,13 @@ def main() -> NoReturn:
 
 def run(argv: Sequence[str]) -> int:
     """Runs one command and returns its exit code; prints an error to standard error."""
-    from memory_mesh.cli import command_table
+    from memory_mesh.cli import command_table, output
 
     _prepare_output(argv)
     options = None
     try:
         command, options = command_table.read(argv)
+        output.of_command(options)
         if options.log_level or "MEMORY_MESH_LOG" in os.environ:
             _show_log(options.log_level)
         code = command.run(options)

@@ -32,13 +32,14 @@ NAMED = 5  # names that a line lists
 _LINE = 80  # columns of a text in a listing
 _COUNTING: list[str] = []  # the line of `progress` that stands on the terminal
 _WIDE = 2  # columns of an East Asian character
-_state = {"json": False}  # of this process: what --json says
+_state: dict[str, object] = {"json": False, "options": None}  # of this process: its command line
 _OF_STORE = (
-    "backup|export|get|history|import|keys|list|move|namespaces|reembed|repair|restore|review|salvage|"
+    "backup|conflicts|export|get|history|import|keys|list|move|namespaces|reembed|repair|restore|review|salvage|"
     "search|stats|update|upkeep|verify"
 )
 _OF_NAMESPACE = frozenset(
     {
+        "conflicts",
         "export",
         "get",
         "history",
@@ -63,6 +64,11 @@ _ARGUMENT = re.compile(r"([a-z]+(?:_[a-z]+)*) (?:must|is|has|needs)\b")
 _INCLUDE = re.compile(r"include=\['(\w+)'\]")
 _LEAST = re.compile(r"\bmin_(relevance|similarity)\b")
 _COMMAND = re.compile(rf"\bmemory-mesh ({_OF_STORE})\b((?: --?[a-z-]+(?: [A-Z]+\b)?)*)")
+
+
+def of_command(options: argparse.Namespace) -> None:
+    """From now on commands that hints and notes name are about the store that these name."""
+    _state["options"] = options
 
 
 def as_json(*, wanted: bool) -> None:
@@ -133,7 +139,7 @@ def tell(sentences: Iterable[str]) -> None:
     """Prints sentences to standard error, one line each, in a pipe as on a terminal."""
     if sys.stderr is not None:
         for sentence in sentences:
-            note(line_of(sentence))
+            note(line_of(_of_this_store(sentence)))
 
 
 def line_of(sentence: str) -> str:
@@ -159,7 +165,7 @@ def named(text: object) -> str:
 def hint(text: str) -> None:
     """Prints a hint to standard error, on a terminal only."""
     if at_terminal() and not _state["json"]:
-        print(safe_text(text), file=sys.stderr)
+        print(safe_text(_of_this_store(text)), file=sys.stderr)
 
 
 def note(text: str) -> None:
@@ -364,6 +370,11 @@ def _styled(style: str, text: str) -> str:
     if not on_terminal() or os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
         return harmless
     return f"{style}{harmless}{_PLAIN}"
+
+
+def _of_this_store(text: str) -> str:
+    options = _state["options"]
+    return completed(text, options) if isinstance(options, argparse.Namespace) else text
 
 
 def completed(text: str, options: argparse.Namespace, part: str | None = None) -> str:

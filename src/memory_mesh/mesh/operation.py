@@ -117,6 +117,22 @@ class Option:
         return self.default is _REQUIRED
 
 
+def reads(method: Method) -> Method:
+    """Decorates a method that changes nothing: it may be called twice, and by who may only read."""
+    method.reads = True  # type: ignore[attr-defined]  # a function takes attributes
+    return method
+
+
+def needs(scope: str) -> Callable[[Method], Method]:
+    """Decorates a method that needs another scope of a key of the service than its family says."""
+
+    def marked(method: Method) -> Method:
+        method.needs = scope  # type: ignore[attr-defined]  # as above
+        return method
+
+    return marked
+
+
 class Operation:
     """A public method: checks its arguments before it runs, and can say what it takes.
 
@@ -129,6 +145,8 @@ class Operation:
         self.__wrapped__ = method
         self.__name__, self.__qualname__ = method.__name__, method.__qualname__
         self.__module__ = method.__module__
+        self.reads: bool = getattr(method, "reads", False)
+        self.needs: str | None = getattr(method, "needs", "read" if self.reads else None)
 
     def __get__(self, instance: object, owner: type | None = None) -> Any:  # noqa: ANN401
         return self if instance is None else MethodType(self, instance)

@@ -26,11 +26,11 @@ from memory_mesh.model import (
     MeshError,
     NetworkError,
     NotAllowed,
-    NotFound,
     StoreIsAway,
     errors,
 )
 from memory_mesh.models.http.client import Client, Limits
+from memory_mesh.platform.store_urls import refuse_service
 from memory_mesh.rules.arguments import NOT_GIVEN, user_of
 
 if TYPE_CHECKING:
@@ -39,9 +39,10 @@ if TYPE_CHECKING:
 
 _FUNCTIONS = frozenset(("progress", "between"))  # nothing is heard of a call on its way
 _REPEATABLE = frozenset(("add", "evolve"))
-_READS = ("get", "search", "list", "stats", "history", "explain", "context", "profile")
 _MOST_SAID = 100_000  # bytes of a problem
-_ONCE, _AGAIN = Limits(attempts=1), Limits()
+NO_ROUTE = "NoRoute"  # the title of the problem where a service does not offer an operation
+_ONCE = Limits(attempts=1, read_seconds=60.0)  # as long as a service works on one operation
+_AGAIN = Limits(total_seconds=30.0)  # of what can be repeated: nobody waits longer for an answer
 
 
 class RemoteStore:
@@ -76,9 +77,9 @@ class RemoteStore:
         if operation.__name__ == "init":
             self._again.request("GET", "readyz")
             return None
-        if options.get("also"):
-            raise InvalidInput(f"over {self.url} search one view at a time: also needs the store")
         named = dict(zip(operation.options, arguments, strict=False)) | dict(options)
+        if named.get("also"):
+            named["also"] = [_headers(self._own(one)) for one in named["also"]]
         body = {
             each: wire.encoded(value)
             for each, value in named.items()
@@ -90,30 +91,26 @@ class RemoteStore:
         if name in _REPEATABLE and "key" not in body:
             headers["Idempotency-Key"] = secrets.token_hex(16)
         path = "v1/" + name.rstrip("_").replace(".", "/")
-        can_repeat = name in _REPEATABLE or _is_read(operation.__name__)
+        can_repeat = name in _REPEATABLE or operation.reads
         client = self._again if can_repeat else self._once
         client.arrived.once = False
         try:
             answer = client.request("POST", path, body, headers)
         except NetworkError as error:
-            if client.arrived.once and not _is_read(operation.__name__):
+            if client.arrived.once and not operation.reads:
                 raise MayBeStored(
                     f"{error}; the connection ended during a write, which may be stored. Look "
                     "before you write it again"
                 ) from None
             raise StoreIsAway(f"{error}. Look whether it runs; retry") from None
-        except NotFound as error:
-            if "there is no POST" in str(error):
-                self.refuse()
-            raise
         return wire.decoded(operation.__wrapped__.__annotations__.get("return"), json.loads(answer))
 
-    def refuse(self) -> None:
-        """Say that something needs the store itself."""
-        raise InvalidInput(
-            f"this needs the store itself, and yours is behind {self.url}; do it where the "
-            "store is, without its URL"
-        )
+    def _own(self, also: Any) -> "View":  # noqa: ANN401  # whatever it was given
+        """A view of this service, which alone can be asked together with another one."""
+        view: View = getattr(also, "_sync", also)
+        if getattr(view, "_remote", None) is not self:
+            raise InvalidInput(f"also takes views of the same mesh, which is behind {self.url}")
+        return view
 
 
 class _Service(Client):
@@ -132,6 +129,8 @@ class _Service(Client):
             name, said = str(problem["title"]), str(problem["detail"])
         except (ValueError, KeyError, TypeError, OSError):
             return NetworkError(f"{self} answered {response.status} {response.reason}")
+        if name == NO_ROUTE:
+            refuse_service(str(self._base))
         kind = TypeError if name == "TypeError" else getattr(errors, name, None)
         if isinstance(kind, type) and issubclass(kind, MeshError | TypeError):
             return kind(said)
@@ -144,17 +143,14 @@ def _is_default(option: "Option", value: object) -> bool:
     return value == option.default or (empty and isinstance(value, Sized) and not len(value))
 
 
-def _is_read(name: str) -> bool:
-    return name.startswith(_READS)
-
-
 def _headers(view: "View") -> dict[str, str]:
     """Who reads and writes, and where."""
     config, channel = view._config, view._channel  # noqa: SLF001  # its own store
     user = user_of(config.namespace)
+    is_stated = "namespace" in config.origins  # else a key with one place means that
     stated = {
         "User": user,
-        "Namespace": config.namespace if user is None and config.namespace != "default" else None,
+        "Namespace": config.namespace if user is None and is_stated else None,
         "Project": config.project,
         "Agent": config.agent_id if "agent_id" in config.origins else None,
         "Session": config.session,

@@ -25,7 +25,7 @@ from memory_mesh.model.reembedding import NamedModel, named
 from memory_mesh.platform import forks
 from memory_mesh.platform.cache import SearchCache
 from memory_mesh.platform.ids import MonotonicIds, SystemClock
-from memory_mesh.platform.store_urls import is_service
+from memory_mesh.platform.store_urls import is_service, refuse_service
 from memory_mesh.privacy import PrivacyRule
 from memory_mesh.privacy.redactor import StoreRedactor
 
@@ -85,8 +85,7 @@ class Store:
         found = self._open
         if found is not None:
             return found
-        if self.remote is not None:
-            self.remote.refuse()
+        refuse_service(self._config.store)
         # The gate comes first, so that no process forks while this lock is held.
         with forks.inside_sqlite(), self._opening:
             if self._closed:

@@ -88,9 +88,10 @@ class View(Operations):
         """Another view of the same store; what is not given stays as it is here."""
         if namespace is not None and not check_text(namespace, "namespace"):
             raise InvalidInput("namespace must not be empty; leave it out to stay in this one")
-        given = scope or Scope()
+        given, origins = scope or Scope(), self._config.origins
         config = replace(
             self._config,
+            origins=origins if namespace is None else {**origins, "namespace": "option"},
             namespace=self._config.namespace if namespace is None else namespace,
             project=given.project or self._config.project,
             agent_id=given.agent or self._config.agent_id,

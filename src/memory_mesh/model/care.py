@@ -295,3 +295,12 @@ class AccessKey:
     revoked: datetime | None = None
     last_used: datetime | None = None  # to the hour
     text: str | None = field(default=None, repr=False)  # what opens the service; shown once
+
+    @property
+    def ends(self) -> datetime | None:
+        """When it is over: revoked, or at the end of its days."""
+        return min((at for at in (self.expires, self.revoked) if at is not None), default=None)
+
+    def is_over(self, now: datetime) -> bool:
+        """Whether it opens nothing any more."""
+        return self.ends is not None and self.ends <= now

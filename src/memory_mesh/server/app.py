@@ -24,17 +24,20 @@ from starlette.routing import Route as Path
 
 from memory_mesh.base.typed import Any, dataclass
 from memory_mesh.care import access_keys
-from memory_mesh.care.access_keys import ADMIN, ERASE, EVERYWHERE, NAMESPACE, SPEAKERS
+from memory_mesh.care.access_keys import ADMIN, ERASE, EVERYWHERE, NAMESPACE, REVIEW, SPEAKERS
 from memory_mesh.formats import json_text, wire
 from memory_mesh.mesh.operation import options_of, unknown_option
+from memory_mesh.mesh.remote import NO_ROUTE
 from memory_mesh.model import Channel, InvalidInput, Json, MeshError, NotAllowed, Scope, StoreError
 from memory_mesh.model.care import AccessKey
 from memory_mesh.platform.locks import Cancellation
 from memory_mesh.rules.arguments import check_plain_namespace, check_text, user_namespace
 from memory_mesh.rules.trust import ceiling, lowest
+from memory_mesh.server import sign_in
 from memory_mesh.server.openapi import description
 from memory_mesh.server.problems import Problem, of_error
-from memory_mesh.server.routes import ServiceRoute, routes
+from memory_mesh.server.routes import VIEWS, ServiceRoute, routes
+from memory_mesh.server.sign_in import Issuer, SignIn
 from memory_mesh.sync import MemoryMesh
 
 HEADER = "memory-mesh-"
@@ -43,8 +46,9 @@ MAX_BYTES = 8_000_000  # of a request
 SECONDS = 60.0  # for one operation
 RATE, BURST = 100.0, 200.0  # requests of one key a second, and at once
 _THREADS = 16
-_LONGEST_KEY = 100  # characters; ours are half as long
+_LONGEST_KEY = 8_000  # characters, of a token of somebody who signed in; ours have 45
 _KEYS = "care.access_keys."
+_MOST_VIEWS = 20  # that one search asks
 _MANY, _ITEMS = "add_many", "items"
 _USERS = frozenset(("user", "user_id"))  # options that name one
 _KEYED = frozenset(("add", "evolve"))  # operations with a key of their own for repeated calls
@@ -64,8 +68,17 @@ class KeyLimits:
 class Service:
     """A store behind keys."""
 
-    def __init__(self, mesh: MemoryMesh, limits: KeyLimits | None = None) -> None:
-        """Take an open mesh, which stays the caller's to close."""
+    def __init__(
+        self,
+        mesh: MemoryMesh,
+        limits: KeyLimits | None = None,
+        *,
+        open_key: AccessKey | None = None,
+        issuer: Issuer | None = None,
+    ) -> None:
+        """Take an open mesh, which stays the caller's to close; `open_key` is everybody's."""
+        self.open_key, self.issuer = open_key, issuer
+        self._sign_in = None if issuer is None else SignIn(issuer)
         self._mesh, self._limits = mesh, limits or KeyLimits()
         self._routes = routes()
         self._known: dict[str, tuple[float, AccessKey | None]] = {}
@@ -82,6 +95,9 @@ class Service:
             Path("/metrics", self._answered(self._metrics, "metrics"), methods=["GET"]),
             Path("/openapi.json", self._answered(self._openapi, "openapi"), methods=["GET"]),
         ]
+        if self.issuer is not None:
+            answer = self._answered(self._resource, "resource")
+            found.append(Path(sign_in.METADATA, answer, methods=["GET"]))
         for path, route in self._routes.items():
             run = self._answered(partial(self._operation, route), path)
             found.append(Path(path, run, methods=["POST"]))
@@ -113,12 +129,30 @@ class Service:
         for name in _USERS & arguments.keys():  # an operation on another user's memories
             access_keys.check(key, route.needs, user_namespace(arguments[name]))
         if arguments.get("as_owner"):  # what is for others, too
-            access_keys.check(key, ERASE, namespace)
+            needed = REVIEW if route.name.startswith("review.") else ERASE
+            access_keys.check(key, needed, namespace)
+        if VIEWS in arguments:
+            arguments[VIEWS] = self._others(route, key, arguments[VIEWS])
         view = self.view(key, request.headers, namespace)
         found = await self.in_thread(partial(route.of(view), **arguments))
         if route.name.startswith(_KEYS):
             self._known.clear()
         return JSONResponse(wire.encoded(found))
+
+    def _others(self, route: ServiceRoute, key: AccessKey, named: object) -> list[MemoryMesh]:
+        """Further views that a search asks, each within the rights of the key."""
+        each_named = isinstance(named, list) and all(isinstance(one, dict) for one in named)
+        if not each_named or len(named) > _MOST_VIEWS:  # type: ignore[arg-type]  # a list
+            raise InvalidInput(
+                f"{VIEWS} takes {_MOST_VIEWS} objects with the headers of views at most"
+            )
+        found = []
+        for one in named:  # type: ignore[attr-defined]  # as above
+            headers = {str(name).lower(): str(value) for name, value in one.items()}
+            namespace = namespace_of(headers, key)
+            access_keys.check(key, route.needs, namespace)
+            found.append(self.view(key, headers, namespace))
+        return found
 
     async def key_of(self, authorization: str) -> AccessKey:
         """The key of a request; a problem says that there is none, or that it asks too often."""
@@ -128,6 +162,8 @@ class Service:
 
     async def known(self, authorization: str) -> AccessKey:
         """The same without counting: of a request that is counted elsewhere."""
+        if self.open_key is not None:
+            return self.open_key
         kind, _, text = authorization.partition(" ")
         text = text.strip()
         fits = kind.lower() == "bearer" and 0 < len(text) <= _LONGEST_KEY
@@ -138,7 +174,7 @@ class Service:
                 "NotAllowed",
                 "this needs a key that is valid, sent as `Authorization: Bearer mm_…`; whoever "
                 "runs the service makes one: memory-mesh server keys add NAME",
-                {"www-authenticate": "Bearer"},
+                {"www-authenticate": "Bearer" + (self.issuer.challenge if self.issuer else "")},
             )
         return key
 
@@ -156,6 +192,8 @@ class Service:
     def _looked_up(self, text: str) -> AccessKey | None:
         access, now = self._keys(), self._mesh._now()  # noqa: SLF001  # the clock of the store
         key = access_keys.find(access, text, now)
+        if key is None and self._sign_in is not None:
+            return self._sign_in.key_of(text)
         if key is not None:
             with suppress(StoreError):  # a read waits for no writer: it is noted another time
                 access_keys.note_use(access, key, now)
@@ -234,6 +272,13 @@ class Service:
     async def _openapi(self, _request: Request) -> Response:
         return JSONResponse(description(self._routes))
 
+    async def _resource(self, _request: Request) -> Response:
+        """Where people sign in (RFC 9728)."""
+        assert self.issuer is not None  # noqa: S101  # else there is no such route
+        return JSONResponse(
+            {"resource": self.issuer.service, "authorization_servers": [self.issuer.url]}
+        )
+
     async def _metrics(self, request: Request) -> Response:
         key = await self.key_of(request.headers.get("authorization", ""))
         access_keys.check(key, ADMIN, EVERYWHERE)
@@ -251,7 +296,7 @@ class Service:
 
 
 def namespace_of(headers: Mapping[str, str], key: AccessKey) -> str:
-    """The namespace that the headers of a request name, else the only place of its key."""
+    """The namespace that the headers name, else `default`, else the first place of the key."""
     user, named = headers.get(f"{HEADER}user"), headers.get(f"{HEADER}namespace")
     if user is not None and named is not None:
         raise InvalidInput("name a user or a namespace, not both")
@@ -259,9 +304,9 @@ def namespace_of(headers: Mapping[str, str], key: AccessKey) -> str:
         return user_namespace(unquote(user))
     if named:
         return check_plain_namespace(unquote(named))
-    (place, *others) = key.grants
-    if others or "*" in place:
+    if key.grants.keys() & {"default", EVERYWHERE}:
         return "default"
+    place = next((each for each in key.grants if "*" not in each), "default")
     return user_namespace(place[5:]) if place.startswith("user:") else place
 
 
@@ -334,4 +379,4 @@ async def no_route(request: Request, error: Exception) -> Response:
     """The answer to a request for what there is not."""
     status = getattr(error, "status_code", 404)
     said = f"there is no {request.method} {request.url.path}; the routes are in /openapi.json"
-    return Problem(status, "NotFound", said).response()
+    return Problem(status, NO_ROUTE, said).response()

@@ -2,40 +2,20 @@
 
 `mesh.review.decide(id, …)` is `POST /v1/review/decide` with the options as a JSON object, and
 answers what the method returns. Beside the operations this file holds only what a face may say
-differently: what a call needs, and what is not offered.
+differently: what is not offered. What a call needs is marked on the operation, `reads` or `needs`.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from inspect import getattr_static
 from os import PathLike
 
 from memory_mesh.base.typed import Any, dataclass
-from memory_mesh.care.access_keys import ADMIN, ERASE, READ, REVIEW, WRITE
+from memory_mesh.care.access_keys import ADMIN, WRITE
 from memory_mesh.mesh.document_names import ASIDE, Families
 from memory_mesh.mesh.operation import Operation, Option
 from memory_mesh.sync import MemoryMesh
 
 PREFIX = "/v1/"
-_READING = frozenset(
-    (
-        *("search", "context", "profile", "get", "get_many", "get_all", "history", "explain"),
-        *("stats", "lessons.search", "lessons.with_pattern", "lessons.due"),
-        *("skills.search", "skills.get_all", "graph.links", "graph.traverse", "graph.path"),
-        *("graph.neighbourhood", "graph.supersessions", "graph.clusters", "graph.entity"),
-        *("graph.episode", "graph.episodes", "traces.get", "traces.get_all", "traces.similar"),
-        *("traces.plan", "review.waiting", "review.conflicts", "review.proposals"),
-        *("review.predicates", "review.trust", "review.chain", "care.verify", "care.blocks"),
-        *("care.recalls", "care.triggers", "care.jobs"),
-    )
-)
-_REVIEWING = frozenset(
-    (
-        *("review.decide", "review.decide_source", "review.undo", "review.resolve"),
-        *("review.register_predicates", "review.mark_superseded"),
-    )
-)
-_ERASING = frozenset(("erase", "unforget", "delete_user"))
-_OF_THE_WHOLE_STORE = frozenset(("users", "care.namespaces"))
 _OF_MODELS = (
     f"care.models.{name}" for name in ("compare", "drop", "reembed", "roll_back", "state", "switch")
 )
@@ -53,9 +33,12 @@ NOT_OFFERED = frozenset(  # they need files or folders, or cross namespaces
         *("traces.experience_summary", "traces.roll_experiences", "traces.erase_experiences"),
     )
 )
-_SHUT = frozenset(
-    ("progress", "between", "count_tokens", "model", "rerank", "also")
-)  # functions, models
+_SHUT = frozenset(("progress", "between", "count_tokens", "model", "rerank"))  # functions, models
+VIEWS = "also"
+_NAMED_VIEWS = Option(VIEWS, Sequence[Mapping[str, str]], (), positional=False)
+_NAMED_VIEWS.about = (
+    'further views to ask, each named by its headers: `[{"Memory-Mesh-Namespace": "team"}]`'
+)
 _FAMILIES = ("lessons", "learn", "skills", "graph", "traces", "review", "care")
 
 
@@ -102,20 +85,9 @@ def _of_class(kind: type, family: str) -> Iterator[ServiceRoute]:
         if whole in NOT_OFFERED:
             continue
         options = {
-            each.name: each
+            each.name: _NAMED_VIEWS if each.name == VIEWS else each
             for each in operation.options.values()
             if each.name not in _SHUT and PathLike not in each.classes
         }
-        yield ServiceRoute(whole, operation, _needs(whole), options)
-
-
-def _needs(name: str) -> str:
-    if name in _OF_THE_WHOLE_STORE:
-        return ADMIN
-    if name in _READING:
-        return READ
-    if name in _REVIEWING:
-        return REVIEW
-    if name in _ERASING:
-        return ERASE
-    return ADMIN if name.startswith("care.") else WRITE
+        needs = operation.needs or (ADMIN if whole.startswith("care.") else WRITE)
+        yield ServiceRoute(whole, operation, needs, options)

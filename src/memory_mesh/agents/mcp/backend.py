@@ -29,18 +29,9 @@ _WITHOUT_RETRY = 5.0  # seconds between two attempts to start a daemon
 class HostRequests:
     """Asks for one host; safe to use from several threads."""
 
-    def __init__(
-        self,
-        host: str,
-        *,
-        environment: "Mapping[str, str] | None" = None,
-        has_host_process: bool = True,
-    ) -> None:
-        """Settings are read from `environment`, by default that of the process.
-
-        A server that no host starts has no host's process above it, and so no session of one.
-        """
-        self._host, self._has_host_process = host, has_host_process
+    def __init__(self, host: str, *, environment: "Mapping[str, str] | None" = None) -> None:
+        """Settings are read from `environment`, by default that of the process."""
+        self._host = host
         self._environment = os.environ if environment is None else environment
         self._stores: Stores | None = None
         self._lock = threading.Lock()
@@ -117,8 +108,7 @@ class HostRequests:
         client.start(request["store"], self._environment)
 
     def _made(self, do: str, given: "Mapping[str, Any]") -> dict[str, Any]:
-        made = requests.made(do, given, host=self._host, environment=self._environment)
-        return made if self._has_host_process else made | {"parents": []}
+        return requests.made(do, given, host=self._host, environment=self._environment)
 
 
 def _said(error: Exception) -> str:

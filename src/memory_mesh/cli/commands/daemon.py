@@ -13,10 +13,13 @@ from memory_mesh.agents.daemon import client, place
 from memory_mesh.agents.hosts import places
 from memory_mesh.agents.mcp.aliases import SETS
 from memory_mesh.base.typed import Any
-from memory_mesh.cli import output, store_folder
+from memory_mesh.cli import options as cli_options, output, store_folder
 from memory_mesh.cli.command_table import Command, UsageError, argument
 from memory_mesh.config import load
-from memory_mesh.model import Json, MissingExtra, NotAllowed, StoreError
+from memory_mesh.model import Json, NotAllowed, Scope, StoreError
+from memory_mesh.model.care import AccessKey
+from memory_mesh.platform import store_urls
+from memory_mesh.sync import MemoryMesh
 
 # daemon
 
@@ -156,7 +159,7 @@ ADDRESS, PORT = "127.0.0.1", 7437
 
 _OF_HTTP = ("host", "port", "allow_host", "no_token")
 
-_MOST_PORTS = 65_535
+_CLIENT = "mcp-http"  # the agent, unless --agent names one
 
 _SETTINGS = {
     "namespace": "MEMORY_MESH_NAMESPACE",
@@ -170,7 +173,7 @@ def _run_mcp(options: argparse.Namespace) -> int:
     variables = {**os.environ, **_stated(options)}
     load({}, variables)  # says what is wrong with the settings
     if options.http:
-        return _serve(options, variables)
+        return _serve(options)
     for name in _OF_HTTP:
         given = getattr(options, name)
         if given is not None and given is not False:
@@ -190,50 +193,55 @@ def _run_mcp(options: argparse.Namespace) -> int:
     return 0
 
 
-def _serve(options: argparse.Namespace, variables: dict[str, str]) -> int:
-    try:
-        from memory_mesh.agents.mcp import server
-    except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] == "memory_mesh":
-            raise
-        raise MissingExtra.of("mcp", "MCP over HTTP") from None
-    from memory_mesh.agents.mcp.backend import HostRequests
+def _serve(options: argparse.Namespace) -> int:
+    """Serves MCP and nothing else, for one person: the service with one key."""
+    from memory_mesh.cli.commands.serve import check_port, server  # of an extra
 
+    mcp = server("mcp", "MCP over HTTP")
     host = ADDRESS if options.host is None else options.host
     port = PORT if options.port is None else options.port
-    if not 0 <= port <= _MOST_PORTS:
-        raise UsageError(f"--port is a number from 0 to {_MOST_PORTS}")
-    local = server.is_loopback(host)
+    check_port(port)
+    local = mcp.is_loopback(host)
     if options.no_token and not local:
         raise NotAllowed(
             f"--no-token is for the loopback interface; at {host} anybody who reaches "
             "the port could read and write the memories. Leave it out"
         )
-    store = Path(place.folder_of(variables, str(Path.cwd())))
-    token, is_new = (None, False) if options.no_token else server.kept_token(store)
-    asking = HostRequests("mcp-http", environment=variables, has_host_process=False)
     with (
         suppress(KeyboardInterrupt),  # the way to end it at a terminal
-        server.bound(host, port) as listener,
+        cli_options.mesh_of(options, meaning=True) as whole,
+        mcp.bound(host, port) as listener,
     ):
-        port = listener.getsockname()[1]
-        listening = server.Listening(host, port, token, tuple(options.allow_host or ()))
-        _say_started(listening.url, store, token, is_new=is_new, local=local)
-        server.serve(asking, listening, listener, options.compat)
+        store_urls.refuse_service(whole.config.store)
+        url = f"http://{f'[{host}]' if ':' in host else host}:{listener.getsockname()[1]}"
+        mesh = whole.view(scope=Scope(project=cli_options.reader_of(whole).project))
+        name = mesh.config.agent_id if "agent_id" in mesh.config.origins else _CLIENT
+        grants = {mesh.config.namespace: "editor"}
+        key = AccessKey("", name, grants, "agent", datetime.now(UTC))
+        if not options.no_token:
+            key = _key_of_clients(mesh, key)
+        _say_started(f"{url}/mcp", key, local=local)
+        names = tuple(options.allow_host or ())
+        only = mcp.OnlyMcp(key if options.no_token else None, names, options.compat)
+        mcp.serve(mesh, listener, url, mcp.KeyLimits(), only=only)
     return 0
 
 
-def _say_started(url: str, store: Path, token: str | None, *, is_new: bool, local: bool) -> None:
-    """Prints the entry for a host; a token is shown when it is made, and never again."""
-    from memory_mesh.agents.mcp import server
+def _key_of_clients(mesh: MemoryMesh, wanted: AccessKey) -> AccessKey:
+    """The key that clients here have; one that is made now has its text."""
+    for key in mesh.care.access_keys.get_all():
+        if (key.name, key.grants, key.ends) == (wanted.name, wanted.grants, None):
+            return key
+    return mesh.care.access_keys.add(wanted.name, grants=wanted.grants)
 
+
+def _say_started(url: str, key: AccessKey, *, local: bool) -> None:
+    """Prints the entry for a host; a token is shown when it is made, and never again."""
     entry: dict[str, Json] = {"type": "http", "url": url}
-    if token is not None:
-        shown = token if is_new else "TOKEN"
-        entry["headers"] = {"Authorization": f"Bearer {shown}"}
-        path = output.named(server.token_path(store))
-        said = "This token is shown once; it" if is_new else "The token"
-        output.note(f"[MemoryMesh] {said} is kept in {path}; delete the file to get a new one.")
+    if key.id:
+        entry["headers"] = {"Authorization": f"Bearer {key.text or 'TOKEN'}"}
+        said = "This token is shown once" if key.text else "The token is the one that was shown"
+        output.note(f"[MemoryMesh] {said}; for a new one: memory-mesh server keys rotate {key.id}")
     if not local:
         output.note(
             "[MemoryMesh] Others can reach this port, and HTTP does not hide the token: put a "

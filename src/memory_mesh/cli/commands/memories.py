@@ -8,7 +8,6 @@ from pathlib import Path
 from memory_mesh.base.typed import TYPE_CHECKING
 from memory_mesh.cli import options as cli_options, output
 from memory_mesh.cli.command_table import Command, UsageError, about, adding, argument, one_of
-from memory_mesh.cli.output import completed
 from memory_mesh.formats.terminal import safe_text
 from memory_mesh.model import (
     InvalidInput,
@@ -116,7 +115,7 @@ def _run_list(options: argparse.Namespace) -> int:
             if output.at_terminal():
                 from memory_mesh.cli.commands.search import reasons  # for nothing else
 
-                output.tell(completed(line, options) for line in reasons(mesh, options, view))
+                output.tell(reasons(mesh, options, view))
     if options.json:
         memories: list[Json] = [_of_user(memory, options) for memory in page]
         output.say_json({"items": memories, "cursor": page.cursor})
@@ -147,7 +146,7 @@ def _tell_unknown(mesh: MemoryMesh, options: argparse.Namespace) -> None:
         return
     what = "namespace" if options.user is None else "user"
     said = f"there is no {what} {output.named(named)} here. Those there are: memory-mesh namespaces"
-    output.tell([completed(said, options)])
+    output.tell([said])
 
 
 def _open_conflicts(mesh: MemoryMesh, reader: Scope) -> dict[str, str]:

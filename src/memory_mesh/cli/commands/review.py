@@ -58,7 +58,8 @@ def _run_review(options: argparse.Namespace) -> int:
     beside = f"; {output.counted(open_, 'conflict')}: memory-mesh conflicts" if open_ else "."
     return output.answer(
         [_review_plain(item) for item in waiting],
-        f"[MemoryMesh] {len(waiting)} wait{'s' if len(waiting) == 1 else ''} for review{beside}",
+        f"[MemoryMesh] {len(waiting)} wait{'s' if len(waiting) == 1 else ''} for review"
+        + output.completed(beside, options),
         *map(_line, waiting),
         as_json=options.json,
     )
@@ -294,7 +295,11 @@ def _run_conflicts(options: argparse.Namespace) -> int:
         [output.plain(conflict, _CONFLICT) for conflict in found],
         f"[MemoryMesh] {output.counted(len(found), 'conflict')}.",
         *map(_lines, found),
-        *[f"To decide: {_resolving(each.id)}" for each in found if each.pending][:1],
+        *[
+            output.completed(f"To decide: {_resolving(each.id)}", options)
+            for each in found
+            if each.pending
+        ][:1],
         as_json=options.json,
     )
 

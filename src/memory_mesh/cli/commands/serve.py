@@ -3,7 +3,9 @@
 import argparse
 from contextlib import suppress
 from datetime import UTC, datetime
+from types import ModuleType
 
+from memory_mesh.base.typed import Any
 from memory_mesh.cli import options as cli_options, output, store_folder
 from memory_mesh.cli.command_table import Command, UsageError, about, argument
 from memory_mesh.model import Json, MissingExtra
@@ -17,24 +19,18 @@ _FIRST = "first"
 
 def _run_serve(options: argparse.Namespace) -> int:
     """Serves the store over HTTP until the process is asked to end."""
-    if not 0 <= options.port <= _MOST_PORTS:
-        raise UsageError(f"--port is a number from 0 to {_MOST_PORTS}")
+    check_port(options.port)
     cli_options.refuse_agent("serve")
     store_folder.refuse_one(options, "each request says whose memories it is about")
     refuse_service(store_folder.config_of(options).store)
-    try:
-        from memory_mesh.server import mcp
-    except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] == "memory_mesh":
-            raise
-        raise MissingExtra.of("server", "the service") from None
+    mcp = server("server", "the service")
     with (
         suppress(KeyboardInterrupt),  # the way to end it at a terminal
         cli_options.mesh_of(options, meaning=True) as mesh,
         mcp.bound(options.host, options.port) as listener,
     ):
         port = listener.getsockname()[1]
-        url = f"http://{options.host}:{port}"
+        url = (options.url or f"http://{options.host}:{port}").rstrip("/")
         if not mesh.care.access_keys.get_all():
             _say_first(
                 mesh.care.access_keys.add(_FIRST, grants={"*": "admin"}, speaks_as="user"), url
@@ -47,8 +43,50 @@ def _run_serve(options: argparse.Namespace) -> int:
         where = store_folder.shown(mesh.config)
         output.note(f"[MemoryMesh] Serving {output.named(where)} at {url}; stop with Ctrl-C.")
         output.note(f"[MemoryMesh] What it offers: {url}/openapi.json; MCP: {url}/mcp")
-        mcp.serve(mesh, listener, url, mcp.KeyLimits(rate=options.rate, burst=2 * options.rate))
+        limits = mcp.KeyLimits(rate=options.rate, burst=2 * options.rate)
+        mcp.serve(mesh, listener, url, limits, issuer=_issuer(options, mcp.Issuer, url))
     return 0
+
+
+def _issuer(options: argparse.Namespace, made: Any, url: str) -> Any:  # noqa: ANN401  # of an extra
+    """Who signs people in; None if only keys open the service."""
+    if options.oidc_issuer is None:
+        if options.oidc_audience or options.oidc_grant or options.oidc_userinfo:
+            raise UsageError("say who signs people in: --oidc-issuer URL")
+        return None
+    grants: dict[str, dict[str, str]] = {}
+    for each in options.oidc_grant or ():
+        group, mark, place = each.partition(":")
+        if not mark:
+            raise UsageError(
+                f"--oidc-grant is GROUP:PLACE=ROLE, such as eng:team=editor, not {each!r}"
+            )
+        grants.setdefault(group, {}).update((_grant(place),))
+    return made(
+        options.oidc_issuer,
+        url,
+        audience=options.oidc_audience,
+        user=options.oidc_user,
+        grants=grants,
+        asks=options.oidc_userinfo,
+    )
+
+
+def server(extra: str, what: str) -> ModuleType:
+    """The server, which needs packages of an extra."""
+    try:
+        from memory_mesh.server import mcp
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] == "memory_mesh":
+            raise
+        raise MissingExtra.of(extra, what) from None
+    return mcp
+
+
+def check_port(port: int) -> None:
+    """Raises UsageError for a number that no port has."""
+    if not 0 <= port <= _MOST_PORTS:
+        raise UsageError(f"--port is a number from 0 to {_MOST_PORTS}")
 
 
 def _say_first(key: AccessKey, url: str) -> None:
@@ -81,6 +119,34 @@ SERVE = Command(
             default=100.0,
             help="requests that one key may make a second (default: 100)",
         ),
+        argument("--url", metavar="URL", help="where clients reach it, if through a proxy"),
+        argument(
+            "--oidc-issuer",
+            metavar="URL",
+            help="people sign in there: a token of this OpenID provider opens what a key would",
+        ),
+        argument(
+            "--oidc-audience",
+            metavar="NAME",
+            help="whom a token must be for (default: --url, and that with /mcp)",
+        ),
+        argument(
+            "--oidc-user",
+            metavar="CLAIM",
+            default="sub",
+            help="the claim that says whose memories are theirs (default: sub)",
+        ),
+        argument(
+            "--oidc-grant",
+            metavar="GROUP:PLACE=ROLE",
+            action="append",
+            help="what a group may do where, * is everybody who signs in; repeat it",
+        ),
+        argument(
+            "--oidc-userinfo",
+            action="store_true",
+            help="ask the issuer about tokens that are no JWT; it does not say whom they are for",
+        ),
     ),
     _run_serve,
 )
@@ -100,6 +166,12 @@ def _run_access_keys(options: argparse.Namespace) -> int:
             return _list(keys.get_all(), as_json=options.json)
         if options.action == "revoke":
             ended = keys.revoke(options.which)
+            if not any(_governs(key) for key in keys.get_all()):
+                output.note(
+                    "[MemoryMesh] That was the last key that may make keys. Make one where the "
+                    "store is, without URL: memory-mesh server keys add me --grant '*=admin' "
+                    "--as-user"
+                )
             return output.answer(
                 _plain(ended), f"[MemoryMesh] The key {ended.id} is over.", as_json=options.json
             )
@@ -109,6 +181,12 @@ def _run_access_keys(options: argparse.Namespace) -> int:
         grants = dict(map(_grant, options.grant or ()))
         made = keys.add(options.which, grants=grants, speaks_as=whose, days=options.days)
         return _made(made, as_json=options.json)
+
+
+def _governs(key: AccessKey) -> bool:
+    """Whether a key that is not over makes and ends keys."""
+    may = "admin" in key.grants.get("*", "").split("+") and key.speaks_as == "user"
+    return may and not key.is_over(datetime.now(UTC))
 
 
 def _grant(text: str) -> tuple[str, str]:
@@ -130,9 +208,8 @@ def _list(keys: list[AccessKey], *, as_json: bool) -> int:
         return 0
     now = datetime.now(UTC)
     for key in keys:
-        ends = [at for at in (key.expires, key.revoked) if at is not None]
-        over = f", over since {min(ends):%Y-%m-%d}" if ends and min(ends) <= now else ""
-        until = f", until {min(ends):%Y-%m-%d %H:%M}" if ends and not over else ""
+        over = f", over since {key.ends:%Y-%m-%d}" if key.is_over(now) else ""
+        until = f", until {key.ends:%Y-%m-%d %H:%M}" if key.ends and not over else ""
         used = f"{key.last_used:%Y-%m-%d %H:00}" if key.last_used else "never"
         said = f"{_grants(key)}, speaks as {key.speaks_as}, used {used}{over}{until}"
         output.say(f"{key.id}  {key.name}: {said}")

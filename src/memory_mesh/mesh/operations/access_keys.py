@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from memory_mesh.mesh import flows
+from memory_mesh.mesh.operation import needs, reads
 from memory_mesh.mesh.view import View
 from memory_mesh.model import NotAllowed
 from memory_mesh.model.care import AccessKey
@@ -37,6 +38,8 @@ class AccessKeyVerbs(View):
             own, self._now(), said, grants=grants, speaks_as=speaks_as, days=days
         )
 
+    @reads
+    @needs("admin")
     def get_all(self) -> list[AccessKey]:
         """Lists every key without its text, the newest first; revoked ones too."""
         return flows.access_keys.get_all(self._of_the_user())

@@ -9,6 +9,7 @@ from datetime import timedelta
 from memory_mesh.base.typed import TYPE_CHECKING, replace
 from memory_mesh.context.fence import fence_word
 from memory_mesh.mesh import flows
+from memory_mesh.mesh.operation import reads
 from memory_mesh.mesh.operations.search import SearchVerbs
 from memory_mesh.mesh.options import Across, AsOf, Condition, Limit, Reader, Statuses, ValidAt
 from memory_mesh.mesh.view import View
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 class ContextVerbs(SearchVerbs):
     """Methods that fill a prompt."""
 
+    @reads
     def context(
         self,
         question: str | None = None,
@@ -85,6 +87,7 @@ class ContextVerbs(SearchVerbs):
         )
         return self._packed(question, lens, wanted, record=record)
 
+    @reads
     def profile(
         self,
         *,
@@ -204,6 +207,7 @@ class InjectionVerbs(View):
 class ExplainVerbs(SearchVerbs):
     """Methods that say why."""
 
+    @reads
     def explain(
         self,
         id: str,

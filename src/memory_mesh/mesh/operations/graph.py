@@ -5,6 +5,7 @@ from datetime import datetime
 
 from memory_mesh.base.typed import TYPE_CHECKING, replace
 from memory_mesh.mesh import flows
+from memory_mesh.mesh.operation import reads
 from memory_mesh.mesh.options import Limit, LinkTypes, Reader, Reason, Statuses
 from memory_mesh.mesh.view import View
 from memory_mesh.model import SIMILAR, InvalidInput, Kind, Link, Scope
@@ -24,6 +25,7 @@ MOST_HOPS = 10
 class WalkVerbs(View):
     """Methods that follow links; each sees what the reader sees, and nothing through it."""
 
+    @reads
     def traverse(
         self,
         memory_id: str,
@@ -52,6 +54,7 @@ class WalkVerbs(View):
             types=check_link_types(types),
         )
 
+    @reads
     def path(
         self,
         source_id: str,
@@ -78,6 +81,7 @@ class WalkVerbs(View):
             types=check_link_types(types),
         )
 
+    @reads
     def neighbourhood(
         self,
         memory_id: str,
@@ -102,6 +106,7 @@ class WalkVerbs(View):
             limit=check_limit(limit),
         )
 
+    @reads
     def supersessions(self, memory_id: str, *, scope: Reader = None) -> "Neighbourhood":
         """Returns the memories of `chain`, those that only seem to update one, and their links.
 
@@ -110,6 +115,7 @@ class WalkVerbs(View):
         checked = check_text(memory_id, "memory_id")
         return flows.graph.supersessions(self._access(), checked, self._lens(scope))
 
+    @reads
     def clusters(
         self,
         min_size: int = 2,
@@ -139,6 +145,7 @@ class WalkVerbs(View):
             types=check_link_types(types),
         )
 
+    @reads
     def entity(self, name: str, *, limit: Limit = 50, scope: Reader = None) -> "KnownEntity":
         """Returns what is known of somebody or something, oldest first, over time.
 
@@ -204,6 +211,7 @@ class LinkVerbs(View):
         wanted = _link(source_id, target_id, type)
         return flows.links.unlink(self._access(), wanted, self._reader(scope), said)
 
+    @reads
     def links(self, memory_id: str, *, types: LinkTypes = (), scope: Reader = None) -> list[Link]:
         """Lists the links from and to a memory, oldest first, similar ones last, at most 1,000.
 
@@ -296,11 +304,13 @@ class EpisodeVerbs(View):
         """Takes memories out of an episode; the memories themselves stay."""
         return self._change_episode(episode_id, ids, scope, add=False)
 
+    @reads
     def episode(self, episode_id: str, *, scope: Reader = None) -> "Episode":
         """Returns an episode with the memories in it that are visible, oldest first."""
         checked = check_text(episode_id, "episode_id")
         return flows.episodes.episode(self._access(), checked, self._lens(scope))
 
+    @reads
     def episodes(
         self, *, query: str | None = None, limit: Limit = 20, scope: Reader = None
     ) -> "list[Episode]":

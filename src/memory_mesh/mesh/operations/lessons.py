@@ -5,6 +5,7 @@ from datetime import timedelta
 
 from memory_mesh.base.typed import TYPE_CHECKING, replace
 from memory_mesh.mesh import flows
+from memory_mesh.mesh.operation import reads
 from memory_mesh.mesh.options import Audience, Condition, Limit, Reader
 from memory_mesh.mesh.view import View
 from memory_mesh.model import Channel, InvalidInput, Memory, SourceKind
@@ -56,6 +57,7 @@ class LessonVerbs(View):
         context = flows.lessons.read_wire(check_text(wire_format, "wire_format"))
         return flows.lessons.distill_lesson(self._access(), context, self._own_scope(scope), source)
 
+    @reads
     def search(
         self,
         query: str = "",
@@ -88,6 +90,7 @@ class LessonVerbs(View):
 
     __call__ = search
 
+    @reads
     def with_pattern(
         self, pattern_id: str, *, scope: Reader = None, limit: Limit = 100
     ) -> list[Memory]:
@@ -111,6 +114,7 @@ class LessonVerbs(View):
         worst = self.search("", limit=flows.pack.INJECTED, order_by="severity DESC", scope=scope)
         return replace(done, constraints=tuple(block.preventative_rule for block in worst))
 
+    @reads
     def due(self) -> bool:
         """True if `distill` should run: after six hours, if something was stored since."""
         return flows.lessons.due(self._access(), self._now())

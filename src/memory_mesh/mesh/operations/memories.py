@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from memory_mesh.base.typed import TYPE_CHECKING, Unpack, replace
 from memory_mesh.mesh import flows
+from memory_mesh.mesh.operation import needs, reads
 from memory_mesh.mesh.options import (
     Across,
     AsOf,
@@ -58,6 +59,7 @@ _OF_UPDATE = {"id", "content", "metadata", "merge", "reason"}
 class EraseVerbs(View):
     """Methods that erase memories for good."""
 
+    @needs("erase")
     def erase(
         self,
         memory_id: str | Sequence[str] | None = None,
@@ -103,6 +105,7 @@ class EraseVerbs(View):
                 else flows.erase.erase(ground, sought, why)
             )
 
+    @needs("erase")
     def unforget(self, content: str) -> bool:
         """Lets words that were erased be stored again; False if they were not kept out."""
         self._check_may_erase()
@@ -203,6 +206,7 @@ class MemoryVerbs(EraseVerbs):
             self._access(), self._fit(self._draft(content, metadata, given(details)))
         )
 
+    @reads
     def get(
         self,
         memory_id: str,
@@ -217,6 +221,7 @@ class MemoryVerbs(EraseVerbs):
         found = flows.recall.open_memories(self._access(), [memory_id], lens)
         return found[0] if found else None
 
+    @reads
     def get_many(
         self,
         ids: Sequence[str],
@@ -230,6 +235,7 @@ class MemoryVerbs(EraseVerbs):
         lens = self._lens(scope, as_of=as_of, valid_at=valid_at, include=include)
         return flows.recall.open_memories(self._access(), list(ids), lens)
 
+    @reads
     def get_all(
         self,
         *,
@@ -258,6 +264,7 @@ class MemoryVerbs(EraseVerbs):
         with self._read() as snapshot:
             return snapshot.page(lens, check_limit(limit), cursor)
 
+    @reads
     def history(self, memory_id: str, *, scope: Reader = None) -> list[Memory]:
         """Returns every recorded version of one memory, oldest first."""
         sight = flows.explain.sight_of(self._lens(scope))
@@ -368,6 +375,7 @@ class MemoryVerbs(EraseVerbs):
         """
         return flows.change.rate(self._access(), memory_id, self._lens(scope), helpful=helpful)
 
+    @reads
     def stats(self) -> Stats:
         """Returns the figures of the namespace, with what it takes on disk."""
         config, opened = self._config, self._opened()

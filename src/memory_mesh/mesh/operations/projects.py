@@ -5,6 +5,7 @@ from os import PathLike, fspath
 from pathlib import Path
 
 from memory_mesh.mesh import flows
+from memory_mesh.mesh.operation import needs, reads
 from memory_mesh.mesh.options import AsOwner
 from memory_mesh.mesh.view import View
 from memory_mesh.model import InvalidInput, NotAllowed, Project, Scope
@@ -51,6 +52,8 @@ class ProjectVerbs(View):
         name, place = named
         return _project(name, "folder", place, self._names(access, name))
 
+    @reads
+    @needs("admin")
     def stated(self, name: str) -> Project:
         """Returns a project by its name, with the other names that it reads."""
         stored = self._stored_name(check_text(name, "name"))
@@ -109,6 +112,8 @@ class ProjectVerbs(View):
             ) from None
         return self.at(folder)
 
+    @reads
+    @needs("admin")
     def counts(
         self, *, names: Sequence[str] | None = None, as_owner: AsOwner = False
     ) -> dict[str, int]:

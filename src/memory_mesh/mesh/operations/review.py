@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 
 from memory_mesh.base.typed import Unpack, replace
 from memory_mesh.mesh import flows
+from memory_mesh.mesh.operation import needs, reads
 from memory_mesh.mesh.options import AsOwner, Limit, Reader, Reason
 from memory_mesh.mesh.view import View
 from memory_mesh.model import (
@@ -80,6 +81,7 @@ class ProposalVerbs(View):
         """Proposes to delete a memory; it stays until a person decides."""
         return self._propose(ProposedVerb.DELETE, memory_id, {}, reader, reason)
 
+    @reads
     def proposals(
         self,
         *,
@@ -136,6 +138,7 @@ class ProposalVerbs(View):
 class ReviewVerbs(ProposalVerbs):
     """What waits for a decision, conflicts, votes on truth, and trust: `mesh.review`."""
 
+    @needs("review")
     def register_predicates(
         self, schemas: Mapping[str, PredicateSchema | Mapping[str, str]]
     ) -> None:
@@ -143,11 +146,13 @@ class ReviewVerbs(ProposalVerbs):
         self._may_decide()
         self._register(self._opened(), schemas)
 
+    @reads
     def predicates(self) -> dict[str, PredicateSchema]:
         """Returns every registered predicate."""
         with self._read() as snapshot:
             return snapshot.schemas()
 
+    @reads
     def trust(self, memory_id: str, *, scope: Reader = None) -> float:
         """Returns the trust in a memory, 0 to 1, from its source, origins, votes and age."""
         from memory_mesh.rules.trust import trust_of
@@ -172,6 +177,7 @@ class ReviewVerbs(ProposalVerbs):
         said = check_text(reason, "reason")
         return flows.review.dispute(self._access(), memory_id, self._reader(scope), said)
 
+    @needs("review")
     def decide(
         self,
         id: str,
@@ -196,6 +202,7 @@ class ReviewVerbs(ProposalVerbs):
             return self._review_proposal(id, reader, approve=approve, reason=reason)
         return self._decide_on(id, reader, approve=approve, reason=reason)
 
+    @needs("review")
     def decide_source(
         self,
         source: str,
@@ -218,6 +225,7 @@ class ReviewVerbs(ProposalVerbs):
             for memory in flows.review.waiting(access, lens, check_limit(1_000))
         ]
 
+    @needs("review")
     def undo(self, memory_id: str, *, scope: Reader = None) -> Memory | Proposal:
         """Undoes a review, or what a rule or a person decided of a memory's conflicts.
 
@@ -231,6 +239,7 @@ class ReviewVerbs(ProposalVerbs):
             return self._undo_proposal(memory_id, self._reader(scope))
         return flows.review.undo(self._access(), memory_id, self._reader(scope))
 
+    @reads
     def waiting(
         self, *, limit: Limit = 100, scope: Reader = None, as_owner: AsOwner = False
     ) -> list[Memory | Skill | Proposal]:
@@ -245,6 +254,7 @@ class ReviewVerbs(ProposalVerbs):
         found: list[Memory | Skill | Proposal] = [*memories, *staged, *asked]
         return found[:limit]
 
+    @reads
     def conflicts(
         self,
         *,
@@ -266,6 +276,7 @@ class ReviewVerbs(ProposalVerbs):
         lens = self._owned(scope, as_owner=as_owner)
         return self._conflicts(lens, limit, pending=pending, decided=decided)
 
+    @needs("review")
     def resolve(
         self,
         conflict_id: str,
@@ -281,10 +292,12 @@ class ReviewVerbs(ProposalVerbs):
         """
         return self._resolve(conflict_id, self._reader(scope), resolution, reason)
 
+    @reads
     def chain(self, memory_id: str, *, scope: Reader = None) -> list[Memory]:
         """Returns the memories that superseded each other, oldest first."""
         return flows.review.chain(self._access(), self._lens(scope), memory_id)
 
+    @needs("review")
     def mark_superseded(self, memory_id: str, *, by: str) -> bool:
         """Marks an imported memory that waits for review as superseded by another one.
 

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from memory_mesh.base.typed import TYPE_CHECKING, Any, replace
 from memory_mesh.formats import rfc11
 from memory_mesh.mesh import flows
+from memory_mesh.mesh.operation import reads
 from memory_mesh.mesh.options import Across, AsOf, Condition, Limit, Reader, Statuses, ValidAt
 from memory_mesh.mesh.view import View
 from memory_mesh.model import Hit, Hits, InvalidInput, Query, ViewName
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 class SearchVerbs(View):
     """Methods that search."""
 
+    @reads
     def search(
         self,
         query: str,

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from memory_mesh.base.typed import TYPE_CHECKING, replace
 from memory_mesh.mesh import flows
+from memory_mesh.mesh.operation import reads
 from memory_mesh.mesh.options import Across, AsOwner, Audience, Limit, Reader, Statuses
 from memory_mesh.mesh.view import View
 from memory_mesh.model import (
@@ -65,11 +66,13 @@ class SkillVerbs(View):
         scope = self._stored_scope(draft.scope)
         return flows.skills.ingest(self._access(), replace(draft, scope=scope, source=source))
 
+    @reads
     def search(self, query: str, *, limit: Limit = 10, scope: Reader = None) -> list[SkillHit]:
         """Searches skills, best first; `Name: …` finds one skill by its name."""
         reader, text = self._access(), check_text(query, "query")
         return flows.skills.search(reader, text, self._reader(scope), check_limit(limit))
 
+    @reads
     def get_all(
         self,
         *,

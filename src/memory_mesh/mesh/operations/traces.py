@@ -5,6 +5,7 @@ from datetime import datetime
 
 from memory_mesh.base.typed import Annotated, TypedDict, Unpack, replace
 from memory_mesh.mesh import flows
+from memory_mesh.mesh.operation import reads
 from memory_mesh.mesh.operations.system_memory import SystemMemoryVerbs
 from memory_mesh.mesh.options import Across, Audience, Condition, Limit, Reader, Statuses
 from memory_mesh.model import (
@@ -95,12 +96,14 @@ class TraceVerbs(SystemMemoryVerbs):
             for at, one in enumerate(read)
         ]
 
+    @reads
     def get(self, trace_id: str, *, scope: Reader = None, include: Statuses = ()) -> Trace | None:
         """Returns one trace, or None if there is none or it is not visible; counts as a use."""
         lens = self._lens(scope, include=include)
         found = flows.recall.open_memories(self._access(), [trace_id], lens)
         return trace_of(found[0]) if found and is_trace(found[0]) else None
 
+    @reads
     def get_all(
         self,
         *,
@@ -123,6 +126,7 @@ class TraceVerbs(SystemMemoryVerbs):
             page = snapshot.page(_lens_on_traces(lens, time_window), check_limit(limit), cursor)
         return TracePage(map(trace_of, page), page.cursor)
 
+    @reads
     def similar(
         self,
         goal: str,
@@ -144,6 +148,7 @@ class TraceVerbs(SystemMemoryVerbs):
         found = self._similar(goal, check_limit(limit), near, time_window, scope)
         return [match_of(trace, similarity) for trace, similarity in found]
 
+    @reads
     def plan(
         self,
         goal: str,

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from memory_mesh.base.typed import TYPE_CHECKING
 from memory_mesh.formats import exchange
+from memory_mesh.mesh.operation import needs, reads
 from memory_mesh.mesh.operations.memories import MemoryVerbs
 from memory_mesh.mesh.options import Across, Condition, Progress, Reader
 from memory_mesh.model import (
@@ -118,11 +119,14 @@ class TransferVerbs(MemoryVerbs):
                     progress(outcomes.total())
         return ImportedFile(dict(outcomes), tuple(reasons[:_REASONS]))
 
+    @reads
+    @needs("admin")
     def users(self) -> list[str]:
         """Lists the ids of the users who have memories in the store; `for_user` opens them."""
         found = map(user_of, self._opened().ledger.namespaces())
         return sorted(user_id for user_id in found if user_id is not None)
 
+    @needs("erase")
     def delete_user(self, user_id: str) -> "DeletedNamespace":
         """Deletes all memories of a user for good: no backup and no archive brings them back.
 

@@ -9,6 +9,7 @@ from memory_mesh.base.typed import TYPE_CHECKING, Any, dataclass, replace
 from memory_mesh.care import key_file
 from memory_mesh.ledgers.shared.named_values import ERASING
 from memory_mesh.mesh import flows
+from memory_mesh.mesh.operation import needs, reads
 from memory_mesh.mesh.operations.lessons import LessonVerbs
 from memory_mesh.mesh.operations.system_memory import SystemMemoryVerbs
 from memory_mesh.mesh.options import Across, AsOwner, Limit, Progress, Reader
@@ -143,6 +144,7 @@ class ReembedVerbs(View):
 class AuditVerbs(View):
     """Methods that read and check the audit chain."""
 
+    @reads
     def blocks(
         self,
         *,
@@ -165,6 +167,7 @@ class AuditVerbs(View):
         sight = flows.explain.sight_of(self._lens(scope))
         return flows.records.blocks(self._access(), sight, after_seq, many)
 
+    @reads
     def recalls(
         self, *, limit: Limit = 100, scope: Reader = None, as_owner: AsOwner = False
     ) -> list[Block]:
@@ -180,6 +183,7 @@ class AuditVerbs(View):
             return access.ledger.recalls(access.namespace, many)
         return flows.records.recalls(access, self._reader(scope), many)
 
+    @reads
     def verify(
         self,
         *,
@@ -224,6 +228,7 @@ def _read(path: str | PathLike[str]) -> str:
 class JobVerbs(View):
     """Methods that run maintenance jobs."""
 
+    @reads
     def jobs(self) -> list[JobReport]:
         """Lists the jobs with whether each is due, and why; runs nothing."""
         return flows.jobs.listed(self._site(dry_run=True))
@@ -506,6 +511,8 @@ class UpkeepVerbs(MaintenanceVerbs):
         """Rewrites the keyword terms of every text and skill; returns how many there are."""
         return flows.upkeep.reindex(self._opened().ledger, self._config.namespace, everything=True)
 
+    @reads
+    @needs("admin")
     def namespaces(self, *, after: str | None = None, limit: int | None = None) -> list[str]:
         """Lists the namespaces in the store, sorted; that of a user is `user.` and the id.
 
@@ -536,6 +543,7 @@ class UpkeepVerbs(MaintenanceVerbs):
 class CareVerbs(UpkeepVerbs, AuditVerbs):
     """What keeps a store in order: `mesh.care`."""
 
+    @reads
     def triggers(self, *, limit: Limit = 100, scope: Reader = None) -> "list[MemoryMetadata]":
         """Lists the memories that have triggers, the newest first, without their texts."""
         return flows.injection.triggers(self._access(), self._lens(scope), check_limit(limit))
