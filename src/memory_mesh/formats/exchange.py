@@ -5,11 +5,14 @@ entry in WRITERS and READERS. Nothing here opens a file.
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from datetime import datetime
 from itertools import chain
 
+from memory_mesh.base.typed import dataclass
 from memory_mesh.model import InvalidInput, Json, Scope
+from memory_mesh.model.learning import Turn
 from memory_mesh.rules.arguments import moment
 
 Row = Mapping[str, Json]
@@ -23,6 +26,23 @@ _APART = re.compile(r"#{1,6}(\s|$)|([-*_=])\2\2+\s*$")  # a heading or a rule is
 _ITEM = re.compile(r"([-*+]|\d{1,3}[.)])\s")
 _END = "- "  # behind the last line of a file: no line that is read has no end
 _LISTS = ("tags",)  # whose items stand in one cell
+
+
+@dataclass(frozen=True, slots=True)
+class RowOfUser:
+    """A row of a file that has those of several users, and whose it is, if it says so."""
+
+    user: str | None
+    row: object
+
+
+@dataclass(frozen=True, slots=True)
+class Chat:
+    """One conversation of a file: what its user stated in it is found later."""
+
+    title: str
+    at: datetime | None
+    turns: Sequence[Turn]
 
 
 def format_of(name: str) -> str:

@@ -248,7 +248,8 @@ def _draft(site: ExtractionSite, fact: ExtractedFact, channel: Channel) -> Draft
     }  # fmt: skip
     given = {name: value for name, value in details.items() if value is not None}
     metadata = {**rules.metadata, "extraction": said}
-    return draft_of(fact.text, metadata, given, agent_id=site.access.agent, channel=channel)
+    draft = draft_of(fact.text, metadata, given, agent_id=site.access.agent, channel=channel)
+    return replace(draft, quarantine=rules.quarantine)
 
 
 def _twin(site: ExtractionSite, draft: Draft) -> str | None:
@@ -305,7 +306,7 @@ def _record(site: ExtractionSite, batch: tuple[int, Sequence[Turn]]) -> dict[str
         "rules": {
             "roles": rules.roles, "min_importance": rules.min_importance, "ref": rules.ref,
             "agent": rules.agent, "tags": rules.tags, "metadata": dict(rules.metadata),
-            "with_triggers": rules.with_triggers,
+            "with_triggers": rules.with_triggers, "quarantine": rules.quarantine,
         },
     }  # fmt: skip
 

@@ -280,6 +280,7 @@ class ImportedFile:
 
     outcomes: Mapping[str, int]
     reasons: tuple[str, ...] = ()
+    format: str = ""  # what the file is, in words, or its ending
 
 
 @dataclass(frozen=True, slots=True)

@@ -155,6 +155,7 @@ class ExtractionRules:
     tags: tuple[str, ...] = ()
     metadata: Mapping[str, Json] = field(default_factory=dict)
     with_triggers: bool = False  # made of the facts' tags, else of their title
+    quarantine: str | None = None  # why what is found waits for review
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

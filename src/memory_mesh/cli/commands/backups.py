@@ -12,8 +12,8 @@ from memory_mesh.cli import options as cli_options, output, store_folder
 from memory_mesh.cli.command_table import Command, UsageError, adding, argument
 from memory_mesh.cli.output import completed, option
 from memory_mesh.cli.progress import Counting, Telling
-from memory_mesh.formats import exchange
-from memory_mesh.model import Json, MeshError, NotAllowed
+from memory_mesh.formats import exchange, other_tools
+from memory_mesh.model import InvalidInput, Json, MeshError, NotAllowed
 from memory_mesh.model.care import Backup, Exported, Imported, NamespaceCopy, Restored
 from memory_mesh.platform.agent_shell import agent_variables
 from memory_mesh.platform.store_urls import need_folder, refuse_service
@@ -406,8 +406,9 @@ _AS_DOCUMENT = (
 
 def _run_import(options: argparse.Namespace) -> int:
     """Brings the namespace into the store, whole or not at all, and says what does not match."""
-    if Path(options.source).suffix.lower() in exchange.READERS:
-        return _import_rows(options)
+    known = _recognized(options.source)
+    if known or Path(options.source).suffix.lower() in exchange.READERS:
+        return _import_rows(options, known)
     if Path(options.source).expanduser().is_dir():
         named = output.named(options.source)
         raise UsageError(f"{named} is a folder; memory-mesh import folder stores its files")
@@ -436,8 +437,19 @@ def _run_import(options: argparse.Namespace) -> int:
     return code
 
 
-def _import_rows(options: argparse.Namespace) -> int:
+def _recognized(source: str) -> str | None:
+    """Which tool wrote the file, in words."""
+    try:
+        found = other_tools.recognized(Path(source).expanduser())
+    except (OSError, InvalidInput):
+        return None  # the import itself says what is wrong with it
+    return None if found is None else found.name
+
+
+def _import_rows(options: argparse.Namespace, known: str | None) -> int:
     """Stores the memories of a file that another program wrote."""
+    if known:
+        output.tell([f"This is {known}: {options.source}"])
     counting = Counting("memories")
     if options.into is not None:
         raise UsageError("--into is for archives; name a namespace with --namespace or --user")
@@ -447,7 +459,7 @@ def _import_rows(options: argparse.Namespace) -> int:
     said = ", ".join(f"{count} {outcome}" for outcome, count in done.outcomes.items() if count)
     output.tell(f"refused: {reason}" for reason in done.reasons)
     output.answer(
-        {"outcomes": dict(done.outcomes), "reasons": list(done.reasons)},
+        {"format": done.format, "outcomes": dict(done.outcomes), "reasons": list(done.reasons)},
         f"[MemoryMesh] Read {output.named(options.source)}: {said or 'no memory'}.",
         as_json=options.json,
     )
@@ -489,7 +501,11 @@ IMPORT = Command(
     "memory-mesh import memories.tar.gz",
     (
         adding(
-            cli_options.add_place, "--from", "FILE", "source", "an archive; or .jsonl, .csv, .md"
+            cli_options.add_place,
+            "--from",
+            "FILE",
+            "source",
+            "an archive, .jsonl, .csv, .md, or a file of another tool",
         ),
         argument(
             "--into",

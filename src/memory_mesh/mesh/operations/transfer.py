@@ -1,7 +1,7 @@
 """Write memories to a file, take such a file in, and delete a user."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from itertools import islice
@@ -10,6 +10,7 @@ from pathlib import Path
 
 from memory_mesh.base.typed import TYPE_CHECKING
 from memory_mesh.formats import exchange
+from memory_mesh.mesh import flows
 from memory_mesh.mesh.operation import needs, reads
 from memory_mesh.mesh.operations.memories import MemoryVerbs
 from memory_mesh.mesh.options import Across, Condition, Progress, Reader
@@ -21,11 +22,13 @@ from memory_mesh.model import (
     MeshError,
     NotAllowed,
     Outcome,
+    Receipt,
     times,
 )
 from memory_mesh.model.care import ImportedFile
+from memory_mesh.model.learning import ExtractionRules
 from memory_mesh.model.record import record
-from memory_mesh.rules.arguments import user_of
+from memory_mesh.rules.arguments import user_namespace, user_of
 from memory_mesh.rules.trust import is_authoritative
 
 if TYPE_CHECKING:
@@ -33,6 +36,7 @@ if TYPE_CHECKING:
 
 _SLICE = 256  # memories stored at once
 _PAGE = 1_000  # memories read at once
+_OF_A_CHAT = "rules found it in an imported chat; nobody confirmed it"
 _REASONS = 20  # refused rows that a report names
 
 
@@ -94,30 +98,65 @@ class TransferVerbs(MemoryVerbs):
         and its reason, and the rest is stored. What it says counts as a document's word, whoever
         the file says it is from.
 
+        Files of other tools are recognised: server-memory, mem0 (an export, its history or the
+        folder of its Qdrant), LangGraph, basic-memory. What mem0 kept for a user goes to that user.
+        Of chats of ChatGPT and Claude.ai, rules find what the user stated; all of it waits for
+        review.
+
         Options:
             progress: called with the number of rows so far.
         """
+        from memory_mesh.formats import other_tools
+
         source = Path(path)
-        read = exchange.READERS[exchange.format_of(source.name)]
-        outcomes, reasons = Counter[str](), list[str]()
+        outcomes, reasons = Counter[str]({str(Outcome.REFUSED): 0}), list[str]()
         taking = self._of_same_store(None, None, Channel.IMPORT)
-        with _file_errors(source), source.open(encoding="utf-8-sig", newline="") as file:
-            drafts = ((line, exchange.draft_of(row)) for line, row in read(file))
-            while part := list(islice(drafts, _SLICE)):
-                wrong = [(line, one) for line, one in part if isinstance(one, InvalidInput)]
-                taken = [(line, one) for line, one in part if not isinstance(one, InvalidInput)]
-                found = taking.add_many([one for _, one in taken])
-                outcomes.update(str(receipt.outcome) for receipt in found)
-                outcomes[str(Outcome.REFUSED)] += len(wrong)
-                reasons += [f"line {line}: {one}" for line, one in wrong]
-                reasons += [
-                    f"line {line}: {one.content[:60] or 'no text'}: {'; '.join(one.reasons)}"
-                    for (line, _), one in zip(taken, found, strict=True)
-                    if one.outcome is Outcome.REFUSED
-                ]
+        with _file_errors(source):
+            known = other_tools.recognized(source)
+            items = known.rows(source) if known else _lines(source)
+            while part := list(islice(items, _SLICE)):
+                for place, receipt in taking._taken(part):  # noqa: SLF001  # of its own class
+                    outcomes[str(receipt.outcome)] += 1
+                    if receipt.outcome is Outcome.REFUSED:
+                        said = (place, receipt.content[:60], "; ".join(receipt.reasons))
+                        reasons.append(": ".join(filter(None, said)))
                 if progress is not None:
                     progress(outcomes.total())
-        return ImportedFile(dict(outcomes), tuple(reasons[:_REASONS]))
+        name = known.name if known else exchange.format_of(source.name)
+        return ImportedFile(dict(outcomes), tuple(reasons[:_REASONS]), name)
+
+    def _taken(self, part: list[tuple[str, object]]) -> Iterator[tuple[str, Receipt]]:
+        """Stores some items, each user's for that user; says what became of each."""
+        drafts = dict[str | None, list[tuple[str, dict[str, object]]]]()
+        for place, item in part:
+            if isinstance(item, exchange.Chat):
+                yield from ((place, receipt) for receipt in self._stated(item))
+                continue
+            user, row = (
+                (item.user, item.row) if isinstance(item, exchange.RowOfUser) else (None, item)
+            )
+            draft = exchange.draft_of(row)
+            if isinstance(draft, InvalidInput):
+                yield place, Receipt.not_read(str(draft))
+            else:
+                drafts.setdefault(user, []).append((place, draft))
+        for user, found in drafts.items():
+            own = user is None or user_of(self._config.namespace) is not None
+            try:
+                view = self if own else self._of_same_store(user_namespace(user), None, None)
+                receipts = view.add_many([draft for _, draft in found])
+            except InvalidInput as error:  # of the user's name, or of all of them
+                receipts = [Receipt.not_read(str(error))] * len(found)
+            yield from zip((place for place, _ in found), receipts, strict=True)
+
+    def _stated(self, chat: exchange.Chat) -> Sequence[Receipt]:
+        """Stores what the user stated in a chat; all of it waits for review."""
+        rules = ExtractionRules(ref=chat.title, quarantine=_OF_A_CHAT)
+        site = flows.extraction.ExtractionSite(
+            access=self._access(), lens=self._lens(None), scope=self._own_scope(None),
+            channel=self._channel, now=chat.at or self._now(), rules=rules,
+        )  # fmt: skip
+        return flows.extraction.by_rules(site, chat.turns, store=True).receipts
 
     @reads
     @needs("admin")
@@ -146,6 +185,13 @@ def refuse_existing(target: Path) -> None:
     """Raises InvalidInput for a file that is there, which an export would replace."""
     if target.exists():
         raise InvalidInput(f"{target} is there already: name another file, or remove it")
+
+
+def _lines(source: Path) -> Iterator[tuple[str, object]]:
+    """The rows of a file whose ending says what it is, each with its line."""
+    read = exchange.READERS[exchange.format_of(source.name)]
+    with source.open(encoding="utf-8-sig", newline="") as file:
+        yield from ((f"line {line}", row) for line, row in read(file))
 
 
 def _row(memory: Memory) -> "exchange.Row":
