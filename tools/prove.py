@@ -2,6 +2,7 @@
 
     python tools/prove.py                 every suite
     python tools/prove.py fork as-of      these two
+    python tools/prove.py service         those whose names begin with `service-`
     python tools/prove.py --resume        what this commit and seed have not shown yet
     python tools/prove.py --to FOLDER     write there instead
     python tools/prove.py --sample NAME   as much as the gate runs, written to build/sample
@@ -120,9 +121,12 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--sample", action="store_true", help="as much as the gate runs")
     options = parser.parse_args(arguments)
     options.to = options.to or (ROOT / "build" / "sample" if options.sample else PROOF)
+    named = {name: [name] for name in SUITES}
     for name in options.suites:
-        if name not in SUITES:
+        family = [each for each in SUITES if each.startswith(f"{name}-")]
+        if not named.setdefault(name, family):
             parser.error(f"there is no suite {name!r}; choose of: {', '.join(SUITES)}")
+    options.suites = [each for name in options.suites for each in named[name]]
     return options
 
 

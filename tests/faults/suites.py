@@ -409,6 +409,10 @@ SUITES: dict[str, dict[str, Part]] = {
             "postgres_isolation.attacked", attacks=Amount(10_000), place="postgres_suites.tenants"
         )
     },
+    "service-tenants": {"": part("service_crossing.crossed", calls=Amount(10_000, 400))},
+    "service-fuzzing": {
+        "": part("service_fuzzing.fuzzed", examples=Amount(40, 1), least=50, gate={"least": 1})
+    },
     "users": {"": part("users.kept_apart", statements=Amount(500, 50))},
     "scoped-search": {
         "": part(

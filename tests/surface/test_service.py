@@ -2,7 +2,6 @@
 
 import json
 import os
-import random
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -428,51 +427,6 @@ class TestRequests:
 
             found = {one.name for one in text_string_to_metric_families(answer.read().decode())}
         assert found == {"memory_mesh_http_requests", "memory_mesh_http_seconds"}
-
-
-def test_no_call_crosses_tenants(tmp_path: Path, request: pytest.FixtureRequest) -> None:
-    """Random calls of every route with random keys and headers: no foreign word, no change."""
-    draw = random.Random(f"{request.node.name}")
-    tenants = [f"t{number}" for number in range(4)]
-    with served(tmp_path, embedder="none") as service:
-        ids = {}
-        for tenant in tenants:
-            own = service.behind.for_user(tenant)
-            ids[tenant] = [own.add(f"canary-{tenant} number {at} is here").id for at in range(3)]
-        keys = {
-            tenant: service.new_key(
-                tenant, {f"user:{tenant}": role}, speaks_as=draw.choice(["user", "agent"])
-            )
-            for tenant, role in zip(tenants, ("owner", "editor", "reader", "reviewer"), strict=True)
-        }
-        before = {tenant: service.behind.for_user(tenant).get_all() for tenant in tenants}
-        for _ in range(400):
-            whose, other = draw.sample(tenants, 2)
-            route = draw.choice([*routes().values()])
-            body = {
-                name: draw.choice([ids[other][0], f"canary-{other}", other, [ids[other][0]], 3])
-                for name, option in route.options.items()
-                if option.is_required or draw.random() < 0.1
-            }
-            headers = draw.choice(
-                [
-                    {"Memory_Mesh_User": other},
-                    {"Memory_Mesh_Namespace": f"user.{other}"},
-                    {"Memory_Mesh_User": whose, "Memory_Mesh_Agent": other},
-                    {"Memory_Mesh_User": f"{other}%00"},
-                    {},
-                ]
-            )
-            authorization = f"Bearer {keys[whose]}"
-            status, answer = ask(service, route.path, body, Authorization=authorization, **headers)
-            assert status < 500, (route.path, body, answer)
-            said = json.dumps({**answer, "detail": ""} if isinstance(answer, dict) else answer)
-            if status == 200 and f"canary-{other}" in said:
-                assert headers.get("Memory_Mesh_User") == whose  # its own question, repeated
-                assert "number" not in said
-        for tenant in tenants:
-            now = [one for one in service.behind.for_user(tenant).get_all() if "number" in one.text]
-            assert {one.text for one in now} == {one.text for one in before[tenant]}, tenant
 
 
 def test_processes_over_one_database_know_the_same_keys(

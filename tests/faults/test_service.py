@@ -1,0 +1,14 @@
+"""The service under those who mean no good, under load, and while its processes come and go."""
+
+import pytest
+
+from tests.faults.suites import counts, sampled
+
+
+@pytest.mark.slow
+def test_no_call_crosses_tenants(tmp_path):
+    report = sampled("service-tenants", tmp_path)
+    report.holds()
+    assert report.figures["calls"] == counts("service-tenants")["calls"]
+    assert report.figures["answered"] > 20  # where the key is good for
+    assert report.figures["refused"] > 200
