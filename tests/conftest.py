@@ -41,7 +41,11 @@ def pytest_report_header() -> str:
 
 
 def pytest_configure() -> None:
-    """Keep the files of tests in memory where there is room: a disk's pace is nobody's fault."""
+    """Keep the files of tests in memory where there is room: a disk's pace is nobody's fault.
+
+    Numpy multiplies in one thread: its others wait by spinning, on the cores that tests share.
+    """
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     if _MEMORY.is_dir() and shutil.disk_usage(_MEMORY).free > _ROOM:
         os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(_MEMORY))
         tempfile.tempdir = str(_MEMORY)  # of stores that are gone when they are closed
