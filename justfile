@@ -2,8 +2,8 @@
 
 export PATH := justfile_directory() / ".venv/bin" + ":" + env("PATH")
 
-# Tests wait for other processes more than they compute, so more of them run than there are cores.
-processes := "-n 3 --dist worksteal"
+# Tests wait for other processes half of their time, so more of them run than there are cores.
+processes := "-n 5 --dist worksteal"
 
 [private]
 default:
@@ -28,6 +28,10 @@ test-all *ARGS:
 # Run what is too long for the gate, under the date as its seed; an interrupted night goes on. Its report is in build/night
 night *ARGS:
     python tools/night.py {{ ARGS }}
+
+# Run the gate's tests ten times, five of them beside two busy processes, and report in build/again which failed
+again RUNS="10":
+    python tools/night.py --again {{ RUNS }}
 
 # Run the fault suites in full and write results/proof/ (needs fiu-run and strace)
 prove *ARGS:

@@ -20,6 +20,7 @@ from memory_mesh.platform.agent_shell import agent_variables
 from memory_mesh.sync import MemoryMesh
 from memory_mesh.testing import FrozenClock
 from tests.faults.sample import SEED, VARIABLE
+from tests.sharing import dealt
 
 pytest_plugins = ["tests.postgres", "tests.timing"]
 
@@ -41,7 +42,11 @@ def pytest_report_header() -> str:
 
 
 def pytest_configure() -> None:
-    """Keep the files of tests in memory where there is room: a disk's pace is nobody's fault."""
+    """Keep the files of tests in memory where there is room: a disk's pace is nobody's fault.
+
+    Numpy multiplies in one thread: its others wait by spinning, on the cores that tests share.
+    """
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     if _MEMORY.is_dir() and shutil.disk_usage(_MEMORY).free > _ROOM:
         os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(_MEMORY))
         tempfile.tempdir = str(_MEMORY)  # of stores that are gone when they are closed
@@ -56,6 +61,19 @@ def pytest_collection() -> Generator[None, object, object]:
     finally:
         gc.enable()
         gc.freeze()
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Deal the tests to the processes of this run: every process deals alike."""
+    given: dict[str, int] = getattr(config, "workerinput", {})
+    unit = config.rootpath / "tests" / "unit"
+    items[:] = dealt(
+        items,
+        given.get("workercount", 1),
+        file_of=lambda item: item.path,
+        is_quick=lambda item: unit in item.path.parents,
+    )
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:

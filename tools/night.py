@@ -3,9 +3,11 @@
     python tools/night.py             all of it; an interrupted run of this commit goes on
     python tools/night.py --only fork as-of
     python tools/night.py --list      what there is
+    python tools/night.py --again 10  the tests of the gate, ten times: do they say the same?
 
-The seed is the date of the night. Each step leaves its output in build/night, and `report.md` there
-says what held, with the command that repeats it. Exit 1 where something did not hold.
+Every second one of those ten runs beside two busy processes. The seed is the date of the night.
+Each step leaves its output in build/night (build/again), and `report.md` there says what held, with
+the command that repeats it. Exit 1 where something did not hold.
 """
 
 import argparse
@@ -14,7 +16,8 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -25,7 +28,7 @@ sys.path.insert(0, str(ROOT))
 from tests.faults import suites  # noqa: E402  # found from the root
 
 FOLDER = ROOT / "build" / "night"
-TESTS = "tests"
+TESTS, AGAIN, BUSY = "tests", "again", "busy"
 STEP_SECONDS = 3 * 60 * 60
 
 
@@ -34,8 +37,11 @@ def main(arguments: Sequence[str] | None = None, folder: Path = FOLDER) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--only", nargs="+", metavar="STEP", choices=[TESTS, *suites.SUITES])
     parser.add_argument("--list", action="store_true", help="print the steps and do nothing")
+    parser.add_argument("--again", type=int, metavar="RUNS", help="run the gate's tests so often")
     options = parser.parse_args(arguments)
     steps = options.only or [TESTS, *suites.SUITES]
+    if options.again:
+        steps, folder = repetitions(options.again), folder.with_name(AGAIN)
     if options.list:
         print("\n".join(steps))
         return 0
@@ -51,6 +57,11 @@ def main(arguments: Sequence[str] | None = None, folder: Path = FOLDER) -> int:
         (folder / "report.md").write_text(report(night, steps), encoding="utf-8")
     print(report(night, steps))
     return int(not all(night["done"][step]["held"] for step in steps))
+
+
+def repetitions(runs: int) -> list[str]:
+    """The names of so many runs of the gate's tests; every second one has company."""
+    return [f"{AGAIN}-{run}" + (f"-{BUSY}" if run % 2 == 0 else "") for run in range(1, runs + 1)]
 
 
 def resumed(folder: Path, now: str) -> dict[str, Any]:
@@ -100,12 +111,15 @@ def _run(step: str, seed: int, folder: Path) -> dict[str, object]:
     if step == TESTS:
         words = ["just", "test-all", f"--junitxml={folder / 'tests.xml'}"]
         stated = {"HYPOTHESIS_PROFILE": "night", "FAULT_SEED": str(seed)}
+    elif step.startswith(AGAIN):
+        words = ["just", "test-all", f"--junitxml={folder / f'{step}.xml'}"]
+        stated = {"HYPOTHESIS_PROFILE": "gate"}
     else:
         words = ["python", "tools/prove.py", step, "--seed", str(seed), "--to", str(folder)]
         stated = {}
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     begun, log = time.monotonic(), folder / f"{step}.log"
-    with log.open("wb") as output:
+    with log.open("wb") as output, company(2 if step.endswith(BUSY) else 0):
         try:
             code = subprocess.call(
                 words, cwd=ROOT, env={**os.environ, **stated, "PATH": path},
@@ -120,6 +134,18 @@ def _run(step: str, seed: int, folder: Path) -> dict[str, object]:
         "command": " ".join(told).replace(str(ROOT), "."),
         "end": log.read_text(encoding="utf-8", errors="replace")[-3000:] if code else "",
     }
+
+
+@contextmanager
+def company(count: int) -> Iterator[None]:
+    """So many processes that do nothing but keep a core busy."""
+    busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(count)]
+    try:
+        yield
+    finally:
+        for process in busy:
+            process.kill()
+            process.wait()
 
 
 if __name__ == "__main__":

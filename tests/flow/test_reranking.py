@@ -16,6 +16,7 @@ from memory_mesh.sync import MemoryMesh
 from tests.receipts import id_of
 from tests.rerankers import route, sent, shaped
 from tests.servers import Reply, serve
+from tests.until import until
 
 TEAS = ["green tea is hot", "iced tea", "black tea with milk", "tea"]
 QUESTION = "hot tea"
@@ -182,6 +183,7 @@ def test_one_that_is_slow_is_given_up_and_not_asked_for_a_while(tmp_path):
         before = usual(mesh)
         first, second = mesh.search(QUESTION), mesh.search(QUESTION)
         assert contents(first) == contents(second) == before
+        until(lambda: server.requests)
     assert "the reranker fails" in first.explanation.note
     assert "asked again in" in second.explanation.note
     assert len(server.requests) == 1

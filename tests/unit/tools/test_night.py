@@ -1,6 +1,8 @@
 """A night goes on where it was interrupted, and says what did not hold."""
 
 import json
+import os
+from pathlib import Path
 
 import pytest
 
@@ -54,3 +56,20 @@ def test_the_steps_are_all_tests_and_every_fault_suite(capsys):
     assert night.main(["--list"]) == 0
     listed = capsys.readouterr().out.split()
     assert listed == [night.TESTS, *SUITES]
+
+
+def test_the_gate_s_tests_run_again_and_again_in_turns_alone_and_in_company(tmp_path, steps):
+    assert night.main(["--again", "3"], tmp_path / "night") == 0
+    assert steps == ["again-1", "again-2-busy", "again-3"]
+    assert "3 of 3 steps done, 0 broken" in (tmp_path / "again/report.md").read_text()
+
+
+def test_company_keeps_cores_busy_and_goes():
+    before = _children()
+    with night.company(2):
+        assert len(_children() - before) == 2
+    assert _children() == before
+
+
+def _children():
+    return {*Path("/proc/self/task", str(os.getpid()), "children").read_text().split()}

@@ -12,7 +12,8 @@ from memory_mesh.testing.embedder_contract import numbers
 from tests.embedding import BASES, PATHS, shaped
 from tests.servers import Reply, serve
 
-QUICK = Limits(connect_seconds=1, read_seconds=0.3, total_seconds=1, attempts=1)
+PATIENT = Limits(connect_seconds=60, read_seconds=60, total_seconds=300, attempts=1)
+HASTY = Limits(read_seconds=0.3, total_seconds=1, attempts=1)
 PROVIDERS = ["openai", "ollama", "cohere"]
 KEY = "Zq8Lw0pV7tYb3NmKc5RdHj1Gf"
 
@@ -23,7 +24,9 @@ def answers(provider: str, *vectors: list[float]):
 
 def embedder(provider: str, server, **options) -> HttpEmbedder:
     url = server.url + BASES[provider]
-    return HttpEmbedder(provider, **({"base_url": url, "limits": QUICK, "api_key": KEY} | options))
+    return HttpEmbedder(
+        provider, **({"base_url": url, "limits": PATIENT, "api_key": KEY} | options)
+    )
 
 
 @pytest.mark.parametrize(
@@ -96,8 +99,9 @@ def test_each_provider_is_asked_in_its_own_words(provider, query, wanted):
     ],
 )
 def test_whatever_the_service_does_it_is_an_embedding_error(provider, reply, reason):
+    limits = HASTY if reply.wait else PATIENT
     with serve(lambda _: reply) as server, pytest.raises(EmbeddingError, match=reason):
-        embedder(provider, server).embed(["a"])
+        embedder(provider, server, limits=limits).embed(["a"])
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)
@@ -158,7 +162,7 @@ def test_a_service_that_is_not_there_is_named():
     with socket.create_server(("127.0.0.1", 0)) as free:
         url = f"http://127.0.0.1:{free.getsockname()[1]}"
     with pytest.raises(EmbeddingError, match=f"{url}.* refuses the connection"):
-        HttpEmbedder("ollama", base_url=url, limits=QUICK).embed(["a"])
+        HttpEmbedder("ollama", base_url=url, limits=PATIENT).embed(["a"])
 
 
 @pytest.mark.parametrize(("provider", "key"), [("openai", "OPENAI"), ("cohere", "COHERE")])
@@ -169,7 +173,7 @@ def test_a_missing_key_is_said_before_anything_is_sent(provider, key):
 
 def test_a_name_that_leads_to_metadata_is_not_asked():
     asked = HttpEmbedder(
-        "openai", api_key=KEY, resolve=lambda *_: ["169.254.169.254"], limits=QUICK
+        "openai", api_key=KEY, resolve=lambda *_: ["169.254.169.254"], limits=PATIENT
     )
     with pytest.raises(EmbeddingError, match="forbidden address"):
         asked.embed(["a"])

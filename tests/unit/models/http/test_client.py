@@ -14,7 +14,8 @@ from memory_mesh.model.errors import ForbiddenAddress, InvalidInput, NetworkErro
 from memory_mesh.models.http.client import Client, Limits, redacted
 from tests.servers import Reply, listening, ranged, serve
 
-QUICK = Limits(connect_seconds=1, read_seconds=0.3, total_seconds=1, attempts=3)
+PATIENT = Limits(connect_seconds=60, read_seconds=60, total_seconds=300)  # of a busy machine
+HASTY = Limits(read_seconds=0.3, total_seconds=1)
 GIVEN = Path(__file__).parent / "certificate.pem"  # self-signed, for localhost; worth nothing
 
 
@@ -26,7 +27,7 @@ class Sleeps(list[float]):
 
 
 def client(url: str, **options: Any) -> Client:
-    stated: dict[str, Any] = {"limits": QUICK, "sleep": lambda _: None} | options
+    stated: dict[str, Any] = {"limits": PATIENT, "sleep": lambda _: None} | options
     return Client(url, **stated)
 
 
@@ -83,8 +84,7 @@ def test_the_wait_that_a_server_asks_for_is_kept():
     replies = iter([Reply(status=429, headers={"Retry-After": "7"}), Reply(b"{}")])
     sleeps = Sleeps()
     with serve(lambda _: next(replies)) as server:
-        patient = Limits(total_seconds=60)
-        assert client(server.url, sleep=sleeps, limits=patient).post_json("x", {}) == {}
+        assert client(server.url, sleep=sleeps).post_json("x", {}) == {}
     assert sleeps == [7]
 
 
@@ -123,7 +123,7 @@ def test_a_closed_port_is_said_in_plain_words():
 def test_the_deadline_holds_for_a_slow_server_and_a_dripping_one(reply):
     with serve(lambda _: reply) as server:
         with pytest.raises(NetworkError, match="did not answer in time"):
-            client(server.url).post_json("x", {})
+            client(server.url, limits=HASTY).post_json("x", {})
         assert server.answered == []  # the one minute is not over
 
 
@@ -137,7 +137,7 @@ def test_headers_that_drip_end_at_the_deadline():
     spoken: list[str] = []
     with listening(speak) as port:
         with pytest.raises(NetworkError, match="did not answer in time"):
-            client(f"http://127.0.0.1:{port}").post_json("x", {})
+            client(f"http://127.0.0.1:{port}", limits=HASTY).post_json("x", {})
         assert spoken == []  # the one minute is not over
 
 

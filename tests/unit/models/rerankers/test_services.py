@@ -9,6 +9,7 @@ from memory_mesh.model.errors import ForbiddenAddress, InvalidInput, RerankError
 from memory_mesh.models.rerankers.services import HttpReranker
 from tests.rerankers import route, sent, shaped
 from tests.servers import Reply, serve
+from tests.until import until
 
 KEY = "Zq8Lw0pV7tYb3NmKc5RdHj1Gf"
 TEXTS = ["short", "the longest of them", "a longer one"]
@@ -17,7 +18,7 @@ PROVIDERS = ["cohere", "jina", "tei", "http"]
 
 
 def reranker(provider, server, **options):
-    return HttpReranker(provider, **({"base_url": server.url, "seconds": 1} | options))
+    return HttpReranker(provider, **({"base_url": server.url, "seconds": 60} | options))
 
 
 @pytest.mark.parametrize("shape", ["results", "rows"])
@@ -107,8 +108,10 @@ def test_any_script_goes_over_the_wire_and_half_a_character_as_a_question_mark()
     ],
 )
 def test_whatever_the_service_does_it_is_a_rerank_error(provider, reply, reason):
-    with serve(lambda _: reply) as server, pytest.raises(RerankError, match=reason):
-        reranker(provider, server, seconds=0.3).rank("which?", TEXTS)
+    with serve(lambda _: reply) as server:
+        with pytest.raises(RerankError, match=reason):
+            reranker(provider, server, seconds=0.3 if reply.wait else 60).rank("which?", TEXTS)
+        until(lambda: server.requests)
     assert len(server.requests) == 1  # somebody waits: nothing is asked twice
 
 
