@@ -1,0 +1,166 @@
+"""The page of a store: each page is read and each action pressed, in process."""
+
+from collections.abc import Iterator
+from html import escape
+from pathlib import Path
+
+import pytest
+from starlette.testclient import TestClient
+
+from memory_mesh.dashboard.app import Dashboard
+from memory_mesh.dashboard.readers import OwnerReaders
+from memory_mesh.model import Scope
+from memory_mesh.sync import MemoryMesh
+from tests.surface.page_reading import PLACE, ReaderClient, looked_at, opened
+
+
+@pytest.fixture
+def mesh(tmp_path: Path) -> Iterator[MemoryMesh]:
+    with opened(tmp_path / "store") as made:
+        yield made
+
+
+@pytest.fixture
+def reader(mesh: MemoryMesh) -> Iterator[ReaderClient]:
+    with looked_at(mesh) as made:
+        yield made
+
+
+# Who may look.
+
+
+def test_the_link_signs_in_once_and_nobody_else_sees_a_page(mesh: MemoryMesh) -> None:
+    mesh.add("The office is in Oslo")
+    readers = OwnerReaders(mesh)
+    token = readers.token
+    application = Dashboard(readers).application()
+    with TestClient(application, base_url=PLACE) as stranger:
+        shut = stranger.get("/default/memories")
+        assert "Sign in" in shut.text
+        assert "Oslo" not in shut.text
+    with TestClient(application, base_url=PLACE) as first:
+        assert "Oslo" in first.get("/-/in", params={"token": token}).text
+    with TestClient(application, base_url=PLACE) as second:
+        assert second.get("/-/in", params={"token": token}).status_code == 401
+
+
+def test_a_name_that_is_not_of_this_machine_is_refused(mesh: MemoryMesh) -> None:
+    with TestClient(
+        Dashboard(OwnerReaders(mesh)).application(), base_url="http://evil.example"
+    ) as it:
+        assert it.get("/-/in").status_code == 403
+
+
+def test_every_answer_forbids_frames_and_scripts_of_others(reader: ReaderClient) -> None:
+    for path in ("/default/memories", "/default/nowhere", "/-/in"):
+        policy = reader.client.get(path).headers["content-security-policy"]
+        assert "default-src 'none'" in policy
+        assert "frame-ancestors 'none'" in policy
+        assert "unsafe" not in policy
+
+
+def test_a_form_without_the_token_changes_nothing(mesh: MemoryMesh, reader: ReaderClient) -> None:
+    kept = mesh.add("The office is in Oslo").id
+    answer = reader.client.post("/default/memories/delete", data={"id": kept})
+    assert answer.status_code == 403
+    assert [memory.id for memory in mesh.get_all()] == [kept]
+
+
+# Memories.
+
+
+def test_memories_are_listed_newest_first_and_paged(mesh: MemoryMesh, reader: ReaderClient) -> None:
+    mesh.add_many([f"Shelf {number} holds the box {number}" for number in range(60)])
+    first = reader.get("/memories")
+    assert "Shelf 59" in first.text
+    assert "Shelf 9 " not in first.text
+    rest = reader.client.get(first.links["More"])
+    assert "Shelf 9 " in rest.text
+
+
+def test_a_search_shows_how_likely_each_answer_is(mesh: MemoryMesh, reader: ReaderClient) -> None:
+    mesh.add("The office is in Oslo")
+    mesh.add("Deploys go out on Tuesdays")
+    found = reader.get("/memories", q="where is the office?")
+    assert "The office is in Oslo" in found.text
+    assert "Deploys" not in found.text
+    assert any(word in found.text for word in ("strong", "likely", "possible"))
+
+
+def test_facets_narrow_the_list_to_what_fits(mesh: MemoryMesh, reader: ReaderClient) -> None:
+    mesh.add("Invoices go out on the first", kind="decision", scope=Scope(project="billing"))
+    mesh.add("Tea is at four", {"tags": ["tea"]})
+    assert "Tea" not in reader.get("/memories", project="billing").text
+    assert "Invoices" in reader.get("/memories", kind="decision").text
+    assert "Invoices" not in reader.get("/memories", tag="tea").text
+
+
+def test_an_edit_is_a_new_version_and_the_old_one_stays(
+    mesh: MemoryMesh, reader: ReaderClient
+) -> None:
+    kept = mesh.add("The office is in Oslo").id
+    assert kept is not None
+    assert "<textarea" in reader.get("/memories", edit=kept).html
+    assert "Saved" in reader.post("/memories/edit", id=kept, text="The office is in Bergen").text
+    assert [each.text for each in mesh.history(kept)] == [
+        "The office is in Oslo", "The office is in Bergen",
+    ]  # fmt: skip
+
+
+def test_many_are_deleted_at_once_and_undone_at_once(
+    mesh: MemoryMesh, reader: ReaderClient
+) -> None:
+    ids = [mesh.add(text).id for text in ("Tea is at four", "Deploys go out on Tuesdays")]
+    done = reader.post("/memories/delete", id=ids)
+    assert "Deleted 2 memories" in done.text
+    assert "Undo" in done.text
+    assert mesh.get_all() == []
+    reader.post("/memories/restore", id=ids)
+    assert {memory.id for memory in mesh.get_all()} == set(ids)
+
+
+def test_forgetting_asks_first_and_then_shows_the_receipt(
+    mesh: MemoryMesh, reader: ReaderClient
+) -> None:
+    kept = mesh.add("The code of the door is 4711").id
+    asked = reader.post("/memories/forget", id=kept)
+    assert "cannot be undone" in asked.text
+    assert [memory.id for memory in mesh.get_all()] == [kept]
+    assert "Receipt" in reader.post("/memories/forget", id=kept, sure="yes").text
+    assert mesh.get_all(include=["deleted"]) == []
+
+
+# Looking leaves no trace, and what was stored is only ever text.
+
+
+def test_looking_counts_nothing(mesh: MemoryMesh, reader: ReaderClient) -> None:
+    mesh.add("The office is in Oslo")
+    before = [*mesh.get_all()], mesh.stats().recalls, mesh.care.recalls(), mesh.stats().seq
+    for query in ({}, {"q": "where is the office?"}, {"status": "any"}):
+        assert "Oslo" in reader.get("/memories", **query).text
+    after = [*mesh.get_all()], mesh.stats().recalls, mesh.care.recalls(), mesh.stats().seq
+    assert after == before
+
+
+HOSTILE = (
+    "<script>alert(1)</script>",
+    '"><img src=x onerror=alert(1)>',
+    "' onmouseover='alert(1)",
+    "</textarea><svg/onload=alert(1)>",
+    "{{ 7 * 7 }}",
+    "javascript:alert(1)",
+)
+
+
+def test_hostile_texts_are_shown_as_text(mesh: MemoryMesh, reader: ReaderClient) -> None:
+    for text in HOSTILE:
+        mesh.add(f"Note {text}", {"tags": [text[:40]]}, speaker=text, scope=Scope(project=text))
+    page = reader.get(
+        "/memories", status="any", q="Note", edit=mesh.get_all(across=["project"])[0].id
+    )
+    assert escape(HOSTILE[0]) in page.html
+    known = {"memories", "note"}
+    assert not [tag for tag, found in page.tags if any(name.startswith("on") for name in found)]
+    assert sum(tag == "script" for tag, _ in page.tags) == 2
+    assert not known & {tag for tag, _ in page.tags}
+    assert not [1 for _, found in page.tags if (found.get("href") or "").startswith("javascript")]
