@@ -39,7 +39,8 @@ def test_the_link_signs_in_once_and_nobody_else_sees_a_page(mesh: MemoryMesh) ->
         assert "Sign in" in shut.text
         assert "Oslo" not in shut.text
     with TestClient(application, base_url=PLACE) as first:
-        assert "Oslo" in first.get("/-/in", params={"token": token}).text
+        assert first.get("/-/in", params={"token": token}).status_code == 200
+        assert "Oslo" in first.get("/default/memories").text
     with TestClient(application, base_url=PLACE) as second:
         assert second.get("/-/in", params={"token": token}).status_code == 401
 
@@ -130,16 +131,122 @@ def test_forgetting_asks_first_and_then_shows_the_receipt(
     assert mesh.get_all(include=["deleted"]) == []
 
 
+# One memory.
+
+
+def test_one_memory_says_who_said_it_and_how_it_changed(
+    mesh: MemoryMesh, reader: ReaderClient
+) -> None:
+    kept = mesh.add("The office is in Oslo", source_agent="ann").id
+    assert kept is not None
+    mesh.update(kept, "The office is in Bergen", reason="they moved")
+    page = reader.get(f"/memories/{kept}")
+    assert "2 versions" in page.text
+    assert "<del>Oslo</del><ins>Bergen</ins>" in page.html
+    assert "they moved" in page.text
+    assert "ann" in page.text
+    assert "<ins>" not in reader.get(f"/memories/{kept}", version=1).html
+
+
+def test_one_memory_names_its_prompts_links_and_blocks(
+    mesh: MemoryMesh, reader: ReaderClient
+) -> None:
+    one, other = mesh.add("The office is in Oslo").id, mesh.add("Oslo has a fjord").id
+    assert one is not None
+    assert other is not None
+    mesh.graph.link(one, other)
+    mesh.context("where is the office?")
+    page = reader.get(f"/memories/{one}")
+    assert "where is the office?" in page.links
+    assert page.links["Oslo has a fjord"].endswith(other)
+    assert mesh.care.blocks()[0].hash.hex()[:10] in page.text  # type: ignore[union-attr]
+    assert "<svg" in reader.get(f"/memories/{one}/around.svg").html
+
+
+def test_a_memory_that_there_is_not_is_a_page_that_says_so(reader: ReaderClient) -> None:
+    page = reader.get("/memories/mem_1_000000")
+    assert page.status == 404
+    assert "there is no memory" in page.text
+
+
+# Why did you say that?
+
+
+def test_a_sentence_leads_to_the_memory_that_carries_it(
+    mesh: MemoryMesh, reader: ReaderClient
+) -> None:
+    mesh.add("The office is in Bergen")
+    mesh.add("Tea is served at four in the kitchen", pinned=True)
+    mesh.context("where is the office?")
+    mesh.context("when is tea?")
+    page = reader.get("/why", said="Your office is in Bergen, so take the train")
+    carrier = page.html.index("This one carries it")
+    assert page.html.index("The office is in Bergen") > carrier
+    assert page.html.count("This one carries it") == 1
+    assert "where is the office?" in page.links
+    assert "when is tea?" not in page.text
+
+
+def test_a_sentence_of_nobody_is_said_to_be_from_elsewhere(
+    mesh: MemoryMesh, reader: ReaderClient
+) -> None:
+    mesh.add("The office is in Bergen")
+    mesh.context("where is the office?")
+    assert "did not have it from here" in reader.get("/why", said="Quarks have colour charge").text
+
+
+def test_what_misled_is_corrected_and_the_prompt_is_packed_anew(
+    mesh: MemoryMesh, reader: ReaderClient
+) -> None:
+    kept = mesh.add("The office is in Bergen").id
+    prompt = mesh.context("where is the office?").injection_id
+    said = "The office is in Bergen"
+    done = reader.post(
+        "/why/correct", on="/why", id=kept, text="The office is in Oslo", said=said, prompt=prompt
+    )
+    assert "Corrected" in done.text
+    assert "<del>Bergen</del><ins>Oslo</ins>" in done.html
+    then, _, now = done.text.partition("The same prompt, packed anew")[2].partition(" Now ")
+    assert "Bergen" in then
+    assert "changed The office is in Oslo" in now
+
+
+def test_what_was_forgotten_is_not_in_the_prompt_any_more(
+    mesh: MemoryMesh, reader: ReaderClient
+) -> None:
+    kept = mesh.add("The code of the door is 4711").id
+    prompt = mesh.context("what is the code of the door?").injection_id
+    reader.post("/memories/forget", on="/why", id=kept, sure="yes")
+    page = reader.get("/why", prompt=prompt)
+    assert "4711" not in page.html
+    assert "Nothing is left" in page.text
+
+
 # Looking leaves no trace, and what was stored is only ever text.
 
 
 def test_looking_counts_nothing(mesh: MemoryMesh, reader: ReaderClient) -> None:
-    mesh.add("The office is in Oslo")
-    before = [*mesh.get_all()], mesh.stats().recalls, mesh.care.recalls(), mesh.stats().seq
-    for query in ({}, {"q": "where is the office?"}, {"status": "any"}):
-        assert "Oslo" in reader.get("/memories", **query).text
-    after = [*mesh.get_all()], mesh.stats().recalls, mesh.care.recalls(), mesh.stats().seq
-    assert after == before
+    kept = mesh.add("The office is in Oslo").id
+    prompt = mesh.context("where is the office?").injection_id
+    before = _counted(mesh)
+    looked = [
+        ("/memories", {}),
+        ("/memories", {"q": "where is the office?"}),
+        ("/memories", {"status": "any"}),
+        (f"/memories/{kept}", {}),
+        (f"/memories/{kept}/around.svg", {}),
+        ("/why", {"said": "The office is in Oslo"}),
+        ("/why", {"prompt": prompt}),
+    ]
+    for path, query in looked:
+        assert "Oslo" in reader.get(path, **query).html  # type: ignore[arg-type]
+    assert _counted(mesh) == before
+
+
+def _counted(mesh: MemoryMesh) -> tuple[object, ...]:
+    records = mesh.care.recalls(as_owner=True), mesh.care.prompts(across=["agent"])
+    stats = mesh.stats()  # after what waited was written
+    return [*mesh.get_all()], stats.recalls, stats.seq, stats.blocks, *records
 
 
 HOSTILE = (

@@ -29,6 +29,7 @@ from memory_mesh.base.typed import Any, TypeAlias
 from memory_mesh.dashboard.asked import (
     Answer,
     Asked,
+    Drawing,
     GoTo,
     PageRoute,
     Reader,
@@ -198,6 +199,8 @@ class Dashboard:
         answer: Answer = route.run(asked)
         if isinstance(answer, Shown):
             return self._drawn(request, answer, asked)
+        if isinstance(answer, Drawing):
+            return Response(answer.svg, media_type="image/svg+xml")
         response = RedirectResponse(answer.to, 303)
         if answer.said:
             self._keep(request, response, _SAID, _notice(answer))

@@ -95,6 +95,13 @@ class Shown:
 
 
 @dataclass(frozen=True, slots=True)
+class Drawing:
+    """The answer of a page that is a picture: an SVG document."""
+
+    svg: str
+
+
+@dataclass(frozen=True, slots=True)
 class Undo:
     """What takes an action back: the path of another action, and its fields."""
 
@@ -111,7 +118,7 @@ class GoTo:
     undo: Undo | None = None
 
 
-Answer: TypeAlias = "Shown | GoTo"
+Answer: TypeAlias = "Shown | GoTo | Drawing"
 
 
 @dataclass(frozen=True, slots=True)
