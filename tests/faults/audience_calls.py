@@ -246,6 +246,9 @@ READS: Mapping[str, tuple[Ask, str]] = {
     **_of_face("mesh", {
         "care.blocks": (_blocks, BARE),
         "care.recalls": (lambda call: call.mesh.care.recalls(limit=call.limit()), FILLED),
+        "care.prompts": (
+            lambda call: call.mesh.care.prompts(limit=call.limit(), scope=call.desk.reader), FILLED,
+        ),
         "care.vectors": (_vectors, BARE),
         "skills.vectors": (_skill_vectors, BARE),
         "review.conflicts": (_conflicts, BARE),

@@ -61,6 +61,7 @@ _UNTRIED = {
     "move",
     "worker",
     "serve",
+    "ui",
 }
 # They need a network, a corpus or a shell, serve for ever, or change what is outside the store.
 _ID = re.compile(r"\b([a-z]+)(?:_[a-z]+)?[_-]\d{10,16}[_-][0-9a-f]{6}\b|\bexp_\d+\b")

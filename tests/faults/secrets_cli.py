@@ -69,6 +69,7 @@ VARIANTS: Mapping[str, Sequence[Sequence[str]]] = {  # of commands that take an 
     "import-lane": (["LANE"],),
     "jobs": (["list"], ["run", "--dry-run"], ["archive-project"], ["queue"], ["retry"]),
     "serve": (["--port", "99999"],),  # which is refused: else it would serve until Ctrl-C
+    "ui": (["--port", "99999"],),  # likewise
     "worker": (["--once"],),
     "eval": (["list"], ["compare", "a.json", "b.json"], ["run", "no-suite"]),
     "models": (["list"], ["install", "EMPTY"]),

@@ -264,3 +264,20 @@ def test_an_agent_may_ask_why(mesh):
     memory = mesh.add("the door is red")
     agent = mesh.view(channel=Channel.ASSISTANT)
     assert agent.explain(memory.id).memory.id == memory.id
+
+
+def test_prompts_lists_what_entered_them_for_their_reader_alone(tmp_path):
+    with MemoryMesh(tmp_path, embedder="none") as mesh:
+        web, blog = (mesh.view(scope=Scope(project=name)) for name in ("web", "blog"))
+        web.add("Deploys go out on Tuesdays", scope=Scope(project="web"))
+        blog.add("Posts go out on Fridays", scope=Scope(project="blog"))
+        made = [
+            view.context(question).injection_id
+            for view, question in ((web, "deploys"), (blog, "posts"), (web, "deploys on Tuesday"))
+        ]
+        assert [each.id for each in web.care.prompts()] == [made[2], made[0]]
+        assert [each.id for each in web.care.prompts(limit=1, before=made[2])] == [made[0]]
+        assert [each.id for each in blog.care.prompts()] == [made[1]]
+        all_of_them = mesh.care.prompts(across=["project"])
+        assert [each.id for each in all_of_them] == made[::-1]
+        assert [len(each.memories) for each in all_of_them] == [1, 1, 1]

@@ -81,6 +81,7 @@ COMMANDS = {  # by the name of its function; `GROUPS` says what people type
     "daemon": "show, start or stop the background process of hooks and MCP",
     "mcp": "say how agents reach the memory by MCP, or serve it over HTTP",
     "serve": "serve the store over HTTP to everybody who has a key",
+    "ui": "open the page of the store: look, ask why, correct, forget",
     "access-keys": "make, list and end the keys of the service",
     "mirror": "keep memories as Markdown files in a folder, in both directions",
     "project": "show, name, merge or split the project of this folder",

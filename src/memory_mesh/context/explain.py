@@ -35,6 +35,7 @@ from memory_mesh.model import (
     Status,
     times,
 )
+from memory_mesh.model.pack import Injection
 from memory_mesh.model.ports import Lookup, Snapshot
 from memory_mesh.model.why import Entered, Rank, Version, Why
 from memory_mesh.rules.audience import seen_through
@@ -109,6 +110,19 @@ def explain_injection(access: Access, id_: str, sight: Lens) -> Why:
         injections=(shown,),
         entered=tuple(entered),
     )
+
+
+def prompts(access: Access, sight: Lens, limit: int, before: str | None) -> list[Injection]:
+    """What entered the latest prompts, newest first; without the memories that are not seen."""
+    access.ledger.flush(access.namespace)
+    with access.ledger.read(access.namespace) as snapshot:
+        found = snapshot.latest_injections(sight, limit, before)
+        named = {one.memory for injection in found for one in injection.memories}
+        seen = {memory.id for memory in snapshot.get(list(named), sight)}
+    return [
+        replace(each, memories=tuple(one for one in each.memories if one.memory in seen))
+        for each in found
+    ]
 
 
 def without_successor(snapshot: Lookup, memory: Memory, sight: Lens) -> Memory:

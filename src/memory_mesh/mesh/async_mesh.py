@@ -179,6 +179,7 @@ class AsyncCare(AsyncFamily):
 
     verify = awaited(CareVerbs.verify)
     blocks = awaited(CareVerbs.blocks)
+    prompts = awaited(CareVerbs.prompts)
     recalls = awaited(CareVerbs.recalls)
     upkeep = awaited(CareVerbs.upkeep)
     jobs = awaited(CareVerbs.jobs)

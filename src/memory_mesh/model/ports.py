@@ -388,6 +388,9 @@ class Trail(Protocol):
     def injections_fenced(self, word: str) -> "list[Injection]":
         """What entered the prompts with this fence word, the newest first."""
 
+    def latest_injections(self, lens: Lens, limit: int, before: str | None) -> "list[Injection]":
+        """What entered the latest prompts that a lens belongs to, before one of them."""
+
     def injections(self, memory_id: str, limit: int) -> "list[Injection]":
         """The latest prompts that a memory entered, newest first, without the other memories."""
 

@@ -318,7 +318,7 @@ _SAID_OF_SEARCH = {
 }
 _NOT_OFFERED = {
     "use_cache", "scope", "also", "across", "include", "valid_at", "profile", "keyword_only",
-    "weights", "min_similarity", "rerank",
+    "weights", "min_similarity", "rerank", "record",
 }  # fmt: skip
 SEARCH = tool(
     "memory_search",

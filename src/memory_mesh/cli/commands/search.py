@@ -30,7 +30,7 @@ _SAID: dict[str, dict[str, Any]] = {  # of options of `search` in other words
         "help": "order the best hits by the configured reranker; default: if there is one",
     },
 }
-_NOT_OFFERED = {"profile", "min_similarity"}
+_NOT_OFFERED = {"profile", "min_similarity", "record"}
 
 
 def _run_search(options: argparse.Namespace) -> int:

@@ -130,6 +130,10 @@ class SqlTrail:
         """What entered the prompts with this fence word, the newest first."""
         return read_records.by_fence(self._db, word)
 
+    def latest_injections(self, lens: Lens, limit: int, before: str | None) -> "list[Injection]":
+        """What entered the latest prompts that a lens belongs to, before one of them."""
+        return read_records.latest(self._db, lens, limit, before)
+
     def injections(self, memory_id: str, limit: int) -> "list[Injection]":
         """The latest prompts that a memory entered, newest first, without the other memories."""
         return read_records.of_memory(self._db, memory_id, limit)

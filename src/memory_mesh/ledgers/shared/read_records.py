@@ -8,9 +8,10 @@ from functools import partial
 from memory_mesh.base.typed import Self, dataclass
 from memory_mesh.ledgers.shared import commit, named_values, rows
 from memory_mesh.ledgers.shared.engine import Database, engine_of
-from memory_mesh.model import Entry, MayBeStored, Scope
+from memory_mesh.model import Entry, Lens, MayBeStored, Scope
 from memory_mesh.model.pack import Injected, Injection
 from memory_mesh.platform import telemetry
+from memory_mesh.rules.audience import AUDIENCE, read_by
 
 _INJECTION = (
     "i.number, i.id, i.at, i.project, i.agent, i.session, i.question, i.format, i.fence, "
@@ -228,6 +229,34 @@ def by_fence(db: Database, word: str) -> list[Injection]:
         "SELECT id FROM injection WHERE fence = ? ORDER BY number DESC LIMIT ?", (word, _FENCED)
     ).fetchall()
     return [one for (id_,) in found if (one := by_id(db, id_)) is not None]
+
+
+def latest(db: Database, lens: Lens, limit: int, before: str | None) -> list[Injection]:
+    """The latest injections for the readers that a lens belongs to, newest first."""
+    tests, values = ["TRUE"], list[object]()
+    for part in AUDIENCE:
+        if part not in lens.across:
+            held = f"i.{part} IN (SELECT value FROM json_each(?))"  # noqa: S608  # own names
+            tests.append(f"(i.{part} IS NULL OR {held})")
+            values.append(rows.dumped([each for each in read_by(lens.scope, part) if each]))
+    if before is not None:
+        tests.append("i.number < (SELECT number FROM injection WHERE id = ?)")
+        values.append(before)
+    listed = db.execute(
+        f"SELECT {_INJECTION} FROM injection i WHERE {' AND '.join(tests)} "  # noqa: S608
+        "ORDER BY i.number DESC LIMIT ?",
+        [*values, limit],
+    ).fetchall()
+    found = db.execute(
+        f"SELECT d.injection, {_INJECTED} FROM injected d JOIN memory m "  # noqa: S608
+        "ON m.number = d.memory WHERE d.injection IN (SELECT value FROM json_each(?)) "
+        "ORDER BY d.injection, d.place",
+        (rows.dumped([row[0] for row in listed]),),
+    )
+    entered: dict[int, list[Injected]] = {row[0]: [] for row in listed}
+    for number, *row in found:
+        entered[number].append(_injected(row))
+    return [_injection(row, entered[row[0]]) for row in listed]
 
 
 def of_memory(db: Database, memory_id: str, limit: int) -> list[Injection]:

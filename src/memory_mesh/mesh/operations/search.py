@@ -45,6 +45,7 @@ class SearchVerbs(View):
         min_similarity: float | None = None,
         min_relevance: float | None = None,
         rerank: bool | Reranker | None = None,
+        record: bool = True,
     ) -> Hits:
         """Returns the best memories for a question, best first, each with the parts of its score.
 
@@ -66,6 +67,7 @@ class SearchVerbs(View):
             min_similarity: with composite and lane, leave out less similar memories, 0 to 1.
             min_relevance: the score that the best hit must reach (0.08); others need 0.15 of it.
             rerank: False: without a reranker; or an object with rank(query, texts) to use once.
+            record: False: the search leaves no record, as a look at the store does.
         """
         lens = self._lens(
             scope, filter=filter, across=across, include=include, as_of=as_of, valid_at=valid_at,
@@ -88,7 +90,7 @@ class SearchVerbs(View):
             if also:
                 hits = self._of_several(also, question, filter, use_cache=use_cache, rerank=rerank)
             else:
-                hits = self._recall(question, use_cache=use_cache, rerank=rerank)
+                hits = self._recall(question, use_cache=use_cache, recorded=record, rerank=rerank)
             span.answered(hits)
         return hits
 

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from memory_mesh.learn.system_memory import ExperienceFiles
     from memory_mesh.mesh.operations.access_keys import AccessKeyVerbs
     from memory_mesh.mesh.operations.projects import ProjectVerbs
+    from memory_mesh.model.pack import Injection
     from memory_mesh.model.ports import Embedder
     from memory_mesh.model.trigger import MemoryMetadata
     from memory_mesh.write.access import Access
@@ -182,6 +183,26 @@ class AuditVerbs(View):
         if as_owner:
             return access.ledger.recalls(access.namespace, many)
         return flows.records.recalls(access, self._reader(scope), many)
+
+    @reads
+    def prompts(
+        self,
+        *,
+        limit: Limit = 100,
+        before: str | None = None,
+        scope: Reader = None,
+        across: Across = (),
+    ) -> "list[Injection]":
+        """Returns what entered the latest prompts for this reader, newest first.
+
+        `explain` says the rest of one of them. Records that another process still buffers are
+        missing, as in `recalls`; they are kept as long.
+
+        Options:
+            before: the id of a record: only those before it.
+        """
+        sight = flows.explain.sight_of(self._lens(scope, across=across))
+        return flows.explain.prompts(self._access(), sight, check_limit(limit), before)
 
     @reads
     def verify(

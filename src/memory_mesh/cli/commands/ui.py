@@ -1,0 +1,62 @@
+"""The command ui: the page of a store in a browser of this machine."""
+
+import argparse
+import webbrowser
+from contextlib import suppress
+
+from memory_mesh.cli import options as cli_options, output, store_folder
+from memory_mesh.cli.command_table import Command, UsageError, about, argument
+from memory_mesh.model import Channel, MissingExtra
+from memory_mesh.platform.store_urls import refuse_service
+
+_HOST, _PORT = "127.0.0.1", 7439
+_MOST_PORTS = 65_535
+
+
+def _run(options: argparse.Namespace) -> int:
+    """Serves the page to this machine until the process is asked to end."""
+    if not 0 <= options.port <= _MOST_PORTS:
+        raise UsageError(f"--port is a number from 0 to {_MOST_PORTS}")
+    cli_options.refuse_agent("ui", "what is written on the page counts as your own word")
+    store_folder.refuse_one(options, "the page lets you choose one")
+    refuse_service(store_folder.config_of(options).store)
+    try:
+        from memory_mesh.dashboard import server
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] == "memory_mesh":
+            raise
+        raise MissingExtra.of("ui", "the page") from None
+    with (
+        suppress(KeyboardInterrupt),  # the way to end it at a terminal
+        cli_options.mesh_of(options, meaning=True, channel=Channel.LIBRARY) as mesh,
+        server.bound(_HOST, options.port) as listener,
+    ):
+        page = server.OwnPage(mesh, listener)
+        where = output.named(store_folder.shown(mesh.config))
+        output.note(f"[MemoryMesh] The page of {where}, for this machine alone; Ctrl-C stops it.")
+        output.note("[MemoryMesh] Open this link; it signs one browser in, once:")
+        print(page.link, flush=True)
+        if options.open:
+            webbrowser.open(page.link)
+        page.serve()
+    return 0
+
+
+UI = Command(
+    "memory-mesh ui --open",
+    (
+        about(
+            "A page in your browser: what is remembered, what entered which prompt and why, what\n"
+            "waits for review. Looking counts nothing; nothing leaves this machine."
+        ),
+        argument(
+            "--port",
+            metavar="N",
+            type=int,
+            default=_PORT,
+            help=f"default: {_PORT}; 0: any free one",
+        ),
+        argument("--open", action="store_true", help="open the link in your browser"),
+    ),
+    _run,
+)

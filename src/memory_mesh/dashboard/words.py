@@ -1,0 +1,105 @@
+"""How values read on a page: times, scores, names of namespaces and statuses in plain words."""
+
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime, timedelta
+
+from markupsafe import Markup
+
+from memory_mesh.base.typed import Any
+from memory_mesh.model import SourceKind, Status
+from memory_mesh.rules.arguments import user_of
+
+_STEPS = (
+    (timedelta(minutes=1), timedelta(seconds=1), "s"),
+    (timedelta(hours=1), timedelta(minutes=1), "min"),
+    (timedelta(days=1), timedelta(hours=1), "h"),
+    (timedelta(days=31), timedelta(days=1), "d"),
+)
+_LIKELY = ((0.75, "strong"), (0.5, "likely"), (0.25, "possible"), (0.0, "weak"))
+_STATUS = {
+    Status.ACTIVE: "active",
+    Status.QUARANTINED: "waits for review",
+    Status.DISPUTED: "disputed",
+    Status.SUPERSEDED: "replaced",
+    Status.ARCHIVED: "archived",
+    Status.DELETED: "deleted",
+    Status.EXPIRED: "expired",
+}
+_WHO = {
+    SourceKind.USER_EXPLICIT: "the user's own word",
+    SourceKind.SYSTEM: "the system",
+    SourceKind.TOOL_OUTPUT: "a tool's output",
+    SourceKind.USER_IMPLICIT: "from a conversation",
+    SourceKind.DOCUMENT: "a document",
+    SourceKind.INFERENCE: "an agent's inference",
+}
+
+
+def when(at: datetime | None, now: datetime | None = None) -> str:
+    """A time as people say it, with the exact one behind it."""
+    if at is None:
+        return Markup('<span class="quiet">never</span>')
+    at = at.astimezone(UTC)
+    age = (now or datetime.now(UTC)) - at
+    said = f"{at:%Y-%m-%d}"
+    for below, unit, name in _STEPS:
+        if timedelta() <= age < below:
+            said = f"{age // unit} {name} ago"
+            break
+    exact = f"{at:%Y-%m-%d %H:%M:%S} UTC"
+    return Markup('<time datetime="{}" title="{}">{}</time>').format(at.isoformat(), exact, said)
+
+
+def likely(score: float) -> str:
+    """A score from 0 to 1 in a word."""
+    return next(word for least, word in _LIKELY if score >= least)
+
+
+def bar(share: float, label: str = "") -> str:
+    """A share from 0 to 1 as a small bar; without a label it stands beside a number."""
+    width = f"{100 * min(1.0, max(0.0, share)):.1f}"
+    heard = Markup('role="img" aria-label="{}"').format(label)
+    told = heard if label else Markup('aria-hidden="true"')
+    return Markup(
+        '<svg class="bar" {} viewBox="0 0 100 6" preserveAspectRatio="none">'
+        '<rect class="rail" width="100" height="6" rx="3"></rect>'
+        '<rect class="fill" width="{}" height="6" rx="3"></rect></svg>'
+    ).format(told, width)
+
+
+def place(namespace: str) -> str:
+    """A namespace, or the user that it belongs to."""
+    user = user_of(namespace)
+    return namespace if user is None else f"user {user}"
+
+
+def status(value: Status) -> str:
+    """A status in words."""
+    return _STATUS[value]
+
+
+def who(kind: SourceKind) -> str:
+    """Where something comes from in words."""
+    return _WHO[kind]
+
+
+def many(count: int, one: str, more: str = "") -> str:
+    """A number with its noun."""
+    return f"{count:,} {one if count == 1 else more or one + 's'}"
+
+
+def plain(value: object) -> str:
+    """A name of ours, such as user_explicit, as words."""
+    return str(value).replace("_", " ")
+
+
+FILTERS: Mapping[str, Callable[..., Any]] = {
+    "bar": bar,
+    "likely": likely,
+    "many": many,
+    "place": place,
+    "plain": plain,
+    "status": status,
+    "when": when,
+    "who": who,
+}

@@ -1,0 +1,273 @@
+"""The page of a store: each page is read and each action pressed, in process."""
+
+from collections.abc import Iterator
+from html import escape
+from pathlib import Path
+
+import pytest
+from starlette.testclient import TestClient
+
+from memory_mesh.dashboard.app import Dashboard
+from memory_mesh.dashboard.readers import OwnerReaders
+from memory_mesh.model import Scope
+from memory_mesh.sync import MemoryMesh
+from tests.surface.page_reading import PLACE, ReaderClient, looked_at, opened
+
+
+@pytest.fixture
+def mesh(tmp_path: Path) -> Iterator[MemoryMesh]:
+    with opened(tmp_path / "store") as made:
+        yield made
+
+
+@pytest.fixture
+def reader(mesh: MemoryMesh) -> Iterator[ReaderClient]:
+    with looked_at(mesh) as made:
+        yield made
+
+
+# Who may look.
+
+
+def test_the_link_signs_in_once_and_nobody_else_sees_a_page(mesh: MemoryMesh) -> None:
+    mesh.add("The office is in Oslo")
+    readers = OwnerReaders(mesh)
+    token = readers.token
+    application = Dashboard(readers).application()
+    with TestClient(application, base_url=PLACE) as stranger:
+        shut = stranger.get("/default/memories")
+        assert "Sign in" in shut.text
+        assert "Oslo" not in shut.text
+    with TestClient(application, base_url=PLACE) as first:
+        assert first.get("/-/in", params={"token": token}).status_code == 200
+        assert "Oslo" in first.get("/default/memories").text
+    with TestClient(application, base_url=PLACE) as second:
+        assert second.get("/-/in", params={"token": token}).status_code == 401
+
+
+def test_a_name_that_is_not_of_this_machine_is_refused(mesh: MemoryMesh) -> None:
+    with TestClient(
+        Dashboard(OwnerReaders(mesh)).application(), base_url="http://evil.example"
+    ) as it:
+        assert it.get("/-/in").status_code == 403
+
+
+def test_every_answer_forbids_frames_and_scripts_of_others(reader: ReaderClient) -> None:
+    for path in ("/default/memories", "/default/nowhere", "/-/in"):
+        policy = reader.client.get(path).headers["content-security-policy"]
+        assert "default-src 'none'" in policy
+        assert "frame-ancestors 'none'" in policy
+        assert "unsafe" not in policy
+
+
+def test_a_form_without_the_token_changes_nothing(mesh: MemoryMesh, reader: ReaderClient) -> None:
+    kept = mesh.add("The office is in Oslo").id
+    answer = reader.client.post("/default/memories/delete", data={"id": kept})
+    assert answer.status_code == 403
+    assert [memory.id for memory in mesh.get_all()] == [kept]
+
+
+# Memories.
+
+
+def test_memories_are_listed_newest_first_and_paged(mesh: MemoryMesh, reader: ReaderClient) -> None:
+    mesh.add_many([f"Shelf {number} holds the box {number}" for number in range(60)])
+    first = reader.get("/memories")
+    assert "Shelf 59" in first.text
+    assert "Shelf 9 " not in first.text
+    rest = reader.client.get(first.links["More"])
+    assert "Shelf 9 " in rest.text
+
+
+def test_a_search_shows_how_likely_each_answer_is(mesh: MemoryMesh, reader: ReaderClient) -> None:
+    mesh.add("The office is in Oslo")
+    mesh.add("Deploys go out on Tuesdays")
+    found = reader.get("/memories", q="where is the office?")
+    assert "The office is in Oslo" in found.text
+    assert "Deploys" not in found.text
+    assert any(word in found.text for word in ("strong", "likely", "possible"))
+
+
+def test_facets_narrow_the_list_to_what_fits(mesh: MemoryMesh, reader: ReaderClient) -> None:
+    mesh.add("Invoices go out on the first", kind="decision", scope=Scope(project="billing"))
+    mesh.add("Tea is at four", {"tags": ["tea"]})
+    assert "Tea" not in reader.get("/memories", project="billing").text
+    assert "Invoices" in reader.get("/memories", kind="decision").text
+    assert "Invoices" not in reader.get("/memories", tag="tea").text
+
+
+def test_an_edit_is_a_new_version_and_the_old_one_stays(
+    mesh: MemoryMesh, reader: ReaderClient
+) -> None:
+    kept = mesh.add("The office is in Oslo").id
+    assert kept is not None
+    assert "<textarea" in reader.get("/memories", edit=kept).html
+    assert "Saved" in reader.post("/memories/edit", id=kept, text="The office is in Bergen").text
+    assert [each.text for each in mesh.history(kept)] == [
+        "The office is in Oslo", "The office is in Bergen",
+    ]  # fmt: skip
+
+
+def test_many_are_deleted_at_once_and_undone_at_once(
+    mesh: MemoryMesh, reader: ReaderClient
+) -> None:
+    ids = [mesh.add(text).id for text in ("Tea is at four", "Deploys go out on Tuesdays")]
+    done = reader.post("/memories/delete", id=ids)
+    assert "Deleted 2 memories" in done.text
+    assert "Undo" in done.text
+    assert mesh.get_all() == []
+    reader.post("/memories/restore", id=ids)
+    assert {memory.id for memory in mesh.get_all()} == set(ids)
+
+
+def test_forgetting_asks_first_and_then_shows_the_receipt(
+    mesh: MemoryMesh, reader: ReaderClient
+) -> None:
+    kept = mesh.add("The code of the door is 4711").id
+    asked = reader.post("/memories/forget", id=kept)
+    assert "cannot be undone" in asked.text
+    assert [memory.id for memory in mesh.get_all()] == [kept]
+    assert "Receipt" in reader.post("/memories/forget", id=kept, sure="yes").text
+    assert mesh.get_all(include=["deleted"]) == []
+
+
+# One memory.
+
+
+def test_one_memory_says_who_said_it_and_how_it_changed(
+    mesh: MemoryMesh, reader: ReaderClient
+) -> None:
+    kept = mesh.add("The office is in Oslo", source_agent="ann").id
+    assert kept is not None
+    mesh.update(kept, "The office is in Bergen", reason="they moved")
+    page = reader.get(f"/memories/{kept}")
+    assert "2 versions" in page.text
+    assert "<del>Oslo</del><ins>Bergen</ins>" in page.html
+    assert "they moved" in page.text
+    assert "ann" in page.text
+    assert "<ins>" not in reader.get(f"/memories/{kept}", version=1).html
+
+
+def test_one_memory_names_its_prompts_links_and_blocks(
+    mesh: MemoryMesh, reader: ReaderClient
+) -> None:
+    one, other = mesh.add("The office is in Oslo").id, mesh.add("Oslo has a fjord").id
+    assert one is not None
+    assert other is not None
+    mesh.graph.link(one, other)
+    mesh.context("where is the office?")
+    page = reader.get(f"/memories/{one}")
+    assert "where is the office?" in page.links
+    assert page.links["Oslo has a fjord"].endswith(other)
+    assert mesh.care.blocks()[0].hash.hex()[:10] in page.text  # type: ignore[union-attr]
+    assert "<svg" in reader.get(f"/memories/{one}/around.svg").html
+
+
+def test_a_memory_that_there_is_not_is_a_page_that_says_so(reader: ReaderClient) -> None:
+    page = reader.get("/memories/mem_1_000000")
+    assert page.status == 404
+    assert "there is no memory" in page.text
+
+
+# Why did you say that?
+
+
+def test_a_sentence_leads_to_the_memory_that_carries_it(
+    mesh: MemoryMesh, reader: ReaderClient
+) -> None:
+    mesh.add("The office is in Bergen")
+    mesh.add("Tea is served at four in the kitchen", pinned=True)
+    mesh.context("where is the office?")
+    mesh.context("when is tea?")
+    page = reader.get("/why", said="Your office is in Bergen, so take the train")
+    carrier = page.html.index("This one carries it")
+    assert page.html.index("The office is in Bergen") > carrier
+    assert page.html.count("This one carries it") == 1
+    assert "where is the office?" in page.links
+    assert "when is tea?" not in page.text
+
+
+def test_a_sentence_of_nobody_is_said_to_be_from_elsewhere(
+    mesh: MemoryMesh, reader: ReaderClient
+) -> None:
+    mesh.add("The office is in Bergen")
+    mesh.context("where is the office?")
+    assert "did not have it from here" in reader.get("/why", said="Quarks have colour charge").text
+
+
+def test_what_misled_is_corrected_and_the_prompt_is_packed_anew(
+    mesh: MemoryMesh, reader: ReaderClient
+) -> None:
+    kept = mesh.add("The office is in Bergen").id
+    prompt = mesh.context("where is the office?").injection_id
+    said = "The office is in Bergen"
+    done = reader.post(
+        "/why/correct", on="/why", id=kept, text="The office is in Oslo", said=said, prompt=prompt
+    )
+    assert "Corrected" in done.text
+    assert "<del>Bergen</del><ins>Oslo</ins>" in done.html
+    then, _, now = done.text.partition("The same prompt, packed anew")[2].partition(" Now ")
+    assert "Bergen" in then
+    assert "changed The office is in Oslo" in now
+
+
+def test_what_was_forgotten_is_not_in_the_prompt_any_more(
+    mesh: MemoryMesh, reader: ReaderClient
+) -> None:
+    kept = mesh.add("The code of the door is 4711").id
+    prompt = mesh.context("what is the code of the door?").injection_id
+    reader.post("/memories/forget", on="/why", id=kept, sure="yes")
+    page = reader.get("/why", prompt=prompt)
+    assert "4711" not in page.html
+    assert "Nothing is left" in page.text
+
+
+# Looking leaves no trace, and what was stored is only ever text.
+
+
+def test_looking_counts_nothing(mesh: MemoryMesh, reader: ReaderClient) -> None:
+    kept = mesh.add("The office is in Oslo").id
+    prompt = mesh.context("where is the office?").injection_id
+    before = _counted(mesh)
+    looked = [
+        ("/memories", {}),
+        ("/memories", {"q": "where is the office?"}),
+        ("/memories", {"status": "any"}),
+        (f"/memories/{kept}", {}),
+        (f"/memories/{kept}/around.svg", {}),
+        ("/why", {"said": "The office is in Oslo"}),
+        ("/why", {"prompt": prompt}),
+    ]
+    for path, query in looked:
+        assert "Oslo" in reader.get(path, **query).html  # type: ignore[arg-type]
+    assert _counted(mesh) == before
+
+
+def _counted(mesh: MemoryMesh) -> tuple[object, ...]:
+    records = mesh.care.recalls(as_owner=True), mesh.care.prompts(across=["agent"])
+    stats = mesh.stats()  # after what waited was written
+    return [*mesh.get_all()], stats.recalls, stats.seq, stats.blocks, *records
+
+
+HOSTILE = (
+    "<script>alert(1)</script>",
+    '"><img src=x onerror=alert(1)>',
+    "' onmouseover='alert(1)",
+    "</textarea><svg/onload=alert(1)>",
+    "{{ 7 * 7 }}",
+    "javascript:alert(1)",
+)
+
+
+def test_hostile_texts_are_shown_as_text(mesh: MemoryMesh, reader: ReaderClient) -> None:
+    for text in HOSTILE:
+        mesh.add(f"Note {text}", {"tags": [text[:40]]}, speaker=text, scope=Scope(project=text))
+    page = reader.get(
+        "/memories", status="any", q="Note", edit=mesh.get_all(across=["project"])[0].id
+    )
+    assert escape(HOSTILE[0]) in page.html
+    known = {"memories", "note"}
+    assert not [tag for tag, found in page.tags if any(name.startswith("on") for name in found)]
+    assert sum(tag == "script" for tag, _ in page.tags) == 2
+    assert not known & {tag for tag, _ in page.tags}
+    assert not [1 for _, found in page.tags if (found.get("href") or "").startswith("javascript")]
