@@ -53,6 +53,7 @@ if TYPE_CHECKING:
         StoreWasReplaced,
         TextRefused,
         UnsafeFolder,
+        VersionConflict,
         WritesAreMissing,
         WrongKey,
     )
@@ -101,6 +102,7 @@ __all__ = [
     "StoreWasReplaced",
     "TextRefused",
     "UnsafeFolder",
+    "VersionConflict",
     "WritesAreMissing",
     "WrongKey",
     "__version__",
@@ -116,6 +118,7 @@ _HOMES = {
     "ForbiddenAddress": _ERRORS,
     "Hit": "memory_mesh.model",
     "IdempotencyConflict": _ERRORS,
+    "VersionConflict": _ERRORS,
     "InvalidInput": _ERRORS,
     "LLMError": _ERRORS,
     "LessonBlock": "memory_mesh.model.learning",

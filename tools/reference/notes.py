@@ -90,6 +90,7 @@ RAISES = {  # of MemoryMesh, beside what every method can raise and FilterError 
     "NotAllowed": frozenset(_OF_THE_USER.split()),
     "NotRestorable": frozenset({"restore"}),
     "IdempotencyConflict": frozenset({"add", "ingest", "evolve"}),
+    "VersionConflict": frozenset({"update"}),
     "MissingExtra": frozenset({"care.rebuild_index"}),
 }
 EXAMPLES = {  # one line each; a test runs them in this order on one store
@@ -191,6 +192,10 @@ ERRORS = {  # when it comes, what to do
     "IdempotencyConflict": (
         "the `key` of a write was used for another content before",
         "use a new key for a new memory",
+    ),
+    "VersionConflict": (
+        "`if_version` of an update is not the version that the memory has",
+        "read the memory again, and decide anew",
     ),
     "NotRestorable": (
         "the memory is not deleted, or was deleted more than 30 days ago",

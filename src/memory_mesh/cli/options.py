@@ -24,7 +24,7 @@ from memory_mesh.sync import MemoryMesh
 
 _FILLED = frozenset({  # what a command fills from who asks, or has in words of its own
     "scope", "reader", "across", "also", "use_cache", "progress", "between", "count_tokens",
-    "exclude", "weights", "merge", "see_across", "content", "metadata",
+    "exclude", "weights", "merge", "if_version", "see_across", "content", "metadata",
 })  # fmt: skip
 _DETAILS = frozenset({  # of a memory that the command line has no option for
     "kind", "confidence", "tier", "pinned", "source_kind", "source_agent", "source_ref",

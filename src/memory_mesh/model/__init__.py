@@ -83,6 +83,7 @@ from memory_mesh.model.errors import (
     StoreWasReplaced,
     TextRefused,
     UnsafeFolder,
+    VersionConflict,
     WritesAreMissing,
     WrongKey,
 )
@@ -305,6 +306,7 @@ __all__ = [
     "Vectored",
     "Verdict",
     "Verification",
+    "VersionConflict",
     "ViewName",
     "VoteKind",
     "Wanted",

@@ -147,6 +147,10 @@ class IdempotencyConflict(MeshError):
     """This idempotency key was used for another content. Use a new key for a new memory."""
 
 
+class VersionConflict(MeshError):
+    """The memory has another version by now. Read it again, and decide anew."""
+
+
 class NotRestorable(MeshError):
     """Only what was archived, or deleted within the last 30 days, can be restored."""
 

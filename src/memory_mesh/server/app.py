@@ -28,7 +28,16 @@ from memory_mesh.care.access_keys import ADMIN, ERASE, EVERYWHERE, NAMESPACE, RE
 from memory_mesh.formats import json_text, wire
 from memory_mesh.mesh.operation import options_of, unknown_option
 from memory_mesh.mesh.remote import NO_ROUTE
-from memory_mesh.model import Channel, InvalidInput, Json, MeshError, NotAllowed, Scope, StoreError
+from memory_mesh.model import (
+    Channel,
+    InvalidInput,
+    Json,
+    Memory,
+    MeshError,
+    NotAllowed,
+    Scope,
+    StoreError,
+)
 from memory_mesh.model.care import AccessKey
 from memory_mesh.platform.locks import Cancellation
 from memory_mesh.rules.arguments import check_plain_namespace, check_text, user_namespace
@@ -36,8 +45,9 @@ from memory_mesh.rules.trust import ceiling, lowest
 from memory_mesh.server import sign_in
 from memory_mesh.server.openapi import description
 from memory_mesh.server.problems import Problem, of_error
-from memory_mesh.server.routes import VIEWS, ServiceRoute, routes
+from memory_mesh.server.routes import PREFIX, VIEWS, ServiceRoute, routes
 from memory_mesh.server.sign_in import Issuer, SignIn
+from memory_mesh.server.streams import Streams, wants_events
 from memory_mesh.sync import MemoryMesh
 
 HEADER = "memory-mesh-"
@@ -78,6 +88,8 @@ class Service:
     ) -> None:
         """Take an open mesh, which stays the caller's to close; `open_key` is everybody's."""
         self.open_key, self.issuer = open_key, issuer
+        self.stopping = False  # then streams end
+        self._streams = Streams(self)
         self._sign_in = None if issuer is None else SignIn(issuer)
         self._mesh, self._limits = mesh, limits or KeyLimits()
         self._routes = routes()
@@ -95,6 +107,13 @@ class Service:
             Path("/metrics", self._answered(self._metrics, "metrics"), methods=["GET"]),
             Path("/openapi.json", self._answered(self._openapi, "openapi"), methods=["GET"]),
         ]
+        for name, method, stream in (
+            ("changes", "GET", self._streams.changes),
+            ("export", "GET", self._streams.export),
+            ("import", "POST", self._streams.import_),
+        ):
+            path = f"{PREFIX}{name}"
+            found.append(Path(path, self._answered(stream, path), methods=[method]))
         if self.issuer is not None:
             answer = self._answered(self._resource, "resource")
             found.append(Path(sign_in.METADATA, answer, methods=["GET"]))
@@ -133,11 +152,23 @@ class Service:
             access_keys.check(key, needed, namespace)
         if VIEWS in arguments:
             arguments[VIEWS] = self._others(route, key, arguments[VIEWS])
+        if (version := request.headers.get("if-match")) is not None:
+            _condition(route, arguments, version)
         view = self.view(key, request.headers, namespace)
-        found = await self.in_thread(partial(route.of(view), **arguments))
+        work = partial(route.of(view), **arguments)
+        if route.tells_progress and wants_events(request):
+            return self._streams.progress(work)
+        found = await self.in_thread(work)
         if route.name.startswith(_KEYS):
             self._known.clear()
-        return JSONResponse(wire.encoded(found))
+        etag = {"etag": f'"{found.recorded_from.isoformat()}"'} if isinstance(found, Memory) else {}
+        return JSONResponse(wire.encoded(found), headers=etag)
+
+    def view_for(self, headers: Mapping[str, str], key: AccessKey, needed: str) -> MemoryMesh:
+        """The view that a request states, if its key may do that there."""
+        namespace = namespace_of(headers, key)
+        access_keys.check(key, needed, namespace)
+        return self.view(key, headers, namespace)
 
     def _others(self, route: ServiceRoute, key: AccessKey, named: object) -> list[MemoryMesh]:
         """Further views that a search asks, each within the rights of the key."""
@@ -149,9 +180,7 @@ class Service:
         found = []
         for one in named:  # type: ignore[attr-defined]  # as above
             headers = {str(name).lower(): str(value) for name, value in one.items()}
-            namespace = namespace_of(headers, key)
-            access_keys.check(key, route.needs, namespace)
-            found.append(self.view(key, headers, namespace))
+            found.append(self.view_for(headers, key, route.needs))
         return found
 
     async def key_of(self, authorization: str) -> AccessKey:
@@ -246,12 +275,12 @@ class Service:
             raise InvalidInput("the body must be a JSON object with the options of the operation")
         return found
 
-    async def in_thread(self, work: Callable[[], Any]) -> Any:  # noqa: ANN401  # what it returns
+    async def in_thread(self, work: Callable[[], Any], *, limited: bool = True) -> Any:  # noqa: ANN401  # what it returns
         """What blocking work returns; waits for other processes end when the time is over."""
         if self._threads is None:  # belongs to the loop that runs
             self._threads = anyio.CapacityLimiter(_THREADS)
         waiting = Cancellation()
-        with anyio.move_on_after(self._limits.seconds):
+        with anyio.move_on_after(self._limits.seconds if limited else None):
             return await anyio.to_thread.run_sync(
                 waiting.run, work, abandon_on_cancel=True, limiter=self._threads
             )
@@ -337,6 +366,14 @@ def _arguments(
     if repeated is not None:
         _repeat(route, found, repeated)
     return found
+
+
+def _condition(route: ServiceRoute, arguments: dict[str, Any], version: str) -> None:
+    """Puts the version of If-Match where the operation takes it."""
+    if "if_version" not in route.options:
+        raise NotAllowed(f"{route.name} takes no If-Match: update does")
+    if version.strip() != "*":
+        arguments["if_version"] = version.strip().removeprefix("W/").strip('"')
 
 
 def _item(item: object) -> object:

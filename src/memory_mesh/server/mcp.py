@@ -15,6 +15,7 @@ import secrets
 import socket
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
+from types import FrameType
 
 import mcp_types as types
 import uvicorn
@@ -97,7 +98,20 @@ def serve(
         timeout_graceful_shutdown=_STOP_SECONDS,
         ws="none",
     )
-    uvicorn.Server(config).run(sockets=[listener])
+    _Server(config, service).run(sockets=[listener])
+
+
+class _Server(uvicorn.Server):
+    """Has streams end as soon as the process is asked to."""
+
+    def __init__(self, config: uvicorn.Config, service: Service) -> None:
+        super().__init__(config)
+        self._service = service
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """As uvicorn does it, and the service hears of it."""
+        self._service.stopping = True
+        super().handle_exit(sig, frame)
 
 
 def application(service: Service, url: str, only: OnlyMcp | None = None) -> Starlette:

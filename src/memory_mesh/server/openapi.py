@@ -6,8 +6,11 @@ from urllib.parse import quote
 from memory_mesh._version import __version__
 from memory_mesh.base.typed import Any
 from memory_mesh.formats import wire
+from memory_mesh.model.block import Block
+from memory_mesh.model.care import ImportedFile
 from memory_mesh.server.problems import TYPE
-from memory_mesh.server.routes import ServiceRoute
+from memory_mesh.server.routes import PREFIX, ServiceRoute
+from memory_mesh.server.streams import EVENTS, LINES
 
 _HEADERS = {
     "User": "Whose memories: the id of a user, percent-encoded.",
@@ -31,6 +34,7 @@ _STATUSES = {
     "403": "The key may not do this there.",
     "404": "There is no such memory here.",
     "409": "It contradicts an earlier call.",
+    "412": "The memory has another version by now.",
     "413": "The body is too large.",
     "429": "The key asks too often.",
     "501": "An extra is not installed there.",
@@ -45,6 +49,9 @@ def description(routes: Mapping[str, ServiceRoute]) -> Schema:
     """The whole description."""
     known: dict[str, Schema] = {}
     paths: dict[str, Schema] = {path: _of(route, known) for path, route in routes.items()}
+    for value in (Block, ImportedFile):
+        wire.schema(value, known)
+    paths |= _STREAMS
     for name, about in {
         "livez": "Whether it runs.",
         "readyz": "Whether the store answers.",
@@ -77,6 +84,29 @@ def description(routes: Mapping[str, ServiceRoute]) -> Schema:
             },
         },
     }
+
+
+def _stream(id_: str, about: str, asked: Schema, kinds: Mapping[str, Schema]) -> Schema:
+    """A route that is no operation."""
+    content = {kind: {"schema": schema} for kind, schema in kinds.items()}
+    return {
+        "operationId": id_,
+        "tags": ["streams"],
+        "summary": about,
+        **asked,
+        "responses": {
+            "200": {"description": about, "content": content},
+            "default": _ref("responses", "Problem"),
+        },
+    }
+
+
+def _asked(**names: str) -> Schema:
+    """Parameters of a query, and the headers that say whose memories."""
+    named = [
+        {"name": name, "in": "query", "schema": {"type": kind}} for name, kind in names.items()
+    ]
+    return {"parameters": [*named, *(_ref("parameters", name) for name in _HEADERS)]}
 
 
 _ABOUT = (
@@ -122,6 +152,12 @@ def _of(route: ServiceRoute, known: dict[str, Schema]) -> Schema:
         content["example"] = dict(_EXAMPLES[route.name])
     made["post"]["x-needs"] = route.needs
     made["post"]["parameters"] = [_ref("parameters", name) for name in _HEADERS]
+    if route.tells_progress:
+        made["post"]["responses"]["200"]["content"][EVENTS] = {"schema": {"type": "string"}}
+    if "if_version" in route.options:
+        made["post"]["parameters"] += [
+            _header("If-Match", "The ETag that it must still have, else 412.", prefix="")
+        ]
     if route.name in {"add", "evolve", "add_many"}:
         made["post"]["parameters"] += [
             _header("Idempotency-Key", "The same key stores nothing twice.", prefix="")
@@ -166,3 +202,38 @@ def _header(name: str, about: str, prefix: str = "Memory-Mesh-") -> Schema:
 
 def _ref(kind: str, name: str) -> Schema:
     return {"$ref": f"#/components/{kind}/{quote(name)}"}
+
+
+_TEXT: Schema = {"type": "string"}
+_STREAMS: Schema = {
+    f"{PREFIX}changes": {
+        "get": _stream(
+            "changes",
+            "What was written after a write; as events, each write as it comes.",
+            _asked(after="integer", limit="integer"),
+            {
+                "application/json": _object(
+                    {
+                        "items": {"type": "array", "items": _ref("schemas", "Block")},
+                        "after": {"type": "integer", "description": "Where to go on."},
+                    },
+                    ["items", "after"],
+                ),
+                EVENTS: _TEXT,
+            },
+        )
+    },
+    f"{PREFIX}export": {
+        "get": _stream(
+            "export", "The memories, one per line.", _asked(filter="string"), {LINES: _TEXT}
+        )
+    },
+    f"{PREFIX}import": {
+        "post": _stream(
+            "import",
+            "Stores memories, one per line.",
+            _asked() | {"requestBody": {"required": True, "content": {LINES: {"schema": _TEXT}}}},
+            {"application/json": _ref("schemas", "ImportedFile")},
+        )
+    },
+}

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from starlette.responses import JSONResponse
 
-from memory_mesh.model import errors
+from memory_mesh.model import Json, errors
 from memory_mesh.model.errors import MeshError
 
 _STATUS: Mapping[type[MeshError], int] = {  # the nearest class of an error's own counts
@@ -13,6 +13,7 @@ _STATUS: Mapping[type[MeshError], int] = {  # the nearest class of an error's ow
     errors.NotFound: 404,
     errors.IdempotencyConflict: 409,
     errors.NotRestorable: 409,
+    errors.VersionConflict: 412,
     errors.MissingExtra: 501,
     errors.StoreIsBusy: 503,
     errors.StoreIsAway: 503,
@@ -38,15 +39,18 @@ class Problem(Exception):
 
     def response(self) -> JSONResponse:
         """The answer."""
-        plain = {
+        headers = dict(self.headers or {})
+        kind = "application/problem+json"
+        return JSONResponse(self.plain(), self.status, headers, media_type=kind)
+
+    def plain(self) -> dict[str, Json]:
+        """The same as JSON."""
+        return {
             "type": f"{TYPE}{self.name}",
             "title": self.name,
             "status": self.status,
             "detail": self.said,
         }
-        return JSONResponse(
-            plain, self.status, dict(self.headers or {}), media_type="application/problem+json"
-        )
 
 
 def of_error(error: MeshError) -> Problem:

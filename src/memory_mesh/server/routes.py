@@ -56,6 +56,11 @@ class ServiceRoute:
         """Where it is."""
         return PREFIX + self.name.rstrip("_").replace(".", "/")
 
+    @property
+    def tells_progress(self) -> bool:
+        """Whether it says how far it is."""
+        return "progress" in self.operation.options
+
     def of(self, mesh: MemoryMesh) -> Any:  # noqa: ANN401  # a bound method
         """The method of a view."""
         found: object = mesh

@@ -32,6 +32,7 @@ from memory_mesh.model import (
     Standing,
     Statement,
     Status,
+    VersionConflict,
     VoteKind,
     Wanted,
 )
@@ -118,6 +119,17 @@ def update(
     change = Change("update", reason, None if worded is None else worded[1])
     altered = _altering(access, alter, worded)
     return _change(access, memory_id, reader, change, altered, also=also)
+
+
+def of_version(version: datetime, alter: Callable[[Memory], Memory]) -> Callable[[Memory], Memory]:
+    """The same change, of this version alone: VersionConflict if it has another one by now."""
+
+    def altered(old: Memory) -> Memory:
+        if old.recorded_from != version:
+            raise VersionConflict
+        return alter(old)
+
+    return altered
 
 
 @dataclass(frozen=True, slots=True)

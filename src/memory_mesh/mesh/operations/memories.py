@@ -1,6 +1,7 @@
 """Add, read, change and delete memories."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import datetime
 
 from memory_mesh.base.typed import TYPE_CHECKING, Unpack, replace
 from memory_mesh.mesh import flows
@@ -39,6 +40,7 @@ from memory_mesh.rules.arguments import (
     check_metadata,
     check_text,
     given,
+    moment,
 )
 from memory_mesh.rules.audience import sees
 from memory_mesh.rules.trust import is_authoritative
@@ -284,6 +286,7 @@ class MemoryVerbs(EraseVerbs):
         merge: bool = False,
         reader: Reader = None,
         reason: Reason = "updated by the caller",
+        if_version: datetime | str | None = None,
         **details: Unpack[MemoryDetails],
     ) -> Memory:
         """Records a new version of a memory; options that are not given keep their value.
@@ -292,9 +295,12 @@ class MemoryVerbs(EraseVerbs):
 
         Options:
             merge: merge the metadata key by key instead of replacing it as a whole.
+            if_version: the `recorded_from` that it must still have, else VersionConflict.
         """
         known = with_end(details, self._now())
         alter = alteration(content, metadata, known, channel=self._channel, merge=merge)
+        if (version := moment("if_version", if_version)) is not None:
+            alter = flows.change.of_version(version, alter)
         with self._span(telemetry.UPDATE, memory_id):
             return flows.change.update(
                 self._access(), memory_id, self._reader(reader), alter, text=content, reason=reason

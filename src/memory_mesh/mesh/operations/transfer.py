@@ -72,7 +72,7 @@ class TransferVerbs(MemoryVerbs):
                 page = self.get_all(
                     limit=_PAGE, cursor=cursor, filter=filter, scope=scope, across=across
                 )
-                yield from map(_row, page)
+                yield from map(row_of, page)
                 done, cursor = done + len(page), page.cursor
                 if progress is not None:
                     progress(done)
@@ -194,7 +194,7 @@ def _lines(source: Path) -> Iterator[tuple[str, object]]:
         yield from ((f"line {line}", row) for line, row in read(file))
 
 
-def _row(memory: Memory) -> "exchange.Row":
+def row_of(memory: Memory) -> "exchange.Row":
     """A memory as a row: its record, and what was said of it, where something was."""
     metadata = {key: value for key, value in memory.extra.items() if key not in exchange.DETAILS}
     said: dict[str, Json] = {
