@@ -413,6 +413,26 @@ SUITES: dict[str, dict[str, Part]] = {
     "service-fuzzing": {
         "": part("service_fuzzing.fuzzed", examples=Amount(40, 1), least=50, gate={"least": 1})
     },
+    "service-kills": {
+        "": part("service_load.killed", kills=Amount(200, 2), most_seconds=120, writers=4)
+    },
+    "service-restarts": {
+        "": part(
+            "service_load.restarted",
+            rounds=Amount(5),
+            callers=4,
+            needs=("service_load.has_haproxy", "haproxy is missing"),
+        )
+    },
+    "service-shares": {
+        "": part(
+            "service_load.shared",
+            searches=Amount(100),
+            turns=Amount(5),
+            most=1.5,
+            gate={"most": None},
+        )
+    },
     "users": {"": part("users.kept_apart", statements=Amount(500, 50))},
     "scoped-search": {
         "": part(

@@ -1,4 +1,7 @@
-"""The service under those who mean no good, under load, and while its processes come and go."""
+"""The service under those who mean no good.
+
+What needs processes of its own (`service-kills`, `-restarts`, `-shares`, `-fuzzing`) runs at night.
+"""
 
 import pytest
 
