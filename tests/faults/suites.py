@@ -195,6 +195,12 @@ SUITES: dict[str, dict[str, Part]] = {
             ),
         )
     },
+    "frameworks": {
+        "": part(
+            "frameworks.kept",
+            needs=("frameworks.are_there", "a framework is missing: run .ci/frameworks all"),
+        )
+    },
     "contradicting": {
         "": part("contradicting.one_value_is_left", rounds=Amount(100, 2)),
         "steps": part("contradicting.no_step_is_lost", writers=8, steps=Amount(40, 5)),

@@ -143,6 +143,23 @@ def test_lessons_come_first(host: Host) -> None:
     assert 0 < context.index("through staging first") < context.index(PLANTED)
 
 
+def test_a_task_that_was_done_before_begins_with_what_earlier_runs_say_and_once(host: Host) -> None:
+    task = "Fix the failing logout test in the shop"
+    assert "Plan" not in host.prompt(task, session="before").context
+    with host.mesh() as mesh:
+        mesh.traces.record(
+            task,
+            status="failure",
+            results="the clock was real",
+            learnings=["freeze the clock first"],
+        )
+    first, again = host.prompt(task), host.prompt(f"{task} again")
+    assert "# Plan: what earlier runs of such a task say" in first.context
+    assert "freeze the clock first" in first.context
+    assert "Plan" not in again.context
+    assert "Plan" not in host.prompt("Which colour has the checkout page?", session="s3").context
+
+
 def test_one_line_per_session_is_visible(host: Host) -> None:
     planted(host)
     first = host.start()

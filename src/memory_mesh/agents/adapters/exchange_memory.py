@@ -32,9 +32,17 @@ _READERS = 4
 class Exchange:
     """One question of one user, and the memories that it was given."""
 
-    def __init__(self, mesh: MemoryMesh, question: str, *, keeps_answer: bool = True) -> None:
+    def __init__(
+        self,
+        mesh: MemoryMesh,
+        question: str,
+        *,
+        keeps_answer: bool = True,
+        key: str | None = None,
+    ) -> None:
         """Take the user's own view of the store; an answer that may tell too much is not kept."""
         self._mesh, self._question, self._keeps_answer = mesh, question, keeps_answer
+        self._key = key
         self._manager = MemoryContextManager(mesh=mesh)
         self._shown: tuple[str, ...] = ()
 
@@ -62,6 +70,7 @@ class Exchange:
             kind=own.kind,
             importance=own.importance,
             tags=[TAG],
+            key=self._key,
         )
 
 

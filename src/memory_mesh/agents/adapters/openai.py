@@ -97,7 +97,7 @@ class _Part:
         for name, value in (("_target", target), ("_path", path), ("_calls", calls)):
             object.__setattr__(self, name, value)
 
-    def __getattr__(self, name: str) -> Any:  # noqa: ANN401  # whatever the client has
+    def __getattr__(self, name: str) -> Any:  # whatever the client has
         found, path = getattr(self._target, name), (*self._path, name)
         if path in _CALLS:
             return self._calls.remembering(found, _CALLS[path])
@@ -246,13 +246,13 @@ class _Calls:
 class _Listener:
     """What a stream and an async one share: who gets its text, and what was heard so far."""
 
-    def __init__(self, stream: Any, then: Callable[[str], Any]) -> None:  # noqa: ANN401
+    def __init__(self, stream: Any, then: Callable[[str], Any]) -> None:
         """Listen to a stream; `then` gets its text once."""
         self._stream, self._then = stream, then
         self._pieces: list[str] = []
         self._over = False
 
-    def __getattr__(self, name: str) -> Any:  # noqa: ANN401  # whatever the stream has
+    def __getattr__(self, name: str) -> Any:  # whatever the stream has
         """Whatever else the stream has."""
         return getattr(self._stream, name)
 

@@ -3,7 +3,8 @@
 ::
 
     recall    start ──▶ pinned, lessons, newest, most used ──┐
-              prompt ─▶ what fits it and was not given yet ──┴─▶ fenced text, visible line, ids
+              prompt ─▶ what fits it and was not given yet ──┼─▶ fenced text, visible line, ids
+                     └▶ what was done before for such a task ┘
     capture   prompt, answer, failure, end ──▶ capture.captured ──▶ ids of what was stored
 
 The daemon and the hook without a daemon both come here, through `agents.answer`. Memories are read
@@ -17,7 +18,7 @@ from memory_mesh.agents import journal
 from memory_mesh.agents.hook import hosts
 from memory_mesh.agents.sessions import Session
 from memory_mesh.base.typed import TYPE_CHECKING, Any
-from memory_mesh.context.packing.choice import words
+from memory_mesh.context.packing.choice import token_bound, words
 from memory_mesh.formats.private import without_private
 from memory_mesh.model import Channel, Scope
 from memory_mesh.model.pack import LeftOutBy
@@ -48,6 +49,9 @@ CAPTURE = "capture"
 PROMPT_TOKENS = 800  # of memories at one prompt; at a start `injection_max_tokens`
 PROMPT_MEMORIES = 8
 RECALL_SECONDS = 0.2  # for locks
+PLAN_TITLE = "what earlier runs of such a task say"
+PLAN_ADVICES = 2  # of what worked, of what failed and of what to avoid
+SAME_TASK = 0.5  # how near the goal of an earlier execution must be, 0 to 1
 MOST_WAITING = 100  # of what waits for review that is counted
 
 
@@ -78,6 +82,7 @@ def _recalled(stores: "Stores", request: Mapping[str, Any]) -> dict[str, Any]:
     pack = _pack(mesh, session, given)
     if pack is None:
         return {}
+    plan, cited = _plan(mesh, session, given)
     said, notices = None, session.notices()
     if not session.line_shown():
         at_start = given.get("event") == hosts.START
@@ -85,13 +90,13 @@ def _recalled(stores: "Stores", request: Mapping[str, Any]) -> dict[str, Any]:
         warned = warning(request["store"]) if at_start else None
         said = visible(pack, waiting=waiting, at_start=at_start, warned=warned)
     return {
-        "context": pack.text or None,
+        "context": "\n\n".join(text for text in (pack.text, plan) if text) or None,
         "line": with_notices(said, notices),
         "notices": len(notices),
         "fence": pack.fence or None,
-        "given": [item.id for item in pack],
+        "given": list(dict.fromkeys([*(item.id for item in pack), *cited])),
         "memories": len(pack),
-        "tokens": pack.tokens,
+        "tokens": pack.tokens + token_bound(plan),
     }
 
 
@@ -111,6 +116,27 @@ def _pack(mesh: "MemoryMesh", session: Session, given: Mapping[str, Any]) -> "Pa
         exclude=session.given(),
         scope=reader,
     )
+
+
+def _plan(mesh: "MemoryMesh", session: Session, given: Mapping[str, Any]) -> tuple[str, list[str]]:
+    """What earlier executions of such a task say, and their ids; each is given once in a session.
+
+    A store without traces is asked for one of them, and for nothing else.
+    """
+    reader = Scope(session=given.get("session_id") or None)
+    goal = (
+        None if given.get("event") == hosts.START else question_of(str(given.get("prompt") or ""))
+    )
+    if goal is None or not mesh.traces.get_all(limit=1, scope=reader):
+        return "", []
+    plan = mesh.traces.plan(goal, limit=PLAN_ADVICES, min_similarity=SAME_TASK, scope=reader)
+    done = [match.trace_id for match in plan.matches]
+    if session.given().issuperset(done):
+        return "", []
+    from memory_mesh.base.typed import replace
+    from memory_mesh.context.fence import fenced_for_tool, plan_text
+
+    return fenced_for_tool([plan_text(replace(plan, goal=PLAN_TITLE))]), done
 
 
 def _captured(stores: "Stores", request: Mapping[str, Any]) -> dict[str, Any]:
