@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from memory_mesh.mirror import Mirror, scan
+from memory_mesh.mirror import Mirror, state
 from memory_mesh.model import Channel, Memory, SourceKind, Status
 from memory_mesh.model.errors import NotFound
 from memory_mesh.sync import MemoryMesh
@@ -376,7 +376,7 @@ def test_an_unchanged_file_is_not_opened(own, folder, mirror, monkeypatch):
     for number in range(20):
         path = folder / f"{number}.md"
         path.write_text(JWT.replace("JWT", f"JWT {number}"))
-    monkeypatch.setattr(scan, "UNSETTLED_NS", 0)  # the files are not so new
+    monkeypatch.setattr(state, "UNSETTLED_NS", 0)  # the files are not so new
     mirror.run()
     (folder / "3.md").write_text(JWT.replace("JWT", "JWT 3").replace("week", "month"))
     report = mirror.run()

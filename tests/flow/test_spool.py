@@ -7,7 +7,7 @@ from contextlib import closing
 
 import pytest
 
-from memory_mesh.ledgers.shared import read_records
+from memory_mesh.ledgers.shared import history
 from memory_mesh.ledgers.sqlite import spool
 from memory_mesh.platform.ids import SystemClock
 from memory_mesh.sync import MemoryMesh
@@ -25,7 +25,7 @@ def folder(tmp_path):
 def test_a_batch_that_was_seen_in_part_is_taken_once_and_whole(folder):
     left, now = folder / "namespaces" / "default.spool", SystemClock().now()
     ids = [(f"mem_{number}",) for number in range(3)]
-    spool.append(left, [read_records.Noted(used=id_, at=now) for id_ in ids], PATIENT)
+    spool.append(left, [history.Noted(used=id_, at=now) for id_ in ids], PATIENT)
     whole = left.read_bytes()
     found = []
     with closing(sqlite3.connect(folder / "namespaces" / "default.db")) as db:
@@ -39,7 +39,7 @@ def test_a_batch_that_was_seen_in_part_is_taken_once_and_whole(folder):
 @pytest.mark.parametrize("value", ['["%s"]', "[[]]", "7", "{", '{"%s": "x"}', '{"%s": 1e999}'])
 def test_batches_taken_as_an_earlier_version_noted_it_or_nobody(folder, value):
     left, now = folder / "namespaces" / "default.spool", SystemClock().now()
-    spool.append(left, [read_records.Noted(used=("mem_1",), at=now)], PATIENT)
+    spool.append(left, [history.Noted(used=("mem_1",), at=now)], PATIENT)
     batch = json.loads(left.read_bytes())["batch"]
     with closing(sqlite3.connect(folder / "namespaces" / "default.db")) as db:
         db.execute(
@@ -51,7 +51,7 @@ def test_batches_taken_as_an_earlier_version_noted_it_or_nobody(folder, value):
 
 def test_a_disk_that_takes_a_part_keeps_the_rest_waiting(tmp_path, monkeypatch):
     path, now, write = tmp_path / "default.spool", SystemClock().now(), os.write
-    three = [read_records.Noted(used=(f"mem_{number}",), at=now) for number in range(3)]
+    three = [history.Noted(used=(f"mem_{number}",), at=now) for number in range(3)]
     with monkeypatch.context() as patched:
         patched.setattr(os, "write", lambda to, data: write(to, data[: len(data) // 2]))
         assert spool.append(path, three, PATIENT) == three[1:]
@@ -61,25 +61,25 @@ def test_a_disk_that_takes_a_part_keeps_the_rest_waiting(tmp_path, monkeypatch):
 
 def test_what_is_appended_while_a_writer_takes_the_spool_waits_for_the_next(folder):
     left, now = folder / "namespaces" / "default.spool", SystemClock().now()
-    spool.append(left, [read_records.Noted(used=("mem_1",), at=now)], PATIENT)
+    spool.append(left, [history.Noted(used=("mem_1",), at=now)], PATIENT)
     with closing(sqlite3.connect(folder / "namespaces" / "default.db")) as db:
         for taken, appended in (("mem_1", "mem_2"), ("mem_2", None)):
             with spool.taking(left) as spooled:
                 assert [one.used for one in spooled.records(db)] == [(taken,)]
                 if appended is not None:
-                    spool.append(left, [read_records.Noted(used=(appended,), at=now)], PATIENT)
+                    spool.append(left, [history.Noted(used=(appended,), at=now)], PATIENT)
     assert not left.exists()
 
 
 def test_another_spool_in_the_place_of_the_one_that_was_taken_stays(folder):
     left, now = folder / "namespaces" / "default.spool", SystemClock().now()
-    spool.append(left, [read_records.Noted(used=("mem_1",), at=now)], PATIENT)
+    spool.append(left, [history.Noted(used=("mem_1",), at=now)], PATIENT)
     with closing(sqlite3.connect(folder / "namespaces" / "default.db")) as db:
         with spool.taking(left) as spooled:
             spooled.records(db)
             before = left.stat()
             os.truncate(left, 0)  # as a new file that got the number of the removed one
-            spool.append(left, [read_records.Noted(used=("mem_2",), at=now)], PATIENT)
+            spool.append(left, [history.Noted(used=("mem_2",), at=now)], PATIENT)
             after = left.stat()
             assert (after.st_ino, after.st_size) == (before.st_ino, before.st_size)
         with spool.taking(left) as spooled:
@@ -89,7 +89,7 @@ def test_another_spool_in_the_place_of_the_one_that_was_taken_stays(folder):
 
 def test_the_spool_grows_to_a_megabyte_and_keeps_the_newest(tmp_path):
     path, clock = tmp_path / "default.spool", SystemClock()
-    many = [read_records.Noted(used=(f"mem_{number}",), at=clock.now()) for number in range(900)]
+    many = [history.Noted(used=(f"mem_{number}",), at=clock.now()) for number in range(900)]
     for _ in range(30):
         spool.append(path, many, PATIENT)
     size = path.stat().st_size

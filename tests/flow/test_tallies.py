@@ -10,7 +10,7 @@ import pytest
 
 from memory_mesh.care import export_archive, import_archive
 from memory_mesh.care.repairs import repair, salvage
-from memory_mesh.ledgers.shared import read_records, sums
+from memory_mesh.ledgers.shared import history, sums
 from memory_mesh.ledgers.sqlite import open_file, spool
 from memory_mesh.ledgers.sqlite.verify import verify
 from memory_mesh.model import Channel, Memory
@@ -134,7 +134,7 @@ def test_uses_that_were_left_in_the_spool_are_counted_with_their_tally(
     folder: Path, db: sqlite3.Connection, clock: FrozenClock
 ) -> None:
     id_, uses = db.execute("SELECT id, uses FROM memory WHERE uses > 1").fetchone()
-    left = read_records.Noted(used=(id_, id_), at=clock.now())
+    left = history.Noted(used=(id_, id_), at=clock.now())
     assert not spool.append(_path(folder).with_suffix(".spool"), [left], 60.0)
     with MemoryMesh(db_dir=folder, clock=clock, custom_embedder=Topical()) as mesh:
         mesh.add("coffee is hot")
@@ -279,7 +279,7 @@ def test_a_use_of_a_row_that_is_no_text_any_more_is_told_as_damage(
 ) -> None:
     (id_,) = db.execute("SELECT id FROM memory WHERE uses = 3").fetchone()
     db.execute("UPDATE memory SET uses = CAST(x'66ff' AS TEXT) WHERE id = ?", (id_,))
-    left = read_records.Noted(used=(id_,), at=clock.now())
+    left = history.Noted(used=(id_,), at=clock.now())
     spool.append(_path(folder).with_suffix(".spool"), [left], 60.0)
     with (
         MemoryMesh(db_dir=folder, clock=clock, custom_embedder=Topical()) as mesh,

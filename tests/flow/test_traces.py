@@ -24,7 +24,7 @@ from memory_mesh.model import (
     Tier,
 )
 from memory_mesh.model.errors import InvalidInput, NotFound
-from memory_mesh.model.filter import Compare, Sign
+from memory_mesh.model.query import Compare, Sign
 from memory_mesh.model.trace import Step, Trace, TraceStatus
 from memory_mesh.sync import MemoryMesh
 from memory_mesh.testing import FrozenClock

@@ -16,7 +16,7 @@ import pytest
 
 import memory_mesh
 from memory_mesh.config import load
-from memory_mesh.ledgers.shared import read_records
+from memory_mesh.ledgers.shared import history
 from memory_mesh.ledgers.sqlite.ledger import CLOSING_SECONDS, SqliteLedger
 from memory_mesh.model import Commit, Wanted
 from memory_mesh.model.errors import Closed, InvalidInput, StoreIsBusy
@@ -111,14 +111,14 @@ def test_no_read_waits_where_writers_are_patient(folder, monkeypatch):
     with held_lock(folder):
         with monkeypatch.context() as patched:
             patched.setattr(locks, "wait", lambda _event, end: waited.append(end))
-            for _ in range(read_records.FULL + 1):
+            for _ in range(history.FULL + 1):
                 mesh.search("tea")
             mesh.get(id_)
             mesh.context("tea")
             mesh.explain(id_)
         assert waited == []
     mesh.close()
-    assert recorded(folder) == read_records.FULL + 3
+    assert recorded(folder) == history.FULL + 3
 
 
 def test_the_next_write_records_what_waited(folder):
@@ -136,11 +136,11 @@ def test_the_next_write_records_what_waited(folder):
 def test_the_uses_of_a_process_that_only_reads_are_written_64_at_a_time(folder):
     with opened(folder) as mesh:
         id_ = only(mesh).id
-        for _ in range(read_records.FULL - 1):
+        for _ in range(history.FULL - 1):
             mesh.get(id_)
         assert recorded(folder) == 0
         mesh.get(id_)
-        assert recorded(folder) == mesh.history(id_)[-1].uses == read_records.FULL
+        assert recorded(folder) == mesh.history(id_)[-1].uses == history.FULL
 
 
 def test_only_the_newest_thousand_records_of_reads_wait_where_there_is_no_spool(
@@ -150,12 +150,12 @@ def test_only_the_newest_thousand_records_of_reads_wait_where_there_is_no_spool(
     with opened(folder) as mesh:
         id_ = only(mesh).id
         with held_lock(folder):
-            for _ in range(read_records.MOST + 5):
+            for _ in range(history.MOST + 5):
                 mesh._opened().ledger.use("default", [id_], None)
         buffer = mesh._opened().ledger._waiting
         assert buffer.dropped == 5
         mesh.add("coffee is hot")
-        assert mesh.history(id_)[-1].uses == read_records.MOST
+        assert mesh.history(id_)[-1].uses == history.MOST
     assert "records of searches and uses are lost" in caplog.text
 
 
@@ -246,8 +246,8 @@ def test_no_read_waits_for_who_is_stopped_with_the_spool(folder, monkeypatch):
 
 
 def test_what_a_failed_transaction_took_waits_again():
-    buffer = read_records.NotedBuffer()
-    first, second = (read_records.Noted(used=(id_,)) for id_ in ("mem_1", "mem_2"))
+    buffer = history.NotedBuffer()
+    first, second = (history.Noted(used=(id_,)) for id_ in ("mem_1", "mem_2"))
     buffer.add("default", first)
     with suppress(StoreIsBusy), buffer.taken("default") as taken:
         assert taken.all() == [first]

@@ -13,9 +13,9 @@ from memory_mesh.base.typed import replace
 from memory_mesh.context.packing.choice import words
 from memory_mesh.formats.terminal import without_hidden
 from memory_mesh.model import Claim, Lens, Link, Memory, Name, NotFound, Resolution, Status
-from memory_mesh.model.filter import Compare, Sign
 from memory_mesh.model.graph import EntityLine, KnownEntity, Neighbourhood, Reached, Walk
 from memory_mesh.model.ports import Snapshot
+from memory_mesh.model.query import Compare, Sign
 from memory_mesh.rules.audience import seen_through
 from memory_mesh.rules.trust import is_less_trusted
 from memory_mesh.search.rank import below_newer

@@ -42,9 +42,8 @@ from memory_mesh.model import (
     SourceKind,
     WrongKey,
 )
-from memory_mesh.model.claim import OF_ROLE, PREFERRED
-from memory_mesh.model.filter import And, Compare, Filter, Sign
 from memory_mesh.model.graph import EPISODE
+from memory_mesh.model.memory import OF_ROLE, PREFERRED
 from memory_mesh.model.pack import (
     Injected,
     Injection,
@@ -58,6 +57,7 @@ from memory_mesh.model.pack import (
     StandingProfile,
 )
 from memory_mesh.model.ports import Snapshot
+from memory_mesh.model.query import And, Compare, Filter, Sign
 from memory_mesh.rules.trust import OF_THE_USER
 from memory_mesh.search.rank import below_newer
 from memory_mesh.search.ranking import profiles

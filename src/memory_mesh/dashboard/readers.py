@@ -6,11 +6,11 @@ from collections.abc import Callable
 
 import anyio.to_thread
 
-from memory_mesh.agents.mcp.server import is_loopback
 from memory_mesh.base.typed import Any, Protocol
 from memory_mesh.care import access_keys
 from memory_mesh.dashboard.asked import Reader, view_of
 from memory_mesh.model import NotAllowed
+from memory_mesh.server.mcp import is_loopback
 from memory_mesh.sync import MemoryMesh
 
 _PLACES = 200  # namespaces to choose from

@@ -4,9 +4,9 @@ from socket import socket
 
 import uvicorn
 
-from memory_mesh.agents.mcp.server import bound
 from memory_mesh.dashboard.app import Dashboard
 from memory_mesh.dashboard.readers import OwnerReaders
+from memory_mesh.server.mcp import bound
 from memory_mesh.sync import MemoryMesh
 
 __all__ = ["OwnPage", "bound"]

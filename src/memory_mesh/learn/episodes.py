@@ -24,9 +24,9 @@ from memory_mesh.model import (
     Standing,
     Wanted,
 )
-from memory_mesh.model.filter import And, Compare, Filter, IsNull, Or, Sign
 from memory_mesh.model.graph import EPISODE, Episode
 from memory_mesh.model.ports import Snapshot
+from memory_mesh.model.query import And, Compare, Filter, IsNull, Or, Sign
 from memory_mesh.search.recall import find
 from memory_mesh.text import analyzer
 from memory_mesh.text.sentences import sentences

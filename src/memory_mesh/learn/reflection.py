@@ -39,9 +39,9 @@ from memory_mesh.model import (
     Status,
     skill,
 )
-from memory_mesh.model.filter import Among, And, Not
 from memory_mesh.model.learning import Reflection, Synthesis
 from memory_mesh.model.ports import LLM
+from memory_mesh.model.query import Among, And, Not
 from memory_mesh.rules.trust import lowest
 from memory_mesh.search.recall import recall
 from memory_mesh.write.access import Access

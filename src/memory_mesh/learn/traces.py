@@ -30,7 +30,7 @@ from memory_mesh.model import (
     Standing,
     Status,
 )
-from memory_mesh.model.filter import And, Compare, Filter, Sign
+from memory_mesh.model.query import And, Compare, Filter, Sign
 from memory_mesh.model.trace import KEY, LABEL, LEARNING_LABEL, TIES, is_trace, unpacked
 from memory_mesh.rules import audience
 from memory_mesh.rules.arguments import MAX_RESULTS

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from typing import overload
 
     from memory_mesh.learn.model_calls import MeteredLLM
-    from memory_mesh.model.filter import GivenFilter
+    from memory_mesh.model.query import GivenFilter
     from memory_mesh.model.reembedding import NamedModel
     from memory_mesh.model.trigger import InjectionRules
 

@@ -17,8 +17,7 @@ from memory_mesh.mirror.authors import Author
 from memory_mesh.mirror.match_documents import MemoryDocuments, title_key
 from memory_mesh.mirror.report import Line
 from memory_mesh.mirror.run import CHANNELS, OUT_OF_USE, MirrorRun
-from memory_mesh.mirror.scan import hashed
-from memory_mesh.mirror.state import GONE, HELD, Delta, MirroredDocument
+from memory_mesh.mirror.state import GONE, HELD, Delta, MirroredDocument, hashed
 from memory_mesh.model import Memory, MeshError, NotFound, Proposal, Status
 from memory_mesh.rules.trust import ceiling, may_change
 

@@ -22,7 +22,7 @@ from contextlib import suppress
 from memory_mesh.base.typed import dataclass, replace
 from memory_mesh.formats.memory_file import MemoryFile, parse, wiki_links
 from memory_mesh.formats.memory_file_reading import refusal
-from memory_mesh.mirror import apply_document, mapping, scan
+from memory_mesh.mirror import apply_document, mapping, state
 from memory_mesh.mirror.apply_document import AppliedDocument, agreed
 from memory_mesh.mirror.authors import Author
 from memory_mesh.mirror.match_documents import (
@@ -36,8 +36,7 @@ from memory_mesh.mirror.match_documents import (
 )
 from memory_mesh.mirror.report import Line
 from memory_mesh.mirror.run import CHANNELS, SLICE, MirrorRun, document_named, grouped, named_in
-from memory_mesh.mirror.scan import ENDING
-from memory_mesh.mirror.state import COMING, GONE, HELD, Delta, MirroredDocument
+from memory_mesh.mirror.state import COMING, ENDING, GONE, HELD, Delta, MirroredDocument
 from memory_mesh.model import Channel, Draft, InvalidInput, MeshError, NotFound, Outcome, Receipt
 
 _REASON = "named in the memory's document"
@@ -53,7 +52,7 @@ _UNREAD = ""  # the hash of a file that is taken apart at every run
 class ChangedFiles:
     """The changed files as they were read, and their documents."""
 
-    texts: dict[str, scan.FileText] = dataclasses.field(default_factory=dict)
+    texts: dict[str, state.FileText] = dataclasses.field(default_factory=dict)
     groups: dict[str, list[MemoryDocuments]] = dataclasses.field(default_factory=dict)
     faulty: set[str] = dataclasses.field(default_factory=set)
 
@@ -62,11 +61,11 @@ def pull(run: MirrorRun) -> None:
     """Brings the store up to the folder."""
     finish(run)
     apply_document.look(run)
-    listed = scan.listing(run.folder)
+    listed = state.listing(run.folder)
     run.report.files = len(listed)
     for place in listed.unreadable:
         run.note(place, "this folder cannot be read; its files are left as they were")
-    differing = scan.changes(listed.stamps, run.state.stamps())
+    differing = state.changes(listed.stamps, run.state.stamps())
     gone = [] if listed.unreadable else differing.gone
     open_ = {one.path for one in run.state.disagreeing()}
     if not differing.changed and not gone and not open_:
@@ -95,7 +94,7 @@ def _read(run: MirrorRun, paths: Sequence[str], again: AbstractSet[str]) -> Chan
             continue
         try:
             path.encode()
-            text = scan.read(run.folder, path)
+            text = state.read(run.folder, path)
         except FileNotFoundError:
             continue  # removed since it was listed: the next run sees that
         except UnicodeEncodeError:
@@ -111,12 +110,12 @@ def _read(run: MirrorRun, paths: Sequence[str], again: AbstractSet[str]) -> Chan
     return found
 
 
-def _take_apart(run: MirrorRun, path: str, text: scan.FileText, found: ChangedFiles) -> None:
+def _take_apart(run: MirrorRun, path: str, text: state.FileText, found: ChangedFiles) -> None:
     if (why := run.waiting(path, text.data)) is not None:
         run.refuse(path, "", why)
         found.faulty.add(path)
         return
-    parsed = parse(text.text, name=path.rpartition("/")[2].removesuffix(scan.ENDING))
+    parsed = parse(text.text, name=path.rpartition("/")[2].removesuffix(state.ENDING))
     whole = bool(parsed.documents) and all(one.readable for one in parsed.documents)
     for fault in parsed.faults:
         words = f"line {fault.line}: {fault.message}"
@@ -178,7 +177,7 @@ def _deletable(
     return [one for one in missing if not _being_written(run, found, one)]
 
 
-def _kept(run: MirrorRun, plan: Paired, listed: scan.Listing) -> set[str]:
+def _kept(run: MirrorRun, plan: Paired, listed: state.Listing) -> set[str]:
     """The memories that are not deleted without a word, though their documents are gone.
 
     So many are gone that it looks like another branch or an empty disk: all of several, or most of
@@ -209,7 +208,7 @@ def _being_written(run: MirrorRun, found: ChangedFiles, held: MirroredDocument) 
     if young > 0:
         time.sleep(min(young, YOUNG_NS) / 1e9)
     try:
-        changed = scan.read(run.folder, held.path).hash != text.hash
+        changed = state.read(run.folder, held.path).hash != text.hash
     except (OSError, ValueError):
         changed = True
     if changed:
@@ -268,9 +267,9 @@ def _remember(run: MirrorRun, found: ChangedFiles, gone: Sequence[str]) -> None:
     now, delta = run.wall_ns(), Delta()
     for path, text in found.texts.items():
         if path in found.faulty:
-            delta.files[path] = (scan.NO_STAMP, _UNREAD)
+            delta.files[path] = (state.NO_STAMP, _UNREAD)
         else:
-            delta.files[path] = (scan.settled(text.stamp, now), text.hash)
+            delta.files[path] = (state.settled(text.stamp, now), text.hash)
     for path in gone:
         delta.files[path] = None
     run.write(delta)

@@ -16,7 +16,7 @@ from datetime import UTC, datetime
 
 from memory_mesh.base.typed import Any, dataclass, field
 from memory_mesh.formats.memory_file import MemoryFile, heading, inline_tags
-from memory_mesh.mirror.scan import hashed
+from memory_mesh.mirror.state import hashed
 from memory_mesh.model import (
     Channel,
     Draft,

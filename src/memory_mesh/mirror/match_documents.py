@@ -9,8 +9,7 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 
 from memory_mesh.base.typed import dataclass, field
 from memory_mesh.formats.memory_file import MemoryFile
-from memory_mesh.mirror.scan import hashed
-from memory_mesh.mirror.state import MirroredDocument
+from memory_mesh.mirror.state import MirroredDocument, hashed
 
 
 @dataclass(frozen=True, slots=True)

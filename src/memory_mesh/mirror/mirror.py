@@ -10,7 +10,7 @@ from memory_mesh.mirror import (
     apply_document,
     folder_to_store,
     run as mirror_run,
-    scan,
+    state,
     store_to_folder,
 )
 from memory_mesh.mirror.apply_document import StaleMemory
@@ -64,7 +64,7 @@ class Mirror:
         """
         self.folder.mkdir(parents=True, exist_ok=True)
         with self._running() as run:
-            known, listed = run.state.paths(), scan.listing(self.folder)
+            known, listed = run.state.paths(), state.listing(self.folder)
             if known and not listed.unreadable and not any(path in listed for path in known):
                 run.state.forget()
             return self._both(run)
@@ -112,7 +112,7 @@ class Mirror:
         older document, unless `updates` is replace.
         """
         with self._running() as run:
-            run.report.files = len(scan.listing(self.folder))
+            run.report.files = len(state.listing(self.folder))
             resolve(run, self._named(target), keep, author)
             return run.report
 

@@ -10,13 +10,12 @@ from pathlib import Path
 from memory_mesh.base.typed import Protocol
 from memory_mesh.formats.memory_file import MemoryFile, parse, wiki_links
 from memory_mesh.learn.rules import trace_learnings
-from memory_mesh.mirror import scan
+from memory_mesh.mirror import state
 from memory_mesh.mirror.authors import Author
 from memory_mesh.mirror.mapping import related_in_file
 from memory_mesh.mirror.match_documents import MemoryDocuments, groups, title_key
 from memory_mesh.mirror.report import Line, MirrorReport
-from memory_mesh.mirror.scan import ENDING
-from memory_mesh.mirror.state import HELD, Delta, MirroredDocument, State
+from memory_mesh.mirror.state import ENDING, HELD, Delta, MirroredDocument, State
 from memory_mesh.model import Channel, Memory, Scope, Status, Tier
 from memory_mesh.model.ports import Ids
 from memory_mesh.sync import MemoryMesh
@@ -223,10 +222,10 @@ def named_in(run: MirrorRun, documents: Sequence[MemoryFile]) -> set[str]:
 
 def present(
     run: MirrorRun, held: MirroredDocument
-) -> tuple[scan.FileText | None, MemoryDocuments | None]:
+) -> tuple[state.FileText | None, MemoryDocuments | None]:
     """The file of a document as it is now, and the document in it."""
     try:
-        text = scan.read(run.folder, held.path)
+        text = state.read(run.folder, held.path)
     except (OSError, ValueError):
         return None, None
     return text, group_of(run, text.text, held.path, held.memory, held.title)
@@ -236,7 +235,7 @@ def group_of(
     run: MirrorRun, text: str, path: str, memory: str, title: str
 ) -> MemoryDocuments | None:
     """The document of a memory in a file's text: by its id, else by its title."""
-    name = path.rpartition("/")[2].removesuffix(scan.ENDING)
+    name = path.rpartition("/")[2].removesuffix(state.ENDING)
     found = grouped(run, path, parse(text, name=name).documents)
     named = next((group for group in found if group.document.memory_id == memory), None)
     return named or next((group for group in found if group.title == title), None)

@@ -14,13 +14,12 @@ from memory_mesh.base.typed import replace
 from memory_mesh.formats import memory_file
 from memory_mesh.formats.file_names import file_name, safe_path
 from memory_mesh.formats.memory_file import MemoryFile, parse
-from memory_mesh.mirror import apply_document, mapping, scan
+from memory_mesh.mirror import apply_document, mapping, state
 from memory_mesh.mirror.apply_document import Act, Sides, agreed, decide, mark
 from memory_mesh.mirror.match_documents import MemoryDocuments, title_key
 from memory_mesh.mirror.report import Line
 from memory_mesh.mirror.run import BLOCK, OUT_OF_USE, SEQ, MirrorRun, group_of, grouped, present
-from memory_mesh.mirror.scan import hashed
-from memory_mesh.mirror.state import GONE, HELD, Delta, MirroredDocument
+from memory_mesh.mirror.state import GONE, HELD, Delta, MirroredDocument, hashed
 from memory_mesh.model import InvalidInput, Memory, MeshError
 from memory_mesh.platform.durable_files import (
     append_locked,
@@ -168,7 +167,7 @@ def _usable(run: MirrorRun, path: str) -> bool:
     if run.state.hash_of(path):
         return True
     try:
-        text = scan.read(run.folder, path).text
+        text = state.read(run.folder, path).text
     except FileNotFoundError:
         return True
     except ValueError:
@@ -180,7 +179,7 @@ def rewrite(
     run: MirrorRun,
     held: MirroredDocument,
     memory: Memory,
-    text: scan.FileText,
+    text: state.FileText,
     group: MemoryDocuments,
 ) -> bool:
     """Writes what the memory says now: behind the document that is there, or in its place."""
@@ -207,7 +206,7 @@ def rewrite(
     return done
 
 
-def remove(run: MirrorRun, held: MirroredDocument, text: scan.FileText) -> bool:
+def remove(run: MirrorRun, held: MirroredDocument, text: state.FileText) -> bool:
     """Takes the documents of a memory that is no longer in use out of their file."""
     run.report.removed.append(Line(held.path, memory=held.memory))
     if run.dry:
@@ -223,20 +222,20 @@ def remove(run: MirrorRun, held: MirroredDocument, text: scan.FileText) -> bool:
         run.note(held.path, _CHANGED)
         return False
     delta = Delta(forgotten=[held.memory])
-    delta.files[held.path] = (scan.NO_STAMP, scan.hashed(rest)) if rest.strip() else None
+    delta.files[held.path] = (state.NO_STAMP, state.hashed(rest)) if rest.strip() else None
     run.write(delta)
     return True
 
 
 def _appended(
-    run: MirrorRun, path: str, document: MemoryFile, memory: Memory, expected: scan.FileText | None
+    run: MirrorRun, path: str, document: MemoryFile, memory: Memory, expected: state.FileText | None
 ) -> bool:
     """Appends a document under the file's lock; False if the file is not as it was read."""
     known = run.state.hash_of(path) if expected is None else expected.hash
 
     def unchanged(before: bytes) -> bool:
         fresh = not before and not known  # no file, or one that never held anything
-        return fresh or scan.hashed(before) == known
+        return fresh or state.hashed(before) == known
 
     whole = append(run.folder / path, document, expected=unchanged)
     if whole is None:
@@ -249,7 +248,7 @@ def _replaced(
     run: MirrorRun,
     document: MemoryFile,
     memory: Memory,
-    text: scan.FileText,
+    text: state.FileText,
     group: MemoryDocuments,
 ) -> bool:
     """Puts a document in the place of the one that is there."""
@@ -272,7 +271,7 @@ def _note_written(
         raise AssertionError(path)
     held = run.state.of_memory(memory.id) or MirroredDocument(memory.id, path, title, "", "")
     delta = Delta(entries=[replace(agreed(run, group, memory, held), written=True)])
-    delta.files[path] = (scan.NO_STAMP, scan.hashed(whole))
+    delta.files[path] = (state.NO_STAMP, state.hashed(whole))
     run.write(delta)
 
 

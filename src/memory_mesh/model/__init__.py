@@ -15,17 +15,6 @@ from memory_mesh.model.block import (
     Observed,
     Verification,
 )
-from memory_mesh.model.claim import (
-    BY_RULE,
-    DECISIONS,
-    Cardinality,
-    Claim,
-    Conflict,
-    ConflictPolicy,
-    DedupPolicy,
-    PredicateSchema,
-    Resolution,
-)
 from memory_mesh.model.commit import (
     SIMILAR,
     Commit,
@@ -103,8 +92,15 @@ from memory_mesh.model.hit import (
 )
 from memory_mesh.model.lesson import Lesson, Severity, lesson_json, read_lesson, severity_rank
 from memory_mesh.model.memory import (
+    BY_RULE,
+    DECISIONS,
     BlockOperation,
+    Cardinality,
     Channel,
+    Claim,
+    Conflict,
+    ConflictPolicy,
+    DedupPolicy,
     Draft,
     Heritage,
     Json,
@@ -112,8 +108,10 @@ from memory_mesh.model.memory import (
     Memory,
     Origin,
     Outcome,
+    PredicateSchema,
     PriorState,
     Project,
+    Resolution,
     Scope,
     Source,
     SourceKind,

@@ -6,8 +6,17 @@ from enum import StrEnum
 
 from memory_mesh.base.typed import TypeAlias, dataclass, field
 from memory_mesh.model.block import Entry
-from memory_mesh.model.claim import Conflict, PredicateSchema, Resolution
-from memory_mesh.model.memory import Json, Memory, Outcome, Scope, Source, Status
+from memory_mesh.model.memory import (
+    Conflict,
+    Json,
+    Memory,
+    Outcome,
+    PredicateSchema,
+    Resolution,
+    Scope,
+    Source,
+    Status,
+)
 from memory_mesh.model.query import Space, Span, TextVectors
 from memory_mesh.model.skill import Skill
 from memory_mesh.model.times import iso

@@ -6,10 +6,9 @@ from enum import StrEnum
 
 from memory_mesh.base.typed import Any, dataclass, field, fields
 from memory_mesh.model.block import Observed
-from memory_mesh.model.claim import Conflict
 from memory_mesh.model.commit import Link
 from memory_mesh.model.hit import Explanation, Hit
-from memory_mesh.model.memory import BlockOperation, Json, Memory
+from memory_mesh.model.memory import BlockOperation, Conflict, Json, Memory
 from memory_mesh.model.pack import Injected, Injection, LeftOut, PackItem
 
 

@@ -5,7 +5,7 @@ from datetime import datetime
 from itertools import product
 
 from memory_mesh.model import InvalidInput, Lens, Scope, Statement, Status
-from memory_mesh.model.filter import Filter, GivenFilter
+from memory_mesh.model.query import Filter, GivenFilter
 from memory_mesh.rules import filter_fields
 from memory_mesh.rules.arguments import USER_WORDS, member, moment
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from datetime import UTC, date, datetime, time
 
 from memory_mesh.model.errors import FilterError, shown
-from memory_mesh.model.filter import (
+from memory_mesh.model.query import (
     Among,
     And,
     Between,

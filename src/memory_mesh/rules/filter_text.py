@@ -18,7 +18,7 @@ from functools import lru_cache
 
 from memory_mesh.base.typed import NoReturn, TypeAlias
 from memory_mesh.model.errors import FilterError
-from memory_mesh.model.filter import (
+from memory_mesh.model.query import (
     Among,
     And,
     Between,

@@ -3,7 +3,7 @@
 ::
 
     "team = 'core' AND priority >= 3"                  ── filter_text.py ────┐
-    {"team": "core", "priority": {"$gte": 3}}          ── filter_mapping.py ─┼─▶ model/filter.py
+    {"team": "core", "priority": {"$gte": 3}}          ── filter_mapping.py ─┼─▶ model/query.py
     '{"team": "core", "priority": {"$gte": 3}}'        ── JSON of a mapping ─┘
 
 A name is a field of ours, or else a top-level key of the metadata; `metadata.NAME` is always the
@@ -16,7 +16,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 
 from memory_mesh.base.typed import TYPE_CHECKING
 from memory_mesh.model.errors import FilterError, InvalidInput, shown
-from memory_mesh.model.filter import (
+from memory_mesh.model.query import (
     Among,
     And,
     Compare,

@@ -35,7 +35,8 @@ from memory_mesh.model import (
     TextRefused,
     Wording,
 )
-from memory_mesh.model.filter import (
+from memory_mesh.model.ports import Embedder, Redactor
+from memory_mesh.model.query import (
     Among,
     And,
     Between,
@@ -49,7 +50,6 @@ from memory_mesh.model.filter import (
     Or,
     Value,
 )
-from memory_mesh.model.ports import Embedder, Redactor
 from memory_mesh.model.trace import LABEL as TRACE
 from memory_mesh.platform import telemetry
 from memory_mesh.privacy import masked
@@ -60,7 +60,7 @@ from memory_mesh.text.question import Reading
 from memory_mesh.write.access import Access
 
 if TYPE_CHECKING:
-    from memory_mesh.model.filter import Filter
+    from memory_mesh.model.query import Filter
     from memory_mesh.text.scrub import Chunk
 
 _IDENTITIES = frozenset({"project", "agent_id", "session_id", "source", "source_ref"})

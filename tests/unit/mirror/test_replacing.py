@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from memory_mesh.mirror import store_to_folder
-from memory_mesh.mirror.scan import hashed
+from memory_mesh.mirror.state import hashed
 from memory_mesh.model.errors import InvalidInput
 from memory_mesh.platform.durable_files import append_locked, exchanged
 from tests.until import until, waits_in_line

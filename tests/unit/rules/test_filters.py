@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, strategies as st
 
 from memory_mesh.ledgers.shared.visibility import compile_sql
-from memory_mesh.model import filter
+from memory_mesh.model import query
 from memory_mesh.model.errors import FilterError
-from memory_mesh.model.filter import (
+from memory_mesh.model.query import (
     Among,
     And,
     Between,
@@ -153,17 +153,17 @@ LEGITIMATE = [
     *(
         f"{name} = 'x'"
         for name, type_ in filter_fields.FIELDS.items()
-        if type_ is filter.FieldType.TEXT
+        if type_ is query.FieldType.TEXT
     ),
     *(
         f"{name} != -1.5e2"
         for name, type_ in filter_fields.FIELDS.items()
-        if type_ is filter.FieldType.NUMBER
+        if type_ is query.FieldType.NUMBER
     ),
     *(
         f"{name} < '2026-01-31'"
         for name, type_ in filter_fields.FIELDS.items()
-        if type_ is filter.FieldType.TIME
+        if type_ is query.FieldType.TIME
     ),
     *(
         f"source = '{text}'"
@@ -405,12 +405,12 @@ def test_any_text_is_a_filter_or_a_filter_error(text):
 
 
 VALUES = {
-    filter.FieldType.TEXT: st.text(
+    query.FieldType.TEXT: st.text(
         alphabet=st.characters(exclude_characters="\x00", exclude_categories=["Cs"]), max_size=9
     ),
-    filter.FieldType.NUMBER: st.integers(-(2**63) + 1, 2**63 - 1) | st.floats(-1e18, 1e18),
-    filter.FieldType.TIME: st.datetimes(timezones=st.just(UTC)),
-    filter.FieldType.BOOL: st.booleans(),
+    query.FieldType.NUMBER: st.integers(-(2**63) + 1, 2**63 - 1) | st.floats(-1e18, 1e18),
+    query.FieldType.TIME: st.datetimes(timezones=st.just(UTC)),
+    query.FieldType.BOOL: st.booleans(),
 }
 TESTS = st.sampled_from(
     [name for name, type_ in filter_fields.FIELDS.items() if type_ in VALUES]

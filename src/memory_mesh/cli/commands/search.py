@@ -10,7 +10,7 @@ from memory_mesh.cli import options as cli_options, output
 from memory_mesh.cli.command_table import Command, adding, argument
 from memory_mesh.formats import rfc11
 from memory_mesh.model import Hits, Json, record
-from memory_mesh.model.filter import MetadataKey
+from memory_mesh.model.query import MetadataKey
 from memory_mesh.model.stats import OUTGROWN
 from memory_mesh.rules.arguments import near
 from memory_mesh.rules.filter_fields import FIELDS

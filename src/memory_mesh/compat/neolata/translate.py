@@ -21,7 +21,7 @@ from memory_mesh.model import (
     SourceKind,
     Status,
 )
-from memory_mesh.model.filter import And, Compare, Filter, IsNull, Or, Sign
+from memory_mesh.model.query import And, Compare, Filter, IsNull, Or, Sign
 from memory_mesh.rules.arguments import check_text, moment
 from memory_mesh.rules.trust import is_unsupported, trust, trust_of, truth_votes
 from memory_mesh.search.ranking.profiles import COMPOSITE_WEIGHTS, DEFAULT_IMPORTANCE

@@ -30,8 +30,8 @@ from memory_mesh.learn.rules.retention import JobRules, Lifecycle
 from memory_mesh.learn.system_memory import ExperienceFiles
 from memory_mesh.model import Commit, Lens, Memory, Scope, Standing, Status, Wanted
 from memory_mesh.model.commit import Sought
-from memory_mesh.model.filter import Compare, Sign
 from memory_mesh.model.job import JobStep
+from memory_mesh.model.query import Compare, Sign
 from memory_mesh.model.trace import LABEL, is_trace
 from memory_mesh.rules.audience import AUDIENCE
 from memory_mesh.write.access import Access

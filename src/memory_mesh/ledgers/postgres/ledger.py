@@ -14,16 +14,15 @@ from memory_mesh.ledgers.postgres.setup import opening_key
 from memory_mesh.ledgers.postgres.transactions import Keys, Transactions
 from memory_mesh.ledgers.shared import (
     commit as sql_commit,
+    history,
     narrowing,
-    read_records,
     rows,
     snapshot,
     visibility,
 )
 from memory_mesh.ledgers.shared.engine import Database
 from memory_mesh.ledgers.shared.exact_scan import Tails
-from memory_mesh.ledgers.shared.history import SqlRecords
-from memory_mesh.ledgers.shared.read_records import Noted, NotedBuffer, tell_lost
+from memory_mesh.ledgers.shared.history import Noted, NotedBuffer, SqlRecords, tell_lost
 from memory_mesh.ledgers.shared.snapshot import SqlSnapshot
 from memory_mesh.ledgers.shared.vectors import SpaceReading
 from memory_mesh.ledgers.sqlite import open_file
@@ -148,7 +147,7 @@ class PostgresLedger(PostgresAudit):
                 partial(rows.head, db),
                 partial(sql_commit.standing, db, wanted, now),
                 partial(sql_commit.look, db, {scope for _, scope in wanted.twins}, self._spaces),
-                partial(read_records.looks, db, waiting.all()),
+                partial(history.looks, db, waiting.all()),
             )
             commit = sql_commit.decided(db, rows.head(db), wanted, decide, now)
             self._record(db, waiting.all())
@@ -237,7 +236,7 @@ class PostgresLedger(PostgresAudit):
             self._record(db, waiting.all())
 
     def _record(self, db: PostgresConnection, noted: Sequence[Noted]) -> None:
-        read_records.record(db, noted, self._clock.now(), self._recall_days)
+        history.record(db, noted, self._clock.now(), self._recall_days)
 
 
 def _leave(at: Transactions, waiting: NotedBuffer, clock: Clock, recall_days: int) -> None:
@@ -254,7 +253,7 @@ def _leave(at: Transactions, waiting: NotedBuffer, clock: Clock, recall_days: in
                 with suppress(StoreIsBusy):
                     if at.exists(namespace, _CLOSING):
                         with at.writing(namespace, _CLOSING, _CLOSING) as db:
-                            read_records.record(db, noted, clock.now(), recall_days)
+                            history.record(db, noted, clock.now(), recall_days)
                     lost -= len(noted)
     except StoreError as error:
         lost += sum(len(waiting.drained(namespace)) for namespace in waiting.namespaces())

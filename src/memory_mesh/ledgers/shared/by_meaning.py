@@ -10,7 +10,7 @@ from memory_mesh.model import Head, Lens, Near, Question, Reach, SearchLook, Spa
 if TYPE_CHECKING:
     from memory_mesh.ledgers.shared.exact_scan import Floats
     from memory_mesh.ledgers.shared.narrowing import MemoryNumbers
-    from memory_mesh.model.filter import Filter
+    from memory_mesh.model.query import Filter
 
 MOST_NARROWED = 5_000  # memories that a filter is narrowed to, as search/nearest.py compares them
 _WITH_VALUES = 3  # columns of a row that has the vector itself

@@ -11,17 +11,7 @@ from memory_mesh.base.typed import dataclass
 from memory_mesh.ledgers.shared import metadata_marks, visibility
 from memory_mesh.ledgers.shared.engine import Database
 from memory_mesh.model import Lens
-from memory_mesh.model.filter import (
-    Among,
-    And,
-    Compare,
-    Field,
-    Filter,
-    MetadataKey,
-    Or,
-    Sign,
-    Value,
-)
+from memory_mesh.model.query import Among, And, Compare, Field, Filter, MetadataKey, Or, Sign, Value
 
 _ENOUGH = 64  # so few need no look for fewer
 _INDEXED = {  # fields whose column has an index of open versions, at least in a grown file

@@ -50,9 +50,9 @@ from memory_mesh.model import (
     Wanted,
     reembedding,
 )
-from memory_mesh.model.claim import OF_ROLE, PREFERRED
 from memory_mesh.model.commit import MAX_LINKS
 from memory_mesh.model.errors import InvalidInput, shown
+from memory_mesh.model.memory import OF_ROLE, PREFERRED
 from memory_mesh.model.stats import leading
 from memory_mesh.model.times import iso
 from memory_mesh.model.trigger import MemoryMetadata, Triggered

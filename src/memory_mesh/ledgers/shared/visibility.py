@@ -14,7 +14,7 @@ from memory_mesh.ledgers.shared import rows, sums
 from memory_mesh.ledgers.shared.engine import Database, engine_of
 from memory_mesh.ledgers.shared.metadata_marks import ENDING
 from memory_mesh.model import Commit, FilterError, Lens, Memory, Scope, Status
-from memory_mesh.model.filter import (
+from memory_mesh.model.query import (
     Among,
     And,
     Between,

@@ -9,17 +9,10 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 
 from memory_mesh.base.typed import TYPE_CHECKING, replace
-from memory_mesh.ledgers.shared import (
-    commit as sql_commit,
-    exact_scan,
-    read_records,
-    rows,
-    snapshot,
-)
+from memory_mesh.ledgers.shared import commit as sql_commit, exact_scan, history, rows, snapshot
 from memory_mesh.ledgers.shared.engine import Database
 from memory_mesh.ledgers.shared.exact_scan import HELD_BYTES, Best, Key, Tails
-from memory_mesh.ledgers.shared.history import SqlRecords
-from memory_mesh.ledgers.shared.read_records import Noted, NotedBuffer, tell_lost
+from memory_mesh.ledgers.shared.history import Noted, NotedBuffer, SqlRecords, tell_lost
 from memory_mesh.ledgers.shared.snapshot import SqlSnapshot
 from memory_mesh.ledgers.sqlite import namespace_file, schema, spool
 from memory_mesh.ledgers.sqlite.connection import SqliteConnection, looked_at
@@ -225,7 +218,7 @@ class SqliteLedger(SqliteAudit):
             self._waiting.wait_again(namespace, rest)
 
     def _record(self, db: sqlite3.Connection, noted: Sequence[Noted]) -> None:
-        read_records.record(db, noted, self._clock.now(), self._recall_days)
+        history.record(db, noted, self._clock.now(), self._recall_days)
 
 
 def _leave(files: Files, waiting: NotedBuffer) -> None:

@@ -24,7 +24,7 @@ from pathlib import Path
 
 from memory_mesh.base.typed import Any, Self
 from memory_mesh.ledgers.shared import named_values, rows
-from memory_mesh.ledgers.shared.read_records import Noted
+from memory_mesh.ledgers.shared.history import Noted
 from memory_mesh.model import BlockOperation, Entry, Json, Scope, StoreIsBusy
 from memory_mesh.model.pack import Injected, Injection
 from memory_mesh.platform import locks, system, telemetry

@@ -20,7 +20,7 @@ from memory_mesh.model import (
     Status,
     Tier,
 )
-from memory_mesh.model.filter import And, Compare, Filter, Sign
+from memory_mesh.model.query import And, Compare, Filter, Sign
 from memory_mesh.model.trace import (
     KEY,
     LABEL,
