@@ -25,6 +25,7 @@ from memory_mesh.base.typed import Any
 from memory_mesh.care.access_keys import READ, WRITE, check
 from memory_mesh.model import Channel, MeshError
 from memory_mesh.model.care import AccessKey
+from memory_mesh.server import ui
 from memory_mesh.server.app import KeyLimits, Service, crashed, namespace_of, no_route
 from memory_mesh.server.problems import Problem
 from memory_mesh.sync import MemoryMesh
@@ -65,6 +66,7 @@ def application(service: Service, url: str) -> Starlette:
         auth=auth,
         token_verifier=_Verifier(service),
     )
+    made.mount(ui.PATH, ui.page(service))
     for status in (404, 405):
         made.add_exception_handler(status, no_route)
     made.add_exception_handler(Exception, crashed)
