@@ -13,7 +13,7 @@ from memory_mesh.model import Scope
 from memory_mesh.server.app import Service
 from memory_mesh.server.mcp import application
 from memory_mesh.sync import MemoryMesh
-from tests.surface.page_reading import PLACE, ReaderClient, looked_at, opened
+from tests.surface.page_reading import HOSTILE, PLACE, ReaderClient, looked_at, opened
 
 
 @pytest.fixture
@@ -296,16 +296,6 @@ def _counted(mesh: MemoryMesh) -> tuple[object, ...]:
     records = mesh.care.recalls(as_owner=True), mesh.care.prompts(across=["agent"])
     stats = mesh.stats()  # after what waited was written
     return [*mesh.get_all()], stats.recalls, stats.seq, stats.blocks, *records
-
-
-HOSTILE = (
-    "<script>alert(1)</script>",
-    '"><img src=x onerror=alert(1)>',
-    "' onmouseover='alert(1)",
-    "</textarea><svg/onload=alert(1)>",
-    "{{ 7 * 7 }}",
-    "javascript:alert(1)",
-)
 
 
 def test_hostile_texts_are_shown_as_text(mesh: MemoryMesh, reader: ReaderClient) -> None:
