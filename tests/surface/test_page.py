@@ -180,6 +180,21 @@ def test_forgetting_asks_first_and_then_shows_the_receipt(
     assert mesh.get_all(include=["deleted"]) == []
 
 
+def test_lessons_traces_and_skills_are_filters_with_cards_of_their_own(
+    mesh: MemoryMesh, reader: ReaderClient
+) -> None:
+    mesh.add("The office is in Oslo")
+    mesh.lessons.record("Never deploy on a Friday")
+    trace = mesh.traces.record("Ship the release", plan="Tag it", learnings=["Tag first"]).id
+    mesh.skills.add("name: deploy\nintent: ship it\nagent: ann\n")
+    lessons = reader.client.get(reader.get("/memories").links["lessons"]).text
+    assert "Never deploy on a Friday" in lessons
+    assert "Oslo" not in lessons
+    assert "Ship the release" in reader.get("/memories", type="trace").text
+    assert "Tag first" in reader.get(f"/memories/{trace}").text
+    assert "ship it" in reader.get("/memories/skills").text
+
+
 # One memory.
 
 

@@ -206,7 +206,7 @@ def test_axe_finds_nothing_serious(walk: Walk, office: str) -> None:
 def test_everything_is_read_without_a_script(walk: Walk, browser: Browser, office: str) -> None:
     context = browser.new_context(
         java_script_enabled=False,
-        storage_state=walk.context.storage_state(),  # type: ignore[arg-type]
+        storage_state=walk.context.storage_state(),
     )
     page = context.new_page()
     page.goto(f"{walk.url}/default/memories")
