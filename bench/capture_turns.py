@@ -3,7 +3,7 @@
     python -m bench.capture_turns dev
 
 bench/sets/capture was written before its writer had read a rule of capture. Each turn says what
-should be found in a stored memory (`keep`), and what may be; anything else that is stored is wrong. A
+should be found in a stored memory (`keep`), and what may be; anything else stored is wrong. A
 candidate that waits for review is not stored: candidates are counted apart.
 """
 

@@ -13,16 +13,25 @@ from memory_mesh.dashboard.readers import OwnerReaders
 from memory_mesh.sync import MemoryMesh
 
 PLACE = "http://127.0.0.1"
+HOSTILE = (
+    "<script>window.pwned = 1</script>",
+    '"><img src=x onerror="window.pwned = 1">',
+    "' autofocus onfocus='window.pwned = 1",
+    "</textarea><svg/onload=window.pwned=1>",
+    "--></title><script>window.pwned=1</script>",
+    "{{ 7 * 7 }}{% raw %}",
+    "javascript:window.pwned=1",
+    "</script><a hx-get=/x hx-trigger=load hx-on:click=window.pwned=1>",
+)
 
 
 class Page(HTMLParser):
-    """An answer: its text, links, forms and what stands in which element."""
+    """An answer: its text, links and elements."""
 
     def __init__(self, status: int, html: str) -> None:
         super().__init__()
         self.status, self.html = status, html
         self.links: dict[str, str] = {}  # by their words
-        self.forms: list[dict[str, list[str]]] = []
         self.tags: list[tuple[str, dict[str, str | None]]] = []
         self._texts: list[str] = []
         self._link: tuple[str, int] | None = None

@@ -10,8 +10,10 @@ from starlette.testclient import TestClient
 from memory_mesh.dashboard.app import Dashboard
 from memory_mesh.dashboard.readers import OwnerReaders
 from memory_mesh.model import Scope
+from memory_mesh.server.app import Service
+from memory_mesh.server.mcp import application
 from memory_mesh.sync import MemoryMesh
-from tests.surface.page_reading import PLACE, ReaderClient, looked_at, opened
+from tests.surface.page_reading import HOSTILE, PLACE, ReaderClient, looked_at, opened
 
 
 @pytest.fixture
@@ -65,6 +67,53 @@ def test_a_form_without_the_token_changes_nothing(mesh: MemoryMesh, reader: Read
     answer = reader.client.post("/default/memories/delete", data={"id": kept})
     assert answer.status_code == 403
     assert [memory.id for memory in mesh.get_all()] == [kept]
+
+
+# The page of the service: its keys sign in.
+
+
+def _signed_in(service: TestClient, key: str) -> ReaderClient:
+    assert service.post("/ui/-/in", data={"token": key}).status_code == 200
+    return ReaderClient(service, "ui/default")
+
+
+def test_a_key_sees_and_does_on_the_page_what_it_may(mesh: MemoryMesh) -> None:
+    kept = mesh.add("The office is in Oslo").id
+    mesh.for_user("ann").add("Ann lives in Bergen")
+    keys = mesh.care.access_keys
+    made = {
+        role: keys.add(role, grants={"default": role}).text or "" for role in ("reader", "editor")
+    }
+    with TestClient(application(Service(mesh), PLACE), base_url=PLACE) as service:
+        wrong = service.post("/ui/-/in", data={"token": "mm_1_2"})
+        assert wrong.status_code == 401
+        reader = _signed_in(service, made["reader"])
+        page = reader.get("/memories")
+        assert "The office is in Oslo" in page.text
+        assert "/memories/delete" not in page.html
+        assert "ann" not in page.html
+        assert service.get("/ui/user.ann/memories").status_code == 403
+        assert reader.post("/memories/delete", id=kept).status == 403
+        service.cookies.clear()
+        editor = _signed_in(service, made["editor"])
+        assert "in the inbox" in editor.post("/memories/delete", id=kept).text  # an agent's word
+        assert "/memories/forget" not in editor.get("/memories", status="any").html
+    assert [memory.id for memory in mesh.get_all()] == [kept]
+
+
+def test_a_revoked_key_is_signed_out(mesh: MemoryMesh) -> None:
+    key = mesh.care.access_keys.add("ann", grants={"default": "reader"})
+    with TestClient(application(Service(mesh), PLACE), base_url=PLACE) as service:
+        reader = _signed_in(service, key.text or "")
+        assert reader.get("/memories").status == 200
+        admin = mesh.care.access_keys.add("admin", grants={"*": "admin"}, speaks_as="user").text
+        ended = service.post(
+            "/v1/care/access_keys/revoke",
+            json={"id": key.id},
+            headers={"authorization": f"Bearer {admin}"},
+        )
+        assert ended.status_code == 200
+        assert "Sign in" in reader.get("/memories").text
 
 
 # Memories.
@@ -129,6 +178,21 @@ def test_forgetting_asks_first_and_then_shows_the_receipt(
     assert [memory.id for memory in mesh.get_all()] == [kept]
     assert "Receipt" in reader.post("/memories/forget", id=kept, sure="yes").text
     assert mesh.get_all(include=["deleted"]) == []
+
+
+def test_lessons_traces_and_skills_are_filters_with_cards_of_their_own(
+    mesh: MemoryMesh, reader: ReaderClient
+) -> None:
+    mesh.add("The office is in Oslo")
+    mesh.lessons.record("Never deploy on a Friday")
+    trace = mesh.traces.record("Ship the release", plan="Tag it", learnings=["Tag first"]).id
+    mesh.skills.add("name: deploy\nintent: ship it\nagent: ann\n")
+    lessons = reader.client.get(reader.get("/memories").links["lessons"]).text
+    assert "Never deploy on a Friday" in lessons
+    assert "Oslo" not in lessons
+    assert "Ship the release" in reader.get("/memories", type="trace").text
+    assert "Tag first" in reader.get(f"/memories/{trace}").text
+    assert "ship it" in reader.get("/memories/skills").text
 
 
 # One memory.
@@ -247,16 +311,6 @@ def _counted(mesh: MemoryMesh) -> tuple[object, ...]:
     records = mesh.care.recalls(as_owner=True), mesh.care.prompts(across=["agent"])
     stats = mesh.stats()  # after what waited was written
     return [*mesh.get_all()], stats.recalls, stats.seq, stats.blocks, *records
-
-
-HOSTILE = (
-    "<script>alert(1)</script>",
-    '"><img src=x onerror=alert(1)>',
-    "' onmouseover='alert(1)",
-    "</textarea><svg/onload=alert(1)>",
-    "{{ 7 * 7 }}",
-    "javascript:alert(1)",
-)
 
 
 def test_hostile_texts_are_shown_as_text(mesh: MemoryMesh, reader: ReaderClient) -> None:

@@ -128,6 +128,8 @@ class Dashboard:
     async def _sign_in(self, request: Request) -> Response:
         form = await _form(request) if request.method == "POST" else _plain(request)
         given = form.get("token", [""])[-1].strip()
+        if request.headers.get("sec-fetch-site") == "cross-site" and request.method == "POST":
+            raise NotAllowed("sign in on this page itself")
         secret = await self._readers.secret_of(given) if given else None
         if secret is None:
             values = {"refused": bool(given), "by_key": self._readers.by_key}

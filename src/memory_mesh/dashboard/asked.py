@@ -12,6 +12,7 @@ from memory_mesh.sync import MemoryMesh
 
 EVERYONE = ("project", "agent", "session")  # the page shows what is for each of them
 EVERY_STATUS = tuple(Status)
+PLACES = 200  # namespaces to choose from
 Fields: TypeAlias = "Mapping[str, Sequence[str]]"
 
 

@@ -8,12 +8,10 @@ import anyio.to_thread
 
 from memory_mesh.base.typed import Any, Protocol
 from memory_mesh.care import access_keys
-from memory_mesh.dashboard.asked import Reader, view_of
+from memory_mesh.dashboard.asked import PLACES, Reader, view_of
 from memory_mesh.model import NotAllowed
 from memory_mesh.server.mcp import is_loopback
 from memory_mesh.sync import MemoryMesh
-
-_PLACES = 200  # namespaces to choose from
 
 
 class Readers(Protocol):
@@ -90,7 +88,7 @@ class Owner(Reader):
 
     def namespaces(self, after: str | None = None) -> list[str]:
         """Those of the store."""
-        found = self._mesh.care.namespaces(after=after, limit=_PLACES)
+        found = self._mesh.care.namespaces(after=after, limit=PLACES)
         return [name for name in found if name != access_keys.NAMESPACE]
 
     def view(self, namespace: str) -> MemoryMesh:

@@ -1,5 +1,6 @@
 """How values read on a page: times, scores, names of namespaces and statuses in plain words."""
 
+import re
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
 
@@ -33,6 +34,18 @@ _WHO = {
     SourceKind.DOCUMENT: "a document",
     SourceKind.INFERENCE: "an agent's inference",
 }
+_MOMENT = re.compile(r"(?:at )?(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z)")
+_ENTERED = {
+    "pinned": "because it is pinned",
+    "profile": "as part of the standing profile",
+    "lesson": "as a lesson",
+    "found": "found by the search",
+    "linked": "linked to one that was found",
+    "newer": "as a newer statement of one that was found",
+    "older": "as an older statement of one that was found",
+    "recent": "as one of the newest",
+    "used": "as one of the most used",
+}
 
 
 def when(at: datetime | None, now: datetime | None = None) -> str:
@@ -48,6 +61,23 @@ def when(at: datetime | None, now: datetime | None = None) -> str:
             break
     exact = f"{at:%Y-%m-%d %H:%M:%S} UTC"
     return Markup('<time datetime="{}" title="{}">{}</time>').format(at.isoformat(), exact, said)
+
+
+def told(sentence: str, memory_id: str, now: datetime) -> str:
+    """A sentence of `explain` as a person would say it: times short, and the memory as "it"."""
+    said = sentence.replace(f"{memory_id} ", "It ", 1).replace(f"{memory_id}:", "It:", 1)
+    for kind in SourceKind:
+        said = said.replace(kind, plain(kind))
+    pieces = [
+        when(datetime.fromisoformat(piece), now) if at % 2 else piece
+        for at, piece in enumerate(_MOMENT.split(said))
+    ]
+    return Markup("").join(pieces)
+
+
+def entered(section: str) -> str:
+    """Why a memory entered a prompt."""
+    return _ENTERED.get(section, plain(section))
 
 
 def likely(score: float) -> str:
@@ -95,11 +125,13 @@ def plain(value: object) -> str:
 
 FILTERS: Mapping[str, Callable[..., Any]] = {
     "bar": bar,
+    "entered": entered,
     "likely": likely,
     "many": many,
     "place": place,
     "plain": plain,
     "status": status,
+    "told": told,
     "when": when,
     "who": who,
 }

@@ -38,6 +38,7 @@ from memory_mesh.base.typed import Any, TypeVar, dataclass
 from memory_mesh.care.access_keys import READ, WRITE, check
 from memory_mesh.model import Channel, MeshError, NetworkError
 from memory_mesh.model.care import AccessKey
+from memory_mesh.server import ui
 from memory_mesh.server.app import KeyLimits, Service, crashed, namespace_of, no_route
 from memory_mesh.server.problems import Problem
 from memory_mesh.server.sign_in import Issuer
@@ -136,6 +137,7 @@ def application(service: Service, url: str, only: OnlyMcp | None = None) -> Star
         max_sessions=_SESSIONS,
         **auth,
     )
+    made.mount(ui.PATH, ui.page(service))
     for status in (404, 405):
         made.add_exception_handler(status, no_route)
     made.add_exception_handler(Exception, crashed)

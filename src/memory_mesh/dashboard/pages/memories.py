@@ -20,6 +20,7 @@ PATH = "/memories"
 _A_PAGE, _MOST = 50, 200
 _FIELDS = {  # of a query: the field of the filter that it asks for
     "kind": "kind",
+    "type": "label",
     "source": "source_kind",
     "project": "project",
     "agent": "agent_id",
@@ -91,6 +92,16 @@ def _condition(asked: Asked, state: str) -> Mapping[str, Json] | None:
     if state not in {_ANY, Status.ACTIVE.value}:
         tests["status"] = state
     return tests or None
+
+
+def skills(asked: Asked) -> Shown:
+    """The skills, newest first, with how well each has worked."""
+    found = asked.mesh.skills.get_all(
+        limit=_A_PAGE, include=EVERY_STATUS, across=EVERYONE, before=asked.one("after") or None
+    )
+    full = len(found) == _A_PAGE
+    more = asked.here(f"{PATH}/skills", after=found[-1].id) if full else None
+    return Shown("skills.html", {"skills": found, "more": more})
 
 
 # What can be done: each action takes one memory or many, and says what takes it back.
@@ -169,6 +180,7 @@ def _memories(found: list[Memory]) -> str:
 
 ROUTES = (
     PageRoute(PATH, show, title="Memories", icon="memories"),
+    PageRoute(f"{PATH}/skills", skills),
     PageRoute(f"{PATH}/edit", edit, WRITE, "POST"),
     PageRoute(f"{PATH}/pin", partial(pin, pinned=True), WRITE, "POST"),
     PageRoute(f"{PATH}/unpin", partial(pin, pinned=False), WRITE, "POST"),
