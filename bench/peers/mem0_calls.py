@@ -15,10 +15,18 @@ import random
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 _VARIES = {"created_at": "T", "updated_at": "T", "hash": "H", "score": "S"}
+_TESTS: dict[str, dict[str, object]] = {
+    "eq": {"topic": "drinks"},
+    "in": {"topic": {"in": ["drinks", "food"]}},
+    "gte": {"level": {"gte": 3}},
+    "gt": {"level": {"gt": 3}},
+    "and": {"AND": [{"topic": "drinks"}, {"level": {"lt": 9}}]},
+}
 _LEFT_OUT = ("actor_id", "role", "score_details")  # null, or ours has more
 
 
@@ -52,14 +60,11 @@ def calls(memory: Any) -> Iterator[tuple[str, Callable[[], object]]]:  # noqa: A
     yield "get_all, at most one", lambda: len(memory.get_all(filters=alice, top_k=1)["results"])
     yield "get_all of nobody", lambda: memory.get_all(filters={"user_id": "zoe"})
     yield "search", lambda: memory.search("tea or coffee", filters=alice, top_k=1)["results"][:0]
-    for name, test in {
-        "eq": {"topic": "drinks"}, "in": {"topic": {"in": ["drinks", "food"]}},
-        "gte": {"level": {"gte": 3}}, "gt": {"level": {"gt": 3}},
-        "and": {"AND": [{"topic": "drinks"}, {"level": {"lt": 9}}]},
-    }.items():  # fmt: skip
+    for name, test in _TESTS.items():
+        filters = {**alice, **test}
         yield (
             f"search where {name}",
-            lambda test=test: _texts(memory.search("tea over coffee", filters={**alice, **test})),
+            partial(lambda given: _texts(memory.search("tea over coffee", filters=given)), filters),
         )
     yield "update", lambda: memory.update(ids[3], text="Bob eats no peanuts")
     yield "updated", lambda: memory.get(ids[3])

@@ -77,7 +77,8 @@ class RemoteStore:
         if operation.__name__ == "init":
             self._again.request("GET", "readyz")
             return None
-        named = dict(zip(operation.options, arguments, strict=False)) | dict(options)
+        named: dict[str, Any] = dict(zip(operation.options, arguments, strict=False))
+        named |= options
         if named.get("also"):
             named["also"] = [_headers(self._own(one)) for one in named["also"]]
         body = {

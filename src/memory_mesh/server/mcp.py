@@ -10,7 +10,6 @@ without the other routes, for one person; a page in a browser that points a name
 refused by Host and Origin.
 """
 
-import ipaddress
 import secrets
 import socket
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -36,10 +35,18 @@ from memory_mesh.agents.mcp.tools import TOOLS
 from memory_mesh.agents.opening import Stores, answer
 from memory_mesh.base.typed import Any, TypeVar, dataclass
 from memory_mesh.care.access_keys import READ, WRITE, check
-from memory_mesh.model import Channel, MeshError, NetworkError
+from memory_mesh.model import Channel, MeshError
 from memory_mesh.model.care import AccessKey
 from memory_mesh.server import ui
-from memory_mesh.server.app import KeyLimits, Service, crashed, namespace_of, no_route
+from memory_mesh.server.app import (
+    KeyLimits,
+    Service,
+    bound,
+    crashed,
+    is_loopback,
+    namespace_of,
+    no_route,
+)
 from memory_mesh.server.problems import Problem
 from memory_mesh.server.sign_in import Issuer
 from memory_mesh.sync import MemoryMesh
@@ -141,36 +148,6 @@ def application(service: Service, url: str, only: OnlyMcp | None = None) -> Star
     for status in (404, 405):
         made.add_exception_handler(status, no_route)
     made.add_exception_handler(Exception, crashed)
-    return made
-
-
-def is_loopback(host: str) -> bool:
-    """Whether only this machine reaches an address."""
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
-
-
-def bound(host: str, port: int) -> socket.socket:
-    """A socket that listens; NetworkError says why there is none."""
-    try:
-        family, *_, address = socket.getaddrinfo(
-            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
-        )[0]
-        made = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)  # asyncio: TCP_NODELAY
-        try:
-            made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            made.bind(address)
-            made.listen()
-        except OSError:
-            made.close()
-            raise
-    except OSError as error:
-        raise NetworkError(
-            f"cannot listen on {host} port {port} ({error.strerror}); choose another with --port, "
-            "or --port 0 for any that is free"
-        ) from None
     return made
 
 
