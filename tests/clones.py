@@ -28,7 +28,7 @@ class Repo:
             capture_output=True,
             text=True,
             check=False,
-            timeout=60,
+            timeout=300,
         )
         assert (done.returncode != 0) is fails, done.stdout + done.stderr
         return done.stdout.strip()

@@ -13,7 +13,7 @@ import psycopg
 from tests.postgres import APP, Server
 
 BINARY = shutil.which("pgbouncer", path=f"{os.environ.get('PATH', '')}:/usr/sbin:/usr/local/sbin")
-_PATIENCE = 30.0
+_PATIENCE = 300.0
 _SETTINGS = """\
 [databases]
 * = host={host}

@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-PATIENCE = 60.0  # seconds: a wait that takes so long is a hang, however busy the machine is
+PATIENCE = 300.0  # seconds: a wait that takes so long is a hang, however busy the machine is
 _STEP = 0.005
 
 

@@ -386,7 +386,7 @@ def _typed(cli, *words, answers):
         env=cli.environment,
     )
     os.write(ours, answers)
-    printed, _ = process.communicate(timeout=60)
+    printed, _ = process.communicate(timeout=300)
     for end in (ours, theirs):
         os.close(end)
     return process.returncode, printed.decode()

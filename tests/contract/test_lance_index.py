@@ -53,7 +53,7 @@ def python(code: str, *args: object) -> subprocess.CompletedProcess[str]:
         [sys.executable, "-W", "ignore", "-c", code, *map(str, args)],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=300,
         check=False,
     )
 

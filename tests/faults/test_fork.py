@@ -40,16 +40,16 @@ def _fork_in_a_long_statement(folder):
     def read_for_long():
         with mesh._opened().ledger.read("default"):
             reading.set()
-            done.wait(20)
+            done.wait(300)
 
     thread = threading.Thread(target=read_for_long)
     thread.start()
-    reading.wait(20)
+    reading.wait(300)
     child = Child(_refusal, mesh)
     done.set()
     thread.join()
     told = mesh.add("in the parent").outcome.value
-    refused = child.result(20)
+    refused = child.result(300)
     mesh.close()
     return told, refused
 

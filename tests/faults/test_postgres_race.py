@@ -83,7 +83,7 @@ def test_more_threads_than_connections_wait_for_room_and_then_give_up(database):
         for thread in threads:
             thread.start()
         for _ in threads:
-            assert inside.acquire(timeout=60)
+            assert inside.acquire(timeout=300)
         with pytest.raises(StoreIsBusy, match="all 8 connections"):
             world.write(ledger, world.Batch("two", 1, "shared"))
         done.set()

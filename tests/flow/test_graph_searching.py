@@ -193,7 +193,7 @@ class _Together:
     """An embedder that answers a question only while another one is asked as well."""
 
     def __init__(self, embedder):
-        self._embedder, self._both = embedder, Barrier(2, timeout=30)
+        self._embedder, self._both = embedder, Barrier(2, timeout=300)
 
     def embed(self, texts, *, query=False):
         if query:

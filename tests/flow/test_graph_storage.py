@@ -431,7 +431,7 @@ graph.close()
 def test_a_folder_of_json_files_has_one_writer(tmp_path, clock):
     def other():
         command = [sys.executable, "-c", OTHER, str(tmp_path / "kept")]
-        done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
+        done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=300)
         return done.stdout
 
     with memory_graph.create_memory(
@@ -462,7 +462,7 @@ def test_a_kill_leaves_whole_files(tmp_path, clock):
         "pathlib.Path.replace = lambda *_: os._exit(9)\ngraph = ",
     )
     command = [sys.executable, "-c", killed, str(tmp_path / "kept")]
-    assert subprocess.run(command, check=False, timeout=60).returncode == 9
+    assert subprocess.run(command, check=False, timeout=300).returncode == 9
     with memory_graph.create_memory(
         storage=json_storage(dir=tmp_path / "kept"), clock=clock
     ) as graph:

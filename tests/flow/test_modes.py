@@ -154,7 +154,7 @@ def test_drafts_of_keys_that_killed_processes_left_are_removed(tmp_path, monkeyp
     monkeypatch.setenv("MEMORY_MESH_KEY_DIR", str(folder))
     for _ in range(2):  # before the identity or the key has its name, or just after
         words = [sys.executable, "-c", _KILLED, str(store), moment]
-        subprocess.run(words, check=False, timeout=60)
+        subprocess.run(words, check=False, timeout=300)
     left = [*folder.glob(".*"), *store.glob(".*")]
     assert left
     before = {path.name: path.read_bytes() for path in (*folder.glob("*.key"), store / "identity")

@@ -63,7 +63,7 @@ def hook(tmp_path: Path, **event: object) -> None:
         cwd=folder,
         check=True,
         capture_output=True,
-        timeout=60,
+        timeout=300,
     )
 
 
@@ -401,6 +401,6 @@ def test_the_tools_of_an_agent_store_find_and_rate(tmp_path: Path) -> None:
         (id_,) = [each.id for each in everything(tmp_path / "mcp")]
         call(5, "memory_lane_feedback", id=id_, feedback="helpful")
     finally:
-        process.communicate(timeout=60)
+        process.communicate(timeout=300)
     (rated,) = everything(tmp_path / "mcp")
     assert (rated.helpful, rated.usefulness) == (1, pytest.approx(1.1))

@@ -239,7 +239,7 @@ def _run(project: Path, *words: str) -> subprocess.CompletedProcess[str]:
         env={**environment(project.parent), "MEMORY_MESH_DIR": str(project.parent / "store")},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=300,
         check=False,
     )
 

@@ -19,7 +19,7 @@ from tools import terminal
 SCRIPT = Path(sys.executable).with_name("memory-mesh")
 MODULE = (sys.executable, "-m", "memory_mesh")
 PACKAGE = Path(memory_mesh.__file__).parent
-PATIENCE = 60
+PATIENCE = 300
 
 
 @dataclass(frozen=True, slots=True)

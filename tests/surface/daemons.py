@@ -17,7 +17,7 @@ from memory_mesh._version import __version__
 from memory_mesh.agents import request as requests
 from memory_mesh.agents.daemon import client, place
 
-PATIENCE = 30.0  # seconds: of a machine that is busy with other things
+PATIENCE = 300.0  # seconds: of a machine that is busy with other things
 ROOT = str(Path(__file__).parent.parent.parent)
 FOREGROUND = """
 import sys

@@ -145,7 +145,7 @@ class RawClient:
         """Ends the input; the exit code."""
         assert self.process.stdin is not None
         self.process.stdin.close()
-        return self.process.wait(20)
+        return self.process.wait(300)
 
     def error_text(self) -> str:
         assert self.process.stderr is not None

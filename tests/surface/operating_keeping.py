@@ -130,7 +130,7 @@ def _while_open(cli: CommandLine, change: Callable[[], object]) -> str:
     assert program.stdout is not None
     assert program.stdout.readline().startswith("mem_")
     change()
-    said, _ = program.communicate("go on\n", timeout=60)
+    said, _ = program.communicate("go on\n", timeout=300)
     return said
 
 

@@ -21,7 +21,7 @@ from tests.surface import page_text
 from tests.surface.page_text import Block
 
 COLUMNS = 80
-PATIENCE = 60  # seconds that a block may be silent
+PATIENCE = 300  # seconds that a block may be silent
 HOME = "/home/you"  # what the pages call the home
 PACKAGES = f"{HOME}/.venv/lib/python3.11/site-packages"
 _END = re.compile(rb"\x01(\d+)\x01\r?\n")

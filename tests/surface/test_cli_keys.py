@@ -119,7 +119,7 @@ def test_on_a_terminal_the_name_is_asked_for(cli: CommandLine, typed: str, left:
         command, stdin=theirs, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=cli.environment
     )
     os.write(ours, f"{typed}\n".encode())
-    _, err = process.communicate(timeout=60)
+    _, err = process.communicate(timeout=300)
     os.close(theirs)
     os.close(ours)
     assert b"Type shop to go on" in err

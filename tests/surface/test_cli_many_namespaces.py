@@ -52,6 +52,6 @@ def test_an_interrupted_upkeep_says_how_to_go_on(many: CommandLine) -> None:
         )
         until(lambda: waits_in_line(third))
         process.send_signal(signal.SIGINT)
-        _, said = process.communicate(timeout=30)
+        _, said = process.communicate(timeout=300)
     assert process.returncode == 130
     assert "To go on from here: memory-mesh upkeep --all --after beta" in said

@@ -62,7 +62,7 @@ def test_an_interrupted_step_says_how_to_go_on(cli: CommandLine, model_folder: P
         )  # fmt: skip
         until(lambda: waits_in_line(lock))
         process.send_signal(signal.SIGINT)
-        _, said = process.communicate(timeout=30)
+        _, said = process.communicate(timeout=300)
     again = "memory-mesh reembed start --embedder local --model-dir 'new model'"
     assert f"What was embedded stays. To go on from here: {again}" in said
 

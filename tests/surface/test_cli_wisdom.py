@@ -224,7 +224,7 @@ def test_an_interrupted_ingest_is_run_again_and_nothing_is_stored_twice(cli):
         time.sleep(0.005)
     time.sleep(0.05)
     os.kill(process.pid, signal.SIGINT)
-    process.communicate(timeout=30)
+    process.communicate(timeout=300)
     half = json.loads(cli("stats", "--json").out)["memories"]
     done = json.loads(cli("ingest-dir", str(root), "--json").out)
     assert done["ingested"] + done["known"] == 600

@@ -25,7 +25,7 @@ def script(
 
 
 def said(*words: str) -> list[str]:
-    done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(words, capture_output=True, text=True, timeout=300, check=False)
     assert (done.returncode, done.stderr) == (0, "")
     return done.stdout.split("\n")
 

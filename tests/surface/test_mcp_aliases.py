@@ -306,5 +306,5 @@ def test_structured_answers_fit_their_schemas(home: Path, name: str) -> None:
 )
 def test_an_unknown_alias_set_is_refused_with_the_usage(home: Path, words: tuple[str, ...]) -> None:
     with RawClient(home, command=(FRONT, *words)) as client:
-        assert client.process.wait(20) == 2
+        assert client.process.wait(300) == 2
         assert "server-memory|lane" in client.error_text()

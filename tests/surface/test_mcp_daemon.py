@@ -7,7 +7,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,7 @@ from memory_mesh.sync import MemoryMesh
 from tests.surface.command import CommandLine
 from tests.surface.mcp_client import RawClient, variables_of
 
-PATIENCE = 30.0
+PATIENCE = 300.0
 
 
 @pytest.fixture
@@ -153,8 +153,10 @@ def dying(
                 connection, _ = own.accept()
             except OSError:  # the test is over
                 return
-            with connection, connection.makefile("rb") as lines:
-                request = json.loads(lines.readline())
+            with connection, connection.makefile("rb") as lines, suppress(BrokenPipeError):
+                if not (line := lines.readline()):
+                    continue  # on a busy machine a client may have left before it was heard
+                request = json.loads(line)
                 asked.append(request)
                 if request["do"] == "ping":
                     reply = {"protocol": 1, "version": __version__, "ok": True, "answer": {}}

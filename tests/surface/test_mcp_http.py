@@ -73,12 +73,12 @@ class Served:
 
     def post(self, body: object = PING, **headers: str) -> httpx2.Response:
         data = body if isinstance(body, bytes) else json.dumps(body).encode()
-        return httpx2.post(self.url, content=data, headers={**HEADERS, **headers}, timeout=60)
+        return httpx2.post(self.url, content=data, headers={**HEADERS, **headers}, timeout=300)
 
     def end(self, number: int = signal.SIGINT) -> tuple[int, str]:
         """Ends it; its exit code and what it wrote to standard error."""
         self.process.send_signal(number)
-        _, said = self.process.communicate(timeout=60)
+        _, said = self.process.communicate(timeout=300)
         return self.process.returncode, said
 
 
@@ -105,7 +105,7 @@ def test_the_official_client_lists_and_calls_every_tool_over_http(
     async def run() -> None:
         headers = {"Authorization": f"Bearer {served.token}"}
         async with (
-            httpx2.AsyncClient(headers=headers, timeout=60) as http,
+            httpx2.AsyncClient(headers=headers, timeout=300) as http,
             Client(streamable_http_client(served.url, http_client=http), mode=mode) as client,
         ):
             listed = (await client.list_tools()).tools
@@ -134,7 +134,7 @@ def test_the_official_client_lists_and_calls_every_tool_over_http(
 def test_a_request_without_the_token_is_refused(served: Served, word: str) -> None:
     headers = {"Authorization": word.format(served.token)} if word else {}
     assert served.post(**headers).status_code == 401
-    read = httpx2.get(served.url, headers={**HEADERS, **headers}, timeout=60)
+    read = httpx2.get(served.url, headers={**HEADERS, **headers}, timeout=300)
     assert read.status_code == 401
 
 
@@ -272,7 +272,7 @@ def test_without_the_extra_the_command_says_what_to_install(tmp_path: Path) -> N
         text=True,
         env=variables_of(tmp_path),
         cwd=tmp_path,
-        timeout=60,
+        timeout=300,
         check=False,
     )
     assert done.returncode != 0

@@ -25,7 +25,7 @@ def run(code: str, **variables: str) -> str:
         capture_output=True,
         text=True,
         env=environment | variables,
-        timeout=60,
+        timeout=300,
         check=False,
     )
     assert done.returncode == 0, done.stderr
