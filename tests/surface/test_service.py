@@ -4,12 +4,14 @@ import json
 import os
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from datetime import timedelta
 from pathlib import Path
 from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
+import anyio
 import pytest
 
 from memory_mesh.base.typed import Any
@@ -24,8 +26,9 @@ from memory_mesh.model import (
     Scope,
     StoreIsAway,
 )
-from memory_mesh.server.app import KeyLimits
+from memory_mesh.server.app import KeyLimits, Service
 from memory_mesh.server.openapi import description
+from memory_mesh.server.problems import Problem
 from memory_mesh.server.routes import NOT_OFFERED, routes
 from memory_mesh.sync import MemoryMesh
 from memory_mesh.testing import FrozenClock
@@ -360,6 +363,30 @@ class TestLimits:
         assert int(sent[-1][1]["headers"]["retry-after"]) > 0
 
 
+def test_a_bulk_load_leaves_threads_to_others(tmp_path: Path) -> None:
+    """Calls of one namespace wait for each other; too many are told to come back."""
+    going, done = threading.Event(), list[str]()
+
+    async def run(service: Service) -> int:
+        async def bulk() -> None:
+            try:
+                await service.in_thread(lambda: going.wait(30), of="bulk")
+            except Problem as problem:
+                done.append(f"{problem.status} {dict(problem.headers or {})['retry-after']}")
+
+        async with anyio.create_task_group() as group:
+            for _ in range(106):  # 4 at work, 100 that wait
+                group.start_soon(bulk)
+            await anyio.wait_all_tasks_blocked()
+            other: int = await service.in_thread(lambda: 7, of="other")
+            going.set()
+        return other
+
+    with MemoryMesh(tmp_path, embedder="none") as mesh:
+        assert anyio.run(run, Service(mesh)) == 7
+    assert done == ["503 2", "503 2"]
+
+
 class TestRequests:
     def test_a_repeated_call_stores_nothing_twice(self, service: Served) -> None:
         headers = {"Idempotency_Key": "once", "Memory_Mesh_Namespace": "repeats"}
@@ -446,7 +473,6 @@ def test_processes_over_one_database_know_the_same_keys(
 
 
 def test_an_official_client_of_mcp_signs_in_with_a_key(service: Served) -> None:
-    import anyio
     import httpx2
     from mcp.client.session import ClientSession
     from mcp.client.streamable_http import streamable_http_client

@@ -14,9 +14,10 @@ import ipaddress
 import socket
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from contextlib import suppress
+from contextlib import AbstractAsyncContextManager, nullcontext, suppress
 from functools import partial
 from urllib.parse import unquote
+from weakref import WeakValueDictionary
 
 import anyio
 import anyio.to_thread
@@ -59,6 +60,8 @@ MAX_BYTES = 8_000_000  # of a request
 SECONDS = 60.0  # for one operation
 RATE, BURST = 100.0, 200.0  # requests of one key a second, and at once
 _THREADS = 16
+_OF_ONE = 4  # calls at a time for one namespace: a bulk load leaves the other threads to others
+_WAITING = 100  # further ones that wait for these; after them it is said to come back later
 _LONGEST_KEY = 8_000  # characters, of a token of somebody who signed in; ours have 45
 _KEYS = "care.access_keys."
 _MOST_VIEWS = 20  # that one search asks
@@ -100,6 +103,7 @@ class Service:
         self._buckets: dict[str, tuple[float, float]] = {}  # tokens, when they were counted
         self._counts: dict[tuple[str, int], list[float]] = {}  # calls and seconds of a route
         self._threads: anyio.CapacityLimiter | None = None
+        self._shares: WeakValueDictionary[str, anyio.CapacityLimiter] = WeakValueDictionary()
         self._keys = mesh.view(namespace=NAMESPACE)._access  # noqa: SLF001  # the same store
 
     def routes(self) -> list[Path]:
@@ -160,8 +164,8 @@ class Service:
         view = self.view(key, request.headers, namespace)
         work = partial(route.of(view), **arguments)
         if route.tells_progress and wants_events(request):
-            return self._streams.progress(work)
-        found = await self.in_thread(work)
+            return self._streams.progress(work, namespace)
+        found = await self.in_thread(work, of=namespace)
         if route.name.startswith(_KEYS):
             self._known.clear()
         etag = {"etag": f'"{found.recorded_from.isoformat()}"'} if isinstance(found, Memory) else {}
@@ -278,20 +282,40 @@ class Service:
             raise InvalidInput("the body must be a JSON object with the options of the operation")
         return found
 
-    async def in_thread(self, work: Callable[[], Any], *, limited: bool = True) -> Any:  # noqa: ANN401  # what it returns
-        """What blocking work returns; waits for other processes end when the time is over."""
+    async def in_thread(
+        self, work: Callable[[], Any], *, of: str | None = None, limited: bool = True
+    ) -> Any:  # noqa: ANN401  # what it returns
+        """What blocking work returns; waits for other processes end when the time is over.
+
+        Work of one namespace waits for its share of the threads; nobody else waits for it.
+        """
         if self._threads is None:  # belongs to the loop that runs
             self._threads = anyio.CapacityLimiter(_THREADS)
         waiting = Cancellation()
         with anyio.move_on_after(self._limits.seconds if limited else None):
-            return await anyio.to_thread.run_sync(
-                waiting.run, work, abandon_on_cancel=True, limiter=self._threads
-            )
+            async with self._share(of):
+                return await anyio.to_thread.run_sync(
+                    waiting.run, work, abandon_on_cancel=True, limiter=self._threads
+                )
         waiting.cancel()
         raise Problem(
             503, "StoreIsBusy", f"this took more than {self._limits.seconds:g} seconds; what was "
             "begun may still end. Look before you write it again", {"retry-after": "5"},
         )  # fmt: skip
+
+    def _share(self, of: str | None) -> AbstractAsyncContextManager[Any]:
+        """What lets a namespace in; a problem if too many wait for it already."""
+        if of is None:
+            return nullcontext()
+        share = self._shares.get(of)
+        if share is None:
+            share = self._shares[of] = anyio.CapacityLimiter(_OF_ONE)
+        if share.statistics().tasks_waiting >= _WAITING:
+            raise Problem(
+                503, "StoreIsBusy", f"{_WAITING} calls wait for this namespace already; send fewer "
+                "at a time", {"retry-after": "2"},
+            )  # fmt: skip
+        return share
 
     async def _livez(self, _request: Request) -> Response:
         return PlainTextResponse("ok\n")

@@ -220,7 +220,7 @@ class _Back:
                 "id": secrets.token_hex(16), "do": do, "input": given, "host": _HOST,
                 "store": "", "cwd": "", "parents": [], "environment": {},
             }  # fmt: skip
-            found = await self._service.in_thread(partial(answer, stores, request))
+            found = await self._service.in_thread(partial(answer, stores, request), of=namespace)
         except (MeshError, Problem) as error:
             kind = error.name if isinstance(error, Problem) else type(error).__name__
             return {"ok": False, "error": {"kind": kind, "text": str(error)}}

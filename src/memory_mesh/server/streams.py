@@ -76,17 +76,17 @@ class Streams:
 
     async def _blocks(self, view: MemoryMesh, after: int, many: int) -> list[Block]:
         work = partial(view.care.blocks, after_seq=after, limit=many)
-        found: list[Block] = await self._service.in_thread(work)
+        found: list[Block] = await self._service.in_thread(work, of=view.config.namespace)
         return found
 
-    def progress(self, work: Callable[..., Any]) -> Response:
+    def progress(self, work: Callable[..., Any], of: str) -> Response:
         """Runs long work and tells how far it is, then what it returned or what went wrong."""
-        return _events(self._progress(work))
+        return _events(self._progress(work, of))
 
-    async def _progress(self, work: Callable[..., Any]) -> AsyncIterator[bytes]:
+    async def _progress(self, work: Callable[..., Any], of: str) -> AsyncIterator[bytes]:
         said: list[tuple[Json, ...]] = []
         whole = partial(work, progress=lambda *so_far: said.append(so_far))
-        task = asyncio.ensure_future(self._service.in_thread(whole, limited=False))
+        task = asyncio.ensure_future(self._service.in_thread(whole, of=of, limited=False))
         try:
             while not task.done():
                 await asyncio.wait([task], timeout=_TOLD_SECONDS)
@@ -113,7 +113,7 @@ class Streams:
     async def _page(self, request: Request, view: MemoryMesh, cursor: str | None) -> Any:  # noqa: ANN401
         condition = request.query_params.get("filter")
         work = partial(view.get_all, limit=_MOST, cursor=cursor, filter=condition)
-        return await self._service.in_thread(work)
+        return await self._service.in_thread(work, of=view.config.namespace)
 
     async def import_(self, request: Request) -> Response:
         """Stores the memories of the body, one per line, as a document's word."""
@@ -127,7 +127,8 @@ class Streams:
                     raise Problem(413, "InvalidInput", "import 1 GiB at a time")
             file.flush()
             work = partial(view.import_, file.name)
-            found = await self._service.in_thread(work, limited=False)
+            name = view.config.namespace
+            found = await self._service.in_thread(work, of=name, limited=False)
         return JSONResponse(wire.encoded(found))
 
     async def _view(self, request: Request, needed: str) -> MemoryMesh:
