@@ -1,7 +1,8 @@
 """Where the seconds of a run go: phases of the gate, files and fixtures, in one table.
 
 `MEMORY_MESH_TIMING` names a folder: there the gate keeps `phases.tsv`, and a run writes what each
-file and fixture took. The table is printed before pytest's own summary.
+file and fixture took. The table is printed before pytest's own summary; below it stands what the
+processor did meanwhile, without the daemons that tests start and the forks of the fork server.
 """
 
 import os
@@ -61,6 +62,11 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         (Path(folder) / f"{title}s.txt").write_text(text, encoding="utf-8")
         terminalreporter.section(f"seconds of each {title}", "-")
         terminalreporter.write("\n".join(text.splitlines()[: SHOWN + 1]) + "\n")
+    worked, took = sum(os.times()[:4]), phases["tests"][0]
+    terminalreporter.write(
+        f"the tests used {worked:.0f} s of processor time or more, in {took:.0f} s on "
+        f"{os.cpu_count()} cores\n"
+    )
     spent = sum(seconds for seconds, _ in phases.values())
     terminalreporter.write(f"{spent:.0f} of {BUDGET_SECONDS} s of the gate's budget are spent\n")
 
