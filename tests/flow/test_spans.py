@@ -5,6 +5,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from opentelemetry import trace
@@ -19,6 +20,7 @@ from memory_mesh.platform import telemetry
 from memory_mesh.sync import MemoryMesh
 from tests.flow.test_log import WORDS, everything
 from tests.receipts import id_of
+from tests.surface.serving import served
 
 BY_THE_CONVENTIONS = {
     "gen_ai.operation.name",
@@ -176,3 +178,14 @@ def test_nobody_listens_where_the_api_is_not_loaded_or_has_no_tracer(tmp_path) -
 
 def test_a_listener_is_noticed(provider: TracerProvider) -> None:
     assert telemetry.listening()
+
+
+def test_a_call_over_a_url_is_one_trace(
+    tmp_path: Path, provider: TracerProvider, spans: InMemorySpanExporter
+) -> None:
+    with served(tmp_path, embedder="none") as service, service.mesh() as mesh:
+        with provider.get_tracer("caller").start_as_current_span("turn") as turn:
+            mesh.search("staging")
+        (found,) = [span for span in spans.get_finished_spans() if span.name == "search_memory"]
+    assert found.context is not None
+    assert found.context.trace_id == turn.get_span_context().trace_id

@@ -18,10 +18,11 @@ def served(
     store: Path | str,
     limits: KeyLimits | None = None,
     issuer: Callable[[str], Issuer | None] = lambda _url: None,
+    port: int = 0,
     **options: object,
 ) -> Iterator["Served"]:
     """The service; its first key may do everything and speaks as the user."""
-    with MemoryMesh(store, **options) as mesh, bound("127.0.0.1", 0) as listener:  # type: ignore[arg-type]
+    with MemoryMesh(store, **options) as mesh, bound("127.0.0.1", port) as listener:  # type: ignore[arg-type]
         url = f"http://127.0.0.1:{listener.getsockname()[1]}"
         service = application(Service(mesh, limits, issuer=issuer(url)), url)
         server = uvicorn.Server(

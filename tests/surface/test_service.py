@@ -27,6 +27,7 @@ from memory_mesh.model import (
     StoreIsAway,
 )
 from memory_mesh.server.app import KeyLimits, Service
+from memory_mesh.server.mcp import bound
 from memory_mesh.server.openapi import description
 from memory_mesh.server.problems import Problem
 from memory_mesh.server.routes import NOT_OFFERED, routes
@@ -197,6 +198,38 @@ def test_hooks_recall_and_capture_over_a_url(service: Served, tmp_path: Path) ->
     hook("one", **prompt, prompt="Remember: I always deploy to the staging host heron")
     until(lambda: service.behind.view(namespace="cats").search("staging host"))
     assert b"heron" in hook("other", **prompt, prompt="Which staging host do I deploy to?")
+
+
+def test_what_is_said_while_the_service_is_away_arrives_later(tmp_path: Path) -> None:
+    with MemoryMesh(tmp_path / "store", embedder="none") as mesh:
+        key = mesh.care.access_keys.add("dan", grants={"dans": "editor"}, speaks_as="user").text
+    with bound("127.0.0.1", 0) as listener:
+        port = listener.getsockname()[1]
+    stated = {"MEMORY_MESH_STORE": f"http://127.0.0.1:{port}", "MEMORY_MESH_ACCESS_KEY": key or ""}
+    host = Host(tmp_path / "home", {**stated, "MEMORY_MESH_DAEMON": "0"})
+
+    def hook(prompt: str) -> None:
+        given = {"session_id": "s", "cwd": str(host.folder), "prompt": prompt}
+        event = {"hook_event_name": "UserPromptSubmit", **given}
+        text = json.dumps(event).encode()
+        subprocess.run(HOOK, input=text, env=host.environment, capture_output=True, check=True)
+
+    def waiting() -> list[Path]:
+        return list((tmp_path / "home").rglob("agents/waiting/*.json"))
+
+    secret = "ghp_16C7e42F292c6912E7710c838347Ae178B4a"
+    hook(f"Remember: I always deploy to the staging host heron. My token is {secret}")
+    until(lambda: bool(waiting()))
+    (kept,) = waiting()
+    assert kept.stat().st_mode & 0o077 == 0
+    assert not {secret, key} & set(kept.read_text().replace('"', " ").split())
+    with served(tmp_path / "store", port=port, embedder="none") as service:
+        hook("Remember: we ship on Mondays")
+        mine = service.behind.view(namespace="dans")
+        until(lambda: not waiting() and len(mine.get_all(across=["project"])) > 1)
+        said = " ".join(one.text for one in mine.get_all(across=["project"]))
+    assert "heron" in said
+    assert "Mondays" in said
 
 
 def test_the_only_place_of_a_key_is_where_it_reads(service: Served) -> None:

@@ -30,6 +30,7 @@ from memory_mesh.model import (
     errors,
 )
 from memory_mesh.models.http.client import Client, Limits
+from memory_mesh.platform import telemetry
 from memory_mesh.platform.store_urls import refuse_service
 from memory_mesh.rules.arguments import NOT_GIVEN, user_of
 
@@ -77,8 +78,8 @@ class RemoteStore:
         if operation.__name__ == "init":
             self._again.request("GET", "readyz")
             return None
-        named: dict[str, Any] = dict(zip(operation.options, arguments, strict=False))
-        named |= options
+        given = zip(operation.options, arguments, strict=False)
+        named: dict[str, Any] = dict(given) | dict(options)
         if named.get("also"):
             named["also"] = [_headers(self._own(one)) for one in named["also"]]
         body = {
@@ -88,7 +89,7 @@ class RemoteStore:
             and not (each in _FUNCTIONS and callable(value))
             and not _is_default(operation.options[each], value)
         }
-        headers = _headers(view)
+        headers = _headers(view) | telemetry.trace_headers()
         if name in _REPEATABLE and "key" not in body:
             headers["Idempotency-Key"] = secrets.token_hex(16)
         path = "v1/" + name.rstrip("_").replace(".", "/")

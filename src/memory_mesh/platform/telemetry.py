@@ -12,7 +12,8 @@ texts are in it only where the setting `span_content` says so.
 
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 
 from memory_mesh._version import __version__
 from memory_mesh.base.masking import masked
@@ -134,6 +135,31 @@ def listening() -> bool:
     from opentelemetry import trace
 
     return not isinstance(trace.get_tracer_provider(), trace.ProxyTracerProvider)
+
+
+@contextmanager
+def trace_of(headers: Mapping[str, str]) -> Iterator[None]:
+    """Spans of the block belong to the trace that the headers of a request name."""
+    if not listening():
+        yield
+        return
+    from opentelemetry import context, propagate
+
+    token = context.attach(propagate.extract(headers))
+    try:
+        yield
+    finally:
+        context.detach(token)
+
+
+def trace_headers() -> dict[str, str]:
+    """The headers that name the trace of this thread, for a request to another process."""
+    found: dict[str, str] = {}
+    if listening():
+        from opentelemetry import propagate
+
+        propagate.inject(found)
+    return found
 
 
 class RecordedSpan(SilentSpan):

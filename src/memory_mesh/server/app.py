@@ -43,6 +43,7 @@ from memory_mesh.model import (
     StoreError,
 )
 from memory_mesh.model.care import AccessKey
+from memory_mesh.platform import telemetry
 from memory_mesh.platform.locks import Cancellation
 from memory_mesh.rules.arguments import check_plain_namespace, check_text, user_namespace
 from memory_mesh.rules.trust import ceiling, lowest
@@ -135,7 +136,8 @@ class Service:
         async def answer(request: Request) -> Response:
             begun = time.monotonic()
             try:
-                response = await run(request)
+                with telemetry.trace_of(request.headers):
+                    response = await run(request)
             except (MeshError, Problem) as error:
                 problem = error if isinstance(error, Problem) else of_error(error)
                 response = problem.response()

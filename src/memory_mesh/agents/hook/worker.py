@@ -72,6 +72,9 @@ MOST_BYTES = 64 << 20
 
 HEDGE_SHARE = 1 / 6  # of the budget that the daemon has alone; then the same work begins here
 CAPTURE_SECONDS = 20.0  # that a daemon has for a capture
+_AT_ONCE, _MOST_WAITING = 20, 500  # events that are kept for a service that is away
+_FOLDER = "agents/waiting"
+_NAMING = ("MEMORY_MESH_NAMESPACE", "MEMORY_MESH_PROJECT", "MEMORY_MESH_AGENT")
 _SWITCH_SECONDS = 0.001  # after which the thread at work lets the one that asks the daemon run
 _POLITE = 5  # steps of priority that a worker gives up when nobody waits for it any more
 DONE, FAILED = "done", "failed"  # outcomes of a capture; hooks without `done` have stopped learning
@@ -227,14 +230,23 @@ class Hook:
         What is private goes along: whoever repeats it later must be known. It is not stored.
         """
         request = self._request("capture", self._given)
-        try:
-            reply = client.ask(request, seconds=CAPTURE_SECONDS)
-            answer = reply.get("answer") if reply.get("ok") is True else None
-        except client.NoDaemon:
-            answer = None
-        if answer is None:
-            answer = _captured_here(request)
-        return int(answer.get("stored") or 0)
+        stored = _captured(request)
+        if stored is None:
+            _keep(request)
+            raise ServiceIsAway
+        for path in _waiting(request):
+            try:
+                with open(path, encoding="utf-8") as file:  # noqa: PTH123  # a Path would be loaded
+                    kept: Any = requests.loads(file.read())
+            except FileNotFoundError:  # another hook was faster
+                continue
+            if kept["whose"] == _whose(request):
+                found = _captured({**request, **kept["request"]})
+                if found is None:
+                    break
+                stored += found
+                _drop(path)
+        return stored
 
     def _request(self, part: str, given: dict[str, Any]) -> dict[str, Any]:
         made = requests.made(
@@ -304,12 +316,87 @@ def _say(answers: int, line: bytes) -> None:
         return
 
 
-def _captured_here(request: dict[str, Any]) -> dict[str, Any]:
+class ServiceIsAway(Exception):
+    """What an event teaches is told to the service when it answers again."""
+
+
+def _captured(request: dict[str, Any]) -> int | None:
+    """How many memories an event left, by the daemon or here; None of a service that is away."""
+    try:
+        reply = client.ask(request, seconds=CAPTURE_SECONDS)
+        answer = reply.get("answer") if reply.get("ok") is True else None
+    except client.NoDaemon:
+        answer = None
+    if answer is None:
+        answer = _captured_here(request)
+    return None if answer is None else int(answer.get("stored") or 0)
+
+
+def _waiting(request: dict[str, Any]) -> list[str]:
+    """Events that are kept until the service answers, the oldest first."""
+    folder = f"{request['store']}/{_FOLDER}"
+    try:
+        return [f"{folder}/{name}" for name in sorted(os.listdir(folder))[:_AT_ONCE]]  # noqa: PTH208
+    except OSError:  # there is none
+        return []
+
+
+def _drop(path: str) -> None:
+    try:
+        os.unlink(path)  # noqa: PTH108  # a Path would be loaded
+    except FileNotFoundError:  # as above
+        return
+
+
+def _whose(request: dict[str, Any]) -> list[str]:
+    """Whose memories an event is about, as far as variables say so."""
+    return [str(request["environment"].get(name, "")) for name in _NAMING]
+
+
+def _keep(request: dict[str, Any]) -> None:
+    """Writes an event down, for its owner only, until the service answers: never a key."""
+    from pathlib import Path
+
+    from memory_mesh.platform import system
+
+    waiting = Path(request["store"], _FOLDER)
+    system.make_folder(waiting)
+    if sum(1 for _ in waiting.iterdir()) >= _MOST_WAITING:
+        return
+    kept = {name: request[name] for name in ("id", "host", "cwd", "input")}
+    kept["input"] = _storable(kept["input"])
+    name = f"{time.time_ns():020}-{request['id']}.json"
+    made = system.new_file(waiting / name, os.O_WRONLY)
+    if made is not None:
+        with os.fdopen(made, "w", encoding="utf-8") as file:
+            file.write(requests.dumps({"whose": _whose(request), "request": kept}))
+
+
+def _storable(value: Any) -> Any:  # noqa: ANN401  # JSON, as a host sends it
+    """What may be written down of an event: nothing that is marked as private, and no secret."""
+    from memory_mesh.privacy import masked
+
+    if isinstance(value, str):
+        return masked(_cleaned(value))
+    if isinstance(value, list):
+        return [_storable(each) for each in value]
+    if isinstance(value, dict):
+        return {name: _storable(each) for name, each in value.items()}
+    return value
+
+
+def _captured_here(request: dict[str, Any]) -> dict[str, Any] | None:
     from memory_mesh.agents.opening import Stores, answer
+    from memory_mesh.model import MayBeStored, StoreIsAway
+    from memory_mesh.platform.store_urls import is_service
 
     stores = Stores(embedder=False)
     try:
         return answer(stores, request)
+    except (StoreIsAway, MayBeStored):  # it can be asked again: the id of a request stays
+        if not is_service(request["environment"].get("MEMORY_MESH_STORE") or ""):
+            raise
+        return None
     finally:
         stores.close()
 
