@@ -1,10 +1,10 @@
-"""How much of what users state in three hosts' sessions is stored, and how much of what is stored is wrong.
+"""What is stored of what users state in three hosts' sessions, and how much of it is wrong.
 
     python -m bench.capture_turns dev
 
-bench/sets/capture was written before its writer had read a rule of capture. Each turn says what should
-be found in a stored memory (`keep`), and what may be; anything else that is stored is wrong. A
-candidate that waits for review is not stored: candidates are counted apart.
+bench/sets/capture was written before its writer had read a rule of capture. Each turn says what
+should be found in a stored memory (`keep`), and what may be; anything else that is stored is wrong.
+A candidate that waits for review is not stored: candidates are counted apart.
 """
 
 import json
