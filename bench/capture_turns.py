@@ -80,12 +80,12 @@ def _says(texts: list[str], phrase: str) -> bool:
 
 
 def main(half: str) -> None:
-    """Print the figures, and what was missed and wrong."""
+    """Print the figures, and of the half that may be looked at what was missed and wrong."""
     found = measure(half)
     kept, wanted = len(found["kept"]), len(found["kept"]) + len(found["missed"])
     print(f"kept {kept} of {wanted}; wrong {len(found['wrong'])} of {len(found['stored'])} stored")
     print(f"wait for review {len(found['waiting'])}, wrongly {len(found['wrongly waiting'])}")
-    for name in ("missed", "wrong", "waiting"):
+    for name in ("missed", "wrong", "waiting") if half == "dev" else ():
         print(name, *found[name], sep="\n  ")
 
 

@@ -155,10 +155,10 @@ def _codex(home: Path, root: Path) -> Iterator[Quote]:
                     break
                 continue
             item = told.get("item")  # 0.169; before it, `user_message` with its text
-            new = isinstance(item, dict) and item.get("type") == "UserMessage"
-            content = item.get("content") if new else told.get("message")
-            if new or told.get("type") == "user_message":
-                yield from _said("Codex", path.stem, line.get("timestamp"), content)
+            if isinstance(item, dict) and item.get("type") == "UserMessage":
+                yield from _said("Codex", path.stem, line.get("timestamp"), item.get("content"))
+            elif told.get("type") == "user_message":
+                yield from _said("Codex", path.stem, line.get("timestamp"), told.get("message"))
 
 
 def _is_inside(folder: object, root: Path) -> bool:
