@@ -1,10 +1,10 @@
-"""How much of what users state in three hosts' sessions is stored, and how much of it is wrong.
+"""What is stored of what users state in three hosts' sessions, and how much of it is wrong.
 
     python -m bench.capture_turns dev
 
 bench/sets/capture was written before its writer had read a rule of capture. Each turn says what
-should be found in a stored memory (`keep`), and what may be; anything else stored is wrong. A
-candidate that waits for review is not stored: candidates are counted apart.
+should be found in a stored memory (`keep`), and what may be; anything else that is stored is wrong.
+A candidate that waits for review is not stored: candidates are counted apart.
 """
 
 import json
@@ -80,12 +80,12 @@ def _says(texts: list[str], phrase: str) -> bool:
 
 
 def main(half: str) -> None:
-    """Print the figures, and what was missed and wrong."""
+    """Print the figures, and of the half that may be looked at what was missed and wrong."""
     found = measure(half)
     kept, wanted = len(found["kept"]), len(found["kept"]) + len(found["missed"])
     print(f"kept {kept} of {wanted}; wrong {len(found['wrong'])} of {len(found['stored'])} stored")
     print(f"wait for review {len(found['waiting'])}, wrongly {len(found['wrongly waiting'])}")
-    for name in ("missed", "wrong", "waiting"):
+    for name in ("missed", "wrong", "waiting") if half == "dev" else ():
         print(name, *found[name], sep="\n  ")
 
 

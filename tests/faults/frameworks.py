@@ -69,10 +69,10 @@ class _Piped:
         return call
 
 
-def kept(folder: Path, *, progress: Progress) -> Report:
-    """The whole contract with every framework."""
+def kept(folder: Path, *, kinds: int, progress: Progress) -> Report:
+    """The whole contract with so many frameworks."""
     report = Report()
-    for kind in KINDS:
+    for kind in KINDS[:kinds]:
         contract = type("Kept", (InFramework,), {"kind": kind})()
         names = [name for name in dir(contract) if name.startswith("test_")]
         for name in names:

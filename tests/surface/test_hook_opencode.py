@@ -1,9 +1,13 @@
 """`memory-mesh-hook --host opencode`: OpenCode's events as its plugin passes them on."""
 
 import json
+import os
+import shutil
+import signal
 import subprocess
 import time
 from collections.abc import Callable
+from importlib import resources
 from pathlib import Path
 
 import pytest
@@ -83,6 +87,41 @@ def test_what_the_user_said_is_stored_as_a_prompt_of_claude_code_is(host: Host, 
     told(host, given | {"properties": {"sessionID": "ses_1", "info": {"id": "ses_1"}}})
     found = held(host, lambda memory: "main branch" in memory.text)
     assert (found.source.channel, found.scope.project) == ("hook", host.project)
+
+
+TURN = """
+import { MemoryMesh } from "./plugin.mjs"
+const plugin = await MemoryMesh({ client: {}, directory: "." })
+const parts = [{ id: "p", type: "text", text: "which port does the database use?" }]
+await plugin["chat.message"]({ sessionID: "s" }, { message: { id: "m" }, parts })
+await plugin.event({ event: { type: "session.idle", properties: { sessionID: "s" } } })
+console.log(parts.length)
+process.exit(0)
+"""
+
+
+@pytest.mark.parametrize("hangs", ["trap '' TERM; sleep 600", "sleep 600 &"])
+def test_a_prompt_goes_on_where_a_hook_or_what_it_started_does_not_end(
+    tmp_path: Path, hangs: str
+) -> None:
+    node = shutil.which("node")
+    if node is None:
+        pytest.skip("node was not found")
+    hook = tmp_path / "hook"
+    hook.write_text(f"#!/bin/sh\n{hangs}\n")
+    hook.chmod(0o700)
+    plugin = resources.files("memory_mesh.agents.hosts").joinpath("files/opencode.js").read_text()
+    named = plugin.replace('HOOK = "memory-mesh-hook"', f"HOOK = {json.dumps(str(hook))}")
+    (tmp_path / "plugin.mjs").write_text(named.replace("MOST_MS = 3000", "MOST_MS = 100"))
+    (tmp_path / "turn.mjs").write_text(TURN)
+    turn = subprocess.Popen(
+        [node, "turn.mjs"], cwd=tmp_path, stdout=subprocess.PIPE, text=True, start_new_session=True
+    )
+    try:
+        said, _ = turn.communicate(timeout=PATIENCE)
+    finally:
+        os.killpg(turn.pid, signal.SIGKILL)  # what the hook left running
+    assert (turn.returncode, said) == (0, "1\n")
 
 
 @pytest.mark.parametrize(

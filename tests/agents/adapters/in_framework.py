@@ -159,12 +159,12 @@ class InLlamaIndex(InFramework):
             memory_blocks=[block], tokenizer_fn=str.split,
         )  # fmt: skip
         await memory.aput(ChatMessage(role="user", content=text))
-        given = "\n".join(one.content or "" for one in await memory.aget())
+        said = [one.content or "" for one in await memory.aget()]
         await memory.aput(ChatMessage(role="assistant", content="Okay."))
         for filler in ("Thanks a lot for all of it.", "You are welcome, I am glad to help here."):
             role = "user" if filler.startswith("Thanks") else "assistant"
             await memory.aput(ChatMessage(role=role, content=filler))
-        return given.replace(text, "")
+        return "\n".join(one for one in said if one != text)
 
 
 class InGoogleADK(InFramework):
@@ -184,7 +184,8 @@ class InGoogleADK(InFramework):
 
         class Scripted(BaseLlm):
             async def generate_content_async(self, llm_request: Any, *_: Any, **__: Any) -> Any:
-                given.append(llm_request.model_dump_json())
+                parts = [part.text or "" for one in llm_request.contents for part in one.parts]
+                given.append("\n".join(part for part in parts if part != text))
                 yield LlmResponse(content=Content(role="model", parts=[Part(text="Okay.")]))
 
         sessions, memory = InMemorySessionService(), MeshMemoryService(self.mesh)
@@ -199,7 +200,7 @@ class InGoogleADK(InFramework):
         ended = await sessions.get_session(app_name="app", user_id=user, session_id=session.id)
         for _ in range(2):  # a session that grows is added again
             await memory.add_session_to_memory(ended)
-        return given[0].replace(text, "")
+        return given[0]
 
     def forget(self, user: str, text: str) -> None:
         from memory_mesh.agents.adapters.google_adk import MeshMemoryService

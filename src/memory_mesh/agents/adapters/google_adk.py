@@ -16,7 +16,7 @@ from google.genai.types import Content, Part
 from memory_mesh.agents.adapters.exchange_memory import blocking
 from memory_mesh.agents.adapters.user_memory import Said, UserMemory, patient
 from memory_mesh.base.typed import TYPE_CHECKING
-from memory_mesh.model import Memory, Scope
+from memory_mesh.model import Hit, Memory, Scope
 from memory_mesh.sync import MemoryMesh
 
 if TYPE_CHECKING:
@@ -72,7 +72,9 @@ class MeshMemoryService(BaseMemoryService):
     ) -> SearchMemoryResponse:
         """The memories for a query, the best first; none if memory fails."""
         view = self._of(app_name, user_id)
-        found = await patient("recall memories", lambda: view.search(query, limit=_MOST), [])
+        found: list[Hit] = await patient(
+            "recall memories", lambda: list(view.search(query, limit=_MOST)), []
+        )
         return SearchMemoryResponse(memories=[_entry(hit.memory) for hit in found])
 
     async def delete_memory(

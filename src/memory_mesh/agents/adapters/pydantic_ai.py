@@ -10,6 +10,7 @@ from pydantic_ai import FunctionToolset, RunContext
 from pydantic_ai.capabilities import AbstractCapability
 from pydantic_ai.run import AgentRunResult
 
+from memory_mesh.agents.adapters.exchange_memory import Exchange
 from memory_mesh.agents.adapters.user_memory import UserMemory
 from memory_mesh.base.typed import TYPE_CHECKING
 from memory_mesh.sync import MemoryMesh
@@ -37,12 +38,13 @@ class MeshCapability(AbstractCapability[Any]):
             remember: False only recalls.
         """
         self._mesh, self._memory = mesh, UserMemory(mesh, max_tokens)
-        self._options = {"max_tokens": max_tokens, "tools": tools, "remember": remember}
-        self._exchange, self._recalled = None, None
+        self._tools, self._remembers = tools, remember
+        self._exchange: Exchange | None = None
+        self._recalled: str | None = None
 
     async def for_run(self, ctx: RunContext[Any]) -> "MeshCapability":
         """A capability of this run alone: it knows what the run was given."""
-        run = MeshCapability(self._mesh, **self._options)
+        run = MeshCapability(self._mesh, tools=self._tools, remember=self._remembers)
         run._memory = self._memory
         run._exchange = self._memory.exchange(_text(ctx.prompt))
         return run
@@ -54,13 +56,13 @@ class MeshCapability(AbstractCapability[Any]):
     def get_toolset(self) -> Any:
         """The tools `recall_memories` and `remember_memory`."""
         tools = [self._memory.recall_memories, self._memory.remember_memory]
-        return FunctionToolset(tools) if self._options["tools"] else None
+        return FunctionToolset(tools) if self._tools else None
 
     async def after_run(
         self, ctx: RunContext[Any], *, result: AgentRunResult[Any]
     ) -> AgentRunResult[Any]:
         """Keeps what is worth it."""
-        if self._options["remember"]:
+        if self._remembers:
             await self._memory.remember(self._exchange, str(result.output))
         return result
 
@@ -70,7 +72,7 @@ class MeshCapability(AbstractCapability[Any]):
         return self._recalled
 
 
-def _text(prompt: object) -> str:
+def _text(prompt: Any) -> str:
     """The words of a prompt: a text, or the texts among its parts."""
     if isinstance(prompt, str):
         return prompt

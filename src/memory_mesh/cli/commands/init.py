@@ -11,7 +11,7 @@ from pathlib import Path
 from memory_mesh._version import __version__
 from memory_mesh.agents.doctor import Case, CheckResult, CheckStatus, examined
 from memory_mesh.agents.doctor.finding import counted
-from memory_mesh.agents.hosts import CLAUDE_CODE, HOSTS, Host, claude_code, places, undo
+from memory_mesh.agents.hosts import CLAUDE_CODE, HOSTS, Host, backfill, claude_code, places, undo
 from memory_mesh.agents.hosts.host_memory import CHOICES, HostMemory, host_memory, read_in
 from memory_mesh.agents.hosts.undo import FileChange
 from memory_mesh.base.typed import dataclass
@@ -24,6 +24,9 @@ from memory_mesh.privacy import masked
 # init
 
 _GET = "npm install -g @anthropic-ai/claude-code"
+
+
+_SAMPLES = 3  # of each source that a backfill shows first
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +42,9 @@ _REFUSED = _Answer({}, code=1)  # by the user, who knows
 
 
 def _run_init(options: argparse.Namespace) -> int:
-    """Gives agents this memory, or takes it back."""
+    """Gives agents this memory, or takes it back, or reads a project's past."""
+    if options.backfill:
+        return _backfill(options)
     if not options.all:
         [host] = [each for each in HOSTS if each.name == options.host]
         given = _one(options, host)
@@ -62,6 +67,53 @@ def _run_init(options: argparse.Namespace) -> int:
     if options.json:
         output.say_json({"hosts": rows})
     return code
+
+
+def _backfill(options: argparse.Namespace) -> int:
+    """Puts what the past of this folder's project says into review, and asks about it."""
+    if options.all or options.undo or options.here or options.host_memory:
+        raise UsageError("--backfill goes with --dry-run and --yes only. Leave the others out")
+    cli_options.refuse_agent("init --backfill")
+    quotes = backfill.past(os.environ, Path.cwd())
+    found = backfill.candidates(quotes)
+    read = Counter(one.source for one in quotes)
+    stated = Counter(one.quote.source for one in found)
+    for source, count in read.items():
+        _say(options, f"[MemoryMesh] {source}: {count} texts, {stated[source]} candidates.")
+        for one in [one for one in found if one.quote.source == source][:_SAMPLES]:
+            _say(options, f"    {output.unbroken(masked(one.text))}")
+    plain: dict[str, Json] = {"texts": dict(read), "candidates": dict(stated), "stored": 0}
+    if not found or options.dry_run:
+        said = "" if found else " Nothing was found that could be remembered."
+        return _said(options, _Answer(plain, [f"[MemoryMesh] Nothing was written.{said}"]))
+    if not (options.yes or _may_review(options)):
+        return 1
+    with cli_options.mesh_of(options, channel=Channel.FILE) as mesh:
+        plain["stored"] = stored = backfill.put_into_review(mesh, found)
+        stack = backfill.waiting(mesh)
+    lines = [f"[MemoryMesh] {stored} new, {len(stack)} wait for review."]
+    if stack and _on_terminal(options):
+        _say(options, f"[MemoryMesh] {len(stack)} things I think I know about this project:")
+        with cli_options.mesh_of(options) as mesh:
+            done = backfill.decide(mesh, stack, input, _say_safely)
+        lines = [f"[MemoryMesh] {', '.join(f'{count} {name}' for name, count in done.items())}."]
+    lines.append("[MemoryMesh] Run it again for the next ones; to decide later: memory-mesh review")
+    return _said(options, _Answer(plain, lines))
+
+
+def _say_safely(line: str) -> None:
+    """Prints what a transcript or a file says: on one line, and without a secret."""
+    output.say(output.unbroken(masked(line)))
+
+
+def _may_review(options: argparse.Namespace) -> bool:
+    if not _on_terminal(options):
+        raise UsageError(
+            "nothing was written, because nobody can be asked here. Add --yes to put candidates "
+            "into review, or --dry-run to only look at them"
+        )
+    asked = f"Put the first {backfill.MOST} that are new into review? [y/N] "
+    return input(asked).strip().lower() in {"y", "yes"}
 
 
 def _one(options: argparse.Namespace, host: Host) -> _Answer:
@@ -358,6 +410,12 @@ INIT = Command(
         ),
         argument("--all", action="store_true", help="every agent that is found on this machine"),
         argument("--undo", action="store_true", help="take the installation back"),
+        argument(
+            "--backfill",
+            action="store_true",
+            help="read this project's past (transcripts, rule files, commits) and put what it says "
+            "into review",
+        ),
         argument(
             "--dry-run", action="store_true", help="show what would be written, and write nothing"
         ),

@@ -48,6 +48,7 @@ _HARMLESS = frozenset(("ip", "email", "phone", "name", "url", "person"))
 _BREAKS = (",", ":", ";")
 _READ = 200  # sentences at each end of a prompt
 _MIN_WORDS = 3
+_ARTICLES = frozenset(("a", "an", "the"))
 _SUBJECT = 2  # words of a subject that opens with a word that may be a verb: `test data`
 
 
@@ -249,7 +250,13 @@ def _is_order(plain: str) -> bool:
     if rules_phrases.things().match(bare):  # `default locale is …`
         return False
     fact = phrases.facts().match(bare)  # `build runs on …`
-    return is_base(first) and (fact is None or len(fact["who"].split()) > _SUBJECT)
+    subject = fact["who"].casefold().split() if fact else []
+    return (
+        is_base(first)
+        and (  # `start a run with …` has no subject `start a`
+            fact is None or len(subject) > _SUBJECT or not _ARTICLES.isdisjoint(subject[-1:])
+        )
+    )
 
 
 def _is_lasting_order(plain: str, *, correcting: bool) -> bool:

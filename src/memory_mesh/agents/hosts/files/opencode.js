@@ -17,7 +17,11 @@ const asked = (event, given) =>
   new Promise((done) => {
     const [command, words, options] = call(event)
     const hook = spawn(command, words, { ...options, stdio: ["pipe", "pipe", "ignore"] })
-    const timer = setTimeout(() => hook.kill(), MOST_MS)
+    const timer = setTimeout(() => { // "close" waits for whoever still has its output, too
+      hook.kill("SIGKILL")
+      hook.stdout.destroy()
+      done({})
+    }, MOST_MS)
     let said = ""
     hook.stdout.on("data", (part) => (said += part))
     hook.on("error", () => done({}))
@@ -36,7 +40,7 @@ const asked = (event, given) =>
 // What is learned from; OpenCode may end right after, so this waits until the hook has read it.
 const told = (event, given) => {
   const [command, words, options] = call(event)
-  spawnSync(command, words, { ...options, input: JSON.stringify(given), stdio: ["pipe", "ignore", "ignore"], timeout: MOST_MS })
+  spawnSync(command, words, { ...options, input: JSON.stringify(given), stdio: ["pipe", "ignore", "ignore"], timeout: MOST_MS, killSignal: "SIGKILL" })
 }
 
 export const MemoryMesh = async ({ client, directory }) => ({
