@@ -20,8 +20,11 @@ if TYPE_CHECKING:
         replace_key as replace_key,
         rotate_key as rotate_key,
     )
-    from memory_mesh.care.moves import move_namespace as move_namespace, move_store as move_store
-    from memory_mesh.care.namespaces import delete_namespace as delete_namespace
+    from memory_mesh.care.moves import (
+        delete_namespace as delete_namespace,
+        move_namespace as move_namespace,
+        move_store as move_store,
+    )
     from memory_mesh.care.repairs import repair as repair, salvage as salvage
     from memory_mesh.care.restores import restore as restore
     from memory_mesh.model.care import Exported, Imported

@@ -94,7 +94,7 @@ def _gone(options: argparse.Namespace, config: Config) -> DeletedNamespace:
 
         name = config.namespace if options.name is None else check_plain_namespace(options.name)
         return delete_from_server(replace(config, namespace=name))
-    from memory_mesh.care.namespaces import delete_namespace
+    from memory_mesh.care.moves import delete_namespace
 
     return delete_namespace(config.db_dir, options.name, user=options.user)
 
