@@ -34,7 +34,7 @@ from memory_mesh.model.times import EXPIRES
 from memory_mesh.platform.durable_files import sync_folder
 from memory_mesh.platform.store_urls import is_server
 from memory_mesh.platform.system import make_file
-from memory_mesh.rules import audience
+from memory_mesh.rules import trust
 from memory_mesh.rules.arguments import shown_namespace, user_namespace
 from memory_mesh.write.access import Access, unused_id
 from memory_mesh.write.audit_entries import Change, decided, turned
@@ -266,7 +266,7 @@ def _gone(access: Access, sought: Sought, standing: Standing) -> Erasing:
         return standing.erasing(replace(sought, ids=tuple(past)))
     for id_ in sought.ids:
         memory = standing.memories.get(id_)
-        if memory is None or not audience.sees(access.reader, memory.scope):
+        if memory is None or not trust.sees(access.reader, memory.scope):
             raise NotFound.of(id_)
     gone = standing.erasing(sought)
     if not gone.asked:

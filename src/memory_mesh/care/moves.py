@@ -36,10 +36,9 @@ from memory_mesh.base.typed import replace
 from memory_mesh.care import backups, restores, store_files
 from memory_mesh.care.archives import IMPORT_LOCK, publish
 from memory_mesh.care.key_file import KEY_FOLDER, key_folder
-from memory_mesh.care.keys import carry_keys
 from memory_mesh.care.server import delete_from_server, settings_of
 from memory_mesh.care.sqlite import copies
-from memory_mesh.care.store_files import findings
+from memory_mesh.care.store_files import carry_keys, findings
 from memory_mesh.formats import memory_file
 from memory_mesh.learn.system_memory import NAMESPACE as SYSTEM
 from memory_mesh.ledgers.sqlite import archive_rows, namespace_file, namespace_places, vector_file

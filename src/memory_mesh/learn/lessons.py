@@ -70,9 +70,8 @@ from memory_mesh.model.learning import (
 )
 from memory_mesh.model.ports import LLM
 from memory_mesh.model.query import Among, And, Not
-from memory_mesh.rules import audience
-from memory_mesh.rules.audience import AUDIENCE
-from memory_mesh.rules.trust import OF_THE_USER, authority, is_authoritative, lowest
+from memory_mesh.rules import trust
+from memory_mesh.rules.trust import AUDIENCE, OF_THE_USER, authority, is_authoritative, lowest
 from memory_mesh.search.recall import recall
 from memory_mesh.write.access import Access
 from memory_mesh.write.add import remember
@@ -148,11 +147,11 @@ def cycle(access: Access, now: datetime, reader: Scope, channel: Channel) -> Dis
         if block is None:
             source = Source(failure.trust, channel, agent=access.agent)
             block = distill_lesson(access, failure.context, failure.scope, source, failure.sources)
-        if audience.sees(reader, failure.scope):
+        if trust.sees(reader, failure.scope):
             (learned if block.is_new else known).append(block)
     if last > cursor.seq:
         access.ledger.sink_moved(access.namespace, CURSOR, last, None)
-    seen = {memory.id for memory in memories if audience.sees(reader, memory.scope)}
+    seen = {memory.id for memory in memories if trust.sees(reader, memory.scope)}
     shown = tuple(id_ for id_ in unclear if id_ in seen)
     return Distillation(len(seen), tuple(learned), tuple(known), shown)
 
