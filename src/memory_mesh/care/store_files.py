@@ -1,4 +1,7 @@
-"""The files of a store's folder beside its namespaces, and what a disk says to copies of them."""
+"""The files of a store's folder beside its namespaces, and what a disk says to copies of them.
+
+Among them its keys: where they lie, a new one beside the old, a new one for a lost one.
+"""
 
 import errno
 import os
@@ -8,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
-from memory_mesh.care import key_file, key_file as care_key_file
+from memory_mesh.care import key_file as care_key_file
 from memory_mesh.care.key_file import (
     FILE,
     IDENTITY,
@@ -50,7 +53,7 @@ _LEFT = re.compile(r"\.partial-[0-9a-f]{12}")  # twice as many digits
 
 OWN = (
     IDENTITY,
-    key_file.RECORD_FILE,
+    care_key_file.RECORD_FILE,
 )  # say which store it is, and which keys it was written with
 
 
@@ -70,7 +73,7 @@ def given_identity(store: Path) -> None:
 
 def key_of(store: Path) -> str | None:
     """The id of the key that a store was last written with, if it says so."""
-    recorded = key_file.read(store)
+    recorded = care_key_file.read(store)
     return recorded[-1].id if recorded else None
 
 

@@ -7,12 +7,9 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from enum import StrEnum
 
-from memory_mesh.base.typed import TYPE_CHECKING, TypeAlias, dataclass, field
+from memory_mesh.base.typed import TypeAlias, dataclass, field
 from memory_mesh.model.errors import InvalidInput
 from memory_mesh.model.times import iso
-
-if TYPE_CHECKING:
-    from memory_mesh.model.memory import Json
 
 _LESSON_KEYS = {
     "id": "lesson_id",

@@ -3,6 +3,8 @@
 Each channel has a ceiling, and what is derived sinks to its least trusted source. Trust is computed
 from the source, from how many distinct origins said it, from votes on its truth and from its age.
 Trust weighs claims; what a writer may do is its `authority`.
+
+And who may see a memory within a namespace: its audience, a reader, and the lens of a search.
 """
 
 from collections.abc import Iterable, Mapping

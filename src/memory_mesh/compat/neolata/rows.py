@@ -154,7 +154,7 @@ def _own(memory: Memory, origins: Sequence[str], conflicts: Sequence[Conflict]) 
         "last_used": _written(memory.last_used),
         "triggers": list(memory.triggers),
         "extra": dict(memory.extra),
-        "lesson": None if memory.lesson is None else memory.lesson_json(memory.lesson),
+        "lesson": None if memory.lesson is None else model_memory.lesson_json(memory.lesson),
         "heritage": None
         if memory.heritage is None
         else model_memory.heritage_json(memory.heritage),
