@@ -16,7 +16,7 @@ from datetime import timedelta
 from pathlib import Path
 
 from memory_mesh.base.typed import dataclass, replace
-from memory_mesh.learn import reflection
+from memory_mesh.learn import lessons
 from memory_mesh.model import Draft, Lens, Scope, Source, SourceKind
 from memory_mesh.sync import MemoryMesh
 from memory_mesh.testing import FrozenClock
@@ -163,7 +163,7 @@ def _stored(access: Access, clock: FrozenClock, case: Case) -> list[str]:
 
 
 def _reflected(access: Access, lens: Lens, topic: str | None) -> list[str]:
-    found = reflection.reflect(access, lens, topic=topic)
+    found = lessons.reflect(access, lens, topic=topic)
     return [
         f"looked at: {found.count}",
         f"reflection: {found.id}",
@@ -176,7 +176,7 @@ def _reflected(access: Access, lens: Lens, topic: str | None) -> list[str]:
 
 
 def _synthesized(access: Access, lens: Lens, topic: str | None) -> list[str]:
-    made = reflection.synthesize(access, lens, topic=topic)
+    made = lessons.synthesize(access, lens, topic=topic)
     return [
         f"looked at: {made.count}",
         f"status: {made.status}",

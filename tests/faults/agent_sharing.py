@@ -22,7 +22,7 @@ from itertools import chain, islice
 from pathlib import Path
 
 from memory_mesh.agents.daemon import place
-from memory_mesh.rules.audience import AUDIENCE
+from memory_mesh.rules.trust import AUDIENCE
 from memory_mesh.sync import MemoryMesh
 from tests.faults.crash import word
 from tests.faults.report import Progress, Report, silent

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from memory_mesh.model import Channel, Scope
 from memory_mesh.model.errors import MeshError
-from memory_mesh.rules.audience import sees
+from memory_mesh.rules.trust import sees
 from memory_mesh.sync import MemoryMesh
 from tests.faults import graph_world
 from tests.faults.graph_world import HERE, Planted, Step

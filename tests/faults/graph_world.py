@@ -25,7 +25,7 @@ from pathlib import Path
 
 from memory_mesh.model import Embedding, Scope, Space
 from memory_mesh.model.errors import MeshError
-from memory_mesh.rules.audience import sees
+from memory_mesh.rules.trust import sees
 from memory_mesh.sync import MemoryMesh
 from memory_mesh.testing import FrozenClock
 from memory_mesh.write import similar_links

@@ -339,12 +339,12 @@ def _placeholders() -> None:
 
 
 def _documents() -> None:
-    from memory_mesh.care import namespaces
+    from memory_mesh.care import moves
 
     with TemporaryDirectory() as folder:
         page = Path(folder, "page.md")
         page.write_text("related: [tea-in-drawer, pot]\n", encoding="utf-8")
-        namespaces._erase_documents(page, frozenset(), ["tea-in-drawer", "pot"])
+        moves._erase_documents(page, frozenset(), ["tea-in-drawer", "pot"])
 
 
 def _quotes() -> None:
@@ -354,7 +354,7 @@ def _quotes() -> None:
 
 
 _USING: Mapping[str, tuple[Callable[[], None], str]] = {
-    "care.namespaces._erase_documents": (_documents, "sub"),
+    "care.moves._erase_documents": (_documents, "sub"),
     "learn.rules.extraction._span": (_quotes, "search"),
     "models.http.client.redacted": (_secrets, "finditer"),
     "privacy.scan.compiled": (_anchored, "match"),

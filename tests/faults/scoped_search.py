@@ -35,7 +35,7 @@ from memory_mesh.model import (
     Wanted,
 )
 from memory_mesh.models.lance.index import LanceIndex
-from memory_mesh.rules.audience import seen_through
+from memory_mesh.rules.trust import seen_through
 from memory_mesh.search import nearest
 from memory_mesh.testing.clock import FrozenClock
 from tests.contract.ledger_values import entry, made, word

@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from memory_mesh.rules import audience
+from memory_mesh.rules import trust
 from memory_mesh.sync import MemoryMesh
 from tests.faults import users
 from tests.faults.suites import counts, sampled
@@ -46,7 +46,7 @@ def test_nothing_crosses_between_two_users(tmp_path, way):
 @pytest.mark.parametrize("way", ["speaker", "metadata"])
 def test_the_suite_notices_when_two_persons_meet(tmp_path, monkeypatch, way):
     """Without the names, the second user overwrites what the first one said."""
-    monkeypatch.setattr(audience, "persons", lambda _said: ("", ""))
+    monkeypatch.setattr(trust, "persons", lambda _said: ("", ""))
     report = sampled("users", tmp_path, ways=[way], seed=SEED)
     assert report.figures["merged across"]
     assert report.figures["superseded across"]

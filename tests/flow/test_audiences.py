@@ -7,7 +7,7 @@ from memory_mesh.compat.neolata.memory_graph import create_memory
 from memory_mesh.model import Channel, Draft, Origin, Outcome, Scope
 from memory_mesh.model.errors import IdempotencyConflict, MeshError, NotFound
 from memory_mesh.rules.arguments import user_namespace
-from memory_mesh.rules.audience import lens_of
+from memory_mesh.rules.trust import lens_of
 from memory_mesh.search import keyword_plan
 from memory_mesh.sync import MemoryMesh
 from tests.faults.meaning import Hashed

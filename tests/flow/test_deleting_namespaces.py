@@ -12,8 +12,8 @@ import pytest
 
 from memory_mesh import care
 from memory_mesh.agents.sessions import Session
-from memory_mesh.care import backups, namespaces
-from memory_mesh.care.namespaces import delete_namespace
+from memory_mesh.care import backups, moves
+from memory_mesh.care.moves import delete_namespace
 from memory_mesh.care.sqlite import copies
 from memory_mesh.formats.memory_file import MemoryFile
 from memory_mesh.ledgers.sqlite.ledger import SqliteLedger
@@ -164,7 +164,7 @@ def test_what_others_note_while_it_is_deleted_is_gone_too(
     store: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     filled(store, namespace="work")
-    index = namespaces.drop_index
+    index = moves.drop_index
 
     def meanwhile(folder: Path, name: str) -> int:
         found = [memory.id for memory in mesh.get_all()]
@@ -174,7 +174,7 @@ def test_what_others_note_while_it_is_deleted_is_gone_too(
         assert (store / "namespaces" / "work.spool").exists()
         return index(folder, name)
 
-    monkeypatch.setattr(namespaces, "drop_index", meanwhile)
+    monkeypatch.setattr(moves, "drop_index", meanwhile)
     with MemoryMesh(db_dir=store, namespace="work", embedder="none") as mesh:
         delete_namespace(store, "work")
     assert list((store / "namespaces").glob("work*")) == []
@@ -340,8 +340,8 @@ def test_an_id_is_found_beside_the_bytes_that_adjoin_it_in_a_row(store: Path, id
     state = store / "mirrors" / "0a.sqlite"
     state.parent.mkdir(parents=True)
     state.write_bytes(f"\x01row{id_}ada-keeps-bees.md".encode())
-    assert list(namespaces.naming(store, frozenset({id_}))) == [state]
-    assert list(namespaces.naming(store, frozenset({"mem_1767225600000_0a1b2d"}))) == []
+    assert list(moves.naming(store, frozenset({id_}))) == [state]
+    assert list(moves.naming(store, frozenset({"mem_1767225600000_0a1b2d"}))) == []
 
 
 @pytest.mark.parametrize("made", ["link", "hard link", "copy"])

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from memory_mesh.formats import yamo
-from memory_mesh.learn import reflection
+from memory_mesh.learn import lessons
 from memory_mesh.model import (
     BlockOperation,
     Channel,
@@ -54,7 +54,7 @@ def reflect(
     scope: Scope | None = None,
 ) -> Reflection:
     lens = Lens(mesh._now(), mesh._reader(scope))
-    return reflection.reflect(
+    return lessons.reflect(
         mesh._access(),
         lens,
         topic=topic,
@@ -67,7 +67,7 @@ def reflect(
 
 def synthesize(mesh: MemoryMesh, topic: str | None = None) -> Synthesis:
     lens = Lens(mesh._now(), mesh._reader(None))
-    return reflection.synthesize(mesh._access(), lens, topic=topic)
+    return lessons.synthesize(mesh._access(), lens, topic=topic)
 
 
 def opened(mesh: MemoryMesh, memory_id: str | None) -> Memory:

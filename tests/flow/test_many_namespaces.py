@@ -14,7 +14,7 @@ import pytest
 
 from memory_mesh import care
 from memory_mesh.care import manifest as manifests
-from memory_mesh.care.namespaces import look
+from memory_mesh.care.moves import look
 from memory_mesh.care.sqlite import copies
 from memory_mesh.ledgers.sqlite import namespace_places as places
 from memory_mesh.ledgers.sqlite.connections import Files

@@ -7,7 +7,7 @@ import pytest
 from memory_mesh import care
 from memory_mesh.care import backups
 from memory_mesh.care.key_file import KeyFile
-from memory_mesh.care.keys import key_ids
+from memory_mesh.care.store_files import key_ids
 from memory_mesh.model.errors import (
     InvalidInput,
     NotFound,

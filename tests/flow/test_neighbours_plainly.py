@@ -5,7 +5,7 @@ from random import Random
 import pytest
 
 from memory_mesh.model import Scope
-from memory_mesh.rules.audience import lens_of
+from memory_mesh.rules.trust import lens_of
 
 AUDIENCES = (Scope("shop", None, "s"), Scope(None, None, "s"), Scope("shop", None, "t"))
 

@@ -17,7 +17,7 @@ from memory_mesh.ledgers.shared.snapshot import SqlSnapshot
 from memory_mesh.ledgers.sqlite import open_file, schema
 from memory_mesh.ledgers.sqlite.ledger import SqliteLedger
 from memory_mesh.model import Body, Lens, Question, Scope, Space, SpaceState
-from memory_mesh.rules.audience import seen_through
+from memory_mesh.rules.trust import seen_through
 from memory_mesh.search import nearest
 from memory_mesh.search.ranking import words
 from memory_mesh.sync import MemoryMesh

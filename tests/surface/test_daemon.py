@@ -15,7 +15,7 @@ import pytest
 
 from memory_mesh.agents import journal
 from memory_mesh.agents.daemon import client
-from memory_mesh.rules.audience import AUDIENCE
+from memory_mesh.rules.trust import AUDIENCE
 from memory_mesh.sync import MemoryMesh
 from tests.surface.daemons import PATIENCE, Place, command_of, in_a_home, lives, until
 

@@ -15,27 +15,30 @@ if TYPE_CHECKING:
     from os import PathLike
 
     from memory_mesh.care.backups import backup as backup
-    from memory_mesh.care.keys import (
+    from memory_mesh.care.moves import (
+        delete_namespace as delete_namespace,
+        move_namespace as move_namespace,
+        move_store as move_store,
+    )
+    from memory_mesh.care.repairs import repair as repair, salvage as salvage
+    from memory_mesh.care.restores import restore as restore
+    from memory_mesh.care.store_files import (
         key_state as key_state,
         replace_key as replace_key,
         rotate_key as rotate_key,
     )
-    from memory_mesh.care.moves import move_namespace as move_namespace, move_store as move_store
-    from memory_mesh.care.namespaces import delete_namespace as delete_namespace
-    from memory_mesh.care.repairs import repair as repair, salvage as salvage
-    from memory_mesh.care.restores import restore as restore
     from memory_mesh.model.care import Exported, Imported
 
 _FUNCTIONS: dict[str, str] = {  # name to module of this package
     "backup": "backups",
-    "delete_namespace": "namespaces",
-    "key_state": "keys",
+    "delete_namespace": "moves",
+    "key_state": "store_files",
     "move_namespace": "moves",
     "move_store": "moves",
     "repair": "repairs",
-    "replace_key": "keys",
+    "replace_key": "store_files",
     "restore": "restores",
-    "rotate_key": "keys",
+    "rotate_key": "store_files",
     "salvage": "repairs",
 }
 

@@ -27,8 +27,8 @@ from memory_mesh._version import __version__
 from memory_mesh.base.typed import TYPE_CHECKING
 from memory_mesh.care import backups, restores
 from memory_mesh.care.key_file import users_key_ids
-from memory_mesh.care.keys import key_ids
 from memory_mesh.care.sqlite import copies
+from memory_mesh.care.store_files import key_ids
 from memory_mesh.formats import archive
 from memory_mesh.formats.archive import ArchiveManifest, ArchiveTable, row_line, row_values, written
 from memory_mesh.ledgers.sqlite import archive_rows, namespace_file, namespace_places, vector_file

@@ -19,7 +19,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from memory_mesh.base.typed import Any, dataclass, fields, replace
-from memory_mesh.care import backups, namespaces
+from memory_mesh.care import backups, moves
 from memory_mesh.care.sqlite import copies, pages
 from memory_mesh.learn.jobs.worksite import NEW, TRACE
 from memory_mesh.ledgers.shared.erasing import GRAM, BytePieces
@@ -34,7 +34,7 @@ from memory_mesh.model.times import EXPIRES
 from memory_mesh.platform.durable_files import sync_folder
 from memory_mesh.platform.store_urls import is_server
 from memory_mesh.platform.system import make_file
-from memory_mesh.rules import audience
+from memory_mesh.rules import trust
 from memory_mesh.rules.arguments import shown_namespace, user_namespace
 from memory_mesh.write.access import Access, unused_id
 from memory_mesh.write.audit_entries import Change, decided, turned
@@ -143,12 +143,12 @@ def erase_user(ground: Ground, user: str, *, dry_run: bool) -> Erasure:
             )
         return _receipt(on, "", said, ErasureState.PLANNED)
     if on.store is None:
-        namespaces.delete_namespace(on.address, user=user)
+        moves.delete_namespace(on.address, user=user)
         return _receipt(on, "", said, ErasureState.HIDDEN)
     ids = tuple(copies.last_look(on.database).ids) if on.database.exists() else ()
     with on.access.ledger.read(name) as snapshot:
         needles = snapshot.standing(Wanted()).remains(Erasing(ids, skills=ids))
-    left = namespaces.delete_namespace(on.address, user=user).left
+    left = moves.delete_namespace(on.address, user=user).left
     said["searched"], found = _search(on, on.store, BytePieces(needles))
     said["left"] = [*left, *(f"{path} holds words that were this user's, too" for path in found)]
     return _receipt(on, "", said, ErasureState.DONE)
@@ -266,7 +266,7 @@ def _gone(access: Access, sought: Sought, standing: Standing) -> Erasing:
         return standing.erasing(replace(sought, ids=tuple(past)))
     for id_ in sought.ids:
         memory = standing.memories.get(id_)
-        if memory is None or not audience.sees(access.reader, memory.scope):
+        if memory is None or not trust.sees(access.reader, memory.scope):
             raise NotFound.of(id_)
     gone = standing.erasing(sought)
     if not gone.asked:
@@ -422,9 +422,9 @@ def _clear_files(
     ground: Ground, store: Path, names: frozenset[str], pieces: BytePieces
 ) -> list[str]:
     """Removes what other files hold of the erased memories; returns what is out of reach."""
-    left = list(namespaces.erased_in_mirrors(_mirrors(store, names), names))
+    left = list(moves.erased_in_mirrors(_mirrors(store, names), names))
     ledger, namespace, database = ground.access.ledger, ground.access.namespace, ground.database
-    gone = [path for path in namespaces.naming(store, names) if path.suffix == ".jsonl"]
+    gone = [path for path in moves.naming(store, names) if path.suffix == ".jsonl"]
     for path in copies.namespace_files(database.parent, namespace):
         data = path.read_bytes() if path.suffix in _KEPT_COPIES else b""
         if pieces.hits(data) or any(name.encode() in data for name in names):
@@ -434,13 +434,13 @@ def _clear_files(
     for state in ledger.stats(namespace).spaces:
         if state.body is not None:  # upkeep makes the index anew from what is left
             ledger.absorbed(namespace, state.space, state.body, None)
-    namespaces.drop_index(store, namespace)
+    moves.drop_index(store, namespace)
     return left
 
 
 def _mirrors(store: Path, names: frozenset[str]) -> list[Path]:
     """The states of mirrors that name the erased memories."""
-    return [path for path in namespaces.naming(store, names) if path.suffix == ".sqlite"]
+    return [path for path in moves.naming(store, names) if path.suffix == ".sqlite"]
 
 
 def _search(ground: Ground, store: Path, pieces: BytePieces) -> tuple[int, list[str]]:
@@ -467,8 +467,8 @@ def _owned(ground: Ground, store: Path) -> Iterator[Path]:
         apart = path.relative_to(store).parts[0] in {"namespaces", "index"}
         if not apart and path.is_file() and not path.is_symlink():
             yield path
-    for folder in namespaces.mirrored_folders(store):
-        yield from namespaces.written_by_mirrors(folder)
+    for folder in moves.mirrored_folders(store):
+        yield from moves.written_by_mirrors(folder)
 
 
 def _hits_in(path: Path, pieces: BytePieces) -> tuple[set[bytes], int]:

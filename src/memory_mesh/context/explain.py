@@ -38,8 +38,7 @@ from memory_mesh.model import (
 from memory_mesh.model.pack import Injection
 from memory_mesh.model.ports import Lookup, Snapshot
 from memory_mesh.model.why import Entered, Rank, Version, Why
-from memory_mesh.rules.audience import seen_through
-from memory_mesh.rules.trust import trust_parts_of
+from memory_mesh.rules.trust import seen_through, trust_parts_of
 from memory_mesh.write.access import Access
 from memory_mesh.write.audit_entries import reader_of
 

@@ -19,7 +19,7 @@ from memory_mesh.context.packing.token_budget import PackRules
 from memory_mesh.model.pack import LeftOut, LeftOutBy, Pack, PackItem, Section
 from memory_mesh.model.why import Gate, Why
 from memory_mesh.platform.cache import SearchCache
-from memory_mesh.rules.audience import seen_through
+from memory_mesh.rules.trust import seen_through
 from memory_mesh.write.access import Access
 from memory_mesh.write.prepare import redact
 

@@ -25,7 +25,7 @@ from memory_mesh.context.reasons import gates
 from memory_mesh.model import Fused, Hit, Hits, Lens, Memory, Query, Question, Status
 from memory_mesh.model.ports import Lookup, Snapshot
 from memory_mesh.model.why import Gate, Rank, Why
-from memory_mesh.rules.audience import AUDIENCE, seen_through
+from memory_mesh.rules.trust import AUDIENCE, seen_through
 from memory_mesh.search import rank as flows_rank, recall, triggered
 from memory_mesh.search.ranking import forest, fusion, newer_first, profiles, shares
 from memory_mesh.search.ranking.features import NAMES

@@ -16,8 +16,7 @@ from memory_mesh.model import Claim, Lens, Link, Memory, Name, NotFound, Resolut
 from memory_mesh.model.graph import EntityLine, KnownEntity, Neighbourhood, Reached, Walk
 from memory_mesh.model.ports import Snapshot
 from memory_mesh.model.query import Compare, Sign
-from memory_mesh.rules.audience import seen_through
-from memory_mesh.rules.trust import is_less_trusted
+from memory_mesh.rules.trust import is_less_trusted, seen_through
 from memory_mesh.search.rank import below_newer
 from memory_mesh.search.ranking.newer_first import opposed
 from memory_mesh.text import analyzer

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from memory_mesh.context.reasons import memory
 from memory_mesh.model import Block, Json, Lens, Scope, SkillQuery, Status
 from memory_mesh.model.ports import Lookup
-from memory_mesh.rules.audience import seen_through
+from memory_mesh.rules.trust import seen_through
 from memory_mesh.write.access import Access
 
 _SETTING = "predicate:"  # what a block about a registered predicate is about: everybody's

@@ -26,7 +26,7 @@ from memory_mesh.model.errors import InvalidInput, shown
 
 _OBJECT = "object"
 _MODULES = (
-    *("block", "care", "claim", "commit", "graph", "hit", "job", "learning", "lesson", "memory"),
+    *("block", "care", "commit", "graph", "hit", "job", "learning", "memory"),
     *("pack", "query", "record", "reembedding", "skill", "stats", "trace", "trigger", "why"),
 )
 _ARRAYS = (list, tuple, set, frozenset, Sequence, Iterable, AbstractSet)

@@ -29,8 +29,14 @@ from memory_mesh.model import (
 )
 from memory_mesh.model.graph import EPISODE
 from memory_mesh.model.trace import LABEL as TRACE, LEARNING_LABEL
-from memory_mesh.rules.audience import said_by_different
-from memory_mesh.rules.trust import dominates, is_less_trusted, may_change, trust, trust_of
+from memory_mesh.rules.trust import (
+    dominates,
+    is_less_trusted,
+    may_change,
+    said_by_different,
+    trust,
+    trust_of,
+)
 from memory_mesh.search import keyword_plan
 from memory_mesh.text import analyzer
 from memory_mesh.write import transaction as flows_decide

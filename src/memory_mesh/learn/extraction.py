@@ -41,7 +41,7 @@ from memory_mesh.model import (
 from memory_mesh.model.errors import InvalidInput, LLMError, shown
 from memory_mesh.model.learning import ExtractedFact, Extraction, ExtractionRules, Turn
 from memory_mesh.rules.arguments import MAX_TRIGGER_CHARS
-from memory_mesh.rules.audience import said_by_different
+from memory_mesh.rules.trust import said_by_different
 from memory_mesh.search.recall import find
 from memory_mesh.write.access import Access
 from memory_mesh.write.add import remember_each

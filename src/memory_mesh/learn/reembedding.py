@@ -44,7 +44,7 @@ from memory_mesh.model.reembedding import (
     loaded,
 )
 from memory_mesh.platform import telemetry
-from memory_mesh.rules.audience import AUDIENCE
+from memory_mesh.rules.trust import AUDIENCE
 from memory_mesh.search.recall import PROBE, embedder_in_use, find, space_of, stated_in
 from memory_mesh.write.access import Access
 from memory_mesh.write.late_vectors import embed_all

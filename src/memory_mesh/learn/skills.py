@@ -36,10 +36,9 @@ from memory_mesh.model import (
     StoreError,
     Wanted,
 )
-from memory_mesh.rules import audience
+from memory_mesh.rules import trust
 from memory_mesh.rules.arguments import SKILL_CHARS
-from memory_mesh.rules.audience import AUDIENCE
-from memory_mesh.rules.trust import authority, is_authoritative, may_change
+from memory_mesh.rules.trust import AUDIENCE, authority, is_authoritative, may_change
 from memory_mesh.text import analyzer
 from memory_mesh.write.access import Access, unused_id
 from memory_mesh.write.audit_entries import Change, change_entry, skill_entry
@@ -309,7 +308,7 @@ def _change(
 
     def decide(standing: Standing) -> Commit:
         old = standing.skills.get(skill_id)
-        if old is None or not audience.sees(reader, old.scope):
+        if old is None or not trust.sees(reader, old.scope):
             raise NotFound(
                 f"there is no skill {skill_id}. List the skills: memory-mesh list-skills"
             )

@@ -32,7 +32,7 @@ from memory_mesh.model import (
 )
 from memory_mesh.model.query import And, Compare, Filter, Sign
 from memory_mesh.model.trace import KEY, LABEL, LEARNING_LABEL, TIES, is_trace, unpacked
-from memory_mesh.rules import audience
+from memory_mesh.rules import trust
 from memory_mesh.rules.arguments import MAX_RESULTS
 from memory_mesh.search.recall import recall
 from memory_mesh.text import embedding_models
@@ -57,7 +57,7 @@ def projects(access: Access, now: datetime) -> list[str]:
     """Returns the projects of the namespace that have traces, of any status; reads every trace."""
     lens = Lens(
         now=now,
-        across=audience.AUDIENCE,
+        across=trust.AUDIENCE,
         statuses=frozenset(Status),
         any_validity=True,
         where=Compare("label", Sign.EQUAL, LABEL),
@@ -224,7 +224,7 @@ def _same(draft: Draft, memory: Memory) -> bool:
     """True if the memory holds the same trace for a reader of the draft."""
     new, held = _plain(draft.extra), unpacked(_plain(memory.extra))
     same = all(held.get(name) == value for name, value in new.items())
-    return same and audience.sees(draft.scope, memory.scope)
+    return same and trust.sees(draft.scope, memory.scope)
 
 
 def _links(
@@ -236,7 +236,7 @@ def _links(
     for draft in drafts:
         for tie, id_ in _ties(draft) if _id(draft) in here else ():
             target = here.get(id_) or standing.memories.get(id_)
-            if target and is_trace(target) and audience.sees(draft.scope, target.scope):
+            if target and is_trace(target) and trust.sees(draft.scope, target.scope):
                 links.append(Link(_id(draft), id_, tie))
             elif all_known:
                 raise NotFound(

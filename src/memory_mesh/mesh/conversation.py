@@ -36,7 +36,7 @@ from memory_mesh.model import (
 from memory_mesh.model.conversation import FormatOptions, InteractionContext
 from memory_mesh.model.pack import Pack
 from memory_mesh.rules.arguments import check_text
-from memory_mesh.rules.audience import lens_of, said_by_different
+from memory_mesh.rules.trust import lens_of, said_by_different
 from memory_mesh.search.ranking.profiles import MIN_RELEVANCE
 from memory_mesh.write.prepare import redact, redact_statement
 from memory_mesh.write.rules.drafts import draft_of

@@ -29,8 +29,7 @@ from memory_mesh.model import (
 from memory_mesh.model.ports import Embedder, Redactor, Snapshot
 from memory_mesh.platform import telemetry
 from memory_mesh.rules.arguments import check_text, member, unfit
-from memory_mesh.rules.audience import AUDIENCE, lens_of, parsed_filter
-from memory_mesh.rules.trust import ceiling, is_authoritative
+from memory_mesh.rules.trust import AUDIENCE, ceiling, is_authoritative, lens_of, parsed_filter
 from memory_mesh.write import prepare
 from memory_mesh.write.access import Access
 

@@ -90,7 +90,6 @@ from memory_mesh.model.hit import (
     Placed,
     ViewName,
 )
-from memory_mesh.model.lesson import Lesson, Severity, lesson_json, read_lesson, severity_rank
 from memory_mesh.model.memory import (
     BY_RULE,
     DECISIONS,
@@ -105,6 +104,7 @@ from memory_mesh.model.memory import (
     Heritage,
     Json,
     Kind,
+    Lesson,
     Memory,
     Origin,
     Outcome,
@@ -113,6 +113,7 @@ from memory_mesh.model.memory import (
     Project,
     Resolution,
     Scope,
+    Severity,
     Source,
     SourceKind,
     Statement,
@@ -120,8 +121,11 @@ from memory_mesh.model.memory import (
     Tier,
     VoteKind,
     heritage_json,
+    lesson_json,
     memory_type,
     read_heritage,
+    read_lesson,
+    severity_rank,
     shown_source,
     shown_type,
 )

@@ -6,8 +6,7 @@ from enum import StrEnum
 
 from memory_mesh.base.typed import dataclass, field
 from memory_mesh.model.commit import Receipt
-from memory_mesh.model.lesson import Severity
-from memory_mesh.model.memory import Json, Kind, Memory, Scope, SourceKind, Status
+from memory_mesh.model.memory import Json, Kind, Memory, Scope, Severity, SourceKind, Status
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

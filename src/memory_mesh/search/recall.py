@@ -80,7 +80,7 @@ from memory_mesh.model import (
 from memory_mesh.model.ports import Embedder, Reranker, Snapshot
 from memory_mesh.model.reembedding import STATED, ModelsInUse, loaded
 from memory_mesh.platform import telemetry
-from memory_mesh.rules.audience import filter_text
+from memory_mesh.rules.trust import filter_text
 from memory_mesh.search.rank import (
     Look,
     RankedHits,

@@ -31,8 +31,8 @@ from memory_mesh.model import (
     Wording,
     shown_type,
 )
-from memory_mesh.rules import audience, audit
-from memory_mesh.rules.audience import filter_text
+from memory_mesh.rules import audit, trust
+from memory_mesh.rules.trust import filter_text
 from memory_mesh.write.access import Access, unused_id
 from memory_mesh.write.prepare import Worded, redact
 
@@ -309,7 +309,7 @@ def _size(entry: Entry) -> int:
 def seen(standing: Standing, memory_id: str, reader: Scope, *, deleted: bool = False) -> Memory:
     """Returns a memory that the reader sees, or raises NotFound."""
     memory = standing.memories.get(memory_id)
-    if memory is None or not audience.sees(reader, memory.scope):
+    if memory is None or not trust.sees(reader, memory.scope):
         raise NotFound.of(memory_id)
     if memory.status is Status.DELETED and not deleted:
         raise NotFound.of(memory_id)

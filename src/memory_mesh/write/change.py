@@ -37,15 +37,15 @@ from memory_mesh.model import (
     Wanted,
 )
 from memory_mesh.model.trace import LABEL as TRACE
-from memory_mesh.rules import audience
+from memory_mesh.rules import trust
 from memory_mesh.rules.arguments import MEMORY_CHARS, RESTORABLE_DAYS
-from memory_mesh.rules.audience import persons
 from memory_mesh.rules.trust import (
     allowed_importance,
     authority,
     is_authoritative,
     lowest,
     outranks,
+    persons,
     trust_of,
 )
 from memory_mesh.write.access import Access
@@ -295,7 +295,7 @@ def mark_superseded(access: Access, old_id: str, new_id: str) -> bool:
         old, new = standing.memories.get(old_id), standing.memories.get(new_id)
         if old is None or new is None or old.id == new.id:
             return Commit()
-        if not all(audience.sees(access.reader, memory.scope) for memory in (old, new)):
+        if not all(trust.sees(access.reader, memory.scope) for memory in (old, new)):
             return Commit()
         if old.status is not Status.QUARANTINED or new.status is Status.DELETED:
             return Commit()
@@ -338,7 +338,7 @@ def _deciding(
 
     def decide(standing: Standing) -> Commit:
         old = standing.memories.get(memory_id)
-        if old is None or old.status is Status.DELETED or not audience.sees(reader, old.scope):
+        if old is None or old.status is Status.DELETED or not trust.sees(reader, old.scope):
             raise NotFound.of(memory_id)
         check_may_alter(access, old, standing)
         new = replace(alter(old), recorded_from=standing.at)
@@ -470,7 +470,7 @@ def restore(access: Access, memory_id: str, reader: Scope, also: Also | None = N
 
     def decide(standing: Standing) -> Commit:
         old = standing.memories.get(memory_id)
-        if old is None or not audience.sees(reader, old.scope):
+        if old is None or not trust.sees(reader, old.scope):
             raise NotFound.of(memory_id)
         late = standing.at - old.recorded_from > timedelta(days=RESTORABLE_DAYS)
         if old.status not in _AWAY or (late and old.status is Status.DELETED):

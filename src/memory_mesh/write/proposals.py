@@ -26,7 +26,7 @@ from memory_mesh.model import (
     Status,
     Wanted,
 )
-from memory_mesh.rules import audience
+from memory_mesh.rules import trust
 from memory_mesh.rules.arguments import MAX_PROPOSALS, PROPOSAL_CHARS
 from memory_mesh.write import change
 from memory_mesh.write.access import Access, unused_id
@@ -125,7 +125,7 @@ def proposal(access: Access, proposal_id: str, reader: Scope) -> Proposal:
         found = snapshot.standing(Wanted(proposals=(proposal_id,))).proposals.get(proposal_id)
         about = () if found is None else (found.memory,)
         memories = snapshot.standing(Wanted(ids=about)).memories.values()
-    if found is None or not any(audience.sees(reader, memory.scope) for memory in memories):
+    if found is None or not any(trust.sees(reader, memory.scope) for memory in memories):
         raise NotFound(f"there is no proposal {proposal_id}; list them with: memory-mesh review")
     return found
 

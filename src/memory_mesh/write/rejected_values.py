@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from memory_mesh.base.typed import Any, TypeVar, replace
 from memory_mesh.model import Scope, Statement
-from memory_mesh.rules.audience import asked_for, rejected_for
+from memory_mesh.rules.trust import asked_for, rejected_for
 from memory_mesh.text import recited
 from memory_mesh.write.access import Access, Seal
 

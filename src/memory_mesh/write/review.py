@@ -26,8 +26,7 @@ from memory_mesh.model import (
     VoteKind,
     Wanted,
 )
-from memory_mesh.rules import audience
-from memory_mesh.rules.audience import said_by_different
+from memory_mesh.rules import trust
 from memory_mesh.rules.trust import (
     BASE,
     allowed_importance,
@@ -35,6 +34,7 @@ from memory_mesh.rules.trust import (
     is_authoritative,
     is_unsupported,
     may_change,
+    said_by_different,
     trust_of,
     truth_votes,
 )
@@ -151,7 +151,7 @@ def resolve(
     Supersedes the old memory, rejects the new one, or keeps both.
     """
     reason = redact(access, reason)
-    found = conflict(access, conflict_id, lambda scope: audience.sees(reader, scope))
+    found = conflict(access, conflict_id, lambda scope: trust.sees(reader, scope))
 
     def decide(standing: Standing) -> Commit:
         now = standing.conflicts[conflict_id]

@@ -40,7 +40,7 @@ from memory_mesh.model import (
     Wording,
 )
 from memory_mesh.platform.projects import NAMES, names_of
-from memory_mesh.rules import audience
+from memory_mesh.rules import trust
 from memory_mesh.rules.trust import (
     OF_THE_USER,
     allowed_importance,
@@ -203,7 +203,7 @@ def _without_unseen(access: Access, draft: Draft, standing: Standing) -> Standin
     unseen = {
         id_
         for id_ in draft.derived_from
-        if id_ in standing.memories and not audience.sees(reader, standing.memories[id_].scope)
+        if id_ in standing.memories and not trust.sees(reader, standing.memories[id_].scope)
     }
     if not unseen:
         return standing
@@ -659,7 +659,7 @@ def stated_fields(access: Access, draft: Draft, standing: Standing) -> dict[str,
     bound = authority(source)
     weighs = ceiling(source.channel) if access.keeps_importance and not parents else bound
     if access.heritage_depth is not None and draft.heritage is None:
-        chains = [one.heritage for one in parents if audience.sees(draft.scope, one.scope)]
+        chains = [one.heritage for one in parents if trust.sees(draft.scope, one.scope)]
         stated["heritage"] = merge.grown(chains, draft.extra, access.heritage_depth)
     return stated | {
         "source": source,

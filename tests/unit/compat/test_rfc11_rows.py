@@ -40,8 +40,7 @@ from memory_mesh.model import (
     SourceKind,
 )
 from memory_mesh.model.errors import InvalidInput
-from memory_mesh.model.lesson import read_lesson
-from memory_mesh.model.memory import read_heritage
+from memory_mesh.model.memory import read_heritage, read_lesson
 from memory_mesh.rules.arguments import INTEGER
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

@@ -14,7 +14,7 @@ from memory_mesh.ledgers.sqlite.connection import SqliteConnection
 from memory_mesh.model import Draft, Hits, Origin, Scope, Wanted
 from memory_mesh.model.errors import InvalidInput, StoreIsNewer, UnsafeFolder
 from memory_mesh.platform.cache import ENTRIES, LIFETIME, SearchCache
-from memory_mesh.rules import audience
+from memory_mesh.rules import trust
 from memory_mesh.search.ranking import words
 from memory_mesh.search.ranking.fusion import keyword_relevance
 from memory_mesh.sync import MemoryMesh
@@ -139,10 +139,10 @@ def test_relevance_stays_between_0_and_1_and_keeps_the_order(one, two, ceiling):
     ],
 )
 def test_each_part_of_an_audience_is_empty_or_equal(only, another):
-    assert audience.sees(only, Scope())
-    assert audience.sees(only, only)
-    assert not audience.sees(Scope(), only)
-    assert not audience.sees(another, only)
+    assert trust.sees(only, Scope())
+    assert trust.sees(only, only)
+    assert not trust.sees(Scope(), only)
+    assert not trust.sees(another, only)
 
 
 @pytest.mark.req("R-000-168")

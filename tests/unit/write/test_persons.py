@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from memory_mesh.model import Draft
-from memory_mesh.rules.audience import asked_for, persons, rejected_for, said_by_different
+from memory_mesh.rules.trust import asked_for, persons, rejected_for, said_by_different
 
 NAMES = st.sampled_from(["", " ", "ann", "Ann", " ann ", "bob", "*"])
 USERS = st.one_of(NAMES, st.none(), st.integers(0, 2), st.sampled_from(["0", "1"]))

@@ -18,7 +18,7 @@ from memory_mesh.agents.doctor.finding import (
 )
 from memory_mesh.base.installed import install_command
 from memory_mesh.care.key_file import IDENTITY, RECORD_FILE, KeyFile, had_key
-from memory_mesh.care.namespaces import encrypted_by, look
+from memory_mesh.care.moves import encrypted_by, look
 from memory_mesh.model import Check, Health, StoreError, WrongKey
 from memory_mesh.platform import system
 from memory_mesh.rules.arguments import shown_namespace

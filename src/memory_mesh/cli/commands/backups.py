@@ -18,7 +18,7 @@ from memory_mesh.model.care import Backup, Exported, Imported, NamespaceCopy, Re
 from memory_mesh.platform.agent_shell import agent_variables
 from memory_mesh.platform.store_urls import need_folder, refuse_service
 from memory_mesh.rules.arguments import check_plain_namespace, shown_namespace, user_of
-from memory_mesh.rules.audience import AUDIENCE
+from memory_mesh.rules.trust import AUDIENCE
 
 # backup
 

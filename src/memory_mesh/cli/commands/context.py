@@ -19,7 +19,7 @@ from memory_mesh.model import Hit, Json, Memory, SourceKind
 from memory_mesh.model.pack import Pack
 from memory_mesh.model.trigger import TriggerMatch
 from memory_mesh.model.why import Gate, Why
-from memory_mesh.rules.audience import AUDIENCE
+from memory_mesh.rules.trust import AUDIENCE
 from memory_mesh.search.ranking.profiles import NAMES
 from memory_mesh.search.triggers import patterns
 from memory_mesh.sync import MemoryMesh

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from memory_mesh._version import __version__
 from memory_mesh.base.typed import dataclass, replace
-from memory_mesh.care import keys
+from memory_mesh.care import store_files
 from memory_mesh.care.key_file import STATED
 from memory_mesh.cli import options as cli_options, output, store_folder
 from memory_mesh.cli.command_table import Command, UsageError, about, adding, argument
@@ -94,7 +94,7 @@ def _gone(options: argparse.Namespace, config: Config) -> DeletedNamespace:
 
         name = config.namespace if options.name is None else check_plain_namespace(options.name)
         return delete_from_server(replace(config, namespace=name))
-    from memory_mesh.care.namespaces import delete_namespace
+    from memory_mesh.care.moves import delete_namespace
 
     return delete_namespace(config.db_dir, options.name, user=options.user)
 
@@ -160,7 +160,7 @@ def _run_keys(options: argparse.Namespace) -> int:
 
 
 def _shown(folder: Path, options: argparse.Namespace) -> int:
-    found = keys.key_state(folder)
+    found = store_files.key_state(folder)
     if options.json:
         output.say_json(
             {
@@ -190,8 +190,8 @@ def _shown(folder: Path, options: argparse.Namespace) -> int:
 
 
 def _rotated(folder: Path, options: argparse.Namespace, *, shared: bool) -> int:
-    new = keys.rotate_key(folder)
-    path = keys.key_state(folder).path
+    new = store_files.rotate_key(folder)
+    path = store_files.key_state(folder).path
     output.hint(f"Back up {path} now: the copies made before lack the new key")
     if shared:
         output.tell([_OTHERS.format(path=path)])
@@ -205,7 +205,7 @@ def _rotated(folder: Path, options: argparse.Namespace, *, shared: bool) -> int:
 
 
 def _replaced(folder: Path, options: argparse.Namespace) -> int:
-    done = keys.replace_key(folder)
+    done = store_files.replace_key(folder)
     lost = ", ".join(done.lost) or "none that the store knows of"
     tombstones = output.counted(done.tombstones, "tombstone")
     texts = output.counted(done.placeholders, "text")

@@ -12,7 +12,7 @@ from memory_mesh.cli.output import completed, option
 from memory_mesh.cli.progress import Counting, Telling
 from memory_mesh.model import InvalidInput, Memory, NotFound, Scope, Status
 from memory_mesh.rules.arguments import shown_namespace
-from memory_mesh.rules.audience import AUDIENCE
+from memory_mesh.rules.trust import AUDIENCE
 from memory_mesh.sync import MemoryMesh
 
 _ABOUT = """\

@@ -23,7 +23,7 @@ from memory_mesh.mesh.operations.transfer import refuse_existing
 from memory_mesh.model import Memory, Status
 from memory_mesh.model.errors import InvalidInput, NotFound, StoreIsDamaged
 from memory_mesh.platform.durable_files import write_atomically
-from memory_mesh.rules.audience import AUDIENCE
+from memory_mesh.rules.trust import AUDIENCE
 from memory_mesh.sync import MemoryMesh
 from memory_mesh.write.rules.receipts import ReceiptCounts
 

@@ -12,7 +12,7 @@ from memory_mesh.mesh.operation import CamelCaseNames, DocumentOperation, Operat
 from memory_mesh.mesh.operations.agent_store import KeepingVerbs
 from memory_mesh.model import Conflict, Lens, Memory, NotFound, Outcome, Receipt, Scope, Status
 from memory_mesh.model.ports import Snapshot
-from memory_mesh.rules.audience import AUDIENCE
+from memory_mesh.rules.trust import AUDIENCE
 from memory_mesh.sync import MemoryMesh
 from memory_mesh.write.access import Access
 

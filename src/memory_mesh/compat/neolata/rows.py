@@ -25,8 +25,6 @@ from memory_mesh.model import (
     SourceKind,
     Status,
     Tier,
-    lesson,
-    lesson as model_lesson,
     memory as model_memory,
 )
 from memory_mesh.model.errors import InvalidInput, shown
@@ -156,7 +154,7 @@ def _own(memory: Memory, origins: Sequence[str], conflicts: Sequence[Conflict]) 
         "last_used": _written(memory.last_used),
         "triggers": list(memory.triggers),
         "extra": dict(memory.extra),
-        "lesson": None if memory.lesson is None else lesson.lesson_json(memory.lesson),
+        "lesson": None if memory.lesson is None else model_memory.lesson_json(memory.lesson),
         "heritage": None
         if memory.heritage is None
         else model_memory.heritage_json(memory.heritage),
@@ -335,7 +333,7 @@ def _with_own(plain: dict[str, Any], own: Mapping[str, Any]) -> StoredMemory:
         "last_used": moment("last_used", own.get("last_used")),
         "triggers": tuple(check_text(each, "a trigger") for each in _list(own["triggers"])),
         "extra": check_metadata(own["extra"]),
-        "lesson": lesson and model_lesson.read_lesson(plain_row(lesson, "lesson", spelled=True)),
+        "lesson": lesson and model_memory.read_lesson(plain_row(lesson, "lesson", spelled=True)),
         "heritage": heritage
         and model_memory.read_heritage(plain_row(heritage, "heritage", spelled=True)),
         "origins": max(1, _count(own.get("origins"))),

@@ -35,7 +35,7 @@ from memory_mesh.model import (
     Statement,
     Status,
     Tier,
-    lesson as model_lesson,
+    memory as model_memory,
     memory_type,
     read_heritage,
     times,
@@ -321,14 +321,14 @@ def _lesson(row: Row, said: Said, taught: Taught | None) -> tuple[Lesson | None,
     told = wire_lesson(said.get(_WIRE))
     if told is None and taught is not None:
         told = taught(str(said.get("lesson_id"))) or taught(str(row.get("id")))
-    lines = {} if told is None else model_lesson.lesson_json(told)
-    for key in model_lesson.KEYS:
+    lines = {} if told is None else model_memory.lesson_json(told)
+    for key in model_memory.KEYS:
         value = said.get(key) or said.get(_SPELLINGS.get(key, key))
         lines |= {} if value in (None, "") else {key: value}
     lesson = _read_lesson(lines)
     if lesson is None:
         return None, said
-    return lesson, {key: value for key, value in said.items() if key not in model_lesson.KEYS}
+    return lesson, {key: value for key, value in said.items() if key not in model_memory.KEYS}
 
 
 def _read_lesson(lines: Said) -> Lesson | None:
@@ -339,7 +339,7 @@ def _read_lesson(lines: Said) -> Lesson | None:
         return None
     pattern = pattern_id(str(texts["error_pattern"]), str(texts["applicability_scope"]))
     try:
-        lesson = model_lesson.read_lesson({"lesson_pattern_id": pattern} | lines)
+        lesson = model_memory.read_lesson({"lesson_pattern_id": pattern} | lines)
     except (KeyError, TypeError, ValueError):
         return None
     return lesson if 0 <= lesson.confidence <= 1 else None

@@ -6,7 +6,7 @@ from datetime import datetime
 from memory_mesh.base.typed import dataclass
 from memory_mesh.model import Lens, Memory, Query, Scope, Status, times
 from memory_mesh.model.why import Gate, Rank
-from memory_mesh.rules.audience import filter_text, read_by
+from memory_mesh.rules.trust import filter_text, read_by
 from memory_mesh.search.ranking import profiles
 from memory_mesh.search.ranking.fusion import least_similarity
 

@@ -19,7 +19,7 @@ from datetime import datetime, timedelta
 from functools import partial
 
 from memory_mesh.base.typed import dataclass, field, replace
-from memory_mesh.learn import reflection
+from memory_mesh.learn import lessons
 from memory_mesh.learn.clusters import components, members, telling_terms
 from memory_mesh.learn.episodes import summary
 from memory_mesh.learn.jobs.worksite import SLICE, Site, Slice, Slices, sliced
@@ -488,10 +488,10 @@ def _draft(site: Site, label: str, sources: Sequence[Memory]) -> Draft:
         asked = Reflection(
             topic=label,
             count=len(sources),
-            prompt=reflection.prompt_for(label, sources),
+            prompt=lessons.prompt_for(label, sources),
             context=tuple(sources),
         )
-        told = reflection.by_model(asked, site.lifecycle.llm, None)
+        told = lessons.by_model(asked, site.lifecycle.llm, None)
         text = told.text if told.by_llm else ""
     if text:
         source = Source(SourceKind.INFERENCE, Channel.ASSISTANT, agent=site.access.agent)

@@ -15,7 +15,7 @@ from datetime import datetime
 
 from memory_mesh.base.typed import dataclass, replace
 from memory_mesh.learn import system_memory
-from memory_mesh.learn.jobs import archive, lifecycle, long_term, worksite, write_slice
+from memory_mesh.learn.jobs import lifecycle, long_term, worksite, write_slice
 from memory_mesh.learn.jobs.worksite import AWAY, NEW, TRACE, Site, Slice, Slices, sliced, under
 from memory_mesh.learn.jobs.write_slice import (
     Book,
@@ -180,8 +180,8 @@ NAME = "retention"
 def due(site: Site) -> Due:
     """Says whether the policy has anything to do now."""
     counts = {
-        "expired memories to erase": len(archive.ended(site)),
-        "traces to archive": len(archive.idle(site)),
+        "expired memories to erase": len(long_term.ended(site)),
+        "traces to archive": len(long_term.idle(site)),
         "learnings to consolidate again": len(long_term.due(site, Action.CONSOLIDATE)),
         "learnings whose traces are to be packed": len(long_term.due(site, Action.COMPRESS)),
     }
@@ -191,8 +191,8 @@ def due(site: Site) -> Due:
 
 def work(site: Site) -> Slices:
     """Erases, archives, consolidates again and compresses what is old enough."""
-    yield from archive.erase_ended(site)
-    yield from archive.archive_idle(site)
+    yield from long_term.erase_ended(site)
+    yield from long_term.archive_idle(site)
     yield from long_term.consolidate_again(site)
     yield from write_slice.stage(site)
     yield from long_term.compress(site)

@@ -33,7 +33,7 @@ from memory_mesh.model.commit import Sought
 from memory_mesh.model.job import JobStep
 from memory_mesh.model.query import Compare, Sign
 from memory_mesh.model.trace import LABEL, is_trace
-from memory_mesh.rules.audience import AUDIENCE
+from memory_mesh.rules.trust import AUDIENCE
 from memory_mesh.write.access import Access
 
 SLICE = 100  # records of one short transaction

@@ -23,8 +23,7 @@ from memory_mesh.model.graph import EPISODE
 from memory_mesh.model.job import Due
 from memory_mesh.model.ports import LLM
 from memory_mesh.model.trace import LABEL as TRACE, LEARNING_LABEL
-from memory_mesh.rules.audience import said_by_different
-from memory_mesh.rules.trust import OF_THE_USER, trust_of, truth_votes
+from memory_mesh.rules.trust import OF_THE_USER, said_by_different, trust_of, truth_votes
 from memory_mesh.search.ranking.profiles import DEFAULT_IMPORTANCE
 
 TRACES, DAYS = 10, 7

@@ -32,8 +32,8 @@ from memory_mesh.model.query import (
     Value,
 )
 from memory_mesh.model.times import EXPIRES, iso
-from memory_mesh.rules.audience import AUDIENCE, read_by
 from memory_mesh.rules.filter_fields import type_of
+from memory_mesh.rules.trust import AUDIENCE, read_by
 
 # Of a version `v`: it is of no session, exempt, or its session was written to after `?`.
 _WRITTEN = (

@@ -13,7 +13,7 @@ from memory_mesh.mesh.operations.upkeep import JobVerbs
 from memory_mesh.mesh.view import View, family
 from memory_mesh.model import Conflict, Draft, Lens, Link, Memory, Receipt, Scope, Status
 from memory_mesh.model.ports import Claims, Lookup, Relations, Trail
-from memory_mesh.rules import audience
+from memory_mesh.rules import trust
 
 if TYPE_CHECKING:
     from memory_mesh.learn.rules.retention import Lifecycle
@@ -81,7 +81,7 @@ class KeepingVerbs(View):
 
     def _kept_up(self, lifecycle: "Lifecycle", lens: Lens, *, dry_run: bool) -> "JobReport":
         """Makes steps of the upkeep of memories for the audiences that a lens sees."""
-        only, access = partial(audience.seen_through, lens), self._access()
+        only, access = partial(trust.seen_through, lens), self._access()
         flows.similar_links.link_all(access, access.ledger.stats(access.namespace).spaces)
         site = replace(family(JobVerbs, self)._site(dry_run=dry_run), lifecycle=lifecycle)  # noqa: SLF001  # the same view
         site = replace(site, only=only)

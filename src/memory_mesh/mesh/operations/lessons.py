@@ -139,7 +139,7 @@ class LessonVerbs(View):
             lookback: the number of memories to look at.
             store: keep the reflection as a memory.
         """
-        return flows.reflection.reflect(
+        return flows.lessons.reflect(
             self._access(),
             self._lens(scope),
             topic=None if topic is None else check_text(topic, "topic"),

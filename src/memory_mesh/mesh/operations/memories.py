@@ -42,8 +42,7 @@ from memory_mesh.rules.arguments import (
     given,
     moment,
 )
-from memory_mesh.rules.audience import sees
-from memory_mesh.rules.trust import is_authoritative
+from memory_mesh.rules.trust import is_authoritative, sees
 from memory_mesh.text.claim_keys import key as claim_key
 from memory_mesh.write import prepare
 from memory_mesh.write.rules.drafts import MemoryDetails, NewMemoryDetails, alteration, with_end

@@ -331,7 +331,7 @@ class ReviewVerbs(ProposalVerbs):
         )
 
     def _conflict(self, conflict_id: str, lens: Lens) -> Conflict:
-        from memory_mesh.rules.audience import seen_through
+        from memory_mesh.rules.trust import seen_through
 
         return flows.review.conflict(
             self._access(), conflict_id, lambda scope: seen_through(lens, scope)

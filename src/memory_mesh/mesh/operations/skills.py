@@ -142,7 +142,7 @@ class SkillVerbs(View):
             topic: what the memories are about; by default the newest are taken.
             lookback: the number of memories to look at.
         """
-        return flows.reflection.synthesize(
+        return flows.lessons.synthesize(
             self._access(),
             self._lens(scope),
             topic=None if topic is None else check_text(topic, "topic"),

@@ -172,7 +172,7 @@ class TransferVerbs(MemoryVerbs):
         Only where the user speaks. Older backups still hold them; `left` names what is out of
         reach.
         """
-        from memory_mesh.care.namespaces import delete_namespace
+        from memory_mesh.care.moves import delete_namespace
 
         if not is_authoritative(self._kind):
             raise NotAllowed("only the user can delete a user's memories for good")

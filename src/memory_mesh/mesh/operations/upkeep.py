@@ -31,7 +31,7 @@ from memory_mesh.model import (
 )
 from memory_mesh.model.job import DISTILL, WEBHOOKS, Due, JobReport
 from memory_mesh.model.reembedding import Comparison, ReembedState
-from memory_mesh.rules import audience, audit
+from memory_mesh.rules import audit, trust
 from memory_mesh.rules.arguments import check_limit, check_text, check_whole, shown_namespace
 from memory_mesh.rules.trust import is_authoritative
 from memory_mesh.write.access import Access
@@ -369,7 +369,7 @@ class JobVerbs(View):
         """Who is told about what: a job works for all audiences, and tells each of its own."""
         lens = self._lens(scope, across=across)
         left_out: dict[str, Any] = dict.fromkeys(lens.across)
-        return lambda of: audience.sees(lens.scope, replace(of, **left_out))
+        return lambda of: trust.sees(lens.scope, replace(of, **left_out))
 
 
 # The jobs that keep one namespace in order: one list for `upkeep`, the daemon and workers.

@@ -11,8 +11,15 @@ from itertools import combinations, permutations, product
 
 from memory_mesh.base.typed import replace
 from memory_mesh.model import Channel, Conflict, Hit, Memory
-from memory_mesh.rules.audience import said_by_different, sees
-from memory_mesh.rules.trust import dominates, is_less_trusted, lowest, outranks, whose_words
+from memory_mesh.rules.trust import (
+    dominates,
+    is_less_trusted,
+    lowest,
+    outranks,
+    said_by_different,
+    sees,
+    whose_words,
+)
 from memory_mesh.search.ranking import updates
 
 LOOKED_AT = 10  # hits among which one may update another

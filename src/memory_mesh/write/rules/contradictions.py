@@ -33,7 +33,6 @@ from memory_mesh.model import (
     Verdict,
     VoteKind,
 )
-from memory_mesh.rules.audience import said_by_different
 from memory_mesh.rules.trust import (
     BASE,
     HARMFUL,
@@ -47,6 +46,7 @@ from memory_mesh.rules.trust import (
     is_less_trusted,
     may_change,
     outranks,
+    said_by_different,
     trust_of,
 )
 from memory_mesh.write.claims import ClaimRelation, compare, normalised, predicates_of

@@ -32,10 +32,15 @@ from memory_mesh.model import (
     Verdict,
     Wording,
 )
-from memory_mesh.rules import audience
+from memory_mesh.rules import trust
 from memory_mesh.rules.arguments import unfit
-from memory_mesh.rules.audience import said_by_different
-from memory_mesh.rules.trust import authority, dominates, is_authoritative, lowest
+from memory_mesh.rules.trust import (
+    authority,
+    dominates,
+    is_authoritative,
+    lowest,
+    said_by_different,
+)
 from memory_mesh.text import recited
 from memory_mesh.write.rules.contradictions import judge_claim, schema_for, true_together
 
@@ -83,7 +88,7 @@ def _known(draft: Draft, wording: Wording, standing: Standing) -> Verdict | None
     memory = standing.memories.get(draft.origin.id) if draft.origin is not None else None
     if memory is None:
         return None
-    if memory.text == wording.text and audience.sees(draft.scope, memory.scope):
+    if memory.text == wording.text and trust.sees(draft.scope, memory.scope):
         return KnownLesson(memory, "it was imported before")
     return Refuse(f"the id {memory.id} is used by another memory in this store")
 
@@ -115,7 +120,7 @@ def _heard(draft: Draft, known: Sequence[Memory], *, plain: bool) -> Memory | No
         (
             memory
             for memory in known
-            if audience.sees(draft.scope, memory.scope)
+            if trust.sees(draft.scope, memory.scope)
             and not (plain and said_by_different(draft, memory))
         ),
         None,
