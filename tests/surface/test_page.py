@@ -1,12 +1,20 @@
 """The page of a store: each page is read and each action pressed, in process."""
 
+import json
+import signal
+import sqlite3
+import sys
 from collections.abc import Iterator
+from hashlib import sha256
 from html import escape
 from pathlib import Path
+from subprocess import PIPE, Popen
 
+import httpx
 import pytest
 from starlette.testclient import TestClient
 
+from memory_mesh import dashboard
 from memory_mesh.dashboard.app import Dashboard
 from memory_mesh.dashboard.readers import OwnerReaders
 from memory_mesh.model import Scope
@@ -45,6 +53,18 @@ def test_the_link_signs_in_once_and_nobody_else_sees_a_page(mesh: MemoryMesh) ->
         assert "Oslo" in first.get("/default/memories").text
     with TestClient(application, base_url=PLACE) as second:
         assert second.get("/-/in", params={"token": token}).status_code == 401
+
+
+def test_the_command_prints_a_link_that_opens_the_page(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "memory_mesh", "ui", "--port", "0", "--store", str(tmp_path)]
+    with Popen(command, stdout=PIPE, text=True) as process:
+        assert process.stdout is not None
+        link = process.stdout.readline().strip()
+        assert link.startswith("http://127.0.0.1:")
+        with httpx.Client(follow_redirects=True) as client:
+            assert "Why did you say that?" in client.get(link).text
+        process.send_signal(signal.SIGINT)
+        assert process.wait(60) == 0
 
 
 def test_a_name_that_is_not_of_this_machine_is_refused(mesh: MemoryMesh) -> None:
@@ -231,6 +251,7 @@ def test_a_memory_that_there_is_not_is_a_page_that_says_so(reader: ReaderClient)
     page = reader.get("/memories/mem_1_000000")
     assert page.status == 404
     assert "there is no memory" in page.text
+    assert "Memories" in page.links
 
 
 # Why did you say that?
@@ -325,3 +346,53 @@ def test_hostile_texts_are_shown_as_text(mesh: MemoryMesh, reader: ReaderClient)
     assert sum(tag == "script" for tag, _ in page.tags) == 2
     assert not known & {tag for tag, _ in page.tags}
     assert not [1 for _, found in page.tags if (found.get("href") or "").startswith("javascript")]
+
+
+# A page reads no more where there is more, and what it loads is what was checked.
+
+
+def test_a_page_reads_no_more_the_more_there_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Counted in steps of SQLite's virtual machine, a hundred at a time."""
+    steps, connect = [0], sqlite3.connect
+
+    def step() -> None:
+        steps[0] += 1
+
+    def watched(*given: object, **named: object) -> sqlite3.Connection:
+        made = connect(*given, **named)  # type: ignore[call-overload]
+        made.set_progress_handler(step, 100)
+        return made  # type: ignore[no-any-return]
+
+    monkeypatch.setattr(sqlite3, "connect", watched)
+    with opened(tmp_path / "store") as mesh, looked_at(mesh) as reader:
+        kept = mesh.add("The office is in Oslo").id
+        mesh.context("where is the office?")
+        looks = ("/memories", "/memories?status=any", f"/memories/{kept}", "/why?said=Oslo")
+        taken = []
+        for more in (200, 1_800):
+            mesh.add_many([f"Shelf {at} of {more} holds box {at}" for at in range(more)])
+            for look in looks:  # what is read once is read before
+                reader.get(look)
+            taken.append([])
+            for look in looks:
+                before = steps[0]
+                assert reader.get(look).status == 200
+                taken[-1].append(steps[0] - before)
+    few, many = taken
+    grown = [(look, a, b) for look, a, b in zip(looks, few, many, strict=True) if b > 2 * a + 100]
+    assert grown == []
+
+
+def test_what_is_vendored_is_what_its_maker_published() -> None:
+    static = Path(dashboard.__file__).parent / "static"
+    vendored = json.loads((static / "vendored.json").read_text())
+    folders = {each.name for each in static.iterdir() if each.is_dir()}
+    assert folders == set(vendored)
+    for name, said in vendored.items():
+        files = {
+            each.name: sha256(each.read_bytes()).hexdigest() for each in (static / name).iterdir()
+        }
+        assert files == said["sha256"]
+        assert "LICENSE" in files

@@ -10,7 +10,7 @@ PROOF = Path(__file__).resolve().parent.parent.parent / "results/proof"
 RESULTS = "https://github.com/memory-mesh/memory-mesh/blob/main/results/proof"
 NOT_PUBLISHED = (
     "waits", "side-doors", "secrets", "leaks", "patterns", "long-texts", "fuzzing", "damage",
-    "erase",
+    "erase", "pages",
 )  # fmt: skip
 SAMPLED = (  # what, before a merge, at night
     ("personal data searched for in every byte of a store", "every fifth text", "every text"),

@@ -69,7 +69,6 @@ def show(asked: Asked) -> Shown:
         "state": state,
         "chosen": chosen,
         "more": asked.here(PATH, q=question, status=state, **chosen, **more) if more else None,
-        "figures": asked.mesh.stats(),
         "kinds": tuple(Kind),
         "sources": tuple(SourceKind),
         "states": EVERY_STATUS,

@@ -31,7 +31,7 @@ from memory_mesh.model.job import ATTEMPTS
 from memory_mesh.model.pack import Injected, Injection
 from memory_mesh.model.ports import Clock
 from memory_mesh.platform import telemetry
-from memory_mesh.rules.audience import AUDIENCE, read_by
+from memory_mesh.rules.trust import AUDIENCE, read_by
 
 _RECALL = "id, 'recall', agent, at, memories, wire, metadata"
 _BY = "json_extract(metadata, '$.by')"  # of a record of a search: project, session, agent
