@@ -26,7 +26,7 @@ _READING = frozenset(
         *("graph.episode", "graph.episodes", "traces.get", "traces.get_all", "traces.similar"),
         *("traces.plan", "review.waiting", "review.conflicts", "review.proposals"),
         *("review.predicates", "review.trust", "review.chain", "care.verify", "care.blocks"),
-        *("care.prompts", "care.recalls", "care.triggers", "care.jobs"),
+        *("care.prompts", "care.recalls", "care.triggers", "care.jobs", "care.counts"),
     )
 )
 _REVIEWING = frozenset(
