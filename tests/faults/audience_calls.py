@@ -260,6 +260,7 @@ READS: Mapping[str, tuple[Ask, str]] = {
             ),
             BARE,
         ),
+        "care.counts": (lambda call: call.mesh.care.counts("project", include=_STATUSES), BARE),
         "care.projects.counts": (lambda call: call.mesh.care.projects.counts(), BARE),
         "care.projects.stated": (lambda call: call.mesh.care.projects.stated("harbour").name, BARE),
         "get": (lambda call: call.mesh.get(_some_held(call), as_of=NOW, include=_STATUSES), BARE),

@@ -22,7 +22,11 @@ from tests.until import until
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or ""
 WIDTHS = (390, 1024, 1440)
-PAGES = ("/why", "/memories", "/memories?status=any&q=office", "/memories/{id}", "/why?said=Bergen")
+PAGES = (
+    *("/why", "/memories", "/memories?status=any&q=office", "/memories/{id}", "/why?said=Bergen"),
+    *("/told", "/told/{prompt}", "/inbox", "/working?examine=yes", "/health"),
+)
+_PATIENCE = 30_000  # milliseconds, for what comes by itself
 pytestmark = pytest.mark.skipif(not CHROMIUM, reason="Chromium is not installed")
 
 
@@ -168,6 +172,52 @@ def test_the_slider_goes_back_in_time(walk: Walk) -> None:
     expect(page.locator("#versions ins")).to_have_text("ten")
 
 
+def test_the_inbox_is_walked_by_keyboard_alone(walk: Walk) -> None:
+    kept = walk.mesh.add("Deploys of the shop go out at noon").id or ""
+    spare = walk.mesh.add("The shop closes at six").id or ""
+    agent = walk.mesh.view(channel="mcp")
+    agent.review.propose_delete(spare, reason="nobody needs it")
+    agent.review.propose_update(kept, "Deploys of the shop go out at one")
+    page = walk.go("/inbox?show=proposals")
+    page.keyboard.press("j")
+    expect(page.locator("[data-row]").first).to_contain_text("at one")
+    page.keyboard.press("a")
+    expect(page.get_by_role("status")).to_contain_text("Approved 1")
+    assert walk.mesh.history(kept)[-1].text.endswith("at one")
+    page.keyboard.press("u")
+    expect(page.get_by_role("status")).to_contain_text("Taken back")
+    assert walk.mesh.history(kept)[-1].text.endswith("at noon")
+    walk.go("/inbox?show=proposals")
+    page.keyboard.press("j")
+    page.keyboard.press("e")
+    page.get_by_label("In your words").fill("Deploys of the shop go out at two")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("status")).to_contain_text("Saved in your words")
+    assert walk.mesh.history(kept)[-1].text.endswith("at two")
+    page.keyboard.press("j")
+    page.keyboard.press("r")
+    expect(page.get_by_role("status")).to_contain_text("Rejected 1")
+    assert walk.mesh.review.proposals() == []
+
+
+def test_the_feed_goes_on_while_the_page_is_open_and_stays_small(walk: Walk) -> None:
+    page = walk.go("/working")
+    lines = page.locator("#feed > li")
+    walk.mesh.add("The kettle was repaired")
+    expect(lines.first).to_contain_text("The kettle was repaired", timeout=_PATIENCE)
+    for part in range(3):
+        walk.mesh.add_many([f"Crate {part} {at} is on the pier" for at in range(200)])
+    expect(page.locator("[data-feed-state]")).to_contain_text("not shown", timeout=_PATIENCE)
+    assert lines.count() <= 200
+    page.get_by_role("button", name="Pause").click()
+    walk.mesh.add("The kettle broke again")
+    expect(page.locator("[data-feed-state]")).to_contain_text("wait", timeout=_PATIENCE)
+    expect(page.locator("#feed")).not_to_contain_text("broke again")
+    page.get_by_role("button", name="Go on").click()
+    expect(lines.first).to_contain_text("broke again")
+
+
 def test_the_switch_of_colours_is_kept(walk: Walk) -> None:
     page = walk.go("/memories")
     page.get_by_role("button", name="dark").click()
@@ -181,7 +231,7 @@ def test_no_page_is_wider_than_a_phone(walk: Walk, office: str) -> None:
     page = walk.page
     page.set_viewport_size({"width": WIDTHS[0], "height": 800})
     for path in PAGES:
-        walk.go(path.format(id=office))
+        walk.go(path.format(id=office, prompt=walk.mesh.care.prompts(limit=1)[0].id))
         wide = page.evaluate("document.documentElement.scrollWidth")
         assert wide <= WIDTHS[0], path
     page.set_viewport_size({"width": 1280, "height": 800})
@@ -191,7 +241,7 @@ def test_axe_finds_nothing_serious(walk: Walk, office: str) -> None:
     axe = (resources.files("axe_playwright_python") / "axe.min.js").read_text(encoding="utf-8")
     for at, path in enumerate(PAGES):
         walk.page.emulate_media(color_scheme="dark" if at % 2 else "light")
-        page = walk.go(path.format(id=office))
+        page = walk.go(path.format(id=office, prompt=walk.mesh.care.prompts(limit=1)[0].id))
         page.evaluate(axe)
         found = page.evaluate("axe.run()")
         wrong = [

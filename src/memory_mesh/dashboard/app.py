@@ -11,21 +11,23 @@ of the session, and sends the browser back to a page. `readers.py` says who may 
 
 import hmac
 import json
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from urllib.parse import parse_qs, quote, unquote
 
+import anyio
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from starlette.applications import Starlette
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.responses import HTMLResponse, RedirectResponse, Response, StreamingResponse
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from memory_mesh.base.typed import Any, TypeAlias
+from memory_mesh.care.access_keys import READ
 from memory_mesh.dashboard.asked import (
     Answer,
     Asked,
@@ -39,6 +41,7 @@ from memory_mesh.dashboard.asked import (
     inside,
 )
 from memory_mesh.dashboard.pages import ROUTES
+from memory_mesh.dashboard.pages.working import FeedPlace, batch
 from memory_mesh.dashboard.readers import Readers
 from memory_mesh.dashboard.words import FILTERS
 from memory_mesh.model import InvalidInput, MeshError, NotAllowed, NotFound
@@ -49,6 +52,7 @@ _SAID = "said"  # the cookie with what an action did, until it is shown
 _MOST_SAID = 3_500  # characters of a cookie
 _THEME, _THEMES = "theme", ("auto", "light", "dark")
 _YEAR = 31_536_000
+_FEED_SECONDS, _FEED_BATCHES = 1.0, 3_600
 _STATUS: Mapping[type[MeshError], int] = {NotFound: 404, NotAllowed: 403, InvalidInput: 400}
 HEADERS = {
     "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; "
@@ -79,6 +83,7 @@ class Dashboard:
             Route("/-/in", self._guarded(self._sign_in), methods=["GET", "POST"]),
             Route("/-/out", self._guarded(self._sign_out), methods=["POST"]),
             Route("/-/theme", self._guarded(self._theme), methods=["POST"]),
+            Route("/-/feed/{namespace}", self._guarded(self._feed)),
             Route("/", self._guarded(self._start)),
         ]
         for route in ROUTES:
@@ -210,6 +215,40 @@ class Dashboard:
         if answer.said:
             self._keep(request, response, _SAID, _notice(answer))
         return response
+
+    # The live feed: a batch a second where something happened, until the page is left.
+
+    async def _feed(self, request: Request) -> Response:
+        namespace = str(request.path_params["namespace"])
+        await self._feed_reader(request, namespace)
+        last = request.headers.get("last-event-id") or _plain(request).get("since", ["0"])[-1]
+        batches = self._batches(request, namespace, FeedPlace.read(last))
+        return StreamingResponse(batches, media_type="text/event-stream")
+
+    async def _feed_reader(self, request: Request, namespace: str) -> Reader:
+        reader = await self._reader(request)
+        if reader is None or not reader.may(READ, namespace):
+            raise NotAllowed(f"sign in with a key that may read {namespace}")
+        return reader
+
+    async def _batches(
+        self, request: Request, namespace: str, place: FeedPlace
+    ) -> AsyncIterator[str]:
+        for _ in range(_FEED_BATCHES):  # then the browser connects again
+            reader = await self._feed_reader(request, namespace)  # a key may have ended
+            view = await self._readers.run(partial(reader.view, namespace))
+            asked = Asked(reader, namespace, view, datetime.now(UTC), self._root)
+            found = await self._readers.run(partial(batch, asked, place))
+            place = found.place
+            if found.events or found.more:
+                values = {"asked": asked, "events": found.events}
+                html = self._templates.get_template("events.html").render(values)
+                count = found.more + len(found.events)
+                said = json.dumps({"html": html, "more": found.more, "count": count})
+                yield f"event: batch\nid: {place}\ndata: {said}\n\n"
+            else:
+                yield ": nothing\n\n"
+            await anyio.sleep(_FEED_SECONDS)
 
     def _drawn(self, request: Request, shown: Shown, asked: Asked | None) -> Response:
         """The page with what all pages have: navigation, who looks, what was just done."""

@@ -181,6 +181,7 @@ class AsyncCare(AsyncFamily):
     blocks = awaited(CareVerbs.blocks)
     prompts = awaited(CareVerbs.prompts)
     recalls = awaited(CareVerbs.recalls)
+    counts = awaited(CareVerbs.counts)
     upkeep = awaited(CareVerbs.upkeep)
     jobs = awaited(CareVerbs.jobs)
     run_jobs = awaited(CareVerbs.run_jobs)

@@ -249,8 +249,8 @@ class Lookup(Protocol):
     def skills(self, query: SkillQuery) -> list[Candidate]:
         """The skills that a query means and its reader sees."""
 
-    def per_project(self, lens: Lens) -> dict[str | None, int]:
-        """How many memories the lens sees of each project, and for all of them under None."""
+    def counts(self, lens: Lens, by: str) -> dict[str | None, int]:
+        """How many memories the lens sees of each value of a field; those without it under None."""
 
 
 class Claims(Protocol):

@@ -3,11 +3,13 @@
 import argparse
 import webbrowser
 from contextlib import suppress
+from pathlib import Path
 
 from memory_mesh.cli import options as cli_options, output, store_folder
 from memory_mesh.cli.command_table import Command, UsageError, about, argument
 from memory_mesh.model import Channel, MissingExtra
 from memory_mesh.platform.store_urls import refuse_service
+from memory_mesh.rules.arguments import shown_namespace
 
 _HOST, _PORT = "127.0.0.1", 7439
 _MOST_PORTS = 65_535
@@ -18,14 +20,24 @@ def _run(options: argparse.Namespace) -> int:
     if not 0 <= options.port <= _MOST_PORTS:
         raise UsageError(f"--port is a number from 0 to {_MOST_PORTS}")
     cli_options.refuse_agent("ui", "what is written on the page counts as your own word")
-    store_folder.refuse_one(options, "the page lets you choose one")
+    if options.export is None:
+        store_folder.refuse_one(options, "the page lets you choose one")
     refuse_service(store_folder.config_of(options).store)
     try:
-        from memory_mesh.dashboard import server
+        from memory_mesh.dashboard import export, server
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] == "memory_mesh":
             raise
         raise MissingExtra.of("ui", "the page") from None
+    if options.export is not None:
+        with cli_options.mesh_of(options, meaning=True, channel=Channel.LIBRARY) as mesh:
+            done = export.export(mesh, Path(options.export), shown_namespace(mesh.config.namespace))
+        output.note(f"[MemoryMesh] {done.pages:,} pages, for reading alone: begin with")
+        print(done.start)
+        if done.left_out:
+            most = f"the most is {export.MOST_PAGES:,}"
+            output.note(f"[MemoryMesh] {done.left_out:,} more were left out: {most}.")
+        return 0
     with (
         suppress(KeyboardInterrupt),  # the way to end it at a terminal
         cli_options.mesh_of(options, meaning=True, channel=Channel.LIBRARY) as mesh,
@@ -55,6 +67,11 @@ UI = Command(
             type=int,
             default=_PORT,
             help=f"default: {_PORT}; 0: any free one",
+        ),
+        argument(
+            "--export",
+            metavar="DIR",
+            help="write the pages of one namespace as files instead, without what only you may see",
         ),
         argument("--open", action="store_true", help="open the link in your browser"),
     ),

@@ -51,8 +51,9 @@ document.addEventListener("keydown", (event) => {
     const box = row.querySelector("[data-choose]");
     if (box) { box.checked = !box.checked; count(); }
   } else {
-    const place = row || document;
-    const button = [...place.querySelectorAll("[data-key]")].find((one) => one.dataset.key === event.key);
+    const places = row ? [row, ...document.querySelectorAll(".notice")] : [document];
+    const keyed = places.flatMap((place) => [...place.querySelectorAll("[data-key]")]);
+    const button = keyed.find((one) => one.dataset.key === event.key);
     if (button) { button.focus(); button.click(); event.preventDefault(); }
   }
 });

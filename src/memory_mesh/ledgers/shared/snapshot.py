@@ -207,6 +207,8 @@ def _texts(stored: str) -> tuple[str, ...]:
 _MOST_SORTED = 1_000  # memories that a listing sorts rather than walk all to find them in order
 _LONGEST_CURSOR = 18  # digits: below SQLite's largest integer
 _WORST = "v.severity DESC, v.rule_confidence DESC, v.number DESC"
+_DAY_MICROS = 86_400_000_000
+_DAY = f"m.created / {_DAY_MICROS}"
 _NEXT_BOUNDS = tuple(
     f"(SELECT min({bound}) FROM version "  # noqa: S608  # own names only
     f"WHERE recorded_until IS NULL AND {bound} IS NOT NULL AND {bound} > ?)"
@@ -313,14 +315,19 @@ class SqlLookup:
 
         return skills.find(self._db, query)
 
-    def per_project(self, lens: Lens) -> dict[str | None, int]:
-        """How many memories the lens sees of each project, and for all of them under None."""
+    def counts(self, lens: Lens, by: str) -> dict[str | None, int]:
+        """How many memories the lens sees of each value of a field; those without it under None."""
         source, condition, values = sight(lens)
+        field = _DAY if by == "day" else rows.FILTERABLE[by]
+        if by == "day" and " JOIN memory m " not in source:
+            source += " JOIN memory m ON m.number = v.memory"
         found = self._db.execute(
-            f"SELECT v.project, count(*) FROM {source} WHERE {condition} GROUP BY v.project",  # noqa: S608
+            f"SELECT {field}, count(*) FROM {source} WHERE {condition} GROUP BY 1",  # noqa: S608
             values,
         )
-        return dict(found.fetchall())
+        if by != "day":
+            return dict(found.fetchall())
+        return {rows.since_epoch(day * _DAY_MICROS).date().isoformat(): n for day, n in found}
 
     def next_bound(self, lens: Lens) -> datetime | None:
         """The next moment at which some memory starts or ceases to be valid, or may expire."""

@@ -124,7 +124,7 @@ class ProjectVerbs(View):
         """
         lens = self._owned(None, as_owner=as_owner)
         with self._read() as snapshot:
-            found = snapshot.per_project(lens)
+            found = snapshot.counts(lens, "project")
         if names is None:
             return {name: count for name, count in found.items() if name is not None}
         return {name: found.get(name, 0) for name in map(self._stored_name, names)}

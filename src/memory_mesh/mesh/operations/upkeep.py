@@ -12,7 +12,15 @@ from memory_mesh.mesh import flows
 from memory_mesh.mesh.operation import needs, reads
 from memory_mesh.mesh.operations.lessons import LessonVerbs
 from memory_mesh.mesh.operations.system_memory import SystemMemoryVerbs
-from memory_mesh.mesh.options import Across, AsOwner, Limit, Progress, Reader
+from memory_mesh.mesh.options import (
+    Across,
+    AsOwner,
+    Condition,
+    Limit,
+    Progress,
+    Reader,
+    Statuses,
+)
 from memory_mesh.mesh.view import Family, View, family
 from memory_mesh.model import (
     Block,
@@ -47,6 +55,7 @@ if TYPE_CHECKING:
     from memory_mesh.write.access import Access
 
 _MOST_QUERIES, _DEEPEST = 500, 1_000
+_COUNTED = ("kind", "source_kind", "status", "project", "day")
 # Maintenance in short slices: which jobs are due, and running them.
 
 
@@ -568,6 +577,29 @@ class CareVerbs(UpkeepVerbs, AuditVerbs):
     def triggers(self, *, limit: Limit = 100, scope: Reader = None) -> "list[MemoryMetadata]":
         """Lists the memories that have triggers, the newest first, without their texts."""
         return flows.injection.triggers(self._access(), self._lens(scope), check_limit(limit))
+
+    @reads
+    def counts(
+        self,
+        by: str,
+        *,
+        filter: Condition = None,
+        include: Statuses = (),
+        scope: Reader = None,
+        across: Across = (),
+    ) -> dict[str, int]:
+        """Returns how many memories the reader sees of each value of a field, most first.
+
+        Options:
+            by: kind, source_kind, status, project, or day: the one that they were first stored on.
+        """
+        if by not in _COUNTED:
+            raise InvalidInput(f"by must be one of: {', '.join(_COUNTED)}")
+        lens = self._lens(scope, filter=filter, include=include, across=across)
+        with self._read() as snapshot:
+            found = snapshot.counts(lens, by)
+        named = [(name, count) for name, count in found.items() if name is not None]
+        return dict(sorted(named, key=lambda each: (-each[1], each[0])))
 
     models: "Family[ReembedVerbs]" = Family(
         "upkeep", "ReembedVerbs", "Change the embedding model, compare both, go back."
