@@ -344,8 +344,8 @@ def restarted(
                 progress(f"{report.figures['restarts']} restarts, {len(load.failed)} failed")
         load.end()
     report.figures["requests"] = load.counts["requests"]
-    for each in load.failed:
-        report.broken("failed requests", each)
+    for failure in load.failed:
+        report.broken("failed requests", failure)
     return report
 
 

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 import pytest
 import uvicorn
-from memory_mesh.agents.mcp.server import bound
+from memory_mesh.server.app import bound
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
 from memory_mesh.dashboard.app import Dashboard

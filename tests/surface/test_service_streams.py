@@ -63,7 +63,7 @@ class TestChanges:
     def test_each_write_comes_as_an_event_and_a_client_goes_on(self, service: Served) -> None:
         mesh = service.behind.view(namespace="live")
         first = mesh.add("Before").id
-        headers = {"Memory_Mesh_Namespace": "live", "Accept": "text/event-stream"}
+        headers: dict[str, Any] = {"Memory_Mesh_Namespace": "live", "Accept": "text/event-stream"}
         with opened(service, "/v1/changes", **headers) as stream:
             coming = events(stream)
             name, blocks, id_ = next(coming)
@@ -79,7 +79,7 @@ class TestChanges:
         mesh.add("For p alone", scope=Scope(project="p"))
         shown = mesh.add("For all").id
         key = service.new_key("reader", {"lens": "reader"})
-        headers = {"Authorization": f"Bearer {key}", "Memory_Mesh_Project": "other"}
+        headers: dict[str, Any] = {"Authorization": f"Bearer {key}", "Memory_Mesh_Project": "other"}
         with opened(service, "/v1/changes", **headers) as answer:
             found = json.load(answer)["items"]
         assert [each["entry"]["memories"] for each in found] == [[shown]]
@@ -88,7 +88,7 @@ class TestChanges:
 
     def test_a_stream_ends_with_its_key(self, service: Served) -> None:
         key = service.new_key("short", {"ended": "reader"})
-        headers = {"Authorization": f"Bearer {key}", "Accept": "text/event-stream"}
+        headers: dict[str, Any] = {"Authorization": f"Bearer {key}", "Accept": "text/event-stream"}
         with opened(service, "/v1/changes", **headers) as stream:
             service.mesh().care.access_keys.revoke(key.split("_")[1])
             name, problem, _ = next(events(stream))
@@ -131,7 +131,7 @@ class TestVersions:
         with opened(service, "/v1/get", body, Memory_Mesh_Namespace="versions") as answer:
             version = answer.headers["etag"]
         new = json.dumps({"memory_id": id_, "content": "The port is 9090"}).encode()
-        headers = {"Memory_Mesh_Namespace": "versions", "If_Match": version}
+        headers: dict[str, Any] = {"Memory_Mesh_Namespace": "versions", "If_Match": version}
         with opened(service, "/v1/update", new, **headers) as answer:
             assert answer.headers["etag"] != version
         assert refused(service, "/v1/update", new, **headers) == 412
