@@ -162,6 +162,7 @@ class Load:
                 run(number)
             except _TROUBLE as error:
                 self.failed.append(repr(error))
+                time.sleep(0.05)
 
     def end(self) -> None:
         """Lets every caller finish what it began."""
@@ -186,7 +187,8 @@ def _asked(
         connection.request(method, path, data, headers)
         answer = connection.getresponse()
         said = answer.read()
-        return answer.status, json.loads(said) if body is not None else said
+        is_ours = "json" in (answer.headers["Content-Type"] or "")  # else of the balancer
+        return answer.status, json.loads(said) if is_ours else said
     finally:
         connection.close()
 
@@ -344,6 +346,8 @@ def restarted(
                 progress(f"{report.figures['restarts']} restarts, {len(load.failed)} failed")
         load.end()
     report.figures["requests"] = load.counts["requests"]
+    if load.counts["requests"] < rounds * callers:
+        report.failures.append("hardly anything was asked: this run proves nothing")
     for each in load.failed:
         report.broken("failed requests", each)
     return report

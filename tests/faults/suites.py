@@ -419,7 +419,7 @@ SUITES: dict[str, dict[str, Part]] = {
     "service-restarts": {
         "": part(
             "service_load.restarted",
-            rounds=Amount(5),
+            rounds=Amount(3),
             callers=4,
             needs=("service_load.has_haproxy", "haproxy is missing"),
         )
