@@ -420,7 +420,7 @@ def _bulk(load: Load, number: int, turn: int) -> None:
     items = [f"bulk {turn} {number} {load.counts['items']} {at}" for at in range(200)]
     address = load.ground.addresses[number % 2]
     status, said = load.ask(address, "add_many", {"items": items}, Memory_Mesh_Namespace="bulk")
-    if status == 429:
+    if status in _AGAIN:  # as Retry-After asks
         time.sleep(0.5)
     elif status != 200:
         load.failed.append(f"{status}: {said}")
