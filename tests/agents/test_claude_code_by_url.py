@@ -36,7 +36,9 @@ def test_an_agent_stores_and_finds_by_url_with_the_word_of_its_key(version, tmp_
         assert {"mcp__memory__memory_store", "mcp__memory__memory_search"} <= {*session.first.tools}
         searching = ToolUse("mcp__memory__memory_search", {"query": "Where is the office?"})
         session = agent.ask("Where is the office?", *told, script=[searching, "In Oslo."])
-        assert "The office is in Oslo" in json.dumps(session.turns[-1].body["messages"][-1])
+        messages = session.turns[-1].body["messages"]
+        assert isinstance(messages, list)
+        assert "The office is in Oslo" in json.dumps(messages[-1])
         (stored,) = service.behind.view(namespace="team").get_all(across=["project", "agent"])
         assert (stored.text, str(stored.source.kind)) == ("The office is in Oslo", "inference")
         assert not agent.store.exists()

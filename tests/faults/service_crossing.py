@@ -138,7 +138,8 @@ class _Call:
                 return dice.choice((1, 3, 50, -1, 0.5))
             case "null":
                 return None
-        return self._text()
+            case _:
+                return self._text()
 
     def _text(self) -> str:
         """What names the victims' memories in one of the ways in which texts do."""

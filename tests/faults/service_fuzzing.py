@@ -36,7 +36,8 @@ def fuzzed(
     with served(folder / "store", UNLIMITED, embedder="none") as service:
         service.behind.add("The office is in Oslo")
         command = [
-            *(_program(), "run", f"{service.url}/openapi.json", "--no-color", "--no-shrink"),
+            *(str(_program()), "run", f"{service.url}/openapi.json", "--no-color"),
+            "--no-shrink",
             *("--header", f"Authorization: Bearer {service.key}", "--seed", str(seed)),
             *("--phases", "coverage,fuzzing", "--max-examples", str(examples)),
             *("--checks", ",".join(_CHECKS), "--continue-on-failure"),

@@ -35,7 +35,7 @@ from tests.until import until
 
 HAPROXY = shutil.which("haproxy", path=f"{os.environ.get('PATH', '')}:/usr/sbin")
 BALANCER = Path(__file__).resolve().parents[2] / "deploy/haproxy.cfg"
-_PATIENCE = 120.0
+_PATIENCE = 240.0  # seconds; a machine may be busy
 _AGAIN = frozenset((429, 502, 503))
 _TROUBLE = (OSError, HTTPException)
 
@@ -77,7 +77,10 @@ class Process:
 
     def ready(self) -> None:
         """Waits until it answers."""
-        until(self._answers)
+        end = time.monotonic() + _PATIENCE
+        while not self._answers():
+            assert time.monotonic() < end, self._log.read_text("utf-8")[-2_000:]
+            time.sleep(0.1)
 
     def _answers(self) -> bool:
         assert self._running.poll() is None, self._log.read_text("utf-8")[-2_000:]
@@ -348,8 +351,8 @@ def restarted(
     report.figures["requests"] = load.counts["requests"]
     if load.counts["requests"] < rounds * callers:
         report.failures.append("hardly anything was asked: this run proves nothing")
-    for each in load.failed:
-        report.broken("failed requests", each)
+    for said in load.failed:
+        report.broken("failed requests", said)
     return report
 
 
