@@ -35,8 +35,9 @@ def fuzzed(
     folder.mkdir(parents=True, exist_ok=True)
     with served(folder / "store", UNLIMITED, embedder="none") as service:
         service.behind.add("The office is in Oslo")
-        command: list[str] = [
-            *(str(_program()), "run", f"{service.url}/openapi.json", "--no-color", "--no-shrink"),
+        command = [
+            *(str(_program()), "run", f"{service.url}/openapi.json", "--no-color"),
+            "--no-shrink",
             *("--header", f"Authorization: Bearer {service.key}", "--seed", str(seed)),
             *("--phases", "coverage,fuzzing", "--max-examples", str(examples)),
             *("--checks", ",".join(_CHECKS), "--continue-on-failure"),

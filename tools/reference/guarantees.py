@@ -12,6 +12,7 @@ NOT_PUBLISHED = (
     "waits", "side-doors", "secrets", "leaks", "patterns", "long-texts", "fuzzing", "damage",
     "erase", "pages",
 )  # fmt: skip
+AT_NIGHT = frozenset(("service-fuzzing", "service-kills", "service-restarts", "service-shares"))
 SAMPLED = (  # what, before a merge, at night
     ("personal data searched for in every byte of a store", "every fifth text", "every text"),
     ("hostile texts in mistyped commands", "each text, and each place", "each text in each place"),
@@ -84,6 +85,15 @@ ROWS: Mapping[str, tuple[tuple[str, str, tuple[str, ...]], ...]] = {
                 "{postgres-race:lost} lost, {postgres-race:twice} twice"
             ),
             ("postgres-crash", "postgres-race"),
+        ),
+        (
+            "What a replica of the service acknowledged is there, once, whoever is killed.",
+            (
+                "{service-kills:kills} kills of two replicas and a worker under load, "
+                "{service-kills:acknowledged} acknowledged writes: {service-kills:lost} lost, "
+                "{service-kills:doubled} twice, {service-kills:jobs lost} jobs lost"
+            ),
+            ("service-kills",),
         ),
         (
             (
@@ -183,6 +193,15 @@ ROWS: Mapping[str, tuple[tuple[str, str, tuple[str, ...]], ...]] = {
                 "changed"
             ),
             ("isolation",),
+        ),
+        (
+            "A key of the service opens what it was made for, whatever path or token is sent.",
+            (
+                "{service-tenants:calls} calls of {service-tenants:routes} routes by "
+                "{service-tenants:roles} roles: {service-tenants:foreign rows} foreign rows seen, "
+                "{service-tenants:foreign changes} changed"
+            ),
+            ("service-tenants",),
         ),
         (
             (
@@ -301,6 +320,7 @@ def _sizes() -> Iterator[str]:
     """A line for each suite: what of it runs when."""
     for name, parts in SUITES.items():
         gate = "; ".join(_size(of, part.counts) for of, part in parts.items())
+        gate = "not run" if name in AT_NIGHT else gate
         night = "; ".join(_size(of, part.wholes) for of, part in parts.items())
         yield f"| `{name}` | {gate} | {night} |"
 
