@@ -84,7 +84,9 @@ class TestChanges:
             found = json.load(answer)["items"]
         assert [each["entry"]["memories"] for each in found] == [[shown]]
         assert refused(service, "/v1/changes", **headers, Memory_Mesh_Namespace="live") == 403
-        assert refused(service, "/v1/changes?after=x", **headers) == 400
+        for wrong in ("after=x", "after=-1", f"after={'9' * 5_000}", "limit=0", "limit=1e3"):
+            assert refused(service, f"/v1/changes?{wrong}", **headers) == 400, wrong
+        assert refused(service, "/v1/changes", **headers, Last_Event_ID="x") == 400
 
     def test_a_stream_ends_with_its_key(self, service: Served) -> None:
         key = service.new_key("short", {"ended": "reader"})

@@ -38,6 +38,7 @@ _LOOK_SECONDS = 1.0  # between two looks for changes; a notification passes no p
 _TOLD_SECONDS = 0.25  # between two events of progress
 _QUIET_LOOKS = 15  # after so many without a change a line says that the stream lives
 _MOST = 1_000  # of a page
+_DIGITS = 18  # of a number that a store takes
 _LARGEST_FILE = 1 << 30  # bytes that are taken in at once
 
 
@@ -50,8 +51,8 @@ class Streams:
     async def changes(self, request: Request) -> Response:
         """What was written after a write, oldest first; goes on with what comes if asked so."""
         view = await self._view(request, READ)
-        after = _number(request, "after", int(request.headers.get("last-event-id") or 0))
-        many = _number(request, "limit", 100)
+        after = _number(request, "after", request.headers.get("last-event-id") or "0")
+        many = _number(request, "limit", "100")
         if wants_events(request):
             return _events(self._coming(request, view, after))
         blocks = await self._blocks(view, after, many)
@@ -159,9 +160,9 @@ def _event(name: str, data: Json, id_: int | None = None) -> bytes:
     return f"{numbered}event: {name}\ndata: {json.dumps(data)}\n\n".encode()
 
 
-def _number(request: Request, name: str, default: int) -> int:
-    text = request.query_params.get(name, str(default))
-    if not text.isascii() or not text.isdigit():
+def _number(request: Request, name: str, default: str) -> int:
+    text = request.query_params.get(name, default)
+    if not text.isascii() or not text.isdigit() or len(text) > _DIGITS:
         raise InvalidInput(f"{name} must be a whole number, not {text[:40]!r}")
     return int(text)
 
