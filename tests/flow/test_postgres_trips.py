@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from bench import memories
+from memory_mesh.model import Scope
 from memory_mesh.sync import MemoryMesh
 from tests.faults.fault_proxy import Direction, Fault, FaultProxy
 from tests.postgres import SECRET, Server
@@ -104,3 +105,15 @@ def test_an_operation_waits_for_the_server_a_few_times(proxy, by_meaning, monkey
     assert {name: took[name] for name in MOST} == {
         name: min(took[name], bounds[by_meaning]) for name, bounds in MOST.items()
     }
+
+
+def test_prompts_are_listed_for_their_reader_alone(database, monkeypatch):
+    monkeypatch.setenv("MEMORY_MESH_KEY", SECRET.hex())
+    with MemoryMesh(database, embedder="none") as mesh:
+        web = mesh.view(scope=Scope(project="web"))
+        web.add("Deploys go out on Tuesdays", scope=Scope(project="web"))
+        first, second = (web.context(question).injection_id for question in ("deploys", "go out"))
+        assert [each.id for each in web.care.prompts()] == [second, first]
+        assert [each.id for each in web.care.prompts(before=second)] == [first]
+        assert mesh.care.prompts() == []
+        assert len(mesh.care.prompts(across=["project"])[0].memories) == 1

@@ -251,6 +251,7 @@ def test_a_memory_that_there_is_not_is_a_page_that_says_so(reader: ReaderClient)
     page = reader.get("/memories/mem_1_000000")
     assert page.status == 404
     assert "there is no memory" in page.text
+    assert "Memories" in page.links
 
 
 # Why did you say that?

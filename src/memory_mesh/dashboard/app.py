@@ -108,9 +108,9 @@ class Dashboard:
 
         return answer
 
-    def _failed(self, request: Request, error: MeshError) -> Response:
+    def _failed(self, request: Request, error: MeshError, asked: Asked | None = None) -> Response:
         status = next((code for kind, code in _STATUS.items() if isinstance(error, kind)), 500)
-        return self._drawn(request, Shown("error.html", {"error": str(error)}, status), None)
+        return self._drawn(request, Shown("error.html", {"error": str(error)}, status), asked)
 
     async def _lost(self, _request: Request) -> Response:
         raise NotFound("there is no such page")
@@ -203,7 +203,10 @@ class Dashboard:
 
     def _answered(self, request: Request, route: PageRoute, asked: Asked) -> Response:
         """Runs in a thread: operations wait for files."""
-        answer: Answer = route.run(asked)
+        try:
+            answer: Answer = route.run(asked)
+        except MeshError as error:
+            return self._failed(request, error, asked)
         if isinstance(answer, Shown):
             return self._drawn(request, answer, asked)
         if isinstance(answer, Drawing):
