@@ -370,6 +370,7 @@ def test_a_page_reads_no_more_the_more_there_are(
         kept = mesh.add("The office is in Oslo").id
         mesh.context("where is the office?")
         looks = ("/memories", "/memories?status=any", f"/memories/{kept}", "/why?said=Oslo")
+        looks += ("/told", "/inbox")
         taken: list[list[int]] = []
         for more in (200, 1_800):
             mesh.add_many([f"Shelf {at} of {more} holds box {at}" for at in range(more)])
