@@ -1,12 +1,13 @@
 """What ranking looks at for every question of the dev splits, asked through the real product.
 
-    python -m bench.training.gather --data FOLDER --vectors FILE --out FOLDER [--wild FOLDER]
+    python -m bench.training.gather --data FOLDER --vectors FILE --out FOLDER --wild FOLDER
 
 FOLDER holds the sets by name (locomo, beam100k, realmem, mab_conflict, precisionmembench); `--wild`
 is what `bench.wild_sets` wrote. Only the dev splits are read, and what is there `more` to train.
 Each tenant is also asked questions of its neighbour: whatever is found for those is no answer, and
 that is how a model learns what a question without one looks like. LoCoMo's adversarial questions
 ask of one speaker what the other said: they count as questions without an answer.
+The open half of the everyday memories (tests/corpora) is gathered at each of its sizes.
 With `MEMORY_MESH_EMBEDDER=static` the rows are called `static`, and no keyword rows are written.
 """
 
@@ -19,6 +20,7 @@ from pathlib import Path
 
 import numpy as np
 
+from bench import order
 from memory_mesh.base.typed import replace
 from memory_mesh.config import load as configured
 from memory_mesh.evaluation import all_questions, records, suite
@@ -36,6 +38,7 @@ from memory_mesh.sync import MemoryMesh
 SETS = ("locomo", "beam100k", "realmem", "mab_conflict", "precisionmembench")
 OWN = ("languages", "aliases", "temporal")
 WILD = ("notes", "personal", "documents")
+EVERYDAY = "everyday"
 ADVERSARIAL = "adversarial"
 HERE = Path(__file__).resolve().parents[1] / "sets"
 FOREIGN = 40  # questions of other tenants put to each tenant, about
@@ -56,17 +59,18 @@ class Gathered:
     questions: list[str] = field(default_factory=list)
 
     def add(
-        self, question: EvaluationQuestion, rows: np.ndarray, named: list[str], gold: set[str]
-    ) -> None:
+        self, tenant: str, question: str, table: features.FeatureTable, named: list[str],
+        gold: set[str],
+    ) -> None:  # fmt: skip
         """One question with its candidates."""
         places = {name: place for place, name in enumerate(dict.fromkeys(named))}
-        self.matrix.append(rows.astype(np.float32))
+        self.matrix.append(np.array(table.rows, np.float32))
         self.answers.append(np.array([float(name in gold) for name in named], np.float32))
         self.units.append(np.array([places[name] for name in named], np.int32))
         self.sizes.append(len(named))
         self.gold.append(len(gold))
-        self.tenants.append(question.tenant)
-        self.questions.append(question.id)
+        self.tenants.append(tenant)
+        self.questions.append(question)
 
     def save(self, file: Path) -> None:
         """All of it in one file."""
@@ -84,8 +88,8 @@ def main() -> int:
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--vectors", type=Path, required=True)
     parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--wild", type=Path, help="what bench.wild_sets wrote")
-    parser.add_argument("--sets", nargs="+", default=(*SETS, *OWN))
+    parser.add_argument("--wild", type=Path, required=True, help="what bench.wild_sets wrote")
+    parser.add_argument("--sets", nargs="+", default=(*SETS, *OWN, *WILD, EVERYDAY))
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
     chain = embedder_of(configured(), SystemClock())
@@ -94,10 +98,10 @@ def main() -> int:
     kept = KeptVectors(chain, options.vectors)
     folders = dict.fromkeys(OWN, HERE) | dict.fromkeys(WILD, options.wild)
     modes = ("static",) if configured().embedder == "static" else ("hybrid", "keyword")
-    for name in (*options.sets, *(WILD if options.wild else ())):
-        for mode, found in gathered(
-            name, folders.get(name, options.data) / name, kept, modes
-        ).items():
+    for name in options.sets:
+        data = folders.get(name, options.data) / name
+        rows = everyday(kept, modes) if name == EVERYDAY else gathered(name, data, kept, modes)
+        for mode, found in rows.items():
             found.save(options.out / f"{name}.{mode}.npz")
             print(f"{name} {mode}: {len(found.sizes)} questions", flush=True)
     kept.release()
@@ -119,6 +123,24 @@ def gathered(
         for mesh, question, names, own in _steps(job, read, dev, chance):
             for mode, into in found.items():
                 ask(mesh, question, (asked, names, own, mode == "keyword"), into)
+    return found
+
+
+def everyday(embedder: Embedder, modes: Sequence[str]) -> dict[str, Gathered]:
+    """All modes of the everyday memories, whose questions without an answer are there too."""
+    found = {mode: Gathered() for mode in modes}
+    for store in order.stores(order.OPEN):
+        with order.opened(embedder) as mesh:
+            names = order.fill(mesh, store.memories)
+            for mode, into in found.items():
+                for number, (text, gold, kind) in enumerate(store.asked):
+                    query = Query(text, mesh._lens(None), 10, keyword_only=mode == "keyword")  # noqa: SLF001
+                    evidence, memories = recall.looked_at(mesh._access(), query)  # noqa: SLF001
+                    table = features.table(evidence)
+                    named = [names[memories[version].id] for version in table.versions]
+                    if table.versions:
+                        tenant, asked = f"dev-{store.size}", f"{kind}-{number}-{text}"
+                        into.add(tenant, asked, table, named, gold)
     return found
 
 
@@ -158,7 +180,7 @@ def ask(
         return
     named = [names.of_memory(memories[version].id) for version in table.versions]
     gold = set(names.gold(question)) if own else set()
-    into.add(question, np.array(table.rows), named, gold)
+    into.add(question.tenant, question.id, table, named, gold)
 
 
 if __name__ == "__main__":

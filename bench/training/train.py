@@ -1,14 +1,12 @@
-"""Learn the order of candidates from what `gather` wrote; write `search/ranking/_forest_by_….py`.
+"""Fit the order of candidates to what `gather` wrote; write `search/ranking/scales.json`.
 
-    python -m bench.training.train FOLDER [--report FILE] [--ablate] [--leave-out]
-    python -m bench.training.train FOLDER --pairs FILE
+    python -m bench.training.train FOLDER [--report FILE] [--leave-out] [--modes hybrid ...]
 
 Runs in an environment of its own (requirements.txt beside this file): the product needs none of it.
-Every set counts the same, however many questions it has. Figures are of conversations or questions
-that the model of their fold has not seen, or with `--leave-out` of sets that it has not seen; the
-trees that are written are learned from all of them. One seed, one thread: the same input gives the
-same trees. With `--pairs` each tree asks at most two features, no module is written, and FILE gets
-the tables that such trees collapse into (`shapes`): an order that one can read.
+Trees that ask one feature each are summed up to one scale for each feature (`shapes`). A set counts
+by its weight, however many questions it has. Figures are of conversations or questions that the fit
+of their fold has not seen, or with `--leave-out` of sets that it has not seen; the scales that are
+written are fitted to all of them. One seed, one thread: the same input gives the same scales.
 """
 
 import argparse
@@ -16,7 +14,7 @@ import json
 import math
 import zlib
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -25,53 +23,46 @@ import numpy as np
 
 from bench.training import shapes
 
-OUT = Path(__file__).resolve().parents[2] / "src" / "memory_mesh" / "search" / "ranking"
+FILE = Path(__file__).resolve().parents[2] / "src/memory_mesh/search/ranking/scales.json"
 COUNTS = {
     "locomo": 10, "beam100k": 10, "realmem": 5, "mab_conflict": 1, "precisionmembench": 5,
     "languages": 1, "aliases": 1, "temporal": 5, "notes": 1, "personal": 1, "documents": 1,
+    "everyday": 1,
 }  # fmt: skip
 SETS = tuple(COUNTS)
 WILD = ("notes", "personal", "documents")  # one question is asked at three sizes: one fold
 WEIGHTS = {
-    "locomo": 1.5, "mab_conflict": 0.3, "precisionmembench": 0.2, "languages": 0.4, "aliases": 0.2,
-    "temporal": 0.3, "notes": 2.0,
-}  # small or easy: less  # fmt: skip
+    "locomo": 10.0, "everyday": 2.0, "mab_conflict": 0.3, "precisionmembench": 0.2,
+    "languages": 0.4, "aliases": 0.2, "temporal": 0.3, "notes": 2.0,
+}  # conversations most: little else moves when they count more  # fmt: skip
 ODDS_WEIGHTS = {
     "languages": 0.3, "aliases": 0.1, "precisionmembench": 0.1, "temporal": 0.2,
-    "mab_conflict": 0.1, "notes": 2.0, "personal": 1.5,
+    "mab_conflict": 0.1, "notes": 2.0, "personal": 1.5, "everyday": 2.0,
 }  # fmt: skip
 MODES = {"hybrid": "meaning", "static": "static", "keyword": "words"}
 VECTORS = ("cosine", "cosine_mixed", "nearest", "nearest_mixed", "meaning")
 SHRINKING = ("guessed", "other_speaker")  # more of it never helps; more of all others never hurts
 JUDGED = (
     "cosine", "cosine_mixed", "covered", "covered_before", "covered_around", "covered_passage",
-    "pairs", "exact", "in_period", "speaker", "other_speaker",
+    "exact", "in_period", "speaker", "other_speaker",
 )  # fmt: skip
 TOP = ("cosine", "covered_passage")
-GROUPS = {
-    "words around": ("keyword_share_before", "covered_before", "covered_around"),
-    "meaning around": ("cosine_mixed", "nearest_mixed", "meaning"),
-    "passages": ("covered_passage", "covered_section"),
-    "exact": ("exact",),
-    "guessed": ("guessed",),
-    "shares": ("keyword_share", "keyword_share_before"),
-    "relative words": ("keyword", "keyword_own"),
-    "relative meaning": ("nearest", "nearest_mixed", "meaning"),
-    "speaker": ("speaker", "other_speaker"),
-    "role": ("role",),
-    "session": ("session",),
-    "time": ("dated", "time_words", "in_period"),
-    "pairs": ("pairs",),
-    "meaning at all": VECTORS,
-}  # fmt: skip
-LINE = ("covered_passage", "cosine_mixed")  # as in search/ranking/forest.py
+ORDERED_BY = (
+    "keyword", "keyword_own", "covered_before", "covered_around", "exact", "nearest",
+    "nearest_mixed", "cosine_mixed", "meaning", "other_speaker", "role", "dated", "in_period",
+    "time_words", "session",
+)  # fmt: skip
+LINE = ("covered_passage", "cosine_mixed")  # as in search/ranking/scales.py
 SUMS = {
     "half BM25, half cosine": ("keyword_own", "meaning"),
     "half coverage, half cosine": ("covered", "cosine"),
 }
-ROUNDS, LEAVES, RATE, FOLDS, SEED = 300, 4, 0.08, 4, 1
-FREE = {"num_leaves": LEAVES}
-TWO_FEATURES = {"num_leaves": 3, "max_depth": 2, "max_bin": 63}
+ROUNDS, RATE, FOLDS, SEED = 300, 0.08, 4, 1
+SHOWN = ("locomo", *WILD, "everyday")
+FEWEST = 20  # right answers of a set that say something
+THRESHOLD = 0.08  # MIN_RELEVANCE of the product
+SMALL = {"num_leaves": 3, "max_bin": 63}
+DIGITS, FINE = 4, 6  # decimals of what is written, and of its limits
 CANDIDATES = 60  # of a question that teach: the best by a plain sum, and what answers
 
 
@@ -104,26 +95,20 @@ class Asked:
 
 
 def main() -> int:
-    """Measure, learn, write."""
+    """Measure, fit, write."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=Path)
     parser.add_argument("--report", type=Path)
-    parser.add_argument("--ablate", action="store_true", help="measure without each group too")
     parser.add_argument("--leave-out", action="store_true", help="measure on sets never seen too")
     parser.add_argument("--modes", nargs="+", default=tuple(MODES), choices=tuple(MODES))
-    parser.add_argument(
-        "--pairs", type=Path, help="learn trees of two features, write their tables"
-    )
     options = parser.parse_args()
-    if options.pairs:
-        return write_tables(options.folder, options.modes, options.pairs)
     report: dict[str, Any] = {}
+    written = json.loads(FILE.read_text(encoding="utf-8")) if FILE.is_file() else {}
     for mode in options.modes:
-        called = MODES[mode]
         names, asked = load(options.folder, mode)
         if not asked:
             continue
-        told = [name for name in names if mode != "keyword" or name not in VECTORS]
+        told = [name for name in ORDERED_BY if mode != "keyword" or name not in VECTORS]
         margins = folded(names, told, asked)
         report[mode] = {"all": figures(asked, margins)}
         report[mode] |= {
@@ -133,44 +118,76 @@ def main() -> int:
         if options.leave_out:
             report[mode]["each set left out"] = left_out(names, told, asked)
             print(mode, "left out", report[mode]["each set left out"], flush=True)
-        for group, members in GROUPS.items() if options.ablate else ():
-            kept = [name for name in told if name not in members]
-            if kept and len(kept) < len(told):
-                found = figures(asked, folded(names, kept, asked))
-                report[mode][f"without {group}"] = found
-                print(mode, "without", group, found, flush=True)
-        trees = names, told, learn(names, told, asked)
-        judged = [
-            "margin",
-            "top",
-            "behind",
-            *JUDGED,
-            *(f"top_{name}" for name in TOP),
-            "in_session",
-        ]
-        odds = judged, judged, judge(names, asked, margins)
-        file = OUT / f"_forest_by_{called}.py"
-        file.write_text(source(called, {"margin": trees, "odds": odds}), encoding="utf-8")
+        judged = ["margin", "top", "behind", *JUDGED, *(f"top_{name}" for name in TOP)]
+        written[MODES[mode]] = levelled(
+            names,
+            asked,
+            {
+                "margin": written_as(learn(names, told, asked), told),
+                "odds": written_as(judge(names, asked, margins), [*judged, "in_session"]),
+            },
+        )
+        FILE.write_text(_lines(written), encoding="utf-8")
     if options.report:
         options.report.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
     return 0
 
 
-def write_tables(folder: Path, modes: Sequence[str], file: Path) -> int:
-    """Measure trees of at most two features, and write the tables that they are the sum of."""
-    found: dict[str, list[dict[str, Any]]] = {}
-    for mode in modes:
-        names, asked = load(folder, mode)
-        told = [name for name in names if mode != "keyword" or name not in VECTORS]
-        if asked:
-            measured = figures(asked, folded(names, told, asked, TWO_FEATURES))
-            trees = [
-                each["tree_structure"] for each in _trees(learn(names, told, asked, TWO_FEATURES))
-            ]
-            found[MODES[mode]] = [asdict(table) for table in shapes.tables(trees, told)]
-            print(mode, measured, len(found[MODES[mode]]), "tables", flush=True)
-    file.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
-    return 0
+def written_as(model: Any, names: Sequence[str]) -> dict[str, Any]:  # noqa: ANN401
+    """The scales that the trees of a model are the sum of, with few digits."""
+    trees = [tree["tree_structure"] for tree in model.dump_model()["tree_info"]]
+    found: dict[str, Any] = {}
+    for name, scale in shapes.scales(trees, names).items():
+        steps: dict[float, float] = {}  # each number up to its last limit
+        for limit, number in zip((*scale.limits, math.inf), scale.added, strict=True):
+            steps[round(number, DIGITS)] = limit
+        # Rounded down: the best of a question has 1.0, and must stay above a limit just below it.
+        limits = [math.floor(limit * 10**FINE) / 10**FINE for limit in [*steps.values()][:-1]]
+        found[name] = [limits, list(steps)]
+    return found
+
+
+def levelled(names: list[str], asked: Sequence[Asked], order: dict[str, Any]) -> dict[str, Any]:
+    """The scales, with all odds raised until of every set 95 % of right first answers are shown."""
+    reached: dict[str, list[float]] = {}
+    for each in asked:
+        known = dict(zip(names, each.rows.T, strict=True))
+        line = [name for name in LINE if name in order["margin"] or name not in VECTORS]
+        margins = sum(known[name] for name in line) + _added(order["margin"], known)
+        first = int(np.argmax(margins))
+        if each.right[first] and each.set in SHOWN:
+            own = {name: column[first : first + 1] for name, column in known.items()}
+            top = margins[first : first + 1]
+            own |= {"margin": top, "top": top, "behind": 0 * top, "in_session": own["session"] > 0}
+            own |= {f"top_{name}": known[name].max(keepdims=True) for name in TOP}
+            reached.setdefault(each.set, []).append(float(_added(order["odds"], own)[0]))
+    kept = [np.percentile(odds, 5) for odds in reached.values() if len(odds) >= FEWEST]
+    more = max(0.0, math.log(THRESHOLD / (1 - THRESHOLD)) - min(kept))
+    limits, added = order["odds"]["margin"]
+    raised = {"margin": [limits, [round(number + more, DIGITS) for number in added]]}
+    return {"margin": order["margin"], "odds": order["odds"] | raised}
+
+
+def _added(scales: Mapping[str, Any], columns: Mapping[str, Any]) -> Any:  # noqa: ANN401
+    """What scales add for each candidate."""
+    return sum(
+        np.array(added)[np.searchsorted(np.array(limits), columns[name], "left")]
+        for name, (limits, added) in scales.items()
+    )
+
+
+def _lines(written: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> str:
+    """One scale a line."""
+    orders = []
+    for order, kinds in written.items():
+        told = [
+            f' "{kind}": {{\n'
+            + ",\n".join(f'  "{name}": {json.dumps(scale)}' for name, scale in each.items())
+            + "\n }"
+            for kind, each in kinds.items()
+        ]
+        orders.append(f'"{order}": {{\n' + ",\n".join(told) + "\n}")
+    return "{\n" + ",\n".join(orders) + "\n}\n"
 
 
 def load(folder: Path, mode: str) -> tuple[list[str], list[Asked]]:
@@ -188,7 +205,7 @@ def load(folder: Path, mode: str) -> tuple[list[str], list[Asked]]:
         for at, (stop, size) in enumerate(zip(ends, held["sizes"], strict=True)):
             tenant = str(held["tenants"][at])
             fold = tenants.index(tenant) if len(tenants) > 1 else at
-            if name in WILD:
+            if name in (*WILD, "everyday"):
                 fold = zlib.crc32(str(held["questions"][at]).split("/")[-1].encode())
             part = slice(stop - size, stop)
             asked.append(
@@ -207,14 +224,12 @@ def figures(asked: Sequence[Asked], margins: Sequence[Any]) -> dict[str, float]:
     return {name: round(100 * float(np.mean(values)), 1) for name, values in found.items()}
 
 
-def folded(
-    names: list[str], told: list[str], asked: Sequence[Asked], form: Mapping[str, int] = FREE
-) -> list[Any]:
+def folded(names: list[str], told: list[str], asked: Sequence[Asked]) -> list[Any]:
     """Every question's margins from the model that has not seen it."""
     columns = [names.index(name) for name in told]
     margins: list[Any] = [None] * len(asked)
     for fold in range(FOLDS):
-        model = learn(names, told, [each for each in asked if each.fold != fold], form)
+        model = learn(names, told, [each for each in asked if each.fold != fold])
         for at, each in enumerate(asked):
             if each.fold == fold:
                 margins[at] = margin(names, columns, model, each)
@@ -239,10 +254,8 @@ def left_out(names: list[str], told: list[str], asked: Sequence[Asked]) -> dict[
     return found
 
 
-def learn(
-    names: list[str], told: list[str], asked: Sequence[Asked], form: Mapping[str, int] = FREE
-) -> Any:  # noqa: ANN401
-    """LambdaMART with many small trees; a good feature never counts against a candidate."""
+def learn(names: list[str], told: list[str], asked: Sequence[Asked]) -> Any:  # noqa: ANN401
+    """LambdaMART with trees of one feature; more of a good one never takes away."""
     columns = [names.index(name) for name in told]
     taught = [_few(names, each) for each in asked if each.right.sum() > 0]
     sizes = {name: sum(each.set == name for each in taught) for name in SETS}
@@ -257,16 +270,19 @@ def learn(
         group=[len(each.right) for each in taught],
     )
     settings = {
-        "objective": "lambdarank", **form, "learning_rate": RATE,
+        "objective": "lambdarank", **SMALL, "learning_rate": RATE,
         "min_data_in_leaf": 60, "lambda_l2": 5.0, "lambdarank_truncation_level": 20, "seed": SEED,
         "deterministic": True, "force_row_wise": True, "num_threads": 1, "verbosity": -1,
         "monotone_constraints": [-1 if name in SHRINKING else 1 for name in told],
+        "interaction_constraints": [
+            [place] for place in range(len(told))
+        ],
     }  # fmt: skip
     return lightgbm.train(settings, data, ROUNDS)
 
 
 def judge(names: list[str], asked: Sequence[Asked], margins: Sequence[Any]) -> Any:  # noqa: ANN401
-    """Trees for the chance that a candidate answers, from its margin and what it is in itself.
+    """Scales for the chance that a candidate answers, from its margin and what it is in itself.
 
     Of a question its first hit counts most. More of anything that speaks for a candidate never
     makes it less likely. The sets of facts share their facts: there a question of another tenant
@@ -288,7 +304,8 @@ def judge(names: list[str], asked: Sequence[Asked], margins: Sequence[Any]) -> A
         weight.append(share * ODDS_WEIGHTS.get(each.set, 1.0) / counts[each.set])
     signs = [-1 if name in SHRINKING else 1 for name in JUDGED]
     settings = {
-        "objective": "binary", "num_leaves": 6, "learning_rate": 0.1, "min_data_in_leaf": 100,
+        "objective": "binary", "num_leaves": 3, "learning_rate": 0.1, "min_data_in_leaf": 100,
+        "interaction_constraints": [[place] for place in range(len(JUDGED) + len(TOP) + 4)],
         "lambda_l2": 5.0, "seed": SEED, "deterministic": True, "force_row_wise": True,
         "num_threads": 1, "verbosity": -1,
         "monotone_constraints": [1, 1, 1, *signs, *(1 for _ in TOP), 0],
@@ -297,7 +314,7 @@ def judge(names: list[str], asked: Sequence[Asked], margins: Sequence[Any]) -> A
     data = lightgbm.Dataset(
         np.concatenate(rows), np.concatenate(right), weight=share / share.mean()
     )
-    return lightgbm.train(settings, data, 80)
+    return lightgbm.train(settings, data, ROUNDS)
 
 
 def _judged(names: list[str], each: Asked, margins: Any, first: Any) -> Any:  # noqa: ANN401
@@ -312,7 +329,7 @@ def _judged(names: list[str], each: Asked, margins: Any, first: Any) -> Any:  # 
 def _few(names: list[str], each: Asked) -> Asked:
     """The question with the candidates that teach most."""
     parts = {"keyword": 1.0, "meaning": 1.0, "covered": 0.5, "cosine": 0.5,
-             "covered_section": 0.5, "speaker": 0.5}  # fmt: skip
+             "covered_around": 0.5, "speaker": 0.5}  # fmt: skip
     scored = sum(share * each.rows[:, names.index(name)] for name, share in parts.items())
     first = np.argsort(-scored, kind="stable")[:CANDIDATES]
     kept = np.union1d(first, np.nonzero(each.right)[0])
@@ -323,47 +340,6 @@ def _few(names: list[str], each: Asked) -> Asked:
 def _sum(names: list[str], pair: Sequence[str], asked: Sequence[Asked]) -> list[Any]:
     columns = [names.index(name) for name in pair]
     return [each.rows[:, columns].sum(axis=1) for each in asked]
-
-
-_HEAD = '''\
-# GENERATED by bench/training/train.py; do not edit.
-# ruff: noqa: ARG001, E501, PLR0915, PLR0917, PLR2004
-# fmt: off
-"""Sums of small decision trees, one tree a line: the order by {called}.
-
-A margin orders the candidates of a question. Odds are the logarithm of the odds that a candidate
-answers it, and can be compared between questions.
-"""
-'''
-
-
-def source(called: str, written: dict[str, tuple[list[str], list[str], Any]]) -> str:
-    """The module of one order: two functions that add up their trees."""
-    parts = [_HEAD.format(called=called)]
-    for name, (given, told, forest) in written.items():
-        listed = ", ".join(f"{feature}: float" for feature in given)
-        trees = "".join(
-            f"    total += {_tree(one['tree_structure'], told)}\n" for one in _trees(forest)
-        )
-        parts.append(
-            f"\ndef {name}({listed}) -> float:\n"
-            f'    """The sum of all trees."""\n    total = 0.0\n{trees}    return total\n'
-        )
-    return "\n".join(parts)
-
-
-def _trees(forest: Any) -> list[dict[str, Any]]:  # noqa: ANN401  # untyped library
-    found: list[dict[str, Any]] = forest.dump_model()["tree_info"]
-    return [tree for tree in found if "split_feature" in tree["tree_structure"]]
-
-
-def _tree(node: dict[str, Any], told: list[str]) -> str:
-    if "split_feature" not in node:
-        return f"{node['leaf_value']:.4f}"
-    low, high = (_tree(node[side], told) for side in ("left_child", "right_child"))
-    feature, limit = told[node["split_feature"]], node["threshold"]
-    limit = math.copysign(max(abs(limit), 1e-5), limit)  # 0 stays on its side of nearly 0
-    return f"({low} if {feature} <= {limit:.5f} else {high})"
 
 
 if __name__ == "__main__":

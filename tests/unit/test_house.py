@@ -24,7 +24,7 @@ SYMBOLS = {
     "chunk size": ("text/scrub/tokens.py", "ScrubSettings"),
     "the JSON of a memory": ("model/record.py", "record"),
     "the RRF constant": ("search/ranking/fusion.py", "K"),
-    "the default order": ("search/ranking/forest.py", "best"),
+    "the default order": ("search/ranking/scales.py", "best"),
     "a half-life": ("search/ranking/profiles.py", "RECENCY_RATE_PER_DAY"),
     "a text limit": ("rules/arguments.py", "MEMORY_CHARS"),
     "stop words": ("text/analyzer.py", "STOP_WORDS"),

@@ -16,8 +16,6 @@ answers it nor keeps it.
 """
 
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
-from importlib import import_module
 
 from memory_mesh.base.typed import TYPE_CHECKING, dataclass, replace
 from memory_mesh.context.explain import without_successor
@@ -27,7 +25,7 @@ from memory_mesh.model.ports import Lookup, Snapshot
 from memory_mesh.model.why import Gate, Rank, Why
 from memory_mesh.rules.trust import AUDIENCE, seen_through
 from memory_mesh.search import rank as flows_rank, recall, triggered
-from memory_mesh.search.ranking import forest, fusion, newer_first, profiles, shares
+from memory_mesh.search.ranking import fusion, newer_first, profiles, scales, shares
 from memory_mesh.search.ranking.features import NAMES
 from memory_mesh.search.ranking.fusion import similar_enough, similarity
 from memory_mesh.search.ranking.points import CALLED
@@ -43,15 +41,11 @@ _SMALL = 0.005  # a share below that is not worth a word
 PHRASES: Mapping[str, str] = {
     "keyword": "its words with those said before it, beside the best candidate",
     "keyword_own": "its words, beside the best candidate",
-    "keyword_share": "its words",
-    "keyword_share_before": "its words with those said before it",
     "covered": "how much of the question it holds",
     "covered_before": "how much of the question it holds with what was said before it",
     "covered_around": "how much of the question it holds with what was said around it",
     "covered_passage": "how much of the question one passage of it holds",
-    "covered_section": "how much of the question one section of it holds",
     "guessed": "words that were found by a guessed spelling",
-    "pairs": "words that stand together as in the question",
     "exact": "identifiers and quoted words of the question",
     "cosine": "its meaning",
     "cosine_mixed": "its meaning with what was said around it",
@@ -313,23 +307,16 @@ def _weighed(query: Query, looked: flows_rank.RankingRecord, version: int) -> St
         above, fused = known[version]
         return Stand(above, fused, _NOTHING, candidates)
     order = embedding_models.order(looked.prepared.space, query.text)
-    margins = forest.margins_of(table, order)
-    both = (forest.margins_alone(table, order)[at], margins[at])
-    made = shares.of_margin(table, at, order, _trees(order), both)
+    margins = scales.margins_of(table, order)
+    both = (scales.margins_alone(table, order)[at], margins[at])
+    made = shares.of_margin(table, at, order, both)
     if version in known:
         above, fused = known[version]
     else:
         own = (margins[at], version)
         above = sum(pair > own for pair in zip(margins, table.versions, strict=True))
-        fused = forest.best(table, above + 1, order)[-1]
+        fused = scales.best(table, above + 1, order)[-1]
     return Stand(above, fused, made, candidates)
-
-
-@lru_cache(maxsize=3)
-def _trees(order: str) -> tuple[shares.Node, ...]:
-    """The trees of an order."""
-    module = import_module(f"memory_mesh.search.ranking._trees_by_{order}")
-    return tuple(map(shares.tree, module.TREES))
 
 
 def _missed(

@@ -37,7 +37,7 @@ from memory_mesh.model.stats import outgrown
 from memory_mesh.rules.trust import authority, is_authoritative
 from memory_mesh.search import keyword_plan
 from memory_mesh.search.nearest import Ask, nearest as find_nearest
-from memory_mesh.search.ranking import features, forest, fusion, profiles
+from memory_mesh.search.ranking import features, fusion, profiles, scales
 from memory_mesh.text import analyzer, embedding_models, question as ranking_question
 from memory_mesh.text.question import Reading
 from memory_mesh.write.access import Access
@@ -129,7 +129,7 @@ def _best(
     legs, table = seen
     profile = profiles.named(query.profile)
     if profile.weighs:
-        found = forest.best(table, many, embedding_models.order(prepared.space, query.text))
+        found = scales.best(table, many, embedding_models.order(prepared.space, query.text))
         return _with_called(snapshot, query, found, many, table)
     if profile.by_triggers:
         from memory_mesh.search.triggered import by_points

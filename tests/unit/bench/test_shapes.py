@@ -1,11 +1,11 @@
-"""Trees of two features become tables that add the same number."""
+"""Trees of one feature become scales that add the same number."""
 
 from itertools import product
 from typing import Any
 
 import pytest
 
-from bench.training.shapes import tables
+from bench.training.shapes import scales
 
 NAMES = ("meaning", "speaker", "session")
 
@@ -19,8 +19,7 @@ def asks(feature: int, limit: float, low: dict[str, Any], high: dict[str, Any]) 
 
 
 TREES = (
-    asks(0, 0.5, leaf(-1.0), asks(1, 0.0, leaf(0.25), leaf(2.0))),
-    asks(1, 0.5, asks(0, 0.25, leaf(-3.0), leaf(0.5)), leaf(4.0)),
+    asks(0, 0.5, leaf(-1.0), asks(0, 0.75, leaf(0.25), leaf(2.0))),
     asks(2, 0.75, leaf(0.0), leaf(8.0)),
     asks(2, 0.25, leaf(0.0), asks(2, 0.5, leaf(16.0), leaf(32.0))),
     leaf(64.0),
@@ -34,22 +33,23 @@ def walked(tree: dict[str, Any], row: dict[str, float]) -> float:
     return float(tree["leaf_value"])
 
 
-def test_tables_add_what_the_trees_add() -> None:
-    found = tables(TREES, NAMES)
+def test_scales_add_what_the_trees_add() -> None:
+    found = scales(TREES, NAMES)
     values = (-1.0, 0.0, 0.25, 0.3, 0.5, 0.6, 0.75, 1.0)
     for own in product(values, repeat=len(NAMES)):
         row = dict(zip(NAMES, own, strict=True))
-        assert sum(table.of(row) for table in found) == sum(walked(tree, row) for tree in TREES)
+        summed = sum(scale.of(row[name]) for name, scale in found.items())
+        assert summed == sum(walked(tree, row) for tree in TREES)
 
 
-def test_there_is_one_table_for_each_set_of_features() -> None:
-    found = tables(TREES, NAMES)
-    assert [table.features for table in found] == [(), ("meaning", "speaker"), ("session",)]
-    assert found[2].cuts == ((0.25, 0.5, 0.75),)
-    assert found[2].added == (0.0, 16.0, 32.0, 40.0)
+def test_there_is_one_scale_for_each_feature_that_is_asked() -> None:
+    found = scales(TREES, NAMES)
+    assert list(found) == ["meaning", "session"]
+    assert found["session"].limits == (0.25, 0.5, 0.75)
+    assert found["session"].added == (0.0, 16.0, 32.0, 40.0)
 
 
-def test_a_tree_of_three_features_is_refused() -> None:
-    three = asks(0, 0.5, leaf(0.0), asks(1, 0.5, leaf(0.0), asks(2, 0.5, leaf(0.0), leaf(1.0))))
-    with pytest.raises(ValueError, match="a tree asks 3 features"):
-        tables([three], NAMES)
+def test_a_tree_of_two_features_is_refused() -> None:
+    two = asks(0, 0.5, leaf(0.0), asks(1, 0.5, leaf(0.0), leaf(1.0)))
+    with pytest.raises(ValueError, match="a tree asks 2 features"):
+        scales([two], NAMES)

@@ -22,10 +22,9 @@ from memory_mesh.text.embedding_models import Traits
 from memory_mesh.text.question import Reading, names_speaker
 
 NAMES = (
-    "keyword", "keyword_own", "keyword_share", "keyword_share_before", "covered", "covered_before",
-    "covered_around", "covered_passage", "covered_section", "guessed", "pairs", "exact", "cosine",
-    "cosine_mixed", "nearest", "nearest_mixed", "meaning", "speaker", "other_speaker", "role",
-    "dated", "in_period", "time_words", "session",
+    "keyword", "keyword_own", "covered", "covered_before", "covered_around", "covered_passage",
+    "guessed", "exact", "cosine", "cosine_mixed", "nearest", "nearest_mixed", "meaning", "speaker",
+    "other_speaker", "role", "dated", "in_period", "time_words", "session",
 )  # fmt: skip
 BEFORE, AFTER = 0.3, 0.2  # share of the neighbours' cosines in the mixed one
 _NO_WORDS, _ALL_WORDS = 0.12, 0.45  # cosine without a word of the question, and what all add

@@ -1,7 +1,7 @@
 """Merges two ranked lists: `rrf` as in RFC-0011 5, or by weights.
 
 `composite` and `lane` reorder what the weighted sum lets through. The default profile does not
-fuse: it weighs candidates one by one, in `features` and `forest`.
+fuse: it weighs candidates one by one, in `features` and `scales`.
 
 A leg that is missing (no model, no keyword in common) simply says nothing: what remains is the
 other leg's order. Every candidate keeps the parts that its score was made of.

@@ -3,7 +3,7 @@
 ======================  ==============================================================
 profile                 shares
 ======================  ==============================================================
-mesh                    the features in the trees, two of them once more as they are
+mesh                    what each scale adds, two features once more as they are
                         (`line_…`), votes of use (`usefulness`), and what a guessed
                         spelling loses to the nearest by meaning (`below_nearest`), a less
                         trusted one to a more trusted that answers as well (`below_trusted`)
@@ -14,72 +14,20 @@ points                  a hundredth of the points of each factor; `most` is the 
 ======================  ==============================================================
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 
-from memory_mesh.base.typed import TypeAlias, dataclass
+from memory_mesh.base.typed import dataclass
 from memory_mesh.model import Fused
-from memory_mesh.search.ranking import forest
+from memory_mesh.search.ranking import scales
 from memory_mesh.search.ranking.features import NAMES, FeatureTable
 from memory_mesh.search.ranking.fusion import composite_weights, similarity
 
-# Computes the exact share of each feature in a sum of decision trees.
-#
-# A tree that is not asked anything says the mean of its leaves. Each question on the way down to a
-# leaf changes that by something, and the change is the share of the feature it asks about. So the
-# means of all trees and all shares add up to the sum that the trees compute.
+# The mean of what its scale adds is known without a feature, and the means are the base. What
+# a feature adds beyond its mean is its share, and base and shares add up to the margin.
 
 
 GRID = 2.0**40  # numbers on this grid add up exactly, in any order, as long as they are below 4,096
 RESIDUE = 1e-9  # more than this may not be lost
-_ASKED = 6  # numbers of the questions of a tree, in `_trees_by_…`
-
-
-@dataclass(frozen=True, slots=True)
-class TreeQuestion:
-    """A place in a tree where a feature is compared with a number."""
-
-    feature: str
-    at_most: float
-    yes: "Node"
-    no: "Node"
-    mean: float
-    leaves: int
-
-
-@dataclass(frozen=True, slots=True)
-class Leaf:
-    """The end of a way through a tree."""
-
-    mean: float
-    leaves: int = 1
-
-
-Node: TypeAlias = TreeQuestion | Leaf
-
-
-def tree(numbers: Sequence[float]) -> Node:
-    """Returns a tree of the tables: its questions, then what it adds for each of their answers.
-
-    A question that changes nothing on the way down to a leaf is not asked there.
-    """
-    asked = [
-        (NAMES[int(feature)], at_most)
-        for feature, at_most in zip(numbers[:_ASKED:2], numbers[1:_ASKED:2], strict=True)
-    ]
-    return _node(asked, numbers[_ASKED:])
-
-
-def shares(trees: Iterable[Node], features: Mapping[str, float]) -> tuple[float, dict[str, float]]:
-    """Returns the sum of the means of all trees, and what each asked feature adds to it."""
-    base, found = 0.0, dict[str, float]()
-    for tree in trees:
-        base += tree.mean
-        node = tree
-        while isinstance(node, TreeQuestion):
-            chosen = node.yes if features[node.feature] <= node.at_most else node.no
-            found[node.feature] = found.get(node.feature, 0.0) + chosen.mean - node.mean
-            node = chosen
-    return base, found
 
 
 def on_grid(value: float) -> float:
@@ -103,19 +51,6 @@ def checked(base: float, found: Mapping[str, float], total: float) -> None:
         raise ValueError(f"the shares of a margin do not add up: {lost:g} is missing")
 
 
-def _node(asked: Sequence[tuple[str, float]], added: Sequence[float]) -> Node:
-    """The first question that changes what is added, and what follows from its answers."""
-    if len(set(added)) == 1:
-        return Leaf(added[0])
-    no, yes = added[::2], added[1::2]
-    if yes == no:
-        return _node(asked[1:], no)
-    left, right = _node(asked[1:], yes), _node(asked[1:], no)
-    leaves = left.leaves + right.leaves
-    mean = (left.mean * left.leaves + right.mean * right.leaves) / leaves
-    return TreeQuestion(*asked[0], left, right, mean, leaves)
-
-
 _FACTORS = ("type_weight", "decay_factor", "feedback_score", "intent_boost")  # of profile lane
 _POINTS = ("importance", "recency", "title", "specialty", "discoverer")
 _LISTS = ("rrf_keyword", "rrf_vector")
@@ -131,20 +66,19 @@ class Shares:
 
 
 def of_margin(
-    table: FeatureTable,
-    position: int,
-    order: str,
-    trees: Sequence[Node],
-    margins: tuple[float, float],
+    table: FeatureTable, position: int, order: str, margins: tuple[float, float]
 ) -> Shares:
-    """Returns the shares of one candidate of profile mesh in its margin, given the trees.
+    """Returns the shares of one candidate of profile mesh in its margin.
 
     `margins` is what it would have alone, and what it has among the others.
     """
     row = dict(zip(NAMES, table.rows[position], strict=True))
-    base, found = shares(trees, row)
-    found |= {f"line_{name}": row[name] for name in forest.lines(order)}
-    useful = forest.usefulness_share(table.usefulness[position])
+    known = scales.scales(order).margin
+    means = {name: sum(scale.added) / len(scale.added) for name, scale in known.items()}
+    base = sum(means.values())
+    found = {name: scale.of([row[name]])[0] - means[name] for name, scale in known.items()}
+    found |= {f"line_{name}": row[name] for name in scales.lines(order)}
+    useful = scales.usefulness_share(table.usefulness[position])
     alone, margin = margins
     below = alone - useful - base - sum(found.values())
     found["usefulness"] = useful

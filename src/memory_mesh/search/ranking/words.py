@@ -5,7 +5,7 @@ that a store of twenty memories weighs words as a store of thousands does.
 """
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set as AbstractSet
+from collections.abc import Iterable, Mapping, Sequence, Set as AbstractSet
 from functools import lru_cache
 
 from memory_mesh.base.typed import TypeAlias, dataclass
@@ -30,8 +30,7 @@ GENTLE = 0.25  # `B` where a long document must not lose to short notes
 USUAL_TERMS = 24  # of a memory: the length that changes nothing, whatever else is stored
 MAX_TERMS = 600  # a longer text is judged as if it had so many
 GUARD = 64  # terms: a longer turn before adds nothing but noise
-PASSAGE, SECTION = 320, 960  # characters of terms: about 48 and 144 terms
-_PAIRS = 3
+PASSAGE = 320  # characters of terms: about 48 terms
 _MANY_WORDS = 10  # of a question: from here a text is taken apart instead of searched for each
 
 
@@ -59,19 +58,14 @@ def by_words(
         )
         for number, term in enumerate(reading.terms)
     ]
-    passage, section = _closest(asked, texts, sums.held, covered, whole)
     return {
         "keyword": _highest(sums.joined),
         "keyword_own": _highest(sums.own),
-        "keyword_share": [score / (whole * (K1 + 1)) for score in sums.own],
-        "keyword_share_before": [score / (whole * (K1 + 1)) for score in sums.joined_share],
         "covered": covered,
         "covered_before": [share / whole for share in sums.covered_before],
         "covered_around": [share / whole for share in sums.covered_around],
-        "covered_passage": passage,
-        "covered_section": section,
+        "covered_passage": _closest(asked, texts, sums.held, covered, whole),
         "guessed": [share / whole for share in sums.guessed],
-        "pairs": [min(count, _PAIRS) / _PAIRS for count in sums.pairs],
         "exact": _exact(reading.identifiers, texts),
     }
 
@@ -90,19 +84,14 @@ class _Sums:
             length + (lengths[b] if b >= 0 else 0) for length, b in zip(lengths, near, strict=True)
         ]
         average = sum(joined) / count or 1.0
-        self._norm = _by_length(
-            lengths, lambda length: K1 * (1 - GENTLE + GENTLE * _relative(length))
-        )
+        relative = (min(length, MAX_TERMS) / USUAL_TERMS for length in lengths)
+        self._norm = [K1 * (1 - GENTLE + GENTLE * length) for length in relative]
         self._joined_norm = [K1 * (1 - B + B * length / average) for length in joined]
-        self._share_norm = _by_length(
-            joined, lambda length: K1 * (1 - B + B * min(_relative(length), 8))
-        )
-        self._last: Counts = {}
         self.held: dict[int, list[int]] = {}  # the numbers of the terms that a text holds
         self.whole = 0.0
-        self.own, self.joined, self.joined_share = [0.0] * count, [0.0] * count, [0.0] * count
+        self.own, self.joined = [0.0] * count, [0.0] * count
         self.covered, self.covered_before = [0.0] * count, [0.0] * count
-        self.covered_around, self.guessed, self.pairs = [0.0] * count, [0.0] * count, [0] * count
+        self.covered_around, self.guessed = [0.0] * count, [0.0] * count
 
     def add(self, number: int, held: Counts, guessed: Counts, weight: float) -> None:
         """Adds one term: how often each text holds it, what of it is a guess, and its weight."""
@@ -111,8 +100,6 @@ class _Sums:
         for at, own in held.items():
             self.own[at] += gain * own / (own + self._norm[at])
             self.covered[at] += weight if own >= 1 else weight * own
-            if at in self._last:
-                self.pairs[at] += 1
             if at in self.held:
                 self.held[at].append(number)
             else:
@@ -123,7 +110,6 @@ class _Sums:
             self.covered_around[at] += weight * min(held[self._after[at]], 1)
         for at, share in guessed.items():
             self.guessed[at] += weight * min(share, 1)
-        self._last = held
 
     def _add_joined(self, places: Iterable[int], held: Counts, weight: float) -> None:
         """Adds a term to the texts that hold it, or whose turn before does."""
@@ -138,7 +124,6 @@ class _Sums:
             both = own + earlier if near[at] >= 0 else own
             if both:
                 self.joined[at] += gain * both / (both + self._joined_norm[at])
-                self.joined_share[at] += gain * both / (both + self._share_norm[at])
 
 
 def _places(beside: Places) -> dict[int, Places]:
@@ -156,16 +141,6 @@ def _beside(held: Counts, places: Mapping[int, Places]) -> set[int]:
     for at in held:
         found.update(places.get(at, ()))
     return found
-
-
-def _by_length(lengths: Sequence[int], norm: Callable[[int], float]) -> Column:
-    """The norm of each length: most texts share theirs with others."""
-    norms = {length: norm(length) for length in set(lengths)}
-    return [norms[length] for length in lengths]
-
-
-def _relative(length: int) -> float:
-    return min(length, MAX_TERMS) / USUAL_TERMS
 
 
 def _occurrences(texts: Sequence[str], words: AbstractSet[str]) -> dict[str, Counts]:
@@ -216,19 +191,15 @@ def _closest(
     held: Mapping[int, Sequence[int]],
     covered: Column,
     whole: float,
-) -> tuple[Column, Column]:
-    """The largest share of the question that stands close together, in a passage, a section."""
-    passage, section = list(covered), list(covered)
+) -> Column:
+    """The largest share of the question that stands close together, in a passage."""
+    passage = list(covered)
     for at, numbers in held.items():
         text = texts[at]
         if len(text) > PASSAGE:
             found = _positions(asked, text, numbers)
-            passage[at] = section[at] = _within(found, SECTION) / whole
-            if len(text) <= SECTION:
-                section[at] = covered[at]
-            if found[-1][0] - found[0][0] >= PASSAGE:
-                passage[at] = _within(found, PASSAGE) / whole
-    return passage, section
+            passage[at] = _within(found, PASSAGE) / whole
+    return passage
 
 
 def _positions(
@@ -247,32 +218,12 @@ def _positions(
 
 
 def _within(found: Sequence[tuple[int, int, float]], length: int) -> float:
-    """The best sum of different terms within so many characters, by a window that slides."""
-    shares = {(term, share) for _, term, share in found}
-    if len(shares) == 1:  # one word of the question, as most texts hold
+    """The best sum of different terms within so many characters, by a window that slides.
+
+    Each term counts by its best form.
+    """
+    if len({(term, share) for _, term, share in found}) == 1:  # one word, as most texts hold
         return found[0][2]
-    if len(shares) > len({term for term, _ in shares}):
-        return _within_by_forms(found, length)
-    held: dict[int, int] = {}
-    total = best = 0.0
-    first = 0
-    for place, term, share in found:
-        many = held.get(term, 0)
-        held[term] = many + 1
-        if not many:
-            total += share
-        while place - found[first][0] >= length:
-            _, left, lost = found[first]
-            held[left] -= 1
-            if not held[left]:
-                total -= lost
-            first += 1
-        best = max(best, total)
-    return best
-
-
-def _within_by_forms(found: Sequence[tuple[int, int, float]], length: int) -> float:
-    """The same where forms of one term count differently: each term by its best form."""
     held: dict[int, list[float]] = {}
     total = best = 0.0
     first = 0

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from memory_mesh.model import Space
-from memory_mesh.search.ranking import forest
+from memory_mesh.search.ranking import scales
 from memory_mesh.search.ranking.features import NAMES, FeatureTable
 from memory_mesh.text import embedding_models
 from memory_mesh.text.embedding_models import MEANING, STATIC, WORDS
@@ -60,4 +60,4 @@ def test_up_to_a_fifth_of_the_letters_may_be_of_another_script(letters, others, 
 def test_every_question_has_an_order_that_ranking_knows(question, known):
     order = embedding_models.order(known, question)
     assert order in {MEANING, STATIC, WORDS}
-    assert len(forest.best(FeatureTable((1,), ((0.0,) * len(NAMES),), (1.0,)), 1, order)) == 1
+    assert len(scales.best(FeatureTable((1,), ((0.0,) * len(NAMES),), (1.0,)), 1, order)) == 1

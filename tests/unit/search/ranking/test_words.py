@@ -11,9 +11,8 @@ from memory_mesh.text.question import Reading
 MATCHES = Matches(postings={"tea": 1, "cake": 3}, rows=9)
 TEA, CAKE = weight("tea", 1, 9), weight("cake", 3, 9)
 COLUMNS = {
-    "keyword", "keyword_own", "keyword_share", "keyword_share_before", "covered",
-    "covered_before", "covered_around", "covered_passage", "covered_section", "guessed", "pairs",
-    "exact",
+    "keyword", "keyword_own", "covered", "covered_before", "covered_around", "covered_passage",
+    "guessed", "exact",
 }  # fmt: skip
 
 
@@ -63,9 +62,8 @@ def test_bm25_of_a_text_is_measured_by_the_usual_length_and_not_by_the_store():
     norms = [1.2 * (0.75 + 0.25 * length / 24) for length in (2, 1)]
     own = [TEA * 2.2 / (1 + norms[0]), CAKE * 2.2 / (1 + norms[1])]
     assert found["keyword_own"] == close(1.0, own[1] / own[0])
-    assert found["keyword_share"] == close(*(score / (2.2 * (TEA + CAKE)) for score in own))
-    alone = columns(asked("tea", "cake"), notes("tea hot"))
-    assert alone["keyword_share"] == close(found["keyword_share"][0])
+    more = columns(asked("tea", "cake"), notes("tea hot", "cake", filler(90)))
+    assert more["keyword_own"][:2] == found["keyword_own"]
 
 
 def test_bm25_counts_the_terms_of_the_turn_before_with_its_own():
@@ -75,12 +73,7 @@ def test_bm25_counts_the_terms_of_the_turn_before_with_its_own():
         TEA * 2.2 / (1 + 1.2 * (0.25 + 0.75 * 2 / 2.5)),
         (TEA + CAKE) * 2.2 / (1 + 1.2 * (0.25 + 0.75 * 3 / 2.5)),
     ]
-    shares = [
-        TEA / (1 + 1.2 * (0.25 + 0.75 * 2 / 24)) / (TEA + CAKE),
-        1 / (1 + 1.2 * (0.25 + 0.75 * 3 / 24)),
-    ]
     assert found["keyword"] == close(joined[0] / joined[1], 1.0)
-    assert found["keyword_share_before"] == close(*shares)
     assert (
         found["keyword_own"]
         == columns(asked("tea", "cake"), notes("tea hot", "cake"))["keyword_own"]
@@ -94,13 +87,11 @@ def test_a_term_said_twice_counts_less_than_twice():
 
 
 def test_beyond_600_terms_length_takes_nothing_more_away():
-    lengths = (500, 600, 2_000)
-    shares = [
-        columns(asked("tea"), notes(f"tea {filler(length - 1)}"))["keyword_share"][0]
-        for length in lengths
-    ]
-    assert shares[0] > shares[1] == shares[2]
-    assert shares[1] == pytest.approx(1 / (1 + 1.2 * (0.75 + 0.25 * 600 / 24)))
+    texts = ["tea", *(f"tea {filler(length - 1)}" for length in (500, 600, 2_000))]
+    shares = columns(asked("tea"), notes(*texts))["keyword_own"]
+    assert shares[1] > shares[2] == shares[3]
+    least, most = (1 + 1.2 * (0.75 + 0.25 * length / 24) for length in (1, 600))
+    assert shares[2] == pytest.approx(least / most)
 
 
 @pytest.mark.parametrize(("length", "heard"), [(64, True), (65, False)])
@@ -109,7 +100,6 @@ def test_a_long_turn_before_covers_but_does_not_score(length, heard):
     assert found["covered"] == close(1.0, 0.0)
     assert found["covered_before"] == close(1.0, 1.0)
     assert (found["keyword"][1] > 0) is heard
-    assert (found["keyword_share_before"][1] > 0) is heard
 
 
 def test_coverage_is_the_share_of_the_questions_weight():
@@ -118,7 +108,7 @@ def test_coverage_is_the_share_of_the_questions_weight():
     assert found["covered"] == close(tea, 0.0, cake)
     assert found["covered_before"] == close(tea, tea, cake)
     assert found["covered_around"] == close(tea, 1.0, cake)
-    assert found["covered_passage"] == found["covered_section"] == found["covered"]
+    assert found["covered_passage"] == found["covered"]
 
 
 def test_a_word_nobody_holds_leaves_part_of_the_question_open():
@@ -133,13 +123,6 @@ def test_a_rare_word_covers_more_than_an_ordinary_one_that_is_as_rare_here():
     assert ordinary == pytest.approx(weight("file", 1, 9) / (weight("file", 1, 9) + TEA))
     assert ordinary < 0.35
     assert rare > 0.65
-
-
-def test_pairs_are_terms_that_follow_each_other_in_the_question_up_to_three():
-    found = columns(
-        asked("a1", "b1", "c1", "d1", "e1"), notes("e1 d1 c1 b1 a1", "a1 b1 d1 e1", "a1 c1 e1")
-    )
-    assert found["pairs"] == close(1.0, 2 / 3, 0.0)
 
 
 def test_a_term_is_held_as_a_whole_word_only():
@@ -172,19 +155,15 @@ def test_what_the_neighbours_hold_by_another_word_counts_no_more_than_its_share(
 def apart(characters):
     """Two terms of the question, whose beginnings are so many characters apart."""
     between = "x" * (characters - len("tea ") - 1)
-    return f"tea {between} cake {'y' * words.SECTION}"
+    return f"tea {between} cake {'y' * words.PASSAGE}"
 
 
-@pytest.mark.parametrize(
-    ("characters", "passage", "section"),
-    [(319, True, True), (320, False, True), (959, False, True), (960, False, False)],
-)
-def test_words_close_together_cover_a_passage_or_a_section(characters, passage, section):
+@pytest.mark.parametrize(("characters", "passage"), [(319, True), (320, False)])
+def test_words_close_together_cover_a_passage(characters, passage):
     found = columns(asked("tea", "cake"), notes(apart(characters)))
     most = max(TEA, CAKE) / (TEA + CAKE)
     assert found["covered"] == close(1.0)
     assert found["covered_passage"] == close(1.0 if passage else most)
-    assert found["covered_section"] == close(1.0 if section else most)
 
 
 def test_the_best_passage_counts_wherever_it_stands():
@@ -227,11 +206,8 @@ def test_every_column_is_a_share_and_each_wider_look_covers_no_less(texts, readi
     assert set(found) == COLUMNS
     for name, column in found.items():
         assert all(0 <= value <= 1 + 1e-9 for value in column), name
-    for passage, section, own in zip(
-        found["covered_passage"], found["covered_section"], found["covered"], strict=True
-    ):
-        assert passage <= section + 1e-9
-        assert section <= own + 1e-9
+    for passage, own in zip(found["covered_passage"], found["covered"], strict=True):
+        assert passage <= own + 1e-9
     for own, before, around in zip(
         found["covered"], found["covered_before"], found["covered_around"], strict=True
     ):
@@ -248,7 +224,7 @@ def test_a_word_of_the_question_in_place_of_another_never_takes_anything_away(he
     with_other, with_term = " ".join(["milk", *held]), " ".join([term, *held])
     before = columns(reading, notes(with_other))
     after = columns(reading, notes(with_term))
-    for name in ("keyword_share", "covered", "covered_section", "pairs"):
+    for name in ("keyword_own", "covered", "covered_around"):
         assert after[name][0] >= before[name][0] - 1e-9, name
 
 
@@ -270,6 +246,6 @@ def best_passage_slowly(text, length):
 def test_the_window_that_slides_finds_what_every_window_finds(terms):
     found = columns(asked("tea", "cake"), notes(terms))
     text = f" {terms} "
-    for name, length in (("covered_passage", words.PASSAGE), ("covered_section", words.SECTION)):
-        expected = best_passage_slowly(text, length) if len(text) > length else found["covered"][0]
-        assert found[name] == close(expected)
+    long = len(text) > words.PASSAGE
+    expected = best_passage_slowly(text, words.PASSAGE) if long else found["covered"][0]
+    assert found["covered_passage"] == close(expected)

@@ -45,9 +45,9 @@ def plainly(reading, matches, texts, before, after):
     near = [b if b >= 0 and lengths[b] <= GUARD else -1 for b in before]
     joined = [length + (lengths[b] if b >= 0 else 0) for length, b in zip(lengths, near)]  # noqa: B905
     average = sum(joined) / len(texts) or 1.0
-    names = ("own", "joined", "share", "covered", "before", "around", "guessed", "pairs")
+    names = ("own", "joined", "covered", "before", "around", "guessed")
     sums = {name: [0.0] * len(texts) for name in names}
-    whole, last = 0.0, [0.0] * len(texts)
+    whole = 0.0
     for term in reading.terms:
         value = weight(term, matches.postings[term], matches.rows)
         whole, gain = whole + value, value * (K1 + 1)
@@ -59,30 +59,22 @@ def plainly(reading, matches, texts, before, after):
             both = own + (earlier if near[at] >= 0 else 0)
             norm = K1 * (1 - GENTLE + GENTLE * (min(lengths[at], MAX_TERMS) / USUAL_TERMS))
             joined_norm = K1 * (1 - B + B * joined[at] / average)
-            share_norm = K1 * (1 - B + B * min(min(joined[at], MAX_TERMS) / USUAL_TERMS, 8))
             sums["own"][at] += gain * own / (own + norm)
             sums["joined"][at] += gain * both / (both + joined_norm)
-            sums["share"][at] += gain * both / (both + share_norm)
             sums["covered"][at] += value * min(own, 1)
             sums["before"][at] += value * min(max(own, earlier), 1)
             sums["around"][at] += value * min(max(own, earlier) or later, 1)
             sums["guessed"][at] += value * min(guess, 1)
-            sums["pairs"][at] += 1 if own and last[at] else 0
-        last = held
     whole = whole or 1.0
     top = {name: max(sums[name]) or 1.0 for name in ("own", "joined")}
     return {
         "keyword": [score / top["joined"] for score in sums["joined"]],
         "keyword_own": [score / top["own"] for score in sums["own"]],
-        "keyword_share": [score / (whole * (K1 + 1)) for score in sums["own"]],
-        "keyword_share_before": [score / (whole * (K1 + 1)) for score in sums["share"]],
         "covered": [share / whole for share in sums["covered"]],
         "covered_before": [share / whole for share in sums["before"]],
         "covered_around": [share / whole for share in sums["around"]],
         "guessed": [share / whole for share in sums["guessed"]],
-        "pairs": [min(count, 3) / 3 for count in sums["pairs"]],
         "covered_passage": closest(reading, matches, padded, sums["covered"], whole, words.PASSAGE),
-        "covered_section": closest(reading, matches, padded, sums["covered"], whole, words.SECTION),
     }
 
 
@@ -106,7 +98,7 @@ def closest(reading, matches, texts, covered, whole, length):  # noqa: PLR0917
                 for form, share in ((term, 1.0), *reading.forms.get(term, ()))
                 for place in all_places(text, f" {form} ")
             ]
-            found[at] = words._within_by_forms(sorted(places), length) / whole
+            found[at] = words._within(sorted(places), length) / whole
     return found
 
 
