@@ -9,6 +9,7 @@ model is given is all that it can know.
 
 import asyncio
 import json
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -83,7 +84,7 @@ class InOpenAIAgents(InFramework):
 
         own = self.mesh.for_user(user)
         agent = Agent(name="helper", model=Scripted(), tools=memory_tools(own))
-        session = MeshSession(own, "chat")
+        session = MeshSession(own, f"chat {os.getpid()}")
         before = await session.get_items()
         done = await Runner.run(agent, text, session=session)
         after = await session.get_items()
