@@ -320,11 +320,14 @@ def _restore(self: Any, state: list[object]) -> None:
 
 
 def _equal(self: Any, other: object) -> bool:
-    return _state(self) == _state(other) if other.__class__ is self.__class__ else NotImplemented
+    if other.__class__ is not self.__class__:
+        return NotImplemented
+    read = _held(self.__class__)
+    return read(self) == read(other)
 
 
 def _hash(self: Any) -> int:
-    return hash(tuple(_state(self)))
+    return hash(_held(self.__class__)(self))
 
 
 def _repr(self: Any) -> str:

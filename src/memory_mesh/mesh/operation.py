@@ -367,7 +367,7 @@ def public_name(qualname: str) -> str:
 def _check(
     name: str, value: object, classes: tuple[type, ...], inside: tuple[type, ...] = ()
 ) -> None:
-    if classes and name not in _SAID and not _fits(value, classes):
+    if classes and type(value) not in classes and name not in _SAID and not _fits(value, classes):
         words = " or ".join(
             dict.fromkeys(_WORDS.get(each, f"a {each.__name__}") for each in classes)
         )

@@ -156,6 +156,8 @@ def decide(
         kept.append(None if known else settled)
         if scene is not None:
             scene.take(draft, wording, part, settled)
+    if len(parts) == 1 and len(parts[0].puts) <= 1:  # most writes: no put stands twice
+        return parts[0]
     return Commit(
         puts=_each_once(put for part in parts for put in part.puts),
         observations=tuple(seen for part in parts for seen in part.observations),
