@@ -352,7 +352,7 @@ class Relations(Protocol):
 
 
 class Trail(Protocol):
-    """Read how memories came to be as they are, and which prompts they entered."""
+    """Read how memories came to be as they are."""
 
     def block(self, block_id: str) -> Block | None:
         """A block of the chain, or the record of a recall, by its id."""
@@ -382,6 +382,10 @@ class Trail(Protocol):
         Their other keys are among them. A key is as `owned_key` makes it.
         """
 
+
+class PromptRecords(Protocol):
+    """Read what entered prompts, and which prompts a memory entered."""
+
     def injection(self, injection_id: str) -> "Injection | None":
         """What entered one prompt."""
 
@@ -409,7 +413,18 @@ class Calling(Protocol):
         """What a selection looks at of these versions; an untitled one gives its beginning."""
 
 
-class Snapshot(Search, VectorSearch, Lookup, Claims, Indexing, Relations, Trail, Calling, Protocol):
+class Snapshot(
+    Search,
+    VectorSearch,
+    Lookup,
+    Claims,
+    Indexing,
+    Relations,
+    Trail,
+    PromptRecords,
+    Calling,
+    Protocol,
+):
     """One read transaction over one namespace: every answer is of the same moment."""
 
     def head(self) -> Head:

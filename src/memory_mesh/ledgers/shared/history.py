@@ -39,7 +39,7 @@ _FIRST = "json_extract(b.memories, '$[0]')"  # what a block is about
 
 
 class SqlTrail:
-    """Implements `ports.Trail`."""
+    """Implements `ports.Trail` and `ports.PromptRecords`."""
 
     _db: Database
 
