@@ -129,7 +129,7 @@ def gathered(
 def everyday(embedder: Embedder, modes: Sequence[str]) -> dict[str, Gathered]:
     """All modes of the everyday memories, whose questions without an answer are there too."""
     found = {mode: Gathered() for mode in modes}
-    for store in order.stores(order.OPEN):
+    for store in order.stores("open"):
         with order.opened(embedder) as mesh:
             names = order.fill(mesh, store.memories)
             for mode, into in found.items():

@@ -323,7 +323,7 @@ def _equal(self: Any, other: object) -> bool:
     if other.__class__ is not self.__class__:
         return NotImplemented
     read = _held(self.__class__)
-    return read(self) == read(other)
+    return bool(read(self) == read(other))
 
 
 def _hash(self: Any) -> int:
