@@ -15,7 +15,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_play
 from memory_mesh.dashboard.app import Dashboard
 from memory_mesh.dashboard.readers import OwnerReaders
 from memory_mesh.model import Scope
-from memory_mesh.server.app import bound
+from memory_mesh.platform.ports import bound
 from memory_mesh.sync import MemoryMesh
 from tests.surface.page_reading import HOSTILE, opened
 from tests.until import until

@@ -319,11 +319,11 @@ def _restore(self: Any, state: list[object]) -> None:
         getattr(type(self), name).__set__(self, held)
 
 
-def _equal(self: Any, other: object) -> bool:
+def _equal(self: Any, other: object) -> Any:  # or NotImplemented
     if other.__class__ is not self.__class__:
         return NotImplemented
     read = _held(self.__class__)
-    return bool(read(self) == read(other))
+    return read(self) == read(other)
 
 
 def _hash(self: Any) -> int:

@@ -10,7 +10,7 @@ from memory_mesh.base.typed import Any, Protocol
 from memory_mesh.care import access_keys
 from memory_mesh.dashboard.asked import PLACES, Reader, view_of
 from memory_mesh.model import NotAllowed
-from memory_mesh.server.app import is_loopback
+from memory_mesh.platform.ports import is_loopback
 from memory_mesh.sync import MemoryMesh
 
 

@@ -6,7 +6,7 @@ import uvicorn
 
 from memory_mesh.dashboard.app import Dashboard
 from memory_mesh.dashboard.readers import OwnerReaders
-from memory_mesh.server.app import bound
+from memory_mesh.platform.ports import bound
 from memory_mesh.sync import MemoryMesh
 
 __all__ = ["OwnPage", "bound"]

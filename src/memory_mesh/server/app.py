@@ -10,8 +10,6 @@ A process keeps nothing that another one needs: run as many as you like over one
 /mcp.
 """
 
-import ipaddress
-import socket
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, nullcontext, suppress
@@ -37,7 +35,6 @@ from memory_mesh.model import (
     Json,
     Memory,
     MeshError,
-    NetworkError,
     NotAllowed,
     Scope,
     StoreError,
@@ -446,33 +443,3 @@ async def no_route(request: Request, error: Exception) -> Response:
     status = getattr(error, "status_code", 404)
     said = f"there is no {request.method} {request.url.path}; the routes are in /openapi.json"
     return Problem(status, NO_ROUTE, said).response()
-
-
-def is_loopback(host: str) -> bool:
-    """Whether only this machine reaches an address."""
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
-
-
-def bound(host: str, port: int) -> socket.socket:
-    """A socket that listens; NetworkError says why there is none."""
-    try:
-        family, *_, address = socket.getaddrinfo(
-            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
-        )[0]
-        made = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)  # asyncio: TCP_NODELAY
-        try:
-            made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            made.bind(address)
-            made.listen()
-        except OSError:
-            made.close()
-            raise
-    except OSError as error:
-        raise NetworkError(
-            f"cannot listen on {host} port {port} ({error.strerror}); choose another with --port, "
-            "or --port 0 for any that is free"
-        ) from None
-    return made

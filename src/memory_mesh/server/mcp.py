@@ -37,13 +37,12 @@ from memory_mesh.base.typed import Any, TypeVar, dataclass
 from memory_mesh.care.access_keys import READ, WRITE, check
 from memory_mesh.model import Channel, MeshError
 from memory_mesh.model.care import AccessKey
+from memory_mesh.platform.ports import bound, is_loopback
 from memory_mesh.server import ui
 from memory_mesh.server.app import (
     KeyLimits,
     Service,
-    bound,
     crashed,
-    is_loopback,
     namespace_of,
     no_route,
 )

@@ -8,11 +8,12 @@ from itertools import islice
 from pathlib import Path
 
 from memory_mesh.base.typed import replace
+from memory_mesh.care import other_tools
 from memory_mesh.cli import options as cli_options, output, store_folder
 from memory_mesh.cli.command_table import Command, UsageError, adding, argument
 from memory_mesh.cli.output import completed, option
 from memory_mesh.cli.progress import Counting, Telling
-from memory_mesh.formats import exchange, other_tools
+from memory_mesh.formats import exchange
 from memory_mesh.model import InvalidInput, Json, MeshError, NotAllowed
 from memory_mesh.model.care import Backup, Exported, Imported, NamespaceCopy, Restored
 from memory_mesh.platform.agent_shell import agent_variables

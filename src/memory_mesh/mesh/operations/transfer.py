@@ -106,7 +106,7 @@ class TransferVerbs(MemoryVerbs):
         Options:
             progress: called with the number of rows so far.
         """
-        from memory_mesh.formats import other_tools
+        from memory_mesh.care import other_tools
 
         source = Path(path)
         outcomes, reasons = Counter[str]({str(Outcome.REFUSED): 0}), list[str]()
