@@ -109,9 +109,12 @@ def _homes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 @pytest.fixture(autouse=True)
-def _own_home(_homes: Iterator[Path], monkeypatch: pytest.MonkeyPatch) -> None:
-    """No setting or store of the person who runs the tests is read or written."""
-    home = next(_homes)
+def _own_home(_homes: Iterator[Path], monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """No setting or store of the person who runs the tests is read or written.
+
+    What a test sets in the environment, as fault suites do, is gone after it.
+    """
+    before, home = dict(os.environ), next(_homes)
     home.mkdir()
     for name in ("XDG_DATA_HOME", "XDG_CONFIG_HOME", "MEMORY_MESH_CONFIG", "MEMORY_MESH_PROJECT"):
         monkeypatch.delenv(name, raising=False)
@@ -121,6 +124,9 @@ def _own_home(_homes: Iterator[Path], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MEMORY_MESH_OWN_NAMES", "off")  # tests about names state some
     monkeypatch.setenv("MEMORY_MESH_DIR", str(home / "store"))
     monkeypatch.setenv("MEMORY_MESH_EMBEDDER", "none")  # tests about meaning ask for the model
+    yield
+    os.environ.clear()
+    os.environ.update(before)
 
 
 @pytest.fixture(autouse=True)

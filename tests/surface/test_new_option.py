@@ -15,11 +15,8 @@ ROOT = Path(__file__).resolve().parents[2]
 PLACE = "mesh/operations/search.py"
 CHANGES = (  # the declaration, what it does in one line, and where it acts
     (
-        "        rerank: bool | Reranker | None = None,\n    ) -> Hits:\n",
-        (
-            "        rerank: bool | Reranker | None = None,\n        newest_first: bool = False,\n"
-            "    ) -> Hits:\n"
-        ),
+        "        record: bool = True,\n    ) -> Hits:\n",
+        ("        record: bool = True,\n        newest_first: bool = False,\n    ) -> Hits:\n"),
     ),
     (
         "        Options:\n            use_cache:",

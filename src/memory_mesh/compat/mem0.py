@@ -121,14 +121,18 @@ class Mem0Memory:
         explain: bool = False,
         **wrong: object,
     ) -> Answer:
-        """The best memories for a question; `threshold` is the score that the best must reach."""
+        """The best memories for a question, however far; `threshold`: what the best must reach."""
         user, condition = _read(filters, wrong, "search")
         if threshold is not None and not 0 <= threshold <= 1:
             raise ValueError(
                 f"Invalid threshold: {threshold}. Must be between 0 and 1 (inclusive)."
             )
         hits = self._of(user).search(
-            query, limit=top_k, filter=condition, min_relevance=threshold, rerank=rerank or None
+            query,
+            limit=top_k,
+            filter=condition,
+            min_relevance=threshold or 0.0,
+            rerank=rerank or None,
         )
         found = []
         for hit in hits:

@@ -306,7 +306,7 @@ def _weighed(query: Query, looked: flows_rank.RankingRecord, version: int) -> St
     if at is None:  # only a trigger calls it
         above, fused = known[version]
         return Stand(above, fused, _NOTHING, candidates)
-    order = embedding_models.order(looked.prepared.space, query.text)
+    order = scales.fitting(table, embedding_models.order(looked.prepared.space, query.text))
     margins = scales.margins_of(table, order)
     both = (scales.margins_alone(table, order)[at], margins[at])
     made = shares.of_margin(table, at, order, both)

@@ -8,13 +8,13 @@ at every prompt.
 
 import os
 import sys
-from pathlib import Path
 
 from memory_mesh.base.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from _socket import socket
     from collections.abc import Mapping
+    from pathlib import Path
 
 APP = "memory-mesh"
 MODES: bool = sys.platform != "win32"  # whether files say who may read them
@@ -261,7 +261,7 @@ FOLDER, FILE = 0o700, 0o600
 _OTHERS = 0o077
 
 
-def make_folder(folder: Path) -> None:
+def make_folder(folder: "Path") -> None:
     """Makes a folder, and what is missing above it, for its owner only."""
     missing = []
     here = folder.absolute()
@@ -280,7 +280,7 @@ def make_folder(folder: Path) -> None:
         folder.mkdir()  # raises what is wrong with it
 
 
-def open_file(path: Path, flags: int) -> int:
+def open_file(path: "Path", flags: int) -> int:
     """Opens a file, or makes it for its owner only; returns its descriptor."""
     while True:
         try:
@@ -290,7 +290,7 @@ def open_file(path: Path, flags: int) -> int:
                 return made
 
 
-def new_file(path: Path, flags: int) -> int | None:
+def new_file(path: "Path", flags: int) -> int | None:
     """Makes a file for its owner only and opens it; None if there is one already."""
     try:
         descriptor = os.open(path, flags | os.O_CREAT | os.O_EXCL, FILE)
@@ -301,7 +301,7 @@ def new_file(path: Path, flags: int) -> int | None:
     return descriptor
 
 
-def make_file(path: Path) -> None:
+def make_file(path: "Path") -> None:
     """Makes an empty file for its owner only, unless there is one."""
     os.close(open_file(path, os.O_RDWR))
 

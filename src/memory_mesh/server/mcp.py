@@ -38,7 +38,6 @@ from memory_mesh.care.access_keys import READ, WRITE, check
 from memory_mesh.model import Channel, MeshError
 from memory_mesh.model.care import AccessKey
 from memory_mesh.platform.ports import bound, is_loopback
-from memory_mesh.server import ui
 from memory_mesh.server.app import (
     KeyLimits,
     Service,
@@ -143,7 +142,10 @@ def application(service: Service, url: str, only: OnlyMcp | None = None) -> Star
         max_sessions=_SESSIONS,
         **auth,
     )
-    made.mount(ui.PATH, ui.page(service))
+    if only is None:  # the page needs further packages
+        from memory_mesh.server import ui
+
+        made.mount(ui.PATH, ui.page(service))
     for status in (404, 405):
         made.add_exception_handler(status, no_route)
     made.add_exception_handler(Exception, crashed)

@@ -89,13 +89,15 @@ def _backfill(options: argparse.Namespace) -> int:
     if not (options.yes or _may_review(options)):
         return 1
     with cli_options.mesh_of(options, channel=Channel.FILE) as mesh:
-        plain["stored"] = stored = backfill.put_into_review(mesh, found)
-        stack = backfill.waiting(mesh)
+        here = mesh.view(scope=cli_options.reader_of(mesh))
+        plain["stored"] = stored = backfill.put_into_review(here, found)
+        stack = backfill.waiting(here)
     lines = [f"[MemoryMesh] {stored} new, {len(stack)} wait for review."]
     if stack and _on_terminal(options):
         _say(options, f"[MemoryMesh] {len(stack)} things I think I know about this project:")
         with cli_options.mesh_of(options) as mesh:
-            done = backfill.decide(mesh, stack, input, _say_safely)
+            here = mesh.view(scope=cli_options.reader_of(mesh))
+            done = backfill.decide(here, stack, input, _say_safely)
         lines = [f"[MemoryMesh] {', '.join(f'{count} {name}' for name, count in done.items())}."]
     lines.append("[MemoryMesh] Run it again for the next ones; to decide later: memory-mesh review")
     return _said(options, _Answer(plain, lines))

@@ -40,7 +40,7 @@ def _run(options: argparse.Namespace) -> int:
         return 0
     with (
         suppress(KeyboardInterrupt),  # the way to end it at a terminal
-        cli_options.mesh_of(options, meaning=True, channel=Channel.LIBRARY) as mesh,
+        cli_options.mesh_of(options, meaning=True, channel=Channel.CLI) as mesh,
         server.bound(_HOST, options.port) as listener,
     ):
         page = server.OwnPage(mesh, listener)

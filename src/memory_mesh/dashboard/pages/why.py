@@ -1,5 +1,6 @@
 """Why did you say that? What entered a prompt, what carries a sentence, and the pack of today."""
 
+import re
 from collections.abc import Mapping, Sequence
 
 from memory_mesh.base.typed import dataclass
@@ -14,7 +15,8 @@ _LATEST = 50  # prompts that a sentence is looked for in
 _SHOWN = 12
 _MOST_IDS = 250
 _MOST_SAID = 2_000  # characters of a sentence
-_CARRIES = 0.5  # of the best score: what else may carry it
+_WORD = re.compile(r"\w+")
+_CARRIES = 0.9  # of the best score: what else may carry it
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +89,16 @@ def _searched(asked: Asked, said: str, ids: list[str], **at: object) -> dict[str
         said, limit=len(ids), filter={"id": {"$in": ids}}, across=EVERYONE, include=EVERY_STATUS,
         record=False, **at,  # type: ignore[arg-type]  # as_of
     )  # fmt: skip
-    return {hit.id: hit.score for hit in hits}
+    words = set(_WORD.findall(said.casefold()))
+    shares = {hit.id: _share(words, hit.content) for hit in hits}
+    most = max(shares.values(), default=1.0)
+    return {hit.id: hit.score * shares[hit.id] / most for hit in hits}
+
+
+def _share(words: set[str], content: str) -> float:
+    """More, the more of a memory's words a sentence has: of two that differ in one, that one."""
+    own = set(_WORD.findall(content.casefold()))
+    return 0.25 + 0.75 * len(own & words) / max(1, len(own))
 
 
 def _whole(asked: Asked, said: str, wanted: str) -> dict[str, object]:

@@ -109,7 +109,7 @@ class TransferVerbs(MemoryVerbs):
         from memory_mesh.care import other_tools
 
         source = Path(path)
-        outcomes, reasons = Counter[str]({str(Outcome.REFUSED): 0}), list[str]()
+        outcomes, reasons = Counter[str](), list[str]()
         taking = self._of_same_store(None, None, Channel.IMPORT)
         with _file_errors(source):
             known = other_tools.recognized(source)
@@ -123,7 +123,9 @@ class TransferVerbs(MemoryVerbs):
                 if progress is not None:
                     progress(outcomes.total())
         name = known.name if known else exchange.format_of(source.name)
-        return ImportedFile(dict(outcomes), tuple(reasons[:_REASONS]), name)
+        refused = outcomes.pop(str(Outcome.REFUSED), 0)
+        counts = {**outcomes, str(Outcome.REFUSED): refused}
+        return ImportedFile(counts, tuple(reasons[:_REASONS]), name)
 
     def _taken(self, part: list[tuple[str, object]]) -> Iterator[tuple[str, Receipt]]:
         """Stores some items, each user's for that user; says what became of each."""

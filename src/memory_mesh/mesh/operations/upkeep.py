@@ -590,8 +590,7 @@ class CareVerbs(UpkeepVerbs, AuditVerbs):
     ) -> dict[str, int]:
         """Returns how many memories the reader sees of each value of a field, most first.
 
-        Options:
-            by: kind, source_kind, status, project, or day: the one that they were first stored on.
+        `by` is kind, source_kind, status, project, or day: the one that they were first stored on.
         """
         if by not in _COUNTED:
             raise InvalidInput(f"by must be one of: {', '.join(_COUNTED)}")

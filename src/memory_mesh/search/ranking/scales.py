@@ -61,11 +61,17 @@ def scales(order: str) -> Scales:
     )
 
 
+def fitting(table: FeatureTable, order: str) -> str:
+    """Returns the order for these candidates: that of words where none of them has a vector yet."""
+    return order if any(row[_COLUMNS["cosine"]] for row in table.rows) else WORDS
+
+
 def best(table: FeatureTable, limit: int, order: str) -> list[Fused]:
     """Returns the best `limit` candidates, best first; in a tie the newer version wins.
 
     `order` says what the cosines are worth: `meaning`, `static`, or `words` where they say nothing.
     """
+    order = fitting(table, order)
     margins = margins_of(table, order)
     ranked = heapq.nlargest(limit, zip(margins, table.versions, range(len(margins)), strict=True))
     if not ranked:
