@@ -344,7 +344,8 @@ class TestKeys:
             assert said == [f"made the key {made.id}", f"revoked the key {made.id}"]
             assert kept.verify().ok
             assert made.text is not None
-            secret = made.text.rpartition("_")[2].encode()
+            secret = made.text.partition(f"{made.id}_")[2].encode()
+            assert len(secret) > 20
             assert not any(
                 secret in file.read_bytes() for file in tmp_path.rglob("*") if file.is_file()
             )

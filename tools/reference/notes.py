@@ -7,6 +7,7 @@ comes. `tests/surface/test_reference.py` compares the errors with what the metho
 ARGUMENTS = {  # positional arguments: what one of this name is, wherever it stands
     "agent": "the agent whose memories are meant",
     "boost": "how much importance it gains, 0 to 1",
+    "by": "the field whose values are counted",
     "changes": "one mapping per memory: `id`, and the arguments of `update`",
     "client": "the client to wrap; it is changed and returned",
     "conflict_id": "the id of the conflict",

@@ -15,7 +15,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from procrastinate import App, JobContext, PsycopgConnector, RetryDecision, exceptions
@@ -297,26 +297,27 @@ def work(
         pause: waits so many seconds; True if it was told to stop.
     """
     seconds, told = FIRST, False
-    while True:
-        worker, start = None, time.monotonic()
-        try:
-            worker = begun()
-            told = False
-            worker.run()
-            return
-        except StoreIsAway:
-            if worker is not None and worker.stopping:
+    with suppress(KeyboardInterrupt):  # Ctrl-C after one worker and before the next
+        while True:
+            worker, start = None, time.monotonic()
+            try:
+                worker = begun()
+                told = False
+                worker.run()
                 return
-        if (
-            time.monotonic() - start > LONGEST_PAUSE
-        ):  # it worked, or waited for answers, for a while
-            seconds = FIRST
-        if not told:
-            away()
-            told = True
-        if pause(seconds):
-            return
-        seconds = min(2 * seconds, LONGEST_PAUSE)
+            except StoreIsAway:
+                if worker is not None and worker.stopping:
+                    return
+            if (
+                time.monotonic() - start > LONGEST_PAUSE
+            ):  # it worked, or waited for answers, for a while
+                seconds = FIRST
+            if not told:
+                away()
+                told = True
+            if pause(seconds):
+                return
+            seconds = min(2 * seconds, LONGEST_PAUSE)
 
 
 async def _stopped_within(seconds: float) -> bool:
