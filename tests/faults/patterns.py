@@ -118,7 +118,7 @@ def _grown(
 ) -> tuple[float, float]:
     few, many = (_text(attack, size, pattern) for size in (sizes.few, 10 * sizes.few))
     before = seconds(use, few, runs=1)
-    if before > sizes.slow:
+    if before > sizes.slow and (before := seconds(use, few)) > sizes.slow:  # not by chance
         fewer = max(seconds(use, _text(attack, sizes.few // 10, pattern)), sizes.floor / 10)
         if before > MOST_GROWTH * fewer:
             return before / fewer, before
