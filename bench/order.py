@@ -18,6 +18,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ import numpy as np
 
 from memory_mesh.config import load as configured
 from memory_mesh.config.tables import Settings
+from memory_mesh.evaluation import whole_run
 from memory_mesh.evaluation.vector_cache import KeptVectors
 from memory_mesh.model import Status
 from memory_mesh.model.ports import Embedder
@@ -69,7 +71,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--sizes", nargs="+", type=int, default=SIZES)
     parser.add_argument("--dry", action="store_true", help="write no report")
     options = parser.parse_args(arguments)
-    report: dict[str, Any] = {}
+    report: dict[str, Any] = {
+        "date": f"{datetime.now(UTC):%Y-%m-%d}",
+        "commit": whole_run.commit()[0],
+        "paths": ["src/memory_mesh/search/ranking", "src/memory_mesh/write/claims"],
+        "command": f"python -m bench.order --half {options.half}",
+    }
     with tempfile.TemporaryDirectory() as folder:
         for mode in options.modes:
             embedder = chosen(mode, Path(folder))
