@@ -5,8 +5,8 @@
     sentence ──▶ words, pairs of words, pieces of words ──▶ a weight for each ──▶ sum ──▶ odds
 
 The weights were learned from invented prompts in fourteen languages, whose sentences were judged
-without sight of the rules (`bench/sets/capture`, `bench/training/lasting.py`). Each piece has its weight in one of 65,536
-places, chosen by its checksum.
+without sight of the rules (`bench/sets/capture`, `bench/training/lasting.py`). Each piece has its
+weight in one of 65,536 places, chosen by its checksum.
 """
 
 import math
