@@ -9,7 +9,7 @@ import pytest
 from memory_mesh.agents.hook.capture import MOST_OF_PROMPT, Captured, captured
 from memory_mesh.agents.hook.capture.heard import MOST, MUCH
 from memory_mesh.agents.sessions import Session
-from memory_mesh.model import Channel, Kind, Memory, SourceKind, Status
+from memory_mesh.model import Channel, Kind, Memory, Outcome, SourceKind, Status
 from memory_mesh.model.ports import Embedder
 from memory_mesh.sync import MemoryMesh
 from memory_mesh.testing import FrozenClock, ScriptedLLM
@@ -136,6 +136,17 @@ def test_what_is_corrected_in_the_session_is_stored_as_corrected(
     assert first not in host.texts()
     assert [one.text for one in host.mesh.history(memory.id)] == [first, kept]
     assert done.receipts[0].id == memory.id
+
+
+def test_what_may_hold_for_the_moment_only_waits_and_replaces_nothing(host: Host) -> None:
+    done = host.prompt("Все цены у нас хранятся в копейках")
+    (memory,) = host.held()
+    assert memory.status is Status.QUARANTINED
+    assert [receipt.outcome for receipt in done.receipts] == [Outcome.QUARANTINED]
+    assert (memory.scope.project, done.line) == ("shop", None)
+    assert host.mesh.context("в чём хранятся цены?").items == ()
+    host.prompt("Все цены у нас хранятся в копейках")
+    assert len(host.held()) == 1
 
 
 def test_what_is_taken_back_is_deleted(host: Host) -> None:

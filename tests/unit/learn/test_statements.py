@@ -3,6 +3,8 @@
 import pytest
 from hypothesis import given, strategies as st
 
+from memory_mesh.base.word_files import bytes_beside
+from memory_mesh.learn.rules import lasting
 from memory_mesh.learn.rules.statements import statements, takes_back
 from memory_mesh.model import Kind
 from tests.corpora.statements import sentences
@@ -120,6 +122,47 @@ def test_of_a_very_long_prompt_both_ends_are_read() -> None:
 
 def test_no_more_than_asked_for_are_read() -> None:
     assert len(statements("\n".join(f"we use tool{n} here" for n in range(50)), 7)) == 7
+
+
+@pytest.mark.parametrize(
+    ("sentence", "kind"),
+    [
+        ("receipts are kept for seven years", Kind.FACT),
+        ("Commity piszemy po angielsku, w trybie rozkazującym", Kind.FACT),
+        ("My daughter is allergic to peanuts", Kind.PREFERENCE),
+    ],
+)
+def test_what_is_very_likely_to_last_is_kept_without_a_rule(sentence: str, kind: Kind) -> None:
+    assert [(one.kind, one.personal, one.waits) for one in statements(sentence)] == [
+        (kind, kind is Kind.PREFERENCE, False)
+    ]
+
+
+def test_what_probably_lasts_is_given_only_to_who_asks_for_what_waits() -> None:
+    sentence = "Все цены у нас хранятся в копейках"
+    assert statements(sentence) == []
+    assert [(one.text, one.waits) for one in statements(sentence, waiting=True)] == [
+        (sentence, True)
+    ]
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Fais-moi un résumé de ce fichier",
+        "このテストを直してください",
+        "the tests are red again since this morning",
+        "it is kept for seven years",  # what is?
+        "I guess receipts are kept for seven years",
+    ],
+)
+def test_what_is_unlikely_to_last_or_guessed_does_not_even_wait(sentence: str) -> None:
+    assert statements(sentence, waiting=True) == []
+
+
+def test_both_sets_of_weights_have_one_for_each_place() -> None:
+    for name in ("lasting", "of_person"):
+        assert len(bytes_beside(lasting.__file__, f"{name}.bin")) == lasting.PLACES
 
 
 @given(st.text(max_size=300))

@@ -126,7 +126,7 @@ def _stated(quote: Quote) -> Iterator[tuple[str, Kind, bool]]:
         if not is_secret(quote.text):
             yield quote.text, Kind.FACT, False
         return
-    for one in statements(without_private(quote.text), MOST):
+    for one in statements(without_private(quote.text), MOST, waiting=True):
         yield one.text, one.kind, one.personal
 
 

@@ -131,20 +131,6 @@ ailments = any_of(
 politeness = lazy_pattern(r"^(?:(?:please|pls|just|now|then|next|first|bitte)\s+)+", re.IGNORECASE)
 
 
-# Words after which comes what would happen otherwise.
-consequences = lazy_pattern(r"\b(?:otherwise|or else|because|since|so that|if)\b", re.IGNORECASE)
-
-
-# `always` at the end of a sentence.
-at_the_end = lazy_pattern(
-    r",\s*(?:always|ever|every time|at all times|from now on)\s*[.!]*$", re.IGNORECASE
-)
-
-
-# What the user learned from others and now states.
-news = lazy_pattern(r"\b(?:told|informed|reminded) (?:me|us)\b|\bconfirmed\b", re.IGNORECASE)
-
-
 # A subject whose first word may be a verb as well.
 things = lazy_pattern(
     r"(?:default|test|build|deploy|release|cache|queue|branch|log|support|backup|index|import|"
@@ -313,16 +299,5 @@ foreign_rules = lazy_pattern(
     r"tournent|se trouve|se trouvent|viennent|vient) (?:sur|dans|de|sous)\b|\b(?:est|"
     r"sont) (?:interdite?s?|obligatoires?|stock\u00e9\w*|g\u00e9n\u00e9r\u00e9\w*)\b|"
     r"\b(?:toujours|jamais) \w+er\b",
-    re.IGNORECASE,
-)
-
-
-# The start of an order in German, Spanish and French.
-foreign_orders = lazy_pattern(
-    r"(?:bitte |por favor |s'il te pla\u00eet |stp )?(?:mache?|nimm|f\u00fcge?|schreibe?|"
-    r"l\u00f6sche?|benenne?|zeige?|pr\u00fcfe?|starte|erstelle?|baue?|\u00e4ndere?|schaue?|"
-    r"haz|pon|a\u00f1ade|agrega|cambia|borra|crea|ejecuta|muestra|revisa|escribe|arregla|"
-    r"busca|ajoute|cr\u00e9e|supprime|corrige|lance|montre|\u00e9cris|fais|mets|regarde|"
-    r"renomme|v\u00e9rifie)\b",
     re.IGNORECASE,
 )

@@ -239,18 +239,6 @@ facts = lazy_pattern(
 )
 
 
-# What a setting of the project is: `our default branch is trunk`.
-settings = lazy_pattern(
-    r"^(?!my\b|this\b|that\b|your\b|(?:the )?new\b)(?:(?:our|the) )?(?:[\w-]+ ){0,3}(?:name|"
-    r"branch|region|port|version|locale|time ?zone|currency|database|db|queue|broker|registry|"
-    r"domain|url|host|bucket|user|role|limit|timeout|ttl|retention|encoding|format|license|"
-    r"language|framework|runtime|package manager|test runner|linter|formatter|prefix|"
-    r"suffix)s? (?:is|are|=) (?!(?:fine|ok|okay|good|correct|right|wrong|broken|missing|"
-    r"unclear|bad|better|nice|not|too|the|that|this|in|on|a|empty|gone|free|taken|used)\b)\S",
-    re.IGNORECASE,
-)
-
-
 # Any plain statement: enough where the user corrects.
 statements = lazy_pattern(
     r"\b(?:is|are|was|were|it'?s|that'?s|isn'?t|aren'?t|wasn'?t|came|comes|van|va|usan?|"
@@ -343,17 +331,6 @@ dictates = lazy_pattern(
     r"message|comment|example|sample|data|users?)\b",
     re.IGNORECASE,
 )
-
-
-# What is so now, and was not before.
-changes = any_of(
-    r"(?:runs?|uses?|is|are|lives?|go(?:es)?|has|have|we'?re) [^,;]{1,40} now|now (?:runs?|"
-    r"uses?|is|are|lives?|on|requires?)"
-)
-
-
-# `…, never npm` at the end of a sentence.
-limits = lazy_pattern(r",\s*never (?!mind)[\w./-]++(?: [\w./-]++){0,2}\s*[.!]*$", re.IGNORECASE)
 
 
 # Words that take back what was said before.

@@ -9,7 +9,9 @@
         ├─ decided                     ──▶ decision
         ├─ what holds in the project   ──▶ fact
         ├─ corrects, and states a thing ─▶ correction
-        └─ anything else: an order for the task at hand, small talk ──▶ none
+        ├─ an order for the task at hand ──▶ none
+        └─ anything else, in any language: `lasting` has learned how likely it is kept
+                   surely ──▶ kept, probably ──▶ waits for review, else ──▶ none
 
 Only clear statements count: what is missed can be said again, what is wrongly kept is believed.
 """
@@ -21,6 +23,7 @@ from memory_mesh.base.typed import dataclass
 from memory_mesh.learn.rules import phrases as rules_phrases, statement_phrases as phrases
 from memory_mesh.learn.rules.capture import near_twin
 from memory_mesh.learn.rules.instructions import base, is_base, past_base
+from memory_mesh.learn.rules.lasting import is_unspaced, lasting, of_person
 from memory_mesh.learn.rules.own_words import own_sentences, without_quotes
 from memory_mesh.learn.rules.phrases import particulars
 from memory_mesh.model import Kind
@@ -28,6 +31,8 @@ from memory_mesh.privacy import NamespaceRedactor
 from memory_mesh.text import analyzer
 from memory_mesh.text.sentences import asks, says
 
+KEEP = 0.92  # odds from which a sentence that no rule knows is kept
+WAIT = 0.8  # odds from which it waits for review
 _SHARE = 0.4  # of the terms of an earlier statement that a correction takes up again
 _TERMS = 2  # shared terms that make it sure that both speak of the same
 _PRONOUNS = ("it ", "it's ", "its ", "they ", "that's ", "they're ", "es ", "c'est ")
@@ -70,17 +75,19 @@ class NotableSentence:
     personal: bool = False  # of the person, in every project
     corrects: bool = False  # it sets right what was said before
     surely: bool = False  # and says so plainly
+    waits: bool = False  # a person decides whether it lasts
 
 
-def statements(prompt: str, most: int = 100) -> list[NotableSentence]:
+def statements(prompt: str, most: int = 100, *, waiting: bool = False) -> list[NotableSentence]:
     """Returns what the writer of a prompt states and may want kept, in order.
 
-    Of a very long prompt the first and the last sentences are read: the rest is pasted.
+    Of a very long prompt the first and the last sentences are read: the rest is pasted. With
+    `waiting`, also what a person has to decide.
     """
     sentences = own_sentences(prompt)
     if len(sentences) > 2 * _READ:
         sentences = [*sentences[:_READ], *sentences[-_READ:]]
-    return _read(sentences)[:most]
+    return [one for one in _read(sentences) if waiting or not one.waits][:most]
 
 
 def takes_back(prompt: str) -> bool:
@@ -104,15 +111,14 @@ def _read(sentences: Sequence[str]) -> list[NotableSentence]:
         if corrects or phrases.flaws().match(text):
             correcting = max(correcting, _Correcting.PERHAPS)
         plain = without_quotes(sentence)
-        if phrases.own_errors().search(plain) or (
-            correcting and rules_phrases.news().search(plain)
-        ):
+        if phrases.own_errors().search(plain):
             correcting = _Correcting.SURELY
         if remember and not _says_enough(text) and place and not asks(sentences[place - 1]):
             text = _opened(sentences[place - 1])[0]  # `… . Remember that.`
         wanted = remember or (asked and not _is_task_or_question(text))
         asked = (not _says_enough(text) or text.endswith(":")) if remember else wanted
         found = _statement(text, place, correcting=correcting, remember=wanted)
+        found = found or _probable(sentence, text, place)
         dictated = dictated or bool(phrases.dictates().match(text))
         if found is None or (dictated and _is_bare_rule(found.text)):
             continue
@@ -158,7 +164,7 @@ def _statement(
         return None
     if plain.casefold().startswith(("about ", "regarding ")) and "," not in plain:
         return None
-    if phrases.contrasts().search(plain) or phrases.changes().search(plain):
+    if phrases.contrasts().search(plain):
         correcting = max(correcting, _Correcting.PERHAPS)
     if not remember and _is_ruled_out(plain, correcting=bool(correcting)):
         told = _reason_of_an_order(text)
@@ -181,6 +187,24 @@ def _statement(
     )
 
 
+def _probable(sentence: str, text: str, place: int) -> NotableSentence | None:
+    """Returns a sentence that no rule knows if it is likely to state what lasts."""
+    plain = without_quotes(text)
+    if not (_says_enough(plain) or (is_unspaced(plain) and says(plain))):
+        return None
+    if asks(plain) or plain.endswith(":") or is_secret(text):
+        return None
+    if phrases.doubts().search(plain) or phrases.reports().search(plain):
+        return None
+    if plain.split()[0].casefold() in _POINTING - {"i", "you", "no"}:
+        return None  # later nobody knows of what it was said
+    odds = lasting(without_quotes(sentence))
+    personal = of_person(plain)
+    kind = Kind.PREFERENCE if personal else Kind.FACT
+    kept = NotableSentence(" ".join(text.split()), kind, place, personal, waits=odds < KEEP)
+    return kept if odds >= WAIT else None
+
+
 def _kind(plain: str, *, personal: bool, correcting: _Correcting) -> Kind | None:
     if personal:
         return Kind.PREFERENCE
@@ -196,7 +220,7 @@ def _is_ruled_out(plain: str, *, correcting: bool) -> bool:
     """True for guesses, jokes, hearsay, and questions without their mark."""
     if phrases.doubts().search(plain):
         return True
-    if phrases.reports().search(plain) and not (correcting and rules_phrases.news().search(plain)):
+    if phrases.reports().search(plain):
         return True
     return bool(phrases.questions().match(plain)) or (
         _is_order(plain) and not _is_lasting_order(plain, correcting=correcting)
@@ -245,8 +269,6 @@ def _is_order(plain: str) -> bool:
     first = words[0].strip(".,:;!`")
     if first in {"dont", "don't", "let's", "lets", "let"} or words[:2] == ["do", "not"]:
         return not phrases.decisions().search(plain)
-    if rules_phrases.foreign_orders().match(bare):
-        return True
     if rules_phrases.things().match(bare):  # `default locale is …`
         return False
     fact = phrases.facts().match(bare)  # `build runs on …`
@@ -278,9 +300,7 @@ def _is_task(plain: str) -> bool:
 def _orders_for_good(plain: str) -> bool:
     """True for `never expose …`, `use metric units, always`, and `run X first, otherwise …`."""
     first = plain.casefold().split()[0].strip(".,:;!`")
-    if rules_phrases.at_the_end().search(plain) or (
-        first in _KEPT_ORDERS and "otherwise" in plain.casefold()
-    ):
+    if first in _KEPT_ORDERS and "otherwise" in plain.casefold():
         return True
     return any(
         is_base(found["verb"]) or found["verb"].casefold() in {"expose", "assume", "rely", "import"}
@@ -313,7 +333,7 @@ def _tells(verb: str) -> bool:
 def _holds_in_project(plain: str) -> bool:
     if phrases.standing().search(plain) or _orders_for_good(plain):
         return not rules_phrases.momentary().search(plain)
-    if phrases.limits().search(plain) or rules_phrases.foreign_rules().search(plain):
+    if rules_phrases.foreign_rules().search(plain):
         return not rules_phrases.momentary().search(plain) and not _is_trouble(plain)
     habit = phrases.habits().search(plain)
     if habit:
@@ -332,8 +352,6 @@ def _holds_in_project(plain: str) -> bool:
 def _is_fact(plain: str, *, plainly: bool) -> bool:
     """True for what a thing of the project is, has or uses."""
     stated = plain.rpartition(": ")[2].rpartition(" but ")[2]
-    if phrases.settings().match(stated) and not rules_phrases.momentary().search(plain):
-        return plainly or not _is_trouble(plain)
     found = phrases.facts().match(stated)
     if (
         found is None
@@ -386,9 +404,8 @@ def _is_thing(who: str) -> bool:
 
 
 def _is_trouble(plain: str) -> bool:
-    """True if the sentence tells of a failure before it says what would happen otherwise."""
-    told = rules_phrases.consequences().split(plain, maxsplit=1)[0]
-    return bool(rules_phrases.ailments().search(told))
+    """True if the sentence tells of a failure."""
+    return bool(rules_phrases.ailments().search(plain))
 
 
 def _says_enough(text: str) -> bool:

@@ -29,12 +29,13 @@ if TYPE_CHECKING:
 MOST_OF_PROMPT = 12  # memories of one prompt; a longer list of rules is a document to import
 CORRECTED = "the user corrected it in the same session"
 TAKEN_BACK = "the user took it back in the same session"
+UNSURE = "it may hold for the moment only"
 
 
 def prompted(heard: CapturedEvent, given: Mapping[str, object]) -> Captured:
     """Stores the statements of a prompt; what an earlier one said otherwise is set right."""
     prompt = heard.public(given.get("prompt"))
-    found = statements(prompt, MOST_OF_PROMPT)
+    found = statements(prompt, MOST_OF_PROMPT, waiting=True)
     sentences = own_sentences(prompt)
     receipts = list(doubted(heard, sentences))
     back = takes_back(prompt)
@@ -50,7 +51,9 @@ def prompted(heard: CapturedEvent, given: Mapping[str, object]) -> Captured:
         receipt = _kept(heard, statement, found, earlier, said, decided=decided, room=room)
         if receipt is not None:
             room -= receipt.outcome is Outcome.STORED
-            for_person += statement.personal and heard.project is not None
+            for_person += receipt.outcome is not Outcome.QUARANTINED and (
+                statement.personal and heard.project is not None
+            )
             receipts.append(receipt)
     if back:
         is_done = any(receipt.id in before for receipt in receipts)
@@ -72,11 +75,12 @@ def _kept(
     if rules_statements.repeated(statement.text, earlier) is not None:
         return None
     wrong = rules_statements.corrected(statement, found, earlier, said, decided=decided)
-    if wrong is not None:
+    if wrong is not None and not statement.waits:
         del earlier[wrong]
         return Receipt.of(_changed(heard, wrong, statement), Outcome.STORED, CORRECTED)
     if room <= 0:
         return None
+    waits = {"quarantine": UNSURE} if statement.waits else {}
     return heard.add(
         Channel.HOOK,
         statement.text,
@@ -84,6 +88,7 @@ def _kept(
         statement.place,
         personal=statement.personal,
         role="user",
+        **waits,
     )
 
 
