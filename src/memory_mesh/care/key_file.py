@@ -17,11 +17,11 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
+from memory_mesh.base.digests import keyed_digest
 from memory_mesh.base.typed import dataclass
 from memory_mesh.model.errors import InvalidInput, StoreError, StoreIsFull, WrongKey
 from memory_mesh.platform import durable_files, moved_marks, system
 from memory_mesh.platform.durable_files import append_locked
-from memory_mesh.platform.ids import keyed_digest
 from memory_mesh.platform.store_urls import SERVERS, expanded
 from memory_mesh.platform.system import make_file, make_folder
 

@@ -63,7 +63,7 @@ class Sealer:
         return self._keys.former.texts(text, older) if older else ()
 
     def _digest(self, key: "KeyLine", value: str) -> bytes:
-        from memory_mesh.platform.ids import keyed_digest
+        from memory_mesh.base.digests import keyed_digest
 
         return keyed_digest(key.secret, f"seal\0{self._namespace}\0{value}".encode())
 

@@ -12,6 +12,7 @@ from memory_mesh._version import __version__
 from memory_mesh.base.typed import Any, NoReturn, TypeAlias, dataclass
 from memory_mesh.rules.arguments import near
 
+argparse._ = str  # type: ignore[attr-defined]  # Python has no translations; to look loads `locale`
 PROGRAM = "memory-mesh"
 SHOWN = ("help", "version")  # they have no module: `--help` and `--version` do it
 FRONT = (  # what most people do; `help` lists these

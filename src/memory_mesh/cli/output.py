@@ -15,6 +15,7 @@ import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 
+from memory_mesh.base.lazy_pattern import lazy_pattern
 from memory_mesh.formats.terminal import safe_text
 from memory_mesh.model import (
     Json,
@@ -54,16 +55,16 @@ _OF_NAMESPACE = frozenset(
     }
 )
 _OF_PYTHON = (
-    (re.compile(r"^option, (\w+): "), r"\1 "),
-    (re.compile(r"\b(?:with )?(?:mesh\.)?\w++\([^()]*\), or (?=--|(?:with )?memory-mesh)"), ""),
-    (re.compile(r"\b(?:with )?(?:mesh\.)?\w++\([^()]*\), or on the command line(?: with)?:? "), ""),
-    (re.compile(r"(--user) on the command line"), r"\1"),
-    (re.compile(r"db_dir, on the command line --db-dir, or"), "--db-dir or"),
+    (r"^option, (\w+): ", r"\1 "),
+    (r"\b(?:with )?(?:mesh\.)?\w++\([^()]*\), or (?=--|(?:with )?memory-mesh)", ""),
+    (r"\b(?:with )?(?:mesh\.)?\w++\([^()]*\), or on the command line(?: with)?:? ", ""),
+    (r"(--user) on the command line", r"\1"),
+    (r"db_dir, on the command line --db-dir, or", "--db-dir or"),
 )
-_ARGUMENT = re.compile(r"([a-z]+(?:_[a-z]+)*) (?:must|is|has|needs)\b")
-_INCLUDE = re.compile(r"include=\['(\w+)'\]")
-_LEAST = re.compile(r"\bmin_(relevance|similarity)\b")
-_COMMAND = re.compile(rf"\bmemory-mesh ({_OF_STORE})\b((?: --?[a-z-]+(?: [A-Z]+\b)?)*)")
+_argument = lazy_pattern(r"([a-z]+(?:_[a-z]+)*) (?:must|is|has|needs)\b")
+_include = lazy_pattern(r"include=\['(\w+)'\]")
+_least = lazy_pattern(r"\bmin_(relevance|similarity)\b")
+_command = lazy_pattern(rf"\bmemory-mesh ({_OF_STORE})\b((?: --?[a-z-]+(?: [A-Z]+\b)?)*)")
 
 
 def of_command(options: argparse.Namespace) -> None:
@@ -393,14 +394,14 @@ def completed(text: str, options: argparse.Namespace, part: str | None = None) -
         of_one = part_of_one and not said & {"--namespace", "--user", "--all"}
         return f"memory-mesh{own}{which if of_one else ''} {name}{rest}"
 
-    return _COMMAND.sub(whole, text)
+    return _command().sub(whole, text)
 
 
 def in_options(text: str, options: argparse.Namespace) -> str:
     """Names options as the command line does where a message names arguments of Python."""
     for pattern, instead in _OF_PYTHON:
-        text = pattern.sub(instead, text)
-    found = _ARGUMENT.match(text)
+        text = re.sub(pattern, instead, text)
+    found = _argument().match(text)
     if found is None or getattr(options, found[1], None) is None:
         return text
     return f"--{found[1].replace('_', '-')}{text[found.end(1) :]}"
@@ -408,8 +409,8 @@ def in_options(text: str, options: argparse.Namespace) -> str:
 
 def in_words(text: str) -> str:
     """Writes `include=['deleted']` and `min_relevance` as the command line does."""
-    text = _INCLUDE.sub(r"--include \1", text).replace("across=['project']", "--all-projects")
-    return _LEAST.sub(r"--min-\1", text).replace("results (limit)", "results (--limit)")
+    text = _include().sub(r"--include \1", text).replace("across=['project']", "--all-projects")
+    return _least().sub(r"--min-\1", text).replace("results (limit)", "results (--limit)")
 
 
 def option(name: str, value: str) -> str:

@@ -16,6 +16,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 
+from memory_mesh.base.lazy_pattern import lazy_pattern
 from memory_mesh.base.typed import TypeAlias, dataclass
 from memory_mesh.formats.looks import as_seen
 from memory_mesh.formats.terminal import ESCAPE, imitates, looks, safe_text, without_hidden, word
@@ -39,10 +40,10 @@ FAILURE_TAGS = frozenset(("failure", "failures"))
 MAX_CONTENT = 500  # characters of each memory
 _CUT = "..."
 _FENCE = "```"
-_OURS = re.compile(r"importance ?:|discovered by ?:|background knowledge|warning: this failed")
-_SAID_BY_US = re.compile(r"importance ?:|discovered by ?:|trust ?:")
+_ours = lazy_pattern(r"importance ?:|discovered by ?:|background knowledge|warning: this failed")
+_said_by_us = lazy_pattern(r"importance ?:|discovered by ?:|trust ?:")
 _LONGEST = 200  # characters of a quoted title
-_HEADED = re.compile(r"\s*#{3}(?!#)")  # the title of another memory
+_headed = lazy_pattern(r"\s*#{3}(?!#)")  # the title of another memory
 
 Shown: TypeAlias = Hit | Memory
 
@@ -208,12 +209,12 @@ def _content(text: str) -> str:
 
 
 def _is_like_ours(line: str) -> bool:
-    return _HEADED.match(as_seen(line)) is not None or imitates(line, _OURS)
+    return _headed().match(as_seen(line)) is not None or imitates(line, _ours())
 
 
 def _title(text: str) -> str:
     line = _line(text)
-    return word(line, _LONGEST) if _SAID_BY_US.search(looks(line)) else line
+    return word(line, _LONGEST) if _said_by_us().search(looks(line)) else line
 
 
 def _discoverer(memory: Background) -> str:

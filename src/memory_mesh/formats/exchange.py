@@ -4,12 +4,12 @@ A row is a mapping with `content` and, if there is more, `metadata`. A further f
 entry in WRITERS and READERS. Nothing here opens a file.
 """
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
 from itertools import chain
 
+from memory_mesh.base.lazy_pattern import lazy_pattern
 from memory_mesh.base.typed import dataclass
 from memory_mesh.model import InvalidInput, Json, Scope
 from memory_mesh.model.learning import Turn
@@ -22,8 +22,8 @@ DETAILS = (  # of a memory, which `add` takes under the same names
     *("importance", "confidence", "tags", "source_ref"),
 )
 _COLUMNS = ("id", "content", "created_at", "project", *DETAILS, "metadata")
-_APART = re.compile(r"#{1,6}(\s|$)|([-*_=])\2\2+\s*$")  # a heading or a rule is no memory
-_ITEM = re.compile(r"([-*+]|\d{1,3}[.)])\s")
+_apart = lazy_pattern(r"#{1,6}(\s|$)|([-*_=])\2\2+\s*$")  # a heading or a rule is no memory
+_item = lazy_pattern(r"([-*+]|\d{1,3}[.)])\s")
 _END = "- "  # behind the last line of a file: no line that is read has no end
 _LISTS = ("tags",)  # whose items stand in one cell
 
@@ -115,7 +115,7 @@ def _from_markdown(lines: Iterable[str]) -> Iterator[tuple[int, object]]:
         fence = line.startswith(("```", "~~~"))
         now = "a code block" if fence or code else "a table" if line.startswith("|") else ""
         code = code is not fence and line != _END
-        item, apart = _ITEM.match(line), _APART.match(line)
+        item, apart = _item().match(line), _apart().match(line)
         after_gap = block and not block[-1] and line.strip() and not line.startswith("  ")
         if now != other or line == _END or (not now and (item or apart or after_gap)):
             if text := "\n".join(block).strip():

@@ -7,6 +7,7 @@ reason to; `suspicious` is what asks.
 
 from collections.abc import Callable, Mapping, Sequence
 
+from memory_mesh.base.digests import keyed_digest
 from memory_mesh.base.typed import TYPE_CHECKING
 from memory_mesh.privacy.gate import mentioned, suspicious
 from memory_mesh.rules.privacy_rule import KEEPABLE, Check, Finder, FoundValue, PrivacyRule
@@ -211,10 +212,7 @@ def _scanner(
 
 
 def _mark(key: bytes, message: bytes) -> str:
-    import hashlib
-    import hmac
-
-    return hmac.new(key, message, hashlib.sha256).hexdigest()[:_MARK]
+    return keyed_digest(key, message).hex()[:_MARK]
 
 
 def _replaced(

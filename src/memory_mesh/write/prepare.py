@@ -14,6 +14,7 @@ a vector and waits for one (late_vectors.py).
 
 from collections.abc import Mapping, Sequence
 
+from memory_mesh.base.digests import sha256
 from memory_mesh.base.typed import TYPE_CHECKING, Any, TypeAlias, TypeVar, dataclass, replace
 from memory_mesh.model import (
     Claim,
@@ -339,12 +340,10 @@ def _keyed(said: Said) -> Said:
 
 def word(text: str, plain: str) -> Wording:
     """What identifies a text and what finds it: its hash and the terms of its stripped form."""
-    import hashlib  # loads OpenSSL, which a search does not need
-
     from memory_mesh.text.recited import fingerprint
 
     terms = analyzer.joined_terms(plain or text)
-    return Wording(text, hashlib.sha256(text.encode()).digest(), terms, fingerprint(text))
+    return Wording(text, sha256(text.encode()).digest(), terms, fingerprint(text))
 
 
 def tagged(wording: Wording, tags: Sequence[str]) -> Wording:

@@ -16,6 +16,7 @@ import psycopg
 from psycopg import errors
 from psycopg.types.numeric import Int8Dumper
 
+from memory_mesh.base.digests import keyed_digest
 from memory_mesh.ledgers.postgres import engine
 from memory_mesh.ledgers.postgres.connection import Ask, PostgresConnection
 from memory_mesh.ledgers.postgres.engine import PostgresEngine
@@ -42,7 +43,6 @@ from memory_mesh.model.errors import (
     WrongKey,
 )
 from memory_mesh.platform import locks
-from memory_mesh.platform.ids import keyed_digest
 from memory_mesh.rules import audit
 
 _ENDED = (
