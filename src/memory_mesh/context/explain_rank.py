@@ -27,7 +27,6 @@ from memory_mesh.rules.trust import AUDIENCE, seen_through
 from memory_mesh.search import rank as flows_rank, recall, triggered
 from memory_mesh.search.ranking import fusion, newer_first, profiles, scales, shares
 from memory_mesh.search.ranking.features import NAMES
-from memory_mesh.search.ranking.fusion import similar_enough, similarity
 from memory_mesh.search.ranking.points import CALLED
 from memory_mesh.text import embedding_models
 from memory_mesh.write.access import Access
@@ -227,9 +226,9 @@ def _cut(asked: ExplainedSearch, watch: _Watch, stand: Stand) -> tuple[Gate, lis
         return Gate.THRESHOLD, []
     above = stand.above
     if _reorders(query):  # its threshold comes before the limit
-        if not similar_enough(query, stand.fused):
+        if not fusion.similar_enough(query, stand.fused):
             return Gate.THRESHOLD, []
-        above = sum(similar_enough(query, each) for each in looked.best[:above])
+        above = sum(fusion.similar_enough(query, each) for each in looked.best[:above])
     most = query.limit if asked.reranking is None else asked.reranking.candidates
     if above >= max(query.limit, most):
         return Gate.LIMIT, []
@@ -363,7 +362,7 @@ def _rank(query: Query, watch: _Watch, hit: Hit | None, place: int) -> Rank:
         query.profile,
         stand.candidates,
         flows_rank.least_score(query, looked.best) if query.min_relevance else None,
-        similarity(stand.fused.parts) if _reorders(query) else None,
+        fusion.similarity(stand.fused.parts) if _reorders(query) else None,
     )
 
 

@@ -33,7 +33,6 @@ from memory_mesh.model import (
     shown_type,
 )
 from memory_mesh.rules import audit, trust
-from memory_mesh.rules.trust import filter_text
 from memory_mesh.write.access import Access, unused_id
 from memory_mesh.write.prepare import Worded, redact
 
@@ -198,7 +197,7 @@ def _entry(
 
 def recall_entry(access: Access, query: Query, hits: Sequence[Hit]) -> Entry:
     """The record of a search."""
-    filter_ = filter_text(query.lens)
+    filter_ = trust.filter_text(query.lens)
     if filter_ is not None:
         filter_ = yamo.cut(filter_, FILTER_CHARS, FILTER_CHARS)
 

@@ -55,7 +55,6 @@ from memory_mesh.write.audit_entries import Change, change_entry, decided, turne
 from memory_mesh.write.change import changed
 from memory_mesh.write.prepare import clean, embed
 from memory_mesh.write.rules.contradictions import contradicted, keys_of, schema_for
-from memory_mesh.write.transaction import on_record, superseded
 
 NAME = "consolidate-memories"
 RAN = f"job/{NAME}/ran"
@@ -231,10 +230,10 @@ def _merged(
 
 def _replaced(site: Site, kept: Memory, gone: Memory, why: str, standing: Standing) -> Commit:
     """The one is superseded by the other, on record as a rule's decision."""
-    put, entry = superseded(site.access, gone, kept, standing)
+    put, entry = flows_decide.superseded(site.access, gone, kept, standing)
     ours, theirs = trust_of(kept, site.now), trust_of(gone, site.now)
     rival = Rival(gone, ours, theirs, why, Resolution.SUPERSEDE)
-    record = on_record(site.access, kept, rival, standing)
+    record = flows_decide.on_record(site.access, kept, rival, standing)
     return Commit(puts=(put,), entries=(entry,), conflicts=(record,))
 
 
@@ -378,7 +377,7 @@ def _rivalry(site: Site, newer: Memory, old: Memory, standing: Standing, *, may:
         return _replaced(site, newer, old, "it contradicts it and is newer", standing)
     ours, theirs = trust_of(newer, site.now), trust_of(old, site.now)
     rival = Rival(old, ours, theirs, "both were active when upkeep compared them")
-    record = on_record(site.access, newer, rival, standing)
+    record = flows_decide.on_record(site.access, newer, rival, standing)
     why = Change("review", f"it contradicts {old.id}")
     if _is_held(newer, standing):
         entry = change_entry(site.access, standing, newer.id, why, {})

@@ -26,7 +26,6 @@ from memory_mesh.learn.jobs.worksite import (
 )
 from memory_mesh.learn.rules import trace_learnings
 from memory_mesh.learn.rules.trace_groups import Goal, GoalGroup, goal_of, nearest
-from memory_mesh.learn.rules.trace_learnings import LearningRecord
 from memory_mesh.model import (
     Commit,
     EmbeddingError,
@@ -65,7 +64,7 @@ class KnownLearning:
     """A learning that consolidation wrote, what it remembers, and whether it may write it anew."""
 
     memory: Memory
-    record: LearningRecord
+    record: trace_learnings.LearningRecord
     open: bool  # False: deleted, archived, pinned or rewritten by somebody
 
 
@@ -220,7 +219,7 @@ class GroupPlan:
 
     entry: LearningGroup
     scope: Scope
-    record: LearningRecord
+    record: trace_learnings.LearningRecord
     worded: Worded | None  # None: the learning stays as it is, and the traces are marked
     members: tuple[str, ...]
 
@@ -468,7 +467,7 @@ def stage(site: Site) -> Slices:
         yield done
 
 
-def _staged(site: Site, memory: Memory, record: LearningRecord) -> JobStep:
+def _staged(site: Site, memory: Memory, record: trace_learnings.LearningRecord) -> JobStep:
     """Hands the steps of a learning in as a skill that waits for review."""
     steps = [finding.text for finding in record.findings.approach]
     named = [id_ for finding in record.findings.approach for id_ in finding.traces]

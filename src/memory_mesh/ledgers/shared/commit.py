@@ -16,7 +16,6 @@ from memory_mesh.ledgers.shared import (
     visibility,
 )
 from memory_mesh.ledgers.shared.engine import LIVE, REST, Database, StatementResult, engine_of
-from memory_mesh.ledgers.shared.rows import packed
 from memory_mesh.model import (
     Commit,
     Entry,
@@ -429,7 +428,7 @@ def chain(db: Database, head: Head, seq: int, entries: Sequence[Entry]) -> tuple
         said, before, position = audit.metadata_text(entry.metadata), hashed, position + 1
         digest = audit.digest(entry.wire, said, salt)
         hashed = audit.block_hash(entry, position, seq, digest, before)
-        wire, metadata = packed(entry.wire, about, made), packed(said, about, made)
+        wire, metadata = rows.packed(entry.wire, about, made), rows.packed(said, about, made)
         sealed.append(
             (position, entry.id, seq, entry.operation.value, entry.agent, made, about, wire, salt,
              0, metadata, digest, before, hashed)

@@ -22,7 +22,6 @@ from memory_mesh.ledgers.shared.by_meaning import SqlVectorSearch
 from memory_mesh.ledgers.shared.engine import Database, engine_of
 from memory_mesh.ledgers.shared.exact_scan import Tails
 from memory_mesh.ledgers.shared.history import SqlTrail
-from memory_mesh.ledgers.shared.visibility import audience, predicate, sight
 from memory_mesh.model import (
     Body,
     Candidate,
@@ -161,7 +160,7 @@ class SqlCalling:
 
 def triggered(db: Database, lens: Lens, limit: int, also: Sequence[int] = ()) -> list[Triggered]:
     """The newest memories with triggers that a lens sees; of the present by an index."""
-    source, condition, values = sight(lens)
+    source, condition, values = visibility.sight(lens)
     present = lens.as_of is None and lens.statuses == _LIVE
     if present and not has_any(db)[0]:
         return []
@@ -232,7 +231,7 @@ class SqlLookup:
 
     def get(self, ids: Sequence[str], lens: Lens) -> list[Memory]:
         """The memories with these ids that the lens sees, in the order asked."""
-        condition, values = predicate(lens)
+        condition, values = visibility.predicate(lens)
         matching = self._db.execute(
             f"SELECT {rows.MEMORY} FROM {rows.JOINED} "  # noqa: S608  # own names only
             f"WHERE m.id IN (SELECT value FROM json_each(?)) AND {condition}",
@@ -243,7 +242,7 @@ class SqlLookup:
 
     def numbers(self, ids: Sequence[str], lens: Lens) -> dict[str, int]:
         """The numbers of the versions of these memories that the lens sees, by id."""
-        condition, values = predicate(lens)
+        condition, values = visibility.predicate(lens)
         found = self._db.execute(
             f"SELECT m.id, v.number FROM {rows.JOINED} "  # noqa: S608  # own names only
             f"WHERE m.id IN (SELECT value FROM json_each(?)) AND {condition}",
@@ -295,7 +294,7 @@ class SqlLookup:
 
     def _listed(self, lens: Lens) -> tuple[str, list[object]]:
         """What a listing shows; where a filter leaves few memories, only these are looked at."""
-        condition, values = predicate(lens)
+        condition, values = visibility.predicate(lens)
         if lens.where is None or lens.as_of is not None:
             return condition, values
         from memory_mesh.ledgers.shared import narrowing  # most listings have no filter
@@ -317,7 +316,7 @@ class SqlLookup:
 
     def counts(self, lens: Lens, by: str) -> dict[str | None, int]:
         """How many memories the lens sees of each value of a field; those without it under None."""
-        source, condition, values = sight(lens)
+        source, condition, values = visibility.sight(lens)
         field = _DAY if by == "day" else rows.FILTERABLE[by]
         if by == "day" and " JOIN memory m " not in source:
             source += " JOIN memory m ON m.number = v.memory"
@@ -351,7 +350,7 @@ class SqlLookup:
         named = {memory.successor for memory in found if memory.successor is not None}
         if not named:
             return found
-        condition, values = audience(lens)
+        condition, values = visibility.audience(lens)
         known = self._db.execute(
             "SELECT m.id FROM memory m JOIN version v ON v.memory = m.number "  # noqa: S608
             "AND v.recorded_until IS NULL WHERE m.id IN (SELECT value FROM json_each(?)) "
@@ -413,13 +412,15 @@ class SqlSnapshot(SqlLookup, SqlVectorSearch, SqlRelations, SqlTrail, SqlCalling
         """The versions and their neighbours that the lens sees, each in its place."""
         from memory_mesh.ledgers.shared import neighbours  # a write has no use for it
 
-        return neighbours.around(self._db, versions, question, sight(lens))
+        return neighbours.around(self._db, versions, question, visibility.sight(lens))
 
     def speakers(self, words: Sequence[str], lens: Lens) -> frozenset[str]:
         """Those of the words that name somebody whose words the lens sees."""
         from memory_mesh.ledgers.shared import neighbours as turns
 
-        return turns.speakers(self._db, words, sight(lens), audience(lens, "s"))
+        return turns.speakers(
+            self._db, words, visibility.sight(lens), visibility.audience(lens, "s")
+        )
 
     def pending(self, space: Space, limit: int, max_chars: int | None = None) -> Pending:
         """How many texts wait for a vector in a space, and the first, or newest short ones."""

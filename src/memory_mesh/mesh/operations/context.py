@@ -18,7 +18,6 @@ from memory_mesh.model.errors import shown
 from memory_mesh.platform import telemetry
 from memory_mesh.rules.arguments import check_limit, check_share, check_text
 from memory_mesh.search.ranking import profiles
-from memory_mesh.search.ranking.profiles import MIN_RELEVANCE
 
 if TYPE_CHECKING:
     from memory_mesh.context.explain_rank import ExplainedSearch
@@ -44,7 +43,7 @@ class ContextVerbs(SearchVerbs):
         compact: bool = False,
         max_memories: int | None = None,
         filter: Condition = None,
-        min_relevance: float = MIN_RELEVANCE,
+        min_relevance: float = profiles.MIN_RELEVANCE,
         count_tokens: Callable[[str], int] | None = None,
         scope: Reader = None,
         across: Across = (),

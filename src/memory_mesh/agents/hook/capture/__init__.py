@@ -20,7 +20,6 @@ from memory_mesh.agents.hook.capture.heard import MOST, Captured, CapturedEvent,
 from memory_mesh.base.typed import TYPE_CHECKING
 from memory_mesh.learn.rules import statements as rules_statements
 from memory_mesh.learn.rules.own_words import own_sentences
-from memory_mesh.learn.rules.statements import NotableSentence, statements, takes_back
 from memory_mesh.model import Channel, Kind, Memory, NotFound, Outcome, Receipt, Scope
 
 if TYPE_CHECKING:
@@ -34,10 +33,10 @@ TAKEN_BACK = "the user took it back in the same session"
 def prompted(heard: CapturedEvent, given: Mapping[str, object]) -> Captured:
     """Stores the statements of a prompt; what an earlier one said otherwise is set right."""
     prompt = heard.public(given.get("prompt"))
-    found = statements(prompt, MOST_OF_PROMPT)
+    found = rules_statements.statements(prompt, MOST_OF_PROMPT)
     sentences = own_sentences(prompt)
     receipts = list(doubted(heard, sentences))
-    back = takes_back(prompt)
+    back = rules_statements.takes_back(prompt)
     if not found and not back:
         return Captured(tuple(receipts))
     stored = heard.stored()
@@ -60,8 +59,8 @@ def prompted(heard: CapturedEvent, given: Mapping[str, object]) -> Captured:
 
 def _kept(
     heard: CapturedEvent,
-    statement: NotableSentence,
-    found: list[NotableSentence],
+    statement: rules_statements.NotableSentence,
+    found: list[rules_statements.NotableSentence],
     earlier: dict[str, str],
     said: str,
     *,
@@ -87,7 +86,9 @@ def _kept(
     )
 
 
-def _changed(heard: CapturedEvent, memory_id: str, statement: NotableSentence) -> Memory:
+def _changed(
+    heard: CapturedEvent, memory_id: str, statement: rules_statements.NotableSentence
+) -> Memory:
     kind = statement.kind if statement.kind is Kind.DECISION else Kind.CORRECTION
     return heard.view(Channel.HOOK).update(
         memory_id,

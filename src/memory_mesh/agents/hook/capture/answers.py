@@ -8,7 +8,6 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from memory_mesh.agents.hook.capture.heard import CANDIDATE_TAG, MOST, Captured, CapturedEvent
 from memory_mesh.learn.rules import tool_failures as rules
-from memory_mesh.learn.rules.tool_failures import ToolFailure
 from memory_mesh.model import Channel, Kind, Memory, Outcome, Receipt, Scope
 
 WAITS = "a tool failed in a session; it may teach a lesson once its fix is known"
@@ -137,6 +136,6 @@ def _learned(heard: CapturedEvent, known: Memory, fix: str) -> Receipt:
     return Receipt.of(heard.mesh.history(block.memory_id)[-1], Outcome.QUARANTINED, WAITS)
 
 
-def _failure(known: Memory) -> ToolFailure:
+def _failure(known: Memory) -> rules.ToolFailure:
     told = {name: str(known.extra.get(name) or "") for name in ("tried", "said", "error_pattern")}
-    return ToolFailure(told["tried"], told["said"], told["error_pattern"])
+    return rules.ToolFailure(told["tried"], told["said"], told["error_pattern"])
