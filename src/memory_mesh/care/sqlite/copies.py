@@ -30,10 +30,14 @@ from memory_mesh.ledgers.sqlite import (
     schema,
 )
 from memory_mesh.ledgers.sqlite.connection import SqliteConnection, translated
-from memory_mesh.model import BlockOperation, Commit, Entry
+from memory_mesh.model import (
+    BlockOperation,
+    Commit,
+    Entry,
+    StoreIsDamaged,
+)
 from memory_mesh.model.care import NamespaceCopy
 from memory_mesh.model.commit import Erasing
-from memory_mesh.model.errors import StoreIsDamaged
 from memory_mesh.platform import forks, locks, system
 from memory_mesh.platform.durable_files import sync_folder
 from memory_mesh.platform.ids import MonotonicIds, SystemClock

@@ -25,6 +25,7 @@ from memory_mesh.learn.episodes import summary
 from memory_mesh.learn.jobs.worksite import SLICE, Site, Slice, Slices, sliced
 from memory_mesh.learn.rules import retention as rules
 from memory_mesh.model import (
+    SIMILAR,
     Channel,
     Commit,
     Conflict,
@@ -45,7 +46,6 @@ from memory_mesh.model import (
     Wanted,
     times,
 )
-from memory_mesh.model.commit import SIMILAR
 from memory_mesh.model.job import Due, JobStep
 from memory_mesh.model.learning import Reflection
 from memory_mesh.rules.trust import is_less_trusted, standing_of, trust_of
