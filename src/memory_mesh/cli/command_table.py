@@ -5,6 +5,7 @@ most commands. The common options are accepted before and after the command.
 """
 
 import argparse
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib import import_module
 
@@ -569,7 +570,6 @@ def _common_options() -> str:
 def _fitted(line: str, indent: int) -> list[str]:
     """A line in the width of the terminal; as it is where there is none."""
     import shutil
-    import sys
 
     if sys.stdout is None or not sys.stdout.isatty():
         return [line]

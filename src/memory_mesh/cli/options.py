@@ -21,6 +21,7 @@ from memory_mesh.model.times import iso
 from memory_mesh.platform.agent_shell import agent_variables
 from memory_mesh.rules.arguments import moment, user_namespace
 from memory_mesh.sync import MemoryMesh
+from memory_mesh.text import times
 
 _FILLED = frozenset({  # what a command fills from who asks, or has in words of its own
     "scope", "reader", "across", "also", "use_cache", "progress", "between", "count_tokens",
@@ -354,8 +355,6 @@ def _period(text: str) -> tuple[str, str]:
     if date is None and word[:4].isdecimal():
         return text, text
     if date is None:
-        from memory_mesh.text import times  # few commands are given a time in words
-
         for said in (word, f"last {word}"):  # a weekday alone is the last one
             named = times.read(said, now)
             if named is not None and named.words.lower() == said:

@@ -13,6 +13,7 @@ import argparse
 import os
 import re
 import sys
+import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 
 from memory_mesh.base.lazy_pattern import lazy_pattern
@@ -346,8 +347,6 @@ def skill_line(skill: Skill) -> str:
 
 def one_line(text: str, columns: int) -> str:
     """Returns the text on one line without control sequences, cut to a number of columns."""
-    import unicodedata
-
     line = unbroken(text)
     used = 0
     for position, char in enumerate(line):

@@ -15,6 +15,7 @@ template inside a text is rewritten; everything invisible is shown as its code.
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
+from unicodedata import normalize
 
 from memory_mesh.base.lazy_pattern import lazy_pattern
 from memory_mesh.base.typed import TypeAlias, dataclass
@@ -84,8 +85,6 @@ def harmless(line: str) -> str:
 
 def _without_wide_tags(line: str) -> str:
     """The line without brackets and letters that only look unlike those of a tag."""
-    from unicodedata import normalize
-
     line = line.replace("\uff1c", "&lt;").replace("\ufe64", "&lt;")
     if "<" in line:
         plain = normalize("NFKC", line)

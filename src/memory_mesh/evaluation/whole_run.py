@@ -3,6 +3,7 @@
 import hashlib
 import os
 import random
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -302,8 +303,6 @@ def _known(rows: evaluation_report.ByPart) -> set[str]:
 
 
 def _forget(folder: Path) -> None:
-    import shutil
-
     for name in ("results", "stores"):
         shutil.rmtree(folder / name, ignore_errors=True)
 

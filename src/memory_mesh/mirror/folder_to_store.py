@@ -34,7 +34,15 @@ from memory_mesh.mirror.match_documents import (
     title_key,
 )
 from memory_mesh.mirror.report import Line
-from memory_mesh.mirror.run import CHANNELS, SLICE, MirrorRun, document_named, grouped, named_in
+from memory_mesh.mirror.run import (
+    CHANNELS,
+    SLICE,
+    MirrorRun,
+    document_named,
+    grouped,
+    named_in,
+    present,
+)
 from memory_mesh.mirror.state import COMING, ENDING, GONE, HELD, Delta, MirroredDocument
 from memory_mesh.model import Channel, Draft, InvalidInput, MeshError, NotFound, Outcome, Receipt
 
@@ -308,8 +316,6 @@ def names_in(document: MemoryFile) -> list[str]:
 
 def _names_read(run: MirrorRun, held: MirroredDocument) -> list[str]:
     """The names in a document that is not at hand."""
-    from memory_mesh.mirror.run import present
-
     _, group = present(run, held)
     return [] if group is None else names_in(group.document)
 

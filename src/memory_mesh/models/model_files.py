@@ -8,6 +8,7 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 
 from memory_mesh.base.installed import install_command
@@ -183,8 +184,6 @@ def in_use(settings: ModelSettings) -> str | None:
 
 def find_static() -> StaticFiles | None:
     """The files that the extra `local` installs, found without importing their package."""
-    from importlib.util import find_spec
-
     found = find_spec(_STATIC_PACKAGE)
     for folder in (found.submodule_search_locations or ()) if found is not None else ():
         files = StaticFiles(Path(folder))

@@ -17,7 +17,7 @@ from collections.abc import Mapping, Sequence
 from memory_mesh.agents import journal
 from memory_mesh.agents.hook import hosts
 from memory_mesh.agents.sessions import Session
-from memory_mesh.base.typed import TYPE_CHECKING, Any
+from memory_mesh.base.typed import TYPE_CHECKING, Any, replace
 from memory_mesh.context.packing.choice import token_bound, words
 from memory_mesh.formats.private import without_private
 from memory_mesh.model import Channel, Scope
@@ -133,7 +133,6 @@ def _plan(mesh: "MemoryMesh", session: Session, given: Mapping[str, Any]) -> tup
     done = [match.trace_id for match in plan.matches]
     if session.given().issuperset(done):
         return "", []
-    from memory_mesh.base.typed import replace
     from memory_mesh.context.fence import fenced_for_tool, plan_text
 
     return fenced_for_tool([plan_text(replace(plan, goal=PLAN_TITLE))]), done

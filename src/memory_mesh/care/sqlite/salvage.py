@@ -7,6 +7,7 @@
     ──▶ what was erased from the store since out again ──▶ verified
 """
 
+import hashlib
 import json
 import sqlite3
 from collections.abc import Callable, Mapping
@@ -216,8 +217,6 @@ def _drop_rules(db: sqlite3.Connection, losses: salvaged_chain.Losses) -> None:
 
 def _content_is_right(db: sqlite3.Connection, number: int) -> bool:
     """Whether a text with a wrong checksum still says what was stored."""
-    import hashlib
-
     content, hashed, crc, memory, terms, echo = db.execute(
         "SELECT content, hash, crc, memory, terms, echo FROM text WHERE number = ?", (number,)
     ).fetchone()

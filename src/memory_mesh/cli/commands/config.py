@@ -11,6 +11,7 @@ from memory_mesh.config.tables import VARIABLES, about
 from memory_mesh.formats.terminal import safe_text
 from memory_mesh.model import Json
 from memory_mesh.platform.projects import identity_of
+from memory_mesh.platform.store_urls import shown
 from memory_mesh.privacy import masked
 from memory_mesh.rules.arguments import shown_namespace
 
@@ -69,8 +70,6 @@ def _shown(name: str, config: Config) -> Json:
     if name in _SECRETS and value is not None:
         return "***"
     if name == "store" and value is not None:
-        from memory_mesh.platform.store_urls import shown
-
         return shown(value)
     if value is None or isinstance(value, bool | int | float | str):
         return masked(value) if isinstance(value, str) else value

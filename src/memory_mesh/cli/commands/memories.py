@@ -1,6 +1,7 @@
 """Commands on single memories: get, list, update, pin, delete, history and rate."""
 
 import argparse
+import json
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -78,8 +79,6 @@ def _show(known: dict[str, Json]) -> None:
 def _shown(value: object) -> str:
     if isinstance(value, str):
         return value
-    import json
-
     return json.dumps(value, ensure_ascii=False)
 
 

@@ -14,7 +14,6 @@ from memory_mesh.model.query import MetadataKey
 from memory_mesh.model.stats import OUTGROWN
 from memory_mesh.rules.arguments import near
 from memory_mesh.rules.filter_fields import FIELDS
-from memory_mesh.rules.filters import parse
 from memory_mesh.sync import MemoryMesh
 
 View: TypeAlias = dict[str, Any]  # the arguments of a search
@@ -225,6 +224,8 @@ def _empty(options: argparse.Namespace, mesh: MemoryMesh) -> str:
 
 def unknown_keys(mesh: MemoryMesh, expression: str, view: View) -> Iterator[str]:
     """Names of the filter that are no field and that no memory has in its metadata."""
+    from memory_mesh.rules.filters import parse  # for nothing else
+
     for name in dict.fromkeys(_keys(parse(expression))):
         there = mesh.get_all(
             limit=1, scope=view["scope"], across=view["across"],

@@ -13,6 +13,7 @@ change can be undone: `review.undo` for what gave way to another memory, `restor
 archived, `delete` for a digest. What somebody undid is left alone from then on.
 """
 
+import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set as AbstractSet
 from datetime import datetime, timedelta
@@ -304,8 +305,6 @@ def _other_links(site: Site, gone: str, kept: str) -> list[Link]:
 
 
 def _observed(memory: Memory, other: Memory, origins: Sequence[str]) -> tuple[Observation, ...]:
-    import hashlib  # loads OpenSSL
-
     digest, why = hashlib.sha256(other.text.encode()).digest(), (f"{other.id} says it too",)
     return tuple(
         Observation(memory.id, digest, Outcome.MERGED, origin, reasons=why) for origin in origins

@@ -7,6 +7,7 @@ A book holds what new traces are compared with: the learnings of their audience,
 alone.
 """
 
+import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 
@@ -158,8 +159,6 @@ def known_learnings(site: Site) -> list[KnownLearning]:
 
 def text_mark(text: str) -> str:
     """Returns what tells whether a person rewrote a learning."""
-    import hashlib
-
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 

@@ -8,6 +8,7 @@ from functools import partial
 from memory_mesh.base.typed import Any, TypeAlias, replace
 from memory_mesh.ledgers.shared import (
     conflicts,
+    metadata_marks,
     named_values,
     named_values as states,
     rows,
@@ -326,8 +327,6 @@ def _put_all(
     """New versions, and their memories' numbers; earlier versions are closed, never changed."""
     if not puts:
         return {}
-    from memory_mesh.ledgers.shared import metadata_marks
-
     seq, audiences = under
     new, numbers = NewRows(db, seq), dict[str, int]()
     marking: list[tuple[int, Memory, set[int]]] = []

@@ -1,5 +1,6 @@
 """What `verify` reads of an SQLite file besides its rows: pages, header, schema, keyword tables."""
 
+import json
 import re
 import sqlite3
 import zlib
@@ -177,8 +178,6 @@ def _terms(
 
 def _stored(db: sqlite3.Connection, table: str) -> Iterator[tuple[int, list[str]]]:
     """The terms of each text or skill that belongs into the table."""
-    import json
-
     if table == "skill_live":
         for number, terms in db.execute("SELECT number, terms FROM skill WHERE status = 'active'"):
             yield number, [str(field) for field in json.loads(terms)]
