@@ -10,6 +10,7 @@ A message is written where nobody knows the command line. Here `memory-mesh repa
 """
 
 import argparse
+import json
 import os
 import re
 import sys
@@ -118,8 +119,6 @@ def some(names: Sequence[str]) -> str:
 
 def say_json(value: Json) -> None:
     """Prints the value as an ASCII JSON object: a list is its `items`, nothing is an empty one."""
-    import json
-
     if not isinstance(value, dict):
         value = {} if value is None else {"items": value}
     print(json.dumps(value, ensure_ascii=True, indent=2))
@@ -181,8 +180,6 @@ def note(text: str) -> None:
 
 
 def _say_line(value: Json) -> None:
-    import json
-
     print(json.dumps(value, ensure_ascii=True), file=sys.stderr)
 
 

@@ -17,7 +17,7 @@ answers it nor keeps it.
 
 from collections.abc import Mapping, Sequence
 
-from memory_mesh.base.typed import TYPE_CHECKING, dataclass, replace
+from memory_mesh.base.typed import dataclass, replace
 from memory_mesh.context.explain import without_successor
 from memory_mesh.context.reasons import gates
 from memory_mesh.model import Fused, Hit, Hits, Lens, Memory, Query, Question, Status
@@ -28,12 +28,10 @@ from memory_mesh.search import rank as flows_rank, recall, triggered
 from memory_mesh.search.ranking import fusion, newer_first, profiles, scales, shares
 from memory_mesh.search.ranking.features import NAMES
 from memory_mesh.search.ranking.points import CALLED
+from memory_mesh.search.recall import Reranking
 from memory_mesh.text import embedding_models
 from memory_mesh.write.access import Access
 from memory_mesh.write.prepare import redact
-
-if TYPE_CHECKING:
-    from memory_mesh.search.recall import Reranking
 
 _NAMED = 3  # shares on each side that a sentence names
 _SMALL = 0.005  # a share below that is not worth a word

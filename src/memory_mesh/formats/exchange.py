@@ -4,6 +4,7 @@ A row is a mapping with `content` and, if there is more, `metadata`. A further f
 entry in WRITERS and READERS. Nothing here opens a file.
 """
 
+import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
@@ -54,14 +55,10 @@ def format_of(name: str) -> str:
 
 
 def _json_lines(rows: Iterable[Row]) -> Iterator[str]:
-    import json  # a store that exports nothing loads none of these
-
     yield from (json.dumps(dict(row), ensure_ascii=False) + "\n" for row in rows)
 
 
 def _csv(rows: Iterable[Row]) -> Iterator[str]:
-    import json
-
     yield from _csv_line(_COLUMNS)
     for row in rows:
         more = json.dumps(row.get("metadata") or {}, ensure_ascii=False)
@@ -83,8 +80,6 @@ def _markdown(rows: Iterable[Row]) -> Iterator[str]:
 
 
 def _from_json_lines(lines: Iterable[str]) -> Iterator[tuple[int, object]]:
-    import json
-
     for number, line in enumerate(lines, 1):
         if line.strip():
             try:
@@ -95,7 +90,6 @@ def _from_json_lines(lines: Iterable[str]) -> Iterator[tuple[int, object]]:
 
 def _from_csv(lines: Iterable[str]) -> Iterator[tuple[int, object]]:
     import csv
-    import json
 
     rest = iter(lines)
     header = next(rest, "")

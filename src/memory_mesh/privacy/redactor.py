@@ -7,13 +7,11 @@ from enum import StrEnum
 
 from memory_mesh import privacy
 from memory_mesh.base.lazy_pattern import lazy_pattern
-from memory_mesh.base.typed import TYPE_CHECKING, Protocol
+from memory_mesh.base.typed import Protocol
 from memory_mesh.model import Json
 from memory_mesh.platform import forks
+from memory_mesh.privacy import NamespaceRedactor, PrivacyRule
 from memory_mesh.privacy.gate import mentioned, suspicious
-
-if TYPE_CHECKING:
-    from memory_mesh.privacy import NamespaceRedactor, PrivacyRule
 
 SUMMARY_WORDS = 12
 LEAST_QUOTE_CHARS = 12  # a shorter goal stands in a plan by chance

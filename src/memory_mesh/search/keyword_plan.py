@@ -24,14 +24,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import islice
 
-from memory_mesh.base.typed import TYPE_CHECKING, TypeAlias, dataclass
+from memory_mesh.base.typed import TypeAlias, dataclass
 from memory_mesh.model import AllOf, AnyOf, Expression, Lens, Match, Matches, Name, Postings
 from memory_mesh.model.ports import Keywords, Search
 from memory_mesh.search.ranking import words as ranking_words
 from memory_mesh.text import analyzer
-
-if TYPE_CHECKING:
-    from memory_mesh.text.analyzer import Other
+from memory_mesh.text.analyzer import Other
 
 Words: TypeAlias = tuple[str, ...]  # of one name
 BATCH = 100  # candidates checked at a time, at least

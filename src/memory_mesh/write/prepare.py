@@ -61,7 +61,6 @@ from memory_mesh.text.question import Reading
 from memory_mesh.write.access import Access
 
 if TYPE_CHECKING:
-    from memory_mesh.model.query import Filter
     from memory_mesh.text.scrub import Chunk
 
 _IDENTITIES = frozenset({"project", "agent_id", "session_id", "source", "source_ref"})

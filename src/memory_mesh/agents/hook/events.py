@@ -12,7 +12,7 @@ for the project and the session, and stored for the project: see docs/agents/hoo
 """
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from memory_mesh.agents import journal
 from memory_mesh.agents.hook import hosts
@@ -21,14 +21,11 @@ from memory_mesh.base.typed import TYPE_CHECKING, Any, replace
 from memory_mesh.context.packing.choice import token_bound, words
 from memory_mesh.formats.private import without_private
 from memory_mesh.model import Channel, Scope
-from memory_mesh.model.pack import LeftOutBy
+from memory_mesh.model.pack import LeftOutBy, Pack
 from memory_mesh.platform import locks
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from memory_mesh.agents.opening import Stores
-    from memory_mesh.model.pack import Pack
     from memory_mesh.sync import MemoryMesh
 
 DONE = "done"  # the outcome of a capture that worked

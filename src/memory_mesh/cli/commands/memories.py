@@ -6,7 +6,6 @@ import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from memory_mesh.base.typed import TYPE_CHECKING
 from memory_mesh.cli import options as cli_options, output
 from memory_mesh.cli.command_table import Command, UsageError, about, adding, argument, one_of
 from memory_mesh.formats.terminal import safe_text
@@ -21,12 +20,10 @@ from memory_mesh.model import (
     shown_type,
     times,
 )
+from memory_mesh.model.care import Erasure
 from memory_mesh.privacy import redacted
 from memory_mesh.sync import MemoryMesh
 from memory_mesh.write.rules.receipts import redaction
-
-if TYPE_CHECKING:
-    from memory_mesh.model.care import Erasure
 
 # get
 

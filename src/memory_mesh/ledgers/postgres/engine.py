@@ -13,17 +13,13 @@ from psycopg.adapt import Buffer, Dumper, Loader
 from psycopg.pq import Format
 from psycopg.types import TypeInfo
 
-from memory_mesh.base.typed import TYPE_CHECKING
 from memory_mesh.ledgers.postgres import scoring
 from memory_mesh.ledgers.postgres.connection import PostgresConnection
 from memory_mesh.ledgers.postgres.keywords import PostgresKeywords
 from memory_mesh.ledgers.shared import sums
-from memory_mesh.ledgers.shared.engine import LIVE, SKILLS, Sight
+from memory_mesh.ledgers.shared.engine import LIVE, SKILLS, FileKnowledge, Sight
 from memory_mesh.model import Lens
 from memory_mesh.model.ports import Keywords
-
-if TYPE_CHECKING:
-    from memory_mesh.ledgers.shared.engine import FileKnowledge
 
 _FLOAT = 4  # bytes of a number
 _HEAD = struct.Struct(">HH")  # how many numbers, and nothing

@@ -8,17 +8,14 @@ from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from pathlib import Path
 
-from memory_mesh.base.typed import TYPE_CHECKING, Any, TypeVar
+from memory_mesh.base.typed import Any, TypeVar
 from memory_mesh.ledgers.shared import rows, sums
-from memory_mesh.ledgers.shared.engine import LIVE, REST, SKILLS, Sight
+from memory_mesh.ledgers.shared.engine import LIVE, REST, SKILLS, FileKnowledge, Sight
 from memory_mesh.ledgers.sqlite import connection, namespace_places, schema
 from memory_mesh.model import Lens, StoreIsBusy, StoreIsDamaged, StoreIsNewer
 from memory_mesh.model.ports import Keywords
 from memory_mesh.platform import locks, system, telemetry
 from memory_mesh.platform.durable_files import sync
-
-if TYPE_CHECKING:
-    from memory_mesh.ledgers.shared.engine import FileKnowledge
 
 _FIELDS = {LIVE: "terms", REST: "terms", SKILLS: "name, intent, tags, description"}
 _MARKS = {shelf: ", ".join("?" * (names.count(",") + 1)) for shelf, names in _FIELDS.items()}

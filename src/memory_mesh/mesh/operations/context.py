@@ -14,7 +14,7 @@ from memory_mesh.mesh.options import Across, AsOf, Condition, Limit, Reader, Sta
 from memory_mesh.mesh.view import View
 from memory_mesh.model import InvalidInput, Lens, NotFound, Query, Scope
 from memory_mesh.model.errors import shown
-from memory_mesh.model.trigger import MatchContext
+from memory_mesh.model.trigger import MatchContext, RelevantMemory
 from memory_mesh.platform import telemetry
 from memory_mesh.rules.arguments import check_limit, check_share, check_text
 from memory_mesh.search.ranking import profiles
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from memory_mesh.context.pack import PackRequest
     from memory_mesh.context.packing.token_budget import PackRules
     from memory_mesh.model.pack import Pack, StandingProfile
-    from memory_mesh.model.trigger import RelevantMemory
     from memory_mesh.model.why import Why
     from memory_mesh.search.triggered import TriggerRequest
 

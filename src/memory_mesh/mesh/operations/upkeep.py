@@ -51,7 +51,6 @@ if TYPE_CHECKING:
     from memory_mesh.model.pack import Injection
     from memory_mesh.model.ports import Embedder
     from memory_mesh.model.trigger import MemoryMetadata
-    from memory_mesh.write.access import Access
 
 _MOST_QUERIES, _DEEPEST = 500, 1_000
 _COUNTED = ("kind", "source_kind", "status", "project", "day")
