@@ -25,6 +25,8 @@ from memory_mesh.evaluation import (
 )
 from memory_mesh.evaluation.all_questions import AnswerJob, Answers, Progress, Rows, answer
 from memory_mesh.evaluation.one_question import QuestionResult
+from memory_mesh.evaluation.report import EvaluationReport
+from memory_mesh.evaluation.suite import Suite
 from memory_mesh.evaluation.vector_cache import KeptVectors
 from memory_mesh.mesh.store import configured_embedder
 from memory_mesh.model import InvalidInput, Json, NotFound, StoreIsBusy
@@ -46,7 +48,7 @@ SEED = 20_260_101
 
 
 def run(
-    suite: str | Path | suites.Suite,
+    suite: str | Path | Suite,
     *,
     data: str | Path | None = None,
     split: str | None = None,
@@ -63,7 +65,7 @@ def run(
     fail_below: Mapping[str, float] | None = None,
     command: str | None = None,
     progress: Progress | None = None,
-) -> evaluation_report.EvaluationReport:
+) -> EvaluationReport:
     """Measure; what an interrupted run answered is not asked again unless it should be `fresh`.
 
     `added` names files with other systems' rankings, `baseline` the results of an earlier run, and
@@ -71,7 +73,7 @@ def run(
     `fail_below` has the bounds that its JUnit file tests; `report.misses(fail_below)` lists those
     that are not reached.
     """
-    loaded = suite if isinstance(suite, suites.Suite) else suites.load(suite)
+    loaded = suite if isinstance(suite, Suite) else suites.load(suite)
     if seed < 0:
         raise InvalidInput("a seed is a whole number from 0 on")
     evaluation_report.check(loaded, fail_below or {})
@@ -105,7 +107,7 @@ def run(
     return report if out is None else _written(report, Path(out), fail_below or {})
 
 
-def work_folder(suite: suites.Suite, work: str | Path | None = None) -> Path:
+def work_folder(suite: Suite, work: str | Path | None = None) -> Path:
     """Where a suite's stores and results are kept."""
     return (Path(work) if work else cache_folder(os.environ)).expanduser() / suite.name
 
@@ -114,7 +116,7 @@ def results_of(file: Path, work: Path | None = None) -> Path:
     """The results behind a report, beside it or in the work folder; or the file itself."""
     if file.suffix != ".json":
         return file
-    name = evaluation_report.EvaluationReport.read(file).results
+    name = EvaluationReport.read(file).results
     places_ = [file.parent, *([work, work / file.stem] if work is not None else [])]
     for folder in places_:
         if (folder / name).is_file():
@@ -127,7 +129,7 @@ class _Session:
 
     def __init__(
         self,
-        suite: suites.Suite,
+        suite: Suite,
         folder: Path,
         embedder: Embedder | None,
         progress: Progress,
@@ -234,13 +236,13 @@ class _Session:
 
 
 def _written(
-    report: evaluation_report.EvaluationReport, folder: Path, bounds: Mapping[str, float]
-) -> evaluation_report.EvaluationReport:
+    report: EvaluationReport, folder: Path, bounds: Mapping[str, float]
+) -> EvaluationReport:
     lacking = report_files.write(report, folder.expanduser(), bounds, report.last_split)
     return replace(report, lacking=tuple(lacking))
 
 
-def _read(path: Path, suite: suites.Suite) -> records.DataSet:
+def _read(path: Path, suite: Suite) -> records.DataSet:
     if path.is_dir():
         own = path / suite.name  # of a folder with many sets, the one that is called as the suite
         inside = not (path / records.CORPUS).exists() and (own / records.CORPUS).is_file()
@@ -282,12 +284,9 @@ def _split_rows(
     return found
 
 
-def _earlier(file: Path, suite: suites.Suite, folder: Path) -> evaluation_report.ByPart:
+def _earlier(file: Path, suite: Suite, folder: Path) -> evaluation_report.ByPart:
     """The answers of an earlier run of the same suite."""
-    if (
-        file.suffix == ".json"
-        and (other := evaluation_report.EvaluationReport.read(file).suite) != suite.name
-    ):
+    if file.suffix == ".json" and (other := EvaluationReport.read(file).suite) != suite.name:
         raise InvalidInput(f"the baseline is of {other}, not of {suite.name}")
     return results.read(results_of(file, folder))
 
@@ -382,8 +381,8 @@ def _git(*words: str) -> str | None:
 def compare(before: Path, after: Path, *, work: Path | None = None) -> list[Mapping[str, Json]]:
     """Returns the differences between two reports, with intervals if both have results."""
     old, new = (
-        evaluation_report.EvaluationReport.read(before),
-        evaluation_report.EvaluationReport.read(after),
+        EvaluationReport.read(before),
+        EvaluationReport.read(after),
     )
     if old.suite != new.suite:
         raise InvalidInput(f"one report is of {old.suite}, the other of {new.suite}")
@@ -440,6 +439,6 @@ def _results(file: Path, work: Path) -> evaluation_report.ByPart:
         return {}
 
 
-def _seed_of(report: evaluation_report.EvaluationReport) -> int:
+def _seed_of(report: EvaluationReport) -> int:
     seed = report.values.get("seed")
     return seed if isinstance(seed, int) else 0

@@ -13,8 +13,10 @@ from memory_mesh.mirror import (
     state,
     store_to_folder,
 )
+from memory_mesh.mirror.apply_document import StaleMemory
 from memory_mesh.mirror.authors import Author, Authors
 from memory_mesh.mirror.report import Line, MirrorReport
+from memory_mesh.mirror.run import Whose
 from memory_mesh.mirror.state import FOLDER, Delta, MirroredDocument, State, mirrored, place
 from memory_mesh.model import InvalidInput, NotAllowed, NotFound, Status
 from memory_mesh.platform.ids import MonotonicIds, SystemClock
@@ -41,7 +43,7 @@ class Mirror:
         folder: str | PathLike[str] | None = None,
         *,
         updates: str | None = None,
-        authors: mirror_run.Whose | None = None,
+        authors: Whose | None = None,
     ) -> None:
         """Keep the folder; nothing is read before the first run.
 
@@ -123,11 +125,11 @@ class Mirror:
                     return found
         return path
 
-    def stale(self) -> list[apply_document.StaleMemory]:
+    def stale(self) -> list[StaleMemory]:
         """Lists memories whose source file has changed or is gone since their document was."""
         with self._running(dry_run=True) as run:
             return [
-                apply_document.StaleMemory(held.memory, held.path, name, what)
+                StaleMemory(held.memory, held.path, name, what)
                 for held in run.state.with_sources()
                 for name, what in apply_document.differing(dict(held.sources), run.root)
             ]

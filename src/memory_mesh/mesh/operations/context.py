@@ -18,6 +18,7 @@ from memory_mesh.model.trigger import MatchContext, RelevantMemory
 from memory_mesh.platform import telemetry
 from memory_mesh.rules.arguments import check_limit, check_share, check_text
 from memory_mesh.search.ranking import profiles
+from memory_mesh.search.ranking.profiles import MIN_RELEVANCE
 
 if TYPE_CHECKING:
     from memory_mesh.context.explain_rank import ExplainedSearch
@@ -42,7 +43,7 @@ class ContextVerbs(SearchVerbs):
         compact: bool = False,
         max_memories: int | None = None,
         filter: Condition = None,
-        min_relevance: float = profiles.MIN_RELEVANCE,
+        min_relevance: float = MIN_RELEVANCE,
         count_tokens: Callable[[str], int] | None = None,
         scope: Reader = None,
         across: Across = (),
@@ -269,7 +270,7 @@ class ExplainVerbs(SearchVerbs):
         )
         if max_tokens is None:
             return flows.explain_rank.why_found(self._access(), asked)
-        floor = profiles.MIN_RELEVANCE if min_relevance is None else question.min_relevance
+        floor = MIN_RELEVANCE if min_relevance is None else question.min_relevance
         return self._why_packed(asked, max_tokens, floor)
 
     def _why_kept(self, named: str, sight: Lens) -> "Why":
