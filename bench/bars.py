@@ -186,6 +186,15 @@ BARS = (
         lambda bench, _: bars_process.cold(bench, "search", embedder="static"),
     ),
     Bar(
+        "cold_meaning_daemon",
+        "cold `memory-mesh search` with static vectors beside a daemon / the same interpreter",
+        4.0,
+        3.0,
+        (),
+        START_PATHS,
+        lambda bench, _: bars_process.cold(bench, "search", embedder="static", daemon=True),
+    ),
+    Bar(
         "hook",
         "a prompt's memories without a daemon, a process, ms",
         150.0,

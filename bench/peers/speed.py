@@ -28,12 +28,7 @@ ROOT = Path(__file__).resolve().parents[2]
 OUT = ROOT / "results" / "benchmarks"
 PEERS_PYTHON = ROOT / ".venv-peers" / "bin" / "python"
 PROJECT = "one-percent"
-PATHS = (
-    "src/memory_mesh/engines",
-    "src/memory_mesh/flows",
-    "src/memory_mesh/policy",
-    "bench/peers/requirements.txt",
-)
+PATHS = ("src/memory_mesh", "bench/peers/requirements.txt")
 _ADDS, _QUESTIONS = 40, 40
 _DOES = {
     "memory-mesh": (
@@ -51,6 +46,11 @@ _DOES = {
         "vectors only, compared exactly by Qdrant in a folder; `infer=False`: nothing is "
         "extracted or merged; a history row for each add; no answer below its threshold"
     ),
+    "langgraph": "`InMemoryStore`: vectors only, compared exactly; nothing is kept on disk",
+    "bare": (
+        "FTS5 and a matrix in numpy merged by rank, synced commits: no privacy, no audit, no "
+        "duplicates, no reasons, one process"
+    ),
 }
 _COLUMNS = {
     "load_per_s": "load, texts/s",
@@ -64,6 +64,7 @@ _COLUMNS = {
     "scoped_cpu_ms": "CPU ms",
     "rss_mb": "RSS, MB",
     "disk_mb": "disk, MB",
+    "import_cpu_ms": "import, CPU ms",
 }
 
 
@@ -144,7 +145,7 @@ def table(found: dict[str, Any]) -> str:
         lines += ["", f"## {int(size):,} texts", "", f"| | {' | '.join(_COLUMNS.values())} |"]
         lines.append("|---" * (len(_COLUMNS) + 1) + "|")
         for name, figures in systems.items():
-            values = " | ".join(f"{figures[column]:,g}" for column in _COLUMNS)
+            values = " | ".join(f"{figures.get(column, 0):,g}" for column in _COLUMNS)
             lines.append(f"| {name} {figures['version']} | {values} |")
     lines += ["", "## What each does", ""]
     lines += [f"- **{name}**: {does}." for name, does in _DOES.items()]
@@ -180,7 +181,19 @@ def _in_own_process(name: str, folder: Path) -> dict[str, Any]:
     command += ["--folder", str(folder), "--store", str(store)]
     ran = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True)
     figures: dict[str, Any] = json.loads(ran.stdout.splitlines()[-1])
-    return figures
+    return figures | {"import_cpu_ms": _import_ms(python, SYSTEMS[name].MODULE)}
+
+
+def _import_ms(python: str, modules: str) -> float:
+    """Processor time to import it in a new process, the interpreter included: the least of five."""
+    spent = []
+    kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    for _ in range(5):  # the first one writes the bytecode
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        subprocess.run([python, "-c", f"import {modules}"], check=True, env=kept)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        spent.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+    return rounded(1_000 * min(spent))
 
 
 def _timed(calls: Sequence[Any]) -> Times:

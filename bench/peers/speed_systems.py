@@ -5,6 +5,8 @@ Nothing of memory_mesh is imported here but inside its own system: the peers liv
 
 import json
 import os
+import re
+import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -44,6 +46,7 @@ class MemoryMesh:
     """Ours: words and vectors, ranked; durable at every add, an audit block for each."""
 
     PACKAGE = ""
+    MODULE = "memory_mesh.sync"  # what a program imports
 
     def __init__(self, folder: Path) -> None:
         from bench import memories
@@ -77,6 +80,7 @@ class Chroma:
     """A persistent collection: vectors only, its HNSW index."""
 
     PACKAGE = "chromadb"
+    MODULE = "chromadb"  # what a program imports
 
     def __init__(self, folder: Path) -> None:
         import chromadb  # type: ignore[import-not-found]  # only in .venv-peers
@@ -119,6 +123,7 @@ class LanceDB:
     """A table with a full-text index: words and vectors, fused by rank; all vectors compared."""
 
     PACKAGE = "lancedb"
+    MODULE = "lancedb"  # what a program imports
 
     def __init__(self, folder: Path) -> None:
         import lancedb
@@ -153,6 +158,7 @@ class SqliteVec:
     """A vec0 table beside a table of texts: vectors only, all compared; a commit for each add."""
 
     PACKAGE = "sqlite-vec"
+    MODULE = "sqlite_vec"  # what a program imports
 
     def __init__(self, folder: Path) -> None:
         import pysqlite3.dbapi2 as sqlite  # type: ignore[import-not-found]  # only in .venv-peers
@@ -205,6 +211,7 @@ class Mem0:
     """`add(infer=False)` over its default store, Qdrant in a folder: vectors only, all compared."""
 
     PACKAGE = "mem0ai"
+    MODULE = "mem0"  # what a program imports
 
     def __init__(self, folder: Path) -> None:
         os.environ["MEM0_TELEMETRY"] = "False"  # both are read when mem0 is imported
@@ -246,12 +253,108 @@ class Mem0:
         return [item["id"] for item in self._memory.search(text, top_k=K, filters=only)["results"]]
 
 
+class LangGraph:
+    """`InMemoryStore` with an index over the text: vectors only, all compared; nothing on disk."""
+
+    PACKAGE = "langgraph"
+    MODULE = "langgraph.store.memory"
+
+    def __init__(self, folder: Path) -> None:
+        del folder
+        from langgraph.store.memory import InMemoryStore
+
+        self._given: dict[str, Vector] = {}
+        index: Any = {"dims": 384, "embed": self._embed, "fields": ["text"]}
+        self._store = InMemoryStore(index=index)
+
+    def _embed(self, texts: Sequence[str]) -> list[list[float]]:
+        return [self._given[text].tolist() for text in texts]
+
+    def load(self, items: Sequence[Item]) -> None:
+        """Store many."""
+        for item in items:
+            self.add(item)
+
+    def add(self, item: Item) -> None:
+        """Store one."""
+        self._given = {item.text: item.vector}
+        self._store.put(("records", item.project), item.id, {"text": item.text})
+
+    def search(self, text: str, vector: Vector, project: str | None) -> list[str]:
+        """The best ten."""
+        self._given = {text: vector}
+        place = ("records",) if project is None else ("records", project)
+        return [item.key for item in self._store.search(place, query=text, limit=K)]
+
+
+class Bare:
+    """An FTS5 table and a matrix in numpy, merged by rank: what one writes in an hour."""
+
+    PACKAGE = "numpy"
+    MODULE = "sqlite3, numpy"
+
+    def __init__(self, folder: Path) -> None:
+        self._db = sqlite3.connect(folder / "bare.db", isolation_level=None)
+        self._db.execute("PRAGMA journal_mode = WAL")
+        self._db.execute("PRAGMA synchronous = FULL")
+        self._db.execute("CREATE TABLE text (id TEXT, content TEXT, project TEXT, v BLOB)")
+        self._db.execute("CREATE VIRTUAL TABLE words USING fts5 (content, content='text')")
+        self._rows: list[Vector] = []
+        self._projects: list[str] = []
+
+    def load(self, items: Sequence[Item]) -> None:
+        """Store many."""
+        for at in range(0, len(items), 1_024):
+            self._put(items[at : at + 1_024])
+
+    def add(self, item: Item) -> None:
+        """Store one."""
+        self._put([item])
+
+    def search(self, text: str, vector: Vector, project: str | None) -> list[str]:
+        """The best ten."""
+        self._rows = [np.concatenate([np.atleast_2d(rows) for rows in self._rows])]
+        said = [word for word in re.findall(r"\w+", text) if word]
+        found = self._db.execute(
+            "SELECT w.rowid FROM words w JOIN text t ON t.rowid = w.rowid WHERE words MATCH ? "
+            "AND (?2 IS NULL OR t.project = ?2) ORDER BY rank LIMIT 100",
+            (" OR ".join(f'"{word}"' for word in said), project),
+        )
+        cosines = self._rows[0] @ vector
+        if project is not None:
+            cosines = np.where(np.array(self._projects) == project, cosines, -2.0)
+        near = np.argpartition(cosines, -100)[-100:]
+        places: dict[int, float] = {}
+        for listed in ([row - 1 for (row,) in found], near[np.argsort(-cosines[near])].tolist()):
+            for rank, row in enumerate(listed):
+                places[row] = places.get(row, 0.0) + 1 / (61 + rank)
+        best = sorted(places, key=places.__getitem__, reverse=True)[:K]
+        marks = ", ".join("?" * len(best))
+        read = self._db.execute(
+            f"SELECT id, content FROM text WHERE rowid IN ({marks})",
+            [row + 1 for row in best],
+        )
+        return [id for id, _ in read]
+
+    def _put(self, items: Sequence[Item]) -> None:
+        self._db.execute("BEGIN")
+        for item in items:
+            values = (item.id, item.text, item.project, item.vector.tobytes())
+            row = self._db.execute("INSERT INTO text VALUES (?, ?, ?, ?)", values).lastrowid
+            self._db.execute("INSERT INTO words (rowid, content) VALUES (?, ?)", (row, item.text))
+            self._rows.append(item.vector)
+            self._projects.append(item.project)
+        self._db.execute("COMMIT")
+
+
 SYSTEMS: dict[str, type[Any]] = {
     "memory-mesh": MemoryMesh,
     "chroma": Chroma,
     "lancedb": LanceDB,
     "sqlite-vec": SqliteVec,
     "mem0": Mem0,
+    "langgraph": LangGraph,
+    "bare": Bare,
 }
 
 

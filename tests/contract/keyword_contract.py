@@ -9,7 +9,7 @@ from memory_mesh.model import Lens, Scope, Status
 from memory_mesh.model.ports import Ledger
 from memory_mesh.model.query import AllOf, AnyOf, Expression, Name
 from memory_mesh.search.ranking.words import inverse_frequency
-from memory_mesh.testing.clock import FrozenClock
+from memory_mesh.testing.doubles import FrozenClock
 from tests.contract.ledger_values import EmptyLedger, change, put
 
 TEA, CAKE, PIE = (Name((word,)) for word in ("tea", "cake", "pie"))

@@ -31,7 +31,7 @@ from memory_mesh.model.job import ATTEMPTS
 from memory_mesh.model.ports import Ledger
 from memory_mesh.rules import audit
 from memory_mesh.search import keyword_plan
-from memory_mesh.testing.clock import FrozenClock
+from memory_mesh.testing.doubles import FrozenClock
 from tests.contract.ledger_values import (
     SPACE,
     EmptyLedger,

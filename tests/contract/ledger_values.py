@@ -25,7 +25,7 @@ from memory_mesh.model import (
 from memory_mesh.model.ports import Clock, Ledger
 from memory_mesh.search import keyword_plan
 from memory_mesh.search.nearest import Ask, nearest
-from memory_mesh.testing.clock import FrozenClock
+from memory_mesh.testing.doubles import FrozenClock
 
 SPACE = Space("contract", "axes", "1", dimension=4, max_tokens=8)
 

@@ -21,7 +21,7 @@ from memory_mesh.model import (
 from memory_mesh.model.ports import Ledger
 from memory_mesh.model.trigger import Triggered
 from memory_mesh.search import keyword_plan
-from memory_mesh.testing.clock import FrozenClock
+from memory_mesh.testing.doubles import FrozenClock
 from tests.contract.ledger_values import SPACE, EmptyLedger, axis, change, found, near, put
 
 FIRST, SECOND, THIRD = "mem_1_000001", "mem_1_000002", "mem_1_000003"

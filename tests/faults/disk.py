@@ -46,7 +46,7 @@ from memory_mesh.models.sinks.jsonl import JsonLinesSink
 from memory_mesh.privacy import masked
 from memory_mesh.privacy.table import RULES
 from memory_mesh.sync import MemoryMesh
-from memory_mesh.testing.clock import FrozenClock
+from memory_mesh.testing.doubles import FrozenClock
 from tests.faults.crash import (
     VERBS,
     Intent,

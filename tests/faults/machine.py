@@ -27,7 +27,7 @@ from hypothesis.stateful import (
 from memory_mesh.model import Memory, Status
 from memory_mesh.model.errors import NotFound, NotRestorable
 from memory_mesh.sync import MemoryMesh
-from memory_mesh.testing.clock import FrozenClock
+from memory_mesh.testing.doubles import FrozenClock
 from tests.faults.crash import word
 from tests.faults.report import Report
 

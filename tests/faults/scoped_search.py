@@ -37,7 +37,7 @@ from memory_mesh.model import (
 from memory_mesh.models.lance.index import LanceIndex
 from memory_mesh.rules.trust import seen_through
 from memory_mesh.search import nearest
-from memory_mesh.testing.clock import FrozenClock
+from memory_mesh.testing.doubles import FrozenClock
 from tests.contract.ledger_values import entry, made, word
 from tests.faults.report import Progress, Report, Ticker, silent
 

@@ -13,7 +13,7 @@ from memory_mesh.model import Scope
 from memory_mesh.model.errors import InvalidInput
 from memory_mesh.model.pack import LeftOutBy, Section
 from memory_mesh.sync import MemoryMesh
-from memory_mesh.testing.clock import FrozenClock
+from memory_mesh.testing.doubles import FrozenClock
 
 LESSON = {
     "situation": "a deploy on Friday",

@@ -8,7 +8,7 @@ from memory_mesh.model import Scope
 from memory_mesh.model.errors import InvalidInput, NotFound
 from memory_mesh.model.pack import LeftOutBy
 from memory_mesh.sync import MemoryMesh
-from memory_mesh.testing.clock import FrozenClock
+from memory_mesh.testing.doubles import FrozenClock
 
 QUESTION = "how do we deploy the web shop?"
 

@@ -10,12 +10,12 @@ import psycopg
 import pytest
 from psycopg.rows import dict_row
 
+from memory_mesh.base.digests import keyed_digest
 from memory_mesh.compat.neolata import GraphMemory, keeper, rows
 from memory_mesh.compat.neolata.memory_graph import MemoryGraph, create_memory
 from memory_mesh.ledgers.postgres.setup import opening_key
 from memory_mesh.model import Scope
 from memory_mesh.models.embedders.onnx import OnnxEmbedder
-from memory_mesh.platform.ids import keyed_digest
 from memory_mesh.testing import FrozenClock
 from tests.postgres import APP, SECRET, Server
 from tests.receipts import id_of

@@ -21,7 +21,7 @@ from memory_mesh.rules.trust import seen_through
 from memory_mesh.search import nearest
 from memory_mesh.search.ranking import words
 from memory_mesh.sync import MemoryMesh
-from memory_mesh.testing.clock import FrozenClock
+from memory_mesh.testing.doubles import FrozenClock
 from tests.faults import scoped_search
 from tests.faults.sample import is_whole
 from tests.faults.scoped_search import NOW, SPACE

@@ -179,3 +179,55 @@ def forked(act: Callable[[], bool]) -> int:
         finally:
             os._exit(code)
     return child
+
+
+SEARCHES = (
+    ("which colours does he like", "--all"),
+    ("where is the office", "--all", "--explain", "--limit", "2"),
+    ("where is the office", "--global-of", "nobody"),
+    ("colours", "--all", "--filter", "type = 'preference'", "--project", "paint"),
+    ("colours", "--all", "--user", "alice"),
+    ("colours", "--all", "--also-user", "alice"),
+    ("colours", "--filter", "no such thing ="),
+)
+MODULES = """
+import sys
+from memory_mesh.cli import main
+main.run(["search", "where is the office", "--json"])
+print(*({"numpy", "tokenizers", "memory_mesh.search.recall"} & set(sys.modules)), file=sys.stderr)
+"""
+
+
+def test_a_search_by_meaning_asks_the_daemon_and_finds_the_same(tmp_path: Path) -> None:
+    with in_a_home(tmp_path, MEMORY_MESH_EMBEDDER="local") as here:
+        command = CommandLine(here.home, variables=here.environment)
+        for words in (
+            ("store", "The user prefers dark themes", "--type", "preference"),
+            ("store", "The office is in Hamburg"),
+            ("store", "Paint the walls green", "--type", "preference", "--project", "paint"),
+            ("store", "Alice likes yellow", "--user", "alice"),
+            ("upkeep", "--all"),
+        ):
+            assert command(*words).code == 0
+        alone = [command("search", *words, "--json") for words in SEARCHES]
+        assert "Hamburg" in alone[1].out
+        pid = here.started()
+        told = here.ask("status")["answer"]["requests"]
+        again = [command("search", *words, "--json") for words in SEARCHES]
+        assert [(ran.code, ran.out, ran.err) for ran in again] == [
+            (ran.code, ran.out, ran.err) for ran in alone
+        ]
+        # Not asked: what is no command, and what searches several views.
+        assert here.ask("status")["answer"]["requests"] == told + len(SEARCHES) - 2
+        assert loaded(here) == []
+        os.kill(pid, signal.SIGSTOP)  # it gets a second; then the command searches itself
+        assert command("search", *SEARCHES[1], "--json").out == alone[1].out
+        assert set(loaded(here)) == {"numpy", "tokenizers", "memory_mesh.search.recall"}
+
+
+def loaded(here: Place) -> list[str]:
+    """Which of the dear modules a search loads."""
+    words = [sys.executable, "-c", MODULES]
+    return subprocess.run(
+        words, env=here.environment, cwd=here.home, capture_output=True, text=True, check=True
+    ).stderr.split()

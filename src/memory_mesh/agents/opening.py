@@ -272,6 +272,7 @@ _HOMES = {
     "tool": ("memory_mesh.agents.mcp.tool_calls", "call_tool"),
     "resource": ("memory_mesh.agents.mcp.resources", "on_resource"),
     "prompt": ("memory_mesh.agents.mcp.resources", "on_prompt"),
+    "search": ("memory_mesh.agents.searches", "on_search"),
 }
 
 

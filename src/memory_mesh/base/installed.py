@@ -1,12 +1,12 @@
 """How this copy was installed, for advice that can be typed as it stands."""
 
-import shlex
 import sys
 
 
 def install_command(extra: str, *, again: bool = False) -> str:
     """The command that installs an extra from where this copy came: index, wheel or checkout."""
     import json  # a message that is rarely needed loads none of these at start-up
+    import shlex
     from importlib.metadata import PackageNotFoundError, distribution
     from pathlib import Path
     from urllib.parse import unquote, urlsplit

@@ -215,10 +215,6 @@ def _made(plain: type[Value], *, kw_only: bool) -> type[Value]:
         "__value_fields__": every,
         "__match_args__": tuple(name for name, item in every.items() if not item.kw_only),
     }
-    body |= {name: item for name, item in plain.__dict__.items() if name not in replaced}
-    made: Any = type(plain.__name__, plain.__bases__, body)
-    made.__qualname__ = plain.__qualname__
-
     left = _FEW
 
     def first(self: Any, /, *args: object, **options: object) -> None:
@@ -228,7 +224,9 @@ def _made(plain: type[Value], *, kw_only: bool) -> type[Value]:
             made.__init__ = _initializer(made)  # from now on the compiled one
             made.__init__(self, *args, **options)
 
-    made.__init__ = first
+    body |= {name: item for name, item in plain.__dict__.items() if name not in replaced}
+    body |= {"__init__": first, "__qualname__": plain.__qualname__}  # setting them later is slow
+    made: Any = type(plain.__name__, plain.__bases__, body)
     turned: type[Value] = made
     return turned
 

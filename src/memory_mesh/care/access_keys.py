@@ -16,11 +16,18 @@ from hashlib import sha256
 from hmac import compare_digest
 
 from memory_mesh.base.typed import Any, replace
-from memory_mesh.model import Channel, InvalidInput, NotAllowed, NotFound
-from memory_mesh.model.block import Entry
+from memory_mesh.model import (
+    BlockOperation,
+    Channel,
+    Commit,
+    Entry,
+    InvalidInput,
+    NotAllowed,
+    NotFound,
+    Standing,
+    Wanted,
+)
 from memory_mesh.model.care import AccessKey
-from memory_mesh.model.commit import Commit, Standing, Wanted
-from memory_mesh.model.memory import BlockOperation
 from memory_mesh.rules.arguments import check_text, user_of
 from memory_mesh.write.access import Access
 

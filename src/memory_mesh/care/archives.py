@@ -30,9 +30,7 @@ from memory_mesh.care.key_file import users_key_ids
 from memory_mesh.care.sqlite import copies
 from memory_mesh.care.store_files import key_ids
 from memory_mesh.formats import archive
-from memory_mesh.formats.archive import ArchiveManifest, ArchiveTable, row_line, row_values, written
 from memory_mesh.ledgers.sqlite import archive_rows, namespace_file, namespace_places, vector_file
-from memory_mesh.ledgers.sqlite.archive_rows import DumpPoint, NewFile, TableLayout
 from memory_mesh.ledgers.sqlite.connection import command
 from memory_mesh.ledgers.sqlite.connections import refuse_read_only
 from memory_mesh.model import Checkpoint, InvalidInput, NotFound, StoreError, StoreIsDamaged
@@ -265,7 +263,7 @@ def write_archive(
     """Writes one moment of a namespace to a new file; `keys` are the ids of those in use."""
     mark = dump.mark()
     layouts = dump.layouts(with_vectors=with_vectors)
-    manifest = ArchiveManifest(
+    manifest = archive.ArchiveManifest(
         product=__version__,
         schema=mark.schema,
         namespace=mark.namespace,
@@ -384,28 +382,28 @@ def _check_namespace(store: Path, namespace: str) -> None:
         )
 
 
-def _measured(dump: "Dump", layout: TableLayout) -> ArchiveTable:
+def _measured(dump: "Dump", layout: archive_rows.TableLayout) -> archive.ArchiveTable:
     """How many rows and bytes a table has, and their hash: a tar says it before the table."""
     hashed, rows, size = hashlib.sha256(), 0, 0
     for row in dump.rows(layout):
-        line = row_line(layout.columns, row)
+        line = archive.row_line(layout.columns, row)
         hashed.update(line)
         rows += 1
         size += len(line)
-    return ArchiveTable(layout.name, layout.columns, rows, size, hashed.hexdigest())
+    return archive.ArchiveTable(layout.name, layout.columns, rows, size, hashed.hexdigest())
 
 
-def _lines(dump: "Dump", layout: TableLayout, tell: "_Told") -> Iterator[bytes]:
+def _lines(dump: "Dump", layout: archive_rows.TableLayout, tell: "_Told") -> Iterator[bytes]:
     for row in dump.rows(layout):
         tell()
-        yield row_line(layout.columns, row)
+        yield archive.row_line(layout.columns, row)
 
 
 def _write(
     target: Path,
-    manifest: ArchiveManifest,
-    lines: Callable[[TableLayout], Iterator[bytes]],
-    layouts: Sequence[TableLayout],
+    manifest: archive.ArchiveManifest,
+    lines: Callable[[archive_rows.TableLayout], Iterator[bytes]],
+    layouts: Sequence[archive_rows.TableLayout],
 ) -> None:
     """Writes the archive under another name; it gets its own when all of it is on the disk."""
     draft = target.with_name(f"{target.name}.{os.urandom(6).hex()}{PARTIAL}")
@@ -415,7 +413,7 @@ def _write(
                 left.unlink()  # of a killed process
         system.make_file(draft)
         with draft.open("wb") as file:
-            text = written(manifest)
+            text = archive.written(manifest)
             with writing(file) as writer:
                 writer.add(MANIFEST, len(text), [text])
                 for table, layout in zip(manifest.tables, layouts, strict=True):
@@ -432,7 +430,7 @@ def _write(
         _remove(draft)
 
 
-def _refuse_erased(store: Path, manifest: ArchiveManifest) -> None:
+def _refuse_erased(store: Path, manifest: archive.ArchiveManifest) -> None:
     if any(backups.is_erased(store, identity) for identity in manifest.identities):
         raise StoreError(
             f"this namespace was erased from the store in {store}, and stays erased. If it was "
@@ -456,15 +454,15 @@ def _filled(
     tell: "_Told",
     *,
     as_document: bool,
-) -> DumpPoint:
+) -> archive_rows.DumpPoint:
     """Makes a file of the archive's rows and verifies it; raises InvalidInput if it is damaged."""
     manifest = reader.manifest
-    file = NewFile(new, manifest.schema, namespace)
+    file = archive_rows.NewFile(new, manifest.schema, namespace)
     try:
         file.check(manifest.tables, with_vectors=manifest.with_vectors)
         for table in manifest.tables:
             lines = reader.lines(table, tell)
-            file.fill(table, (row_values(table.columns, line) for line in lines))
+            file.fill(table, (archive.row_values(table.columns, line) for line in lines))
         identity = _own_identity(places, manifest.identities)
         mark = file.finish(manifest.keys, identity, as_document=as_document)
         stands = (mark.seq, mark.position, mark.hash.hex())
@@ -494,7 +492,10 @@ def _identity(path: Path) -> str | None:
 
 
 def remarks(
-    own_keys: Collection[str], manifest: ArchiveManifest, mark: DumpPoint, to_carry: str = _CARRY
+    own_keys: Collection[str],
+    manifest: archive.ArchiveManifest,
+    mark: archive_rows.DumpPoint,
+    to_carry: str = _CARRY,
 ) -> Iterator[str]:
     """What does not match any more in a store of these keys, and what to do."""
     count = mark.tombstones
@@ -517,7 +518,7 @@ def remarks(
         yield "the archive has no vectors: memory-mesh upkeep makes them where a model is installed"
 
 
-def _vectors(manifest: ArchiveManifest) -> int:
+def _vectors(manifest: archive.ArchiveManifest) -> int:
     """How many vectors an archive carries."""
     return sum(table.rows for table in manifest.tables if table.name == "vector")
 
@@ -544,7 +545,7 @@ def listed(flaws: Sequence[str]) -> str:
 class _Told:
     """Counts rows, and tells the caller now and then."""
 
-    def __init__(self, progress: Progress | None, manifest: ArchiveManifest) -> None:
+    def __init__(self, progress: Progress | None, manifest: archive.ArchiveManifest) -> None:
         self._progress, self._rows = progress, 0
         self._all = sum(table.rows for table in manifest.tables)
 

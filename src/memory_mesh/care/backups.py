@@ -20,6 +20,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
+from memory_mesh.base.digests import keyed_digest
 from memory_mesh.base.typed import replace
 from memory_mesh.care import manifest as manifests, store_files
 from memory_mesh.care.sqlite import copies
@@ -29,7 +30,7 @@ from memory_mesh.model.errors import InvalidInput, MeshError, NotFound, StoreErr
 from memory_mesh.model.ports import Clock
 from memory_mesh.platform import moved_marks
 from memory_mesh.platform.durable_files import append_locked
-from memory_mesh.platform.ids import SystemClock, keyed_digest
+from memory_mesh.platform.ids import SystemClock
 from memory_mesh.platform.store_urls import need_folder
 from memory_mesh.platform.system import make_file, make_folder
 from memory_mesh.rules.arguments import shown_namespace

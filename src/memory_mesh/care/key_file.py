@@ -17,13 +17,11 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
+from memory_mesh.base.digests import keyed_digest
 from memory_mesh.base.typed import dataclass
 from memory_mesh.model.errors import InvalidInput, StoreError, StoreIsFull, WrongKey
 from memory_mesh.platform import durable_files, moved_marks, system
-from memory_mesh.platform.durable_files import append_locked
-from memory_mesh.platform.ids import keyed_digest
 from memory_mesh.platform.store_urls import SERVERS, expanded
-from memory_mesh.platform.system import make_file, make_folder
 
 # Which keys a store was written with: a file in the store that names them and holds none.
 #
@@ -74,8 +72,8 @@ def add(folder: Path, new: Sequence[RecordLine]) -> None:
     path = folder / RECORD_FILE
     if not os.access(folder, os.W_OK) and not path.exists():
         return  # a store that is only read
-    make_file(path)
-    append_locked(path, added)
+    system.make_file(path)
+    durable_files.append_locked(path, added)
 
 
 def _parsed(data: bytes) -> list[RecordLine]:
@@ -195,7 +193,7 @@ class KeyFile:
         key = _new_key()
         try:
             if not self.path.exists():
-                make_folder(self.path.parent)
+                system.make_folder(self.path.parent)
                 durable_files.publish(self.path, _HEAD + key.line)
             elif not self._is_whole():
                 aside = self.path.with_name(f"{self.path.name}.damaged-{key.id}")
@@ -260,7 +258,7 @@ class KeyFile:
         if not self.path.exists():
             if recorded:
                 raise self._wrong(recorded[-1].id, there=False)
-            make_folder(self.path.parent)
+            system.make_folder(self.path.parent)
             durable_files.publish(self.path, _HEAD + _new_key().line)
         elif self.path.stat().st_nlink > 1:  # its maker was killed before the draft was gone
             durable_files.sweep(self.path)
@@ -409,7 +407,7 @@ def _identity_text(path: Path) -> str:
     """What the file says, which is made if there is none."""
     if not path.exists():
         moved_marks.refuse_store(path.parent)
-        make_folder(path.parent)
+        system.make_folder(path.parent)
         durable_files.publish(path, os.urandom(16).hex() + "\n")
     elif path.stat().st_nlink > 1:  # its maker was killed before the draft was gone
         durable_files.sweep(path)

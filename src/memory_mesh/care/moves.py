@@ -38,7 +38,6 @@ from memory_mesh.care.archives import IMPORT_LOCK, publish
 from memory_mesh.care.key_file import KEY_FOLDER, key_folder
 from memory_mesh.care.server import delete_from_server, settings_of
 from memory_mesh.care.sqlite import copies
-from memory_mesh.care.store_files import carry_keys, findings
 from memory_mesh.formats import memory_file
 from memory_mesh.learn.system_memory import NAMESPACE as SYSTEM
 from memory_mesh.ledgers.sqlite import archive_rows, namespace_file, namespace_places, vector_file
@@ -140,7 +139,7 @@ def move_namespace(folder: str | PathLike[str], namespace: str, to: str | PathLi
                 f"this namespace was erased from the store in {target}, and stays erased; name "
                 "another folder"
             )
-        remarks += carry_keys(source, target)
+        remarks += store_files.carry_keys(source, target)
         if not _is_same(stands, place):
             _refuse_filled(place, target, namespace)
             with (
@@ -224,7 +223,7 @@ def _copied(source: Path, partial: Path, namespace: str) -> None:
     place = partial / path.relative_to(source)
     namespace_places.make_room(place)
     stands = copies.copied(path, place)
-    wrong = [*stands.findings, *findings(partial, namespace, stands.schema)]
+    wrong = [*stands.findings, *store_files.findings(partial, namespace, stands.schema)]
     if replace(copies.standing(place), findings=stands.findings) != stands:
         wrong.append("the copy is not as of the same write")
     if wrong:

@@ -20,7 +20,6 @@ from memory_mesh.ledgers.sqlite import (
 )
 from memory_mesh.ledgers.sqlite.connection import SqliteConnection, translated
 from memory_mesh.ledgers.sqlite.connections import refuse_read_only
-from memory_mesh.ledgers.sqlite.namespace_places import SUFFIX
 from memory_mesh.ledgers.sqlite.verify import verify
 from memory_mesh.model.care import Repaired, Salvaged, SalvagedNamespace
 from memory_mesh.model.errors import InvalidInput, MeshError, NotFound, StoreError, StoreIsDamaged
@@ -173,7 +172,9 @@ def _without_file(source: Path) -> dict[str, str]:
 
 def _names(folder: Path, gone: Mapping[str, str]) -> list[str]:
     """The namespaces of a store, also those of which only the log is left."""
-    databases = namespace_places.holding(folder, SUFFIX, f"{SUFFIX}-wal")
+    databases = namespace_places.holding(
+        folder, namespace_places.SUFFIX, f"{namespace_places.SUFFIX}-wal"
+    )
     names = {name for name, _ in databases} - gone.keys()
     if not names and gone:
         raise StoreError("; ".join(gone.values()))

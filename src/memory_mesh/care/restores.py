@@ -15,11 +15,9 @@ from pathlib import Path
 
 from memory_mesh.base.typed import replace as changed
 from memory_mesh.care import backups, manifest as manifests, store_files
-from memory_mesh.care.manifest import BackupManifest
 from memory_mesh.care.sqlite import copies
 from memory_mesh.ledgers.sqlite import namespace_file, namespace_places
 from memory_mesh.ledgers.sqlite.connections import refuse_read_only
-from memory_mesh.ledgers.sqlite.namespace_places import SUFFIX, refuse_network_folder
 from memory_mesh.model.care import NamespaceCopy, Restored
 from memory_mesh.model.errors import BackupIsDamaged, InvalidInput, StoreError, StoreIsDamaged
 from memory_mesh.model.ports import Clock
@@ -28,7 +26,6 @@ from memory_mesh.platform.durable_files import exchanged, sync_folder, write_ato
 from memory_mesh.platform.ids import SystemClock
 from memory_mesh.platform.locks import folder_held, locked
 from memory_mesh.platform.store_urls import need_folder
-from memory_mesh.platform.system import make_file, make_folder
 from memory_mesh.rules.arguments import shown_namespace
 
 _FOLDERS = ("namespaces", "system")  # in this order: an archive may know what the ledger does
@@ -56,7 +53,7 @@ def restore(
     """
     given, target = (Path(need_folder(place)).absolute() for place in (source, to))
     if not allow_network:
-        refuse_network_folder(target)
+        namespace_places.refuse_network_folder(target)
     if given.resolve() in (target.resolve(), *target.resolve().parents):
         raise InvalidInput(f"{target} lies in the backup itself; give a folder elsewhere")
     store_files.refuse_file(target)
@@ -107,15 +104,15 @@ def _restored(
 
 def _carry_own(source: Path, manifest: manifests.BackupManifest, partial: Path) -> None:
     """Copies every file that is no namespace."""
-    make_folder(partial / "namespaces")
+    system.make_folder(partial / "namespaces")
     for entry in manifest.files:
         if not entry.name.startswith("namespaces/"):
             _carry(source, entry, partial / entry.name)
 
 
 def _carry(source: Path, entry: manifests.BackupFile, target: Path) -> None:
-    make_folder(target.parent)
-    make_file(target)
+    system.make_folder(target.parent)
+    system.make_file(target)
     manifests.carry(source, entry, target)
 
 
@@ -207,7 +204,7 @@ def _restored_file(source: Path, to: Path, erasers: Iterable[Path], stamp: str) 
             "another file, or a whole backup"
         ) from error
     with store_files.staged(place, name) as partial:
-        make_folder(partial / "namespaces")
+        system.make_folder(partial / "namespaces")
         for own in (*store_files.OWN, backups.FILE):
             if (origin / own).is_file():
                 store_files.copy_file(origin / own, partial / own)
@@ -256,7 +253,7 @@ def beside(to: Path) -> tuple[Path, str]:
     return to.parent, to.name
 
 
-def check(to: Path, manifest: BackupManifest, *, replace: bool) -> None:
+def check(to: Path, manifest: manifests.BackupManifest, *, replace: bool) -> None:
     """Refuses to overwrite a store that is there, or to mix two stores."""
     if not copies.is_store(to):
         return
@@ -275,7 +272,7 @@ def check(to: Path, manifest: BackupManifest, *, replace: bool) -> None:
     refuse_read_only(to / "namespaces")
 
 
-def _shares_a_namespace(to: Path, manifest: BackupManifest) -> bool:
+def _shares_a_namespace(to: Path, manifest: manifests.BackupManifest) -> bool:
     """Whether a store without an identity may be the one that was backed up."""
     marks = [namespace_file.read_head(path) for path in copies.files(to).values()]
     there = {mark.identity for mark in marks if mark is not None}
@@ -291,7 +288,7 @@ def put(partial: Path, to: Path, stamp: str, check_again: Callable[[], None]) ->
         store_files.named(partial, to)
         return None
     store_files.sync_tree(partial)
-    make_folder(to / "namespaces")  # without it nothing could be locked
+    system.make_folder(to / "namespaces")  # without it nothing could be locked
     with locked_store(to), copies.kept_open(copies.files(to).values()):
         check_again()
         backups.carry(partial, to)
@@ -343,7 +340,7 @@ def _exchange(aside: Path, to: Path) -> None:
         if not new.exists():
             if not old.exists():
                 continue
-            make_folder(new)
+            system.make_folder(new)
         if not old.exists():
             new.rename(old)
         elif not exchanged(new, old):  # a system or a file system that cannot
@@ -360,7 +357,9 @@ def _keep_locks(old: Path, new: Path) -> None:
     for entry in namespace_places.entries(old):
         if not entry.name.endswith(".lock"):
             continue
-        namespace = namespace_places.namespace(entry.name.removesuffix(".lock") + SUFFIX)
+        namespace = namespace_places.namespace(
+            entry.name.removesuffix(".lock") + namespace_places.SUFFIX
+        )
         there = None if namespace is None else namespace_places.found(new, namespace)
         lock = (new / Path(entry).relative_to(old)) if there is None else there
         lock = lock.with_suffix(".lock")

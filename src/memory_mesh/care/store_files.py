@@ -12,27 +12,14 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from memory_mesh.care import key_file as care_key_file
-from memory_mesh.care.key_file import (
-    FILE,
-    IDENTITY,
-    LOST,
-    KeyFile,
-    KeyLine,
-    StatedKeys,
-    key_folder,
-    need_key,
-    stated_keys,
-)
 from memory_mesh.care.sqlite import copies
 from memory_mesh.learn import upkeep
 from memory_mesh.learn.system_memory import ExperienceFiles
 from memory_mesh.ledgers.sqlite import connections, schema
-from memory_mesh.ledgers.sqlite.connections import Files, refuse_read_only
 from memory_mesh.ledgers.sqlite.ledger import SqliteLedger
 from memory_mesh.model.care import KeyState, ReplacedKey
 from memory_mesh.model.errors import InvalidInput, NotFound, StoreError, StoreIsDamaged, StoreIsFull
 from memory_mesh.platform import durable_files, moved_marks
-from memory_mesh.platform.durable_files import sync_folder, write_atomically
 from memory_mesh.platform.ids import SystemClock
 from memory_mesh.platform.locks import locked
 from memory_mesh.platform.store_urls import SERVERS
@@ -52,7 +39,7 @@ _RANDOM_BYTES = 6
 _LEFT = re.compile(r"\.partial-[0-9a-f]{12}")  # twice as many digits
 
 OWN = (
-    IDENTITY,
+    care_key_file.IDENTITY,
     care_key_file.RECORD_FILE,
 )  # say which store it is, and which keys it was written with
 
@@ -60,7 +47,9 @@ OWN = (
 def identity_of(store: Path) -> str | None:
     """The identity of a store; None if it has none yet."""
     try:
-        return (store / IDENTITY).read_text(encoding="utf-8", errors="replace").strip() or None
+        return (store / care_key_file.IDENTITY).read_text(
+            encoding="utf-8", errors="replace"
+        ).strip() or None
     except FileNotFoundError:
         return None
 
@@ -68,7 +57,7 @@ def identity_of(store: Path) -> str | None:
 def given_identity(store: Path) -> None:
     """Gives a store an identity if it has none; one that cannot be written goes without."""
     with suppress(StoreError):
-        KeyFile.of(store)
+        care_key_file.KeyFile.of(store)
 
 
 def key_of(store: Path) -> str | None:
@@ -159,7 +148,7 @@ def named(folder: Path, final: Path) -> None:
     """Gives a whole folder its name, on the disk; raises OSError if something has that name."""
     sync_tree(folder)
     folder.rename(final)
-    sync_folder(final.parent)
+    durable_files.sync_folder(final.parent)
     unmark(final)
 
 
@@ -174,7 +163,7 @@ def discard(folder: Path) -> None:
     doomed = _unnamed(folder)
     make_file(folder / MARK)
     folder.rename(doomed)
-    sync_folder(folder.parent)
+    durable_files.sync_folder(folder.parent)
     _remove(doomed)
 
 
@@ -267,16 +256,16 @@ def key_state(folder: str | Path, environment: Mapping[str, str] | None = None) 
     stated = _stated(store, environment)
     if stated is None and not _has_key(store):
         return KeyState("", "", (), (), ())
-    file = stated or KeyFile.of(store, environment)
+    file = stated or care_key_file.KeyFile.of(store, environment)
     recorded = [one.id for one in file.recorded()]
-    keys: list[KeyLine] = []
+    keys: list[care_key_file.KeyLine] = []
     problem = None
     try:
         keys = file.keys() if stated or file.path.exists() or recorded else []
     except StoreError as error:
         problem = str(error)
     here = {key.id for key in keys}
-    in_file = stated is None or stated.variable == FILE
+    in_file = stated is None or stated.variable == care_key_file.FILE
     return KeyState(
         str(file.path) if in_file else "",
         "" if stated else file.path.stem,
@@ -303,7 +292,7 @@ def rotate_key(folder: str | Path, environment: Mapping[str, str] | None = None)
             f"the store in {store} has no key yet, so there is nothing to rotate: the first memory "
             "that needs a key makes it"
         )
-    return KeyFile.of(store, environment).rotate().id
+    return care_key_file.KeyFile.of(store, environment).rotate().id
 
 
 def replace_key(folder: str | Path, environment: Mapping[str, str] | None = None) -> ReplacedKey:
@@ -312,9 +301,9 @@ def replace_key(folder: str | Path, environment: Mapping[str, str] | None = None
     if (stated := _stated(store, environment)) is not None:
         stated.replace()
     if store.parent.name == SERVERS:
-        raise InvalidInput(f"nothing was replaced: {LOST}")
+        raise InvalidInput(f"nothing was replaced: {care_key_file.LOST}")
     _refuse_absent(store, environment)
-    file = KeyFile.of(store, environment, anew=True)
+    file = care_key_file.KeyFile.of(store, environment, anew=True)
     recorded = [one.id for one in file.recorded()]
     new = file.replace()
     kept = file.keys()
@@ -331,31 +320,31 @@ def replace_key(folder: str | Path, environment: Mapping[str, str] | None = None
 
 
 def _has_key(store: Path) -> bool:
-    return (store / IDENTITY).exists() or (store / care_key_file.RECORD_FILE).exists()
+    return (store / care_key_file.IDENTITY).exists() or (store / care_key_file.RECORD_FILE).exists()
 
 
-def _stated(store: Path, environment: Mapping[str, str] | None) -> StatedKeys | None:
+def _stated(store: Path, environment: Mapping[str, str] | None) -> care_key_file.StatedKeys | None:
     """The keys that the environment states for a database; None for a store in a folder."""
     if store.parent.name != SERVERS:
         return None
-    return stated_keys(os.environ if environment is None else environment)
+    return care_key_file.stated_keys(os.environ if environment is None else environment)
 
 
 def _refuse_absent(store: Path, environment: Mapping[str, str] | None) -> None:
     """Refuses to give a key to a store that is not there, or that cannot be written."""
     moved_marks.refuse_store(store)
     if store.parent.name == SERVERS:
-        need_key(store, os.environ if environment is None else environment)
+        care_key_file.need_key(store, os.environ if environment is None else environment)
     if not _has_key(store) and not copies.is_store(store):
         raise NotFound(f"there is no store in {store}, so there is no key of it. Check --db-dir")
-    refuse_read_only(store)
+    connections.refuse_read_only(store)
 
 
 def _counted(store: Path) -> tuple[int, int, list[str]]:
     """Tombstones and texts with placeholders of all namespaces, and those that cannot be read."""
     tombstones = placeholders = 0
     unread: list[str] = []
-    files = Files(store / "namespaces")
+    files = connections.Files(store / "namespaces")
     try:
         for name in files.names():
             try:
@@ -373,14 +362,14 @@ def _counted(store: Path) -> tuple[int, int, list[str]]:
 # Which keys a store has, without making one, and keys that go along to another store.
 
 
-def key_file(folder: Path) -> KeyFile | None:
+def key_file(folder: Path) -> care_key_file.KeyFile | None:
     """The key file of the store in a folder; None if there is none yet."""
     try:
-        identity = (folder / IDENTITY).read_text(encoding="utf-8").strip()
+        identity = (folder / care_key_file.IDENTITY).read_text(encoding="utf-8").strip()
     except (OSError, UnicodeDecodeError):
         return None
-    path = key_folder(os.environ) / f"{identity}.key"
-    return KeyFile(path) if identity.isalnum() and path.exists() else None
+    path = care_key_file.key_folder(os.environ) / f"{identity}.key"
+    return care_key_file.KeyFile(path) if identity.isalnum() and path.exists() else None
 
 
 def key_ids(folder: Path) -> list[str]:
@@ -397,12 +386,12 @@ def carry_keys(source: Path, to: Path) -> list[str]:
     given = key_file(source)
     if given is None:
         return []
-    target = KeyFile.of(to)
+    target = care_key_file.KeyFile.of(to)
     if target.path == given.path:
         return []
     if not target.path.exists() and not (to / care_key_file.RECORD_FILE).exists():
         make_folder(target.path.parent)
-        write_atomically(target.path, given.path.read_bytes(), private=True)
+        durable_files.write_atomically(target.path, given.path.read_bytes(), private=True)
         target.keys()  # which records them
         return []
     known = target.keys()
@@ -411,7 +400,7 @@ def carry_keys(source: Path, to: Path) -> list[str]:
         lines = target.path.read_text(encoding="utf-8").splitlines(keepends=True)
         first = next(n for n, line in enumerate(lines) if line.strip() and line[0] != "#")
         lines[first:first] = [key.line for key in older]
-        write_atomically(target.path, "".join(lines).encode(), private=True)
+        durable_files.write_atomically(target.path, "".join(lines).encode(), private=True)
     if known[-1] == given.newest:
         return []
     remark = (

@@ -5,12 +5,12 @@ import threading
 from collections.abc import Mapping
 from pathlib import Path
 
+from memory_mesh.base.digests import keyed_digest
 from memory_mesh.base.typed import TYPE_CHECKING
-from memory_mesh.care.key_file import KeyFile, KeyLine
 from memory_mesh.platform import forks
 
 if TYPE_CHECKING:
-    from memory_mesh.care.key_file import KeyLine
+    from memory_mesh.care.key_file import KeyFile, KeyLine
 _MARK = 12  # hexadecimal digits of a placeholder
 _MOST_MARKS = 65_536  # that are remembered; those of one batch are fewer
 
@@ -63,8 +63,6 @@ class Sealer:
         return self._keys.former.texts(text, older) if older else ()
 
     def _digest(self, key: "KeyLine", value: str) -> bytes:
-        from memory_mesh.platform.ids import keyed_digest
-
         return keyed_digest(key.secret, f"seal\0{self._namespace}\0{value}".encode())
 
 
@@ -83,9 +81,11 @@ class Keyring:
         self._file: KeyFile | None = None
         self._read: tuple[tuple[int, ...], tuple[KeyLine, ...]] | None = None
 
-    def keys(self) -> tuple[KeyLine, ...]:
+    def keys(self) -> "tuple[KeyLine, ...]":
         """Every key, the oldest first; the last is in use."""
         if self._file is None:
+            from memory_mesh.care.key_file import KeyFile  # a search in which nothing is secret
+
             self._file = KeyFile.of(self._folder, self._environment)
         state = _state(self._file.path)
         if self._read is not None and state in {None, self._read[0]}:

@@ -5,6 +5,7 @@ most commands. The common options are accepted before and after the command.
 """
 
 import argparse
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib import import_module
 
@@ -12,6 +13,7 @@ from memory_mesh._version import __version__
 from memory_mesh.base.typed import Any, NoReturn, TypeAlias, dataclass
 from memory_mesh.rules.arguments import near
 
+argparse._ = str  # type: ignore[attr-defined]  # Python has no translations; to look loads `locale`
 PROGRAM = "memory-mesh"
 SHOWN = ("help", "version")  # they have no module: `--help` and `--version` do it
 FRONT = (  # what most people do; `help` lists these
@@ -568,7 +570,6 @@ def _common_options() -> str:
 def _fitted(line: str, indent: int) -> list[str]:
     """A line in the width of the terminal; as it is where there is none."""
     import shutil
-    import sys
 
     if sys.stdout is None or not sys.stdout.isatty():
         return [line]

@@ -2,7 +2,6 @@
 
 import argparse
 import os
-import re
 import stat
 import sys
 from collections import Counter
@@ -10,6 +9,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 
+from memory_mesh.base.lazy_pattern import lazy_pattern
 from memory_mesh.base.typed import Any
 from memory_mesh.cli import output
 from memory_mesh.cli.command_table import UsageError
@@ -21,6 +21,7 @@ from memory_mesh.model.times import iso
 from memory_mesh.platform.agent_shell import agent_variables
 from memory_mesh.rules.arguments import moment, user_namespace
 from memory_mesh.sync import MemoryMesh
+from memory_mesh.text import times
 
 _FILLED = frozenset({  # what a command fills from who asks, or has in words of its own
     "scope", "reader", "across", "also", "use_cache", "progress", "between", "count_tokens",
@@ -58,8 +59,8 @@ _SAID: dict[str, dict[str, Any]] = {  # of options that several commands have
 _NOTHING: Mapping[str, Mapping[str, Any]] = {}
 _COUNTED = 1_000  # memories of other projects
 _SECONDS = {"m": 60, "h": 3_600, "d": 86_400, "w": 7 * 86_400}
-_AGO = re.compile(r"(\d{1,5}) ?(m|h|d|w)(?:in(?:ute)?s?|ours?|ays?|eeks?)?(?: ago)?")
-_DATE = re.compile(r"(\d{4})(?:-(\d\d))?(?:-(\d\d))?")
+_ago = lazy_pattern(r"(\d{1,5}) ?(m|h|d|w)(?:in(?:ute)?s?|ours?|ays?|eeks?)?(?: ago)?")
+_date = lazy_pattern(r"(\d{4})(?:-(\d\d))?(?:-(\d\d))?")
 
 
 def add_metadata(parser: argparse.ArgumentParser) -> None:
@@ -347,15 +348,13 @@ def until(text: str) -> str:
 def _period(text: str) -> tuple[str, str]:
     """From the first moment of what a text names to the one after its last."""
     now, word = datetime.now().astimezone(), text.strip().lower()
-    if long_ago := _AGO.fullmatch(word):
+    if long_ago := _ago().fullmatch(word):
         ago = now - timedelta(seconds=int(long_ago[1]) * _SECONDS[long_ago[2]])
         return ago.isoformat(), ago.isoformat()
-    date = _DATE.fullmatch(word)
+    date = _date().fullmatch(word)
     if date is None and word[:4].isdecimal():
         return text, text
     if date is None:
-        from memory_mesh.text import times  # few commands are given a time in words
-
         for said in (word, f"last {word}"):  # a weekday alone is the last one
             named = times.read(said, now)
             if named is not None and named.words.lower() == said:
@@ -436,12 +435,12 @@ def add_also(parser: argparse.ArgumentParser) -> None:
         )  # fmt: skip
 
 
-def also_of(options: argparse.Namespace, mesh: MemoryMesh) -> list[MemoryMesh]:
+def also_of(options: argparse.Namespace, mesh: MemoryMesh, reader: Scope) -> list[MemoryMesh]:
     """Returns the further views to search: of users, projects and namespaces, in this order.
 
     Users and namespaces are read for the project that asks, as with --user and --namespace.
     """
-    asking = mesh.view(scope=reader_of(mesh))
+    asking = mesh.view(scope=reader)
     for name in options.also_project:
         own = mesh.view(scope=Scope(project=name))  # which reads its former names, too
         if not own.get_all(limit=1, filter={"project": {"$exists": True}}):

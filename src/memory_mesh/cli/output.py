@@ -10,11 +10,14 @@ A message is written where nobody knows the command line. Here `memory-mesh repa
 """
 
 import argparse
+import json
 import os
 import re
 import sys
+import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 
+from memory_mesh.base.lazy_pattern import lazy_pattern
 from memory_mesh.formats.terminal import safe_text
 from memory_mesh.model import (
     Json,
@@ -54,16 +57,16 @@ _OF_NAMESPACE = frozenset(
     }
 )
 _OF_PYTHON = (
-    (re.compile(r"^option, (\w+): "), r"\1 "),
-    (re.compile(r"\b(?:with )?(?:mesh\.)?\w++\([^()]*\), or (?=--|(?:with )?memory-mesh)"), ""),
-    (re.compile(r"\b(?:with )?(?:mesh\.)?\w++\([^()]*\), or on the command line(?: with)?:? "), ""),
-    (re.compile(r"(--user) on the command line"), r"\1"),
-    (re.compile(r"db_dir, on the command line --db-dir, or"), "--db-dir or"),
+    (r"^option, (\w+): ", r"\1 "),
+    (r"\b(?:with )?(?:mesh\.)?\w++\([^()]*\), or (?=--|(?:with )?memory-mesh)", ""),
+    (r"\b(?:with )?(?:mesh\.)?\w++\([^()]*\), or on the command line(?: with)?:? ", ""),
+    (r"(--user) on the command line", r"\1"),
+    (r"db_dir, on the command line --db-dir, or", "--db-dir or"),
 )
-_ARGUMENT = re.compile(r"([a-z]+(?:_[a-z]+)*) (?:must|is|has|needs)\b")
-_INCLUDE = re.compile(r"include=\['(\w+)'\]")
-_LEAST = re.compile(r"\bmin_(relevance|similarity)\b")
-_COMMAND = re.compile(rf"\bmemory-mesh ({_OF_STORE})\b((?: --?[a-z-]+(?: [A-Z]+\b)?)*)")
+_argument = lazy_pattern(r"([a-z]+(?:_[a-z]+)*) (?:must|is|has|needs)\b")
+_include = lazy_pattern(r"include=\['(\w+)'\]")
+_least = lazy_pattern(r"\bmin_(relevance|similarity)\b")
+_command = lazy_pattern(rf"\bmemory-mesh ({_OF_STORE})\b((?: --?[a-z-]+(?: [A-Z]+\b)?)*)")
 
 
 def of_command(options: argparse.Namespace) -> None:
@@ -116,8 +119,6 @@ def some(names: Sequence[str]) -> str:
 
 def say_json(value: Json) -> None:
     """Prints the value as an ASCII JSON object: a list is its `items`, nothing is an empty one."""
-    import json
-
     if not isinstance(value, dict):
         value = {} if value is None else {"items": value}
     print(json.dumps(value, ensure_ascii=True, indent=2))
@@ -179,8 +180,6 @@ def note(text: str) -> None:
 
 
 def _say_line(value: Json) -> None:
-    import json
-
     print(json.dumps(value, ensure_ascii=True), file=sys.stderr)
 
 
@@ -345,8 +344,6 @@ def skill_line(skill: Skill) -> str:
 
 def one_line(text: str, columns: int) -> str:
     """Returns the text on one line without control sequences, cut to a number of columns."""
-    import unicodedata
-
     line = unbroken(text)
     used = 0
     for position, char in enumerate(line):
@@ -393,14 +390,14 @@ def completed(text: str, options: argparse.Namespace, part: str | None = None) -
         of_one = part_of_one and not said & {"--namespace", "--user", "--all"}
         return f"memory-mesh{own}{which if of_one else ''} {name}{rest}"
 
-    return _COMMAND.sub(whole, text)
+    return _command().sub(whole, text)
 
 
 def in_options(text: str, options: argparse.Namespace) -> str:
     """Names options as the command line does where a message names arguments of Python."""
     for pattern, instead in _OF_PYTHON:
-        text = pattern.sub(instead, text)
-    found = _ARGUMENT.match(text)
+        text = re.sub(pattern, instead, text)
+    found = _argument().match(text)
     if found is None or getattr(options, found[1], None) is None:
         return text
     return f"--{found[1].replace('_', '-')}{text[found.end(1) :]}"
@@ -408,8 +405,8 @@ def in_options(text: str, options: argparse.Namespace) -> str:
 
 def in_words(text: str) -> str:
     """Writes `include=['deleted']` and `min_relevance` as the command line does."""
-    text = _INCLUDE.sub(r"--include \1", text).replace("across=['project']", "--all-projects")
-    return _LEAST.sub(r"--min-\1", text).replace("results (limit)", "results (--limit)")
+    text = _include().sub(r"--include \1", text).replace("across=['project']", "--all-projects")
+    return _least().sub(r"--min-\1", text).replace("results (limit)", "results (--limit)")
 
 
 def option(name: str, value: str) -> str:

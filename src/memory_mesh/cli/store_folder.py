@@ -39,8 +39,6 @@ def shown(config: Config) -> str:
     """Where a store is: its folder, or the address of its database without a password."""
     if config.store is None:
         return str(config.db_dir)
-    from memory_mesh.platform import store_urls
-
     return store_urls.shown(config.store)
 
 

@@ -21,7 +21,6 @@ from memory_mesh.config.tables import (
 from memory_mesh.model import PredicateSchema
 from memory_mesh.model.errors import InvalidInput, shown
 from memory_mesh.platform import store_urls, system
-from memory_mesh.platform.store_urls import expanded, folder_in, is_server, local_name
 from memory_mesh.privacy import user_rules
 from memory_mesh.rules.arguments import check_plain_namespace, check_share, near
 
@@ -191,7 +190,7 @@ def _placed(
         return replace(config, db_dir=config.db_dir / store_urls.own_folder(config.store))
     if named == folder:
         raise InvalidInput("store and db_dir name two folders: give one of them")
-    path = expanded(store_urls.folder_in(config.store) or "", environment)
+    path = store_urls.expanded(store_urls.folder_in(config.store) or "", environment)
     origins["db_dir"] = origins.pop("store")
     return replace(config, store=None, db_dir=path, origins=origins)
 
@@ -268,7 +267,7 @@ def _fitted(name: str, value: object, environment: Mapping[str, str]) -> object:
     if name in FOLDERS:
         if "://" in str(value):
             raise InvalidInput(f"must be a folder of this machine, not the address {shown(value)}")
-        return expanded(str(value), environment)
+        return store_urls.expanded(str(value), environment)
     if name in COUNTS:
         return _count(value)
     if name in CHOICES:
@@ -314,10 +313,10 @@ def _store(value: object) -> str:
     text = str(value)
     if not isinstance(value, str | Path) or not text:
         raise InvalidInput(f"must be a folder or an address, not {shown(value)}")
-    if is_server(text):
-        local_name(text)
+    if store_urls.is_server(text):
+        store_urls.local_name(text)
     else:
-        folder_in(text)
+        store_urls.folder_in(text)
     return text
 
 

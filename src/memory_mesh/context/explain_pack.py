@@ -14,7 +14,6 @@ The search of the pack is explained in any case: it says why the memory ranks wh
 
 from memory_mesh.base.typed import replace
 from memory_mesh.context import explain_rank, pack as context
-from memory_mesh.context.explain_rank import ExplainedSearch
 from memory_mesh.context.packing.token_budget import PackRules
 from memory_mesh.model.pack import LeftOut, LeftOutBy, Pack, PackItem, Section
 from memory_mesh.model.why import Gate, Why
@@ -54,7 +53,7 @@ _OPENS: dict[LeftOutBy, str] = {
 _GATES = {LeftOutBy.RELEVANCE: Gate.THRESHOLD, LeftOutBy.OLDER: Gate.OLDER}
 
 
-def why_packed(access: Access, asked: ExplainedSearch, rules: PackRules) -> Why:
+def why_packed(access: Access, asked: explain_rank.ExplainedSearch, rules: PackRules) -> Why:
     """Explains why a memory is in the pack for a question, or why not."""
     asked = replace(asked, query=replace(asked.query, text=redact(access, asked.query.text)))
     with access.ledger.read(access.namespace) as snapshot:
@@ -83,7 +82,7 @@ def why_packed(access: Access, asked: ExplainedSearch, rules: PackRules) -> Why:
     return replace(why, sentences=(*told, *weighed), gate=gate, packed=entry)
 
 
-def _entry(asked: ExplainedSearch, pack: Pack) -> PackItem | LeftOut | None:
+def _entry(asked: explain_rank.ExplainedSearch, pack: Pack) -> PackItem | LeftOut | None:
     """The memory's entry in a pack, or in what was left out of it, if there is one.
 
     It names no other memory that who asks does not see.
@@ -114,7 +113,7 @@ def _apart(access: Access, *, keyword_only: bool) -> Access:
     return replace(alone, embedder=None) if keyword_only else alone
 
 
-def _searched(access: Access, asked: ExplainedSearch, rules: PackRules) -> Why:
+def _searched(access: Access, asked: explain_rank.ExplainedSearch, rules: PackRules) -> Why:
     """Explains the search of the pack, which has no floor."""
     query = replace(asked.query, limit=context.hits_wanted(rules), min_relevance=0.0)
     return explain_rank.why_found(access, replace(asked, query=query))

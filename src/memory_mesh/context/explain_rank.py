@@ -17,7 +17,7 @@ answers it nor keeps it.
 
 from collections.abc import Mapping, Sequence
 
-from memory_mesh.base.typed import TYPE_CHECKING, dataclass, replace
+from memory_mesh.base.typed import dataclass, replace
 from memory_mesh.context.explain import without_successor
 from memory_mesh.context.reasons import gates
 from memory_mesh.model import Fused, Hit, Hits, Lens, Memory, Query, Question, Status
@@ -27,14 +27,11 @@ from memory_mesh.rules.trust import AUDIENCE, seen_through
 from memory_mesh.search import rank as flows_rank, recall, triggered
 from memory_mesh.search.ranking import fusion, newer_first, profiles, scales, shares
 from memory_mesh.search.ranking.features import NAMES
-from memory_mesh.search.ranking.fusion import similar_enough, similarity
 from memory_mesh.search.ranking.points import CALLED
+from memory_mesh.search.recall import Reranking
 from memory_mesh.text import embedding_models
 from memory_mesh.write.access import Access
 from memory_mesh.write.prepare import redact
-
-if TYPE_CHECKING:
-    from memory_mesh.search.recall import Reranking
 
 _NAMED = 3  # shares on each side that a sentence names
 _SMALL = 0.005  # a share below that is not worth a word
@@ -227,9 +224,9 @@ def _cut(asked: ExplainedSearch, watch: _Watch, stand: Stand) -> tuple[Gate, lis
         return Gate.THRESHOLD, []
     above = stand.above
     if _reorders(query):  # its threshold comes before the limit
-        if not similar_enough(query, stand.fused):
+        if not fusion.similar_enough(query, stand.fused):
             return Gate.THRESHOLD, []
-        above = sum(similar_enough(query, each) for each in looked.best[:above])
+        above = sum(fusion.similar_enough(query, each) for each in looked.best[:above])
     most = query.limit if asked.reranking is None else asked.reranking.candidates
     if above >= max(query.limit, most):
         return Gate.LIMIT, []
@@ -363,7 +360,7 @@ def _rank(query: Query, watch: _Watch, hit: Hit | None, place: int) -> Rank:
         query.profile,
         stand.candidates,
         flows_rank.least_score(query, looked.best) if query.min_relevance else None,
-        similarity(stand.fused.parts) if _reorders(query) else None,
+        fusion.similarity(stand.fused.parts) if _reorders(query) else None,
     )
 
 

@@ -15,7 +15,9 @@ template inside a text is rewritten; everything invisible is shown as its code.
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
+from unicodedata import normalize
 
+from memory_mesh.base.lazy_pattern import lazy_pattern
 from memory_mesh.base.typed import TypeAlias, dataclass
 from memory_mesh.formats.looks import as_seen
 from memory_mesh.formats.terminal import ESCAPE, imitates, looks, safe_text, without_hidden, word
@@ -39,10 +41,10 @@ FAILURE_TAGS = frozenset(("failure", "failures"))
 MAX_CONTENT = 500  # characters of each memory
 _CUT = "..."
 _FENCE = "```"
-_OURS = re.compile(r"importance ?:|discovered by ?:|background knowledge|warning: this failed")
-_SAID_BY_US = re.compile(r"importance ?:|discovered by ?:|trust ?:")
+_ours = lazy_pattern(r"importance ?:|discovered by ?:|background knowledge|warning: this failed")
+_said_by_us = lazy_pattern(r"importance ?:|discovered by ?:|trust ?:")
 _LONGEST = 200  # characters of a quoted title
-_HEADED = re.compile(r"\s*#{3}(?!#)")  # the title of another memory
+_headed = lazy_pattern(r"\s*#{3}(?!#)")  # the title of another memory
 
 Shown: TypeAlias = Hit | Memory
 
@@ -83,8 +85,6 @@ def harmless(line: str) -> str:
 
 def _without_wide_tags(line: str) -> str:
     """The line without brackets and letters that only look unlike those of a tag."""
-    from unicodedata import normalize
-
     line = line.replace("\uff1c", "&lt;").replace("\ufe64", "&lt;")
     if "<" in line:
         plain = normalize("NFKC", line)
@@ -208,12 +208,12 @@ def _content(text: str) -> str:
 
 
 def _is_like_ours(line: str) -> bool:
-    return _HEADED.match(as_seen(line)) is not None or imitates(line, _OURS)
+    return _headed().match(as_seen(line)) is not None or imitates(line, _ours())
 
 
 def _title(text: str) -> str:
     line = _line(text)
-    return word(line, _LONGEST) if _SAID_BY_US.search(looks(line)) else line
+    return word(line, _LONGEST) if _said_by_us().search(looks(line)) else line
 
 
 def _discoverer(memory: Background) -> str:

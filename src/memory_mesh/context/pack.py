@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
 
-from memory_mesh.base.typed import TYPE_CHECKING, dataclass, replace
+from memory_mesh.base.typed import dataclass, replace
 from memory_mesh.context.fence import harmless
 from memory_mesh.context.graph import denies, linked, strength
 from memory_mesh.context.packing import choice
@@ -61,13 +61,10 @@ from memory_mesh.model.query import And, Compare, Filter, Sign
 from memory_mesh.rules.trust import OF_THE_USER
 from memory_mesh.search.rank import below_newer
 from memory_mesh.search.ranking import profiles
-from memory_mesh.search.recall import find
+from memory_mesh.search.recall import Reranking, find
 from memory_mesh.text.claim_keys import key
 from memory_mesh.write.access import Access
 from memory_mesh.write.audit_entries import use_entry
-
-if TYPE_CHECKING:
-    from memory_mesh.search.recall import Reranking
 
 INJECTED = 10
 

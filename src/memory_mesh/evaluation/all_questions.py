@@ -22,7 +22,6 @@ from pathlib import Path
 
 from memory_mesh.base.typed import TypeAlias, dataclass
 from memory_mesh.evaluation import load_records, results
-from memory_mesh.evaluation.load_records import StoredRecords
 from memory_mesh.evaluation.one_question import QuestionResult, RecordNames, ask
 from memory_mesh.evaluation.records import DataSet, EvaluationQuestion, EvaluationRecord, Fields
 from memory_mesh.evaluation.suite import DEPTH, SESSION, Suite
@@ -180,7 +179,7 @@ class _Tenant:
                 yield mesh, question, names
 
     def _interleaved(self) -> Iterator[tuple[MemoryMesh, EvaluationQuestion, RecordNames]]:
-        held, stored = StoredRecords({}, {}), 0
+        held, stored = load_records.StoredRecords({}, {}), 0
         ordered = _ordered(self._records)
         with (
             tempfile.TemporaryDirectory(prefix=_PASSING, dir=self._job.folder) as folder,
@@ -191,9 +190,11 @@ class _Tenant:
                 held = load_records.joined(held, self._store(mesh, ordered[stored:seen]))
                 stored = max(stored, seen)
                 yield mesh, question, RecordNames(ordered[:seen], held, self._job.suite.unit)
-        load_records.write(self._note, StoredRecords({}, held.outcomes))
+        load_records.write(self._note, load_records.StoredRecords({}, held.outcomes))
 
-    def _store(self, mesh: MemoryMesh, records: Sequence[EvaluationRecord]) -> StoredRecords:
+    def _store(
+        self, mesh: MemoryMesh, records: Sequence[EvaluationRecord]
+    ) -> load_records.StoredRecords:
         def tell(_: int) -> None:
             self._job.progress(f"storing {self._tenant}", self._done, self._of)
 

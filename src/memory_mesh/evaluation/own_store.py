@@ -12,7 +12,6 @@ from memory_mesh.base.typed import Any
 from memory_mesh.evaluation import report
 from memory_mesh.evaluation.all_questions import Answers, Progress, Rows, opened_mesh
 from memory_mesh.evaluation.one_question import QuestionResult, injected, search_options, timed
-from memory_mesh.evaluation.report import FailureWords
 from memory_mesh.evaluation.suite import OwnQuestion, Suite
 from memory_mesh.model import (
     Embedding,
@@ -59,7 +58,7 @@ def answer(
     systems: Mapping[str, Mapping[str, object]],
     embedder: Embedder | None,
     progress: Progress,
-) -> tuple[Answers, FailureWords]:
+) -> tuple[Answers, report.FailureWords]:
     """Asks every question of the suite; the words are those of the first system's failures."""
     folder = suite.store
     if folder is None or not folder.is_dir():
@@ -98,9 +97,9 @@ class _Asking:
         self._matching = _matching(mesh, suite.questions)
 
     @property
-    def words(self) -> FailureWords:
+    def words(self) -> report.FailureWords:
         """What a person needs to read the failures."""
-        return FailureWords(self._questions, self._texts, self._why)
+        return report.FailureWords(self._questions, self._texts, self._why)
 
     def row(
         self, id_: str, question: OwnQuestion, told: Mapping[str, Any]

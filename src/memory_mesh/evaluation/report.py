@@ -6,7 +6,6 @@ from pathlib import Path
 
 from memory_mesh.base.typed import TypeAlias, dataclass, field
 from memory_mesh.evaluation import confidence_intervals, metrics, metrics as evaluation_metrics
-from memory_mesh.evaluation.confidence_intervals import Estimate
 from memory_mesh.evaluation.one_question import QuestionResult
 from memory_mesh.evaluation.records import DataSet
 from memory_mesh.evaluation.suite import NEWEST, PRECISION, SESSION, Suite
@@ -379,7 +378,7 @@ def differences(
     ]
 
 
-def _interval(each: Estimate) -> dict[str, Json]:
+def _interval(each: confidence_intervals.Estimate) -> dict[str, Json]:
     conversations = None if each.conversations is None else list(each.conversations)
     return {"questions": list(each.questions), "conversations": conversations}
 

@@ -3,6 +3,7 @@
 import hashlib
 import os
 import random
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -14,7 +15,6 @@ from pathlib import Path
 from memory_mesh import config as configuration
 from memory_mesh._version import __version__
 from memory_mesh.base.typed import replace
-from memory_mesh.config import APP
 from memory_mesh.evaluation import (
     own_store,
     records,
@@ -25,18 +25,8 @@ from memory_mesh.evaluation import (
 )
 from memory_mesh.evaluation.all_questions import AnswerJob, Answers, Progress, Rows, answer
 from memory_mesh.evaluation.one_question import QuestionResult
-from memory_mesh.evaluation.records import DataSet, EvaluationQuestion
-from memory_mesh.evaluation.report import (
-    ByPart,
-    EvaluationReport,
-    Facts,
-    FailedQuestion,
-    FailureWords,
-    build,
-    check,
-    differences,
-)
-from memory_mesh.evaluation.suite import ALL, DEV, Suite
+from memory_mesh.evaluation.report import EvaluationReport
+from memory_mesh.evaluation.suite import Suite
 from memory_mesh.evaluation.vector_cache import KeptVectors
 from memory_mesh.mesh.store import configured_embedder
 from memory_mesh.model import InvalidInput, Json, NotFound, StoreIsBusy
@@ -86,7 +76,7 @@ def run(
     loaded = suite if isinstance(suite, Suite) else suites.load(suite)
     if seed < 0:
         raise InvalidInput("a seed is a whole number from 0 on")
-    check(loaded, fail_below or {})
+    evaluation_report.check(loaded, fail_below or {})
     folder = work_folder(loaded, work)
     earlier = {} if baseline is None else _earlier(Path(baseline), loaded, folder)
     with (
@@ -101,7 +91,7 @@ def run(
         rows = _split_rows(answers.rows, parts)
         lost = session.failures(rows)
         _check_baseline(earlier, rows)
-        facts = Facts(
+        facts = evaluation_report.Facts(
             command=command or f"memory_mesh.evaluation.run({loaded.name!r})",
             date=datetime.now(UTC).isoformat(timespec="seconds"),
             version=__version__,
@@ -113,7 +103,7 @@ def run(
             records=answers.outcomes,
             results=results.write(folder, loaded.name, rows).name,
         )
-    report = replace(build(loaded, facts, rows, earlier), failures=lost)
+    report = replace(evaluation_report.build(loaded, facts, rows, earlier), failures=lost)
     return report if out is None else _written(report, Path(out), fail_below or {})
 
 
@@ -138,13 +128,20 @@ class _Session:
     """One run's circumstances."""
 
     def __init__(
-        self, suite: Suite, folder: Path, embedder: Embedder | None, progress: Progress, seed: int
+        self,
+        suite: Suite,
+        folder: Path,
+        embedder: Embedder | None,
+        progress: Progress,
+        seed: int,
     ) -> None:
         self._suite, self._folder, self._embedder = suite, folder, embedder
         self._progress, self._seed = progress, seed
         self._systems: Mapping[str, Mapping[str, object]] = {}
         self._added: Mapping[str, Mapping[str, records.Fields]] = {}
-        self._words: Callable[[Sequence[QuestionResult]], FailureWords] = lambda _: FailureWords()
+        self._words: Callable[[Sequence[QuestionResult]], evaluation_report.FailureWords] = (
+            lambda _: evaluation_report.FailureWords()
+        )
 
     def take(self, systems: Sequence[str], added: Mapping[str, str | Path]) -> None:
         """Say who is asked."""
@@ -164,7 +161,11 @@ class _Session:
                 self._suite, self._systems, self._embedder, self._progress
             )
             self._words = lambda _: words
-            return {ALL: [row.id for row in next(iter(answers.rows.values()))]}, answers, None
+            return (
+                {suites.ALL: [row.id for row in next(iter(answers.rows.values()))]},
+                answers,
+                None,
+            )
         if data is None:
             raise InvalidInput(f"where is the data of {self._suite.name}? Give it with --data")
         found = _read(Path(data), self._suite)
@@ -184,21 +185,23 @@ class _Session:
         self._words = partial(evaluation_report.words_of, self._suite, data=found)
         return ids_of, answer(job, found, questions), found.digest
 
-    def failures(self, rows: ByPart) -> tuple[FailedQuestion, ...]:
+    def failures(
+        self, rows: evaluation_report.ByPart
+    ) -> tuple[evaluation_report.FailedQuestion, ...]:
         """What the first system failed at, of the last split: all, or the one asked for."""
         listed = list(next(iter(rows.values())).values())[-1]
         return evaluation_report.describe(self._suite, listed, self._words(listed))
 
     def _parts(
-        self, data: DataSet, split: str | None, sample: int | None
-    ) -> dict[str, list[EvaluationQuestion]]:
+        self, data: records.DataSet, split: str | None, sample: int | None
+    ) -> dict[str, list[records.EvaluationQuestion]]:
         """The questions that are asked, by split; of `all` its parts are shown too."""
         parts = suites.split(self._suite, data.questions)
         names = self._suite.split_names
-        chosen = split or (DEV if DEV in names else ALL)
+        chosen = split or (suites.DEV if suites.DEV in names else suites.ALL)
         if chosen not in parts:
             raise NotFound(f"there is no split {chosen!r}; there are: {', '.join(parts)}")
-        listed = [*names, ALL] if chosen == ALL else [chosen]
+        listed = [*names, suites.ALL] if chosen == suites.ALL else [chosen]
         asked = parts[chosen]
         if sample is not None:
             if sample < 1:
@@ -239,7 +242,7 @@ def _written(
     return replace(report, lacking=tuple(lacking))
 
 
-def _read(path: Path, suite: Suite) -> DataSet:
+def _read(path: Path, suite: Suite) -> records.DataSet:
     if path.is_dir():
         own = path / suite.name  # of a folder with many sets, the one that is called as the suite
         inside = not (path / records.CORPUS).exists() and (own / records.CORPUS).is_file()
@@ -281,26 +284,24 @@ def _split_rows(
     return found
 
 
-def _earlier(file: Path, suite: Suite, folder: Path) -> ByPart:
+def _earlier(file: Path, suite: Suite, folder: Path) -> evaluation_report.ByPart:
     """The answers of an earlier run of the same suite."""
     if file.suffix == ".json" and (other := EvaluationReport.read(file).suite) != suite.name:
         raise InvalidInput(f"the baseline is of {other}, not of {suite.name}")
     return results.read(results_of(file, folder))
 
 
-def _check_baseline(earlier: ByPart, rows: ByPart) -> None:
+def _check_baseline(earlier: evaluation_report.ByPart, rows: evaluation_report.ByPart) -> None:
     if earlier and not _known(earlier) & _known(rows):
         raise InvalidInput("the baseline answers none of these questions")
 
 
-def _known(rows: ByPart) -> set[str]:
+def _known(rows: evaluation_report.ByPart) -> set[str]:
     """The questions that some system answered."""
     return {row.id for parts in rows.values() for listed in parts.values() for row in listed}
 
 
 def _forget(folder: Path) -> None:
-    import shutil
-
     for name in ("results", "stores"):
         shutil.rmtree(folder / name, ignore_errors=True)
 
@@ -316,11 +317,15 @@ def cache_folder(environment: Mapping[str, str]) -> Path:
     """Returns the default work folder on this platform; it can be deleted."""
     home = Path(environment.get("HOME") or Path.home())
     if sys.platform == "win32":
-        base = Path(environment.get("LOCALAPPDATA") or home / "AppData" / "Local") / APP / "cache"
+        base = (
+            Path(environment.get("LOCALAPPDATA") or home / "AppData" / "Local")
+            / configuration.APP
+            / "cache"
+        )
     elif sys.platform == "darwin":
-        base = home / "Library" / "Caches" / APP
+        base = home / "Library" / "Caches" / configuration.APP
     else:
-        base = Path(environment.get("XDG_CACHE_HOME") or home / ".cache") / APP
+        base = Path(environment.get("XDG_CACHE_HOME") or home / ".cache") / configuration.APP
     return base / "eval"
 
 
@@ -375,7 +380,10 @@ def _git(*words: str) -> str | None:
 
 def compare(before: Path, after: Path, *, work: Path | None = None) -> list[Mapping[str, Json]]:
     """Returns the differences between two reports, with intervals if both have results."""
-    old, new = EvaluationReport.read(before), EvaluationReport.read(after)
+    old, new = (
+        EvaluationReport.read(before),
+        EvaluationReport.read(after),
+    )
     if old.suite != new.suite:
         raise InvalidInput(f"one report is of {old.suite}, the other of {new.suite}")
     kept = work or cache_folder(os.environ)
@@ -394,7 +402,7 @@ def compare(before: Path, after: Path, *, work: Path | None = None) -> list[Mapp
 def _compared(
     named: tuple[str, str],
     pair: tuple[Mapping[str, Json], Mapping[str, Json]],
-    rows: tuple[ByPart, ByPart],
+    rows: tuple[evaluation_report.ByPart, evaluation_report.ByPart],
     seed: int,
 ) -> Iterator[Mapping[str, Json]]:
     (system, split), (old, new) = named, pair
@@ -404,7 +412,9 @@ def _compared(
         if (isinstance(value, int | float) and name not in _NO_FIGURES) and name in old
     ]
     before, after = (each.get(system, {}).get(split, []) for each in rows)
-    found = differences((("after", after), ("before", before)), split, metrics, seed)
+    found = evaluation_report.differences(
+        (("after", after), ("before", before)), split, metrics, seed
+    )
     paired = {each["metric"]: each for each in found if isinstance(each, Mapping)}
     for metric in metrics:
         was, is_ = old[metric], new[metric]
@@ -422,7 +432,7 @@ def _compared(
             }
 
 
-def _results(file: Path, work: Path) -> ByPart:
+def _results(file: Path, work: Path) -> evaluation_report.ByPart:
     try:
         return results.read(results_of(file, work))
     except NotFound:

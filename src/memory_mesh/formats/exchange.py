@@ -4,12 +4,13 @@ A row is a mapping with `content` and, if there is more, `metadata`. A further f
 entry in WRITERS and READERS. Nothing here opens a file.
 """
 
-import re
+import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
 from itertools import chain
 
+from memory_mesh.base.lazy_pattern import lazy_pattern
 from memory_mesh.base.typed import dataclass
 from memory_mesh.model import InvalidInput, Json, Scope
 from memory_mesh.model.learning import Turn
@@ -22,8 +23,8 @@ DETAILS = (  # of a memory, which `add` takes under the same names
     *("importance", "confidence", "tags", "source_ref"),
 )
 _COLUMNS = ("id", "content", "created_at", "project", *DETAILS, "metadata")
-_APART = re.compile(r"#{1,6}(\s|$)|([-*_=])\2\2+\s*$")  # a heading or a rule is no memory
-_ITEM = re.compile(r"([-*+]|\d{1,3}[.)])\s")
+_apart = lazy_pattern(r"#{1,6}(\s|$)|([-*_=])\2\2+\s*$")  # a heading or a rule is no memory
+_item = lazy_pattern(r"([-*+]|\d{1,3}[.)])\s")
 _END = "- "  # behind the last line of a file: no line that is read has no end
 _LISTS = ("tags",)  # whose items stand in one cell
 
@@ -54,14 +55,10 @@ def format_of(name: str) -> str:
 
 
 def _json_lines(rows: Iterable[Row]) -> Iterator[str]:
-    import json  # a store that exports nothing loads none of these
-
     yield from (json.dumps(dict(row), ensure_ascii=False) + "\n" for row in rows)
 
 
 def _csv(rows: Iterable[Row]) -> Iterator[str]:
-    import json
-
     yield from _csv_line(_COLUMNS)
     for row in rows:
         more = json.dumps(row.get("metadata") or {}, ensure_ascii=False)
@@ -83,8 +80,6 @@ def _markdown(rows: Iterable[Row]) -> Iterator[str]:
 
 
 def _from_json_lines(lines: Iterable[str]) -> Iterator[tuple[int, object]]:
-    import json
-
     for number, line in enumerate(lines, 1):
         if line.strip():
             try:
@@ -95,7 +90,6 @@ def _from_json_lines(lines: Iterable[str]) -> Iterator[tuple[int, object]]:
 
 def _from_csv(lines: Iterable[str]) -> Iterator[tuple[int, object]]:
     import csv
-    import json
 
     rest = iter(lines)
     header = next(rest, "")
@@ -115,7 +109,7 @@ def _from_markdown(lines: Iterable[str]) -> Iterator[tuple[int, object]]:
         fence = line.startswith(("```", "~~~"))
         now = "a code block" if fence or code else "a table" if line.startswith("|") else ""
         code = code is not fence and line != _END
-        item, apart = _ITEM.match(line), _APART.match(line)
+        item, apart = _item().match(line), _apart().match(line)
         after_gap = block and not block[-1] and line.strip() and not line.startswith("  ")
         if now != other or line == _END or (not now and (item or apart or after_gap)):
             if text := "\n".join(block).strip():

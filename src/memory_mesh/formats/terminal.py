@@ -7,11 +7,12 @@ window or hide words. Whatever is not plainly visible is shown as its code: `\x1
 import re
 import unicodedata
 
+from memory_mesh.base.lazy_pattern import lazy_pattern
 from memory_mesh.formats.looks import as_seen
 
 ESCAPE = "\\"
-_PLAIN = re.compile(r"[\w.:/@#?=&%+~'-]{1,60}(?: [\w.'-]{1,60}){0,5}\Z")
-_ACTING = re.compile(  # sequences that a terminal obeys, also without their first sign
+_plain = lazy_pattern(r"[\w.:/@#?=&%+~'-]{1,60}(?: [\w.'-]{1,60}){0,5}\Z")
+_acting = lazy_pattern(  # sequences that a terminal obeys, also without their first sign
     r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]|\[[\d;]*m|[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f]"
 )
 _PARTING = str.maketrans({
@@ -112,7 +113,7 @@ def imitates(line: str, ours: re.Pattern[str]) -> bool:
     """True if the line looks like one of ours, as a whole or after what a terminal obeys."""
     if ours.match(looks(line)):
         return True
-    parts = _ACTING.split(line)
+    parts = _acting().split(line)
     return len(parts) > 1 and any(ours.match(looks(part)) for part in ("".join(parts), *parts))
 
 
@@ -128,6 +129,6 @@ def looks(line: str) -> str:
 def word(text: str, most: int = 60) -> str:
     """Returns a name for a line of ours: as it is if it is plain words, else quoted."""
     line = " ".join(without_hidden(text).split())
-    if _PLAIN.match(line) and "trust" not in looks(line):
+    if _plain().match(line) and "trust" not in looks(line):
         return line[:most]
     return f'"{unicodedata.normalize("NFKC", line).translate(_PARTING)[:most]}"'

@@ -25,7 +25,6 @@ from memory_mesh.base.typed import Any, dataclass, replace
 from memory_mesh.learn.model_calls import MeteredLLM
 from memory_mesh.learn.rules import extraction as rules_extraction
 from memory_mesh.learn.rules.capture import near_twin
-from memory_mesh.learn.rules.extraction import Conversation, Dropped, UnreadableAnswer
 from memory_mesh.model import (
     Channel,
     Commit,
@@ -123,10 +122,10 @@ def by_model(
 
 def ask(
     complete: Callable[..., str],
-    held: Conversation,
+    held: rules_extraction.Conversation,
     rules: ExtractionRules,
     max_tokens: int | None = None,
-) -> tuple[list[ExtractedFact], list[Dropped]]:
+) -> tuple[list[ExtractedFact], list[rules_extraction.Dropped]]:
     """Asks a model; raises LLMError without an answer, UnreadableAnswer for one that is no list."""
     template = (Path(__file__).parents[1] / "prompts" / f"{PROMPT}.md").read_text(encoding="utf-8")
     asked = rules_extraction.prompt(template, held, rules.roles)
@@ -191,7 +190,7 @@ def _asked(
     before = len(llm.calls)
     try:
         facts, dropped = ask(llm.complete_facts, held, rules, max_tokens)
-    except (LLMError, UnreadableAnswer) as error:
+    except (LLMError, rules_extraction.UnreadableAnswer) as error:
         calls = () if isinstance(error, LLMError) else tuple(llm.calls[before:])
         return Extraction(failure=redact(site.access, str(error))[:_REASON_CHARS], calls=calls)
     calls = tuple(llm.calls[before:])
@@ -205,7 +204,7 @@ def _kept(
 ) -> Extraction:
     """The facts that no memory says yet, stored if they are to be."""
     fresh: list[tuple[ExtractedFact, Draft]] = []
-    dropped: list[Dropped] = []
+    dropped: list[rules_extraction.Dropped] = []
     for fact in facts:
         draft = _draft(site, fact, channel)
         twin = _twin(site, draft)

@@ -8,7 +8,7 @@ from memory_mesh.model import Commit, EmbeddingError, Head, Lens, Query, StoreEr
 from memory_mesh.model.stats import OUTGROWN, Check, Health, HealthStatus
 from memory_mesh.rules import audit
 from memory_mesh.rules.arguments import WRITE_SLICE
-from memory_mesh.search.recall import recall
+from memory_mesh.search.recall import away, recall
 from memory_mesh.write.access import Access
 
 _BACK = (1, 16, 256, 4096)  # commits in which the last block is looked for
@@ -96,8 +96,6 @@ def _embeds(access: Access) -> Iterator[Check]:
 
 def _other_model(access: Access) -> str | None:
     """Why this process does not search by the model that the namespace states as in use."""
-    from memory_mesh.search.recall import away
-
     return away(access)
 
 

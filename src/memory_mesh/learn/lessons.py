@@ -71,7 +71,6 @@ from memory_mesh.model.learning import (
 from memory_mesh.model.ports import LLM
 from memory_mesh.model.query import Among, And, Not
 from memory_mesh.rules import trust
-from memory_mesh.rules.trust import AUDIENCE, OF_THE_USER, authority, is_authoritative, lowest
 from memory_mesh.search.recall import recall
 from memory_mesh.write.access import Access
 from memory_mesh.write.add import remember
@@ -137,7 +136,9 @@ def cycle(access: Access, now: datetime, reader: Scope, channel: Channel) -> Dis
     that the reader may see.
     """
     cursor = access.ledger.sink_cursors(access.namespace).get(CURSOR, Cursor())
-    everybody = Lens(now, reader, across=AUDIENCE)  # a lesson is for those who see its failure
+    everybody = Lens(
+        now, reader, across=trust.AUDIENCE
+    )  # a lesson is for those who see its failure
     recent = min(now - DAY, cursor.at or now)
     last, memories = _scan(access, min(now - failures.WEEK, cursor.at or now), recent, everybody)
     found, unclear = failures.candidates(memories, recent)
@@ -253,7 +254,7 @@ def _lesson_of(access: Access, failure: Failure, now: datetime) -> LessonBlock |
     with access.ledger.read(access.namespace) as snapshot:
         found = snapshot.page(lens, _MAX_COMPARED_LESSONS, None)
     statuses = {Status.ACTIVE, Status.ARCHIVED, Status.DELETED}
-    if not is_authoritative(failure.trust):
+    if not trust.is_authoritative(failure.trust):
         statuses.add(Status.QUARANTINED)
     for memory in found:
         same = memory.lesson is not None and same_pattern(memory.lesson, lesson)
@@ -302,9 +303,11 @@ def _read(access: Access, ids: Sequence[str], lens: Lens) -> Iterator[Memory]:
 
 def _tells_of_lesson(memory: Memory) -> bool:
     """True for a short text in the user's words that tells of a failure and its rule."""
-    if len(memory.text) > MAX_NOTE_CHARS or not is_authoritative(authority(memory.source)):
+    if len(memory.text) > MAX_NOTE_CHARS or not trust.is_authoritative(
+        trust.authority(memory.source)
+    ):
         return False
-    return memory.source.kind in OF_THE_USER and failures.reads_as_lesson(memory)
+    return memory.source.kind in trust.OF_THE_USER and failures.reads_as_lesson(memory)
 
 
 def _blocks(access: Access, since: datetime | None, after: int = 0) -> Iterator[Block]:
@@ -463,7 +466,7 @@ def _kept(access: Access, found: Reflection) -> Reflection:
     else:
         kinds = (memory.source.kind for memory in used)
         source = Source(
-            lowest((access.kind, *kinds)), agent=access.agent
+            trust.lowest((access.kind, *kinds)), agent=access.agent
         )  # the topic is the caller's
     draft = Draft(
         text=found.text,
@@ -484,7 +487,7 @@ def _kept(access: Access, found: Reflection) -> Reflection:
 def _skill(
     access: Access, title: str, text: str, found: procedures.Procedure, sources: Sequence[Memory]
 ) -> skill.SkillDraft:
-    kind = lowest(memory.source.kind for memory in sources)
+    kind = trust.lowest(memory.source.kind for memory in sources)
     return skill.SkillDraft(
         text=text,
         metadata={

@@ -16,8 +16,13 @@ from datetime import datetime, timedelta
 
 from memory_mesh.base.typed import replace
 from memory_mesh.learn.rules.extraction import SCHEMA
-from memory_mesh.model import Commit, Standing, Wanted, times
-from memory_mesh.model.errors import LLMError
+from memory_mesh.model import (
+    Commit,
+    LLMError,
+    Standing,
+    Wanted,
+    times,
+)
 from memory_mesh.model.learning import ModelCall
 from memory_mesh.model.ports import LLM
 from memory_mesh.text.scrub.tokens import count

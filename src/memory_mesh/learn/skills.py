@@ -38,7 +38,6 @@ from memory_mesh.model import (
 )
 from memory_mesh.rules import trust
 from memory_mesh.rules.arguments import SKILL_CHARS
-from memory_mesh.rules.trust import AUDIENCE, authority, is_authoritative, may_change
 from memory_mesh.text import analyzer
 from memory_mesh.write.access import Access, unused_id
 from memory_mesh.write.audit_entries import Change, change_entry, skill_entry
@@ -139,7 +138,7 @@ def _settles(draft: SkillDraft, known: Skill, used: Skill | None = None) -> bool
 
 
 def _trusted(draft: SkillDraft) -> bool:
-    return is_authoritative(authority(draft.source)) and not draft.staged
+    return trust.is_authoritative(trust.authority(draft.source)) and not draft.staged
 
 
 def _merged(known: Skill) -> SkillReceipt:
@@ -187,7 +186,7 @@ def feedback(access: Access, skill_id: str, reader: Scope, *, success: bool) -> 
         if skill.status is Status.QUARANTINED:
             raise InvalidInput(f"{skill_id} waits for review and cannot be rated yet")
         reliability = skill.reliability
-        if may_change(access.kind, skill.source):
+        if trust.may_change(access.kind, skill.source):
             reliability = skill_rules.relied(reliability, success=success)
         return replace(skill, reliability=reliability, uses=skill.uses + 1, last_used=at)
 
@@ -204,7 +203,7 @@ def prune(access: Access, reader: Scope, threshold: float) -> Pruned:
     query = SkillQuery(reader, MOST_PRUNED, below=threshold)
     with access.ledger.read(access.namespace) as snapshot:
         found = snapshot.skills(query)
-    doomed = [one for one in found if may_change(access.kind, one.skill.source)]
+    doomed = [one for one in found if trust.may_change(access.kind, one.skill.source)]
     archived = []
     for candidate in doomed:
         why = f"its reliability fell below {threshold:g}"
@@ -332,7 +331,9 @@ def _change(
 
 def _names(access: Access, skill_id: str) -> tuple[tuple[str, Scope], ...]:
     """The name and audience of a skill; neither ever changes."""
-    query = SkillQuery(Scope(), 1, ids=(skill_id,), statuses=frozenset(Status), across=AUDIENCE)
+    query = SkillQuery(
+        Scope(), 1, ids=(skill_id,), statuses=frozenset(Status), across=trust.AUDIENCE
+    )
     with access.ledger.read(access.namespace) as snapshot:
         found = snapshot.skills(query)
     return tuple((one.skill.name, one.skill.scope) for one in found)

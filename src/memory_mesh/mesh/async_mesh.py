@@ -14,7 +14,6 @@ from memory_mesh.base.typed import Self, Unpack
 from memory_mesh.config import Config
 from memory_mesh.mesh import conversation, mesh
 from memory_mesh.mesh.async_threads import AsyncFamily, AwaitedOnly, Threads, awaited, not_awaited
-from memory_mesh.mesh.conversation import ContextManagerConfig
 from memory_mesh.mesh.document_names import ShownNames
 from memory_mesh.mesh.operation import constructor
 from memory_mesh.mesh.operations.access_keys import AccessKeyVerbs
@@ -385,7 +384,7 @@ class AsyncMemoryContextManager(AwaitedOnly):
     @constructor
     def __init__(
         self,
-        config: ContextManagerConfig | None = None,
+        config: conversation.ContextManagerConfig | None = None,
         *,
         mesh: AsyncMemoryMesh | None = None,
         store: str | PathLike[str] | None = None,

@@ -1,5 +1,7 @@
 """The threads in which the async classes run their blocking calls."""
 
+import contextvars
+import functools
 import os
 from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeVar
@@ -41,8 +43,6 @@ class Threads:
         for another process gives up, and its thread is free.
         """
         import asyncio  # a caller that awaits has it loaded; `import memory_mesh` must not load it
-        import contextvars
-        import functools
 
         work = functools.partial(call, *args, **kwargs)
         context, waiting = contextvars.copy_context(), Cancellation()

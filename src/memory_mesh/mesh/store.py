@@ -9,6 +9,7 @@
 
 import os
 import threading
+import time
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, suppress
@@ -324,8 +325,6 @@ class OpenStore:
         """
         if not self.sinks:
             return
-        import time
-
         end = time.monotonic() + seconds
         for namespace in sorted(self.used):
             rest = max(0.0, end - time.monotonic())

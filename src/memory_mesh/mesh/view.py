@@ -7,12 +7,13 @@ verbs (mesh/operations/) are methods of a view; each asks it for an `Access` and
 from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager
 from datetime import datetime
+from importlib import import_module
 from operator import is_
 
 from memory_mesh.base.typed import TYPE_CHECKING, Generic, Self, TypeVar, replace
 from memory_mesh.config import Config
 from memory_mesh.mesh import flows
-from memory_mesh.mesh.operation import Operations
+from memory_mesh.mesh.operation import Operations, meant
 from memory_mesh.mesh.store import OpenStore, Store
 from memory_mesh.model import (
     Channel,
@@ -72,8 +73,6 @@ class View(Operations):
 
         def __getattr__(self, name: str) -> object:
             """Say what was meant by a name that there is not."""
-            from memory_mesh.mesh.operation import meant
-
             raise AttributeError(meant(type(self), name, {}), name=name, obj=self)
 
     def _of_same_store(
@@ -409,7 +408,5 @@ class Family(Generic[Kind]):
 
     def __get__(self, view: View | None, owner: type) -> Kind | type[Kind]:
         """The family of a view, or its class."""
-        from importlib import import_module
-
         kind: type[Kind] = getattr(import_module(self.module), self.name)
         return kind if view is None else family(kind, view)

@@ -23,7 +23,6 @@ from memory_mesh.base.typed import dataclass, replace
 from memory_mesh.formats.memory_file import MemoryFile, parse, wiki_links
 from memory_mesh.formats.memory_file_reading import refusal
 from memory_mesh.mirror import apply_document, mapping, state
-from memory_mesh.mirror.apply_document import AppliedDocument, agreed
 from memory_mesh.mirror.authors import Author
 from memory_mesh.mirror.match_documents import (
     MemoryDocuments,
@@ -35,7 +34,15 @@ from memory_mesh.mirror.match_documents import (
     title_key,
 )
 from memory_mesh.mirror.report import Line
-from memory_mesh.mirror.run import CHANNELS, SLICE, MirrorRun, document_named, grouped, named_in
+from memory_mesh.mirror.run import (
+    CHANNELS,
+    SLICE,
+    MirrorRun,
+    document_named,
+    grouped,
+    named_in,
+    present,
+)
 from memory_mesh.mirror.state import COMING, ENDING, GONE, HELD, Delta, MirroredDocument
 from memory_mesh.model import Channel, Draft, InvalidInput, MeshError, NotFound, Outcome, Receipt
 
@@ -281,7 +288,7 @@ def _remember(run: MirrorRun, found: ChangedFiles, gone: Sequence[str]) -> None:
 # that leads nowhere yet is remembered until a memory of that name comes.
 
 
-def join(run: MirrorRun, taken: Sequence[AppliedDocument]) -> None:
+def join(run: MirrorRun, taken: Sequence[apply_document.AppliedDocument]) -> None:
     """Links the memories of documents that were taken over to those that they name.
 
     Those that an interrupted run left are linked too.
@@ -309,8 +316,6 @@ def names_in(document: MemoryFile) -> list[str]:
 
 def _names_read(run: MirrorRun, held: MirroredDocument) -> list[str]:
     """The names in a document that is not at hand."""
-    from memory_mesh.mirror.run import present
-
     _, group = present(run, held)
     return [] if group is None else names_in(group.document)
 
@@ -414,7 +419,7 @@ def finish(run: MirrorRun) -> None:
 
 def store(
     run: MirrorRun, found: Sequence[MemoryDocuments], data: Mapping[str, bytes]
-) -> tuple[list[AppliedDocument], set[str]]:
+) -> tuple[list[apply_document.AppliedDocument], set[str]]:
     """Stores documents as new memories; returns those stored and the files of those refused."""
     refused: set[str] = set()
     ready: list[_Ready] = []
@@ -427,7 +432,7 @@ def store(
             run.refuse(group.path, group.document.title, str(error))
             refused.add(group.path)
     run.write(Delta(entries=[one.held for one in ready]))
-    taken: list[AppliedDocument] = []
+    taken: list[apply_document.AppliedDocument] = []
     delta = Delta(forgotten=[one.held.memory for one in ready])
     for author in Author:
         mine = [one for one in ready if one.author is author]
@@ -437,7 +442,7 @@ def store(
             if entry is None:
                 refused.add(one.group.path)
             else:
-                taken.append(AppliedDocument(one.group, entry))
+                taken.append(apply_document.AppliedDocument(one.group, entry))
                 delta.entries.append(entry)
     run.write(delta)
     return taken, refused
@@ -505,4 +510,4 @@ def _entered(run: MirrorRun, one: _Ready, receipt: Receipt) -> MirroredDocument 
         return one.held if run.dry else None
     own = into == one.held.memory  # else it was stored before, with links of its own
     held = replace(one.held, memory=into, status=HELD if own else COMING)
-    return agreed(run, one.group, memory, held)
+    return apply_document.agreed(run, one.group, memory, held)

@@ -16,7 +16,7 @@ from memory_mesh.mirror import (
 from memory_mesh.mirror.apply_document import StaleMemory
 from memory_mesh.mirror.authors import Author, Authors
 from memory_mesh.mirror.report import Line, MirrorReport
-from memory_mesh.mirror.run import CHANNELS, OUT_OF_USE, MirrorRun, Whose
+from memory_mesh.mirror.run import Whose
 from memory_mesh.mirror.state import FOLDER, Delta, MirroredDocument, State, mirrored, place
 from memory_mesh.model import InvalidInput, NotAllowed, NotFound, Status
 from memory_mesh.platform.ids import MonotonicIds, SystemClock
@@ -135,7 +135,7 @@ class Mirror:
             ]
 
     @staticmethod
-    def _both(run: MirrorRun) -> MirrorReport:
+    def _both(run: mirror_run.MirrorRun) -> MirrorReport:
         folder_to_store.pull(run)
         store_to_folder.push(run)
         return run.report
@@ -162,7 +162,9 @@ class Mirror:
         return next((path for path in paths if path.exists()), paths[0])
 
     @contextmanager
-    def _running(self, *, dry_run: bool = False, deletes: bool = False) -> Iterator[MirrorRun]:
+    def _running(
+        self, *, dry_run: bool = False, deletes: bool = False
+    ) -> Iterator[mirror_run.MirrorRun]:
         if not self.folder.is_dir():
             raise NotFound(self._missing())
         store, config = self.mesh.folder, self.mesh.config
@@ -174,7 +176,7 @@ class Mirror:
         with locked(path.with_suffix(".lock"), seconds=config.lock_wait_seconds):
             state = State(path)
             try:
-                run = MirrorRun(
+                run = mirror_run.MirrorRun(
                     self.mesh,
                     self.folder,
                     state,
@@ -202,7 +204,7 @@ class Mirror:
 # End a disagreement as a person decides.
 
 
-def resolve(run: MirrorRun, target: str, keep: str, author: Author) -> None:
+def resolve(run: mirror_run.MirrorRun, target: str, keep: str, author: Author) -> None:
     """Keeps the file's or the store's side of every disagreement in a file."""
     if keep not in SIDES:
         raise InvalidInput(f"keep is one of: {', '.join(SIDES)}")
@@ -220,13 +222,15 @@ def resolve(run: MirrorRun, target: str, keep: str, author: Author) -> None:
         run.write(delta)
 
 
-def _keep_file(run: MirrorRun, held: MirroredDocument, author: Author, delta: Delta) -> None:
+def _keep_file(
+    run: mirror_run.MirrorRun, held: MirroredDocument, author: Author, delta: Delta
+) -> None:
     """Lets the memory say what the document says, or go if the document is gone."""
     text, group = mirror_run.present(run, held)
     memory = run.latest(held.memory)
-    channel = CHANNELS[author]
+    channel = mirror_run.CHANNELS[author]
     if text is None or group is None:
-        if memory is not None and memory.status not in OUT_OF_USE:
+        if memory is not None and memory.status not in mirror_run.OUT_OF_USE:
             run.view(channel).delete(held.memory, reason=f"deleted from the file {held.path}")
             run.report.deleted.append(Line(held.path, held.named, held.memory))
         delta.forgotten.append(held.memory)
@@ -234,7 +238,9 @@ def _keep_file(run: MirrorRun, held: MirroredDocument, author: Author, delta: De
     if memory is not None and memory.status is Status.DELETED:
         memory = run.view(channel).restore(held.memory)
         run.report.restored.append(Line(held.path, held.named, held.memory))
-    if memory is None or memory.status in OUT_OF_USE:  # the document is a memory of its own
+    if (
+        memory is None or memory.status in mirror_run.OUT_OF_USE
+    ):  # the document is a memory of its own
         delta.forgotten.append(held.memory)
         delta.files[held.path] = None
         return
@@ -246,11 +252,11 @@ def _keep_file(run: MirrorRun, held: MirroredDocument, author: Author, delta: De
         delta.entries.append(ready.entry)
 
 
-def _keep_store(run: MirrorRun, held: MirroredDocument) -> None:
+def _keep_store(run: mirror_run.MirrorRun, held: MirroredDocument) -> None:
     """Writes what the memory says, or removes its document if the memory is gone."""
     text, group = mirror_run.present(run, held)
     memory = run.latest(held.memory)
-    if memory is None or memory.status in OUT_OF_USE:
+    if memory is None or memory.status in mirror_run.OUT_OF_USE:
         if text is not None and memory is not None and group is not None:
             store_to_folder.remove(run, held, text)
         else:

@@ -30,7 +30,6 @@ from memory_mesh.model.ports import Clock
 from memory_mesh.platform import system
 from memory_mesh.platform.ids import SystemClock
 from memory_mesh.platform.locks import USUAL_SECONDS
-from memory_mesh.platform.system import make_file, make_folder
 
 Stamp: TypeAlias = int  # when the file last changed, in ns
 Stamps: TypeAlias = Mapping[str, Mapping[str, Stamp]]  # by folder, then by name
@@ -309,7 +308,7 @@ class State(_Questions):
     """The remembered state of one mirrored folder."""
 
     def __init__(self, path: Path) -> None:
-        make_folder(path.parent)
+        system.make_folder(path.parent)
         self.path: Path = path
         self.renewed: bool = False
         try:
@@ -420,7 +419,7 @@ def mirrored(store: Path) -> list[str]:
 
 
 def _opened(path: Path) -> sqlite3.Connection:
-    make_file(path)
+    system.make_file(path)
     db = sqlite3.connect(path, isolation_level=None, timeout=USUAL_SECONDS, check_same_thread=False)
     try:
         db.execute("PRAGMA journal_mode = WAL")
@@ -512,8 +511,8 @@ class AgentEdits:
         now = self._clock.now()
         row = (hashlib.sha256(content).hexdigest(), act, _name(path), now.timestamp())
         try:
-            make_folder(self._file.parent)
-            make_file(self._file)
+            system.make_folder(self._file.parent)
+            system.make_file(self._file)
             with closing(sqlite3.connect(self._file, timeout=_WAIT_SECONDS)) as db, db:
                 db.execute(_TABLE)
                 db.execute("INSERT OR REPLACE INTO mark VALUES (?, ?, ?, ?)", row)

@@ -13,13 +13,10 @@ from pathlib import Path
 from memory_mesh.base.typed import replace
 from memory_mesh.formats import memory_file
 from memory_mesh.formats.file_names import file_name, safe_path
-from memory_mesh.formats.memory_file import MemoryFile, parse
 from memory_mesh.mirror import apply_document, mapping, state
-from memory_mesh.mirror.apply_document import Act, Sides, agreed, decide, mark
 from memory_mesh.mirror.match_documents import MemoryDocuments, title_key
 from memory_mesh.mirror.report import Line
 from memory_mesh.mirror.run import BLOCK, OUT_OF_USE, SEQ, MirrorRun, group_of, grouped, present
-from memory_mesh.mirror.state import GONE, HELD, Delta, MirroredDocument, hashed
 from memory_mesh.model import InvalidInput, Memory, MeshError
 from memory_mesh.platform.durable_files import (
     append_locked,
@@ -57,7 +54,7 @@ def push(run: MirrorRun) -> None:
             left = not _tried(_write, run, memory) or left
             done.add(memory.id)
     if not left and str(seq) != last:
-        run.write(Delta(values={SEQ: str(seq), BLOCK: run.block(seq) or ""}))
+        run.write(state.Delta(values={SEQ: str(seq), BLOCK: run.block(seq) or ""}))
 
 
 def _changed(run: MirrorRun, changes: Sequence[tuple[int, Sequence[str], str]]) -> Iterator[Memory]:
@@ -68,7 +65,9 @@ def _changed(run: MirrorRun, changes: Sequence[tuple[int, Sequence[str], str]]) 
             reasons.setdefault(id_, []).append(reason)
     for id_, said in reasons.items():
         held = run.state.of_memory(id_)
-        own = held is not None and len(said) == 1 and said[0].endswith(mark(held.doc))
+        own = (
+            held is not None and len(said) == 1 and said[0].endswith(apply_document.mark(held.doc))
+        )
         memory = None if own else run.latest(id_)
         if memory is not None:
             yield memory
@@ -76,7 +75,7 @@ def _changed(run: MirrorRun, changes: Sequence[tuple[int, Sequence[str], str]]) 
 
 def _undecided(run: MirrorRun) -> bool:
     """Writes the documents of memories that a rejected proposal would have deleted."""
-    gone = [held for held in run.state.waiting() if held.status == GONE]
+    gone = [held for held in run.state.waiting() if held.status == state.GONE]
     if not gone:
         return False
     still_open = {proposal.id for proposal in apply_document.proposals(run)}
@@ -115,11 +114,16 @@ def _write(run: MirrorRun, memory: Memory) -> bool:
     held = run.state.of_memory(memory.id)
     if held is None:
         return not run.mirrors(memory) or create(run, memory)
-    if held.status == GONE:
+    if held.status == state.GONE:
         return True if not run.mirrors(memory) or held.waits else create(run, memory)
     gone = memory.status in OUT_OF_USE
     store = None if gone else mapping.digest_of(memory, run.linked(memory.id))
-    if decide(apply_document.agreed_sides(run, held), Sides(held.doc, store)) is Act.NOTHING:
+    if (
+        apply_document.decide(
+            apply_document.agreed_sides(run, held), apply_document.Sides(held.doc, store)
+        )
+        is apply_document.Act.NOTHING
+    ):
         return True
     text, group = present(run, held)
     if text is None or group is None or group.doc != held.doc:
@@ -130,7 +134,7 @@ def _write(run: MirrorRun, memory: Memory) -> bool:
     return remove(run, held, text) if gone else rewrite(run, held, memory, text, group)
 
 
-def _met(run: MirrorRun, held: MirroredDocument) -> bool:
+def _met(run: MirrorRun, held: state.MirroredDocument) -> bool:
     """True if this run read the document's change; the state of a dry run does not know it."""
     lines = (*run.report.disagreements, *run.report.agreed, *run.report.changed)
     return run.dry and any(line.memory == held.memory for line in lines)
@@ -144,7 +148,7 @@ def create(run: MirrorRun, memory: Memory) -> bool:
     while True:
         path = file_name(document.title, taken)
         safe_path("", path)
-        others = [one for one in run.state.in_files([path]) if one.status == HELD]
+        others = [one for one in run.state.in_files([path]) if one.status == state.HELD]
         if not any(one.title == title for one in others) and _usable(run, path):
             break
         taken.append(path)
@@ -172,12 +176,12 @@ def _usable(run: MirrorRun, path: str) -> bool:
         return True
     except ValueError:
         return False
-    return all(one.readable for one in parse(text).documents)
+    return all(one.readable for one in memory_file.parse(text).documents)
 
 
 def rewrite(
     run: MirrorRun,
-    held: MirroredDocument,
+    held: state.MirroredDocument,
     memory: Memory,
     text: state.FileText,
     group: MemoryDocuments,
@@ -188,7 +192,7 @@ def rewrite(
         document = dataclasses.replace(document, title=group.document.title)
     line = Line(held.path, document.title, memory.id)
     if mapping.same(group.document, document):
-        run.write(Delta(entries=[agreed(run, group, memory, held)]))
+        run.write(state.Delta(entries=[apply_document.agreed(run, group, memory, held)]))
         return True
     run.report.written.append(line)
     if run.dry:
@@ -206,7 +210,7 @@ def rewrite(
     return done
 
 
-def remove(run: MirrorRun, held: MirroredDocument, text: state.FileText) -> bool:
+def remove(run: MirrorRun, held: state.MirroredDocument, text: state.FileText) -> bool:
     """Takes the documents of a memory that is no longer in use out of their file."""
     run.report.removed.append(Line(held.path, memory=held.memory))
     if run.dry:
@@ -221,14 +225,18 @@ def remove(run: MirrorRun, held: MirroredDocument, text: state.FileText) -> bool
         run.report.removed.pop()
         run.note(held.path, _CHANGED)
         return False
-    delta = Delta(forgotten=[held.memory])
+    delta = state.Delta(forgotten=[held.memory])
     delta.files[held.path] = (state.NO_STAMP, state.hashed(rest)) if rest.strip() else None
     run.write(delta)
     return True
 
 
 def _appended(
-    run: MirrorRun, path: str, document: MemoryFile, memory: Memory, expected: state.FileText | None
+    run: MirrorRun,
+    path: str,
+    document: memory_file.MemoryFile,
+    memory: Memory,
+    expected: state.FileText | None,
 ) -> bool:
     """Appends a document under the file's lock; False if the file is not as it was read."""
     known = run.state.hash_of(path) if expected is None else expected.hash
@@ -246,7 +254,7 @@ def _appended(
 
 def _replaced(
     run: MirrorRun,
-    document: MemoryFile,
+    document: memory_file.MemoryFile,
     memory: Memory,
     text: state.FileText,
     group: MemoryDocuments,
@@ -262,22 +270,24 @@ def _replaced(
 
 
 def _note_written(
-    run: MirrorRun, path: str, whole: bytes, memory: Memory, document: MemoryFile
+    run: MirrorRun, path: str, whole: bytes, memory: Memory, document: memory_file.MemoryFile
 ) -> None:
     """Remembers a document that was written; its file is read once more at the next run."""
     title = title_key(document.title)
     group = group_of(run, whole.decode(), path, memory.id, title)
     if group is None:  # what was written is found again: formats/memory_file.py promises it
         raise AssertionError(path)
-    held = run.state.of_memory(memory.id) or MirroredDocument(memory.id, path, title, "", "")
-    delta = Delta(entries=[replace(agreed(run, group, memory, held), written=True)])
+    held = run.state.of_memory(memory.id) or state.MirroredDocument(memory.id, path, title, "", "")
+    delta = state.Delta(
+        entries=[replace(apply_document.agreed(run, group, memory, held), written=True)]
+    )
     delta.files[path] = (state.NO_STAMP, state.hashed(whole))
     run.write(delta)
 
 
-def _without(run: MirrorRun, text: str, held: MirroredDocument) -> str:
+def _without(run: MirrorRun, text: str, held: state.MirroredDocument) -> str:
     """The file without the documents of one memory; all others keep their bytes."""
-    documents = parse(text).documents
+    documents = memory_file.parse(text).documents
     found = grouped(run, held.path, documents)
     mine = next(
         (one for one in found if one.document.memory_id == held.memory),
@@ -294,7 +304,7 @@ def _without(run: MirrorRun, text: str, held: MirroredDocument) -> str:
 
 def append(
     path: Path,
-    document: MemoryFile,
+    document: memory_file.MemoryFile,
     *,
     expected: Callable[[bytes], bool] = lambda _before: True,
 ) -> bytes | None:
@@ -338,7 +348,7 @@ def replace_file(path: Path, expected: str, data: bytes, *, root: Path) -> bool:
             if _put(draft, path, expected, keep):
                 sync_folder(path.parent)
                 return True
-            _settle(draft, hashed(data), _place(path, root, hashed(data)))
+            _settle(draft, state.hashed(data), _place(path, root, state.hashed(data)))
     return False
 
 
@@ -414,4 +424,4 @@ def _settle(draft: Path, own: str, keep: Path) -> None:
 
 
 def _hash(path: Path) -> str:
-    return hashed(path.read_bytes())
+    return state.hashed(path.read_bytes())

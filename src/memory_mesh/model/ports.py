@@ -40,12 +40,11 @@ from memory_mesh.model import (
     Wanted,
 )
 from memory_mesh.model.commit import MAX_LINKS
-from memory_mesh.model.query import Expression, Postings, Reach, SearchLook
+from memory_mesh.model.query import Expression, Postings, Reach, SearchLook, Similar, Vectored
 
 if TYPE_CHECKING:
     from memory_mesh.model.block import Observed
     from memory_mesh.model.pack import Injection
-    from memory_mesh.model.query import Similar, Vectored
     from memory_mesh.model.trigger import MemoryMetadata, Triggered
 
 # What a search by meaning and an index ask of a ledger; `ports` is composed of them too.

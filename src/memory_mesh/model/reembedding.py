@@ -14,6 +14,7 @@
     in use: new               the old vectors are gone, and no process writes them again
 """
 
+import json
 from collections.abc import Mapping
 
 from memory_mesh.base.typed import dataclass, replace
@@ -143,8 +144,6 @@ def named(space: Space, settings: Mapping[str, object]) -> NamedModel:
 
 def dumped(stated: ModelsInUse) -> str:
     """The statement as the ledger holds it."""
-    import json  # few writes state it
-
     found: dict[str, Json] = {"in_use": _plain(stated.in_use), "switched": stated.switched}
     if stated.beside is not None:
         found["beside"] = _plain(stated.beside)
@@ -157,8 +156,6 @@ def loaded(value: str | None) -> ModelsInUse | None:
     """The statement that the ledger holds; None where nothing is stated."""
     if value is None:
         return None
-    import json
-
     found = json.loads(value)
     beside = found.get("beside")
     return ModelsInUse(

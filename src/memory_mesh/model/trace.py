@@ -1,5 +1,6 @@
 """A trace: what one execution was asked, did and learned; and what earlier ones say of a task."""
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from enum import StrEnum
@@ -182,7 +183,6 @@ def trace_of(memory: Memory) -> Trace:
 def packed(plain: Mapping[str, Json]) -> dict[str, Json] | None:
     """Returns a trace with its details compressed; None where that gains nothing."""
     import base64
-    import json
     import zlib
 
     if PACKED in plain:
@@ -199,7 +199,6 @@ def unpacked(plain: Mapping[str, Json]) -> Mapping[str, Json]:
     if PACKED not in plain:
         return plain
     import base64
-    import json
     import zlib
 
     try:

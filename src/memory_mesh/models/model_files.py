@@ -6,8 +6,10 @@ It appears whole, under its final name, or not at all. Nothing is fetched unless
 
 import json
 import re
+import shutil
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 
 from memory_mesh.base.installed import install_command
@@ -183,8 +185,6 @@ def in_use(settings: ModelSettings) -> str | None:
 
 def find_static() -> StaticFiles | None:
     """The files that the extra `local` installs, found without importing their package."""
-    from importlib.util import find_spec
-
     found = find_spec(_STATIC_PACKAGE)
     for folder in (found.submodule_search_locations or ()) if found is not None else ():
         files = StaticFiles(Path(folder))
@@ -220,8 +220,6 @@ def install(
     source: Path, models: Path, *, name: str | None = None, progress: Progress | None = None
 ) -> Path:
     """Copy a model folder in, with checksums; a model of that name is replaced when all is done."""
-    import shutil
-
     name = _plain(name or source.resolve().name)
     stated = opened(source)
     _refuse_other_pooling(source)
@@ -362,8 +360,6 @@ def _alone(models: Path) -> Iterator[None]:
 
 def _fresh(folder: Path) -> Path:
     """The folder, empty: what an interrupted copy left is dropped."""
-    import shutil
-
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     return folder
@@ -379,8 +375,6 @@ def _copy(source: Path, target: Path, show: Progress) -> None:
 
 def _finish(partial: Path, folder: Path, manifest: ModelManifest) -> Path:
     """Seal the folder with its manifest and put it in place."""
-    import shutil
-
     stated = {"name": manifest.name, "max_tokens": manifest.max_tokens, "files": manifest.files}
     (partial / MANIFEST).write_text(json.dumps(stated, indent=2) + "\n", encoding="utf-8")
     for file in partial.iterdir():

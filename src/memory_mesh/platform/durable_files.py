@@ -18,7 +18,6 @@ from pathlib import Path
 
 from memory_mesh.model.errors import InvalidInput, StoreIsBusy
 from memory_mesh.platform import locks
-from memory_mesh.platform.locks import held, still_at
 from memory_mesh.platform.system import FILE, new_file
 
 _RANDOM_BYTES = 6  # of a draft's name
@@ -229,7 +228,7 @@ def sweep(path: Path) -> None:
         with suppress(OSError, StoreIsBusy):
             descriptor = os.open(left, os.O_RDONLY)
             try:
-                with held(left, descriptor, 0.0):  # of an open file: nothing is written to it
+                with locks.held(left, descriptor, 0.0):  # of an open file: nothing is written to it
                     left.unlink()
             finally:
                 os.close(descriptor)
@@ -242,8 +241,10 @@ def _drafted(path: Path, content: str) -> bool:
     if descriptor is None:
         return False
     try:
-        with held(draft, descriptor, 0.0):  # of an open file: nobody signs what becomes the file
-            if not still_at(draft, descriptor):
+        with locks.held(
+            draft, descriptor, 0.0
+        ):  # of an open file: nobody signs what becomes the file
+            if not locks.still_at(draft, descriptor):
                 return False
             _link(descriptor, draft, path, content)
             return True

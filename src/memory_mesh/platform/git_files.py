@@ -10,10 +10,12 @@ import stat
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
-_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
-_SCP = re.compile(r"(?:([^@/:\s]+)@)?(\[[^\]\s]+\]|[^/:@\s\[\]]+):(?!//|:)(.+)", re.DOTALL)
-_DRIVE = re.compile(r"[A-Za-z]:[\\/]")
-_HEX_PAIR = re.compile(r"%([0-9A-Fa-f]{2})")
+from memory_mesh.base.lazy_pattern import lazy_pattern
+
+_scheme = lazy_pattern(r"([A-Za-z][A-Za-z0-9+.-]*)://")
+_scp = lazy_pattern(r"(?:([^@/:\s]+)@)?(\[[^\]\s]+\]|[^/:@\s\[\]]+):(?!//|:)(.+)", re.DOTALL)
+_drive = lazy_pattern(r"[A-Za-z]:[\\/]")
+_hex_pair = lazy_pattern(r"%([0-9A-Fa-f]{2})")
 _PORTS = {"http": "80", "https": "443", "git": "9418", "ftp": "21", "ftps": "990"}
 _SSH = frozenset({"ssh", "git+ssh", "ssh+git"})
 _OTHER_HOSTS = {  # of the same service
@@ -29,7 +31,7 @@ MAX_NAME = 500  # characters
 
 Entries = list[tuple[str, str, str, str]]  # section, subsection, key, value
 
-_PLAIN = re.compile(r'\[[^"\\\]]*(?:"[^"\\\]]*")?[^"\\\]]*\]')
+_plain = lazy_pattern(r'\[[^"\\\]]*(?:"[^"\\\]]*")?[^"\\\]]*\]')
 _ESCAPES = {"n": "\n", "t": "\t", "b": "\b", '"': '"', "\\": "\\"}
 
 GIT_SECONDS = 1.0  # that git may take to name a root commit
@@ -278,7 +280,7 @@ def _joined(text: str) -> list[str]:
 
 def _heading(line: str) -> tuple[str, str, str]:
     """Section and subsection of a heading, and what stands behind it on the same line."""
-    end = line.index("]") if _PLAIN.match(line) else _end(line)
+    end = line.index("]") if _plain().match(line) else _end(line)
     section, _, named = line[1:end].partition('"')
     name = _unescaped(named.rpartition('"')[0])
     return section.strip().lower(), name, line[end + 1 :].strip()
@@ -346,10 +348,10 @@ def remote_name(url: str) -> str | None:
     url = url.strip()
     if not url or not url.isprintable():
         return None
-    scheme = _SCHEME.match(url)
+    scheme = _scheme().match(url)
     if scheme is not None:
         return _of_url(scheme[1].lower(), url[scheme.end() :])
-    found = None if _DRIVE.match(url) else _SCP.fullmatch(url)
+    found = None if _drive().match(url) else _scp().fullmatch(url)
     if found is None:
         return None
     user, host, path = found[1], found[2], found[3]
@@ -359,13 +361,13 @@ def remote_name(url: str) -> str | None:
 def local_path(url: str) -> str | None:
     """Returns the path that a URL of this machine names; None for any other."""
     url = url.strip()
-    scheme = _SCHEME.match(url)
+    scheme = _scheme().match(url)
     if scheme is not None:
         if scheme[1].lower() != "file":
             return None
         host, slash, path = url[scheme.end() :].partition("/")
         return _decoded(slash + path) if host in {"", "localhost"} else None
-    return url if url and (_DRIVE.match(url) or not _SCP.fullmatch(url)) else None
+    return url if url and (_drive().match(url) or not _scp().fullmatch(url)) else None
 
 
 def chosen(remotes: Mapping[str, str]) -> list[str]:
@@ -384,9 +386,9 @@ def rewritten(url: str, bases: Iterable[tuple[str, str]]) -> str:
 
 def is_abbreviated(url: str) -> bool:
     """True if a URL is likely to be short for another one: its host has no dot."""
-    if _SCHEME.match(url):
+    if _scheme().match(url):
         return False
-    found = _SCP.fullmatch(url)
+    found = _scp().fullmatch(url)
     return found is not None and "." not in found[2] and found[2] != "localhost"
 
 
@@ -429,7 +431,7 @@ def _name(host: str, port: str, path: str, user: str | None = None) -> str | Non
 def _decoded(path: str) -> str:
     if "%" not in path:
         return path
-    held = _HEX_PAIR.sub(lambda pair: chr(int(pair[1], 16)), path)
+    held = _hex_pair().sub(lambda pair: chr(int(pair[1], 16)), path)
     try:
         return held.encode("latin-1").decode("utf-8")
     except UnicodeError:

@@ -1,4 +1,4 @@
-"""The system's clock, the only one the product reads; ids by it; keyed digests.
+"""The system's clock, the only one the product reads; ids by it.
 
 RFC-0011 ids: `<prefix>_<unix ms>_<6 hex>`, monotonic and without repeats. Only where the clock goes
 back by more than a minute do ids go back with it.
@@ -15,10 +15,6 @@ _ROOM = 1 << 24
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MILLISECOND = timedelta(milliseconds=1)
 _SET_BACK = 60_000  # ms; a clock that goes back further was wrong before: ids follow it
-
-_BLOCK = 64
-_INNER = bytes(value ^ 0x36 for value in range(256))
-_OUTER = bytes(value ^ 0x5C for value in range(256))
 
 
 class SystemClock:
@@ -60,24 +56,3 @@ class MonotonicIds:
         self._pid = os.getpid()
         self._lock = threading.Lock()
         self._millisecond = 0
-
-
-# Keyed digests (HMAC with SHA-256) without OpenSSL, whose loading costs a hook 6 ms of its 300.
-
-try:
-    from _sha256 import sha256  # type: ignore[import-not-found, unused-ignore]  # until 3.11
-except ImportError:  # pragma: no cover  # a later Python
-    try:
-        from _sha2 import sha256  # type: ignore[import-not-found, no-redef, unused-ignore]
-    except ImportError:
-        from hashlib import sha256
-
-
-def keyed_digest(key: bytes, message: bytes) -> bytes:
-    """The 32 bytes that `hmac.digest(key, message, "sha256")` gives."""
-    if len(key) > _BLOCK:
-        key = sha256(key).digest()
-    block = key.ljust(_BLOCK, b"\0")
-    inner = sha256(block.translate(_INNER) + message).digest()
-    found: bytes = sha256(block.translate(_OUTER) + inner).digest()
-    return found

@@ -29,7 +29,6 @@ from pathlib import Path
 from memory_mesh.base.typed import TypeVar
 from memory_mesh.model.errors import Closed, StoreIsBusy
 from memory_mesh.platform import system, telemetry
-from memory_mesh.platform.system import open_file
 
 _BYTES = 64  # of the text; a shorter one is filled up, so that nothing of an earlier one is left
 _FIELDS = 8  # of a line in /proc/locks
@@ -219,7 +218,7 @@ class FairLock:
     def _changed(self, descriptor: int) -> int:
         """Leaves a removed file for the one in its place; nobody holds the lock meanwhile."""
         with self._mutex:
-            new = open_file(self._path, os.O_RDWR)
+            new = system.open_file(self._path, os.O_RDWR)
             if self._descriptor is not None:
                 os.close(self._descriptor)
             self._descriptor = os.dup(new)
@@ -245,7 +244,7 @@ class FairLock:
 
     def _open(self) -> int:
         if self._descriptor is None:
-            self._descriptor = open_file(self._path, os.O_RDWR)
+            self._descriptor = system.open_file(self._path, os.O_RDWR)
         return self._descriptor
 
 

@@ -18,6 +18,7 @@ It was not moved. Versions that do not know such folders take the file for a mar
 says and open nothing, where they would see some namespaces and make others twice.
 """
 
+import json
 import os
 from pathlib import Path
 
@@ -92,8 +93,6 @@ def mark_folders(store: Path) -> None:
 
 def write(marker: Path, to: Path, at: str) -> None:
     """Leaves a marker, whole or not at all; on the disk when it returns."""
-    import json  # few processes move a store
-
     text = f"{_FORM} {at} {json.dumps(str(to))}\n{_FOR_PEOPLE}\n"
     write_atomically(marker, text.encode(), private=True)
 
@@ -152,8 +151,6 @@ def _is_of_folders(data: bytes) -> bool:
 
 def _parsed(data: bytes) -> Marker:
     """What a marker says; one that says nothing is a marker all the same."""
-    import json
-
     line, _, _ = data.decode("utf-8", "replace").partition("\n")
     words = line.split(" ", _WORDS - 1)
     try:

@@ -85,7 +85,7 @@ def own_folder(store: str) -> str:
 
 def local_name(store: str) -> str:
     """The name of the folder for files of this machine that belong to a database."""
-    from memory_mesh.platform.ids import keyed_digest
+    from memory_mesh.base.digests import keyed_digest
 
     host, port, database = _place(store)
     place = f"{host}\0{port}\0{database}".encode()

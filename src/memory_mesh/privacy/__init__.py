@@ -5,8 +5,10 @@ in the next, and says nothing without the store's key. The rules are loaded when
 reason to; `suspicious` is what asks.
 """
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 
+from memory_mesh.base.digests import keyed_digest
 from memory_mesh.base.typed import TYPE_CHECKING
 from memory_mesh.privacy.gate import mentioned, suspicious
 from memory_mesh.rules.privacy_rule import KEEPABLE, Check, Finder, FoundValue, PrivacyRule
@@ -158,8 +160,6 @@ def masked(text: str) -> str:
 
 def redacted(before: str, after: str) -> dict[str, int]:
     """Counts the different values that were replaced in a text, by the kind in the placeholder."""
-    import re
-
     pattern = rf"\[([A-Z][A-Z0-9_]*)_[0-9a-f]{{{_MARK}}}\]"
     known = {match[0] for match in re.finditer(pattern, before)}
     new = {match[0]: match[1].lower() for match in re.finditer(pattern, after)}
@@ -211,10 +211,7 @@ def _scanner(
 
 
 def _mark(key: bytes, message: bytes) -> str:
-    import hashlib
-    import hmac
-
-    return hmac.new(key, message, hashlib.sha256).hexdigest()[:_MARK]
+    return keyed_digest(key, message).hex()[:_MARK]
 
 
 def _replaced(

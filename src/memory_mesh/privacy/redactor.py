@@ -6,23 +6,22 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import StrEnum
 
 from memory_mesh import privacy
-from memory_mesh.base.typed import TYPE_CHECKING, Protocol
+from memory_mesh.base.lazy_pattern import lazy_pattern
+from memory_mesh.base.typed import Protocol
 from memory_mesh.model import Json
 from memory_mesh.platform import forks
+from memory_mesh.privacy import NamespaceRedactor, PrivacyRule
 from memory_mesh.privacy.gate import mentioned, suspicious
-
-if TYPE_CHECKING:
-    from memory_mesh.privacy import NamespaceRedactor, PrivacyRule
 
 SUMMARY_WORDS = 12
 LEAST_QUOTE_CHARS = 12  # a shorter goal stands in a plan by chance
-_CODE = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`", re.DOTALL)
-_QUOTED = re.compile(
+_code = lazy_pattern(r"```.*?(?:```|\Z)|`[^`\n]*`", re.DOTALL)
+_quoted = lazy_pattern(
     r"\"[^\"\n]{1,500}\"|“[^”\n]{1,500}”|«[^»\n]{1,500}»|(?<!\w)'[^'\n]{1,500}'(?!\w)"
 )
-_NAMING = re.compile(r"[/\\@]|\d{3}")  # in a path, an address or a number
-_WORD = re.compile(r"\S+")
-_POLITE = re.compile(
+_naming = lazy_pattern(r"[/\\@]|\d{3}")  # in a path, an address or a number
+_word = lazy_pattern(r"\S+")
+_polite = lazy_pattern(
     r"(?i)\A(?:(?:hi|hello|hey|ok|okay|please|now|then|so|and|also|just|kindly|thanks|well)\b[\s,!.]*"
     r"|(?:can|could|would|will) you\b\s*|i(?:'d| would) like (?:you )?to\b\s*"
     r"|i (?:want|need) (?:you )?to\b\s*|let's\b\s*|help me\b\s*(?:to\b\s*)?)+"
@@ -232,9 +231,9 @@ def kept_value(value: Json, goal: str, kept: str) -> Json:
 
 def summary(goal: str) -> str:
     """Returns the first words that say what is to be done, without quotes, code, paths, numbers."""
-    bare = _WORD.sub(_unnamed, _QUOTED.sub("…", _CODE.sub("…", goal)))
+    bare = _word().sub(_unnamed, _quoted().sub("…", _code().sub("…", goal)))
     for sentence in re.split(r"(?<=[.!?。！？])\s+|\n+", bare):  # noqa: RUF001 - of other scripts
-        words = _POLITE.sub("", sentence.strip()).split()
+        words = _polite().sub("", sentence.strip()).split()
         if sum(any(letter.isalpha() for letter in word) for word in words) > 1:
             cut = " ".join(words[:SUMMARY_WORDS]).strip(" ,;:-–—")  # noqa: RUF001 - dashes
             return cut[:200]
@@ -245,7 +244,7 @@ def _unnamed(found: re.Match[str]) -> str:
     """Replaces a word that names something by a sign, and keeps the punctuation after it."""
     word = found[0]
     core = word.rstrip(".!?,;:")
-    return f"…{word[len(core) :]}" if _NAMING.search(core) else word
+    return f"…{word[len(core) :]}" if _naming().search(core) else word
 
 
 def category(goal: str) -> str:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
 from json import encoder as standard
 
+from memory_mesh.base.digests import keyed_digest, sha256
 from memory_mesh.model import Block, BlockOperation, Checkpoint, Entry, Head, InvalidInput, Json
 
 SALT = 16  # bytes
@@ -53,9 +54,7 @@ _sorted = writer(sort_keys=True)
 
 def genesis(namespace: str) -> bytes:
     """Returns the previous hash of a namespace's first block."""
-    import hashlib  # it loads OpenSSL, and a search has no use for it
-
-    return hashlib.sha256(namespace.encode()).digest()
+    return sha256(namespace.encode()).digest()
 
 
 def metadata_text(metadata: Mapping[str, Json]) -> str:
@@ -65,17 +64,13 @@ def metadata_text(metadata: Mapping[str, Json]) -> str:
 
 def digest(wire: str | None, metadata: str, salt: bytes) -> bytes:
     """Returns the salted digest of a block's content."""
-    import hmac
-
-    return hmac.digest(salt, f"{wire or ''}\n{metadata}".encode(), "sha256")
+    return keyed_digest(salt, f"{wire or ''}\n{metadata}".encode())
 
 
 def block_hash(
     entry: Entry, position: int, seq: int | None, digested: bytes, prev_hash: bytes
 ) -> bytes:
     """Returns a block's hash over its header, its digest and the previous hash."""
-    import hashlib
-
     form = [
         _FORM,
         entry.id,
@@ -88,7 +83,7 @@ def block_hash(
         digested.hex(),
         prev_hash.hex(),
     ]
-    return hashlib.sha256(_compact(form).encode()).digest()
+    return sha256(_compact(form).encode()).digest()
 
 
 def seal(entry: Entry, seq: int, position: int, prev_hash: bytes, salt: bytes) -> Block:

@@ -7,6 +7,7 @@ Trust weighs claims; what a writer may do is its `authority`.
 And who may see a memory within a namespace: its audience, a reader, and the lens of a search.
 """
 
+import json
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 from itertools import product
@@ -361,8 +362,6 @@ def asked_for(said: Statement) -> list[str]:
 
 def _marks(sides: Iterable[tuple[str, ...]]) -> list[str]:
     """Returns a mark for each pair of speaker and user; nobody named has none."""
-    import json
-
     return [json.dumps(pair) if any(pair) else "" for pair in product(*sides)]
 
 
@@ -371,6 +370,4 @@ def _text(value: object) -> str:
         return value.strip()
     if value is None:
         return ""
-    import json
-
     return json.dumps(value, sort_keys=True)

@@ -24,15 +24,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import islice
 
-from memory_mesh.base.typed import TYPE_CHECKING, TypeAlias, dataclass
+from memory_mesh.base.typed import TypeAlias, dataclass
 from memory_mesh.model import AllOf, AnyOf, Expression, Lens, Match, Matches, Name, Postings
 from memory_mesh.model.ports import Keywords, Search
 from memory_mesh.search.ranking import words as ranking_words
-from memory_mesh.search.ranking.words import Selection, inverse_frequency
 from memory_mesh.text import analyzer
-
-if TYPE_CHECKING:
-    from memory_mesh.text.analyzer import Other
+from memory_mesh.text.analyzer import Other
 
 Words: TypeAlias = tuple[str, ...]  # of one name
 BATCH = 100  # candidates checked at a time, at least
@@ -225,7 +222,7 @@ def _with_others(asked: _Asked, meaning: Meaning, others: "Sequence[Other]") -> 
     if not there or held > ranking_words.BUDGET or (held and postings > ranking_words.BUDGET):
         return meaning
     asked.count((word,) for other in there for word in other.words)
-    weight = inverse_frequency(postings, texts)
+    weight = ranking_words.inverse_frequency(postings, texts)
     names = [(meaning.expression, 1.0)] if held else []
     for other in there:
         alone = _alone(asked, other.words)
@@ -242,7 +239,9 @@ def _with_others(asked: _Asked, meaning: Meaning, others: "Sequence[Other]") -> 
 def _alone(asked: _Asked, name: Words) -> float:
     """What BM25 gives the words of a name together."""
     counts = [asked.held((word,)) for word in name]
-    return sum(inverse_frequency(min(count, asked.texts), asked.texts) for count in counts)
+    return sum(
+        ranking_words.inverse_frequency(min(count, asked.texts), asked.texts) for count in counts
+    )
 
 
 def _found(asked: _Asked, candidates: Iterator[tuple[int, float]], limit: int) -> dict[int, Match]:
@@ -267,7 +266,7 @@ def _found(asked: _Asked, candidates: Iterator[tuple[int, float]], limit: int) -
 
 
 def _candidates(
-    asked: _Asked, chosen: Selection, meanings: Mapping[str, Meaning]
+    asked: _Asked, chosen: ranking_words.Selection, meanings: Mapping[str, Meaning]
 ) -> Iterator[tuple[int, float]]:
     """Texts from best to worst; no more is ranked or read than is taken."""
     if not chosen.kept and not chosen.dropped:
@@ -285,7 +284,7 @@ def _candidates(
 
 
 def _ranked(
-    asked: _Asked, chosen: Selection, meanings: Mapping[str, Meaning], limit: int
+    asked: _Asked, chosen: ranking_words.Selection, meanings: Mapping[str, Meaning], limit: int
 ) -> list[tuple[int, float]]:
     """The best texts that hold a rare word, or where none is rare, all words."""
     rare = [meanings[term] for term in chosen.kept]

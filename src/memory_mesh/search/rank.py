@@ -39,7 +39,6 @@ from memory_mesh.search import keyword_plan
 from memory_mesh.search.nearest import Ask, nearest as find_nearest
 from memory_mesh.search.ranking import features, fusion, profiles, scales
 from memory_mesh.text import analyzer, embedding_models, question as ranking_question
-from memory_mesh.text.question import Reading
 from memory_mesh.write.access import Access
 from memory_mesh.write.prepare import PreparedQuery
 from memory_mesh.write.projects import names_in
@@ -336,16 +335,16 @@ def _audiences(reader: Scope) -> list[Scope]:
 #     Legs, and what an explanation tells of them
 
 
-def read_question(query: Query) -> Reading:
+def read_question(query: Query) -> ranking_question.Reading:
     """Analyses the question, once; only the profile `mesh` reads times and speakers from it."""
     profile = profiles.named(query.profile)
     if profile.weighs:
         return ranking_question.read(query.text, (), query.lens.now)
     terms = tuple(analyzer.query_terms(query.text))
     if not profile.literal:
-        return Reading(query.text, terms, asked=terms)
+        return ranking_question.Reading(query.text, terms, asked=terms)
     tokens = " ".join(analyzer.rfc_tokens(query.text))
-    return Reading(query.text, terms, asked=tuple(analyzer.query_terms(tokens)))
+    return ranking_question.Reading(query.text, terms, asked=tuple(analyzer.query_terms(tokens)))
 
 
 def with_project_names(snapshot: Snapshot, query: Query) -> Query:
@@ -363,7 +362,9 @@ def possible_names(query: Query) -> list[str]:
     return ranking_question.words(query.text) if weighs else []
 
 
-def name_speakers(snapshot: Snapshot, query: Query, reading: Reading, words: list[str]) -> Reading:
+def name_speakers(
+    snapshot: Snapshot, query: Query, reading: ranking_question.Reading, words: list[str]
+) -> ranking_question.Reading:
     """Adds the speakers that the question names, if their memories are visible."""
     if not words:
         return reading

@@ -16,7 +16,6 @@ from memory_mesh.model.trigger import (
     TriggerMatch,
 )
 from memory_mesh.search.triggers import patterns, selection
-from memory_mesh.search.triggers.patterns import MAX_WORDS_TEXT, situation
 from memory_mesh.write.access import Access
 from memory_mesh.write.prepare import embedder_failed
 
@@ -77,7 +76,7 @@ def select(
 
 
 def _called(scanned: Iterable[Triggered], context: MatchContext) -> dict[int, TriggerMatch]:
-    there = situation(context)
+    there = patterns.situation(context)
     matches = ((memory.version, selection.called(memory, there)) for memory in scanned)
     return {version: met for version, met in matches if met is not None}
 
@@ -112,7 +111,7 @@ def by_meaning(
     wanted = list(dict.fromkeys(pattern for found in natural.values() for pattern in found))
     if not wanted or not task.strip():
         return {}
-    near = _similarities(access, task[:MAX_WORDS_TEXT], wanted)
+    near = _similarities(access, task[: patterns.MAX_WORDS_TEXT], wanted)
     found: dict[int, TriggerMatch] = {}
     for memory, said in natural.items():
         best = max(said, key=lambda pattern: near.get(pattern, -1.0), default="")

@@ -10,9 +10,8 @@ from memory_mesh.base.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from memory_mesh.testing.adapter_contract import AdapterContract
-    from memory_mesh.testing.clock import FrozenClock
+    from memory_mesh.testing.doubles import FrozenClock, ScriptedLLM
     from memory_mesh.testing.embedder_contract import EmbedderContract
-    from memory_mesh.testing.llm import ScriptedLLM
 
 __all__ = [
     "AdapterContract",
@@ -24,8 +23,8 @@ __all__ = [
 _HOMES = {  # name to module of this package
     "AdapterContract": "adapter_contract",
     "EmbedderContract": "embedder_contract",
-    "FrozenClock": "clock",
-    "ScriptedLLM": "llm",
+    "FrozenClock": "doubles",
+    "ScriptedLLM": "doubles",
 }
 
 

@@ -13,7 +13,6 @@ from functools import lru_cache
 
 from memory_mesh.base.typed import dataclass, field, replace
 from memory_mesh.text import analyzer, times
-from memory_mesh.text.times import Period
 
 MAX_WORDS = 64  # of a question that are looked up as names
 MAX_IDENTIFIERS = 16
@@ -32,7 +31,7 @@ class Reading:
     terms: tuple[str, ...]  # what it is about
     names: frozenset[str] = frozenset()  # who it names, lowercase
     about_time: bool = False
-    period: Period | None = None  # the time it names
+    period: times.Period | None = None  # the time it names
     identifiers: tuple[str, ...] = ()  # terms of each identifier and quoted string in it
     forms: Mapping[str, tuple[tuple[str, float], ...]] = field(
         default_factory=dict

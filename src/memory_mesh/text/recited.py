@@ -6,16 +6,17 @@ prompts is taken apart into the memories it shows.
 """
 
 import re
-from hashlib import sha256
 from unicodedata import category
 
+from memory_mesh.base.digests import sha256
+from memory_mesh.base.lazy_pattern import lazy_pattern
 from memory_mesh.formats.looks import as_seen
 from memory_mesh.model import Channel, Draft
 from memory_mesh.model.trace import LABEL
 
 _SIZE = 16
 _SPACED = bytes(code if chr(code).isalnum() else 32 for code in range(128)) + bytes(128)  # of ASCII
-_PARTS = re.compile(
+_parts = lazy_pattern(
     r"""[^\W\d_]+ | \d+ | (?<=\d)[.,:](?=\d) | (?<!\S)\.(?=\w) | (?<!\w)-(?=\d)  # 3.5 .NET -5
     | (?<=\w)\#+ | \#(?=\d) | (?:(?<=[\w+])|(?<=\w[ ]))[+%\u2030$\xa2-\xa5\u20a0-\u20cf]  # C# 5%
     | (?:(?<=\w)|(?<=\w[ ]))[<>=&/\\\u2200-\u22ff](?=[ ]?\w) | [+@/\\$\xa2-\xa5\u20a0-\u20cf](?=\w)
@@ -27,7 +28,7 @@ _OF_SPACELESS = (
     "\u0e00-\u0eff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff\u3005-\ua4cf\ua960-\ua97f\uac00-\ud7ff"
     "\uf900-\ufaff\U0001b000-\U0001b16f\U00020000-\U0003ffff"
 )
-_BESIDE_SPACELESS = re.compile(f"(?<=[{_OF_SPACELESS}]) | (?=[{_OF_SPACELESS}])")
+_beside_spaceless = lazy_pattern(f"(?<=[{_OF_SPACELESS}]) | (?=[{_OF_SPACELESS}])")
 _SHOWN = ("--- MEMORY ", "[MEMORY CONTEXT]", "[ATTENTION DIRECTIVE]")
 _OUR_LINES = (*_SHOWN, "- ALIGN attention", "- TREAT entries", "Type: ", "[MemoryMesh] ")
 _REPEATING = {Channel.MCP, Channel.ASSISTANT, Channel.EXTRACTION}
@@ -58,9 +59,9 @@ def wording(text: str) -> str:
     Case, the punctuation of sentences and all spacing are left out: also what stands between
     characters of scripts that put no spaces between words.
     """
-    found = _PARTS.finditer(_folded(text))
+    found = _parts().finditer(_folded(text))
     parts = (part[0] for part in found if part[1] is None or category(part[1])[0] == "M")
-    return _BESIDE_SPACELESS.sub("", " ".join(parts))
+    return _beside_spaceless().sub("", " ".join(parts))
 
 
 def _folded(text: str) -> str:

@@ -10,7 +10,6 @@ from functools import lru_cache
 
 from memory_mesh.base.word_files import text_beside
 from memory_mesh.text import analyzer
-from memory_mesh.text.analyzer import Other
 
 _DOUBTFUL = 0.5
 _SPREAD = 2  # other words that a question may have between the words of a name
@@ -18,7 +17,7 @@ _SPREAD = 2  # other words that a question may have between the words of a name
 _STEM = 3  # letters; no shorter word is stemmed
 
 
-def expand(terms: Sequence[str]) -> dict[str, tuple[Other, ...]]:
+def expand(terms: Sequence[str]) -> dict[str, tuple[analyzer.Other, ...]]:
     """Returns the synonyms of each term that is, or is part of, a known name."""
     place = {term: at for at, term in enumerate(terms)}
     found: dict[str, dict[tuple[str, ...], float]] = {}
@@ -31,7 +30,9 @@ def expand(terms: Sequence[str]) -> dict[str, tuple[Other, ...]]:
                 for other in others:
                     weights[other.words] = max(other.weight, weights.get(other.words, 0.0))
     return {
-        term: tuple(Other(words, weight) for words, weight in weights.items() if term not in words)
+        term: tuple(
+            analyzer.Other(words, weight) for words, weight in weights.items() if term not in words
+        )
         for term, weights in found.items()
     }
 
@@ -43,7 +44,7 @@ def _close(name: Sequence[str], place: dict[str, int]) -> bool:
 
 
 @lru_cache(maxsize=4096)
-def _begun_by(term: str) -> tuple[tuple[tuple[str, ...], tuple[Other, ...]], ...]:
+def _begun_by(term: str) -> tuple[tuple[tuple[str, ...], tuple[analyzer.Other, ...]], ...]:
     """Returns the names whose first term it is, with their synonyms.
 
     Only the lines that may hold one are read: reading them all takes as long as a search.
@@ -54,7 +55,7 @@ def _begun_by(term: str) -> tuple[tuple[tuple[str, ...], tuple[Other, ...]], ...
             name.words,
             (
                 tuple(
-                    Other(other.words, min(name.weight, other.weight))
+                    analyzer.Other(other.words, min(name.weight, other.weight))
                     for other in group
                     if other.words != name.words
                 )
@@ -75,10 +76,10 @@ def _lines() -> tuple[str, ...]:
 
 
 @lru_cache(maxsize=1024)
-def _group(line: str) -> tuple[Other, ...]:
+def _group(line: str) -> tuple[analyzer.Other, ...]:
     return tuple(_name(written) for written in line.strip().split(", "))
 
 
-def _name(written: str) -> Other:
+def _name(written: str) -> analyzer.Other:
     words = tuple(analyzer.query_terms(written.rstrip("?")))
-    return Other(words, _DOUBTFUL if written.endswith("?") else 1.0)
+    return analyzer.Other(words, _DOUBTFUL if written.endswith("?") else 1.0)

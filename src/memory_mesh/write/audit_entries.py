@@ -6,6 +6,7 @@ And what every decision of a person is made of: new versions, their blocks, sett
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 
+from memory_mesh.base.digests import sha256
 from memory_mesh.base.typed import dataclass, replace
 from memory_mesh.formats import yamo
 from memory_mesh.model import (
@@ -32,7 +33,6 @@ from memory_mesh.model import (
     shown_type,
 )
 from memory_mesh.rules import audit, trust
-from memory_mesh.rules.trust import filter_text
 from memory_mesh.write.access import Access, unused_id
 from memory_mesh.write.prepare import Worded, redact
 
@@ -117,8 +117,6 @@ def skill_entry(
     access: Access, standing: Standing, skill: Skill, sources: tuple[str, ...]
 ) -> Entry:
     """The block of a new skill: synthesized from memories, or handed in."""
-    import hashlib
-
     from memory_mesh.formats import yamo_learning
 
     if sources:
@@ -134,7 +132,7 @@ def skill_entry(
     metadata: dict[str, Json] = {
         "skill": skill.name,
         "sources": list(sources),
-        "content_sha256": hashlib.sha256(skill.text.encode()).hexdigest(),
+        "content_sha256": sha256(skill.text.encode()).hexdigest(),
     }
     return _entry(access, standing, skill.id, (operation, block), metadata)
 
@@ -199,7 +197,7 @@ def _entry(
 
 def recall_entry(access: Access, query: Query, hits: Sequence[Hit]) -> Entry:
     """The record of a search."""
-    filter_ = filter_text(query.lens)
+    filter_ = trust.filter_text(query.lens)
     if filter_ is not None:
         filter_ = yamo.cut(filter_, FILTER_CHARS, FILTER_CHARS)
 

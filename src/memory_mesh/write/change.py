@@ -39,15 +39,6 @@ from memory_mesh.model import (
 from memory_mesh.model.trace import LABEL as TRACE
 from memory_mesh.rules import trust
 from memory_mesh.rules.arguments import MEMORY_CHARS, RESTORABLE_DAYS
-from memory_mesh.rules.trust import (
-    allowed_importance,
-    authority,
-    is_authoritative,
-    lowest,
-    outranks,
-    persons,
-    trust_of,
-)
 from memory_mesh.write.access import Access
 from memory_mesh.write.audit_entries import Change, change_entry, reasons_of
 from memory_mesh.write.prepare import (
@@ -232,7 +223,7 @@ def _trace_labels(access: Access, ids: Sequence[str]) -> dict[str, str]:
 def pin(access: Access, memory_id: str, reader: Scope, *, pinned: bool) -> Memory:
     """Pins or unpins a memory."""
     change = Change("pin", "pinned by the caller" if pinned else "unpinned by the caller")
-    if not is_authoritative(access.kind):
+    if not trust.is_authoritative(access.kind):
         raise NotAllowed(_PINS)
     return _change(access, memory_id, reader, change, lambda old: replace(old, pinned=pinned))
 
@@ -345,7 +336,7 @@ def _deciding(
         if (
             is_called_lesson(new)
             and not is_called_lesson(old)
-            and not is_authoritative(access.kind)
+            and not trust.is_authoritative(access.kind)
         ):
             raise NotAllowed(_TEACHES)
         return changed(access, standing, old, new, change)
@@ -387,7 +378,7 @@ def changed(
     """
     new = replace(new, status_today=new.status)
     said = any(getattr(old, name) != getattr(new, name) for name in _TRUTH)
-    said = said or persons(old) != persons(new)
+    said = said or trust.persons(old) != trust.persons(new)
     others = others_beside(new, standing) if said and new.status is Status.ACTIVE else None
     if others is not None and not contradicts:
         _refuse_untrue(access, new, others)
@@ -400,7 +391,7 @@ def changed(
     if not differing:
         return Commit(after=old)
     metadata: dict[str, Json] = {"changed": differing}
-    if new.status is Status.DELETED and not is_authoritative(access.kind):
+    if new.status is Status.DELETED and not trust.is_authoritative(access.kind):
         metadata["by"] = access.kind.value  # who may restore it
     if new.text == old.text:  # a text that new tags find is stored anew: as of before, the old ones
         wording = retagged(old, new.tags) if new.tags != old.tags else None
@@ -422,12 +413,12 @@ def changed(
 
 def _bounded(memory: Memory, kind: SourceKind) -> Memory:
     """Limits source, importance and pin to what the writer's channel may set."""
-    bound = lowest((authority(memory.source), kind))
+    bound = trust.lowest((trust.authority(memory.source), kind))
     return replace(
         memory,
-        source=replace(memory.source, kind=lowest((memory.source.kind, kind))),
-        importance=allowed_importance(bound, memory.importance),
-        pinned=memory.pinned and is_authoritative(bound),
+        source=replace(memory.source, kind=trust.lowest((memory.source.kind, kind))),
+        importance=trust.allowed_importance(bound, memory.importance),
+        pinned=memory.pinned and trust.is_authoritative(bound),
     )
 
 
@@ -435,7 +426,7 @@ def _stands_for(memory: Memory) -> tuple[object, ...]:
     """Returns what a guess about the memory goes by."""
     claim = memory.claim
     said = None if claim is None else (claim.subject, claim.predicate, claim.value)
-    return said, memory.scope, persons(memory)
+    return said, memory.scope, trust.persons(memory)
 
 
 def others_beside(new: Memory, standing: Standing) -> Standing:
@@ -466,7 +457,7 @@ _TRUTH = ("status", "text", "claim", "scope", "valid_from", "valid_until")  # wh
 
 def restore(access: Access, memory_id: str, reader: Scope, also: Also | None = None) -> Memory:
     """Brings a deleted or archived memory back with the status it had, or to wait for review."""
-    deleters = {} if is_authoritative(access.kind) else _deleters(access, memory_id)
+    deleters = {} if trust.is_authoritative(access.kind) else _deleters(access, memory_id)
 
     def decide(standing: Standing) -> Commit:
         old = standing.memories.get(memory_id)
@@ -500,11 +491,13 @@ def _check_allowed(
     access: Access, old: Memory, deleters: Mapping[datetime, SourceKind], standing: Standing
 ) -> None:
     """Raises NotAllowed if this channel could not have deleted the memory, or who did was above."""
-    if is_authoritative(access.kind):
+    if trust.is_authoritative(access.kind):
         return
     then = old.recorded_from.replace(microsecond=old.recorded_from.microsecond // 1_000 * 1_000)
     by = deleters.get(then, SourceKind.USER_EXPLICIT)  # the time of a block is in milliseconds
-    if lowest((by, access.kind)) is not by or not may_alter(access.kind, old, standing.history):
+    if trust.lowest((by, access.kind)) is not by or not may_alter(
+        access.kind, old, standing.history
+    ):
         raise NotAllowed(_DELETED_BY.format(old.id))
 
 
@@ -515,12 +508,12 @@ def _restored(access: Access, standing: Standing, old: Memory, new: Memory) -> C
     beside = others_beside(new, standing)
     forgiven: tuple[bytes, ...] = ()
     if rejected(access, new, beside):
-        if not is_authoritative(access.kind):
+        if not trust.is_authoritative(access.kind):
             raise InvalidInput(REJECTED)
         forgiven = forgiveness(access, new)
     against = [*contradicted(new, beside), *taught_already(new, beside)]
     stronger = any(
-        outranks(one.source, new.source) or not may_alter(access.kind, one, standing.history)
+        trust.outranks(one.source, new.source) or not may_alter(access.kind, one, standing.history)
         for one in against
     )
     if stronger:
@@ -542,5 +535,5 @@ def _restored(access: Access, standing: Standing, old: Memory, new: Memory) -> C
 
 
 def _rival(new: Memory, one: Memory, resolution: Resolution | None, standing: Standing) -> Rival:
-    ours, theirs = trust_of(new, standing.at), trust_of(one, standing.at)
+    ours, theirs = trust.trust_of(new, standing.at), trust.trust_of(one, standing.at)
     return Rival(one, ours, theirs, "it took the place of a restored memory", resolution)

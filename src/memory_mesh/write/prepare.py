@@ -14,6 +14,8 @@ a vector and waits for one (late_vectors.py).
 
 from collections.abc import Mapping, Sequence
 
+from memory_mesh import privacy
+from memory_mesh.base.digests import sha256
 from memory_mesh.base.typed import TYPE_CHECKING, Any, TypeAlias, TypeVar, dataclass, replace
 from memory_mesh.model import (
     Claim,
@@ -52,7 +54,6 @@ from memory_mesh.model.query import (
 )
 from memory_mesh.model.trace import LABEL as TRACE
 from memory_mesh.platform import telemetry
-from memory_mesh.privacy import masked
 from memory_mesh.privacy.redactor import RawInput, kept_goal, kept_value
 from memory_mesh.rules.arguments import MEMORY_CHARS
 from memory_mesh.text import analyzer
@@ -60,7 +61,6 @@ from memory_mesh.text.question import Reading
 from memory_mesh.write.access import Access
 
 if TYPE_CHECKING:
-    from memory_mesh.model.query import Filter
     from memory_mesh.text.scrub import Chunk
 
 _IDENTITIES = frozenset({"project", "agent_id", "session_id", "source", "source_ref"})
@@ -146,14 +146,12 @@ def redacted_values(
     """
     if access.redactor is None or draft is given or draft == given:
         return {}
-    from memory_mesh.privacy import KEEPABLE, redacted
-
-    counts = redacted(repr(given), repr(draft))
+    counts = privacy.redacted(repr(given), repr(draft))
     if counts and access.warns:
-        listed = ", ".join(f'"{kind}"' for kind in KEEPABLE if kind in counts) or '"email"'
+        listed = ", ".join(f'"{kind}"' for kind in privacy.KEEPABLE if kind in counts) or '"email"'
         telemetry.warn_once(
             "redacted",
-            f"replaced before storing: {', '.join(counts)}. To keep {', '.join(KEEPABLE)}: "
+            f"replaced before storing: {', '.join(counts)}. To keep {', '.join(privacy.KEEPABLE)}: "
             f'MemoryMesh(settings={{"keep": [{listed}]}}), or keep = [{listed}] in the '
             "configuration file",
         )
@@ -339,12 +337,10 @@ def _keyed(said: Said) -> Said:
 
 def word(text: str, plain: str) -> Wording:
     """What identifies a text and what finds it: its hash and the terms of its stripped form."""
-    import hashlib  # loads OpenSSL, which a search does not need
-
     from memory_mesh.text.recited import fingerprint
 
     terms = analyzer.joined_terms(plain or text)
-    return Wording(text, hashlib.sha256(text.encode()).digest(), terms, fingerprint(text))
+    return Wording(text, sha256(text.encode()).digest(), terms, fingerprint(text))
 
 
 def tagged(wording: Wording, tags: Sequence[str]) -> Wording:
@@ -404,7 +400,7 @@ def embedder_failed(error: EmbeddingError) -> None:
 
 def cut_reason(error: MeshError) -> str:
     """The reason of a failure for a message: without secrets, cut after a word."""
-    reason = masked(str(error)).rstrip(".")
+    reason = privacy.masked(str(error)).rstrip(".")
     if len(reason) <= _REASON_CHARS:
         return reason
     return f"{reason[:_REASON_CHARS].rpartition(' ')[0]} …"

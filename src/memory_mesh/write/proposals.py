@@ -31,7 +31,6 @@ from memory_mesh.rules.arguments import MAX_PROPOSALS, PROPOSAL_CHARS
 from memory_mesh.write import change
 from memory_mesh.write.access import Access, unused_id
 from memory_mesh.write.audit_entries import Change, change_entry, seen
-from memory_mesh.write.change import restore
 from memory_mesh.write.prepare import redact, redact_details, redact_source
 from memory_mesh.write.rules.drafts import alteration_of
 
@@ -192,7 +191,7 @@ def undo(access: Access, asked: Proposal, reader: Scope) -> Proposal:
             access.namespace, wanted, lambda standing: decide(standing, lambda _: Commit())
         )
     elif asked.verb is ProposedVerb.DELETE:
-        restore(access, asked.memory, reader, also)
+        change.restore(access, asked.memory, reader, also)
     else:
         change.update(
             access,

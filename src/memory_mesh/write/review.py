@@ -27,17 +27,6 @@ from memory_mesh.model import (
     Wanted,
 )
 from memory_mesh.rules import trust
-from memory_mesh.rules.trust import (
-    BASE,
-    allowed_importance,
-    authority,
-    is_authoritative,
-    is_unsupported,
-    may_change,
-    said_by_different,
-    trust_of,
-    truth_votes,
-)
 from memory_mesh.write.access import Access
 from memory_mesh.write.audit_entries import (
     MAX_CONFLICTS,
@@ -89,12 +78,12 @@ def reinforce(access: Access, memory_id: str, reader: Scope, boost: float) -> Me
     def decide(standing: Standing) -> Commit:
         old = seen(standing, memory_id, reader)
         said = Change("update", "reinforced")
-        kind, bound = VoteKind.REINFORCE, authority(old.source)
-        vouched = is_authoritative(access.kind) or BASE[access.kind] > BASE[bound]
+        kind, bound = VoteKind.REINFORCE, trust.authority(old.source)
+        vouched = trust.is_authoritative(access.kind) or trust.BASE[access.kind] > trust.BASE[bound]
         if not vouched or not may_move(old, kind, access.kind):
             return _counted(access, standing, old, kind, said)
         weight = min(1.0, (_MIDDLE if old.importance is None else old.importance) + boost)
-        allowed = allowed_importance(access.kind, weight) or 0.0
+        allowed = trust.allowed_importance(access.kind, weight) or 0.0
         new = replace(
             voted(old, kind, access.kind, moves=True),
             importance=max(allowed, old.importance or 0.0),
@@ -116,13 +105,13 @@ def dispute(access: Access, memory_id: str, reader: Scope, reason: str) -> Memor
     def decide(standing: Standing) -> Commit:
         old = seen(standing, memory_id, reader)
         kind, said = VoteKind.DISPUTE, Change("review", reason)
-        if not may_change(access.kind, old.source) or not may_move(old, kind, access.kind):
+        if not trust.may_change(access.kind, old.source) or not may_move(old, kind, access.kind):
             return _counted(access, standing, old, kind, said)
         new = replace(voted(old, kind, access.kind, moves=True), recorded_from=standing.at)
         status = old.status
-        if old.status is Status.ACTIVE and is_unsupported(**truth_votes(new)):
+        if old.status is Status.ACTIVE and trust.is_unsupported(**trust.truth_votes(new)):
             status = Status.QUARANTINED
-        elif old.status is Status.ACTIVE and trust_of(new, standing.at) < DISPUTED_BELOW:
+        elif old.status is Status.ACTIVE and trust.trust_of(new, standing.at) < DISPUTED_BELOW:
             status = Status.DISPUTED
         new = replace(new, status=status, status_today=status)
         return replace(decided(access, standing, [(new, said)]), counted=(new,))
@@ -292,12 +281,12 @@ def _reviewed(
 def _of_others(new: Memory, conflict: Conflict, standing: Standing) -> bool:
     """True for a conflict with a memory that states another person by now."""
     other = standing.memories.get(conflict.existing)
-    return other is not None and said_by_different(new, other)
+    return other is not None and trust.said_by_different(new, other)
 
 
 def _rival(new: Memory, old: Memory, standing: Standing) -> Rival:
     """Compares the memory with one that was stored after it was judged."""
-    ours, theirs = trust_of(new, standing.at), trust_of(old, standing.at)
+    ours, theirs = trust.trust_of(new, standing.at), trust.trust_of(old, standing.at)
     return Rival(old, ours, theirs, "it stood there at the review", Resolution.SUPERSEDE)
 
 

@@ -41,15 +41,6 @@ from memory_mesh.model import (
 )
 from memory_mesh.platform.projects import NAMES, names_of
 from memory_mesh.rules import trust
-from memory_mesh.rules.trust import (
-    OF_THE_USER,
-    allowed_importance,
-    authority,
-    ceiling,
-    derived_source,
-    is_authoritative,
-    may_change,
-)
 from memory_mesh.text import recited
 from memory_mesh.write.access import Access, unused_id
 from memory_mesh.write.audit_entries import (
@@ -511,7 +502,7 @@ def merged(
     if after is into:
         return commit, into
     after = replace(after, recorded_from=standing.at)
-    spoken = found.instead and after.source.kind in OF_THE_USER
+    spoken = found.instead and after.source.kind in trust.OF_THE_USER
     after = unvoted(after) if spoken else after
     return replace(
         commit,
@@ -528,7 +519,9 @@ def _said_again(access: Access, draft: Draft, into: Memory, standing: Standing) 
     if not merge.takes_over(into, source, standing):
         return merge.merged(into, draft, adds=merge.may_add(into, source, standing))
     stated = stated_fields(access, draft, standing)
-    if may_change(authority(into.source), source):  # of one writer, who states more about it now
+    if trust.may_change(
+        trust.authority(into.source), source
+    ):  # of one writer, who states more about it now
         found = merge.merged(into, draft, adds=True)
         words = {name: stated[name] for name in ("text", "source", "claim")}
         return replace(found, memory=replace(found.memory, **words), instead=True)
@@ -657,16 +650,16 @@ def stated_fields(access: Access, draft: Draft, standing: Standing) -> dict[str,
     """What a memory has from its draft; what is derived has the trust of its sources."""
     stated: dict[str, Any] = dict(zip(_STATED, _stated(draft), strict=True))
     parents = [standing.memories[id_] for id_ in draft.derived_from if id_ in standing.memories]
-    source = derived_source(draft.source, [one.source for one in parents])
-    bound = authority(source)
-    weighs = ceiling(source.channel) if access.keeps_importance and not parents else bound
+    source = trust.derived_source(draft.source, [one.source for one in parents])
+    bound = trust.authority(source)
+    weighs = trust.ceiling(source.channel) if access.keeps_importance and not parents else bound
     if access.heritage_depth is not None and draft.heritage is None:
         chains = [one.heritage for one in parents if trust.sees(draft.scope, one.scope)]
         stated["heritage"] = merge.grown(chains, draft.extra, access.heritage_depth)
     return stated | {
         "source": source,
-        "importance": allowed_importance(weighs, draft.importance),
-        "pinned": draft.pinned and is_authoritative(bound),
+        "importance": trust.allowed_importance(weighs, draft.importance),
+        "pinned": draft.pinned and trust.is_authoritative(bound),
     }
 
 
@@ -675,6 +668,6 @@ def observation(
 ) -> Observation:
     """Records who said it; only the user's channels may state another origin."""
     origin = f"{draft.source.channel}:{access.agent}"
-    if is_authoritative(ceiling(draft.source.channel)):
+    if trust.is_authoritative(trust.ceiling(draft.source.channel)):
         origin = draft.source.ref or draft.source.agent or origin
     return Observation(memory_id, wording.hash, told.outcome, origin, draft.key, told.reasons)

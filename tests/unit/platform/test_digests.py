@@ -4,7 +4,7 @@ import hmac
 
 from hypothesis import given, strategies as st
 
-from memory_mesh.platform.ids import keyed_digest
+from memory_mesh.base.digests import keyed_digest
 
 
 @given(st.binary(max_size=200), st.binary(max_size=500))

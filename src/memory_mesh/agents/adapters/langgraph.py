@@ -30,16 +30,6 @@ except ModuleNotFoundError:
 
 from memory_mesh.agents.adapters import langgraph_items as adapters_items
 from memory_mesh.agents.adapters.exchange_memory import blocking
-from memory_mesh.agents.adapters.langgraph_items import (
-    INDEXED,
-    UNINDEXED,
-    ItemWrite,
-    Labels,
-    StoredItem,
-    keep_alive,
-    put_all,
-    stored,
-)
 from memory_mesh.base.typed import TYPE_CHECKING, replace
 from memory_mesh.rules.arguments import MAX_RESULTS
 from memory_mesh.sync import MemoryMesh
@@ -84,11 +74,11 @@ class MeshStore(BaseStore):
             validate_op_namespace(op)
         results = [self._read(op) for op in asked]
         puts = {(op.namespace, op.key): op for op in asked if isinstance(op, PutOp)}
-        by_file: dict[str, list[ItemWrite]] = {}
+        by_file: dict[str, list[adapters_items.ItemWrite]] = {}
         for put in map(self._put, puts.values()):
             by_file.setdefault(put.file, []).append(put)
         for file, found in by_file.items():
-            put_all(self._view(file), found)
+            adapters_items.put_all(self._view(file), found)
         return results
 
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:
@@ -110,14 +100,14 @@ class MeshStore(BaseStore):
             case _:
                 raise InvalidInput(f"a store has no operation {type(op).__name__}")
 
-    def _put(self, op: PutOp) -> ItemWrite:
+    def _put(self, op: PutOp) -> adapters_items.ItemWrite:
         if not op.namespace:
             raise InvalidInput("an item needs a namespace of at least one label")
         text = ""
         if op.value is not None and op.index is not False:
             text = adapters_items.searched_text(op.value, op.index or self._fields)
         ref = adapters_items.reference(self._base.inside(op.namespace), op.key)
-        return ItemWrite(
+        return adapters_items.ItemWrite(
             self._base.file_of(op.namespace), ref, op.namespace, op.key, op.value, text, op.ttl
         )
 
@@ -128,7 +118,7 @@ class MeshStore(BaseStore):
         ref = adapters_items.reference(self._base.inside(op.namespace), op.key)
         found = self._items(view, view.get_all(limit=1, filter=adapters_items.one(ref)))
         if op.refresh_ttl:
-            keep_alive(found)
+            adapters_items.keep_alive(found)
         return found[0].item() if found else None
 
     def _search(self, op: SearchOp) -> list[SearchItem]:
@@ -143,14 +133,14 @@ class MeshStore(BaseStore):
                     break
         page = list(found.values())[op.offset : end]
         if op.refresh_ttl:
-            keep_alive(page)
+            adapters_items.keep_alive(page)
         return [each.search_item() for each in page]
 
-    def _ranked(self, op: SearchOp) -> list[StoredItem]:
+    def _ranked(self, op: SearchOp) -> list[adapters_items.StoredItem]:
         """The best of every file that the prefix names; a filter is applied to a thousand each."""
         most = MAX_RESULTS if op.filter else min(op.offset + op.limit, MAX_RESULTS)
-        test = self._test(op.namespace_prefix, INDEXED)
-        found: list[StoredItem] = []
+        test = self._test(op.namespace_prefix, adapters_items.INDEXED)
+        found: list[adapters_items.StoredItem] = []
         for view in self._files(op.namespace_prefix):
             hits = view.search(op.query or "", limit=most, filter=test, min_relevance=0.0)
             scores = {hit.id: hit.score for hit in hits}
@@ -159,25 +149,27 @@ class MeshStore(BaseStore):
         fitting = [each for each in found if adapters_items.meets(each.value, op.filter)]
         return sorted(fitting, key=lambda each: -(each.score or 0.0))
 
-    def _listed(self, prefix: Labels) -> Iterator[StoredItem]:
+    def _listed(self, prefix: adapters_items.Labels) -> Iterator[adapters_items.StoredItem]:
         """All items below a prefix: file by file, the newest first, what is not indexed last."""
-        for label in (INDEXED, UNINDEXED):
+        for label in (adapters_items.INDEXED, adapters_items.UNINDEXED):
             for view in self._files(prefix):
                 yield from self._paged(view, self._test(prefix, label))
 
-    def _paged(self, view: MemoryMesh, test: str) -> Iterator[StoredItem]:
+    def _paged(self, view: MemoryMesh, test: str) -> Iterator[adapters_items.StoredItem]:
         page = view.get_all(limit=_FIRST_PAGE, filter=test)
         yield from self._items(view, page)
         while page.cursor is not None:
             page = view.get_all(limit=MAX_RESULTS, filter=test, cursor=page.cursor)
             yield from self._items(view, page)
 
-    def _items(self, view: MemoryMesh, memories: Iterable[Memory]) -> list[StoredItem]:
+    def _items(
+        self, view: MemoryMesh, memories: Iterable[Memory]
+    ) -> list[adapters_items.StoredItem]:
         file = self._base.labels_of(view.config.namespace) or ()
-        found = (stored(view, file, memory) for memory in memories)
+        found = (adapters_items.stored(view, file, memory) for memory in memories)
         return [each for each in found if each is not None]
 
-    def _test(self, prefix: Labels, label: str) -> str:
+    def _test(self, prefix: adapters_items.Labels, label: str) -> str:
         """The filter for items of a label below a prefix."""
         below = adapters_items.below(self._base.inside(prefix))
         return f"label = '{label}'" + (f" AND {below}" if below else "")
@@ -186,11 +178,11 @@ class MeshStore(BaseStore):
         """Namespaces that hold an item; if only files are asked for, one item of each is read."""
         conditions = op.match_conditions or ()
         of_files = not self._base.is_one_file and _asks_for_files(op)
-        found: set[Labels] = set()
+        found: set[adapters_items.Labels] = set()
         for view in self._files(()):
             items = (
                 each
-                for label in (INDEXED, UNINDEXED)
+                for label in (adapters_items.INDEXED, adapters_items.UNINDEXED)
                 for each in self._paged(view, self._test((), label))
             )
             for each in islice(items, 1) if of_files else items:
@@ -198,7 +190,7 @@ class MeshStore(BaseStore):
                     found.add(each.namespace[: op.max_depth])
         return sorted(found)[op.offset : op.offset + op.limit]
 
-    def _files(self, prefix: Labels) -> Iterator[MemoryMesh]:
+    def _files(self, prefix: adapters_items.Labels) -> Iterator[MemoryMesh]:
         """A view of every namespace of ours that may hold items below a prefix."""
         if self._base.is_one_file or len(prefix) >= adapters_items.OF_A_FILE:
             yield self._view(self._base.file_of(prefix))
@@ -226,7 +218,7 @@ def _asks_for_files(op: ListNamespacesOp) -> bool:
     )
 
 
-def _matches(condition: MatchCondition, namespace: Labels) -> bool:
+def _matches(condition: MatchCondition, namespace: adapters_items.Labels) -> bool:
     """True if the namespace begins or ends as the condition says; `*` stands for any label."""
     path = condition.path
     if condition.match_type not in {"prefix", "suffix"}:

@@ -16,7 +16,6 @@ import stat
 
 from memory_mesh.base.typed import TYPE_CHECKING
 from memory_mesh.platform import system
-from memory_mesh.platform.system import APP
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -120,8 +119,8 @@ def is_private(folder: str) -> bool:
 def _candidates(store: str, environment: "Mapping[str, str]") -> "Iterator[str]":
     runtime = environment.get("XDG_RUNTIME_DIR") or ""
     if runtime.startswith("/") and is_private(os.path.realpath(runtime)):
-        yield f"{os.path.realpath(runtime)}/{APP}"
-    yield f"/tmp/{APP}-{system.user_id()}"  # noqa: S108  # its owner and mode are checked
+        yield f"{os.path.realpath(runtime)}/{system.APP}"
+    yield f"/tmp/{system.APP}-{system.user_id()}"  # noqa: S108  # its owner and mode are checked
     yield f"{store}/{AGENTS}"
 
 

@@ -17,7 +17,6 @@ from importlib import import_module
 from memory_mesh._version import __version__
 from memory_mesh.agents import journal, request as requests
 from memory_mesh.agents.daemon import client, holding
-from memory_mesh.agents.daemon.holding import DaemonLock
 
 PING_SECONDS = 1.0
 _SWITCH_SECONDS = 0.001  # after which a thread at work lets another one run
@@ -42,16 +41,16 @@ def serve(store: str, idle: float) -> bool:
     return True
 
 
-def _held(store: str) -> DaemonLock | None:
-    held = DaemonLock.taken(store)
+def _held(store: str) -> holding.DaemonLock | None:
+    held = holding.DaemonLock.taken(store)
     if held is not None or _answers(store):
         return held
-    return DaemonLock.taken(
+    return holding.DaemonLock.taken(
         store, seconds=holding.PATIENCE_SECONDS, answers=lambda: _answers(store)
     )
 
 
-def _serve(store: str, held: DaemonLock, idle: float) -> None:
+def _serve(store: str, held: holding.DaemonLock, idle: float) -> None:
     from memory_mesh.agents.daemon.server import (
         GONE,
         Desk,  # not for those who give way

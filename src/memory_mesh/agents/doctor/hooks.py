@@ -11,7 +11,6 @@ from memory_mesh.agents.doctor.finding import Case, CheckResult, age, counted, f
 from memory_mesh.agents.hook import events as hook_events
 from memory_mesh.agents.hook.main import BUDGET_MS
 from memory_mesh.agents.hosts import HOSTS, claude_code, places
-from memory_mesh.agents.hosts.places import SettingsFolder
 from memory_mesh.agents.hosts.undo import members_of
 from memory_mesh.base.typed import Any, dataclass
 from memory_mesh.model import Json
@@ -170,7 +169,7 @@ class Called:
         return Path(self.command[0])
 
 
-def hooks_of(place: SettingsFolder) -> list[Called]:
+def hooks_of(place: places.SettingsFolder) -> list[Called]:
     """The commands of the plugin's hooks; none where the file is gone."""
     found: list[Called] = []
     events = members_of(place.own / HOOKS).get("hooks")
@@ -183,7 +182,7 @@ def hooks_of(place: SettingsFolder) -> list[Called]:
     return found
 
 
-def servers_of(place: SettingsFolder) -> list[Called]:
+def servers_of(place: places.SettingsFolder) -> list[Called]:
     """The commands of the plugin's MCP servers."""
     stated = members_of(place.own / SERVERS).get("mcpServers")
     found = []
@@ -203,7 +202,7 @@ def servers_of(place: SettingsFolder) -> list[Called]:
     return found
 
 
-def version_of(place: SettingsFolder) -> str:
+def version_of(place: places.SettingsFolder) -> str:
     """The version that the plugin says it is of."""
     return str(members_of(place.own / MANIFEST).get("version") or "unknown")
 

@@ -12,23 +12,20 @@ for the project and the session, and stored for the project: see docs/agents/hoo
 """
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from memory_mesh.agents import journal
 from memory_mesh.agents.hook import hosts
 from memory_mesh.agents.sessions import Session
-from memory_mesh.base.typed import TYPE_CHECKING, Any
+from memory_mesh.base.typed import TYPE_CHECKING, Any, replace
 from memory_mesh.context.packing.choice import token_bound, words
 from memory_mesh.formats.private import without_private
 from memory_mesh.model import Channel, Scope
-from memory_mesh.model.pack import LeftOutBy
+from memory_mesh.model.pack import LeftOutBy, Pack
 from memory_mesh.platform import locks
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from memory_mesh.agents.opening import Stores
-    from memory_mesh.model.pack import Pack
     from memory_mesh.sync import MemoryMesh
 
 DONE = "done"  # the outcome of a capture that worked
@@ -133,7 +130,6 @@ def _plan(mesh: "MemoryMesh", session: Session, given: Mapping[str, Any]) -> tup
     done = [match.trace_id for match in plan.matches]
     if session.given().issuperset(done):
         return "", []
-    from memory_mesh.base.typed import replace
     from memory_mesh.context.fence import fenced_for_tool, plan_text
 
     return fenced_for_tool([plan_text(replace(plan, goal=PLAN_TITLE))]), done

@@ -357,8 +357,6 @@ def _keep(request: dict[str, Any]) -> None:
     """Writes an event down, for its owner only, until the service answers: never a key."""
     from pathlib import Path
 
-    from memory_mesh.platform import system
-
     waiting = Path(request["store"], _FOLDER)
     system.make_folder(waiting)
     if sum(1 for _ in waiting.iterdir()) >= _MOST_WAITING:

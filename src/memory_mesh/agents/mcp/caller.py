@@ -3,13 +3,10 @@
 from collections.abc import Iterable, Mapping
 
 from memory_mesh.agents.opening import Stores
-from memory_mesh.agents.sessions import session_of_parents
-from memory_mesh.base.typed import TYPE_CHECKING, Any
+from memory_mesh.agents.sessions import Session, session_of_parents
+from memory_mesh.base.typed import Any
 from memory_mesh.model import Channel
 from memory_mesh.sync import MemoryMesh
-
-if TYPE_CHECKING:
-    from memory_mesh.agents.sessions import Session
 
 
 class ToolCall:

@@ -18,7 +18,6 @@ import time
 
 from memory_mesh.agents import request
 from memory_mesh.agents.mcp import protocol
-from memory_mesh.agents.mcp.protocol import INVALID_PARAMS, INVALID_REQUEST, Refused
 from memory_mesh.base.typed import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -177,7 +176,7 @@ class Front:
         """Answers one message; a notification or a response by nothing."""
         try:
             id_, method, params = request_of(message)
-        except Refused as refusal:
+        except protocol.Refused as refusal:
             return send(refusal_of(id_of(message), refusal))
         if method is None or id_ is None:
             if method == "notifications/cancelled":
@@ -191,7 +190,7 @@ class Front:
             result = protocol.answered(self._offer, method, params, version)
             if result is None:
                 return self._call(Call(id_, method, self._given(method, params), version, send))
-        except Refused as refusal:
+        except protocol.Refused as refusal:
             return send(refusal_of(id_, refusal))
         send(result_of(id_, protocol.shaped(self._offer, method, result, version)))
         if method in {"initialize", "server/discover"}:
@@ -201,19 +200,19 @@ class Front:
     def _given(self, method: str, params: "Mapping[str, Any]") -> dict[str, Any]:
         """What is asked of the store; Refused if it is no valid request."""
         if method not in _ASKED:
-            raise Refused(protocol.METHOD_NOT_FOUND, f"Method not found: {method[:80]}")
+            raise protocol.Refused(protocol.METHOD_NOT_FOUND, f"Method not found: {method[:80]}")
         key = "uri" if method == "resources/read" else "name"
         named, arguments = params.get(key), params.get("arguments")
         if not isinstance(named, str):
-            raise Refused(protocol.INVALID_PARAMS, f"{method} needs {key}, a text")
+            raise protocol.Refused(protocol.INVALID_PARAMS, f"{method} needs {key}, a text")
         if arguments is not None and not isinstance(arguments, dict):
-            raise Refused(protocol.INVALID_PARAMS, "arguments must be an object")
+            raise protocol.Refused(protocol.INVALID_PARAMS, "arguments must be an object")
         if key == "name":
             what = "tools" if method == "tools/call" else "prompts"
             known = [each["name"] for each in self._offer[what]]
             if named not in known:
                 said = f"Unknown name among the {what}; there are: {', '.join(known)}"
-                raise Refused(protocol.INVALID_PARAMS, said)
+                raise protocol.Refused(protocol.INVALID_PARAMS, said)
         given = {key: named, "arguments": arguments or {}}
         return given if self._compat is None else given | {"compat": self._compat}
 
@@ -235,9 +234,13 @@ class Front:
         """Hands a call to a thread."""
         with self._changed:
             if call.id in self._running:
-                raise Refused(protocol.INVALID_REQUEST, "a request with this id is being answered")
+                raise protocol.Refused(
+                    protocol.INVALID_REQUEST, "a request with this id is being answered"
+                )
             if len(self._waiting) >= _MOST_WAITING:
-                raise Refused(protocol.TOO_MANY, "too many calls at once; wait for some answers")
+                raise protocol.Refused(
+                    protocol.TOO_MANY, "too many calls at once; wait for some answers"
+                )
             self._running[call.id] = call
             self._waiting.append(call)
             if self._threads >= _THREADS:
@@ -279,7 +282,7 @@ class Front:
                     call.cancelled = True
 
     def _refuse(self, code: int, text: str) -> None:
-        self._send(refusal_of(None, Refused(code, text)))
+        self._send(refusal_of(None, protocol.Refused(code, text)))
 
     def _send(self, message: object) -> None:
         if message is None:
@@ -353,20 +356,22 @@ def lines(file: int) -> "Iterator[bytes | None]":
 def request_of(message: object) -> "tuple[Id | None, str | None, dict[str, Any]]":
     """Id, method and params of a message; a notification has no id, a response no method."""
     if not isinstance(message, dict) or message.get("jsonrpc") != "2.0":
-        raise Refused(INVALID_REQUEST, 'a message is an object with "jsonrpc": "2.0"')
+        raise protocol.Refused(
+            protocol.INVALID_REQUEST, 'a message is an object with "jsonrpc": "2.0"'
+        )
     if "method" not in message:
         if "result" in message or "error" in message:
             return None, None, {}  # we ask nothing of the client
-        raise Refused(INVALID_REQUEST, "a request needs a method")
+        raise protocol.Refused(protocol.INVALID_REQUEST, "a request needs a method")
     method, params = message["method"], message.get("params")
     if not isinstance(method, str):
-        raise Refused(INVALID_REQUEST, "method must be a text")
+        raise protocol.Refused(protocol.INVALID_REQUEST, "method must be a text")
     if "id" in message and id_of(message) is None:
-        raise Refused(INVALID_REQUEST, "id must be a whole number or a text")
+        raise protocol.Refused(protocol.INVALID_REQUEST, "id must be a whole number or a text")
     if params is not None and not isinstance(params, dict):
         if "id" not in message:
             return None, None, {}  # nobody waits for an error
-        raise Refused(INVALID_PARAMS, "params must be an object")
+        raise protocol.Refused(protocol.INVALID_PARAMS, "params must be an object")
     return id_of(message), method, params or {}
 
 
@@ -381,7 +386,7 @@ def result_of(id_: "Id", result: dict[str, Any]) -> dict[str, Any]:
     return {"jsonrpc": "2.0", "id": id_, "result": result}
 
 
-def refusal_of(id_: "Id | None", refusal: Refused) -> dict[str, Any]:
+def refusal_of(id_: "Id | None", refusal: protocol.Refused) -> dict[str, Any]:
     """The response to a request that was refused."""
     return {"jsonrpc": "2.0", "id": id_, "error": refusal.as_json()}
 

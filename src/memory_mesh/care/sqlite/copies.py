@@ -22,7 +22,6 @@ from pathlib import Path
 from memory_mesh.base.typed import dataclass, replace
 from memory_mesh.ledgers.shared import commit as sql_commit, named_values, rows
 from memory_mesh.ledgers.shared.erasing import GRAM, STEP
-from memory_mesh.ledgers.shared.named_values import ERASING
 from memory_mesh.ledgers.sqlite import (
     archive_rows,
     namespace_file,
@@ -31,15 +30,17 @@ from memory_mesh.ledgers.sqlite import (
     schema,
 )
 from memory_mesh.ledgers.sqlite.connection import SqliteConnection, translated
-from memory_mesh.ledgers.sqlite.namespace_file import cannot_be_written
-from memory_mesh.model import BlockOperation, Commit, Entry
+from memory_mesh.model import (
+    BlockOperation,
+    Commit,
+    Entry,
+    StoreIsDamaged,
+)
 from memory_mesh.model.care import NamespaceCopy
 from memory_mesh.model.commit import Erasing
-from memory_mesh.model.errors import StoreIsDamaged
 from memory_mesh.platform import forks, locks, system
 from memory_mesh.platform.durable_files import sync_folder
 from memory_mesh.platform.ids import MonotonicIds, SystemClock
-from memory_mesh.platform.locks import locked
 
 _ENDING = re.compile(
     r"\.db(-wal|-shm|-journal)?|\.lock|\.head|\.moved|\.spool(-[0-9a-f]+)?|\.vectors-[0-9]+|\.salvage\.jsonl"
@@ -157,14 +158,17 @@ def acknowledge(path: Path) -> None:
 
 def _as_it_is(path: Path) -> sqlite3.Connection:
     """A connection that leaves a damaged log for salvage; see `namespace_file.first_look`."""
-    if not cannot_be_written(path) and namespace_file.lack(path, _namespace(path)) is not None:
+    if (
+        not namespace_file.cannot_be_written(path)
+        and namespace_file.lack(path, _namespace(path)) is not None
+    ):
         return open_file.connect(path, "mode=ro")
     return _reading(path)
 
 
 def _reading(path: Path) -> sqlite3.Connection:
     """A connection that sees what the log holds, also where nothing can be written."""
-    if cannot_be_written(path):
+    if namespace_file.cannot_be_written(path):
         return open_file.connect_read_only(path, _namespace(path))
     end = locks.until(_READING_SECONDS)
     open_file.await_log(path, end)
@@ -326,7 +330,7 @@ _SHELVES = ("live", "rest", "skill_live")
 def rewrite(path: Path, namespace: str) -> str | None:
     """Writes a namespace's file anew and empties its log; says who keeps that from being done."""
     with (
-        locked(path.with_suffix(".lock")),
+        locks.locked(path.with_suffix(".lock")),
         translated(path, namespace),
         forks.inside_sqlite(),
         closing(open_file.connect(path)) as db,
@@ -396,7 +400,9 @@ def replay(path: Path, namespace: str, erased: Erased) -> int:
         gone, digests = erased(identities, list(_ids(db)))
         if gone or digests:
             schema.make(db, namespace)
-        elif schema.version(db) < schema.NEWEST or not named_values.beginning_with(db, ERASING):
+        elif schema.version(db) < schema.NEWEST or not named_values.beginning_with(
+            db, named_values.ERASING
+        ):
             return 0
         memories = Erasing(tuple(gone), skills=tuple(gone))
         at = datetime.now(UTC)
@@ -414,7 +420,7 @@ def replay(path: Path, namespace: str, erased: Erased) -> int:
             erased=memories,
             tombstones=tuple((digest, "erased") for digest in digests),
             entries=(entry,) if gone else (),
-            states=dict.fromkeys(named_values.beginning_with(db, ERASING)),
+            states=dict.fromkeys(named_values.beginning_with(db, named_values.ERASING)),
         )
         head = rows.head(db)
         sql_commit.write(db, head, sql_commit.recorded_time(head, at), commit)

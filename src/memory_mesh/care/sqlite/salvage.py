@@ -7,6 +7,7 @@
     ──▶ what was erased from the store since out again ──▶ verified
 """
 
+import hashlib
 import json
 import sqlite3
 from collections.abc import Callable, Mapping
@@ -15,7 +16,6 @@ from pathlib import Path
 
 from memory_mesh.base.typed import dataclass
 from memory_mesh.care.sqlite import copies, fill, mend, rebuild
-from memory_mesh.care.sqlite.fill import Remains
 from memory_mesh.care.sqlite.pages import Hole
 from memory_mesh.ledgers.shared import rows, sums
 from memory_mesh.ledgers.sqlite import (
@@ -25,8 +25,6 @@ from memory_mesh.ledgers.sqlite import (
     salvaged_chain,
     schema,
 )
-from memory_mesh.ledgers.sqlite.page_records import Value
-from memory_mesh.ledgers.sqlite.salvaged_chain import SUFFIX, Known, Losses
 from memory_mesh.ledgers.sqlite.verify import verify
 from memory_mesh.model import Indexed
 from memory_mesh.model.care import SalvagedChain, SalvagedNamespace, Unread
@@ -56,7 +54,7 @@ class Means:
 def salvage(source: Path, target: Path, namespace: str, means: Means) -> SalvagedNamespace:
     """Takes over what can be read; the source is only read, and its lock is the caller's."""
     remains = _later_moment(source, namespace)
-    losses = Losses(target.with_suffix(SUFFIX))
+    losses = salvaged_chain.Losses(target.with_suffix(salvaged_chain.SUFFIX))
     open_file.create(target)
     db = open_file.connect(target)
     try:
@@ -96,23 +94,23 @@ def salvage(source: Path, target: Path, namespace: str, means: Means) -> Salvage
     )
 
 
-def _later_moment(source: Path, namespace: str) -> Remains:
+def _later_moment(source: Path, namespace: str) -> fill.Remains:
     """The file with its log, or alone if it is later.
 
     SQLite moves what the log holds to the file, and leaves the log as it is. Pages of a log that
     was cut before what was moved are older than the file's: together they were never true.
     """
-    remains = Remains(source)
+    remains = fill.Remains(source)
     if remains.pages.log_counts:
-        alone = Remains(source, log=False)
+        alone = fill.Remains(source, log=False)
         if 0 < _end(remains, namespace) < _end(alone, namespace):
             return alone
     return remains
 
 
-def _end(remains: Remains, namespace: str) -> int:
+def _end(remains: fill.Remains, namespace: str) -> int:
     """Where the chain ends by the row of `store`, if the block there says so, too; else nought."""
-    store, blocks = Known(), dict[Value, Value]()
+    store, blocks = salvaged_chain.Known(), dict[page_records.Value, page_records.Value]()
     for table in _tables(namespace, _schema_of(remains), remains):
         if table.name in {"store", "block"}:
             for row in remains.rows(table):
@@ -124,7 +122,10 @@ def _end(remains: Remains, namespace: str) -> int:
 
 
 def _lost(
-    db: sqlite3.Connection, losses: Losses, known: Mapping[int, str], named: list[str]
+    db: sqlite3.Connection,
+    losses: salvaged_chain.Losses,
+    known: Mapping[int, str],
+    named: list[str],
 ) -> tuple[str, ...]:
     """The ids of memories that are not in the new file, also those that an index or block names."""
     there = {id_ for (id_,) in db.execute("SELECT id FROM memory UNION SELECT id FROM skill")}
@@ -133,8 +134,12 @@ def _lost(
 
 
 def _take_over(
-    db: sqlite3.Connection, target: Path, namespace: str, remains: Remains, losses: Losses
-) -> Known:
+    db: sqlite3.Connection,
+    target: Path,
+    namespace: str,
+    remains: fill.Remains,
+    losses: salvaged_chain.Losses,
+) -> salvaged_chain.Known:
     """Fills a file of the old schema and brings it to today's; the old row of `store`."""
     number = _schema_of(remains)
     schema.make(db, namespace, number)
@@ -152,7 +157,7 @@ def _take_over(
     return store
 
 
-def _schema_of(remains: Remains) -> int:
+def _schema_of(remains: fill.Remains) -> int:
     """The schema that the header names, unless the rest of the header says that it cannot be."""
     told = remains.pages.schema_version()
     signed = remains.pages.application() == schema.APPLICATION
@@ -161,7 +166,7 @@ def _schema_of(remains: Remains) -> int:
     return schema.NEWEST if remains.has_table("audience") else told  # came with the last schema
 
 
-def _tables(namespace: str, number: int, remains: Remains) -> list[page_records.StoredTable]:
+def _tables(namespace: str, number: int, remains: fill.Remains) -> list[page_records.StoredTable]:
     """The tables of a schema, with the indexes that the damaged file has."""
     db = sqlite3.connect(":memory:", isolation_level=None)
     try:
@@ -176,7 +181,7 @@ def _tables(namespace: str, number: int, remains: Remains) -> list[page_records.
         db.close()
 
 
-def _drop_wrong(db: sqlite3.Connection, losses: Losses) -> None:
+def _drop_wrong(db: sqlite3.Connection, losses: salvaged_chain.Losses) -> None:
     """Takes out rows that are not what was written."""
     sums.define(db)
     for table in _NUMBERED:
@@ -192,7 +197,7 @@ def _drop_wrong(db: sqlite3.Connection, losses: Losses) -> None:
     _drop_rules(db, losses)
 
 
-def _drop_rules(db: sqlite3.Connection, losses: Losses) -> None:
+def _drop_rules(db: sqlite3.Connection, losses: salvaged_chain.Losses) -> None:
     """Takes out rules of predicates that are not what was written; keeps all tombstones.
 
     A tombstone whose digest is wrong keeps nothing out, and one whose time is wrong still does.
@@ -212,8 +217,6 @@ def _drop_rules(db: sqlite3.Connection, losses: Losses) -> None:
 
 def _content_is_right(db: sqlite3.Connection, number: int) -> bool:
     """Whether a text with a wrong checksum still says what was stored."""
-    import hashlib
-
     content, hashed, crc, memory, terms, echo = db.execute(
         "SELECT content, hash, crc, memory, terms, echo FROM text WHERE number = ?", (number,)
     ).fetchone()
@@ -227,8 +230,8 @@ def _content_is_right(db: sqlite3.Connection, number: int) -> bool:
 def _make_whole(
     db: sqlite3.Connection,
     source: Path,
-    store: Known,
-    losses: Losses,
+    store: salvaged_chain.Known,
+    losses: salvaged_chain.Losses,
     means: Means,
 ) -> tuple[SalvagedChain, list[str]]:
     """Mends, seals the chain and makes the keyword tables anew, in one transaction.
@@ -262,13 +265,15 @@ def _make_whole(
     return chain, sorted({id_ for id_, _ in told.pairs if not id_.startswith("skill_")})
 
 
-def _is_foreign(store: Known, namespace: str, mark: namespace_file.DatabaseHead | None) -> bool:
+def _is_foreign(
+    store: salvaged_chain.Known, namespace: str, mark: namespace_file.DatabaseHead | None
+) -> bool:
     """Whether name and identity are those of another file; one alone may be a changed byte."""
     named, identity = store.get("namespace", namespace), store.get("identity")
     return named != namespace and mark is not None and identity not in (None, mark.identity)
 
 
-def _reword(db: sqlite3.Connection, losses: Losses, means: Means) -> None:
+def _reword(db: sqlite3.Connection, losses: salvaged_chain.Losses, means: Means) -> None:
     """Makes the terms and the echo of texts anew of which only the content is sure."""
     if not rows.head(db).analyzer:  # the row that says which terms these are is lost
         db.execute("UPDATE store SET analyzer = ?", (ANALYZER,))
@@ -287,7 +292,9 @@ def _reword(db: sqlite3.Connection, losses: Losses, means: Means) -> None:
             )
 
 
-def _count(db: sqlite3.Connection, store: Known, mark: namespace_file.DatabaseHead | None) -> None:
+def _count(
+    db: sqlite3.Connection, store: salvaged_chain.Known, mark: namespace_file.DatabaseHead | None
+) -> None:
     """Sets the counter to the highest number that a row or the head file has."""
     asked = " UNION ALL ".join(f"SELECT max(seq) FROM {table}" for table in _SEQS)  # noqa: S608
     highest = max([row[0] or 0 for row in db.execute(asked)] + [0 if mark is None else mark.seq])
@@ -301,10 +308,12 @@ def _count(db: sqlite3.Connection, store: Known, mark: namespace_file.DatabaseHe
     )
 
 
-def _claimed(store: Known, mark: namespace_file.DatabaseHead | None) -> tuple[int, bytes]:
+def _claimed(
+    store: salvaged_chain.Known, mark: namespace_file.DatabaseHead | None
+) -> tuple[int, bytes]:
     """The end of the chain that the old file, or its head file, speaks of."""
-    position: Value = store.get("position")
-    hashed: Value = store.get("head")
+    position: page_records.Value = store.get("position")
+    hashed: page_records.Value = store.get("head")
     if not isinstance(position, int) or not isinstance(hashed, bytes):
         return (0, b"") if mark is None else (mark.position, mark.hash)
     if mark is not None and mark.position > position:

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from dataclasses import fields
 
 from memory_mesh.cli import command_table, options as cli_options, output
-from memory_mesh.cli.command_table import Command, argument
 from memory_mesh.config import CONFIG_FILE, Config, config_path
 from memory_mesh.config.tables import VARIABLES, about
 from memory_mesh.formats.terminal import safe_text
 from memory_mesh.model import Json
 from memory_mesh.platform.projects import identity_of
+from memory_mesh.platform.store_urls import shown
 from memory_mesh.privacy import masked
 from memory_mesh.rules.arguments import shown_namespace
 
@@ -70,8 +70,6 @@ def _shown(name: str, config: Config) -> Json:
     if name in _SECRETS and value is not None:
         return "***"
     if name == "store" and value is not None:
-        from memory_mesh.platform.store_urls import shown
-
         return shown(value)
     if value is None or isinstance(value, bool | int | float | str):
         return masked(value) if isinstance(value, str) else value
@@ -80,7 +78,7 @@ def _shown(name: str, config: Config) -> Json:
     return masked(str(value))
 
 
-CONFIG = Command("memory-mesh config", (), _run_config)
+CONFIG = command_table.Command("memory-mesh config", (), _run_config)
 
 
 # completion
@@ -204,12 +202,12 @@ def _quoted(text: str) -> str:
     return f"'{escaped}'"
 
 
-COMPLETION = Command(
+COMPLETION = command_table.Command(
     (
         "memory-mesh completion bash > ~/.local/share/bash-completion/completions/memory-mesh\n"
         "  memory-mesh completion zsh > ~/.zfunc/_memory-mesh\n"
         "  memory-mesh completion fish > ~/.config/fish/completions/memory-mesh.fish"
     ),
-    (argument("shell", choices=_SHELLS, help="the shell"),),
+    (command_table.argument("shell", choices=_SHELLS, help="the shell"),),
     _run_completion,
 )

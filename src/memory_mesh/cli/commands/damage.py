@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from memory_mesh.care.repairs import repair, salvage
 from memory_mesh.cli import options as cli_options, output, store_folder
 from memory_mesh.cli.command_table import Command, UsageError, argument
-from memory_mesh.cli.output import completed, option
 from memory_mesh.cli.progress import Counting
 from memory_mesh.formats.terminal import safe_text
 from memory_mesh.model import Json, MeshError, NotFound, Status, Verification, times
@@ -106,8 +105,8 @@ def _verify_next(mesh: MemoryMesh, of: str = "") -> str:
 def _option_of(name: str) -> str:
     """The option that names a namespace, or its user."""
     if name.startswith(PREFIX):
-        return option("user", name.removeprefix(PREFIX))
-    return option("namespace", name)
+        return output.option("user", name.removeprefix(PREFIX))
+    return output.option("namespace", name)
 
 
 def _no_store(mesh: MemoryMesh) -> NotFound:
@@ -145,7 +144,7 @@ def _show(
     for what, number in checked.items():
         print(f"  checked {number:>{width}}  {safe_text(what, keep_newlines=False)}")
     for finding in verification.findings:
-        detail = safe_text(completed(finding.detail, options, part), keep_newlines=False)
+        detail = safe_text(output.completed(finding.detail, options, part), keep_newlines=False)
         print(f"  {output.bold('wrong')} {safe_text(finding.check)}: {detail}")
 
 
@@ -181,7 +180,7 @@ def _run_repair(options: argparse.Namespace) -> int:
     if done.lost is not None:
         lines.append(f"[MemoryMesh] {name}: {done.lost}.")
     lines += [f"  wrong {each.check}: {each.detail}" for each in done.verification.findings]
-    lines = [completed(line, options) for line in lines]
+    lines = [output.completed(line, options) for line in lines]
     output.answer(
         {
             "namespace": name,
@@ -230,7 +229,7 @@ def _run_salvage(options: argparse.Namespace) -> int:
     with cli_options.mesh_of(options) as mesh:
         folder = store_folder.need_folder(mesh.config, "restore a backup that pg_dump made")
     done = salvage(folder, options.to)
-    lines = [completed(line, options) for line in _lines(done)]
+    lines = [output.completed(line, options) for line in _lines(done)]
     output.answer(
         {
             "folder": done.folder,
@@ -289,7 +288,7 @@ def _run_salvage(options: argparse.Namespace) -> int:
 
 def _salvage_next(done: Salvaged) -> str:
     folder = output.named(done.folder)
-    own = option("db-dir", folder)
+    own = output.option("db-dir", folder)
     return (
         f"the new store is in {folder}. Look at it: memory-mesh list{own}; then move "
         "the damaged folder away and this one to its place, or use it with --db-dir"

@@ -11,6 +11,7 @@ from memory_mesh.cli.command_table import Command, UsageError, adding, argument
 from memory_mesh.mesh.operations.graph import LINK_TYPES, MOST_HOPS
 from memory_mesh.model import SIMILAR, Json, Link, NotFound, Scope, Status, times
 from memory_mesh.model.graph import Cluster, Episode, Neighbourhood, Walk
+from memory_mesh.platform.durable_files import write_atomically
 from memory_mesh.sync import MemoryMesh
 
 _LINK = "source target type similarity at"  # its fields, as JSON has them
@@ -312,8 +313,6 @@ def _drawn(around: Neighbourhood, format_: str, *, chain: bool) -> str:
 
 
 def _write(around: Neighbourhood, drawn: str, options: argparse.Namespace) -> int:
-    from memory_mesh.platform.durable_files import write_atomically
-
     path = Path(options.output).expanduser()
     if not path.parent.is_dir():
         raise UsageError(

@@ -13,7 +13,6 @@ from memory_mesh.agents.doctor import Case, CheckResult, CheckStatus, examined
 from memory_mesh.agents.doctor.finding import counted
 from memory_mesh.agents.hosts import CLAUDE_CODE, HOSTS, Host, backfill, claude_code, places, undo
 from memory_mesh.agents.hosts.host_memory import CHOICES, HostMemory, host_memory, read_in
-from memory_mesh.agents.hosts.undo import FileChange
 from memory_mesh.base.typed import dataclass
 from memory_mesh.cli import options as cli_options, output, store_folder
 from memory_mesh.cli.command_table import Command, UsageError, argument
@@ -313,7 +312,7 @@ def _chosen(options: argparse.Namespace, found: HostMemory) -> str | None:
     return answer
 
 
-def _agreed(options: argparse.Namespace, planned: Sequence[FileChange]) -> bool:
+def _agreed(options: argparse.Namespace, planned: Sequence[undo.FileChange]) -> bool:
     """Shows what will be written, and asks whether it may be."""
     if not options.json:
         for change in planned:
@@ -352,7 +351,11 @@ def _read_in(options: argparse.Namespace, found: HostMemory) -> list[Receipt]:
 
 
 def _done_lines(
-    options: argparse.Namespace, title: str, own: Path, planned: Sequence[FileChange], back: str
+    options: argparse.Namespace,
+    title: str,
+    own: Path,
+    planned: Sequence[undo.FileChange],
+    back: str,
 ) -> list[str]:
     others = [] if options.all or options.host != CLAUDE_CODE else _others_here()
     if not planned:

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from memory_mesh.base.typed import TYPE_CHECKING, Any
 from memory_mesh.cli import options as cli_options, output, store_folder
 from memory_mesh.cli.command_table import Command, UsageError, about, adding, argument
-from memory_mesh.cli.output import completed, option
 from memory_mesh.cli.progress import Counting
 from memory_mesh.model import Json, Scope, StoreError, times
 from memory_mesh.model.job import WEBHOOKS, JobReport, JobStep, QueuedJob
@@ -124,8 +123,8 @@ def _run_all(mesh: MemoryMesh, options: argparse.Namespace) -> int:
                 output.say(f"[MemoryMesh] {name}: {_said(counts)}.")
     except KeyboardInterrupt:
         output.progress("")
-        rest = "" if last is None else option("after", last)
-        said = completed(f"To go on from here: memory-mesh upkeep --all{rest}", options)
+        rest = "" if last is None else output.option("after", last)
+        said = output.completed(f"To go on from here: memory-mesh upkeep --all{rest}", options)
         output.note(f"[MemoryMesh] {said}")
         raise
     output.progress("")

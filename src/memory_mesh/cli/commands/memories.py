@@ -1,11 +1,11 @@
 """Commands on single memories: get, list, update, pin, delete, history and rate."""
 
 import argparse
+import json
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from memory_mesh.base.typed import TYPE_CHECKING
 from memory_mesh.cli import options as cli_options, output
 from memory_mesh.cli.command_table import Command, UsageError, about, adding, argument, one_of
 from memory_mesh.formats.terminal import safe_text
@@ -20,12 +20,10 @@ from memory_mesh.model import (
     shown_type,
     times,
 )
+from memory_mesh.model.care import Erasure
 from memory_mesh.privacy import redacted
 from memory_mesh.sync import MemoryMesh
 from memory_mesh.write.rules.receipts import redaction
-
-if TYPE_CHECKING:
-    from memory_mesh.model.care import Erasure
 
 # get
 
@@ -78,8 +76,6 @@ def _show(known: dict[str, Json]) -> None:
 def _shown(value: object) -> str:
     if isinstance(value, str):
         return value
-    import json
-
     return json.dumps(value, ensure_ascii=False)
 
 

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 
 from memory_mesh.cli import options as cli_options, output
 from memory_mesh.cli.command_table import Command, UsageError, adding, argument, one_of
-from memory_mesh.cli.options import add_operation, given
 from memory_mesh.formats import memory_log
 from memory_mesh.model import Json, NotFound, Scope
 from memory_mesh.model.learning import Experience, ExperienceSummary
@@ -22,7 +21,9 @@ def _run_memory_log(options: argparse.Namespace) -> int:
         match options.action:
             case "list":
                 return _show(
-                    mesh.traces.experiences(**given(options, MemoryMesh.traces.experiences)),
+                    mesh.traces.experiences(
+                        **cli_options.given(options, MemoryMesh.traces.experiences)
+                    ),
                     options,
                 )
             case "search":
@@ -48,7 +49,7 @@ def _erase(mesh: MemoryMesh, options: argparse.Namespace) -> int:
     erased = mesh.traces.erase_experiences(
         project=options.of_project,
         everything=options.all,
-        **given(options, MemoryMesh.traces.erase_experiences),
+        **cli_options.given(options, MemoryMesh.traces.erase_experiences),
     )
     if options.of_project is not None and not erased:
         raise NotFound(
@@ -107,7 +108,7 @@ MEMORY_LOG = Command(
         ),
         argument("query", nargs="?", metavar="WORDS", help="search: what to look for"),
         adding(
-            add_operation,
+            cli_options.add_operation,
             MemoryMesh.traces.experiences,
             {"limit": {"default": 20, "help": "the most entries shown (default: 20)"}},
         ),
@@ -118,7 +119,9 @@ MEMORY_LOG = Command(
             argument("--all", action="store_true", help="erase: remove all entries"),
         ),
         adding(
-            add_operation, MemoryMesh.traces.erase_experiences, hidden=("project", "everything")
+            cli_options.add_operation,
+            MemoryMesh.traces.erase_experiences,
+            hidden=("project", "everything"),
         ),
     ),
     _run_memory_log,

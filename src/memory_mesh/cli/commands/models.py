@@ -7,7 +7,6 @@ from pathlib import Path
 from memory_mesh.base.installed import install_command
 from memory_mesh.cli import options as cli_options, output
 from memory_mesh.cli.command_table import Command, UsageError, adding, argument
-from memory_mesh.cli.output import completed, option
 from memory_mesh.cli.progress import Counting
 from memory_mesh.config import Config, load
 from memory_mesh.formats.terminal import safe_text
@@ -201,7 +200,7 @@ def _step(
     except KeyboardInterrupt:
         output.progress("")
         again = f"memory-mesh reembed {options.action}{_model_words(options)}"
-        said = completed(f"To go on from here: {again}", options)
+        said = output.completed(f"To go on from here: {again}", options)
         output.note(f"[MemoryMesh] What was embedded stays. {said}")
         raise
 
@@ -230,7 +229,7 @@ def _model(options: argparse.Namespace) -> dict[str, object] | None:
 def _model_words(options: argparse.Namespace) -> str:
     """The options that name the new model, as they were given."""
     given = [(name, getattr(options, name.replace("-", "_"))) for name in _NAMING]
-    return "".join(option(name, value) for name, value in given if value is not None)
+    return "".join(output.option(name, value) for name, value in given if value is not None)
 
 
 def _lines(state: ReembedState) -> list[str]:
@@ -263,7 +262,7 @@ def _next(state: ReembedState, options: argparse.Namespace) -> str:
         said = f"Go on: memory-mesh reembed start{new}"
     else:
         said = f"Compare: memory-mesh reembed compare{new}. Then: memory-mesh reembed switch{new}"
-    return completed(said, options)
+    return output.completed(said, options)
 
 
 def _tell_comparison(found: Comparison, options: argparse.Namespace) -> int:

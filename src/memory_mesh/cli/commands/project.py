@@ -7,6 +7,7 @@ from pathlib import Path
 from memory_mesh.cli import options as cli_options, output
 from memory_mesh.cli.command_table import Command, UsageError, argument
 from memory_mesh.model import Json, NotFound, Project
+from memory_mesh.platform.projects import work_tree_of
 from memory_mesh.sync import MemoryMesh
 
 _HOW = {
@@ -110,8 +111,6 @@ def _shown(mesh: MemoryMesh, found: Project, options: argparse.Namespace) -> int
 
 def _work_tree() -> str | None:
     """The linked work tree that the current folder is in."""
-    from memory_mesh.platform.projects import work_tree_of
-
     folder = cli_options.here()
     return None if folder is None else work_tree_of(str(folder))
 

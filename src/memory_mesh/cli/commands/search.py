@@ -14,7 +14,6 @@ from memory_mesh.model.query import MetadataKey
 from memory_mesh.model.stats import OUTGROWN
 from memory_mesh.rules.arguments import near
 from memory_mesh.rules.filter_fields import FIELDS
-from memory_mesh.rules.filters import parse
 from memory_mesh.sync import MemoryMesh
 
 View: TypeAlias = dict[str, Any]  # the arguments of a search
@@ -38,7 +37,10 @@ def _run_search(options: argparse.Namespace) -> int:
     with cli_options.mesh_of(options, meaning=not options.keyword_only) as mesh:
         view = cli_options.view_of(options, mesh, MemoryMesh.search)
         words = " ".join(options.query)
-        hits = mesh.search(words, also=cli_options.also_of(options, mesh), **view)
+        also = cli_options.also_of(options, mesh, view["scope"])
+        hits = None if also else _by_daemon(mesh, words, options, view)
+        if hits is None:
+            hits = mesh.search(words, also=also, **view)
         told = _told(mesh, hits, options, view)
         elsewhere = [] if hits else cli_options.elsewhere(mesh, view)
     if waiting := hits.explanation.pending:
@@ -71,15 +73,24 @@ def _run_search(options: argparse.Namespace) -> int:
     return 0
 
 
+def _by_daemon(
+    mesh: MemoryMesh, words: str, options: argparse.Namespace, view: View
+) -> Hits | None:
+    """What a daemon finds that runs and has the model loaded; None if this process shall search."""
+    if options.keyword_only or options.store or mesh.config.embedder == "none":
+        return None
+    from memory_mesh.agents import searches  # loads more than a search by words
+
+    return searches.ask(mesh, words, view)
+
+
 def _told(mesh: MemoryMesh, hits: Hits, options: argparse.Namespace, view: View) -> list[str]:
     """Why nothing was found, or found by words only, for a person at a terminal."""
     if options.json or not output.at_terminal():
         return []
     told: list[str] = []
     if not hits and not hits.explanation.below:
-        from memory_mesh.cli.output import completed
-
-        told = [completed(line, options) for line in reasons(mesh, options, view)]
+        told = [output.completed(line, options) for line in reasons(mesh, options, view)]
     wanted = mesh.config.embedder != "none" and not options.keyword_only
     if not told and wanted and hits.explanation.space is None:
         told = [_NO_MODEL.format(install_command("local"))]
@@ -213,6 +224,8 @@ def _empty(options: argparse.Namespace, mesh: MemoryMesh) -> str:
 
 def unknown_keys(mesh: MemoryMesh, expression: str, view: View) -> Iterator[str]:
     """Names of the filter that are no field and that no memory has in its metadata."""
+    from memory_mesh.rules.filters import parse  # for nothing else
+
     for name in dict.fromkeys(_keys(parse(expression))):
         there = mesh.get_all(
             limit=1, scope=view["scope"], across=view["across"],

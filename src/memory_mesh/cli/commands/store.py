@@ -1,9 +1,9 @@
 """Commands that store a memory: store and evolve."""
 
 import argparse
-import re
 from pathlib import Path
 
+from memory_mesh.base.lazy_pattern import lazy_pattern
 from memory_mesh.cli import options as cli_options, output
 from memory_mesh.cli.command_table import Command, UsageError, adding, argument
 from memory_mesh.model import InvalidInput, Outcome, Receipt, Scope, SourceKind, record
@@ -14,7 +14,7 @@ from memory_mesh.write.rules.speakers import kind_said
 
 _USER = SourceKind.USER_EXPLICIT
 
-_ID = re.compile(r"mem_\d{13}\w*")
+_id = lazy_pattern(r"mem_\d{13}\w*")
 _NO_RULE = (
     "it is found like any memory; one that comes first in a context, and in lessons: "
     "memory-mesh lesson add TEXT"
@@ -84,7 +84,7 @@ def _hints(options: argparse.Namespace, receipt: Receipt, new: Path | None) -> N
 
 def _refuse_id(words: list[str]) -> None:
     """Refuses the id of a memory in front of the text: it would be stored as a word of it."""
-    if words and _ID.fullmatch(words[0]):
+    if words and _id().fullmatch(words[0]):
         import shlex
 
         text = shlex.quote(" ".join(words[1:])) if words[1:] else '"the new text"'

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from memory_mesh.care.backups import backup
 from memory_mesh.cli import options as cli_options, output, store_folder
 from memory_mesh.cli.command_table import Command, UsageError, about, argument
-from memory_mesh.cli.output import completed, option
 from memory_mesh.cli.progress import Counting, Telling
 from memory_mesh.model import InvalidInput, Memory, NotFound, Scope, Status
 from memory_mesh.rules.arguments import shown_namespace
@@ -55,7 +54,7 @@ def _run_wipe(options: argparse.Namespace) -> int:
             mesh.delete(memory.id, scope=memory.scope, reason="wiped by the user")
             counting(number)
         counting.end()
-    back = completed(f"memory-mesh restore --from {kept} --replace", options)
+    back = output.completed(f"memory-mesh restore --from {kept} --replace", options)
     return output.answer(
         {"deleted": len(found), "kinds": dict(kinds), "backup": kept, "restore": back},
         f"[MemoryMesh] Deleted {count} of {whose}.",
@@ -114,7 +113,8 @@ def _backed_up(mesh: MemoryMesh, options: argparse.Namespace) -> str:
     if not done.ok:
         raise InvalidInput(
             "nothing was deleted: the backup lacks something. See what is wrong: memory-mesh "
-            f"verify --all{'' if options.db_dir is None else option('db-dir', options.db_dir)}"
+            "verify --all"
+            + ("" if options.db_dir is None else output.option("db-dir", options.db_dir))
         )
     return output.named(done.folder)
 

@@ -20,8 +20,13 @@ from memory_mesh.base.typed import TypeAlias, dataclass, replace
 from memory_mesh.compat.lane import translate
 from memory_mesh.compat.tally import Importer, Progress
 from memory_mesh.mesh.operations.transfer import refuse_existing
-from memory_mesh.model import Memory, Status
-from memory_mesh.model.errors import InvalidInput, NotFound, StoreIsDamaged
+from memory_mesh.model import (
+    InvalidInput,
+    Memory,
+    NotFound,
+    Status,
+    StoreIsDamaged,
+)
 from memory_mesh.platform.durable_files import write_atomically
 from memory_mesh.rules.trust import AUDIENCE
 from memory_mesh.sync import MemoryMesh

@@ -7,7 +7,6 @@ from types import TracebackType
 from memory_mesh.base.typed import Self, Unpack
 from memory_mesh.compat.neolata import memory_graph
 from memory_mesh.compat.neolata.hooks import Handler, Writethrough
-from memory_mesh.compat.neolata.memory_graph import Schemas
 from memory_mesh.compat.neolata.storage import GraphStorage
 from memory_mesh.mesh.async_threads import AwaitedOnly, Threads, awaited, not_awaited
 from memory_mesh.mesh.operation import CamelCaseNames, constructor, takes_options
@@ -24,7 +23,7 @@ class AsyncMemoryGraph(CamelCaseNames, AwaitedOnly):
     def __init__(
         self,
         *,
-        predicate_schemas: Schemas | None = None,
+        predicate_schemas: memory_graph.Schemas | None = None,
         storage: GraphStorage | None = None,
         writethrough: Sequence[Writethrough | Handler] = (),
         store: str | PathLike[str] | None = None,

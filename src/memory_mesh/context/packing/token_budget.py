@@ -21,7 +21,6 @@ from memory_mesh.base.lazy_pattern import lazy_pattern
 from memory_mesh.base.typed import TypeAlias, dataclass, field, replace
 from memory_mesh.context.fence import BAR, NAME, WORD_DIGITS, harmless
 from memory_mesh.context.packing import choice
-from memory_mesh.context.packing.choice import PackCandidate, Room, telling
 from memory_mesh.formats.terminal import without_hidden, word
 from memory_mesh.model import Kind, Memory, shown_type
 from memory_mesh.model.errors import InvalidInput, shown
@@ -292,7 +291,7 @@ def packed(
         _candidate(rules, layout, one, (entries[one.memory.id], place))
         for place, one in enumerate(wanted, start=1)
     ]
-    room = Room(
+    room = choice.Room(
         rules.max_tokens - rules.count(frame(layout)),
         int(FIRST_SHARE * rules.max_tokens),
         rules.max_memories,
@@ -335,7 +334,7 @@ def _shares(rules: PackRules, texts: Sequence[str], spent: int) -> list[int]:
     return counts if most <= spent else [count * spent // most for count in counts]
 
 
-def _dropped(taken: list[PackCandidate], excess: int) -> list[LeftOut]:
+def _dropped(taken: list[choice.PackCandidate], excess: int) -> list[LeftOut]:
     """Takes so many tokens away from the end; an older statement goes with its newer one."""
     left: list[LeftOut] = []
     while taken and excess > 0:
@@ -351,7 +350,7 @@ def _dropped(taken: list[PackCandidate], excess: int) -> list[LeftOut]:
 
 
 def _texts(
-    shown: Sequence[PackCandidate], entries: Mapping[str, PackEntry], layout: PackLayout
+    shown: Sequence[choice.PackCandidate], entries: Mapping[str, PackEntry], layout: PackLayout
 ) -> list[str]:
     places = {one.id: place for place, one in enumerate(shown, start=1)}
     return [
@@ -368,17 +367,17 @@ def _numbered(entry: PackEntry, newer: int | None) -> PackEntry:
 
 def _candidate(
     rules: PackRules, layout: PackLayout, one: PackMember, placed: tuple[PackEntry, int]
-) -> PackCandidate:
+) -> choice.PackCandidate:
     """A candidate at its price; few stand further down in the pack than among the wanted."""
     entry, place = placed
     number = None if one.newer is None else place
     shown = entry_text(place, _numbered(entry, number), layout)
-    return PackCandidate(
+    return choice.PackCandidate(
         one.memory,
         one.section,
         rules.count(shown) - (layout.format == PLAIN),  # rounded up; the text is counted as a whole
         one.score,
-        one.worth * telling(entry.text),
+        one.worth * choice.telling(entry.text),
         None if rules.price is None else rules.price(one.memory.text),
         one.because,
         one.newer,

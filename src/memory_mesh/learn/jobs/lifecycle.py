@@ -13,6 +13,7 @@ change can be undone: `review.undo` for what gave way to another memory, `restor
 archived, `delete` for a digest. What somebody undid is left alone from then on.
 """
 
+import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set as AbstractSet
 from datetime import datetime, timedelta
@@ -25,6 +26,7 @@ from memory_mesh.learn.episodes import summary
 from memory_mesh.learn.jobs.worksite import SLICE, Site, Slice, Slices, sliced
 from memory_mesh.learn.rules import retention as rules
 from memory_mesh.model import (
+    SIMILAR,
     Channel,
     Commit,
     Conflict,
@@ -45,7 +47,6 @@ from memory_mesh.model import (
     Wanted,
     times,
 )
-from memory_mesh.model.commit import SIMILAR
 from memory_mesh.model.job import Due, JobStep
 from memory_mesh.model.learning import Reflection
 from memory_mesh.rules.trust import is_less_trusted, standing_of, trust_of
@@ -55,7 +56,6 @@ from memory_mesh.write.audit_entries import Change, change_entry, decided, turne
 from memory_mesh.write.change import changed
 from memory_mesh.write.prepare import clean, embed
 from memory_mesh.write.rules.contradictions import contradicted, keys_of, schema_for
-from memory_mesh.write.transaction import on_record, superseded
 
 NAME = "consolidate-memories"
 RAN = f"job/{NAME}/ran"
@@ -231,10 +231,10 @@ def _merged(
 
 def _replaced(site: Site, kept: Memory, gone: Memory, why: str, standing: Standing) -> Commit:
     """The one is superseded by the other, on record as a rule's decision."""
-    put, entry = superseded(site.access, gone, kept, standing)
+    put, entry = flows_decide.superseded(site.access, gone, kept, standing)
     ours, theirs = trust_of(kept, site.now), trust_of(gone, site.now)
     rival = Rival(gone, ours, theirs, why, Resolution.SUPERSEDE)
-    record = on_record(site.access, kept, rival, standing)
+    record = flows_decide.on_record(site.access, kept, rival, standing)
     return Commit(puts=(put,), entries=(entry,), conflicts=(record,))
 
 
@@ -305,8 +305,6 @@ def _other_links(site: Site, gone: str, kept: str) -> list[Link]:
 
 
 def _observed(memory: Memory, other: Memory, origins: Sequence[str]) -> tuple[Observation, ...]:
-    import hashlib  # loads OpenSSL
-
     digest, why = hashlib.sha256(other.text.encode()).digest(), (f"{other.id} says it too",)
     return tuple(
         Observation(memory.id, digest, Outcome.MERGED, origin, reasons=why) for origin in origins
@@ -378,7 +376,7 @@ def _rivalry(site: Site, newer: Memory, old: Memory, standing: Standing, *, may:
         return _replaced(site, newer, old, "it contradicts it and is newer", standing)
     ours, theirs = trust_of(newer, site.now), trust_of(old, site.now)
     rival = Rival(old, ours, theirs, "both were active when upkeep compared them")
-    record = on_record(site.access, newer, rival, standing)
+    record = flows_decide.on_record(site.access, newer, rival, standing)
     why = Change("review", f"it contradicts {old.id}")
     if _is_held(newer, standing):
         entry = change_entry(site.access, standing, newer.id, why, {})

@@ -41,9 +41,7 @@ from memory_mesh.learn.jobs.write_slice import (
     text_mark,
 )
 from memory_mesh.learn.rules import retention, trace_learnings
-from memory_mesh.learn.rules.retention import GRACE_DAYS, Action, RetentionRecord
 from memory_mesh.learn.rules.trace_groups import Goal, likeness
-from memory_mesh.learn.rules.trace_learnings import LearningRecord, execution_of
 from memory_mesh.model import (
     Commit,
     Draft,
@@ -59,7 +57,6 @@ from memory_mesh.model import (
 )
 from memory_mesh.model.commit import Sought
 from memory_mesh.model.job import JobStep
-from memory_mesh.model.times import EXPIRES
 from memory_mesh.model.trace import KEY, packed
 from memory_mesh.rules.trust import standing_of
 from memory_mesh.write.audit_entries import Change, change_entry, decided, reasons_of, turned
@@ -68,10 +65,10 @@ from memory_mesh.write.transaction import superseded
 
 ARCHIVED = "archived/"
 _UNCONSOLIDATED = (NEW, ALONE, AWAY)
-_ENDED = f"expired {GRACE_DAYS} days ago or earlier"
+_ENDED = f"expired {retention.GRACE_DAYS} days ago or earlier"
 _MOST_ENDED = 1_000  # that are erased at once: each time the database is written anew
 _GONE = (Status.DELETED, Status.SUPERSEDED, Status.ARCHIVED)
-Rule = Callable[[RetentionRecord], tuple[Action, str]]
+Rule = Callable[[retention.RetentionRecord], tuple[retention.Action, str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +86,7 @@ def idle(site: Site) -> list[ArchiveCandidate]:
         one
         for one in consolidated(site)
         if retention.decide(as_record(one, consolidated=True), policy, site.now)[0]
-        is Action.ARCHIVE
+        is retention.Action.ARCHIVE
     ]
 
 
@@ -103,11 +100,11 @@ def archive_idle(site: Site) -> Slices:
 def archive_project(site: Site, names: Container[str | None]) -> Slices:
     """Archives every consolidated trace of a project, used today or not, under all its names."""
 
-    def rule(held: RetentionRecord) -> tuple[Action, str]:
+    def rule(held: retention.RetentionRecord) -> tuple[retention.Action, str]:
         protected = retention.protection(held)
         if protected is not None:
-            return Action.KEEP, protected
-        return Action.ARCHIVE, "its project was archived"
+            return retention.Action.KEEP, protected
+        return retention.Action.ARCHIVE, "its project was archived"
 
     found = [one for one in consolidated(site) if one.memory.scope.project in names]
     yield from _archive(site, found, rule)
@@ -141,11 +138,11 @@ def sessions_over(traces: Sequence[Memory], hours: int) -> set[str]:
     return over
 
 
-def as_record(one: ArchiveCandidate, *, consolidated: bool) -> RetentionRecord:
+def as_record(one: ArchiveCandidate, *, consolidated: bool) -> retention.RetentionRecord:
     """Returns what the policy looks at in a trace."""
     memory = one.memory
     moments = (memory.created, memory.recorded_from, memory.last_used)
-    return RetentionRecord(
+    return retention.RetentionRecord(
         tier=memory.tier,
         last_active=max(time for time in moments if time is not None),
         changed=memory.recorded_from,
@@ -159,21 +156,21 @@ def as_record(one: ArchiveCandidate, *, consolidated: bool) -> RetentionRecord:
 
 def ended(site: Site) -> list[str]:
     """Returns the memories that expired so long ago that they are erased now."""
-    before = site.now - timedelta(days=GRACE_DAYS)
+    before = site.now - timedelta(days=retention.GRACE_DAYS)
     with site.access.ledger.read(site.access.namespace) as snapshot:
         return snapshot.ended(before, _MOST_ENDED)
 
 
 def erase_ended(site: Site) -> Slices:
     """Erases what expired so long ago; that nobody can read it any more was so from its moment."""
-    before = times.iso(site.now - timedelta(days=GRACE_DAYS))
+    before = times.iso(site.now - timedelta(days=retention.GRACE_DAYS))
     while found := {memory.id: memory for memory in site.memories(ended(site))}:
         sought = Sought(ids=tuple(found), ended=before)
         done = sought.ids if site.dry_run else site.erase(sought, _ENDED)
         yield [
             (found[id_].scope, JobStep("erase", f"it expired {days} days ago", (id_,), (id_,)))
             for id_ in done
-            for end in [datetime.fromisoformat(str(found[id_].extra[EXPIRES]))]
+            for end in [datetime.fromisoformat(str(found[id_].extra[times.EXPIRES]))]
             for days in [(site.now - end).days]
         ]
         if site.dry_run or not done:  # a dry run shows the first ones
@@ -181,7 +178,11 @@ def erase_ended(site: Site) -> Slices:
 
 
 def _archive(site: Site, found: Sequence[ArchiveCandidate], rule: Rule) -> Slices:
-    kept = [one for one in found if rule(as_record(one, consolidated=True))[0] is Action.ARCHIVE]
+    kept = [
+        one
+        for one in found
+        if rule(as_record(one, consolidated=True))[0] is retention.Action.ARCHIVE
+    ]
     for start in range(0, len(kept), SLICE):
         part = kept[start : start + SLICE]
         names = tuple(f"{TRACE}{one.memory.id}" for one in part)
@@ -234,7 +235,7 @@ def _decide_archiving(
             ArchiveCandidate(now, one.session_over), consolidated=mark not in _UNCONSOLIDATED
         )
         action, why = rule(held)
-        if action is Action.ARCHIVE:
+        if action is retention.Action.ARCHIVE:
             changed.append((turned(now, Status.ARCHIVED, standing), Change("archive", why)))
             states |= {
                 f"{TRACE}{id_}": None,
@@ -261,7 +262,7 @@ def _set(states: dict[str, str | None], _: Standing) -> Commit:
     return Commit(states=states)
 
 
-def due(site: Site, action: Action) -> list[tuple[KnownLearning, str]]:
+def due(site: Site, action: retention.Action) -> list[tuple[KnownLearning, str]]:
     """Returns the learnings with which something is to be done now, oldest first, and why."""
     states = under(LEARNING, site.states(LEARNING))
     found = []
@@ -275,7 +276,7 @@ def due(site: Site, action: Action) -> list[tuple[KnownLearning, str]]:
 
 def consolidate_again(site: Site) -> Slices:
     """Makes one learning of those that are alike, and marks all that were looked at."""
-    left = [one for one, _ in due(site, Action.CONSOLIDATE)]
+    left = [one for one, _ in due(site, retention.Action.CONSOLIDATE)]
     exemplars = site.memories([id_ for one in left for id_ in one.record.exemplars])
     goals = goals_of(site, exemplars)
     seen: list[KnownLearning] = []
@@ -309,7 +310,7 @@ def _of_one_writer(one: Memory, other: Memory) -> bool:
 
 def compress(site: Site) -> Slices:
     """Packs the archived traces of learnings that nobody changed for a year."""
-    for one, why in due(site, Action.COMPRESS):
+    for one, why in due(site, retention.Action.COMPRESS):
         rows = _archived(site, one)
         names = list(rows)
         for start in range(0, len(names), SLICE):
@@ -327,10 +328,10 @@ def compress(site: Site) -> Slices:
             yield [(one.memory.scope, step)] if ids else []
 
 
-def _record(site: Site, one: KnownLearning, state: str) -> RetentionRecord:
+def _record(site: Site, one: KnownLearning, state: str) -> retention.RetentionRecord:
     memory = one.memory
     looked_at = state == _mark(memory.text, memory.recorded_from)
-    return RetentionRecord(
+    return retention.RetentionRecord(
         tier=memory.tier,
         last_active=memory.last_used or memory.recorded_from,
         changed=memory.recorded_from,
@@ -380,7 +381,7 @@ def _merged(site: Site, one: KnownLearning, like: Sequence[KnownLearning]) -> Sl
     for other in like:
         ids = sorted({*record.traces, *other.record.traces})[-trace_learnings.MATERIAL :]
         shown = [each for each in site.memories(ids) if each.status is not Status.DELETED]
-        material = list(map(execution_of, shown))
+        material = list(map(trace_learnings.execution_of, shown))
         record = trace_learnings.joined(record, other.record, other.memory.id, material)
     worded = _worded(site, record)
     every = (one, *like)
@@ -406,7 +407,7 @@ def _merged(site: Site, one: KnownLearning, like: Sequence[KnownLearning]) -> Sl
     return [(one.memory.scope, JobStep("merge", about, ids_, record.traces))]
 
 
-def _worded(site: Site, record: LearningRecord) -> Worded:
+def _worded(site: Site, record: trace_learnings.LearningRecord) -> Worded:
     draft = Draft(
         text=trace_learnings.text_of(record),
         label=trace_learnings.KEY,
@@ -433,7 +434,7 @@ def _links(site: Site, one: KnownLearning, like: Sequence[KnownLearning]) -> tup
 def _decide(
     site: Site,
     every: Sequence[KnownLearning],
-    made: tuple[LearningRecord, Worded],
+    made: tuple[trace_learnings.LearningRecord, Worded],
     links: tuple[Link, ...],
     standing: Standing,
 ) -> Commit:
@@ -458,7 +459,9 @@ def _decide(
     )
 
 
-def _to_stage(record: LearningRecord, id_: str, states: Mapping[str, str]) -> dict[str, str]:
+def _to_stage(
+    record: trace_learnings.LearningRecord, id_: str, states: Mapping[str, str]
+) -> dict[str, str]:
     """The mark of a learning whose steps are new: a skill is to be staged from it."""
     digest = trace_learnings.steps_digest(record)
     new = record.findings.agreed and states.get(f"{STAGED}{id_}") != digest

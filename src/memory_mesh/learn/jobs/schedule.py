@@ -17,17 +17,8 @@ from memory_mesh.base.typed import dataclass, replace
 from memory_mesh.learn import system_memory
 from memory_mesh.learn.jobs import lifecycle, long_term, worksite, write_slice
 from memory_mesh.learn.jobs.worksite import AWAY, NEW, TRACE, Site, Slice, Slices, sliced, under
-from memory_mesh.learn.jobs.write_slice import (
-    Book,
-    GroupPlan,
-    LearningGroup,
-    SlicePlan,
-    goals_of,
-    written,
-)
 from memory_mesh.learn.rules import trace_learnings
 from memory_mesh.learn.rules.retention import Action, consolidation_due
-from memory_mesh.learn.rules.trace_learnings import execution_of
 from memory_mesh.model import Draft, InvalidInput, Kind, Scope, Source, Status, Tier, times
 from memory_mesh.model.job import Due, JobReport, JobStep
 from memory_mesh.model.trace import LEARNING_LABEL, is_trace
@@ -69,18 +60,18 @@ def consolidate(site: Site) -> Slices:
     yield from worksite.returned(site)
     states = under(TRACE, site.states(TRACE))
     new = site.wanted([id_ for id_, value in states.items() if value == NEW])
-    book = Book(site)
+    book = write_slice.Book(site)
     for ids in sliced(new):
         part, done = ids, _slice(site, book, ids)
         while done is None:  # another process was faster: read anew what there is
-            states, book = under(TRACE, site.states(TRACE)), Book(site)
+            states, book = under(TRACE, site.states(TRACE)), write_slice.Book(site)
             part = [id_ for id_ in part if states.get(id_) == NEW]
             done = _slice(site, book, part) if part else []
         yield done
     yield from write_slice.stage(site)
 
 
-def _slice(site: Site, book: Book, part: Sequence[str]) -> Slice | None:
+def _slice(site: Site, book: write_slice.Book, part: Sequence[str]) -> Slice | None:
     """Consolidates some traces; None if another process changed what they were compared with."""
     found = {memory.id: memory for memory in site.memories(part)}
     traces = [
@@ -88,9 +79,9 @@ def _slice(site: Site, book: Book, part: Sequence[str]) -> Slice | None:
         for id_ in part
         if id_ in found and found[id_].status is Status.ACTIVE and is_trace(found[id_])
     ]
-    goals = goals_of(site, traces)
+    goals = write_slice.goals_of(site, traces)
     book.open({memory.scope for memory in traces})
-    touched: dict[int, tuple[Scope, LearningGroup]] = {}
+    touched: dict[int, tuple[Scope, write_slice.LearningGroup]] = {}
     for memory in traces:
         entry = book.add(memory, goals[memory.id])
         touched[id(entry)] = (memory.scope, entry)
@@ -103,23 +94,25 @@ def _slice(site: Site, book: Book, part: Sequence[str]) -> Slice | None:
     }
     away = {id_: AWAY if id_ in found else None for id_ in part if id_ not in goals}
     ran = {RAN: times.iso(site.now)} if site.only is None else {}  # others wait on
-    return written(site, SlicePlan(tuple(plans), tuple(part), alone, away, ran))
+    return write_slice.written(
+        site, write_slice.SlicePlan(tuple(plans), tuple(part), alone, away, ran)
+    )
 
 
-def _plan(site: Site, scope: Scope, entry: LearningGroup) -> GroupPlan:
+def _plan(site: Site, scope: Scope, entry: write_slice.LearningGroup) -> write_slice.GroupPlan:
     """Writes the learning of one group, from the newest of its traces."""
     known, members = entry.known, tuple(entry.members)
     if known is not None and not known.open:
-        return GroupPlan(entry, scope, known.record, None, members)
+        return write_slice.GroupPlan(entry, scope, known.record, None, members)
     held = None if known is None else known.record
     ids = (*(() if held is None else held.traces), *members)[-trace_learnings.MATERIAL :]
     loaded = {memory.id: memory for memory in site.memories(list(dict.fromkeys((*ids, *members))))}
     material = [
-        execution_of(loaded[id_])
+        trace_learnings.execution_of(loaded[id_])
         for id_ in ids
         if id_ in loaded and loaded[id_].status is not Status.DELETED
     ]
-    new = [execution_of(loaded[id_]) for id_ in members]
+    new = [trace_learnings.execution_of(loaded[id_]) for id_ in members]
     record = trace_learnings.grown(held, new, material)
     draft = Draft(
         text=trace_learnings.text_of(record),
@@ -135,7 +128,7 @@ def _plan(site: Site, scope: Scope, entry: LearningGroup) -> GroupPlan:
     )
     access = replace(site.access, read_claims=False)
     (worded,) = embed(access, [clean(access, draft)], news=[not site.dry_run])
-    return GroupPlan(entry, scope, record, worded, members)
+    return write_slice.GroupPlan(entry, scope, record, worded, members)
 
 
 # Rolls the log of experiences: the newest 1,000 stay open, older ones go to a compressed archive.

@@ -7,6 +7,7 @@ A book holds what new traces are compared with: the learnings of their audience,
 alone.
 """
 
+import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 
@@ -26,7 +27,6 @@ from memory_mesh.learn.jobs.worksite import (
 )
 from memory_mesh.learn.rules import trace_learnings
 from memory_mesh.learn.rules.trace_groups import Goal, GoalGroup, goal_of, nearest
-from memory_mesh.learn.rules.trace_learnings import LearningRecord
 from memory_mesh.model import (
     Commit,
     EmbeddingError,
@@ -65,7 +65,7 @@ class KnownLearning:
     """A learning that consolidation wrote, what it remembers, and whether it may write it anew."""
 
     memory: Memory
-    record: LearningRecord
+    record: trace_learnings.LearningRecord
     open: bool  # False: deleted, archived, pinned or rewritten by somebody
 
 
@@ -159,8 +159,6 @@ def known_learnings(site: Site) -> list[KnownLearning]:
 
 def text_mark(text: str) -> str:
     """Returns what tells whether a person rewrote a learning."""
-    import hashlib
-
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
@@ -220,7 +218,7 @@ class GroupPlan:
 
     entry: LearningGroup
     scope: Scope
-    record: LearningRecord
+    record: trace_learnings.LearningRecord
     worded: Worded | None  # None: the learning stays as it is, and the traces are marked
     members: tuple[str, ...]
 
@@ -468,7 +466,7 @@ def stage(site: Site) -> Slices:
         yield done
 
 
-def _staged(site: Site, memory: Memory, record: LearningRecord) -> JobStep:
+def _staged(site: Site, memory: Memory, record: trace_learnings.LearningRecord) -> JobStep:
     """Hands the steps of a learning in as a skill that waits for review."""
     steps = [finding.text for finding in record.findings.approach]
     named = [id_ for finding in record.findings.approach for id_ in finding.traces]

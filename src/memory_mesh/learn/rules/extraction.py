@@ -38,8 +38,11 @@ from memory_mesh.learn.rules.statements import (
     takes_back,
 )
 from memory_mesh.learn.rules.tool_failures import told_fix
-from memory_mesh.model import Json, Kind
-from memory_mesh.model.errors import InvalidInput
+from memory_mesh.model import (
+    InvalidInput,
+    Json,
+    Kind,
+)
 from memory_mesh.model.learning import ExtractedFact, ExtractionRules, Turn
 from memory_mesh.privacy.private_names import is_ordinary
 from memory_mesh.rules.arguments import NAME_CHARS, TAG_CHARS, moment

@@ -24,7 +24,6 @@ from memory_mesh.learn.rules.trace_groups import (
     numbered,
     step_failed,
 )
-from memory_mesh.learn.rules.trace_learnings import TraceFinding, evidence_in
 from memory_mesh.model import Memory
 from memory_mesh.model.trace import Advice, Plan, Trace
 
@@ -82,9 +81,13 @@ def _said(text: str) -> list[str]:
     return [item for item in items(text) if normalised(item) != normalised(NOTHING)]
 
 
-def _found(memory: Memory, item: str) -> TraceFinding:
+def _found(memory: Memory, item: str) -> trace_learnings.TraceFinding:
     """An item of a learning; one that consolidation wrote names its evidence."""
-    return TraceFinding(item, ()) if trace_learnings.read(memory) is None else evidence_in(item)
+    return (
+        trace_learnings.TraceFinding(item, ())
+        if trace_learnings.read(memory) is None
+        else trace_learnings.evidence_in(item)
+    )
 
 
 def _approaches(traces: Sequence[Trace]) -> Iterable[Said]:

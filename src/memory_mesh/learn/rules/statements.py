@@ -25,7 +25,6 @@ from memory_mesh.learn.rules.capture import near_twin
 from memory_mesh.learn.rules.instructions import base, is_base, past_base
 from memory_mesh.learn.rules.lasting import is_unspaced, lasting, of_person
 from memory_mesh.learn.rules.own_words import own_sentences, without_quotes
-from memory_mesh.learn.rules.phrases import particulars
 from memory_mesh.model import Kind
 from memory_mesh.privacy import NamespaceRedactor
 from memory_mesh.text import analyzer
@@ -395,7 +394,9 @@ def _has_a_verb(plain: str) -> bool:
 
 def _is_particular(plain: str) -> bool:
     """True for a sentence with a name, a number or code in it, or a reason or a consequence."""
-    return bool(particulars().search(plain[1:])) or bool(rules_phrases.reasons().search(plain))
+    return bool(rules_phrases.particulars().search(plain[1:])) or bool(
+        rules_phrases.reasons().search(plain)
+    )
 
 
 def _is_thing(who: str) -> bool:

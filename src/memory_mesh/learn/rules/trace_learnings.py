@@ -18,7 +18,6 @@ from functools import cache
 from memory_mesh.base.lazy_pattern import lazy_pattern
 from memory_mesh.base.typed import dataclass, replace
 from memory_mesh.formats import project_memory
-from memory_mesh.formats.project_memory import LearningFile
 from memory_mesh.learn.rules.procedures import ProcedureStep, common, same, step_of
 from memory_mesh.learn.rules.trace_groups import EXEMPLARS, shared_words
 from memory_mesh.model import Json, Memory
@@ -357,7 +356,7 @@ def text_of(record: LearningRecord) -> str:
         for each in (found.insights, found.approach, found.anti_patterns)
     )
     return project_memory.render(
-        LearningFile(
+        project_memory.LearningFile(
             record.pattern,
             record.count,
             rate(record.successes, record.count),

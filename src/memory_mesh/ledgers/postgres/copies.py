@@ -14,11 +14,9 @@ from memory_mesh.formats.archive import Value
 from memory_mesh.ledgers.postgres import scoring
 from memory_mesh.ledgers.postgres.connection import PostgresConnection
 from memory_mesh.ledgers.postgres.engine import Vector
-from memory_mesh.ledgers.postgres.scoring import places
 from memory_mesh.ledgers.shared import named_values, rows, verify as sql_verify
 from memory_mesh.ledgers.shared.engine import LIVE, REST, Database
 from memory_mesh.ledgers.sqlite import archive_rows, open_file, schema
-from memory_mesh.ledgers.sqlite.archive_rows import COPIED_FROM, DumpPoint, TableLayout
 from memory_mesh.ledgers.sqlite.connections import KEYS
 from memory_mesh.model import Checkpoint, Finding, Verification
 
@@ -57,16 +55,16 @@ class PostgresDump:
         """What is damaged, in words."""
         return flaws(self._db)
 
-    def mark(self) -> DumpPoint:
+    def mark(self) -> archive_rows.DumpPoint:
         """Where the namespace stands."""
         return mark(self._db)
 
-    def layouts(self, *, with_vectors: bool) -> list[TableLayout]:
+    def layouts(self, *, with_vectors: bool) -> list[archive_rows.TableLayout]:
         """The tables that an archive carries: those of a file of today's schema."""
         with open_file.empty("default") as file:
             return archive_rows.layouts(file, with_vectors=with_vectors)
 
-    def rows(self, table: TableLayout) -> Iterator[Sequence[Value]]:
+    def rows(self, table: archive_rows.TableLayout) -> Iterator[Sequence[Value]]:
         """Every row of a table, in the order of its key."""
         names = ", ".join(f'"{name}"' for name in table.columns)
         if table.name == "store":
@@ -101,18 +99,18 @@ def flaws(db: PostgresConnection, against: Checkpoint | None = None) -> list[str
     return [f"{one.check}: {one.detail}" for one in found.findings if one.check != _OLD_TERMS]
 
 
-def mark(db: PostgresConnection) -> DumpPoint:
+def mark(db: PostgresConnection) -> archive_rows.DumpPoint:
     """Where the namespace stands; its rows are those of a file of today's schema."""
     namespace, identity, seq, position, hashed = db.execute(
         "SELECT namespace, identity, seq, position, head FROM store"
     ).fetchone()
-    known = named_values.by_name(db, [COPIED_FROM, KEYS])
-    earlier, keys = (json.loads(known.get(name, "[]")) for name in (COPIED_FROM, KEYS))
+    known = named_values.by_name(db, [archive_rows.COPIED_FROM, KEYS])
+    earlier, keys = (json.loads(known.get(name, "[]")) for name in (archive_rows.COPIED_FROM, KEYS))
     memories, tombstones = (
         db.execute(f"SELECT count(*) FROM {table}").fetchone()[0]  # noqa: S608  # own names
         for table in ("memory", "tombstone")
     )
-    return DumpPoint(
+    return archive_rows.DumpPoint(
         schema.NEWEST,
         namespace,
         (identity, *earlier),
@@ -194,7 +192,7 @@ def _highest(file: sqlite3.Connection, tables: Sequence[str]) -> int:
     return max((number for number in found if number is not None), default=0)
 
 
-def _unpacked(table: TableLayout, row: Sequence[Value]) -> list[Value]:
+def _unpacked(table: archive_rows.TableLayout, row: Sequence[Value]) -> list[Value]:
     named = dict(zip(table.columns, row, strict=True))
     for name in ("wire", "metadata"):
         named[name] = rows.unpacked(named[name], named["memories"], named["at"])  # type: ignore[arg-type]
@@ -217,7 +215,7 @@ def check(db: PostgresConnection, checked: Counter[str]) -> Iterator[Finding]:
             f"SELECT number, terms FROM text WHERE number {inside} (SELECT text FROM version "  # noqa: S608
             "WHERE recorded_until IS NULL AND status = 'active')"
         )
-        expected = {number: places(terms) for number, terms in stored}
+        expected = {number: scoring.places(terms) for number, terms in stored}
         checked["texts found by their terms"] += len(expected)
         lengths = {number: sum(map(len, words.values())) for number, words in expected.items()}
         found: dict[int, dict[str, list[int]]] = {}

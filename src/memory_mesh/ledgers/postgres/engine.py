@@ -13,18 +13,13 @@ from psycopg.adapt import Buffer, Dumper, Loader
 from psycopg.pq import Format
 from psycopg.types import TypeInfo
 
-from memory_mesh.base.typed import TYPE_CHECKING
 from memory_mesh.ledgers.postgres import scoring
 from memory_mesh.ledgers.postgres.connection import PostgresConnection
 from memory_mesh.ledgers.postgres.keywords import PostgresKeywords
-from memory_mesh.ledgers.postgres.scoring import Statistics, relevance
 from memory_mesh.ledgers.shared import sums
-from memory_mesh.ledgers.shared.engine import LIVE, SKILLS, Sight
+from memory_mesh.ledgers.shared.engine import LIVE, SKILLS, FileKnowledge, Sight
 from memory_mesh.model import Lens
 from memory_mesh.model.ports import Keywords
-
-if TYPE_CHECKING:
-    from memory_mesh.ledgers.shared.engine import FileKnowledge
 
 _FLOAT = 4  # bytes of a number
 _HEAD = struct.Struct(">HH")  # how many numbers, and nothing
@@ -76,7 +71,7 @@ class PostgresWords:
             for number, terms, _ in found
         }
         lengths = {number: sum(map(len, parts)) for number, parts in fields.items()}
-        statistics = Statistics(len(found), sum(lengths.values()))
+        statistics = scoring.Statistics(len(found), sum(lengths.values()))
         sought = [token for word in asked for token in scoring.tokens(word)]
         often = {
             number: [_weighed(word, parts) for word in sought] for number, parts in fields.items()
@@ -86,7 +81,9 @@ class PostgresWords:
         ]
         scored = [
             (
-                -relevance(statistics, zip(holders, often[number], strict=True), lengths[number]),
+                -scoring.relevance(
+                    statistics, zip(holders, often[number], strict=True), lengths[number]
+                ),
                 number,
             )
             for number, _, seen in found

@@ -6,10 +6,8 @@ from functools import partial
 from memory_mesh.base.typed import dataclass
 from memory_mesh.ledgers.postgres import scoring
 from memory_mesh.ledgers.postgres.connection import PostgresConnection
-from memory_mesh.ledgers.postgres.scoring import Statistics, close, relevance, tokens
 from memory_mesh.ledgers.shared import rows, visibility
 from memory_mesh.ledgers.shared.engine import LIVE, REST
-from memory_mesh.ledgers.shared.visibility import sight
 from memory_mesh.model import AllOf, AnyOf, Expression, Lens, Name, Postings, Status
 
 _ACTIVE = frozenset({Status.ACTIVE})
@@ -39,7 +37,7 @@ class PostgresKeywords:
         self._db, self._lens, self._few = db, lens, few
         self._present = lens.as_of is None and lens.statuses == _ACTIVE
         self._shelves = (LIVE,) if self._present else (LIVE, REST)
-        self._sight = sight(lens)
+        self._sight = visibility.sight(lens)
         self._texts: int | None = None
         self._holders: dict[str, dict[str, int]] = {shelf: {} for shelf in self._shelves}
         self._looked = False
@@ -153,7 +151,9 @@ class PostgresKeywords:
         found.sort(key=lambda scored: (-scored[1], -scored[0]))
         return found[:limit]
 
-    def _statistics(self, shelf: str, words: Sequence[str]) -> tuple[Statistics, dict[str, int]]:
+    def _statistics(
+        self, shelf: str, words: Sequence[str]
+    ) -> tuple[scoring.Statistics, dict[str, int]]:
         """How large a shelf is, and how many texts hold each of some words."""
         known = self._holders[shelf]
         if any(word not in known for word in words):
@@ -182,7 +182,7 @@ class PostgresKeywords:
                     pairs += [
                         (holders[word], count) for word, count in zip(leaf, often, strict=True)
                     ]
-            scores[text] = relevance(statistics, pairs, one.length)
+            scores[text] = scoring.relevance(statistics, pairs, one.length)
         for other, weight in also:
             for text in self._among(shelf, other, list(held)):
                 scores[text] += weight
@@ -315,7 +315,7 @@ class PostgresKeywords:
 def _leaves(expression: Expression) -> list[tuple[str, ...]]:
     """The names in an expression, each as its words."""
     if isinstance(expression, Name):
-        return [tuple(token for word in expression.words for token in tokens(word))]
+        return [tuple(token for word in expression.words for token in scoring.tokens(word))]
     return [leaf for part in expression.of for leaf in _leaves(part)]
 
 
@@ -386,7 +386,7 @@ def _often(leaf: Sequence[str], held: _Held) -> list[int] | None:
         return None
     if len(leaf) == 1:
         return [len(held.places[leaf[0]])]
-    return close([held.places[word] for word in leaf], _BETWEEN)
+    return scoring.close([held.places[word] for word in leaf], _BETWEEN)
 
 
 def _holds(expression: Expression, held: _Held) -> bool:

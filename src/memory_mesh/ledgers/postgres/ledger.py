@@ -22,8 +22,6 @@ from memory_mesh.ledgers.shared import (
 )
 from memory_mesh.ledgers.shared.engine import Database
 from memory_mesh.ledgers.shared.exact_scan import Tails
-from memory_mesh.ledgers.shared.history import Noted, NotedBuffer, SqlRecords, tell_lost
-from memory_mesh.ledgers.shared.snapshot import SqlSnapshot
 from memory_mesh.ledgers.shared.vectors import SpaceReading
 from memory_mesh.ledgers.sqlite import open_file
 from memory_mesh.model import (
@@ -74,7 +72,7 @@ _MOST = 2**31 - 1
 _CHECKING_SECONDS = 3_600.0  # that one statement of `verify` may take
 
 
-class PostgresAudit(SqlRecords):
+class PostgresAudit(history.SqlRecords):
     """Implements `ports.Audit` and `ports.SinkCursors`."""
 
     _clock: Clock
@@ -130,7 +128,7 @@ class PostgresLedger(PostgresAudit):
     ) -> None:
         self._clock, self._recall_days = clock, recall_days
         self._at = Transactions(url, opening_key(secret), lock_wait, answer_wait, keys)
-        self._waiting, self._tails = NotedBuffer(), Tails()
+        self._waiting, self._tails = history.NotedBuffer(), Tails()
         self._spaces: set[Space] = set()  # that this process wrote vectors to
         self._leaving = weakref.finalize(self, _leave, self._at, self._waiting, clock, recall_days)
         forks.protect(self._waiting)
@@ -165,7 +163,7 @@ class PostgresLedger(PostgresAudit):
         self, namespace: str, entry: Entry | None, injection: "Injection | None" = None
     ) -> None:
         """Record a recall soon: with the next commit, when 64 wait, or at close."""
-        if self._waiting.add(namespace, Noted(entry, injection)):
+        if self._waiting.add(namespace, history.Noted(entry, injection)):
             self.flush(namespace)
 
     def flush(self, namespace: str) -> None:
@@ -181,12 +179,14 @@ class PostgresLedger(PostgresAudit):
         except (StoreIsBusy, StoreIsAway, MayBeStored):
             return
         except StoreError as error:  # what the database does not take keeps nothing else waiting
-            tell_lost(len(self._waiting.drained(namespace)), _refused(error))
+            history.tell_lost(len(self._waiting.drained(namespace)), _refused(error))
 
     def use(self, namespace: str, ids: Sequence[str], entry: Entry | None) -> None:
         """Count one use of each memory and record it, with the next write or when 64 wait."""
         telemetry.debug("use", ids=",".join(ids))
-        if self._waiting.add(namespace, Noted(entry, used=tuple(ids), at=self._clock.now())):
+        if self._waiting.add(
+            namespace, history.Noted(entry, used=tuple(ids), at=self._clock.now())
+        ):
             self.flush(namespace)
 
     def stats(self, namespace: str, session_days: int = 0) -> Stats:
@@ -235,11 +235,11 @@ class PostgresLedger(PostgresAudit):
             yield db
             self._record(db, waiting.all())
 
-    def _record(self, db: PostgresConnection, noted: Sequence[Noted]) -> None:
+    def _record(self, db: PostgresConnection, noted: Sequence[history.Noted]) -> None:
         history.record(db, noted, self._clock.now(), self._recall_days)
 
 
-def _leave(at: Transactions, waiting: NotedBuffer, clock: Clock, recall_days: int) -> None:
+def _leave(at: Transactions, waiting: history.NotedBuffer, clock: Clock, recall_days: int) -> None:
     """Writes what still waits: at close, or when the process ends without it.
 
     What cannot be written is dropped; once the server is away, all that is left.
@@ -261,7 +261,7 @@ def _leave(at: Transactions, waiting: NotedBuffer, clock: Clock, recall_days: in
     finally:
         at.close()
     if lost:
-        tell_lost(lost, why)
+        history.tell_lost(lost, why)
 
 
 def _refused(error: StoreError) -> str:
@@ -275,7 +275,7 @@ def _refused(error: StoreError) -> str:
 # the same database (migrations/0004), and only vectors that are not in it yet are compared.
 
 
-class PostgresSnapshot(SqlSnapshot):
+class PostgresSnapshot(snapshot.SqlSnapshot):
     """Implements `ports.Snapshot`: a namespace at one moment."""
 
     _db: PostgresConnection

@@ -12,10 +12,10 @@ from typing import Any
 import psycopg
 from psycopg import sql
 
+from memory_mesh.base.digests import keyed_digest
 from memory_mesh.base.typed import dataclass
 from memory_mesh.ledgers.postgres.pool import DatabaseRoute
 from memory_mesh.model.errors import InvalidInput, NotAllowed, NotFound, StoreIsNewer
-from memory_mesh.platform.ids import keyed_digest
 
 _BYPASSING = """
     SELECT string_agg(r.rolname, ', ' ORDER BY r.rolname) FROM pg_roles r

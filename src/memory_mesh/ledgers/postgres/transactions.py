@@ -16,9 +16,9 @@ import psycopg
 from psycopg import errors
 from psycopg.types.numeric import Int8Dumper
 
+from memory_mesh.base.digests import keyed_digest
 from memory_mesh.ledgers.postgres import engine
 from memory_mesh.ledgers.postgres.connection import Ask, PostgresConnection
-from memory_mesh.ledgers.postgres.engine import PostgresEngine
 from memory_mesh.ledgers.postgres.pool import (
     ANSWER_SECONDS,
     Begin,
@@ -42,7 +42,6 @@ from memory_mesh.model.errors import (
     WrongKey,
 )
 from memory_mesh.platform import locks
-from memory_mesh.platform.ids import keyed_digest
 from memory_mesh.rules import audit
 
 _ENDED = (
@@ -76,7 +75,7 @@ _KEEPALIVES = {  # the server notices too that the other machine is gone
 }
 _READING = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 _LOCK = "SELECT newest_key() FROM store FOR UPDATE"
-_ENGINE = PostgresEngine()
+_ENGINE = engine.PostgresEngine()
 _MOST_MILLIS = 2**31 - 1  # that a setting of PostgreSQL takes
 _WHOLE = 5  # times `answer_wait` that a write may last
 _LIMITS_TRANSACTIONS = 170_000  # the first PostgreSQL that does

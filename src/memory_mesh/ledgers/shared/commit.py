@@ -8,6 +8,7 @@ from functools import partial
 from memory_mesh.base.typed import Any, TypeAlias, replace
 from memory_mesh.ledgers.shared import (
     conflicts,
+    metadata_marks,
     named_values,
     named_values as states,
     rows,
@@ -16,7 +17,6 @@ from memory_mesh.ledgers.shared import (
     visibility,
 )
 from memory_mesh.ledgers.shared.engine import LIVE, REST, Database, StatementResult, engine_of
-from memory_mesh.ledgers.shared.rows import packed
 from memory_mesh.model import (
     Commit,
     Entry,
@@ -327,8 +327,6 @@ def _put_all(
     """New versions, and their memories' numbers; earlier versions are closed, never changed."""
     if not puts:
         return {}
-    from memory_mesh.ledgers.shared import metadata_marks
-
     seq, audiences = under
     new, numbers = NewRows(db, seq), dict[str, int]()
     marking: list[tuple[int, Memory, set[int]]] = []
@@ -429,7 +427,7 @@ def chain(db: Database, head: Head, seq: int, entries: Sequence[Entry]) -> tuple
         said, before, position = audit.metadata_text(entry.metadata), hashed, position + 1
         digest = audit.digest(entry.wire, said, salt)
         hashed = audit.block_hash(entry, position, seq, digest, before)
-        wire, metadata = packed(entry.wire, about, made), packed(said, about, made)
+        wire, metadata = rows.packed(entry.wire, about, made), rows.packed(said, about, made)
         sealed.append(
             (position, entry.id, seq, entry.operation.value, entry.agent, made, about, wire, salt,
              0, metadata, digest, before, hashed)

@@ -8,7 +8,6 @@ from functools import partial
 from memory_mesh.base.typed import Any, replace
 from memory_mesh.ledgers.shared import rows, sums
 from memory_mesh.ledgers.shared.engine import Database, engine_of
-from memory_mesh.ledgers.shared.rows import of_rows
 from memory_mesh.model import (
     BY_RULE,
     Cardinality,
@@ -450,7 +449,7 @@ def of_memory(db: Database, memory: str, limit: int) -> list[Proposal]:
     return found
 
 
-@of_rows
+@rows.of_rows
 def _proposal(row: rows.Row) -> Proposal:
     (id_, verb, memory, change, reason, kind, channel, agent, ref, created, decided, approved,
      why) = row  # fmt: skip

@@ -19,7 +19,6 @@ from memory_mesh.formats import yamo
 from memory_mesh.ledgers.shared import rows, sums
 from memory_mesh.ledgers.shared.engine import LIVE, REST, SKILLS, Database, engine_of
 from memory_mesh.ledgers.shared.named_values import ERASING
-from memory_mesh.ledgers.shared.rows import unpacked
 from memory_mesh.model.commit import Erasing, Sought
 from memory_mesh.model.errors import BlockError
 from memory_mesh.text import claim_keys
@@ -162,7 +161,7 @@ def _made_of_skills(
         "SELECT memories, metadata, at FROM block WHERE operation = 'synthesize' AND erased = 0"
     ):
         (skill, *_) = json.loads(memories)
-        said = json.loads(unpacked(metadata, memories, at) or "{}")
+        said = json.loads(rows.unpacked(metadata, memories, at) or "{}")
         if skill not in known and not sources.isdisjoint(said.get("sources", ())):
             made.append(skill)
     drawn = (
@@ -337,11 +336,11 @@ def _sweep_blocks(db: Database, quotes: Callable[..., bool]) -> list[str]:
         "SELECT position, id, memories, at, wire, metadata FROM block WHERE erased = 0"
     ).fetchall()
     for position, id_, memories, at, wire, metadata in held:
-        lines = (unpacked(wire, memories, at) or "").splitlines()
+        lines = (rows.unpacked(wire, memories, at) or "").splitlines()
         values = (
             line.partition(":")[2] for line in lines
         )  # a skill's text may have the names, too
-        if quotes(*values, unpacked(metadata, memories, at)):
+        if quotes(*values, rows.unpacked(metadata, memories, at)):
             _empty_block(db, position)
             emptied.append(id_)
     return emptied

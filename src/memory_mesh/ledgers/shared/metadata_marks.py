@@ -7,10 +7,10 @@ memory with very many values has the one mark MANY instead, which every lookup t
 """
 
 import json
-import re
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from memory_mesh.base.lazy_pattern import lazy_pattern
 from memory_mesh.ledgers.shared.engine import Database
 from memory_mesh.model import Json, Memory
 from memory_mesh.model.times import EXPIRES
@@ -23,7 +23,7 @@ _ALL = (
     "AND (extra <> '{}' OR tags <> '[]')"
 )
 _INSERT = "INSERT OR IGNORE INTO metadata_mark (mark, memory) VALUES (?, ?)"
-_MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
+_moment = lazy_pattern(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
 _HALF = 2**31  # marks are signed, so that four bytes hold one
 
 
@@ -62,7 +62,7 @@ def marks_of(extra: Mapping[str, Json], tags: Sequence[str]) -> set[int]:
 
 def _is_moment(value: Json) -> bool:
     """True for a moment as `times.iso` writes it: as texts such moments are in their order."""
-    return isinstance(value, str) and _MOMENT.fullmatch(value) is not None
+    return isinstance(value, str) and _moment().fullmatch(value) is not None
 
 
 def _said(extra: Mapping[str, Json], tags: Sequence[str]) -> Iterator[tuple[str, Json]]:

@@ -13,7 +13,6 @@ from operator import itemgetter
 
 from memory_mesh.ledgers.shared import rows, sums, vectors
 from memory_mesh.ledgers.shared.engine import Database, engine_of
-from memory_mesh.ledgers.shared.rows import of_rows
 from memory_mesh.ledgers.shared.visibility import sight
 from memory_mesh.model import (
     SIMILAR,
@@ -213,7 +212,7 @@ def _inner_sides(found: Iterable[rows.Row], known: Container[int]) -> dict[int, 
     return beside
 
 
-@of_rows
+@rows.of_rows
 def _placed(
     found: Sequence[rows.Row], sides: Mapping[int, Sides], near: Mapping[int, float]
 ) -> dict[int, Placed]:

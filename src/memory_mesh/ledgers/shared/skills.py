@@ -8,7 +8,6 @@ from heapq import nlargest
 from memory_mesh.base.typed import Any
 from memory_mesh.ledgers.shared import conflicts, rows, sums, vectors
 from memory_mesh.ledgers.shared.engine import SKILLS, Database, engine_of
-from memory_mesh.ledgers.shared.rows import of_rows
 from memory_mesh.model import (
     Candidate,
     Channel,
@@ -250,7 +249,7 @@ def _by_name(db: Database, name: str, scope: Scope) -> Skill | None:
     return None
 
 
-@of_rows
+@rows.of_rows
 def _skill(row: rows.Row) -> Skill:
     (id_, name, intent, description, tags, content, project, agent, session, source_kind, channel,
      source_agent, source_ref, status, reliability, uses, last_used, created,

@@ -11,7 +11,6 @@ from collections.abc import Sequence
 
 from memory_mesh.ledgers.shared import rows, sums
 from memory_mesh.ledgers.shared.engine import LIVE, REST, SKILLS, Database, engine_of
-from memory_mesh.ledgers.shared.rows import of_rows
 from memory_mesh.model import Head, Indexed, StoreIsNewer, Terms
 
 _HIGHEST = 2**62
@@ -67,13 +66,13 @@ def rewrite(db: Database, new: Terms) -> None:
     )
 
 
-@of_rows
+@rows.of_rows
 def _text(row: rows.Row) -> Indexed:
     number, terms, content, tags = row
     return Indexed(number, (content,), tuple(json.loads(tags or "[]")), (terms,))
 
 
-@of_rows
+@rows.of_rows
 def _skill(row: rows.Row) -> Indexed:
     number, terms, name, intent, tags, description = row
     said = (name, intent, " ".join(json.loads(tags)), description)

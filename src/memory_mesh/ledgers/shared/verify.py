@@ -10,7 +10,6 @@ from functools import partial
 from memory_mesh.base.typed import Any
 from memory_mesh.ledgers.shared import conflicts, metadata_marks, named_values, rows, skills, sums
 from memory_mesh.ledgers.shared.engine import Database, engine_of
-from memory_mesh.ledgers.shared.rows import unpacked
 from memory_mesh.model import Block, BlockOperation, Checkpoint, Finding, Head, Json, Verification
 from memory_mesh.rules import audit
 from memory_mesh.text.analyzer import ANALYZER
@@ -223,7 +222,7 @@ def _read(row: rows.Row, position: int, before: bytes) -> tuple[Block | None, st
     """The block that stands at its place unchanged, or what is wrong with it."""
     memories, wire, metadata = row[6], row[7], row[10]
     try:
-        stored = unpacked(metadata, memories, row[5])
+        stored = rows.unpacked(metadata, memories, row[5])
         block = rows.block((*row[:10], stored, *row[11:]))  # which is then not unpacked again
         wrong = audit.flaw(block, position, before, stored=stored)
     except UNREADABLE:  # not a value that we write

@@ -20,8 +20,6 @@ from pathlib import Path
 
 from memory_mesh.ledgers.sqlite import namespace_file, namespace_places, open_file, schema
 from memory_mesh.ledgers.sqlite.connection import SqliteConnection, translated
-from memory_mesh.ledgers.sqlite.namespace_file import CLOSING_SECONDS, NamespaceFile
-from memory_mesh.ledgers.sqlite.open_file import connect, patiently
 from memory_mesh.model.errors import (
     Closed,
     StoreError,
@@ -56,7 +54,7 @@ class Files:
     ) -> None:
         self.folder: Path = folder
         self._lock_wait, self._flat = lock_wait, flat_namespaces
-        self._open: OrderedDict[str, NamespaceFile] = OrderedDict()
+        self._open: OrderedDict[str, namespace_file.NamespaceFile] = OrderedDict()
         self._mutex = threading.Lock()
         self._closed = False
         self._was_there = False  # the folder, with a database
@@ -77,7 +75,7 @@ class Files:
             file.connection(end) if self._look(file) else nullcontext() as db,
         ):
             if db is not None and db.migrated < schema.NEWEST:
-                db.migrated = patiently(file.path, lambda: open_file.migrated(db), end)
+                db.migrated = open_file.patiently(file.path, lambda: open_file.migrated(db), end)
             if db is None or not db.migrated:
                 with open_file.empty(namespace) as nothing:
                     yield nothing
@@ -110,7 +108,9 @@ class Files:
             with file.looked_at(end) if there else nullcontext() as db:
                 if db is not None:
                     flaw = db.flaw
-                    db.migrated = patiently(file.path, lambda: open_file.migrated(db), end)
+                    db.migrated = open_file.patiently(
+                        file.path, lambda: open_file.migrated(db), end
+                    )
                 if db is not None and db.migrated >= schema.NEWEST:
                     with _transaction(db, file.path, end):
                         yield db, flaw
@@ -178,7 +178,7 @@ class Files:
         with forks.inside_sqlite():
             for file in files:
                 file.release()
-        with locks.at_most(CLOSING_SECONDS):
+        with locks.at_most(namespace_file.CLOSING_SECONDS):
             for file in files:  # outside the gate: this waits for a thread that is still writing
                 file.close()
 
@@ -194,7 +194,7 @@ class Files:
         self._mutex = threading.Lock()
         self._torn |= {name for name, file in self._open.items() if file.after_fork()}
 
-    def _begun(self, file: NamespaceFile, held: ExitStack, end: float) -> None:
+    def _begun(self, file: namespace_file.NamespaceFile, held: ExitStack, end: float) -> None:
         """Takes the lock of a database that is there, or makes it under its lock.
 
         A namespace that is not there yet may be made in its other place while we wait for the lock
@@ -219,7 +219,7 @@ class Files:
             held.close()
         raise StoreIsBusy(f"{file.path} came to another place while it was opened. Retry.")
 
-    def _begin(self, file: NamespaceFile, end: float) -> None:
+    def _begin(self, file: namespace_file.NamespaceFile, end: float) -> None:
         """Makes the database if there is none in either place; the caller holds its lock.
 
         Whoever exchanges or moves the whole folder locks the databases that are there, and the
@@ -233,7 +233,7 @@ class Files:
                 open_file.create(file.path)
                 self._was_there = True
 
-    def _look(self, file: NamespaceFile) -> bool:
+    def _look(self, file: namespace_file.NamespaceFile) -> bool:
         """Whether there is a database in either place; raises StoreWasReplaced if the folder went.
 
         A process that had a store open when it was removed would begin another one in its place.
@@ -250,7 +250,7 @@ class Files:
             return False
         return True
 
-    def _is_elsewhere(self, file: NamespaceFile) -> bool:
+    def _is_elsewhere(self, file: namespace_file.NamespaceFile) -> bool:
         """Whether the database lies in its other place; then it is this file from now on."""
         found = namespace_places.found(self.folder, file.namespace)
         if found is None or found == file.path:
@@ -258,7 +258,7 @@ class Files:
         file.settle(found)
         return _is_there(file)
 
-    def _looked_for(self, file: NamespaceFile) -> tuple[bool, StoreIsDamaged | None]:
+    def _looked_for(self, file: namespace_file.NamespaceFile) -> tuple[bool, StoreIsDamaged | None]:
         """Whether there is a database, and what is wrong where one should be there."""
         try:
             return _is_there(file) or self._is_elsewhere(file), None
@@ -266,7 +266,7 @@ class Files:
             return False, error
 
     @contextmanager
-    def _used(self, namespace: str) -> Iterator[NamespaceFile]:
+    def _used(self, namespace: str) -> Iterator[namespace_file.NamespaceFile]:
         file = self._enter(namespace)
         if len(self._open) > OPEN_FILES:
             self._evict()
@@ -276,7 +276,7 @@ class Files:
             with self._mutex:
                 file.users -= 1
 
-    def _enter(self, namespace: str) -> NamespaceFile:
+    def _enter(self, namespace: str) -> namespace_file.NamespaceFile:
         with self._mutex:
             if self._closed:
                 raise Closed
@@ -284,7 +284,7 @@ class Files:
                 raise StoreError(_FORKED)
             file = self._open.get(namespace)
             if file is None:
-                file = self._open[namespace] = NamespaceFile(self.folder, namespace)
+                file = self._open[namespace] = namespace_file.NamespaceFile(self.folder, namespace)
             self._open.move_to_end(namespace)
             file.users += 1
             return file
@@ -304,7 +304,7 @@ def _transaction(db: SqliteConnection, path: Path, end: float) -> Iterator[None]
     """A read transaction over a store that we may read."""
     db.execute("BEGIN")
     try:
-        patiently(path, lambda: open_file.begin_reading(db), end)
+        open_file.patiently(path, lambda: open_file.begin_reading(db), end)
         yield
     finally:
         if db.in_transaction:
@@ -312,9 +312,11 @@ def _transaction(db: SqliteConnection, path: Path, end: float) -> Iterator[None]
 
 
 @contextmanager
-def _committed(db: SqliteConnection, file: NamespaceFile, end: float) -> Iterator[None]:
+def _committed(
+    db: SqliteConnection, file: namespace_file.NamespaceFile, end: float
+) -> Iterator[None]:
     """A write transaction over a store that we may write; what it changed is acknowledged."""
-    patiently(file.path, lambda: db.execute("BEGIN IMMEDIATE"), end)
+    open_file.patiently(file.path, lambda: db.execute("BEGIN IMMEDIATE"), end)
     try:
         before, changes = namespace_file.begun(db), db.total_changes
         if not before.seq:  # from the first commit on, one that is missing was removed
@@ -347,7 +349,7 @@ def refuse_read_only(folder: Path) -> None:
         )
 
 
-def _is_there(file: NamespaceFile) -> bool:
+def _is_there(file: namespace_file.NamespaceFile) -> bool:
     """Whether there is a database; raises StoreWasMoved if it was moved to another folder."""
     if file.look():
         return True
@@ -376,7 +378,7 @@ def had_key(folder: Path) -> bool:
         with (
             suppress(sqlite3.Error, UnicodeDecodeError),  # whoever opens it says what it is
             forks.inside_sqlite(),
-            closing(connect(path, "mode=ro")) as db,
+            closing(open_file.connect(path, "mode=ro")) as db,
         ):
             brought = db.execute("SELECT 1 FROM state WHERE name = ?", (KEYS,)).fetchone()
             if not brought and any(counts(db)):

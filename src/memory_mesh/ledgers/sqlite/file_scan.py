@@ -21,7 +21,6 @@ from memory_mesh.base.typed import TYPE_CHECKING, dataclass, replace
 from memory_mesh.ledgers.shared import exact_scan
 from memory_mesh.ledgers.shared.engine import Database
 from memory_mesh.ledgers.sqlite import namespace_file, vector_file
-from memory_mesh.ledgers.sqlite.vector_file import Header, Scanned, Unusable
 from memory_mesh.model.errors import StoreIsBusy
 from memory_mesh.platform import locks, system
 
@@ -55,12 +54,12 @@ class VectorFiles:
     """What a process knows of vector files: which first lines it holds for true."""
 
     def __init__(self) -> None:
-        self._believed: dict[tuple[str, int], Header] = {}
+        self._believed: dict[tuple[str, int], vector_file.Header] = {}
         self._failed: dict[tuple[str, int], int] = {}  # how far the ledger went when none was made
 
     def reach(
         self, key: tuple[str, int], source: SpaceVectors, *, fill: bool = True
-    ) -> Header | None:
+    ) -> vector_file.Header | None:
         """The first line of a file that may be used, filled up if it is far behind."""
         header, sound = self._looked_at(key, source)
         upto = max(0 if header is None else header.upto, self._failed.get(key, 0))
@@ -80,7 +79,9 @@ class VectorFiles:
         with suppress(StoreIsBusy, OSError), _locked(source.path, 0.0):
             source.path.unlink(missing_ok=True)
 
-    def _looked_at(self, key: tuple[str, int], source: SpaceVectors) -> tuple[Header | None, bool]:
+    def _looked_at(
+        self, key: tuple[str, int], source: SpaceVectors
+    ) -> tuple[vector_file.Header | None, bool]:
         """What may be used, and whether the file is sound as far as is known."""
         before = self._believed.pop(key, None)
         file = vector_file.opened(source.path)
@@ -99,7 +100,7 @@ class VectorFiles:
         return (header if told else None), told
 
 
-def belief(source: SpaceVectors, header: Header) -> bool | None:
+def belief(source: SpaceVectors, header: vector_file.Header) -> bool | None:
     """Whether a file is this ledger's; None if only a later transaction can tell."""
     found = source.db.execute(_STANDS, (header.position, header.last, source.space)).fetchone()
     identity, position, _, _, hashed, crc = found
@@ -118,7 +119,9 @@ def belief(source: SpaceVectors, header: Header) -> bool | None:
 class NearestRows:
     """The nearest rows of a file to a question, exact."""
 
-    def __init__(self, source: SpaceVectors, vector: "Floats", scanned: Scanned) -> None:
+    def __init__(
+        self, source: SpaceVectors, vector: "Floats", scanned: vector_file.Scanned
+    ) -> None:
         self._source, self._vector, self._scanned = source, vector, scanned
         self._low, self._high = scanned.cosines - scanned.errors, scanned.cosines + scanned.errors
         self._known: dict[int, tuple[float, int]] = {}  # row -> cosine, text
@@ -153,19 +156,19 @@ class NearestRows:
                 self._known[row] = cosine, _ = found[number]
                 off = abs(cosine - float(self._scanned.cosines[row]))
                 if off > float(self._scanned.errors[row]) + 1e-5:
-                    raise Unusable
+                    raise vector_file.Unusable
         self._low[gone] = self._high[gone] = -np.inf
         return bool(gone)
 
 
-def compared(source: SpaceVectors, header: Header, vector: "Floats") -> NearestRows:
+def compared(source: SpaceVectors, header: vector_file.Header, vector: "Floats") -> NearestRows:
     """Every row of a file against a question; raises Unusable for a file that is not whole."""
     with _reading(source) as file:
         return NearestRows(source, vector, vector_file.scan(file, header, vector))
 
 
 def among(
-    source: SpaceVectors, header: Header, vector: "Floats", numbers: "Numbers"
+    source: SpaceVectors, header: vector_file.Header, vector: "Floats", numbers: "Numbers"
 ) -> NearestRows:
     """Rows with these numbers, which ascend, against a question; others are left out."""
     import numpy as np
@@ -176,11 +179,11 @@ def among(
         if found is None:
             found = vector_file.scan(file, header, vector)
             own = np.isin(found.numbers, numbers, assume_unique=True)
-            found = Scanned(found.numbers[own], found.cosines[own], found.errors[own])
+            found = vector_file.Scanned(found.numbers[own], found.cosines[own], found.errors[own])
         return NearestRows(source, vector, found)
 
 
-def _filled(source: SpaceVectors, believed: Header | None) -> Header | None:
+def _filled(source: SpaceVectors, believed: vector_file.Header | None) -> vector_file.Header | None:
     """Fills a file up to what this transaction sees; None if somebody else does, or it cannot be.
 
     A file that is not believed is emptied first.
@@ -199,7 +202,7 @@ def _filled(source: SpaceVectors, believed: Header | None) -> Header | None:
         if header is None:
             file.truncate(0)
             identity, position, hashed, *_ = stands
-            header = Header(
+            header = vector_file.Header(
                 identity, source.space, source.dimension, 0, 0, 0, 0, position, bytes(hashed).hex()
             )
         else:
@@ -208,7 +211,7 @@ def _filled(source: SpaceVectors, believed: Header | None) -> Header | None:
     return believed
 
 
-def _appended(source: SpaceVectors, file: FileIO, header: Header) -> Header:
+def _appended(source: SpaceVectors, file: FileIO, header: vector_file.Header) -> vector_file.Header:
     """Adds what the ledger holds above the file; a full disk leaves it as it was."""
     size = vector_file.size_of(source.dimension)
     whole = vector_file.HEADER_BYTES + header.rows * size
@@ -247,7 +250,7 @@ def _blocks(source: SpaceVectors, after: int) -> "Iterator[tuple[Numbers, list[i
         yield numbers, [row[1] for row in got], block.reshape(len(got), source.dimension)
 
 
-def _count(file: FileIO, header: Header) -> None:
+def _count(file: FileIO, header: vector_file.Header) -> None:
     """Says how many rows count: in one write, after the rows."""
     file.seek(0)
     _write(file, vector_file.line(header))
@@ -263,7 +266,7 @@ def _write(file: FileIO, data: bytes) -> None:
 def _reading(source: SpaceVectors) -> Iterator[FileIO]:
     file = vector_file.opened(source.path)
     if file is None:
-        raise Unusable
+        raise vector_file.Unusable
     with file:
         yield file
 

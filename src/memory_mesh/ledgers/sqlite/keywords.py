@@ -11,7 +11,6 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from memory_mesh.ledgers.shared import rows, vectors, visibility
-from memory_mesh.ledgers.shared.visibility import sight
 from memory_mesh.ledgers.sqlite.connection import SqliteConnection
 from memory_mesh.model import AnyOf, Expression, Lens, Name, Postings, Status
 from memory_mesh.platform import telemetry
@@ -42,7 +41,7 @@ class SqliteKeywords:
         self._db, self._lens, self._few = db, lens, few
         present = lens.as_of is None and lens.statuses == _LIVE
         self._tables = ("live",) if present else ("live", "rest")
-        self._sight = sight(lens)
+        self._sight = visibility.sight(lens)
         self._texts: int | None = getattr(db, "last_text", None)  # an empty namespace was not read
         self._own: Mapping[int, int] | None = None  # the same, of a reader who sees little
         self._looked = False

@@ -11,9 +11,6 @@ from pathlib import Path
 from memory_mesh.base.typed import TYPE_CHECKING, replace
 from memory_mesh.ledgers.shared import commit as sql_commit, exact_scan, history, rows, snapshot
 from memory_mesh.ledgers.shared.engine import Database
-from memory_mesh.ledgers.shared.exact_scan import HELD_BYTES, Best, Key, Tails
-from memory_mesh.ledgers.shared.history import Noted, NotedBuffer, SqlRecords, tell_lost
-from memory_mesh.ledgers.shared.snapshot import SqlSnapshot
 from memory_mesh.ledgers.sqlite import namespace_file, schema, spool
 from memory_mesh.ledgers.sqlite.connection import SqliteConnection, looked_at
 from memory_mesh.ledgers.sqlite.connections import Files
@@ -51,7 +48,7 @@ _COPY, _VECTORS = ".before-", ".vectors-"
 # The record of what was written and recalled, checked against the files beside it.
 
 
-class SqliteAudit(SqlRecords):
+class SqliteAudit(history.SqlRecords):
     """Implements `ports.Audit` and `ports.SinkCursors`."""
 
     _clock: Clock
@@ -110,7 +107,7 @@ class SqliteLedger(SqliteAudit):
         self._clock, self._recall_days = clock, recall_days
         self._files = Files(folder / "namespaces", lock_wait, flat_namespaces)
         self._closing = min(lock_wait, CLOSING_SECONDS)
-        self._waiting = NotedBuffer()
+        self._waiting = history.NotedBuffer()
         self._left: set[str] = set()  # namespaces of records that this process left in the spool
         self._leaving = weakref.finalize(self, _leave, self._files, self._waiting)
         self._tails = FileTails()
@@ -133,13 +130,13 @@ class SqliteLedger(SqliteAudit):
         """One read transaction; a namespace that does not exist reads as empty."""
         with self._files.reading(namespace) as db:
             life = db.life if isinstance(db, SqliteConnection) else ""
-            yield SqlSnapshot(db, self._tails, f"{namespace} {life}")
+            yield snapshot.SqlSnapshot(db, self._tails, f"{namespace} {life}")
 
     def note(
         self, namespace: str, entry: Entry | None, injection: "Injection | None" = None
     ) -> None:
         """Record a recall soon: with the next commit, when 64 wait, or at close."""
-        if self._waiting.add(namespace, Noted(entry, injection)):
+        if self._waiting.add(namespace, history.Noted(entry, injection)):
             self.flush(namespace)
 
     def flush(self, namespace: str) -> None:
@@ -152,7 +149,9 @@ class SqliteLedger(SqliteAudit):
     def use(self, namespace: str, ids: Sequence[str], entry: Entry | None) -> None:
         """Count one use of each memory and record it, as soon as `note` records a recall."""
         telemetry.debug("use", ids=",".join(ids))
-        if self._waiting.add(namespace, Noted(entry, used=tuple(ids), at=self._clock.now())):
+        if self._waiting.add(
+            namespace, history.Noted(entry, used=tuple(ids), at=self._clock.now())
+        ):
             self.flush(namespace)
 
     def stats(self, namespace: str, session_days: int = 0) -> Stats:
@@ -209,7 +208,7 @@ class SqliteLedger(SqliteAudit):
         except StoreError:
             self._waiting.drained(namespace)
 
-    def _leave(self, namespace: str, *noted: Noted) -> None:
+    def _leave(self, namespace: str, *noted: history.Noted) -> None:
         """Leaves these records and what waits in the spool; what finds no room there waits on."""
         waiting = [*self._waiting.drained(namespace), *noted]
         if waiting and self._files.exists(namespace):  # else it was just deleted
@@ -217,18 +216,18 @@ class SqliteLedger(SqliteAudit):
             rest = spool.append(self._files.spool(namespace), waiting, 0.0)
             self._waiting.wait_again(namespace, rest)
 
-    def _record(self, db: sqlite3.Connection, noted: Sequence[Noted]) -> None:
+    def _record(self, db: sqlite3.Connection, noted: Sequence[history.Noted]) -> None:
         history.record(db, noted, self._clock.now(), self._recall_days)
 
 
-def _leave(files: Files, waiting: NotedBuffer) -> None:
+def _leave(files: Files, waiting: history.NotedBuffer) -> None:
     """Leaves what still waits in the spool: at close, or when the process ends without it."""
     for namespace in waiting.namespaces():
         noted = waiting.drained(namespace)
         if not files.exists(namespace):
             continue
         if rest := spool.append(files.spool(namespace), noted, spool.LEAVING_SECONDS):
-            tell_lost(len(rest))
+            history.tell_lost(len(rest))
 
 
 # Bytes of the files of a namespace.
@@ -277,26 +276,28 @@ FILE_FROM = 2_048  # vectors of which a file is made; below that a matrix is as 
 FEW = 512  # vectors that are read from the ledger one by one
 
 
-class FileTails(Tails):
+class FileTails(exact_scan.Tails):
     """The matrices of a process, and what it knows of vector files."""
 
     def __init__(self) -> None:
         super().__init__()
         self._files: VectorFiles | None = None
-        self._asked: dict[Key, int] = {}  # searches of a file
+        self._asked: dict[exact_scan.Key, int] = {}  # searches of a file
 
-    def against(self, db: Database, key: Key, vector: "Floats", floor: int, highest: int) -> Best:
+    def against(
+        self, db: Database, key: exact_scan.Key, vector: "Floats", floor: int, highest: int
+    ) -> exact_scan.Best:
         """A function that gives the n nearest above the floor, from a file if they are many."""
         database = getattr(db, "path", None)
         if floor or highest <= FILE_FROM or database is None:
             return self.from_ledger(db, key, vector, floor, highest)
         asked = self._asked[key] = self._asked.get(key, 0) + 1
-        if asked > HELD_AFTER and highest * vector.nbytes <= HELD_BYTES:
+        if asked > HELD_AFTER and highest * vector.nbytes <= exact_scan.HELD_BYTES:
             return self.from_ledger(db, key, vector, floor, highest)
         return self._from_file(db, key, vector, highest, database)
 
     def among(
-        self, db: Database, key: Key, vector: "Floats", numbers: "Numbers", count: int
+        self, db: Database, key: exact_scan.Key, vector: "Floats", numbers: "Numbers", count: int
     ) -> list[tuple[float, int]]:
         """The `count` nearest of the vectors with these numbers, which ascend, ties included.
 
@@ -327,8 +328,8 @@ class FileTails(Tails):
         self._files, self._asked = None, {}
 
     def _from_file(
-        self, db: Database, key: Key, vector: "Floats", highest: int, database: Path
-    ) -> Best:
+        self, db: Database, key: exact_scan.Key, vector: "Floats", highest: int, database: Path
+    ) -> exact_scan.Best:
         """From the vector file, and what is above it from the ledger."""
         from memory_mesh.ledgers.sqlite import file_scan, vector_file
 

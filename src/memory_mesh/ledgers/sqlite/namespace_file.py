@@ -27,13 +27,6 @@ from pathlib import Path
 from memory_mesh.base.typed import Any, TypeAlias, dataclass
 from memory_mesh.ledgers.sqlite import namespace_places, open_file, schema
 from memory_mesh.ledgers.sqlite.connection import PRIMARY, SqliteConnection, command, damaged
-from memory_mesh.ledgers.sqlite.open_file import (
-    WRITES,
-    await_log,
-    begin_writing,
-    connect,
-    patiently,
-)
 from memory_mesh.model.errors import StoreIsBusy, StoreIsDamaged, StoreWasReplaced, WritesAreMissing
 from memory_mesh.platform import forks, system
 from memory_mesh.platform.durable_files import line_with_sum, words_of_line
@@ -44,7 +37,7 @@ BYTES = 192
 _FORM = "v1"
 _FIELDS = 7
 _TYPES = (str, int, int, int, bytes)  # of a row that we wrote
-_STANDS = f"SELECT identity, seq, {WRITES}, position, head FROM store"  # noqa: S608  # own names
+_STANDS = f"SELECT identity, seq, {open_file.WRITES}, position, head FROM store"  # noqa: S608  # own names
 _HELD = (
     "SELECT identity, seq, position, (SELECT hash FROM block WHERE block.position = ?) FROM store"
 )
@@ -84,7 +77,7 @@ def stands(db: sqlite3.Connection) -> DatabaseHead:
 
 def begun(db: SqliteConnection) -> DatabaseHead:
     """Where the database stands at the beginning of a write, which its version allows us."""
-    writes = begin_writing(db)
+    writes = open_file.begin_writing(db)
     _, seq, position, hashed, _, identity, *_ = db.stands or ()  # as in rows.HEAD
     return _mark((identity, seq, writes, position, hashed))
 
@@ -234,7 +227,7 @@ def first_look(path: Path, namespace: str, mark: DatabaseHead) -> SqliteConnecti
     The last connection that may write moves the sound part of a log into the file and removes the
     rest, which salvage can still read. One that only reads leaves the log as it is.
     """
-    db = connect(path, "mode=ro")
+    db = open_file.connect(path, "mode=ro")
     try:
         db.flaw = flaw(db, path, namespace, mark)
     except BaseException:
@@ -464,7 +457,7 @@ class NamespaceFile:
         Whoever restores or deletes the namespace changes both files, one after the other: a flaw
         is believed if the head file is the same after it was found.
         """
-        await_log(self.path, end)
+        open_file.await_log(self.path, end)
         for _ in range(_TRIES):
             said = read_head(self.path)
             db = self._held_against(said or self._seen, end)
@@ -478,7 +471,9 @@ class NamespaceFile:
     def _held_against(self, mark: DatabaseHead | None, end: float) -> SqliteConnection:
         life = f"{self._place} {self._losses}"
         if mark is not None and not self._known and self._has_own_log():
-            looked = patiently(self.path, lambda: first_look(self.path, self.namespace, mark), end)
+            looked = open_file.patiently(
+                self.path, lambda: first_look(self.path, self.namespace, mark), end
+            )
             if looked is not None:
                 return looked
         db = self._opened(end)
@@ -486,7 +481,9 @@ class NamespaceFile:
         if mark is None:
             return db
         try:
-            db.flaw = patiently(self.path, lambda: flaw(db, self.path, self.namespace, mark), end)
+            db.flaw = open_file.patiently(
+                self.path, lambda: flaw(db, self.path, self.namespace, mark), end
+            )
         except BaseException:
             db.close()
             raise
@@ -499,7 +496,7 @@ class NamespaceFile:
             if reads_only and not self._known:
                 self._log = _log(_stat(f"{self.path}-wal"))
         if not reads_only:
-            return patiently(self.path, lambda: connect(self.path), end)
+            return open_file.patiently(self.path, lambda: open_file.connect(self.path), end)
         return open_file.connect_read_only(self.path, self.namespace)
 
     def _has_own_log(self) -> bool:

@@ -8,18 +8,14 @@ from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from pathlib import Path
 
-from memory_mesh.base.typed import TYPE_CHECKING, Any, TypeVar
+from memory_mesh.base.typed import Any, TypeVar
 from memory_mesh.ledgers.shared import rows, sums
-from memory_mesh.ledgers.shared.engine import LIVE, REST, SKILLS, Sight
+from memory_mesh.ledgers.shared.engine import LIVE, REST, SKILLS, FileKnowledge, Sight
 from memory_mesh.ledgers.sqlite import connection, namespace_places, schema
-from memory_mesh.ledgers.sqlite.connection import PRIMARY, SqliteConnection, damaged
 from memory_mesh.model import Lens, StoreIsBusy, StoreIsDamaged, StoreIsNewer
 from memory_mesh.model.ports import Keywords
 from memory_mesh.platform import locks, system, telemetry
 from memory_mesh.platform.durable_files import sync
-
-if TYPE_CHECKING:
-    from memory_mesh.ledgers.shared.engine import FileKnowledge
 
 _FIELDS = {LIVE: "terms", REST: "terms", SKILLS: "name, intent, tags, description"}
 _MARKS = {shelf: ", ".join("?" * (names.count(",") + 1)) for shelf, names in _FIELDS.items()}
@@ -38,7 +34,7 @@ _BUSY_SECONDS = 0.1  # that SQLite itself waits; we look at the deadline and ask
 _BEING_MADE, _LOOK_SECONDS = "128", 0.005  # the byte that SQLite locks to make shared memory
 
 
-def connect(path: Path, mode: str = _WRITABLE) -> SqliteConnection:
+def connect(path: Path, mode: str = _WRITABLE) -> connection.SqliteConnection:
     """A connection to an existing file that waits for its disk at every commit."""
     db = sqlite3.connect(
         f"file:{namespace_places.quoted(str(path))}?{mode}",
@@ -47,7 +43,7 @@ def connect(path: Path, mode: str = _WRITABLE) -> SqliteConnection:
         isolation_level=None,
         check_same_thread=False,
         cached_statements=256,
-        factory=SqliteConnection,
+        factory=connection.SqliteConnection,
     )
     db.engine, db.reads_only = SQLITE, mode != _WRITABLE
     try:
@@ -62,9 +58,9 @@ def connect(path: Path, mode: str = _WRITABLE) -> SqliteConnection:
 
 
 @contextmanager
-def empty(namespace: str) -> Iterator[SqliteConnection]:
+def empty(namespace: str) -> Iterator[connection.SqliteConnection]:
     """A namespace without memories: what a new file holds, and one that does not exist."""
-    db = sqlite3.connect(":memory:", isolation_level=None, factory=SqliteConnection)
+    db = sqlite3.connect(":memory:", isolation_level=None, factory=connection.SqliteConnection)
     db.engine = SQLITE
     try:
         schema.fill(db, namespace)
@@ -86,7 +82,7 @@ def patiently(path: Path, step: Callable[[], T], end: float) -> T:
         try:
             return step()
         except sqlite3.OperationalError as error:
-            code = getattr(error, "sqlite_errorcode", 0) & PRIMARY
+            code = getattr(error, "sqlite_errorcode", 0) & connection.PRIMARY
             if code != sqlite3.SQLITE_BUSY:
                 raise
             if locks.is_over(end):
@@ -105,7 +101,7 @@ def await_log(path: Path, end: float) -> None:
         time.sleep(_LOOK_SECONDS)
 
 
-def migrate(db: SqliteConnection, path: Path, namespace: str, end: float) -> None:
+def migrate(db: connection.SqliteConnection, path: Path, namespace: str, end: float) -> None:
     """Makes or migrates the schema; each statement waits for other programs until the deadline."""
     rest = max(_BUSY_SECONDS, end - time.monotonic())
     db.execute(f"PRAGMA busy_timeout = {int(rest * 1000)}")
@@ -114,12 +110,14 @@ def migrate(db: SqliteConnection, path: Path, namespace: str, end: float) -> Non
     except sqlite3.OperationalError as error:
         if getattr(error, "sqlite_errorcode", 0) != sqlite3.SQLITE_ERROR:
             raise
-        raise damaged(path, namespace, f"its schema is not what it says ({error})") from error
+        raise connection.damaged(
+            path, namespace, f"its schema is not what it says ({error})"
+        ) from error
     db.execute(f"PRAGMA busy_timeout = {int(_BUSY_SECONDS * 1000)}")
     db.migrated = schema.NEWEST
 
 
-def migrated(db: SqliteConnection) -> int:
+def migrated(db: connection.SqliteConnection) -> int:
     """The last migration this file has seen; a database without one of ours is no empty store."""
     found = schema.version(db)
     if found >= schema.NEWEST and not db.reads_only and not schema.is_logged(db):
@@ -138,13 +136,13 @@ def check_reader(db: sqlite3.Connection) -> None:
     _checked(db, "min_reader")
 
 
-def begin_reading(db: SqliteConnection) -> None:
+def begin_reading(db: connection.SqliteConnection) -> None:
     """Checks a reader of today's schema; reads the head and the number of texts with it."""
     _, db.others, last, *stands = _checked(db, f"min_reader, {_OTHERS}, {_LAST_TEXT}, {rows.HEAD}")
     db.stands, db.last_text = tuple(stands), last or 0
 
 
-def begin_writing(db: SqliteConnection) -> int:
+def begin_writing(db: connection.SqliteConnection) -> int:
     """Checks a writer, and reads the head with it; how many other transactions were counted."""
     _, writes, *stands = _checked(db, f"min_writer, {WRITES}, {rows.HEAD}")
     db.stands, db.known, db.others = tuple(stands), None, -1  # what it remembers is of reads
@@ -186,7 +184,7 @@ def _checked(db: sqlite3.Connection, columns: str) -> tuple[Any, ...]:
 # not.
 
 
-def connect_read_only(path: Path, namespace: str) -> SqliteConnection:
+def connect_read_only(path: Path, namespace: str) -> connection.SqliteConnection:
     """A connection that only reads, to the database itself or to a private copy."""
     telemetry.warn_once(
         "read-only store",
@@ -205,7 +203,7 @@ def connect_read_only(path: Path, namespace: str) -> SqliteConnection:
     return _of_a_copy(path, namespace)
 
 
-def _of_a_copy(path: Path, namespace: str) -> SqliteConnection:
+def _of_a_copy(path: Path, namespace: str) -> connection.SqliteConnection:
     """A connection to a copy that holds what its log held; the open file alone keeps it."""
     import shutil
     import tempfile

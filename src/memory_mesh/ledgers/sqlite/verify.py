@@ -1,5 +1,6 @@
 """What `verify` reads of an SQLite file besides its rows: pages, header, schema, keyword tables."""
 
+import json
 import re
 import sqlite3
 import zlib
@@ -11,10 +12,8 @@ from io import FileIO
 from pathlib import Path
 
 from memory_mesh.ledgers.shared import verify as sql_verify
-from memory_mesh.ledgers.shared.verify import SHOWN, Check, guarded
 from memory_mesh.ledgers.sqlite import open_file, schema, vector_file
 from memory_mesh.ledgers.sqlite.file_scan import SpaceVectors, belief
-from memory_mesh.ledgers.sqlite.vector_file import Header, Unusable
 from memory_mesh.model import Checkpoint, Finding, Verification
 from memory_mesh.platform import extras
 
@@ -52,7 +51,7 @@ def verify(
     db: sqlite3.Connection, against: Checkpoint | None = None, namespace: str = ""
 ) -> Verification:
     """Everything that can be checked of a file: its pages, tables, chain and vector files."""
-    checks: dict[str, Check] = {
+    checks: dict[str, sql_verify.Check] = {
         "database pages": _pages,
         "header": _header,
         "schema": _schema,
@@ -106,13 +105,13 @@ def _made(db: sqlite3.Connection) -> dict[tuple[str, str], str]:
 def _keywords(db: sqlite3.Connection, checked: Counter[str]) -> Iterator[Finding]:
     """Each keyword table is whole, and holds exactly the stored terms of its texts or skills."""
     for table in _KEYWORDS:
-        yield from guarded("keyword tables", partial(_keyword_table, db, table, checked))
+        yield from sql_verify.guarded("keyword tables", partial(_keyword_table, db, table, checked))
 
 
 def _keyword_table(db: sqlite3.Connection, table: str, checked: Counter[str]) -> Iterator[Finding]:
     with _copied(db, table) as copy:
-        yield from guarded("keyword tables", partial(_whole, copy, table))
-        yield from guarded("keyword tables", partial(_terms, db, copy, table, checked))
+        yield from sql_verify.guarded("keyword tables", partial(_whole, copy, table))
+        yield from sql_verify.guarded("keyword tables", partial(_terms, db, copy, table, checked))
 
 
 @contextmanager
@@ -179,8 +178,6 @@ def _terms(
 
 def _stored(db: sqlite3.Connection, table: str) -> Iterator[tuple[int, list[str]]]:
     """The terms of each text or skill that belongs into the table."""
-    import json
-
     if table == "skill_live":
         for number, terms in db.execute("SELECT number, terms FROM skill WHERE status = 'active'"):
             yield number, [str(field) for field in json.loads(terms)]
@@ -235,7 +232,7 @@ def _not_found(
 def _pages(db: sqlite3.Connection, checked: Counter[str]) -> Iterator[Finding]:
     """SQLite's own check of its pages and indexes."""
     checked["database pages"] = db.execute("PRAGMA page_count").fetchone()[0]
-    for (line,) in db.execute(f"PRAGMA integrity_check({SHOWN})"):
+    for (line,) in db.execute(f"PRAGMA integrity_check({sql_verify.SHOWN})"):
         if line != "ok":
             yield Finding("database pages", line)
 
@@ -262,11 +259,11 @@ def check(db: sqlite3.Connection, checked: Counter[str]) -> Iterator[Finding]:
             elif database is not None and _is_own(db, database, header):
                 try:
                     yield from _rows(db, file, header, path.name, checked)
-                except Unusable:
+                except vector_file.Unusable:
                     yield Finding(NAME, f"{path.name} ends before its last row; {_REBUILD}")
 
 
-def _is_own(db: sqlite3.Connection, database: Path, header: Header) -> bool:
+def _is_own(db: sqlite3.Connection, database: Path, header: vector_file.Header) -> bool:
     found = db.execute(
         "SELECT dimension, (SELECT max(number) FROM vector) FROM space WHERE number = ?",
         (header.space,),
@@ -279,7 +276,11 @@ def _is_own(db: sqlite3.Connection, database: Path, header: Header) -> bool:
 
 
 def _rows(
-    db: sqlite3.Connection, file: FileIO, header: Header, name: str, checked: Counter[str]
+    db: sqlite3.Connection,
+    file: FileIO,
+    header: vector_file.Header,
+    name: str,
+    checked: Counter[str],
 ) -> Iterator[Finding]:
     size, before, held = vector_file.size_of(header.dimension), 0, 0
     for first in range(0, header.rows, _AT_ONCE):
@@ -308,7 +309,9 @@ def _rows(
         yield Finding(NAME, f"{name} lacks vectors of the ledger; {_REBUILD}")
 
 
-def _of_ledger(db: sqlite3.Connection, header: Header, after: int, last: int) -> dict[int, bytes]:
+def _of_ledger(
+    db: sqlite3.Connection, header: vector_file.Header, after: int, last: int
+) -> dict[int, bytes]:
     """Rows as they should be, by number."""
     import numpy as np
 

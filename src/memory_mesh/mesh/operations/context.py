@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable
 from datetime import timedelta
 
 from memory_mesh.base.typed import TYPE_CHECKING, replace
-from memory_mesh.context.fence import fence_word
 from memory_mesh.mesh import flows
 from memory_mesh.mesh.operation import reads
 from memory_mesh.mesh.operations.search import SearchVerbs
@@ -15,6 +14,7 @@ from memory_mesh.mesh.options import Across, AsOf, Condition, Limit, Reader, Sta
 from memory_mesh.mesh.view import View
 from memory_mesh.model import InvalidInput, Lens, NotFound, Query, Scope
 from memory_mesh.model.errors import shown
+from memory_mesh.model.trigger import MatchContext, RelevantMemory
 from memory_mesh.platform import telemetry
 from memory_mesh.rules.arguments import check_limit, check_share, check_text
 from memory_mesh.search.ranking import profiles
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from memory_mesh.context.pack import PackRequest
     from memory_mesh.context.packing.token_budget import PackRules
     from memory_mesh.model.pack import Pack, StandingProfile
-    from memory_mesh.model.trigger import RelevantMemory
     from memory_mesh.model.why import Why
     from memory_mesh.search.triggered import TriggerRequest
 
@@ -192,8 +191,6 @@ class InjectionVerbs(View):
     def _asked(
         self, task: str, agent: str, plan: str | None, scope: Scope | None
     ) -> "TriggerRequest":
-        from memory_mesh.model.trigger import MatchContext
-
         context = MatchContext(
             check_text(task, "task"),
             check_text(agent, "agent_name"),
@@ -273,7 +270,7 @@ class ExplainVerbs(SearchVerbs):
         )
         if max_tokens is None:
             return flows.explain_rank.why_found(self._access(), asked)
-        floor = profiles.MIN_RELEVANCE if min_relevance is None else question.min_relevance
+        floor = MIN_RELEVANCE if min_relevance is None else question.min_relevance
         return self._why_packed(asked, max_tokens, floor)
 
     def _why_kept(self, named: str, sight: Lens) -> "Why":
@@ -285,6 +282,8 @@ class ExplainVerbs(SearchVerbs):
                 flows.similar_links.caught_up(self._access()), named, sight
             )
         except NotFound:
+            from memory_mesh.context.fence import fence_word  # a search needs none
+
             if fence_word(named) is None:
                 raise
         return flows.explain.explain_injection(self._access(), named, sight)

@@ -8,8 +8,10 @@ from memory_mesh.formats.private import without_private
 from memory_mesh.mesh import flows
 from memory_mesh.mesh.options import Audience
 from memory_mesh.mesh.view import View
-from memory_mesh.model import Scope
-from memory_mesh.model.errors import InvalidInput
+from memory_mesh.model import (
+    InvalidInput,
+    Scope,
+)
 from memory_mesh.model.learning import Extraction, ExtractionRules, Turn
 from memory_mesh.rules.arguments import check_metadata, check_share, check_text
 

@@ -24,7 +24,7 @@ from memory_mesh.model import (
 )
 from memory_mesh.model.errors import InvalidInput, NotAllowed, NotFound, shown
 from memory_mesh.rules.arguments import check_limit, check_metadata, check_text
-from memory_mesh.rules.trust import is_authoritative
+from memory_mesh.rules.trust import is_authoritative, seen_through, trust_of
 from memory_mesh.write.rules.drafts import (
     MemoryDetails,
     alteration_of,
@@ -155,8 +155,6 @@ class ReviewVerbs(ProposalVerbs):
     @reads
     def trust(self, memory_id: str, *, scope: Reader = None) -> float:
         """Returns the trust in a memory, 0 to 1, from its source, origins, votes and age."""
-        from memory_mesh.rules.trust import trust_of
-
         lens = replace(self._lens(scope), statuses=frozenset(Status), any_validity=True)
         with self._read() as snapshot:
             found = snapshot.get([memory_id], lens)
@@ -331,8 +329,6 @@ class ReviewVerbs(ProposalVerbs):
         )
 
     def _conflict(self, conflict_id: str, lens: Lens) -> Conflict:
-        from memory_mesh.rules.trust import seen_through
-
         return flows.review.conflict(
             self._access(), conflict_id, lambda scope: seen_through(lens, scope)
         )

@@ -21,7 +21,9 @@ from memory_mesh.model import (
     SkillReceipt,
     Space,
     Status,
+    skill as model_skill,
 )
+from memory_mesh.privacy import masked
 from memory_mesh.rules.arguments import (
     check_limit,
     check_metadata,
@@ -29,6 +31,7 @@ from memory_mesh.rules.arguments import (
     check_text,
     check_whole,
 )
+from memory_mesh.rules.trust import bounded_source
 
 if TYPE_CHECKING:
     from memory_mesh.model.learning import Synthesis
@@ -55,8 +58,6 @@ class SkillVerbs(View):
 
     def add_draft(self, draft: "SkillDraft") -> SkillReceipt:
         """Stores a skill from a ready draft, as importers make them; never above the ceiling."""
-        from memory_mesh.model import skill as model_skill
-        from memory_mesh.rules.trust import bounded_source
         from memory_mesh.write.rules.drafts import check_ready
 
         if not isinstance(draft, model_skill.SkillDraft):
@@ -182,8 +183,6 @@ class SkillVerbs(View):
         ref: str | None,
         scope: Scope | None,
     ) -> "SkillDraft":
-        from memory_mesh.model import skill as model_skill
-
         return model_skill.SkillDraft(
             text=check_text(text, "yamo_text"),
             metadata=check_metadata(metadata or {}),
@@ -195,7 +194,5 @@ class SkillVerbs(View):
 def _warn(message: str) -> None:
     """Logs a warning about one file; the others go on."""
     import logging
-
-    from memory_mesh.privacy import masked
 
     logging.getLogger("memory_mesh").warning(masked(message))

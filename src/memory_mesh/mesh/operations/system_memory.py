@@ -9,6 +9,7 @@ from memory_mesh.mesh.options import Limit, Reason
 from memory_mesh.mesh.view import View
 from memory_mesh.model import InvalidInput, MeshError, NotAllowed, Scope
 from memory_mesh.platform import telemetry
+from memory_mesh.platform.projects import short_name
 from memory_mesh.privacy import masked
 from memory_mesh.privacy.redactor import kept_value
 from memory_mesh.rules.arguments import check_limit, check_text
@@ -117,8 +118,6 @@ class SystemMemoryVerbs(View):
 
         What was logged under a former name of the project is its own, too.
         """
-        from memory_mesh.platform.projects import short_name
-
         named = (project, *self._former(project))
         exact = {sealed for each in named for sealed in _sealed_by_each(access, each)}
         logged = {one.project_name for one in flows.system_memory.every(access, files)}

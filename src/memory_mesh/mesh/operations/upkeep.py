@@ -41,7 +41,6 @@ from memory_mesh.model.job import DISTILL, WEBHOOKS, Due, JobReport
 from memory_mesh.model.reembedding import Comparison, ReembedState
 from memory_mesh.rules import audit, trust
 from memory_mesh.rules.arguments import check_limit, check_text, check_whole, shown_namespace
-from memory_mesh.rules.trust import is_authoritative
 from memory_mesh.write.access import Access
 
 if TYPE_CHECKING:
@@ -52,7 +51,6 @@ if TYPE_CHECKING:
     from memory_mesh.model.pack import Injection
     from memory_mesh.model.ports import Embedder
     from memory_mesh.model.trigger import MemoryMetadata
-    from memory_mesh.write.access import Access
 
 _MOST_QUERIES, _DEEPEST = 500, 1_000
 _COUNTED = ("kind", "source_kind", "status", "project", "day")
@@ -306,7 +304,7 @@ class JobVerbs(View):
         Options:
             dry_run: only report what would be done.
         """
-        if not is_authoritative(self._kind):
+        if not trust.is_authoritative(self._kind):
             raise NotAllowed("only the user can archive a project")
         named = project or self._config.project
         names = self._names_of(named)

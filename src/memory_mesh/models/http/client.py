@@ -27,7 +27,6 @@ from memory_mesh._version import __version__
 from memory_mesh.base.typed import TypeVar, dataclass
 from memory_mesh.model import InvalidInput, Json, NetworkError, RequestRefused
 from memory_mesh.models.http import address
-from memory_mesh.models.http.address import Target
 from memory_mesh.platform import telemetry
 
 _TELLING = 8  # so many characters of a secret in a row give it away
@@ -223,7 +222,12 @@ class Client:
         raise NetworkError(f"{self._base} redirects in circles")
 
     def _exchange(
-        self, target: Target, method: str, body: bytes | None, headers: dict[str, str], end: float
+        self,
+        target: address.Target,
+        method: str,
+        body: bytes | None,
+        headers: dict[str, str],
+        end: float,
     ) -> HTTPResponse:
         connection = HTTPConnection(target.host, target.port)
         connection.auto_open = 0
@@ -239,7 +243,7 @@ class Client:
             connection.close()
             raise self._trouble(error) from None
 
-    def _connect(self, target: Target, deadline: float) -> socket.socket:
+    def _connect(self, target: address.Target, deadline: float) -> socket.socket:
         """A connection to one of the target's addresses, all of which were checked."""
         near = target.origin == self._base.origin
         reach = self._reach if near else address.reach_of(target.host) & {address.Zone.PUBLIC}
@@ -256,7 +260,7 @@ class Client:
                 failure = error
         raise failure
 
-    def _secured(self, channel: socket.socket, target: Target) -> socket.socket:
+    def _secured(self, channel: socket.socket, target: address.Target) -> socket.socket:
         if target.scheme == "http":
             return channel
         try:
@@ -309,12 +313,12 @@ def _header(name: str, value: str) -> str:
     return value
 
 
-def _netloc(target: Target) -> str:
+def _netloc(target: address.Target) -> str:
     host = f"[{target.host}]" if ":" in target.host else target.host
     return host if target.port == address.PORTS[target.scheme] else f"{host}:{target.port}"
 
 
-def _next(target: Target, location: str) -> Target:
+def _next(target: address.Target, location: str) -> address.Target:
     """Where a redirect leads; it never leads from https to http."""
     if location.startswith("//"):
         location = f"{target.scheme}:{location}"

@@ -13,7 +13,6 @@ from pathlib import Path
 from memory_mesh.base.typed import TYPE_CHECKING, dataclass
 from memory_mesh.model import InvalidInput, Json, MissingExtra, NetworkError, RerankError
 from memory_mesh.models.embedders import onnx, windows
-from memory_mesh.models.embedders.windows import encodable
 from memory_mesh.models.http.client import Client, Limits, Resolve, resolve
 from memory_mesh.platform import forks
 
@@ -95,9 +94,11 @@ class HttpReranker:
             )
         found: list[float | None] = []
         for start in range(0, len(texts), self._wire.batch):
-            batch = [encodable(text) for text in texts[start : start + self._wire.batch]]
+            batch = [windows.encodable(text) for text in texts[start : start + self._wire.batch]]
             try:
-                answer = self._client.post_json(_ROUTE, self._asked(encodable(query), batch))
+                answer = self._client.post_json(
+                    _ROUTE, self._asked(windows.encodable(query), batch)
+                )
             except NetworkError as error:
                 raise RerankError(str(error)) from None
             found += self._read(answer, len(batch))

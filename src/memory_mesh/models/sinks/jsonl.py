@@ -8,7 +8,6 @@ from pathlib import Path
 
 from memory_mesh.model import Block, Json
 from memory_mesh.platform import system
-from memory_mesh.platform.system import open_file
 
 
 class JsonLinesSink:
@@ -26,7 +25,7 @@ class JsonLinesSink:
     def deliver(self, namespace: str, blocks: Sequence[Block]) -> None:
         """Append the commit's blocks and wait for the disk."""
         lines = "".join(json.dumps(block_row(namespace, block)) + "\n" for block in blocks).encode()
-        descriptor = open_file(self._path, os.O_RDWR | os.O_APPEND)
+        descriptor = system.open_file(self._path, os.O_RDWR | os.O_APPEND)
         try:
             if _cut_off(descriptor):
                 lines = b"\n" + lines

@@ -16,18 +16,6 @@ from memory_mesh.base.typed import dataclass
 from memory_mesh.model import Fused, InvalidInput, Kind, Matches, Memory, Near, Query
 from memory_mesh.rules.trust import trust_of
 from memory_mesh.search.ranking import profiles
-from memory_mesh.search.ranking.profiles import (
-    COMPOSITE_WEIGHTS,
-    DEFAULT_IMPORTANCE,
-    LANE_DECAY_FLOOR,
-    LANE_DECAY_STEPS,
-    LANE_INTENT_BOOST,
-    LANE_KIND_OF,
-    LANE_KIND_WEIGHTS,
-    LANE_OTHER_KIND_WEIGHT,
-    RECENCY_RATE_PER_DAY,
-    Profile,
-)
 
 _DAY = 86_400
 _INTENTS: Mapping[str, tuple[Kind, ...]] = {
@@ -104,7 +92,7 @@ K = 60  # Cormack et al. 2009
 VECTOR_WEIGHT = 0.6  # best on the dev conversations; 0.7 suits long messages
 
 
-def fuse(profile: Profile, legs: Legs, limit: int) -> list[Fused]:
+def fuse(profile: profiles.Profile, legs: Legs, limit: int) -> list[Fused]:
     """Returns the best `limit` versions, best first; in a tie the newer version wins."""
     scored = rrf(legs) if profile.by_place else _weighted(legs)
     if len(scored) <= 2 * limit:
@@ -203,7 +191,7 @@ _SCORED = {"lane": _by_lane, "composite": _by_composite}
 def recency(memory: Memory, now: datetime) -> float:
     """Returns the recency from 0 to 1, with a half-life of 69 days."""
     days = max(0.0, (now - memory.recorded_from).total_seconds() / _DAY_SECONDS)
-    return math.exp(-RECENCY_RATE_PER_DAY * days)
+    return math.exp(-profiles.RECENCY_RATE_PER_DAY * days)
 
 
 def composite_score(
@@ -214,7 +202,9 @@ def composite_score(
         "relevance": similarity(fused.parts),
         "confidence": trust_of(memory, now),
         "recency": recency(memory, now),
-        "importance": DEFAULT_IMPORTANCE if memory.importance is None else memory.importance,
+        "importance": profiles.DEFAULT_IMPORTANCE
+        if memory.importance is None
+        else memory.importance,
     }
     score = sum(weights[name] * value for name, value in features.items())
     return Fused(fused.version, score, dict(fused.parts) | features)
@@ -222,12 +212,13 @@ def composite_score(
 
 def composite_weights(given: Mapping[str, float]) -> dict[str, float]:
     """Merges the caller's weights into the defaults; an unknown name is an error."""
-    unknown = given.keys() - COMPOSITE_WEIGHTS.keys()
+    unknown = given.keys() - profiles.COMPOSITE_WEIGHTS.keys()
     if unknown:
         raise InvalidInput(
-            f"unknown weight {min(unknown)!r}; the weights are: {', '.join(COMPOSITE_WEIGHTS)}"
+            f"unknown weight {min(unknown)!r}; the weights are: "
+            f"{', '.join(profiles.COMPOSITE_WEIGHTS)}"
         )
-    return dict(COMPOSITE_WEIGHTS) | dict(given)
+    return dict(profiles.COMPOSITE_WEIGHTS) | dict(given)
 
 
 def intents(question: str) -> frozenset[str]:
@@ -239,19 +230,22 @@ def intents(question: str) -> frozenset[str]:
 def decay(memory: Memory, now: datetime) -> float:
     """Returns the decay of a memory since its last use, or since its creation."""
     days = (now - memory.created).total_seconds() / _DAY
-    if days >= LANE_DECAY_STEPS[0][0] and memory.last_used is not None:
+    if days >= profiles.LANE_DECAY_STEPS[0][0] and memory.last_used is not None:
         days = (now - memory.last_used).total_seconds() / _DAY
-    return next((left for limit, left in LANE_DECAY_STEPS if days < limit), LANE_DECAY_FLOOR)
+    return next(
+        (left for limit, left in profiles.LANE_DECAY_STEPS if days < limit),
+        profiles.LANE_DECAY_FLOOR,
+    )
 
 
 def factors(memory: Memory, now: datetime, boosted: frozenset[str]) -> dict[str, float]:
     """Returns the factors of the score: type, decay, feedback and intent."""
-    kind = LANE_KIND_OF.get(memory.kind, memory.kind)
+    kind = profiles.LANE_KIND_OF.get(memory.kind, memory.kind)
     return {
-        "type_weight": LANE_KIND_WEIGHTS.get(kind, LANE_OTHER_KIND_WEIGHT),
+        "type_weight": profiles.LANE_KIND_WEIGHTS.get(kind, profiles.LANE_OTHER_KIND_WEIGHT),
         "decay_factor": decay(memory, now),
         "feedback_score": memory.usefulness,
-        "intent_boost": LANE_INTENT_BOOST if kind in boosted else 1.0,
+        "intent_boost": profiles.LANE_INTENT_BOOST if kind in boosted else 1.0,
     }
 
 

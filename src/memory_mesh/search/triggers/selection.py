@@ -18,7 +18,6 @@ from memory_mesh.model.trigger import (
 )
 from memory_mesh.rules.arguments import MAX_RESULTS
 from memory_mesh.search.ranking import points
-from memory_mesh.search.ranking.points import SPECIALTIES
 from memory_mesh.search.triggers.patterns import Situation, match_any, situation
 
 DEFAULT = "default"
@@ -137,7 +136,7 @@ def rules_of(
     """Returns how memories are selected for an agent; its own table goes before the default."""
     name = agent.lower()
     given: dict[str, Any] = {**setting.get(DEFAULT, {}), **setting.get(name, {})}
-    tags = given.get("tags", SPECIALTIES.get(name, ()))
+    tags = given.get("tags", points.SPECIALTIES.get(name, ()))
     return InjectionRules(
         max_memories=given.get("max_injected", 5),
         min_importance=given.get("min_importance", "low"),

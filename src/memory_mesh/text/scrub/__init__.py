@@ -108,8 +108,6 @@ def _cleaned(text: str, settings: ScrubSettings, form: TextForm | None, removed:
         before, (text, gone) = text, markdown.cleaned(text, seen)
         removed += gone
         if seen in (TextForm.HTML, TextForm.DOCUMENT):
-            from memory_mesh.text.scrub import filtering
-
             text, gone = filtering.filtered(text, settings.min_signal)
             removed += gone
             text = filtering.document(text)

@@ -10,8 +10,6 @@ from functools import cache
 
 from memory_mesh.base.typed import TYPE_CHECKING, replace
 from memory_mesh.text.scrub import filtering, forms, html_markdown, tokens
-from memory_mesh.text.scrub.forms import TextForm
-from memory_mesh.text.scrub.tokens import Unit, lines_of
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
@@ -28,12 +26,12 @@ _LONG_TEXT_CHARS = (
 )
 
 Line = tuple[int, str]
-Leaf = tuple[int, int, Unit]  # first line, the line after the last, and what they say
+Leaf = tuple[int, int, tokens.Unit]  # first line, the line after the last, and what they say
 
 
-def blocks(content: str) -> Iterator[Unit]:
+def blocks(content: str) -> Iterator[tokens.Unit]:
     """The units of a text in order; a line that is in none of them is one of its own."""
-    lines = list(lines_of(content))
+    lines = list(tokens.lines_of(content))
     following = 0
     for first, last, unit in _leaves(content, lines):
         yield from _unread(lines, following, first)
@@ -69,7 +67,7 @@ def _leaves(content: str, lines: Sequence[Line]) -> Iterator[Leaf]:
     front = filtering.front_matter([line for _, line in lines])
     if front:
         inside = "\n".join(line for _, line in lines[1 : front - 1])
-        yield 0, front, Unit(0, 0, inside, code=True)
+        yield 0, front, tokens.Unit(0, 0, inside, code=True)
     body = content[lines[front][0] :] if front < len(lines) else ""
     place = _Place()
     for token in _reader().parse(body):
@@ -78,13 +76,13 @@ def _leaves(content: str, lines: Sequence[Line]) -> Iterator[Leaf]:
             continue
         first, last = front + token.map[0], front + token.map[1]
         if token.type == "tr_open":
-            yield first, first + 1, Unit(0, 0, _row(lines[first][1]))
+            yield first, first + 1, tokens.Unit(0, 0, _row(lines[first][1]))
         elif token.type in ("fence", "code_block"):
-            yield first, last, Unit(0, 0, _code(token), code=True)
+            yield first, last, tokens.Unit(0, 0, _code(token), code=True)
         elif token.type == "inline" and not place.in_table:
             yield first, last, place.unit(plain(token.content))
         elif token.type == "hr":
-            yield first, last, Unit(0, 0, "")
+            yield first, last, tokens.Unit(0, 0, "")
 
 
 class _Place:
@@ -109,25 +107,25 @@ class _Place:
         elif kind in ("fence", "code_block", "list_item_close"):
             self._marker = ""
 
-    def unit(self, text: str) -> Unit:
+    def unit(self, text: str) -> tokens.Unit:
         """A heading, or a paragraph with its bullet or number.
 
         `> 5 retries` may be no quote: it keeps its sign.
         """
         marker, self._marker = self._marker, ""
         if self._level or not text:
-            return Unit(0, 0, text, level=self._level if text else 0)
+            return tokens.Unit(0, 0, text, level=self._level if text else 0)
         if marker:
-            return Unit(0, 0, filtering.bullet(marker, text))
-        return Unit(0, 0, f"> {text}" if self._quotes and text[0].isdigit() else text)
+            return tokens.Unit(0, 0, filtering.bullet(marker, text))
+        return tokens.Unit(0, 0, f"> {text}" if self._quotes and text[0].isdigit() else text)
 
 
-def _unread(lines: Sequence[Line], first: int, last: int) -> Iterator[Unit]:
+def _unread(lines: Sequence[Line], first: int, last: int) -> Iterator[tokens.Unit]:
     """Lines that the parser passed over: too deeply nested, or the frame of something."""
     for line in lines[first:last]:
         said = filtering.closed_up(filtering.punctuation(line[1]))
         if any(character.isalnum() or character > "\x7f" for character in said):
-            yield Unit(line[0], _end(line), said)
+            yield tokens.Unit(line[0], _end(line), said)
 
 
 def _end(line: Line) -> int:
@@ -242,15 +240,15 @@ def _as_written(address: str) -> str:
 # stored.
 
 
-def cleaned(text: str, form: TextForm) -> tuple[str, list[str]]:
+def cleaned(text: str, form: forms.TextForm) -> tuple[str, list[str]]:
     """The text as readable Markdown, and what was taken out of it."""
     text = forms.with_plain_line_ends(text)
     removed: list[str] = []
-    if form is TextForm.HTML and forms.has_markup(text):
+    if form is forms.TextForm.HTML and forms.has_markup(text):
         text, removed = html_markdown.to_markdown(text)
     if "\n" not in text:
         return text.strip(), removed
-    return _tidied(text, closed_up=form in (TextForm.HTML, TextForm.DOCUMENT)), removed
+    return _tidied(text, closed_up=form in (forms.TextForm.HTML, forms.TextForm.DOCUMENT)), removed
 
 
 def _tidied(text: str, *, closed_up: bool) -> str:

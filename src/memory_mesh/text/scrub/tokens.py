@@ -9,9 +9,9 @@ free: two texts with a blank between them cost their sum.
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from datetime import datetime
-from hashlib import sha256
 from itertools import accumulate
 
+from memory_mesh.base.digests import sha256
 from memory_mesh.base.lazy_pattern import lazy_pattern
 from memory_mesh.base.typed import TypeAlias, dataclass
 from memory_mesh.model.errors import InvalidInput

@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Mapping
 from enum import StrEnum
 
+from memory_mesh.base.lazy_pattern import lazy_pattern
 from memory_mesh.base.typed import TypeVar
 from memory_mesh.model import (
     Cardinality,
@@ -57,8 +58,8 @@ _MEASURES = {unit: kind for kind in _KINDS for unit in kind.split()}  # told in 
 
 
 _HOURS = frozenset(("noon", "midnight", "morning", "afternoon", "evening", "night"))
-_FIGURE = re.compile(r"[-$€£~<>]?\d[\d.,:]*[a-zA-Z%°]{0,3}(?: |$)")
-_ADDRESS = re.compile(r"://|@")
+_figure = lazy_pattern(r"[-$€£~<>]?\d[\d.,:]*[a-zA-Z%°]{0,3}(?: |$)")
+_address = lazy_pattern(r"://|@")
 _CLOCK = r"\d{1,2}[:.h]\d\d|\d ?(?:am|pm|o'clock)\b|^\d{1,2}(?:st|nd|rd|th)\b"
 
 
@@ -158,9 +159,11 @@ def _sort(value: str) -> str:
     from memory_mesh.write.claims.sentences import identifying  # with the first text that is read
 
     parts = value.split()
-    if _FIGURE.match(value):
+    if _figure().match(value):
         return "figure"
-    word = len(parts) == 1 and value.islower() and value[0].isalpha() and not _ADDRESS.search(value)
+    word = (
+        len(parts) == 1 and value.islower() and value[0].isalpha() and not _address().search(value)
+    )
     return "words" if word or not identifying(parts) else "name"
 
 

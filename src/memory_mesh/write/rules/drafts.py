@@ -30,7 +30,6 @@ from memory_mesh.model import (
     times,
 )
 from memory_mesh.model.errors import InvalidInput, shown
-from memory_mesh.model.times import EXPIRES
 from memory_mesh.rules.arguments import (
     INTEGER,
     MAX_TRIGGER_CHARS,
@@ -214,7 +213,7 @@ def alteration(
             whole = model_memory.given_metadata(memory) | given if merge else given
             draft = rfc11.promote(replace(draft, extra={}), whole, memory.scope.agent or "")
             draft = _read_by_name(draft, given, details)
-        draft = _ending(draft, given, details, memory.extra.get(EXPIRES))
+        draft = _ending(draft, given, details, memory.extra.get(times.EXPIRES))
         _check_validity(draft.valid_from, draft.valid_until)
         draft = _spoken_again(draft, memory, details)
         if text is not None or details.keys() & {"claim", "source_kind"}:
@@ -268,12 +267,12 @@ def by_policy(draft: Draft, policy: Mapping[str, int], now: datetime, *, freely:
     """
     said = {str(draft.kind), draft.label, *draft.tags} if policy else set()
     days = [policy[name] for name in policy if name in said]
-    if not days or (freely and EXPIRES in draft.extra):
+    if not days or (freely and times.EXPIRES in draft.extra):
         return draft
     ends = [times.iso(now + timedelta(days=min(days)))]
-    if isinstance(stated := draft.extra.get(EXPIRES), str):
+    if isinstance(stated := draft.extra.get(times.EXPIRES), str):
         ends.append(stated)
-    return replace(draft, extra={**draft.extra, EXPIRES: min(ends)})
+    return replace(draft, extra={**draft.extra, times.EXPIRES: min(ends)})
 
 
 def _ending(draft: Draft, given: object, details: Mapping[str, object], before: Json) -> Draft:
@@ -283,17 +282,17 @@ def _ending(draft: Draft, given: object, details: Mapping[str, object], before: 
     """
     end: object = before
     if isinstance(given, Mapping):
-        end = next((given[name] for name in (EXPIRES, "expiresAt") if name in given), end)
+        end = next((given[name] for name in (times.EXPIRES, "expiresAt") if name in given), end)
         try:
-            moment(EXPIRES, end)
+            moment(times.EXPIRES, end)
         except InvalidInput:  # what does not fit is a key of somebody else
             end = before
-    end = details.get(EXPIRES, end)
-    if end is None and (before is None and EXPIRES not in details):
+    end = details.get(times.EXPIRES, end)
+    if end is None and (before is None and times.EXPIRES not in details):
         return draft
-    extra = {name: value for name, value in draft.extra.items() if name != EXPIRES}
-    if (ends := moment(EXPIRES, end)) is not None:
-        extra[EXPIRES] = times.iso(ends)
+    extra = {name: value for name, value in draft.extra.items() if name != times.EXPIRES}
+    if (ends := moment(times.EXPIRES, end)) is not None:
+        extra[times.EXPIRES] = times.iso(ends)
     return replace(draft, extra=extra)
 
 

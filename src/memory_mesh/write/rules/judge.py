@@ -34,13 +34,6 @@ from memory_mesh.model import (
 )
 from memory_mesh.rules import trust
 from memory_mesh.rules.arguments import unfit
-from memory_mesh.rules.trust import (
-    authority,
-    dominates,
-    is_authoritative,
-    lowest,
-    said_by_different,
-)
 from memory_mesh.text import recited
 from memory_mesh.write.rules.contradictions import judge_claim, schema_for, true_together
 
@@ -121,7 +114,7 @@ def _heard(draft: Draft, known: Sequence[Memory], *, plain: bool) -> Memory | No
             memory
             for memory in known
             if trust.sees(draft.scope, memory.scope)
-            and not (plain and said_by_different(draft, memory))
+            and not (plain and trust.said_by_different(draft, memory))
         ),
         None,
     )
@@ -155,7 +148,7 @@ def _judge_lesson(draft: Draft, lesson: Lesson, standing: Standing) -> Verdict:
     ]
     active = [memory for memory in same if memory.status is Status.ACTIVE]
     for memory in active if trusted else same:
-        if trusted and dominates(draft.source, memory.source):
+        if trusted and trust.dominates(draft.source, memory.source):
             continue  # let in from a lower source: the more trusted one takes its place
         if memory.lesson is not None and memory.lesson.confidence >= lesson.confidence:
             return KnownLesson(
@@ -169,11 +162,11 @@ def _judge_lesson(draft: Draft, lesson: Lesson, standing: Standing) -> Verdict:
 def _may_teach(draft: Draft, standing: Standing) -> bool:
     """True if a lesson teaches without review: all it comes from speaks for the user."""
     sources = [
-        authority(standing.memories[id_].source)
+        trust.authority(standing.memories[id_].source)
         for id_ in draft.derived_from
         if id_ in standing.memories
     ]
-    return is_authoritative(lowest((authority(draft.source), *sources)))
+    return trust.is_authoritative(trust.lowest((trust.authority(draft.source), *sources)))
 
 
 def _waits(draft: Draft) -> str:
@@ -210,7 +203,7 @@ def same_pattern(one: Lesson, other: Lesson) -> bool:
 
 def _same(memory: Memory, draft: Draft, standing: Standing) -> bool:
     """True if the draft repeats the memory: same person, valid time and stated claim."""
-    if said_by_different(memory, draft) or not true_together(memory, draft):
+    if trust.said_by_different(memory, draft) or not true_together(memory, draft):
         return False
     if draft.claim is None or draft.claim.read:
         return True

@@ -16,7 +16,6 @@ from memory_mesh.agents.mcp.schemas import (
 from memory_mesh.base.typed import Any
 from memory_mesh.compat.lane import translate
 from memory_mesh.compat.lane.memory_lane import LIMIT, LaneResult, MemoryLane
-from memory_mesh.compat.lane.translate import TYPES
 from memory_mesh.context import fence
 from memory_mesh.model import InvalidInput, Outcome
 
@@ -132,7 +131,7 @@ TOOLS: tuple[Schema, ...] = (
         given=object_of(
             {
                 "content": text("What to remember; one statement.", minLength=1),
-                "memory_type": text("What sort of knowledge it is.", enum=list(TYPES)),
+                "memory_type": text("What sort of knowledge it is.", enum=list(translate.TYPES)),
                 "entities": _ENTITIES,
                 "tags": list_of({"type": "string"}, "Words to group it by.", maxItems=20),
                 "confidence_score": {
