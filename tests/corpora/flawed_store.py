@@ -14,7 +14,7 @@ personal data; paths that are there. The paths are those of `project`.
 import json
 import random
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from functools import cache
@@ -77,6 +77,15 @@ class Store:
     harmless: tuple[Entry, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Score:
+    """How many flaws of a kind there are and were found, and the findings that are none."""
+
+    planted: int
+    found: int
+    wrong: tuple[frozenset[str], ...]
+
+
 @cache
 def store(half: Half) -> Store:
     """One half: 500 memories, 100 flaws."""
@@ -99,6 +108,19 @@ def project(folder: Path) -> Path:
 def lines(half: Half) -> Iterator[str]:
     """The half as a file of JSON lines."""
     yield from (json.dumps(entry.row(), ensure_ascii=False) for entry in store(half).entries)
+
+
+def scored(store: Store, found: Iterable[tuple[str, frozenset[str]]]) -> dict[str, Score]:
+    """By kind how many flaws there are, how many were found, and how many findings are wrong."""
+    found = list(found)
+    scores = {}
+    for kind in COUNTS:
+        planted = [flaw.ids for flaw in store.flaws if flaw.kind == kind]
+        named = [ids for each, ids in found if each == kind]
+        right = [ids for ids in planted if any(ids <= other for other in named)]
+        wrong = [ids for ids in named if not any(other <= ids for other in planted)]
+        scores[kind] = Score(len(planted), len(right), tuple(wrong))
+    return scores
 
 
 class _Made:

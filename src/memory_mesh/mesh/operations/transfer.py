@@ -113,7 +113,7 @@ class TransferVerbs(MemoryVerbs):
         taking = self._of_same_store(None, None, Channel.IMPORT)
         with _file_errors(source):
             known = other_tools.recognized(source)
-            items = known.rows(source) if known else _lines(source)
+            items = known.rows(source) if known else lines_of(source)
             while part := list(islice(items, _SLICE)):
                 for place, receipt in taking._taken(part):  # noqa: SLF001  # of its own class
                     outcomes[str(receipt.outcome)] += 1
@@ -189,7 +189,7 @@ def refuse_existing(target: Path) -> None:
         raise InvalidInput(f"{target} is there already: name another file, or remove it")
 
 
-def _lines(source: Path) -> Iterator[tuple[str, object]]:
+def lines_of(source: Path) -> Iterator[tuple[str, object]]:
     """The rows of a file whose ending says what it is, each with its line."""
     read = exchange.READERS[exchange.format_of(source.name)]
     with source.open(encoding="utf-8-sig", newline="") as file:

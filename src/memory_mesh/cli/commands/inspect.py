@@ -1,0 +1,166 @@
+"""The command inspect: what is wrong with a store, ours or another tool's."""
+
+import argparse
+from collections.abc import Iterator
+from pathlib import Path
+from shutil import get_terminal_size
+
+from memory_mesh.base.typed import TYPE_CHECKING
+from memory_mesh.cli import options as cli_options, output
+from memory_mesh.cli.command_table import Command, about, argument
+from memory_mesh.cli.progress import Counting
+from memory_mesh.model import InvalidInput, Json, MissingExtra
+from memory_mesh.platform.ids import SystemClock
+from memory_mesh.privacy import masked
+
+if TYPE_CHECKING:
+    from memory_mesh.evaluation.flaws import Finding, Kind
+    from memory_mesh.evaluation.inspection import Inspection
+
+_NARROWEST, _WIDEST = 60, 120  # columns of the table
+_KIND, _QUESTION = 25, 34  # columns
+_ON_PAGE = 200  # findings of a kind that the page lists
+
+
+def _run(options: argparse.Namespace) -> int:
+    """Looks through the store and prints a table; the store stays as it is."""
+    from memory_mesh.evaluation.inspection import inspect
+
+    page = None if options.html is None else Path(options.html).expanduser()
+    if page is not None and page.exists():
+        raise InvalidInput(f"{page} is there already: name another file, or remove it")
+    counting, folder = Counting("memories"), cli_options.here()
+    done = inspect(
+        options.source,
+        questions=options.question,
+        project=None if folder is None else Path(folder),
+        now=SystemClock().now(),
+        progress=counting,
+    )
+    counting.end()
+    if page is not None:
+        page.write_text(_page(done), encoding="utf-8")
+        output.note(f"[MemoryMesh] The page is {output.named(page)}.")
+    return output.answer(_plain(done), *_lines(done), as_json=options.json)
+
+
+def _lines(done: "Inspection") -> Iterator[str]:
+    columns = max(_NARROWEST, min(_WIDEST, get_terminal_size().columns)) - 1
+    whose = f" of {output.counted(len(done.users), 'user')}" if len(done.users) > 1 else ""
+    count = output.counted(len(done.texts), "memory")
+    yield f"[MemoryMesh] {output.named(done.source)} is {done.name}: {count}{whose}."
+    for kind, named in _names().items():
+        found = done.of(kind)
+        example = f"{_place(done, found[0])}: {_example(done, found[0])}" if found else ""
+        yield _row(named, len(found), example, columns)
+    if done.unread:
+        place, why = done.unread[0]
+        yield _row("not read", len(done.unread), f"{masked(place)}: {why}", columns)
+    if done.given:
+        yield ""
+        yield f"{'A prompt about':<{_QUESTION}} {'memories':>8} {'tokens':>7} {'with a flaw':>12}"
+    for each in done.given:
+        question = f"{output.one_line(each.question, _QUESTION - 1):<{_QUESTION}}"
+        yield f"{question} {len(each.entries):>8} {each.tokens:>7,} {each.flawed:>12}"
+
+
+def _row(named: str, count: int, example: str, columns: int) -> str:
+    row = f"{named:<{_KIND}}{count:>6,}  "
+    return (row + output.one_line(example, columns - len(row))).rstrip()
+
+
+def _names() -> "dict[Kind, str]":
+    from memory_mesh.evaluation.flaws import Kind
+
+    return {
+        Kind.DUPLICATE: "duplicates",
+        Kind.NEAR_DUPLICATE: "near duplicates",
+        Kind.SECRET: "secrets, personal data",
+        Kind.ECHO: "echoes of recalled text",
+        Kind.CONTRADICTION: "contradictions",
+        Kind.EXPIRED: "stale: expired",
+        Kind.SUPERSEDED: "stale: superseded",
+        Kind.PATH_GONE: "stale: names a lost file",
+    }
+
+
+def _place(done: "Inspection", found: "Finding") -> str:
+    return masked(done.places[found.entries[0]])
+
+
+def _example(done: "Inspection", found: "Finding") -> str:
+    return output.unbroken(done.texts[found.entries[0]])
+
+
+def _plain(done: "Inspection") -> dict[str, Json]:
+    """All of it as JSON values."""
+
+    def entries(numbers: tuple[int, ...]) -> list[Json]:
+        return [{"place": masked(done.places[n]), "content": done.texts[n]} for n in numbers]
+
+    return {
+        "source": output.named(done.source),
+        "format": done.name,
+        "memories": len(done.texts),
+        "users": dict(done.users),
+        "counts": {str(kind): len(done.of(kind)) for kind in _names()},
+        "findings": [
+            {"kind": str(found.kind), "why": found.why, "memories": entries(found.entries)}
+            for found in done.findings
+        ],
+        "unread": [{"place": masked(place), "reason": why} for place, why in done.unread],
+        "questions": [
+            {
+                "question": each.question,
+                "tokens": each.tokens,
+                "with_a_flaw": each.flawed,
+                "memories": entries(each.entries),
+            }
+            for each in done.given
+        ],
+    }
+
+
+def _page(done: "Inspection") -> str:
+    """One page that needs no other file."""
+    try:
+        from memory_mesh.dashboard import app
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] == "memory_mesh":
+            raise
+        raise MissingExtra.of("ui", "the page") from None
+    template = app.templates("").get_template("inspection.html")
+    kinds = [(kind, named, done.of(kind)) for kind, named in _names().items()]
+    style = Path(app.__file__).with_name("static").joinpath("style.css")
+    return template.render(
+        done=done,
+        kinds=kinds,
+        style=style.read_text(encoding="utf-8"),
+        source=output.named(done.source),
+        masked=masked,
+        most=_ON_PAGE,
+        theme="auto",
+        asked=None,
+    )
+
+
+INSPECT = Command(
+    "memory-mesh inspect ~/.mem0/qdrant --html report.html",
+    (
+        about(
+            "Reads a store and changes nothing in it: one of ours (a folder, a PostgreSQL URL), or\n"
+            "what `memory-mesh import` recognises. No secret is shown: a placeholder stands for it."
+        ),
+        argument("source", metavar="STORE", help="a folder, a file or a URL"),
+        argument("--html", metavar="FILE", help="write the whole report as one page, too"),
+        argument(
+            "--question",
+            metavar="TEXT",
+            action="append",
+            default=[],
+            help="what a prompt would be given for it; may be repeated ten times; default: about "
+            "what most memories mention",
+        ),
+    ),
+    _run,
+)
