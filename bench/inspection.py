@@ -1,7 +1,7 @@
 """What `memory-mesh inspect` finds in a store of 1,000 memories with 200 planted flaws.
 
-    python -m bench.inspection dev          one half, with what it missed and what it named wrongly
-    python -m bench.inspection held_out     the other half, in numbers alone
+`python -m bench.inspection dev` names what it missed and what it named wrongly; `held_out` prints
+numbers alone.
 """
 
 import json
@@ -27,8 +27,9 @@ def main(half: flawed_store.Half) -> int:
     print(f"{'kind':16} planted  found  wrong")
     for kind, score in scores.items():
         print(f"{kind:16} {score.planted:7} {score.found:6} {len(score.wrong):6}")
-    total = [sum(each) for each in zip(*((s.planted, s.found, len(s.wrong)) for s in scores.values()))]
-    print(f"{'all':16} {total[0]:7} {total[1]:6} {total[2]:6}")
+    every = scores.values()
+    wrong = sum(len(score.wrong) for score in every)
+    print(f"{'all':16} {flawed_store.FLAWS:7} {sum(each.found for each in every):6} {wrong:6}")
     if half == "dev":
         _explained(planted, found, scores)
     return 0
@@ -39,7 +40,11 @@ def planted_id(place: str, file_lines: tuple[flawed_store.Entry, ...]) -> str:
     return file_lines[int(place.removeprefix("line ")) - 1].id
 
 
-def _explained(planted, found, scores) -> None:
+def _explained(
+    planted: flawed_store.Store,
+    found: list[tuple[str, frozenset[str]]],
+    scores: dict[str, flawed_store.Score],
+) -> None:
     texts = {each.id: each.text for each in planted.entries}
     for flaw in planted.flaws:
         if not any(kind == flaw.kind and flaw.ids <= ids for kind, ids in found):

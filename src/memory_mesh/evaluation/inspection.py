@@ -28,8 +28,8 @@ from memory_mesh.evaluation import flaws
 from memory_mesh.evaluation.all_questions import opened_mesh
 from memory_mesh.evaluation.flaws import Entry, Finding, Kind
 from memory_mesh.formats import exchange
-from memory_mesh.mesh.operations.transfer import lines_of, row_of
-from memory_mesh.model import Channel, InvalidInput, NotFound, Outcome, Receipt, Scope, Status
+from memory_mesh.mesh.operations.transfer import row_of
+from memory_mesh.model import Channel, InvalidInput, NotFound, Receipt, Scope, Status
 from memory_mesh.platform.store_urls import is_server
 from memory_mesh.rules.arguments import moment, shown_namespace
 from memory_mesh.sync import MemoryMesh
@@ -93,12 +93,14 @@ def inspect(
             looked = _Looked(mesh)
             looked.take(items, progress)
             entries = looked.entries
-            found = flaws.without_repeats([
-                *flaws.duplicates(entries),
-                *looked.contradictions(),
-                *flaws.echoes(entries),
-                *flaws.near_duplicates(entries),
-            ])
+            found = flaws.without_repeats(
+                [
+                    *flaws.duplicates(entries),
+                    *looked.contradictions(),
+                    *flaws.echoes(entries),
+                    *flaws.near_duplicates(entries),
+                ]
+            )
             found += [*looked.secrets(), *flaws.expired(entries, now)]
             if project is not None:
                 found += flaws.lost_paths(entries, lambda path: _is_gone(project, path))
@@ -136,14 +138,13 @@ def _items(source: str, copy: Path) -> tuple[str, Iterator[other_tools.Item]]:
         return known.name, known.rows(path)
     if path.is_dir():
         raise InvalidInput(f"{source} is no store that is known here")
-    return f"a file of rows ({exchange.format_of(path.name)})", lines_of(path)
+    return f"a file of rows ({exchange.format_of(path.name)})", other_tools.lines_of(path)
 
 
 def _own(source: str) -> Iterator[other_tools.Item]:
     """The memories of one of our stores, of every user and namespace."""
     include = [Status.ACTIVE, Status.EXPIRED]
-    quiet = {"settings": {"session_days": 0}, "enable_yamo": False, "enable_llm": False}
-    with MemoryMesh(source, embedder="none", project="", session="", **quiet) as mesh:
+    with MemoryMesh(source, embedder="none", project="", session="") as mesh:
         for namespace in mesh.care.namespaces():
             view, cursor = mesh._of_same_store(namespace, None, None, owner=True), None  # noqa: SLF001
             while True:
@@ -167,21 +168,27 @@ class _Looked:
 
     def take(self, items: Iterator[other_tools.Item], progress: Callable[[int], None]) -> None:
         """Reads all items, and stores them in the order of their times as an import would."""
-        read: list[tuple[Entry, object]] = []
-        for place, item in items:
-            user, row = (item.user, item.row) if isinstance(item, exchange.RowOfUser) else (None, item)
-            draft = None if isinstance(item, exchange.Chat) else exchange.draft_of(row)
-            if isinstance(draft, dict):
-                read.append((_entry(place, user, draft), item))
-            elif draft is not None:
-                self.unread.append((place, self._mesh._redacted(str(draft))))  # noqa: SLF001
-        read.sort(key=lambda each: (each[0].at or _EARLIEST))
         taking = self._mesh.view(channel=Channel.IMPORT)
-        numbered = ((str(number), item) for number, (_, item) in enumerate(read))
-        self.entries = [entry for entry, _ in read]
-        receipts: dict[int, Receipt] = {}
-        while part := list(islice(numbered, _SLICE)):
-            receipts |= {int(place): each for place, each in taking._taken(part)}  # noqa: SLF001
+        read: list[tuple[Entry, object, Receipt | None]] = []
+        for place, item in items:
+            if isinstance(item, exchange.Chat):  # what its user stated in it
+                told = taking._taken([(place, item)])  # noqa: SLF001
+                read += ((Entry(place, one.content, at=item.at), item, one) for _, _, one in told)
+                continue
+            user, row = (
+                (item.user, item.row) if isinstance(item, exchange.RowOfUser) else (None, item)
+            )
+            if isinstance(draft := exchange.draft_of(row), dict):
+                read.append((_entry(place, user, draft), item, None))
+            else:
+                self.unread.append((place, self._mesh._redacted(str(draft))))  # noqa: SLF001
+        read.sort(key=lambda each: each[0].at or _EARLIEST)
+        self.entries = [entry for entry, _, _ in read]
+        receipts = {number: one for number, (_, _, one) in enumerate(read) if one is not None}
+        rest = ((str(n), item) for n, (_, item, _) in enumerate(read) if n not in receipts)
+        while part := list(islice(rest, _SLICE)):
+            stored = taking._taken(part)  # noqa: SLF001
+            receipts |= {int(place): receipt for place, _, receipt in stored}
             progress(len(receipts))
         self._receipts = [receipts[number] for number in range(len(read))]
         for number, receipt in enumerate(self._receipts):
@@ -217,9 +224,7 @@ class _Looked:
         whose, _ = Counter(each.whose[0] for each in self.entries).most_common(1)[0]
         view = self._mesh if whose is None else self._mesh.for_user(whose)
         pack = view.context(question, record=False)
-        entries = tuple(
-            self._numbers[item.id] for item in pack.items if item.id in self._numbers
-        )
+        entries = tuple(self._numbers[item.id] for item in pack.items if item.id in self._numbers)
         flawed = {number for each in found for number in each.entries}
         return Given(question, entries, pack.tokens, len(flawed.intersection(entries)))
 

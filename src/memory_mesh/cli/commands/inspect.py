@@ -148,8 +148,8 @@ INSPECT = Command(
     "memory-mesh inspect ~/.mem0/qdrant --html report.html",
     (
         about(
-            "Reads a store and changes nothing in it: one of ours (a folder, a PostgreSQL URL), or\n"
-            "what `memory-mesh import` recognises. No secret is shown: a placeholder stands for it."
+            "Reads a store and changes nothing in it: one of ours (a folder, a PostgreSQL URL),\n"
+            "or what `memory-mesh import` reads. A placeholder stands for each secret."
         ),
         argument("source", metavar="STORE", help="a folder, a file or a URL"),
         argument("--html", metavar="FILE", help="write the whole report as one page, too"),
