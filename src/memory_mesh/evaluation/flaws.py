@@ -20,10 +20,11 @@ from math import ceil
 
 from memory_mesh.base.lazy_pattern import lazy_pattern
 from memory_mesh.base.typed import dataclass
-from memory_mesh.learn.rules.reflected_beliefs import clash
+from memory_mesh.learn.rules.reflected_beliefs import clash, figures
 from memory_mesh.text import analyzer, recited
 
 NEAR = 0.6  # share of their terms that two near duplicates have in common
+OPPOSED = 0.8  # share from which a "not" in one of them makes a contradiction
 _FEWEST, _MOST = 3, 60  # terms of a text that is compared
 _ECHOED = 4  # words that a text must have to be told from chance inside of another
 
@@ -47,7 +48,10 @@ class Entry:
 
     place: str  # where it stands there: a line, an id
     text: str
-    whose: tuple[str | None, ...] = ()  # its user and project: others are not compared with it
+    whose: tuple[str | None, str | None] = (
+        None,
+        None,
+    )  # its user and project: others are not compared with it
     at: datetime | None = None
     until: datetime | None = None
     role: str | None = None
@@ -94,7 +98,7 @@ def echoes(entries: Sequence[Entry]) -> Iterator[Finding]:
 
 
 def near_duplicates(entries: Sequence[Entry], least: float = NEAR) -> Iterator[Finding]:
-    """Pairs that say the same in nearly the same words."""
+    """Pairs that say the same in nearly the same words, or its opposite."""
     said = [frozenset(analyzer.terms(each.text)) for each in entries]
     counts = Counter(term for terms in said for term in terms)
     by_term = defaultdict[tuple[object, ...], list[int]](list)
@@ -108,9 +112,14 @@ def near_duplicates(entries: Sequence[Entry], least: float = NEAR) -> Iterator[F
             by_term[(entries[number].whose, term)].append(number)
         for known in sorted(found):
             share = len(terms & said[known]) / len(terms | said[known])
-            if share >= least and _says_the_same(entries[known].text, entries[number].text):
-                shown = f"{share:.0%} of their words are the same"
+            texts = entries[known].text, entries[number].text
+            if share < least or not _of_the_same(*texts):
+                continue
+            shown = f"{share:.0%} of their words are the same"
+            if not clash(*texts):
                 yield Finding(Kind.NEAR_DUPLICATE, (known, number), shown)
+            elif share >= OPPOSED and figures(texts[0]) == figures(texts[1]):
+                yield Finding(Kind.CONTRADICTION, (known, number), f"{shown}, and one says not")
 
 
 def expired(entries: Sequence[Entry], now: datetime) -> Iterator[Finding]:
@@ -164,13 +173,24 @@ def _not_after(known: Entry, echo: Entry) -> bool:
     return known.at is None or echo.at is None or known.at <= echo.at
 
 
-def _says_the_same(one: str, other: str) -> bool:
-    """True if neither goes on from the other, or has a name, a number or a "not" of its own."""
+def _of_the_same(one: str, other: str) -> bool:
+    """True if neither goes on from the other, has a name of its own, or another word in a place."""
     shorter, longer = sorted((recited.wording(one), recited.wording(other)), key=len)
-    if clash(one, other) or longer.startswith(shorter):
+    if longer.startswith(shorter):
+        return False
+    if _differ_in_place(analyzer.terms(one), analyzer.terms(other)):
         return False
     own, others = (set(words(text.casefold())) for text in (one, other))
-    return names(one) <= others and names(other) <= own
+    return {*filter(str.isalpha, names(one))} <= others and {
+        *filter(str.isalpha, names(other))
+    } <= own
+
+
+def _differ_in_place(one: Sequence[str], other: Sequence[str]) -> bool:
+    """True if the same sentence has another word somewhere: a red gate, a blue gate."""
+    apart = [pair for pair in zip(one, other, strict=False) if pair[0] != pair[1]]
+    found = len(one) == len(other) and all(a not in other and b not in one for a, b in apart)
+    return found and bool(apart)
 
 
 _words = lazy_pattern(r"\w+")

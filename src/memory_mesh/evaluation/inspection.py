@@ -21,8 +21,7 @@ from pathlib import Path
 
 from memory_mesh.base.typed import dataclass
 from memory_mesh.care import other_tools
-from memory_mesh.care.backups import backup
-from memory_mesh.care.restores import restore
+from memory_mesh.care.sqlite import copies
 from memory_mesh.care.store_files import key_file
 from memory_mesh.evaluation import flaws
 from memory_mesh.evaluation.all_questions import opened_mesh
@@ -41,7 +40,7 @@ QUESTIONS = 10
 _SLICE = 256  # memories stored at once
 _PAGE = 1_000
 _WORD = 3  # letters of a word that a question is about
-_COMMON = 0.2  # share of memories from which a word is about nothing in particular
+_COMMON, _FEW = 0.2, 20  # share of memories from which a word is about nothing in particular
 _OWN = "a store of memory-mesh"
 _EARLIEST = datetime.min.replace(tzinfo=UTC)
 
@@ -130,7 +129,11 @@ def _items(source: str, copy: Path) -> tuple[str, Iterator[other_tools.Item]]:
     if is_server(source):
         return _OWN, _own(source)
     if (path / "namespaces").is_dir():  # opened itself it might be migrated
-        return _OWN, _own(restore(backup(path, copy / "backup").folder, copy / "store").folder)
+        for file in copies.files(path).values():
+            target = copy / file.relative_to(path)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            copies.copied(file, target)
+        return _OWN, _own(str(copy))
     if not path.exists():
         raise NotFound(f"there is no store {source}")
     known = other_tools.recognized(path)
@@ -258,7 +261,7 @@ def _questions(entries: Sequence[Entry]) -> list[str]:
         names.update(terms.intersection(map(analyzer.stem, flaws.names(each.text))))
         for term in terms:
             spelt.setdefault(term, said[term])
-    most = max(2, _COMMON * len(entries))
+    most = max(_FEW, _COMMON * len(entries))
     found = [
         term
         for term in sorted(counts, key=lambda one: (2 * names[one] <= counts[one], -counts[one]))
