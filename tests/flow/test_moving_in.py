@@ -294,28 +294,6 @@ def test_what_a_user_stated_in_a_chat_waits_for_review(
         assert done.reasons == ("item 2: it is no conversation",)
 
 
-def test_an_interrupted_import_ends_whole_and_without_doubles(
-    mesh: MemoryMesh, tmp_path: Path
-) -> None:
-    count, most = 1_300, 300
-    rows = [{"memory": f"Note {n} is about topic {n % 7}", "user_id": "u"} for n in range(count)]
-    path = written(tmp_path / "mem0.json", rows)
-
-    def cut(done: int) -> None:
-        if done >= most:
-            raise KeyboardInterrupt
-
-    for most in (300, 900):  # noqa: B007  # read by `cut`
-        with pytest.raises(KeyboardInterrupt):
-            mesh.import_(path, progress=cut)
-    done = mesh.import_(path)
-    assert done.outcomes["stored"] + done.outcomes["merged"] == count
-    with_cursor = mesh.for_user("u").get_all(limit=1_000)
-    rest = mesh.for_user("u").get_all(limit=1_000, cursor=with_cursor.cursor)
-    assert len({memory.text for memory in [*with_cursor, *rest]}) == count
-    assert len([*with_cursor, *rest]) == count
-
-
 def test_the_tools_of_server_memory_find_an_imported_graph(mesh: MemoryMesh) -> None:
     mesh.import_(MADE / "server_memory.jsonl")
     graph = Graph(mesh)
