@@ -25,7 +25,7 @@ def killed(
     report, dice = Report(), random.Random(seed)
     file, store, told = folder / "mem0.json", folder / "store", folder / "told"
     expected = _write(file, entries)
-    places = sorted(dice.sample(range(entries // 10, entries), kills))
+    places = sorted(dice.sample(range(entries // 10, entries * 4 // 5), kills))
     for place in places:
         child = Child(_imported, store, file, told)
         reached = _reached(told, place, child.has_ended)
