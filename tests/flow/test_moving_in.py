@@ -514,6 +514,18 @@ def test_the_user_is_told_what_a_file_is(
     assert "2 stored" in said.out
 
 
+def test_a_source_that_nothing_waits_from_is_an_error_and_others_are_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    place = ["--store", str(tmp_path / "store")]
+    assert run(["import", str(written(tmp_path / "c.json", CHATGPT)), *place]) == 1  # "junk"
+    assert run(["review", "--source", "Tripp", "--approve", *place]) == 1
+    assert "what waits is from: Trip" in capsys.readouterr().err
+    assert run(["review", "--source", "Trip", "--approve", *place]) == 0
+    assert run(["review", "--source", "Trip", "--approve", *place]) == 1
+    assert "no source waits" in capsys.readouterr().err
+
+
 def test_calls_of_mem0_answer_as_mem0_did(tmp_path: Path) -> None:
     told = json.loads((MADE / "mem0_calls.json").read_text(encoding="utf-8"))
     with Memory({"store": str(tmp_path)}) as memory:
