@@ -451,8 +451,7 @@ def _recognized(source: str) -> str | None:
 
 def _import_rows(options: argparse.Namespace, known: str | None) -> int:
     """Stores the memories of a file that another program wrote."""
-    if known:
-        output.tell([f"This is {known}: {options.source}"])
+    output.tell([f"This is {known or 'a file of rows'}: {output.named(options.source)}"])
     counting = Counting("memories")
     if options.into is not None:
         raise UsageError("--into is for archives; name a namespace with --namespace or --user")
