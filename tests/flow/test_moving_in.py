@@ -1,8 +1,8 @@
 """Memories of other tools move in: their files are recognised, and mem0's calls answer as mem0's.
 
 `tests/corpora/other_tools` holds small files that the tools made themselves: mem0 2.2.1 (its
-Qdrant, its history, and its answers to the calls of bench/peers/mem0_calls.py), server-memory and
-langgraph-checkpoint-sqlite. Those of ChatGPT and Claude.ai are written as documented.
+Qdrant, its history, and its answers to the calls of bench/peers/mem0_calls.py), server-memory,
+langgraph-checkpoint-sqlite and basic-memory 0.14.4. The others are written as documented.
 """
 
 import asyncio
@@ -126,9 +126,14 @@ VAULT = {
     "Recipe.md": "# Rye bread\n\nBake it for 50 minutes, see [[Oven]].\n",
     "Empty.md": "\n",
 }
-BASIC = {
-    "coffee.md": "---\ntitle: Coffee\npermalink: coffee\n---\n\n# Coffee\n\n## Observations\n"
-    "- [method] bloom 30 seconds #brew (from Ada)\n\n## Relations\n- pairs_with [[Rye bread]]\n",
+BASIC = {"kitchen/coffee.md": (MADE / "basic_memory.md").read_text(encoding="utf-8")}
+OF_BASIC: dict[str | None, list[str]] = {
+    None: [
+        "Coffee pairs with Rye bread",
+        "Coffee: Bloom for 30 seconds #brew",
+        "Coffee: No sugar",
+        "Coffee\n\nAda brews it in a blue pot.",
+    ]
 }
 CLAUDE_CODE = {
     "MEMORY.md": "# Memory\n\n- [Tests](tests.md) how to run them\n",
@@ -223,7 +228,7 @@ FILES: dict[str, tuple[Callable[[Path], Path], str, dict[str | None, list[str]]]
     "the notes of basic-memory": (
         folder_of(BASIC),
         "the notes of basic-memory",
-        {None: ["Coffee pairs with Rye bread", "Coffee: bloom 30 seconds #brew (from Ada)"]},
+        OF_BASIC,
     ),
     "the memory folder of Claude Code": (
         folder_of(CLAUDE_CODE),
@@ -236,9 +241,9 @@ FILES: dict[str, tuple[Callable[[Path], Path], str, dict[str | None, list[str]]]
         {None: ["Never push to main.", "Use tabs."]},
     ),
     "one note": (
-        lambda folder: folder_of(BASIC)(folder) / "coffee.md",
+        lambda folder: folder_of(BASIC)(folder) / "kitchen" / "coffee.md",
         "a Markdown note",
-        {None: ["Coffee pairs with Rye bread", "Coffee: bloom 30 seconds #brew (from Ada)"]},
+        OF_BASIC,
     ),
     "a list in JSON": (
         lambda folder: written(folder / "plain.json", ["The sky is blue", {"text": "Tea is hot"}]),
@@ -260,7 +265,7 @@ def test_a_file_of_another_tool_is_recognised_and_taken_in_once(
     assert again.outcomes == {"refused": 0, "merged": count}
     for user, kept in expected.items():
         view = mesh if user is None else mesh.for_user(user)
-        assert texts(view) == kept
+        assert texts(view) == sorted(kept)
         assert {one.source.kind for one in view.get_all()} <= WORD
 
 

@@ -31,6 +31,7 @@ _LINK = re.compile(r"!?\[\[([^\[\]\n]+)\]\]")
 _STATED = re.compile(
     r"^[ \t]*[-*+][ \t]+(?:\[(?![ xX]?\])[^\]\n]+\][ \t]|[^\n]*\[\[)[^\n]*\n?", re.MULTILINE
 )
+_CONTEXT = re.compile(r"\s*\([^()]*\)$")  # behind an observation
 _ONLY_LINK = re.compile(r"^\s*(?:[-*]\s*)?\[[^\]]*\]\([^)\s]+\.md\)")
 
 
@@ -110,11 +111,11 @@ def _rows_of(name: str, text: str) -> Iterator[object]:
 def _stated(note: MemoryFile) -> Iterator[str]:
     """What a note of basic-memory states: as its index says it, and then the rest of its text."""
     for observation in memory_file.observations(note.body):
-        yield f"{note.title}: {_plain(observation.text)}"
+        yield f"{note.title}: {_CONTEXT.sub('', _plain(observation.text))}"
     for relation in memory_file.relations(note.body):
         yield f"{note.title} {relation.type.replace('_', ' ')} {relation.target}"
-    rest = _STATED.sub("", note.body)
-    if any(line.strip() and not line.startswith("#") for line in rest.splitlines()):
+    lines = _STATED.sub("", note.body).splitlines()
+    if rest := "\n".join(line for line in lines if not line.startswith("#")).strip():
         yield _titled(note, rest)
 
 
