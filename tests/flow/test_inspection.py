@@ -19,6 +19,7 @@ from memory_mesh.model import InvalidInput, NotFound
 from memory_mesh.sync import MemoryMesh
 from tests.corpora import flawed_store, pii
 from tests.flow.test_moving_in import CHATGPT, VAULT, folder_of, qdrant, written
+from tests.postgres import SECRET
 
 STORES = Path(__file__).parents[1] / "fixtures" / "stores"
 
@@ -158,6 +159,19 @@ def test_a_store_of_ours_stays_as_it_is(tmp_path: Path) -> None:
     assert after == before
     assert (done.name, done.users) == ("a store of memory-mesh", {"user.ada": 3, "user.bob": 2})
     assert {kind for kind, _ in found(done)} == {Kind.ECHO}
+
+
+def test_a_store_in_postgresql_is_inspected(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MEMORY_MESH_KEY", SECRET.hex())
+    with MemoryMesh(database, embedder="none") as mesh:
+        mesh.add("The gate needs a red code.")
+        mesh.add("The gate needs no red code.")
+        before = [block.hash for block in mesh.care.blocks()]
+        done = looked(database)
+        assert [block.hash for block in mesh.care.blocks()] == before
+        assert mesh.care.recalls() == []
+    assert {each.kind for each in done.findings} == {Kind.CONTRADICTION}
+    assert done.users == {"default": 2}
 
 
 def test_a_store_of_an_earlier_version_is_not_migrated(tmp_path: Path) -> None:

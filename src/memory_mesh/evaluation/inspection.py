@@ -104,7 +104,8 @@ def inspect(
             if project is not None:
                 found += flaws.lost_paths(entries, lambda path: _is_gone(project, path))
             found.sort(key=lambda each: (list(Kind).index(each.kind), each.entries))
-            asked = (list(questions) or _questions(entries)) if entries else []
+            own = [each for each in entries if each.whose[0] == looked.most()]
+            asked = (list(questions) or _questions(own)) if own else []
             given = [looked.given(question, found) for question in asked[:QUESTIONS]]
             return Inspection(
                 source, name, looked.shown, [each.place for each in entries], looked.users(),
@@ -202,6 +203,10 @@ class _Looked:
             for entry, receipt in zip(self.entries, self._receipts, strict=True)
         ]
 
+    def most(self) -> str | None:
+        """The user with the most memories, whose prompts are looked at."""
+        return next(iter(self.users()), "") or None
+
     def users(self) -> dict[str, int]:
         """How many memories each user has."""
         return dict(Counter(each.whose[0] or "" for each in self.entries).most_common())
@@ -224,7 +229,7 @@ class _Looked:
 
     def given(self, question: str, found: Sequence[Finding]) -> Given:
         """What a prompt would be given for a question, from the user with the most memories."""
-        whose, _ = Counter(each.whose[0] for each in self.entries).most_common(1)[0]
+        whose = self.most()
         view = self._mesh if whose is None else self._mesh.for_user(whose)
         pack = view.context(question, record=False)
         entries = tuple(self._numbers[item.id] for item in pack.items if item.id in self._numbers)
@@ -264,7 +269,9 @@ def _questions(entries: Sequence[Entry]) -> list[str]:
     most = max(_FEW, _COMMON * len(entries))
     found = [
         term
-        for term in sorted(counts, key=lambda one: (2 * names[one] <= counts[one], -counts[one]))
+        for term in sorted(
+            counts, key=lambda one: (2 * names[one] <= counts[one], -counts[one], one)
+        )
         if 1 < counts[term] <= most
         and spelt[term].isalpha()
         and len(term) >= _WORD

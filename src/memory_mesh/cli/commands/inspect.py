@@ -58,7 +58,9 @@ def _lines(done: "Inspection") -> Iterator[str]:
         yield _row("not read", len(done.unread), f"{masked(place)}: {why}", columns)
     if done.given:
         yield ""
-        yield f"{'A prompt about':<{_QUESTION}} {'memories':>8} {'tokens':>7} {'with a flaw':>12}"
+        whose = f"A prompt of {next(iter(done.users))}" if len(done.users) > 1 else "A prompt about"
+        whose = f"{output.one_line(whose, _QUESTION - 1):<{_QUESTION}}"
+        yield f"{whose} {'memories':>8} {'tokens':>7} {'with a flaw':>12}"
     for each in done.given:
         question = f"{output.one_line(each.question, _QUESTION - 1):<{_QUESTION}}"
         yield f"{question} {len(each.entries):>8} {each.tokens:>7,} {each.flawed:>12}"
