@@ -13,7 +13,7 @@ import pytest
 
 from memory_mesh.care.key_file import key_folder
 from memory_mesh.cli.main import run
-from memory_mesh.evaluation.flaws import Kind
+from memory_mesh.evaluation.flaws import FlawKind
 from memory_mesh.evaluation.inspection import Inspection, inspect
 from memory_mesh.model import InvalidInput, NotFound
 from memory_mesh.sync import MemoryMesh
@@ -73,25 +73,28 @@ def test_planted_flaws_are_found_and_nothing_else(planted: Path, tmp_path: Path)
 @pytest.mark.parametrize(
     ("texts", "expected"),
     [
-        (["Tea is at four.", "tea is at FOUR!"], {Kind.DUPLICATE}),
-        (["The bus is late on Monday.", "On Monday, the bus is late."], {Kind.NEAR_DUPLICATE}),
-        (["The bus is late on Monday.", "The bus is not late on Monday."], {Kind.CONTRADICTION}),
+        (["Tea is at four.", "tea is at FOUR!"], {FlawKind.DUPLICATE}),
+        (["The bus is late on Monday.", "On Monday, the bus is late."], {FlawKind.NEAR_DUPLICATE}),
+        (
+            ["The bus is late on Monday.", "The bus is not late on Monday."],
+            {FlawKind.CONTRADICTION},
+        ),
         (["The bus is late on Monday.", "The train is late on Sunday."], set()),
         (["Room 12 has a round table.", "Room 14 has a round table."], set()),
-        (["Ada has a round table.", "So we know that Ada has a round table."], {Kind.ECHO}),
+        (["Ada has a round table.", "So we know that Ada has a round table."], {FlawKind.ECHO}),
         (["Ada has a round table.", "Ada has a round table. It came by ship."], set()),
-        (["See [[x]] in src/gone.py.", "See src/there.py."], {Kind.PATH_GONE}),
+        (["See [[x]] in src/gone.py.", "See src/there.py."], {FlawKind.PATH_GONE}),
         (["See other/gone.py, https://x.org/src/gone.py"], set()),
-        (["The gate needs a red code.", "The gate needs no red code."], {Kind.CONTRADICTION}),
+        (["The gate needs a red code.", "The gate needs no red code."], {FlawKind.CONTRADICTION}),
         (["The gate needs a red code.", "The gate needs a blue code."], set()),
-        ([{"content": "A fair", "valid_until": "2026-10-31"}], {Kind.EXPIRED}),
+        ([{"content": "A fair", "valid_until": "2026-10-31"}], {FlawKind.EXPIRED}),
         ([{"content": "A fair", "valid_until": "2026-11-02"}], set()),
-        ([_said("I live in Ghent."), _said("I moved from Ghent to Basel.")], {Kind.SUPERSEDED}),
+        ([_said("I live in Ghent."), _said("I moved from Ghent to Basel.")], {FlawKind.SUPERSEDED}),
         ([{"content": "Tea", "project": "a"}, {"content": "Tea", "project": "b"}], set()),
     ],
 )
 def test_one_flaw_is_told_from_what_looks_like_it(
-    tmp_path: Path, texts: list[object], expected: set[Kind]
+    tmp_path: Path, texts: list[object], expected: set[FlawKind]
 ) -> None:
     (tmp_path / "src").mkdir()
     (tmp_path / "src" / "there.py").touch()
@@ -158,7 +161,7 @@ def test_a_store_of_ours_stays_as_it_is(tmp_path: Path) -> None:
     after = dict(files(store)), set(keys.glob("*")), set(places.glob("memory-mesh-inspect-*"))
     assert after == before
     assert (done.name, done.users) == ("a store of memory-mesh", {"user.ada": 3, "user.bob": 2})
-    assert {kind for kind, _ in found(done)} == {Kind.ECHO}
+    assert {kind for kind, _ in found(done)} == {FlawKind.ECHO}
 
 
 def test_a_store_in_postgresql_is_inspected(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -170,7 +173,7 @@ def test_a_store_in_postgresql_is_inspected(database: str, monkeypatch: pytest.M
         done = looked(database)
         assert [block.hash for block in mesh.care.blocks()] == before
         assert mesh.care.recalls() == []
-    assert {each.kind for each in done.findings} == {Kind.CONTRADICTION}
+    assert {each.kind for each in done.findings} == {FlawKind.CONTRADICTION}
     assert done.users == {"default": 2}
 
 

@@ -29,7 +29,7 @@ _FEWEST, _MOST = 3, 60  # terms of a text that is compared
 _ECHOED = 4  # words that a text must have to be told from chance inside of another
 
 
-class Kind(StrEnum):
+class FlawKind(StrEnum):
     """What may be wrong with memories."""
 
     DUPLICATE = "duplicate"
@@ -43,7 +43,7 @@ class Kind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class InspectedMemory:
     """One memory of a store that is looked at."""
 
     place: str  # where it stands there: a line, an id
@@ -58,22 +58,22 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class Flaw:
     """A flaw: its kind, the numbers of the memories that make it up, and what tells it."""
 
-    kind: Kind
+    kind: FlawKind
     entries: tuple[int, ...]
     why: str
 
 
-def duplicates(entries: Sequence[Entry]) -> Iterator[Finding]:
+def duplicates(entries: Sequence[InspectedMemory]) -> Iterator[Flaw]:
     """Memories with the same words, whatever their case, spaces and marks."""
     for group in _grouped(entries, lambda each: recited.wording(each.text)).values():
         if len(group) > 1:
-            yield Finding(Kind.DUPLICATE, tuple(group), f"the same words {len(group)} times")
+            yield Flaw(FlawKind.DUPLICATE, tuple(group), f"the same words {len(group)} times")
 
 
-def echoes(entries: Sequence[Entry]) -> Iterator[Finding]:
+def echoes(entries: Sequence[InspectedMemory]) -> Iterator[Flaw]:
     """Memories that repeat an earlier one word for word, behind words of their own.
 
     What an assistant said needs no words before it.
@@ -94,10 +94,10 @@ def echoes(entries: Sequence[Entry]) -> Iterator[Finding]:
             and _not_after(entries[known], entries[number])
         }
         if inside:
-            yield Finding(Kind.ECHO, (number, *inside), "it repeats another word for word")
+            yield Flaw(FlawKind.ECHO, (number, *inside), "it repeats another word for word")
 
 
-def near_duplicates(entries: Sequence[Entry], least: float = NEAR) -> Iterator[Finding]:
+def near_duplicates(entries: Sequence[InspectedMemory], least: float = NEAR) -> Iterator[Flaw]:
     """Pairs that say the same in nearly the same words, or its opposite."""
     said = [frozenset(analyzer.terms(each.text)) for each in entries]
     counts = Counter(term for terms in said for term in terms)
@@ -117,27 +117,29 @@ def near_duplicates(entries: Sequence[Entry], least: float = NEAR) -> Iterator[F
                 continue
             shown = f"{share:.0%} of their words are the same"
             if not clash(*texts):
-                yield Finding(Kind.NEAR_DUPLICATE, (known, number), shown)
+                yield Flaw(FlawKind.NEAR_DUPLICATE, (known, number), shown)
             elif share >= OPPOSED and figures(texts[0]) == figures(texts[1]):
-                yield Finding(Kind.CONTRADICTION, (known, number), f"{shown}, and one says not")
+                yield Flaw(FlawKind.CONTRADICTION, (known, number), f"{shown}, and one says not")
 
 
-def expired(entries: Sequence[Entry], now: datetime) -> Iterator[Finding]:
+def expired(entries: Sequence[InspectedMemory], now: datetime) -> Iterator[Flaw]:
     """Memories whose time is over."""
     for number, each in enumerate(entries):
         if each.until is not None and each.until <= now:
-            yield Finding(Kind.EXPIRED, (number,), f"it was valid until {each.until:%Y-%m-%d}")
+            yield Flaw(FlawKind.EXPIRED, (number,), f"it was valid until {each.until:%Y-%m-%d}")
 
 
-def lost_paths(entries: Sequence[Entry], is_gone: Callable[[str], bool]) -> Iterator[Finding]:
+def lost_paths(
+    entries: Sequence[InspectedMemory], is_gone: Callable[[str], bool]
+) -> Iterator[Flaw]:
     """Memories that name a file which is not there."""
     for number, each in enumerate(entries):
         gone = [path for path in _paths().findall(each.text) if is_gone(path)]
         if gone:
-            yield Finding(Kind.PATH_GONE, (number,), f"{gone[0]} is not there")
+            yield Flaw(FlawKind.PATH_GONE, (number,), f"{gone[0]} is not there")
 
 
-def without_repeats(found: Sequence[Finding]) -> list[Finding]:
+def without_repeats(found: Sequence[Flaw]) -> list[Flaw]:
     """The findings without pairs that a clearer kind names already; the clearest comes first."""
     known: set[frozenset[int]] = set()
     kept = []
@@ -161,7 +163,7 @@ def names(text: str) -> set[str]:
 
 
 def _grouped(
-    entries: Sequence[Entry], key: Callable[[Entry], str]
+    entries: Sequence[InspectedMemory], key: Callable[[InspectedMemory], str]
 ) -> dict[tuple[object, str], list[int]]:
     groups: dict[tuple[object, str], list[int]] = {}
     for number, each in enumerate(entries):
@@ -169,7 +171,7 @@ def _grouped(
     return groups
 
 
-def _not_after(known: Entry, echo: Entry) -> bool:
+def _not_after(known: InspectedMemory, echo: InspectedMemory) -> bool:
     return known.at is None or echo.at is None or known.at <= echo.at
 
 

@@ -25,7 +25,7 @@ from memory_mesh.care.sqlite import copies
 from memory_mesh.care.store_files import key_file
 from memory_mesh.evaluation import flaws
 from memory_mesh.evaluation.all_questions import opened_mesh
-from memory_mesh.evaluation.flaws import Entry, Finding, Kind
+from memory_mesh.evaluation.flaws import Flaw, FlawKind, InspectedMemory
 from memory_mesh.formats import exchange
 from memory_mesh.mesh.operations.transfer import row_of
 from memory_mesh.model import Channel, InvalidInput, NotFound, Receipt, Scope, Status
@@ -64,11 +64,11 @@ class Inspection:
     texts: Sequence[str]
     places: Sequence[str]
     users: Mapping[str, int]
-    findings: Sequence[Finding]
+    findings: Sequence[Flaw]
     unread: Sequence[tuple[str, str]]  # the place of what is no memory, and why
     given: Sequence[Given]
 
-    def of(self, kind: Kind) -> list[Finding]:
+    def of(self, kind: FlawKind) -> list[Flaw]:
         """The findings of one kind."""
         return [found for found in self.findings if found.kind is kind]
 
@@ -103,7 +103,7 @@ def inspect(
             found += [*looked.secrets(), *flaws.expired(entries, now)]
             if project is not None:
                 found += flaws.lost_paths(entries, lambda path: _is_gone(project, path))
-            found.sort(key=lambda each: (list(Kind).index(each.kind), each.entries))
+            found.sort(key=lambda each: (list(FlawKind).index(each.kind), each.entries))
             own = [each for each in entries if each.whose[0] == looked.most()]
             asked = (list(questions) or _questions(own)) if own else []
             given = [looked.given(question, found) for question in asked[:QUESTIONS]]
@@ -164,7 +164,7 @@ class _Looked:
 
     def __init__(self, mesh: MemoryMesh) -> None:
         self._mesh = mesh
-        self.entries: list[Entry] = []
+        self.entries: list[InspectedMemory] = []
         self.shown: list[str] = []
         self.unread: list[tuple[str, str]] = []
         self._receipts: list[Receipt] = []
@@ -173,11 +173,14 @@ class _Looked:
     def take(self, items: Iterator[other_tools.Item], progress: Callable[[int], None]) -> None:
         """Reads all items, and stores them in the order of their times as an import would."""
         taking = self._mesh.view(channel=Channel.IMPORT)
-        read: list[tuple[Entry, object, Receipt | None]] = []
+        read: list[tuple[InspectedMemory, object, Receipt | None]] = []
         for place, item in items:
             if isinstance(item, exchange.Chat):  # what its user stated in it
                 told = taking._taken([(place, item)])  # noqa: SLF001
-                read += ((Entry(place, one.content, at=item.at), item, one) for _, _, one in told)
+                read += (
+                    (InspectedMemory(place, one.content, at=item.at), item, one)
+                    for _, _, one in told
+                )
                 continue
             user, row = (
                 (item.user, item.row) if isinstance(item, exchange.RowOfUser) else (None, item)
@@ -211,23 +214,27 @@ class _Looked:
         """How many memories each user has."""
         return dict(Counter(each.whose[0] or "" for each in self.entries).most_common())
 
-    def secrets(self) -> Iterator[Finding]:
+    def secrets(self) -> Iterator[Flaw]:
         """Memories of which a part would be replaced."""
         for number, receipt in enumerate(self._receipts):
             if receipt.redacted:
                 kinds = ", ".join(sorted(kind.replace("_", " ") for kind in receipt.redacted))
-                yield Finding(Kind.SECRET, (number,), kinds)
+                yield Flaw(FlawKind.SECRET, (number,), kinds)
 
-    def contradictions(self) -> Iterator[Finding]:
+    def contradictions(self) -> Iterator[Flaw]:
         """Pairs that cannot both be true, and pairs of which the newer says that it replaces."""
         for number, receipt in enumerate(self._receipts):
             claim = claims.read(self.entries[number].text)
-            kind = Kind.SUPERSEDED if claim is not None and claim.replaces else Kind.CONTRADICTION
+            kind = (
+                FlawKind.SUPERSEDED
+                if claim is not None and claim.replaces
+                else FlawKind.CONTRADICTION
+            )
             for id_ in dict.fromkeys((*receipt.superseded, *receipt.newer_than)):
                 if (older := self._numbers.get(id_)) is not None and older != number:
-                    yield Finding(kind, (older, number), "the newer one stands above")
+                    yield Flaw(kind, (older, number), "the newer one stands above")
 
-    def given(self, question: str, found: Sequence[Finding]) -> Given:
+    def given(self, question: str, found: Sequence[Flaw]) -> Given:
         """What a prompt would be given for a question, from the user with the most memories."""
         whose = self.most()
         view = self._mesh if whose is None else self._mesh.for_user(whose)
@@ -237,9 +244,9 @@ class _Looked:
         return Given(question, entries, pack.tokens, len(flawed.intersection(entries)))
 
 
-def _entry(place: str, user: str | None, draft: Mapping[str, object]) -> Entry:
+def _entry(place: str, user: str | None, draft: Mapping[str, object]) -> InspectedMemory:
     role, scope = draft.get("role"), draft.get("scope")
-    return Entry(
+    return InspectedMemory(
         place,
         str(draft["content"]),
         (user, scope.project if isinstance(scope, Scope) else None),
@@ -256,7 +263,7 @@ def _time(draft: Mapping[str, object], name: str) -> datetime | None:
         return None
 
 
-def _questions(entries: Sequence[Entry]) -> list[str]:
+def _questions(entries: Sequence[InspectedMemory]) -> list[str]:
     """Questions about what most memories mention: names first, then other words."""
     counts, names, spelt = Counter[str](), Counter[str](), dict[str, str]()
     for each in entries:

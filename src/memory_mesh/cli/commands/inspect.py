@@ -5,30 +5,38 @@ from collections.abc import Iterator
 from pathlib import Path
 from shutil import get_terminal_size
 
-from memory_mesh.base.typed import TYPE_CHECKING
 from memory_mesh.cli import options as cli_options, output
 from memory_mesh.cli.command_table import Command, about, argument
+from memory_mesh.cli.commands.ui import dashboard
 from memory_mesh.cli.progress import Counting
-from memory_mesh.model import InvalidInput, Json, MissingExtra
+from memory_mesh.evaluation.flaws import Flaw, FlawKind
+from memory_mesh.evaluation.inspection import Inspection, inspect
+from memory_mesh.mesh.operations.transfer import refuse_existing
+from memory_mesh.model import Json
 from memory_mesh.platform.ids import SystemClock
 from memory_mesh.privacy import masked
-
-if TYPE_CHECKING:
-    from memory_mesh.evaluation.flaws import Finding, Kind
-    from memory_mesh.evaluation.inspection import Inspection
 
 _NARROWEST, _WIDEST = 60, 120  # columns of the table
 _KIND, _QUESTION = 25, 34  # columns
 _ON_PAGE = 200  # findings of a kind that the page lists
+_NAMES = {
+    FlawKind.DUPLICATE: "duplicates",
+    FlawKind.NEAR_DUPLICATE: "near duplicates",
+    FlawKind.SECRET: "secrets, personal data",
+    FlawKind.ECHO: "echoes of recalled text",
+    FlawKind.CONTRADICTION: "contradictions",
+    FlawKind.EXPIRED: "stale: expired",
+    FlawKind.SUPERSEDED: "stale: superseded",
+    FlawKind.PATH_GONE: "stale: names a lost file",
+}
 
 
 def _run(options: argparse.Namespace) -> int:
     """Looks through the store and prints a table; the store stays as it is."""
-    from memory_mesh.evaluation.inspection import inspect
-
     page = None if options.html is None else Path(options.html).expanduser()
-    if page is not None and page.exists():
-        raise InvalidInput(f"{page} is there already: name another file, or remove it")
+    if page is not None:
+        refuse_existing(page)
+        dashboard()  # what it needs is said before the work
     counting, folder = Counting("memories"), cli_options.here()
     done = inspect(
         options.source,
@@ -44,12 +52,12 @@ def _run(options: argparse.Namespace) -> int:
     return output.answer(_plain(done), *_lines(done), as_json=options.json)
 
 
-def _lines(done: "Inspection") -> Iterator[str]:
+def _lines(done: Inspection) -> Iterator[str]:
     columns = max(_NARROWEST, min(_WIDEST, get_terminal_size().columns)) - 1
     whose = f" of {output.counted(len(done.users), 'user')}" if len(done.users) > 1 else ""
     count = output.counted(len(done.texts), "memory")
     yield f"[MemoryMesh] {output.named(done.source)} is {done.name}: {count}{whose}."
-    for kind, named in _names().items():
+    for kind, named in _NAMES.items():
         found = done.of(kind)
         example = f"{_place(done, found[0])}: {_example(done, found[0])}" if found else ""
         yield _row(named, len(found), example, columns)
@@ -71,30 +79,15 @@ def _row(named: str, count: int, example: str, columns: int) -> str:
     return (row + output.one_line(example, columns - len(row))).rstrip()
 
 
-def _names() -> "dict[Kind, str]":
-    from memory_mesh.evaluation.flaws import Kind
-
-    return {
-        Kind.DUPLICATE: "duplicates",
-        Kind.NEAR_DUPLICATE: "near duplicates",
-        Kind.SECRET: "secrets, personal data",
-        Kind.ECHO: "echoes of recalled text",
-        Kind.CONTRADICTION: "contradictions",
-        Kind.EXPIRED: "stale: expired",
-        Kind.SUPERSEDED: "stale: superseded",
-        Kind.PATH_GONE: "stale: names a lost file",
-    }
-
-
-def _place(done: "Inspection", found: "Finding") -> str:
+def _place(done: Inspection, found: Flaw) -> str:
     return masked(done.places[found.entries[0]])
 
 
-def _example(done: "Inspection", found: "Finding") -> str:
+def _example(done: Inspection, found: Flaw) -> str:
     return output.unbroken(done.texts[found.entries[0]])
 
 
-def _plain(done: "Inspection") -> dict[str, Json]:
+def _plain(done: Inspection) -> dict[str, Json]:
     """All of it as JSON values."""
 
     def entries(numbers: tuple[int, ...]) -> list[Json]:
@@ -105,7 +98,7 @@ def _plain(done: "Inspection") -> dict[str, Json]:
         "format": done.name,
         "memories": len(done.texts),
         "users": dict(done.users),
-        "counts": {str(kind): len(done.of(kind)) for kind in _names()},
+        "counts": {str(kind): len(done.of(kind)) for kind in _NAMES},
         "findings": [
             {"kind": str(found.kind), "why": found.why, "memories": entries(found.entries)}
             for found in done.findings
@@ -123,18 +116,13 @@ def _plain(done: "Inspection") -> dict[str, Json]:
     }
 
 
-def _page(done: "Inspection") -> str:
+def _page(done: Inspection) -> str:
     """One page that needs no other file."""
-    try:
-        from memory_mesh.dashboard import app
-    except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] == "memory_mesh":
-            raise
-        raise MissingExtra.of("ui", "the page") from None
+    app, _, _ = dashboard()
     template = app.templates("").get_template("inspection.html")
-    kinds = [(kind, named, done.of(kind)) for kind, named in _names().items()]
-    style = Path(app.__file__).with_name("static").joinpath("style.css")
-    return template.render(
+    kinds = [(kind, named, done.of(kind)) for kind, named in _NAMES.items()]
+    style = Path(str(app.__file__)).with_name("static").joinpath("style.css")
+    page: str = template.render(
         done=done,
         kinds=kinds,
         style=style.read_text(encoding="utf-8"),
@@ -144,6 +132,7 @@ def _page(done: "Inspection") -> str:
         theme="auto",
         asked=None,
     )
+    return page
 
 
 INSPECT = Command(
