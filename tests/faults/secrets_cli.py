@@ -62,6 +62,7 @@ VARIANTS: Mapping[str, Sequence[Sequence[str]]] = {  # of commands that take an 
     "memory-log": (["list"], ["search", "paint"], ["erase", "--of-project", "p"]),
     "export": (["--to", "OUT.tar.gz"],),
     "import": (["--from", "no-archive"],),
+    "inspect": (["EMPTY"],),
     "move": (["--to", "OUT"],),
     "import-tables": (["EMPTY"],),
     "export-tables": (["OUT"],),

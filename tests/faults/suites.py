@@ -249,6 +249,9 @@ SUITES: dict[str, dict[str, Part]] = {
     "graph-leaks": {
         "": part("graph_leaking.leaks", calls=Amount(10_000), gate={"memories": 40, "readers": 2})
     },
+    "moving-in": {
+        "": part("moving_in.killed", entries=Amount(50_000, 1_000), kills=2, gate={"entries": 600})
+    },
     "linking": {"": part("linking_processes.killed", rounds=Amount(50), processes=8)},
     "distilling": {
         "": part("distilling.killed_at_every_step", share=1.0),

@@ -41,6 +41,7 @@ WORDS: dict[str, Sequence[Sequence[str]]] = {
     "mirror": (["init", "vault"], ["status", "vault"]),
     "export": (["one.tar.gz"],),
     "import": (["one.tar.gz", "--into", "copy"],),
+    "inspect": (["notes"],),
     "memory-log": (["list"],),
     "project": (["set", "shop"], []),
     "backup": (["copies"],),

@@ -57,6 +57,14 @@ ROWS: Mapping[str, tuple[tuple[str, str, tuple[str, ...]], ...]] = {
             ("disk-full", "disk-errors"),
         ),
         (
+            "An import of another tool's file that is killed goes on when it is run again.",
+            (
+                "{moving-in:entries} entries of {moving-in:users} users, killed "
+                "{moving-in:kills} times: none lost, none doubled"
+            ),
+            ("moving-in",),
+        ),
+        (
             "Any number of processes share a store, and each reads what was just acknowledged.",
             (
                 "{processes:processes} processes, {processes:operations} operations: "

@@ -16,6 +16,8 @@ from pathlib import Path
 from typing import TextIO
 
 from memory_mesh.base.typed import Any, TypeAlias, dataclass
+from memory_mesh.care import notes
+from memory_mesh.formats import exchange
 from memory_mesh.formats.exchange import Chat, RowOfUser
 from memory_mesh.model import InvalidInput
 from memory_mesh.model.learning import Turn
@@ -44,7 +46,9 @@ def recognized(path: Path) -> FileOf | None:
     if not path.exists():
         return None
     if path.is_dir():
-        return _OF_QDRANT if list(path.glob(_POINTS)) else None
+        return _folder(path)
+    if path.name in _RULE_FILES:
+        return FileOf(f"rules for agents ({path.name})", lines_of)
     with path.open("rb") as file:
         head = file.read(_HEAD)
     if head.startswith(_SQLITE):
@@ -55,13 +59,34 @@ def recognized(path: Path) -> FileOf | None:
                 return None
             with archive.open(_CHATS) as inside:
                 head = inside.read(_HEAD)
-    text = head.decode("utf-8-sig", "replace").lstrip()
+    return _of_text(path, head.decode("utf-8-sig", "replace").lstrip())
+
+
+def _of_text(path: Path, text: str) -> FileOf | None:
     if text.startswith("[") or (text.startswith("{") and path.suffix == ".json"):
         return next((known for mark, known in _MARKS if f'"{mark}"' in text), _PLAIN)
     first = text.partition("\n")[0]
     if '"type"' in first and ('"entityType"' in first or '"relationType"' in first):
         return FileOf("a knowledge graph of server-memory", _graph)
-    return None
+    if path.suffix == ".jsonl" and notes.is_transcript(path):
+        return _TRANSCRIPTS
+    return _NOTE if path.suffix == ".md" and first.rstrip() == "---" else None
+
+
+def _folder(path: Path) -> FileOf | None:
+    if list(path.glob(_POINTS)):
+        return _OF_QDRANT
+    name = notes.folder_name(path)
+    if name == _TRANSCRIPTS.name:
+        return _TRANSCRIPTS
+    return None if name is None else FileOf(name, notes.rows_of_notes)
+
+
+def lines_of(source: Path) -> Iterator[Item]:
+    """The rows of a file whose ending says what it is, each with its line."""
+    read = exchange.READERS[exchange.format_of(source.name)]
+    with source.open(encoding="utf-8-sig", newline="") as file:
+        yield from ((f"line {line}", row) for line, row in read(file))
 
 
 # JSON, an item of a list at a time
@@ -120,6 +145,8 @@ def _of_mem0(item: Mapping[str, Any]) -> RowOfUser:
     }
     text = given.pop("memory", None) or given.pop("data", None) or given.get("content")
     row = {key: value for key, value in given.items() if key not in _MEM0_OWN}
+    if "expiration_date" in row:
+        row["valid_until"] = row.pop("expiration_date")
     user = given.get("user_id")
     return RowOfUser(user if _is_text(user) else None, {**row, "content": text})
 
@@ -327,6 +354,9 @@ class _Values(pickle.Unpickler):
         return _Plain
 
 
+_RULE_FILES = ("AGENTS.md", "CLAUDE.md", "CLAUDE.local.md", "GEMINI.md")
+_TRANSCRIPTS = FileOf("transcripts of Claude Code", notes.rows_of_transcripts)
+_NOTE = FileOf("a Markdown note", notes.rows_of_notes)
 _OF_QDRANT = FileOf("the memories of mem0 in its local Qdrant", _points)
 _PLAIN = FileOf("a list in JSON", _items)
 _MARKS = (

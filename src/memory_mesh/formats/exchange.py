@@ -12,17 +12,20 @@ from itertools import chain
 
 from memory_mesh.base.lazy_pattern import lazy_pattern
 from memory_mesh.base.typed import dataclass
-from memory_mesh.model import InvalidInput, Json, Scope
+from memory_mesh.model import Channel, InvalidInput, Json, Scope, SourceKind
 from memory_mesh.model.learning import Turn
 from memory_mesh.rules.arguments import moment
+from memory_mesh.rules.trust import ceiling, lowered
 
 Row = Mapping[str, Json]
 TEXT_KEYS = ("content", "text", "memory")  # under which others write the text
 DETAILS = (  # of a memory, which `add` takes under the same names
     *("kind", "speaker", "role", "order", "occurred_at", "valid_from", "valid_until"),
-    *("importance", "confidence", "tags", "source_ref"),
+    *("importance", "confidence", "tags", "source_ref", "source_kind"),
 )
+_MOST = ceiling(Channel.IMPORT)
 _COLUMNS = ("id", "content", "created_at", "project", *DETAILS, "metadata")
+_LOWER = {kind.value for kind in SourceKind if lowered(kind, Channel.IMPORT) is not _MOST}
 _apart = lazy_pattern(r"#{1,6}(\s|$)|([-*_=])\2\2+\s*$")  # a heading or a rule is no memory
 _item = lazy_pattern(r"([-*+]|\d{1,3}[.)])\s")
 _END = "- "  # behind the last line of a file: no line that is read has no end
@@ -144,13 +147,13 @@ def draft_of(row: object) -> dict[str, object] | InvalidInput:
         return InvalidInput(f"a row has no {', '.join(TEXT_KEYS)}: {list(row)}")
     known = row.get("metadata")
     given = {key: value for key, value in row.items() if value not in (None, "")}
+    if given.get("source_kind") not in _LOWER:  # a file never raises trust
+        given.pop("source_kind", None)
     said = {key: given.pop(key) for key in DETAILS if key in given}
     for name in _LISTS:
         if isinstance(tags := said.get(name), str):
             said[name] = [each.strip() for each in tags.split(",")]
-    for name, kind in (("order", int), ("importance", float), ("confidence", float)):
-        if isinstance(cell := said.get(name), str) and cell.replace(".", "", 1).isdecimal():
-            said[name] = kind(cell)
+    _read_numbers(said)
     if isinstance(project := given.pop("project", None), str):
         said["scope"] = Scope(project=project)
     with suppress(InvalidInput):  # what is no time stays in the metadata
@@ -163,6 +166,13 @@ def draft_of(row: object) -> dict[str, object] | InvalidInput:
         "content": text,
         "metadata": {**others, **(known if isinstance(known, dict) else {})},
     } | said
+
+
+def _read_numbers(said: dict[str, object]) -> None:
+    """Reads the numbers that a table holds as texts."""
+    for name, kind in (("order", int), ("importance", float), ("confidence", float)):
+        if isinstance(cell := said.get(name), str) and cell.replace(".", "", 1).isdecimal():
+            said[name] = kind(cell)
 
 
 def _list(value: object) -> list[object]:

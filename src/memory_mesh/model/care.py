@@ -281,6 +281,7 @@ class ImportedFile:
     outcomes: Mapping[str, int]
     reasons: tuple[str, ...] = ()
     format: str = ""  # what the file is, in words, or its ending
+    users: Mapping[str, Mapping[str, int]] = field(default_factory=dict)  # outcomes of each user
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ from memory_mesh.agents.hosts.places import (
 from memory_mesh.agents.hosts.undo import members_of
 from memory_mesh.base.typed import dataclass
 from memory_mesh.care.key_file import key_for
+from memory_mesh.care.notes import INDEX, without_index
 from memory_mesh.model import InvalidInput, Json, Receipt, Scope
 from memory_mesh.platform.text_files import shown, texts
 from memory_mesh.sync import MemoryMesh
@@ -25,8 +26,6 @@ from memory_mesh.sync import MemoryMesh
 CHOICES = ("keep", "off", "import")
 _SWITCH, _FOLDER = "autoMemoryEnabled", "autoMemoryDirectory"
 _VARIABLE = "CLAUDE_CODE_DISABLE_AUTO_MEMORY"
-_INDEX = "MEMORY.md"
-_LINK = re.compile(r"^\s*(?:[-*]\s*)?\[[^\]]*\]\([^)\s]+\.md\)")
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9]")
 _MAX_NAME = 200  # characters; Claude Code cuts a longer one and adds a checksum
 _TRUE = {"1", "true", "yes", "on"}
@@ -116,7 +115,7 @@ def _repositories(environment: Mapping[str, str]) -> list[Path]:
 
 def _items(folder: Path, project: str | None, key: bytes) -> Iterator[dict[str, object]]:
     for path, text in texts(folder, (".md",)).found:
-        kept = _without_index(text) if path.name == _INDEX else text
+        kept = without_index(text) if path.name == INDEX else text
         if not kept.strip():
             continue
         name = shown(path.relative_to(folder.resolve()).as_posix())
@@ -129,11 +128,3 @@ def _items(folder: Path, project: str | None, key: bytes) -> Iterator[dict[str, 
             "source_ref": f"claude-code:{name}",
             "key": f"host-memory:{hmac.digest(key, message, 'sha256').hex()}",
         }
-
-
-def _without_index(text: str) -> str:
-    """Returns the index without the lines that only lead to other files; empty if none is left."""
-    rest = [line for line in text.splitlines() if not _LINK.match(line)]
-    if not any(line.strip() and not line.startswith("#") for line in rest):
-        return ""
-    return "\n".join(rest)

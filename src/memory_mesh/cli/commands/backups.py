@@ -3,6 +3,7 @@
 import argparse
 import os
 import sys
+from collections.abc import Mapping
 from contextlib import suppress
 from itertools import islice
 from pathlib import Path
@@ -393,6 +394,7 @@ EXPORT = Command(
 
 # import
 
+_USERS = 10  # users whose counts are printed
 _ASKED = (
     "The archive was made under another key, or under none, so its memories count as a document's. "
     "If you trust who it says they are from, type yes: "
@@ -449,22 +451,35 @@ def _recognized(source: str) -> str | None:
 
 def _import_rows(options: argparse.Namespace, known: str | None) -> int:
     """Stores the memories of a file that another program wrote."""
-    if known:
-        output.tell([f"This is {known}: {options.source}"])
+    output.tell([f"This is {known or 'a file of rows'}: {output.named(options.source)}"])
     counting = Counting("memories")
     if options.into is not None:
         raise UsageError("--into is for archives; name a namespace with --namespace or --user")
     with cli_options.mesh_of(options) as mesh:
         done = mesh.import_(Path(options.source).expanduser(), progress=counting)
     counting.end()
-    said = ", ".join(f"{count} {outcome}" for outcome, count in done.outcomes.items() if count)
     output.tell(f"refused: {reason}" for reason in done.reasons)
+    users: dict[str, Json] = {user: dict(found) for user, found in done.users.items()}
+    whose = [f"  {user}: {_counts(found)}" for user, found in done.users.items()]
+    more = [f"  … and {len(whose) - _USERS} more users; --json names them."]
     output.answer(
-        {"format": done.format, "outcomes": dict(done.outcomes), "reasons": list(done.reasons)},
-        f"[MemoryMesh] Read {output.named(options.source)}: {said or 'no memory'}.",
+        {
+            "format": done.format,
+            "outcomes": dict(done.outcomes),
+            "reasons": list(done.reasons),
+            "users": users,
+        },
+        f"[MemoryMesh] Read {output.named(options.source)}: {_counts(done.outcomes)}.",
+        *whose[:_USERS],
+        *(more if len(whose) > _USERS else ()),
         as_json=options.json,
     )
     return 1 if done.reasons else 0
+
+
+def _counts(outcomes: Mapping[str, int]) -> str:
+    said = ", ".join(f"{count} {outcome}" for outcome, count in outcomes.items() if count)
+    return said or "no memory"
 
 
 def _imported(options: argparse.Namespace, into: str | None) -> Imported:

@@ -69,6 +69,12 @@ def _decide_all(mesh: MemoryMesh, reader: Scope, options: argparse.Namespace) ->
     """Approves or rejects everything from one source that waits for review."""
     said = cli_options.given(options, MemoryMesh.review.decide_source)
     done = mesh.review.decide_source(options.source, approve=options.approve, scope=reader, **said)
+    if not done:
+        waiting = mesh.review.waiting(scope=reader, limit=_MAX_RESULTS)
+        memories = [item for item in waiting if isinstance(item, Memory)]
+        names = {name for one in memories for name in (one.source.ref, one.source.agent) if name}
+        known = f"what waits is from: {output.some(sorted(names))}" if names else "no source waits"
+        raise NotFound(f"nothing from {output.named(options.source)} waits for review; {known}")
     return output.answer(
         [_state(memory) for memory in done],
         f"[MemoryMesh] {_verdict(options)} {len(done)} from {output.named(options.source)}.",

@@ -4,6 +4,7 @@ import argparse
 import webbrowser
 from contextlib import suppress
 from pathlib import Path
+from types import ModuleType
 
 from memory_mesh.cli import options as cli_options, output, store_folder
 from memory_mesh.cli.command_table import Command, UsageError, about, argument
@@ -23,12 +24,7 @@ def _run(options: argparse.Namespace) -> int:
     if options.export is None:
         store_folder.refuse_one(options, "the page lets you choose one")
     refuse_service(store_folder.config_of(options).store)
-    try:
-        from memory_mesh.dashboard import export, server
-    except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] == "memory_mesh":
-            raise
-        raise MissingExtra.of("ui", "the page") from None
+    _, export, server = dashboard()
     if options.export is not None:
         with cli_options.mesh_of(options, meaning=True, channel=Channel.LIBRARY) as mesh:
             done = export.export(mesh, Path(options.export), shown_namespace(mesh.config.namespace))
@@ -52,6 +48,17 @@ def _run(options: argparse.Namespace) -> int:
             webbrowser.open(page.link)
         page.serve()
     return 0
+
+
+def dashboard() -> tuple[ModuleType, ModuleType, ModuleType]:
+    """The modules `app`, `export` and `server` of the page; MissingExtra where it cannot be."""
+    try:
+        from memory_mesh.dashboard import app, export, server
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] == "memory_mesh":
+            raise
+        raise MissingExtra.of("ui", "the page") from None
+    return app, export, server
 
 
 UI = Command(

@@ -96,12 +96,12 @@ class TransferVerbs(MemoryVerbs):
         semicolons or tabs), `.md` a list or paragraphs, between headings. `created_at` of a row is
         when it happened, unless it has `occurred_at`. What is not a memory is refused with its line
         and its reason, and the rest is stored. What it says counts as a document's word, whoever
-        the file says it is from.
+        the file says it is from, or as less where our own file says so.
 
-        Files of other tools are recognised: server-memory, mem0 (an export, its history or the
-        folder of its Qdrant), LangGraph, basic-memory. What mem0 kept for a user goes to that user.
-        Of chats of ChatGPT and Claude.ai, rules find what the user stated; all of it waits for
-        review.
+        Files and folders of other tools are recognised: server-memory, mem0 (an export, its history
+        or the folder of its Qdrant), LangGraph, basic-memory, a vault of Obsidian, other Markdown
+        notes. What mem0 kept for a user goes to that user. Of chats of ChatGPT and Claude.ai and of
+        transcripts of Claude Code, rules find what the user stated; all of it waits for review.
 
         Options:
             progress: called with the number of rows so far.
@@ -109,37 +109,42 @@ class TransferVerbs(MemoryVerbs):
         from memory_mesh.care import other_tools
 
         source = Path(path)
-        outcomes, reasons = Counter[str](), list[str]()
+        counts: dict[str | None, Counter[str]] = {}
+        reasons, done = list[str](), 0
         taking = self._of_same_store(None, None, Channel.IMPORT)
         with _file_errors(source):
             known = other_tools.recognized(source)
-            items = known.rows(source) if known else _lines(source)
+            items = known.rows(source) if known else other_tools.lines_of(source)
             while part := list(islice(items, _SLICE)):
-                for place, receipt in taking._taken(part):  # noqa: SLF001  # of its own class
-                    outcomes[str(receipt.outcome)] += 1
+                for place, user, receipt in taking._taken(part):  # noqa: SLF001  # of its own class
+                    counts.setdefault(user, Counter())[str(receipt.outcome)] += 1
                     if receipt.outcome is Outcome.REFUSED:
                         said = (place, receipt.content[:60], "; ".join(receipt.reasons))
                         reasons.append(": ".join(filter(None, said)))
+                done += len(part)
                 if progress is not None:
-                    progress(outcomes.total())
+                    progress(done)
         name = known.name if known else exchange.format_of(source.name)
+        outcomes = sum(counts.values(), Counter[str]())
         refused = outcomes.pop(str(Outcome.REFUSED), 0)
-        counts = {**outcomes, str(Outcome.REFUSED): refused}
-        return ImportedFile(counts, tuple(reasons[:_REASONS]), name)
+        users = {user: dict(found) for user, found in counts.items() if user is not None}
+        return ImportedFile(
+            {**outcomes, str(Outcome.REFUSED): refused}, tuple(reasons[:_REASONS]), name, users
+        )
 
-    def _taken(self, part: list[tuple[str, object]]) -> Iterator[tuple[str, Receipt]]:
-        """Stores some items, each user's for that user; says what became of each."""
+    def _taken(self, part: list[tuple[str, object]]) -> Iterator[tuple[str, str | None, Receipt]]:
+        """Stores some items, each user's for that user; says whose each was, and its receipt."""
         drafts = dict[str | None, list[tuple[str, dict[str, object]]]]()
         for place, item in part:
             if isinstance(item, exchange.Chat):
-                yield from ((place, receipt) for receipt in self._stated(item))
+                yield from ((place, None, receipt) for receipt in self._stated(item))
                 continue
             user, row = (
                 (item.user, item.row) if isinstance(item, exchange.RowOfUser) else (None, item)
             )
             draft = exchange.draft_of(row)
             if isinstance(draft, InvalidInput):
-                yield place, Receipt.not_read(str(draft))
+                yield place, user, Receipt.not_read(str(draft))
             else:
                 drafts.setdefault(user, []).append((place, draft))
         for user, found in drafts.items():
@@ -149,7 +154,8 @@ class TransferVerbs(MemoryVerbs):
                 receipts = view.add_many([draft for _, draft in found])
             except InvalidInput as error:  # of the user's name, or of all of them
                 receipts = [Receipt.not_read(str(error))] * len(found)
-            yield from zip((place for place, _ in found), receipts, strict=True)
+            for (place, _), receipt in zip(found, receipts, strict=True):
+                yield place, None if own else user, receipt
 
     def _stated(self, chat: exchange.Chat) -> Sequence[Receipt]:
         """Stores what the user stated in a chat; all of it waits for review."""
@@ -189,13 +195,6 @@ def refuse_existing(target: Path) -> None:
         raise InvalidInput(f"{target} is there already: name another file, or remove it")
 
 
-def _lines(source: Path) -> Iterator[tuple[str, object]]:
-    """The rows of a file whose ending says what it is, each with its line."""
-    read = exchange.READERS[exchange.format_of(source.name)]
-    with source.open(encoding="utf-8-sig", newline="") as file:
-        yield from ((f"line {line}", row) for line, row in read(file))
-
-
 def row_of(memory: Memory) -> "exchange.Row":
     """A memory as a row: its record, and what was said of it, where something was."""
     metadata = {key: value for key, value in memory.extra.items() if key not in exchange.DETAILS}
@@ -204,6 +203,7 @@ def row_of(memory: Memory) -> "exchange.Row":
         "project": memory.scope.project,
         "tags": list(memory.tags),
         "source_ref": memory.source.ref,
+        "source_kind": memory.source.kind.value,
     }
     for name in exchange.DETAILS:
         value = getattr(memory, name, None)
