@@ -1,14 +1,17 @@
 """The page of a store: each page is read and each action pressed, in process."""
 
+import io
 import json
+import os
 import signal
 import sqlite3
 import sys
+import zipfile
 from collections.abc import Iterator
 from hashlib import sha256
 from html import escape
 from pathlib import Path
-from subprocess import PIPE, Popen
+from subprocess import PIPE, Popen, run
 
 import httpx
 import pytest
@@ -368,22 +371,43 @@ def test_a_page_reads_no_more_the_more_there_are(
     monkeypatch.setattr(sqlite3, "connect", watched)
     with opened(tmp_path / "store") as mesh, looked_at(mesh) as reader:
         kept = mesh.add("The office is in Oslo").id
-        mesh.context("where is the office?")
-        looks = ["/memories", "/memories?status=any", f"/memories/{kept}", "/why?said=Oslo"]
-        looks += ["/told", "/inbox"]
+        prompt = mesh.context("where is the office?").injection_id
+        looks = ["/memories", "/memories?status=any"]
+        looks += ["/memories?q=office", f"/memories/{kept}", "/why?said=Oslo", "/why"]
+        looks += ["/told", f"/told/{prompt}", "/inbox", "/working", "/health", "/memories/skills"]
         taken: list[list[int]] = []
-        for more in (200, 1_800):
+        for more in (5_200, 5_201):  # above what the page of health counts whole
             mesh.add_many([f"Shelf {at} of {more} holds box {at}" for at in range(more)])
             for look in looks:  # what is read once is read before
-                reader.get(look)
+                reader.client.get(f"/default{look}")
             taken.append([])
             for look in looks:
                 before = steps[0]
-                assert reader.get(look).status == 200
+                assert reader.client.get(f"/default{look}").status_code == 200
                 taken[-1].append(steps[0] - before)
     few, many = taken
-    grown = [(look, a, b) for look, a, b in zip(looks, few, many, strict=True) if b > 2 * a + 100]
+    grown = [(look, a, b) for look, a, b in zip(looks, few, many, strict=True) if b > 1.2 * a + 10]
     assert grown == []
+
+
+def test_nothing_of_the_page_is_loaded_where_it_is_not_asked_for(tmp_path: Path) -> None:
+    for asked in (["store", "--content", "tea"], ["search", "tea"], ["stats"], ["--help"]):
+        command = [sys.executable, "-X", "importtime", "-m", "memory_mesh", *asked]
+        store = {"MEMORY_MESH_DIR": str(tmp_path), "MEMORY_MESH_EMBEDDER": "none"}
+        done = run(command, env=os.environ | store, capture_output=True, text=True, check=True)
+        loaded = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
+        assert "memory_mesh" in loaded
+        assert not [name for name in loaded if name.startswith("memory_mesh.dashboard")]
+        assert not loaded & {"jinja2", "markupsafe", "starlette", "uvicorn", "anyio"}
+
+
+def test_the_page_adds_little_to_the_wheel() -> None:
+    folder, packed = Path(dashboard.__file__).parent, io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as wheel:
+        for each in folder.rglob("*"):
+            if each.is_file() and "__pycache__" not in each.parts:
+                wheel.write(each, each.relative_to(folder))
+    assert 0 < len(packed.getvalue()) < 1_200_000
 
 
 def test_what_is_vendored_is_what_its_maker_published() -> None:

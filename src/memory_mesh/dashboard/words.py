@@ -7,7 +7,8 @@ from datetime import UTC, datetime, timedelta
 from markupsafe import Markup
 
 from memory_mesh.base.typed import Any
-from memory_mesh.model import SourceKind, Status
+from memory_mesh.config import NO_AGENT
+from memory_mesh.model import Source, SourceKind, Status
 from memory_mesh.rules.arguments import user_of
 
 _STEPS = (
@@ -97,6 +98,16 @@ def bar(share: float, label: str = "") -> str:
     ).format(told, width)
 
 
+def named(agent: str | None) -> str:
+    """An agent's name; nothing for one that was given none."""
+    return agent if agent and agent != NO_AGENT else ""
+
+
+def by(source: Source, speaker: str | None = None) -> str:
+    """Who said something: a person, else an agent, else what kind of source it was."""
+    return speaker or named(source.agent) or who(source.kind)
+
+
 def place(namespace: str) -> str:
     """A namespace, or the user that it belongs to."""
     user = user_of(namespace)
@@ -125,9 +136,11 @@ def plain(value: object) -> str:
 
 FILTERS: Mapping[str, Callable[..., Any]] = {
     "bar": bar,
+    "by": by,
     "entered": entered,
     "likely": likely,
     "many": many,
+    "named": named,
     "place": place,
     "plain": plain,
     "status": status,

@@ -59,9 +59,7 @@ def around(asked: Asked) -> Drawing:
 
 def _chosen(asked: Asked, versions: tuple[Version, ...]) -> int:
     """The number of the version to show; the last one where none is asked for."""
-    said = asked.one("version")
-    number = int(said) if said.isascii() and said.isdigit() else len(versions)
-    return max(1, min(len(versions), number))
+    return asked.number("version", len(versions), len(versions))
 
 
 def _changes(versions: tuple[Version, ...], chosen: int) -> list[Stretch]:
