@@ -271,6 +271,15 @@ def test_a_batch_begins_where_the_last_one_ended(mesh: MemoryMesh) -> None:
     assert batch(asked_of(mesh), second.place).events == []
 
 
+def test_what_was_written_is_shown_where_later_writes_have_no_block(mesh: MemoryMesh) -> None:
+    stored(mesh, "The office is in Oslo")
+    place = batch(asked_of(mesh)).place
+    stored(mesh, "Tea is at four")
+    mesh.care.run_jobs(["consolidate-memories"])  # notes in the store when it ran
+    for found in (batch(asked_of(mesh), place), batch(asked_of(mesh))):
+        assert "Tea is at four" in [event.text for event in found.events]
+
+
 def test_however_much_arrives_a_batch_is_small_and_counts_the_rest(mesh: MemoryMesh) -> None:
     place = batch(asked_of(mesh)).place
     texts = [f"Shelf {number} holds the box {number}" for number in range(300)]

@@ -140,7 +140,7 @@ def _items(asked: Asked, parts: Mapping[str, list[Any]]) -> list[InboxItem]:
 def _decided(asked: Asked, limit: int) -> list[InboxItem]:
     """The proposals and conflicts that a person decided last, the latest first."""
     review = asked.mesh.review
-    parts = {
+    parts: dict[str, list[Any]] = {
         "proposals": [
             each
             for each in review.proposals(pending=False, limit=_LOOKED_AT, as_owner=True)

@@ -3,7 +3,7 @@
 from memory_mesh.base.typed import dataclass
 from memory_mesh.dashboard.asked import EVERY_STATUS, EVERYONE, Asked, Drawing, PageRoute, Shown
 from memory_mesh.dashboard.pages.memories import PATH
-from memory_mesh.dashboard.words_changed import Stretch, changes
+from memory_mesh.dashboard.words_changed import Stretch, changes, rewriter, writer
 from memory_mesh.formats.svg import graph_svg
 from memory_mesh.model import Link, Memory
 from memory_mesh.model.why import Version
@@ -28,12 +28,15 @@ def show(asked: Asked) -> Shown:
     chosen = _chosen(asked, why.versions)
     ends = {end for link in why.links for end in (link.source, link.target)} - {memory.id}
     known = {each.id: each for each in _named(asked, sorted(ends))}
+    shown = why.versions[chosen - 1] if why.versions else Version(memory)
     values = {
         "memory": memory,
+        "written": writer(why, shown),
+        "reworded": rewriter(why, asked.now),
         "why": why,
         "versions": why.versions,
         "chosen": chosen,
-        "shown": why.versions[chosen - 1] if why.versions else Version(memory),
+        "shown": shown,
         "changes": _changes(why.versions, chosen),
         "neighbours": [
             Neighbour(link, known[end], link.source == memory.id)

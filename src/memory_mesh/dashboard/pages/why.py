@@ -2,13 +2,15 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 
-from memory_mesh.base.typed import dataclass
+from memory_mesh.base.typed import dataclass, replace
 from memory_mesh.care.access_keys import WRITE
 from memory_mesh.dashboard.asked import EVERY_STATUS, EVERYONE, Asked, GoTo, PageRoute, Shown, Undo
-from memory_mesh.dashboard.words_changed import Stretch, changes
+from memory_mesh.dashboard.words_changed import Stretch, changes, rewriter
 from memory_mesh.model import InvalidInput, Memory, NotFound
 from memory_mesh.model.pack import Injected, Injection
+from memory_mesh.model.why import BlockSummary
 
 PATH = "/why"
 _LATEST = 50  # prompts that a sentence is looked for in
@@ -28,6 +30,7 @@ class EnteredPart:
     now: Memory | None
     score: float = 0.0
     carries: bool = False
+    reworded: BlockSummary | None = None  # who gave it the words of then, where somebody did
 
     @property
     def memory(self) -> Memory | None:
@@ -119,6 +122,7 @@ def _whole(asked: Asked, said: str, wanted: str) -> dict[str, object]:
         )
         for each in prompt.memories
     ]  # fmt: skip
+    parts = [replace(part, reworded=_reworded(asked, part, prompt.at)) for part in parts]
     if said:
         parts.sort(key=lambda part: -part.score)
     return {
@@ -127,6 +131,15 @@ def _whole(asked: Asked, said: str, wanted: str) -> dict[str, object]:
         "edited": asked.one("edit"),
         **_anew(asked, prompt, then),
     }
+
+
+def _reworded(asked: Asked, part: EnteredPart, at: datetime) -> BlockSummary | None:
+    """Who worded what carries a sentence, and when; who said it first may be somebody else."""
+    memory = part.memory
+    if memory is None or not part.carries:
+        return None
+    why = asked.mesh.explain(memory.id, scope=memory.scope, see_across=EVERYONE)
+    return rewriter(why, at)
 
 
 def _listed(asked: Asked, ids: list[str], **at: object) -> list[Memory]:

@@ -110,8 +110,10 @@ def _latest(asked: Asked, after: int, last: int) -> list[Block]:
     """The blocks of the last writes, oldest first; of large writes those of the very last."""
     found: list[Block] = []
     for start in dict.fromkeys(max(after, last - writes) for writes in _BACK):
-        if start < last and (not found or (found[-1].seq or 0) < last):
-            found = asked.mesh.care.blocks(after_seq=start, limit=MOST, as_owner=True)
+        nearer = asked.mesh.care.blocks(after_seq=start, limit=MOST, as_owner=True)
+        found = nearer or found  # the last writes may have no block
+        if len(nearer) < MOST:
+            break  # nothing comes after these
     return [block for block in found if (block.seq or 0) <= last]
 
 
