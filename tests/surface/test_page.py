@@ -308,6 +308,32 @@ def test_what_was_forgotten_is_not_in_the_prompt_any_more(
     page = reader.get("/why", prompt=prompt)
     assert "4711" not in page.html
     assert "Nothing is left" in page.text
+    assert "A question that was forgotten for good" in page.text
+    assert "The same prompt, packed anew" not in page.text
+    assert "nobody can weigh it again" in reader.get(f"/told/{prompt}").text
+
+
+def test_who_changed_the_words_is_named_before_who_said_them_first(mesh: MemoryMesh) -> None:
+    ann, ben = (mesh.view(scope=Scope(agent=name)) for name in ("ann", "ben"))
+    kept = mesh.add("The office is in Oslo", source_agent="ann").id or ""
+    ben.update(kept, "The office is in Bergen", reason="we moved")
+    mesh.context("where is the office?")
+    ann.update(kept, "The office is in Oslo", reason="no, we did not")
+    with looked_at(mesh) as reader:
+        page = reader.get("/why", said="Your office is in Bergen")
+        assert "ben changed it to this" in page.text
+        assert "we moved" in page.text
+        assert page.text.index("ben changed") < page.text.index("ann, ")
+        assert "by ann: no, we did not" in reader.get(f"/memories/{kept}").text
+
+
+def test_a_person_with_a_key_is_named(mesh: MemoryMesh) -> None:
+    kept = mesh.add("The office is in Oslo").id or ""
+    key = mesh.care.access_keys.add("ben", grants={"default": "editor"}, speaks_as="user")
+    with TestClient(application(Service(mesh), PLACE), base_url=PLACE) as service:
+        page = _signed_in(service, key.text or "")
+        page.post("/memories/edit", id=kept, text="The office is in Bergen")
+        assert "by ben" in page.get(f"/memories/{kept}").text
 
 
 # Looking leaves no trace, and what was stored is only ever text.

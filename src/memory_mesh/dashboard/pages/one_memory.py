@@ -9,6 +9,7 @@ from memory_mesh.model import Link, Memory
 from memory_mesh.model.why import Version
 
 _AROUND = 24  # memories of the drawing
+_SHOWN = 0.005  # of trust: less reads as nothing
 _PARTS = ("source", "origins", "votes", "age", "limits")  # of trust, in the order of `explain`
 
 
@@ -44,7 +45,9 @@ def show(asked: Asked) -> Shown:
             for end in (link.target if link.source == memory.id else link.source,)
             if end in known
         ],
-        "parts_of_trust": [(name, why.trust[name]) for name in _PARTS if why.trust.get(name)],
+        "parts_of_trust": [
+            (name, why.trust[name]) for name in _PARTS if abs(why.trust.get(name, 0)) >= _SHOWN
+        ],
         "trust": why.trust.get("trust"),
         "edited": asked.one("edit") == "yes",
     }

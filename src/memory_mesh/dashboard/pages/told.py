@@ -4,6 +4,7 @@ from datetime import datetime
 
 from memory_mesh.base.typed import Any, dataclass
 from memory_mesh.dashboard.asked import EVERY_STATUS, EVERYONE, Asked, PageRoute, Shown
+from memory_mesh.dashboard.words import lost_question
 from memory_mesh.model import Memory, NotFound, Scope
 from memory_mesh.model.pack import Injection, LeftOut, Pack
 from memory_mesh.model.why import Entered, Why
@@ -84,12 +85,15 @@ def show_one(asked: Asked) -> Shown:
     if why.subject != "injection":
         raise NotFound(f"there is no prompt {asked.path['id']} here, or its record is gone")
     (prompt,) = why.injections
+    lost = lost_question(prompt)
+    again = not lost and (asked.one("weigh") == "all" or asked.is_small())
     pack = mesh.context(
         prompt.question or None, max_tokens=prompt.max_tokens, format=prompt.format,
         scope=prompt.reader, as_of=prompt.at, record=False,
-    ) if asked.one("weigh") == "all" or asked.is_small() else None  # fmt: skip
+    ) if again else None  # fmt: skip
     values = {
         "prompt": prompt,
+        "lost": lost,
         "told": [ToldMemory(each, _then(asked, each, prompt)) for each in why.entered],
         "left_out": _left_out(asked, pack, prompt.at) if pack is not None else [],
         "pack": pack,
