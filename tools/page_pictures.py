@@ -19,6 +19,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from io import BytesIO
 from pathlib import Path
+from typing import Literal
 
 import uvicorn
 from PIL import Image
@@ -36,7 +37,7 @@ from memory_mesh.sync import MemoryMesh  # noqa: E402
 from memory_mesh.testing import FrozenClock  # noqa: E402
 
 SIZES = ((1440, 900), (1024, 768), (390, 780))
-SCHEMES = ("light", "dark")
+SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 SAID = "Your office is in Bergen, so the morning train is the one to take."
 _TEXTS = ROOT / "tools" / "reference" / "page_store.txt"
 _COLOURS = 96  # of a picture that is kept: half the size, and no eye sees it
@@ -56,14 +57,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def make(folder: Path) -> dict[str, str]:
     """A store of ten weeks of a small team; the ids of what the pictures show."""
-    chance, now = random.Random(7), datetime.now(UTC)
+    chance, now = random.Random(7), datetime.now(UTC)  # noqa: S311  # the same store each time
     lines = [line.split("|") for line in _TEXTS.read_text(encoding="utf-8").splitlines() if line]
     clock = FrozenClock(now - timedelta(days=70))
     with MemoryMesh(folder, embedder="none", clock=clock) as mesh:
         step = timedelta(days=69) / len(lines)
         for kind, project, who, text in lines:
             clock.advance(step * chance.uniform(0.4, 1.6))
-            _tell(mesh, chance, kind, project, who, text)
+            _tell(mesh, chance, (kind, project, who, text))
         clock.set(now - timedelta(hours=5))
         made = _misled(mesh, clock) | _waits(mesh, clock)
         _asked(mesh, clock, chance)
@@ -71,17 +72,19 @@ def make(folder: Path) -> dict[str, str]:
     return made
 
 
-def _tell(
-    mesh: MemoryMesh, chance: random.Random, kind: str, project: str, who: str, text: str
-) -> None:
+def _tell(mesh: MemoryMesh, chance: random.Random, line: tuple[str, ...]) -> None:
+    kind, project, who, text = line
     view = mesh.view(channel="cli" if who in {"ann", "ben"} else "mcp")
     scope = Scope(project=project or None)
     if kind == "lesson":
         view.lessons.record(text, scope=scope)
         return
     tags = [word for word in ("deploy", "billing", "search", "office") if word in text.lower()]
-    named = {"speaker": who} if who in {"ann", "ben"} else {"source_agent": who}
-    view.add(text, {"tags": tags}, kind=kind or None, scope=scope, **named)
+    person = who if who in {"ann", "ben"} else None
+    view.add(
+        text, {"tags": tags}, kind=kind or None, scope=scope, speaker=person,
+        source_agent=None if person else who,
+    )  # fmt: skip
     if chance.random() < 0.25:
         mesh.context(text.split(",", maxsplit=1)[0], scope=scope, max_tokens=400)
 
