@@ -262,6 +262,28 @@ class LedgerContract(EmptyLedger):
         assert len(ledger.blocks("default", 1, 1)) == 1
         assert ledger.blocks("default", 2, 1) == []
 
+    def test_a_sample_stands_for_all_by_its_share(self, ledger: Ledger, clock: FrozenClock) -> None:
+        """Of no more than the sample all are counted; without counting the chain is still known."""
+        put_many(ledger, [f"shelf {number} holds a box" for number in range(40)])
+        lens = Lens(clock.now())
+        with ledger.read("default") as snapshot:
+            assert snapshot.counts(lens, "kind", 40) == {"fact": 40}
+            assert snapshot.counts(lens, "kind", 8) == {"fact": 40}
+            assert sum(snapshot.counts(lens, "day", 8).values()) == 40
+        told = ledger.stats("default", counted=False)
+        assert (told.blocks, told.seq, told.memories) == (40, 1, 0)
+
+    def test_what_waits_is_listed_newest_first(self, ledger: Ledger, clock: FrozenClock) -> None:
+        """Whatever else there is."""
+        for number in range(6):
+            waits = Status.QUARANTINED if number % 2 else Status.ACTIVE
+            put(ledger, f"mem_1_00000{number}", f"shelf {number}", status=waits, status_today=waits)
+        with ledger.read("default") as snapshot:
+            lens = Lens(clock.now(), statuses=frozenset({Status.QUARANTINED}))
+            first = snapshot.page(lens, 2, None)
+            rest = snapshot.page(lens, 2, first.cursor)
+        assert [each.text for each in (*first, *rest)] == ["shelf 5", "shelf 3", "shelf 1"]
+
     def test_uses_and_votes_are_counted_in_place(self, ledger: Ledger, clock: FrozenClock) -> None:
         """Counters are no part of a version, and only votes move the seq."""
         memory = put(ledger, "mem_1_000001", "tea is hot")

@@ -220,6 +220,11 @@ SUITES: dict[str, dict[str, Part]] = {
     "pages": {
         "": part("pages.hostile", memories=Amount(300, 4)),
         "readers": part("pages.readers", pages=Amount(200, 6)),  # five looks of each key
+        "feed": part(
+            "page_feed.followed",
+            seconds=Amount(25, 3),
+            needs=("page_feed.chromium", "Chromium is missing: apt-get install chromium"),
+        ),
     },
     "side-doors": {"": part("side_doors.run", steps=Amount(20_000))},
     "packing": {

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
+from typing import Any, Literal
 from urllib.parse import urlsplit
 
 import pytest
@@ -17,6 +18,7 @@ from memory_mesh.dashboard.readers import OwnerReaders
 from memory_mesh.model import Scope
 from memory_mesh.platform.ports import bound
 from memory_mesh.sync import MemoryMesh
+from tests.faults.sample import is_whole
 from tests.surface.page_reading import HOSTILE, opened
 from tests.until import until
 
@@ -26,6 +28,12 @@ PAGES = (
     *("/why", "/memories", "/memories?status=any&q=office", "/memories/{id}", "/why?said=Bergen"),
     *("/told", "/told/{prompt}", "/inbox", "/working?examine=yes", "/health"),
 )
+MORE_PAGES = (  # what is reached from the others
+    *("/memories/skills", "/memories?edit={id}", "/memories/{id}?edit=yes", "/memories?q=office"),
+    *("/why?prompt={prompt}&edit={id}", "/told/{prompt}?why=office", "/inbox?show=conflicts"),
+    *("/inbox?show=decided", "/working", "/../-/in"),
+)
+SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 _PATIENCE = 30_000  # milliseconds, for what comes by itself
 pytestmark = pytest.mark.skipif(not CHROMIUM, reason="Chromium is not installed")
 
@@ -230,27 +238,68 @@ def test_the_switch_of_colours_is_kept(walk: Walk) -> None:
 def test_no_page_is_wider_than_a_phone(walk: Walk, office: str) -> None:
     page = walk.page
     page.set_viewport_size({"width": WIDTHS[0], "height": 800})
-    for path in PAGES:
+    for path in (*PAGES, *MORE_PAGES):
         walk.go(path.format(id=office, prompt=walk.mesh.care.prompts(limit=1)[0].id))
         wide = page.evaluate("document.documentElement.scrollWidth")
         assert wide <= WIDTHS[0], path
     page.set_viewport_size({"width": 1280, "height": 800})
 
 
-def test_axe_finds_nothing_serious(walk: Walk, office: str) -> None:
+def test_the_header_of_a_phone_is_one_line_on_a_short_page(walk: Walk) -> None:
+    walk.page.set_viewport_size({"width": WIDTHS[0], "height": 800})
+    header = walk.go("/memories/skills").locator("header.side").bounding_box()
+    assert header is not None
+    assert header["height"] < 80
+    walk.page.set_viewport_size({"width": 1280, "height": 800})
+
+
+def test_keeping_both_is_undone_by_a_key(walk: Walk) -> None:
+    walk.mesh.add("The depot is in Drammen")
+    walk.mesh.view(channel="mcp").add("The depot is in Halden")
+    page = walk.go("/inbox?show=conflicts")
+    page.keyboard.press("j")
+    page.keyboard.press("b")
+    expect(page.get_by_role("status")).to_contain_text("Both are kept")
+    page.keyboard.press("u")
+    expect(page.get_by_role("status")).to_contain_text("Taken back")
+    expect(page.locator("main")).to_contain_text("Halden")
+
+
+@pytest.fixture
+def waiting(walk: Walk) -> None:
+    """Something of each kind waits in the inbox, and something was decided."""
+    agent = walk.mesh.view(channel="mcp")
+    spare = walk.mesh.add("The ferry leaves at six", allow_duplicate=True).id or ""
+    agent.review.propose_update(spare, "The ferry leaves at seven")
+    done = agent.review.propose_delete(spare, reason="the ferry is closed")
+    walk.mesh.review.decide(done.id, approve=False)
+    walk.mesh.add("The harbour is in Horten")
+    agent.add("The harbour is in Moss")
+    agent.lessons.record("Moor the boat before the crane moves", when="loading")
+    agent.skills.add("name: moor\nintent: moor a boat\nagent: ann\n")
+
+
+def test_axe_finds_nothing_serious(walk: Walk, office: str, waiting: None) -> None:
+    """In the gate every other page is dark; at night each page is both."""
     axe = (resources.files("axe_playwright_python") / "axe.min.js").read_text(encoding="utf-8")
-    for at, path in enumerate(PAGES):
-        walk.page.emulate_media(color_scheme="dark" if at % 2 else "light")
-        page = walk.go(path.format(id=office, prompt=walk.mesh.care.prompts(limit=1)[0].id))
-        page.evaluate(axe)
-        found = page.evaluate("axe.run()")
-        wrong = [
-            (each["id"], each["nodes"][0]["html"], each["nodes"][0]["failureSummary"])
-            for each in found["violations"]
-            if each["impact"] in {"serious", "critical"}
-        ]
-        assert wrong == [], path
+    prompt, wrong = walk.mesh.care.prompts(limit=1)[0].id, []
+    for at, path in enumerate((*PAGES, *MORE_PAGES)):
+        for scheme in SCHEMES if is_whole() else SCHEMES[at % 2 :][:1]:
+            walk.page.emulate_media(color_scheme=scheme)
+            page = walk.go(path.format(id=office, prompt=prompt))
+            wrong += [
+                (path, scheme, each["id"], each["nodes"][0]["failureSummary"])
+                for each in _violations(page, axe)
+                if each["impact"] in {"serious", "critical"}
+            ]
     walk.page.emulate_media(color_scheme="light")
+    assert wrong == []
+
+
+def _violations(page: Page, axe: str) -> list[dict[str, Any]]:
+    page.evaluate(axe)
+    found: list[dict[str, Any]] = page.evaluate("axe.run()")["violations"]
+    return found
 
 
 def test_everything_is_read_without_a_script(walk: Walk, browser: Browser, office: str) -> None:

@@ -13,6 +13,7 @@ from memory_mesh.agents import journal
 from memory_mesh.dashboard.app import Dashboard
 from memory_mesh.dashboard.asked import Asked
 from memory_mesh.dashboard.export import export
+from memory_mesh.dashboard.pages import health, inbox, told, working
 from memory_mesh.dashboard.pages.health import growth
 from memory_mesh.dashboard.pages.working import MOST, FeedPlace, batch
 from memory_mesh.dashboard.readers import Owner, OwnerReaders
@@ -179,14 +180,33 @@ def test_a_conflict_is_decided_one_way_or_the_other(
     assert mesh.review.conflicts(pending=True) == []
 
 
+@pytest.mark.parametrize("resolution", ["supersede", "reject", "keep_both"])
 def test_a_decided_conflict_is_taken_back(
-    mesh: MemoryMesh, agent: MemoryMesh, reader: ReaderClient
+    mesh: MemoryMesh, agent: MemoryMesh, reader: ReaderClient, resolution: str
 ) -> None:
     old, new, found = conflict(mesh, agent)
-    done = reader.post("/inbox/resolve", on="/inbox", id=found, resolution="supersede")
-    assert "Undo" in done.text
-    reader.post("/inbox/undo", on="/inbox", id=new)
-    assert {memory.id for memory in mesh.get_all()} == {old, new}
+    for _ in range(2):  # what waits again is decided and taken back again
+        done = reader.post("/inbox/resolve", on="/inbox", id=found, resolution=resolution)
+        assert "Undo" in done.text
+        assert "Take back" in reader.get("/inbox", show="decided").text
+        reader.post("/inbox/undo", on="/inbox", id=new)
+        assert [each.id for each in mesh.review.conflicts(pending=True)] == [found]
+        assert old in {memory.id for memory in mesh.get_all()}
+
+
+def test_of_a_kind_with_many_more_are_shown_on_request(
+    mesh: MemoryMesh, agent: MemoryMesh, reader: ReaderClient
+) -> None:
+    for at in range(47):
+        agent.review.propose_delete(stored(mesh, f"Shelf {at} is empty"))
+    first = reader.get("/inbox", show="proposals")
+    assert "20+ wait" in first.text
+    assert first.html.count("<article") == 20
+    second = reader.client.get(first.links["More"])
+    assert second.text.count("<article") == 40
+    last = reader.get("/inbox", show="proposals", limit=80)
+    assert "47 wait" in last.text
+    assert "More" not in last.links
 
 
 def test_staged_lessons_and_skills_wait_and_are_let_in(
@@ -249,6 +269,15 @@ def test_a_batch_begins_where_the_last_one_ended(mesh: MemoryMesh) -> None:
     second = batch(asked_of(mesh), place)
     assert {event.text for event in second.events} == {"Tea is at four", "tea?"}
     assert batch(asked_of(mesh), second.place).events == []
+
+
+def test_what_was_written_is_shown_where_later_writes_have_no_block(mesh: MemoryMesh) -> None:
+    stored(mesh, "The office is in Oslo")
+    place = batch(asked_of(mesh)).place
+    stored(mesh, "Tea is at four")
+    mesh.care.run_jobs(["consolidate-memories"])  # notes in the store when it ran
+    for found in (batch(asked_of(mesh), place), batch(asked_of(mesh))):
+        assert "Tea is at four" in [event.text for event in found.events]
 
 
 def test_however_much_arrives_a_batch_is_small_and_counts_the_rest(mesh: MemoryMesh) -> None:
@@ -423,8 +452,6 @@ def test_who_may_only_read_is_shown_no_button_and_nothing_of_the_machine(
 
 
 def test_pages_of_a_large_namespace_read_a_few_rows(mesh: MemoryMesh) -> None:
-    from memory_mesh.dashboard.pages import health, inbox, told, working
-
     mesh.add_many([f"Shelf {number} holds the box {number}" for number in range(400)])
     for page in (told, inbox, working, health):
         shown = page.show(asked_of(mesh)).values
@@ -432,3 +459,20 @@ def test_pages_of_a_large_namespace_read_a_few_rows(mesh: MemoryMesh) -> None:
         assert all(len(value) <= 100 for value in held)
     with pytest.raises(NotFound):
         asked_of(mesh).memory("mem_1_abc")
+
+
+def test_of_a_large_store_a_sample_is_counted_until_all_is_asked_for(
+    mesh: MemoryMesh, reader: ReaderClient
+) -> None:
+    for kind, count in (("fact", 4_500), ("decision", 1_500)):
+        mesh.add_many(
+            [{"content": f"Shelf {at} holds a {kind}", "kind": kind} for at in range(count)]
+        )
+    page = reader.get("/health")
+    said = [int(found.replace(",", "")) for found in re.findall(r"≈ ([\d,]+) active", page.text)]
+    assert said == [pytest.approx(6_000, rel=0.03)]
+    shown = health.show(asked_of(mesh)).values
+    assert [each.count for each in shown["kinds"]] == pytest.approx([4_500, 1_500], rel=0.05)
+    whole = reader.client.get(page.links["Count all of them"]).text
+    assert "6,000" in whole
+    assert "≈" not in whole

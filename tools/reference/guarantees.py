@@ -203,6 +203,18 @@ ROWS: Mapping[str, tuple[tuple[str, str, tuple[str, ...]], ...]] = {
             ("isolation",),
         ),
         (
+            (
+                "[The page](page.md) shows what was stored as text alone, and no reader more than "
+                "their key may see or do."
+            ),
+            (
+                "{pages:memories} hostile memories in every field of {pages:pages} pages, and "
+                "{pages:readers/pages} random pages and keys, {pages:readers/refused} of them "
+                "refused: none told or offered more"
+            ),
+            ("pages",),
+        ),
+        (
             "A key of the service opens what it was made for, whatever path or token is sent.",
             (
                 "{service-tenants:calls} calls of {service-tenants:routes} routes by "
@@ -285,6 +297,15 @@ ROWS: Mapping[str, tuple[tuple[str, str, tuple[str, ...]], ...]] = {
                 "less} and {re-embed:postgres/returned less} searches returned less"
             ),
             ("re-embed",),
+        ),
+        (
+            "The live page stays small and answers while memories pour in.",
+            (
+                "{pages:feed/arrived} memories in {pages:feed/seconds} seconds: "
+                "{pages:feed/shown or counted} shown or counted, {pages:feed/lines in the page} "
+                "lines kept, {pages:feed/pages answered} other pages answered beside it"
+            ),
+            ("pages",),
         ),
         (
             "A migration of foreign tables that is killed can be finished or undone.",

@@ -3559,6 +3559,8 @@ export interface operations {
                     } | null;
                     /** @description Further statuses to show beside active, such as quarantined. */
                     include?: (("active" | "quarantined" | "disputed" | "superseded" | "archived" | "deleted" | "expired") | string)[];
+                    /** @description Of more memories than this, count so many from all over, each for its share. */
+                    sample?: number | null;
                     /** @description Who reads; by default the project, agent and session of this mesh. */
                     scope?: components["schemas"]["Scope"] | null;
                     /** @description Parts of the scope to ignore: project, agent, session. */
@@ -7269,7 +7271,10 @@ export interface operations {
         };
         requestBody?: {
             content: {
-                "application/json": Record<string, never>;
+                "application/json": {
+                    /** @description False leaves out what takes longer the more is stored: those figures are 0. */
+                    counted?: boolean;
+                };
             };
         };
         responses: {

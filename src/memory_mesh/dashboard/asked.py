@@ -12,6 +12,7 @@ from memory_mesh.sync import MemoryMesh
 
 EVERYONE = ("project", "agent", "session")  # the page shows what is for each of them
 EVERY_STATUS = tuple(Status)
+FEW_BLOCKS = 5_000  # of a chain: there are at most as many memories
 PLACES = 200  # namespaces to choose from
 Fields: TypeAlias = "Mapping[str, Sequence[str]]"
 
@@ -58,6 +59,12 @@ class Asked:
         found = self.form.get(name) or self.query.get(name) or ()
         return [value for value in found if value]
 
+    def number(self, name: str, otherwise: int, most: int) -> int:
+        """A field that is a whole number, from 1 to a most."""
+        said = self.one(name)
+        number = int(said) if said.isascii() and said.isdigit() else otherwise
+        return max(1, min(most, number))
+
     def here(self, path: str, **query: object) -> str:
         """The address of another page of the same namespace; values of None are left out."""
         return address(self.root, self.namespace, path, **query)
@@ -74,6 +81,10 @@ class Asked:
         """Whether the page that is shown is this one or below it."""
         whole = address("", self.namespace, path)
         return shown == whole or shown.startswith(f"{whole}/")
+
+    def is_small(self) -> bool:
+        """Whether all of the store may be read for one page; else the reader asks for that."""
+        return self.mesh.stats(counted=False).blocks <= FEW_BLOCKS
 
     def memory(self, memory_id: str, **at: Any) -> Memory:  # noqa: ANN401  # as_of of get_all
         """A memory of any project, agent, session and status, which does not count as its use."""

@@ -31,7 +31,10 @@ from memory_mesh.sync import MemoryMesh
 MOST_PAGES = 2_000
 _HOST = "127.0.0.1"
 _STATIC = Path(__file__).parent / "static"
-_FOLLOWED = {frozenset(), frozenset({"after"}), frozenset({"before"})}  # names of a query
+_FOLLOWED = {
+    frozenset(),
+    *map(frozenset, ({"after"}, {"before"}, {"examine"}, {"count"})),
+}  # of a query
 _LEFT_OUT = {"form", "script", "button", "input", "select", "textarea"}
 _VOID = {"meta", "link", "input", "br", "hr", "img", "rect", "line", "circle", "path"}
 _OF_SCRIPTS = ("hx-", "data-", "on")

@@ -7,7 +7,9 @@ from datetime import UTC, datetime, timedelta
 from markupsafe import Markup
 
 from memory_mesh.base.typed import Any
-from memory_mesh.model import SourceKind, Status
+from memory_mesh.config import NO_AGENT
+from memory_mesh.model import Channel, Source, SourceKind, Status
+from memory_mesh.model.pack import Injection
 from memory_mesh.rules.arguments import user_of
 
 _STEPS = (
@@ -34,18 +36,27 @@ _WHO = {
     SourceKind.DOCUMENT: "a document",
     SourceKind.INFERENCE: "an agent's inference",
 }
+_CHANNELS = {
+    Channel.CLI: "the command line or this page",
+    Channel.MCP: "an agent's tools (MCP)",
+    Channel.WEB: "a page of the web",
+    Channel.LIBRARY: "a program",
+}
 _MOMENT = re.compile(r"(?:at )?(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z)")
 _ENTERED = {
-    "pinned": "because it is pinned",
-    "profile": "as part of the standing profile",
-    "lesson": "as a lesson",
-    "found": "found by the search",
-    "linked": "linked to one that was found",
-    "newer": "as a newer statement of one that was found",
-    "older": "as an older statement of one that was found",
-    "recent": "as one of the newest",
-    "used": "as one of the most used",
+    "pinned": "it is pinned",
+    "profile": "it is part of the standing profile",
+    "lesson": "it is a lesson",
+    "found": "the search for this question found it",
+    "linked": "it is linked to one that was found",
+    "newer": "it is a newer statement of one that was found",
+    "older": "it is an older statement of one that was found",
+    "recent": "it is one of the newest",
+    "used": "it is one of the most used",
 }
+
+
+_ANSWERS = frozenset({"found", "linked", "newer", "older"})  # sections of what a question brought
 
 
 def when(at: datetime | None, now: datetime | None = None) -> str:
@@ -75,6 +86,18 @@ def told(sentence: str, memory_id: str, now: datetime) -> str:
     return Markup("").join(pieces)
 
 
+def lost_question(prompt: Injection) -> bool:
+    """Whether a prompt had a question that was forgotten with a memory that it named."""
+    answered = not prompt.memories or any(each.section in _ANSWERS for each in prompt.memories)
+    return not prompt.question and answered
+
+
+def titled(prompt: Injection) -> str:
+    """What was asked for a prompt; a session starts without a question."""
+    lost = "A question that was forgotten for good"
+    return prompt.question or (lost if lost_question(prompt) else "The start of a session")
+
+
 def entered(section: str) -> str:
     """Why a memory entered a prompt."""
     return _ENTERED.get(section, plain(section))
@@ -95,6 +118,21 @@ def bar(share: float, label: str = "") -> str:
         '<rect class="rail" width="100" height="6" rx="3"></rect>'
         '<rect class="fill" width="{}" height="6" rx="3"></rect></svg>'
     ).format(told, width)
+
+
+def named(agent: str | None) -> str:
+    """An agent's name; nothing for one that was given none."""
+    return agent if agent and agent != NO_AGENT else ""
+
+
+def by(source: Source, speaker: str | None = None) -> str:
+    """Who said something: a person, else an agent, else what kind of source it was."""
+    return speaker or named(source.agent) or who(source.kind)
+
+
+def channel(value: Channel) -> str:
+    """How something came in, in words."""
+    return _CHANNELS.get(value, plain(value))
 
 
 def place(namespace: str) -> str:
@@ -125,12 +163,16 @@ def plain(value: object) -> str:
 
 FILTERS: Mapping[str, Callable[..., Any]] = {
     "bar": bar,
+    "by": by,
+    "channel": channel,
     "entered": entered,
     "likely": likely,
     "many": many,
+    "named": named,
     "place": place,
     "plain": plain,
     "status": status,
+    "titled": titled,
     "told": told,
     "when": when,
     "who": who,

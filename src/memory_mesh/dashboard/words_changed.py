@@ -1,9 +1,12 @@
-"""Two wordings side by side: what was taken out, and what came in."""
+"""Two wordings side by side: what was taken out, what came in, and who worded it so."""
 
 import re
+from datetime import datetime
 from difflib import SequenceMatcher
+from itertools import pairwise
 
 from memory_mesh.base.typed import dataclass
+from memory_mesh.model.why import BlockSummary, Version, Why
 
 _PIECES = re.compile(r"\s+|\w+|[^\w\s]")
 _MOST = 4_000  # pieces of both; above that a text is shown as replaced
@@ -31,3 +34,17 @@ def changes(before: str, after: str) -> list[Stretch]:
         stretches += [Stretch("out", "".join(old[a:b]))] if b > a else []
         stretches += [Stretch("in", "".join(new[c:d]))] if d > c else []
     return stretches
+
+
+def writer(why: Why, version: Version) -> BlockSummary | None:
+    """The block of a version, which says by whom and why; None where it is not on record."""
+    written = version.memory.recorded_from
+    at = written.replace(microsecond=written.microsecond // 1000 * 1000)  # as blocks state it
+    return next((block for block in why.blocks if block.at == at), None)
+
+
+def rewriter(why: Why, before: datetime) -> BlockSummary | None:
+    """Who worded a memory as it read before a moment; None where nobody had changed its words."""
+    known = [each for each in why.versions if each.memory.recorded_from <= before]
+    changed = [new for old, new in pairwise(known) if old.memory.text != new.memory.text]
+    return writer(why, changed[-1]) if changed else None

@@ -93,6 +93,10 @@ from memory_mesh.model.hit import (
 from memory_mesh.model.memory import (
     BY_RULE,
     DECISIONS,
+    LAPSED,
+    NO_DECISION,
+    TURNED,
+    UNDONE,
     BlockOperation,
     Cardinality,
     Channel,
@@ -175,7 +179,11 @@ from memory_mesh.model.stats import (
 __all__ = [
     "BY_RULE",
     "DECISIONS",
+    "LAPSED",
+    "NO_DECISION",
     "SIMILAR",
+    "TURNED",
+    "UNDONE",
     "AllOf",
     "AnyOf",
     "BackupIsDamaged",

@@ -81,6 +81,10 @@ def severity_rank(severity: Severity) -> int:
 
 
 BY_RULE = "by rule"  # why a conflict ended that nobody was asked about
+TURNED = "the older one was said again"
+LAPSED = "the text was changed"  # why a guess no longer holds
+UNDONE = "the decision was undone"
+NO_DECISION = frozenset({BY_RULE, TURNED, LAPSED, UNDONE})  # why both are kept without a person
 # What a profile is made of, in the words and the order of the index version_standing.
 OF_ROLE = ("name", "is a", "work for", "live in", "speak", "allergic to")
 PREFERRED = ("prefer", "like", "love", "dislike", "hate", "avoid", "eat", "drink")

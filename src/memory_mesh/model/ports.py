@@ -248,8 +248,11 @@ class Lookup(Protocol):
     def skills(self, query: SkillQuery) -> list[Candidate]:
         """The skills that a query means and its reader sees."""
 
-    def counts(self, lens: Lens, by: str) -> dict[str | None, int]:
-        """How many memories the lens sees of each value of a field; those without it under None."""
+    def counts(self, lens: Lens, by: str, sample: int | None = None) -> dict[str | None, int]:
+        """How many memories the lens sees of each value of a field; those without it under None.
+
+        Of more memories than `sample` so many from all over are counted, each for its share.
+        """
 
 
 class Claims(Protocol):
@@ -493,8 +496,11 @@ class Maintenance(Protocol):
     def unswept(self, namespace: str, since: str | None) -> tuple[str | None, int]:
         """Since when deleted rows wait to be taken out of pages, and in how many tables."""
 
-    def stats(self, namespace: str, session_days: int = 0) -> Stats:
-        """The namespace in numbers; sessions expire after so many days, or never."""
+    def stats(self, namespace: str, session_days: int = 0, *, counted: bool = True) -> Stats:
+        """The namespace in numbers; sessions expire after so many days, or never.
+
+        Without `counted` what takes longer the more is stored is left out.
+        """
 
     def prune_recalls(self, namespace: str, before: datetime, limit: int) -> int:
         """Delete the oldest recall blocks from before a moment, at most `limit`; how many."""

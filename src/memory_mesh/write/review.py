@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from memory_mesh.base.typed import replace
 from memory_mesh.model import (
+    NO_DECISION,
+    UNDONE,
     Commit,
     Conflict,
     InvalidInput,
@@ -379,7 +381,11 @@ def undo(access: Access, memory_id: str, reader: Scope) -> Memory:
         old = seen(standing, memory_id, reader)
         now = [standing.conflicts[id_] for id_ in asked if id_ in standing.conflicts]
         reviewed = [each for each in now if each.new == memory_id and not each.by_rule]
-        ruled = [each for each in now if each.is_guess or each.resolution in _HIDING]
+        ruled = [
+            each
+            for each in now
+            if each.is_guess or each.resolution in _HIDING or _kept_by_person(each)
+        ]
         before = [version.status for version in standing.history(memory_id)][:-1]
         if before and before[-1] in WAITING and old.status in _REVIEWED:
             return _review_undone(access, standing, old, before[-1], reviewed)
@@ -406,6 +412,11 @@ def _review_undone(
     return replace(decided(access, standing, again), conflicts=_reopened(ended), forgiven=forgiven)
 
 
+def _kept_by_person(each: Conflict) -> bool:
+    """Whether a person kept both memories; that a rule no longer holds is no decision."""
+    return each.resolution is Resolution.KEEP_BOTH and each.why not in NO_DECISION
+
+
 def _reopened(ended: Iterable[Conflict]) -> tuple[Conflict, ...]:
     """The conflicts as they were before anybody decided."""
     return tuple(replace(each, resolution=None, resolved_at=None, why=None) for each in ended)
@@ -418,7 +429,7 @@ def _both_kept(
 
     A conflict that a person decided waits again; what a rule decided has ended by this.
     """
-    why = "the decision was undone"
+    why = UNDONE
     back = {memory.id: memory for memory in _revived(ruled, standing)}
     rejected = [memory for memory in _readmitted(ruled, standing) if memory.id not in back]
     back |= {memory.id: memory for memory in rejected}

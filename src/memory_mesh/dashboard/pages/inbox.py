@@ -9,10 +9,10 @@
     skills ────┘
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 
-from memory_mesh.base.typed import dataclass
+from memory_mesh.base.typed import Any, dataclass
 from memory_mesh.care.access_keys import READ, REVIEW, WRITE
 from memory_mesh.dashboard.asked import (
     EVERY_STATUS,
@@ -41,7 +41,8 @@ from memory_mesh.model import (
 
 PATH = "/inbox"
 _A_KIND, _OF_ALL = 20, 4  # items of each kind on its page, and on the page of all
-_MOST = 200  # that are decided at once, and skills that are looked through
+_MOST = 200  # that are shown and decided at once, and skills that are looked through
+_LOOKED_AT = 1_000  # of the latest, for those that were decided
 KINDS = ("proposals", "conflicts", "quarantine", "lessons", "skills")
 _DECIDED = "decided"
 
@@ -70,69 +71,88 @@ class InboxItem:
 
 
 def show(asked: Asked) -> Shown:
-    """What waits, a few of each kind; or what was decided last."""
-    chosen = asked.one("show")
+    """What waits, a few of each kind or more of one; or what was decided last."""
+    chosen, most = asked.one("show"), asked.number("limit", _A_KIND, _MOST)
+    found = {} if chosen == _DECIDED else _waiting(asked, most + 1)
     if chosen == _DECIDED:
-        items = _decided(asked)
-        found: dict[str, list[InboxItem]] = {}
+        items = _decided(asked, most + 1)
+        full = len(items) > most
     else:
-        found = _waiting(asked)
-        some = _A_KIND if chosen else _OF_ALL
-        items = [each for kind in KINDS for each in found[kind][:some] if chosen in {"", kind}]
+        some = most if chosen else _OF_ALL
+        parts = {kind: each[:some] for kind, each in found.items() if chosen in {"", kind}}
+        items = _items(asked, parts)
+        full = len(found.get(chosen, ())) > most
     counts = {kind: len(each) for kind, each in found.items()}
+    limit = min(_MOST, most * 2)
     return Shown(
         "inbox.html",
         {
-            "items": items,
+            "items": items[:most] if chosen else items,
             "chosen": chosen,
-            "counts": counts,
-            "all": sum(counts.values()),
-            "full": _A_KIND,
-            "cut": {kind: 0 if chosen else max(0, counts.get(kind, 0) - _OF_ALL) for kind in KINDS},
+            "counts": {kind: _at_most(count, most) for kind, count in counts.items() if count},
+            "all": _at_most(sum(counts.values()), most),
+            "cut": {kind for kind, count in counts.items() if not chosen and count > _OF_ALL},
+            "more": asked.here(PATH, show=chosen, limit=limit) if full and limit > most else None,
             "kinds": KINDS,
             "edited": asked.one("edit"),
         },
     )
 
 
-def _waiting(asked: Asked) -> dict[str, list[InboxItem]]:
+def _at_most(count: int, most: int) -> str:
+    """A count in words; above what was looked for it is only known that there are more."""
+    return f"{count}" if count <= most else f"{most}+"
+
+
+def _waiting(asked: Asked, limit: int) -> dict[str, list[Any]]:
+    """What waits of each kind, the latest first."""
     review = asked.mesh.review
-    proposals = review.proposals(limit=_A_KIND, as_owner=True)
-    conflicts = review.conflicts(pending=True, limit=_A_KIND, as_owner=True)
-    held = [
+    conflicts = review.conflicts(pending=True, limit=limit, as_owner=True)
+    against = {each.new for each in conflicts}
+    alone = [
         each
-        for each in review.waiting(limit=2 * _A_KIND, as_owner=True)
-        if isinstance(each, Memory)
+        for each in review.waiting(limit=2 * limit, as_owner=True)
+        if isinstance(each, Memory) and each.id not in against
     ]
     skills = asked.mesh.skills.get_all(include=[Status.QUARANTINED], across=EVERYONE, limit=_MOST)
-    texts = _texts(asked, proposals, conflicts)
-    against = [each.new for each in conflicts]
-    alone = [each for each in held if each.id not in against]
     return {
-        "proposals": _proposals(proposals, texts),
-        "conflicts": _conflicts(conflicts, texts),
-        "quarantine": [_held(asked, each) for each in alone if each.lesson is None][:_A_KIND],
-        "lessons": [_held(asked, each) for each in alone if each.lesson is not None][:_A_KIND],
-        "skills": [_skill(each) for each in skills if each.status is Status.QUARANTINED][:_A_KIND],
+        "proposals": review.proposals(limit=limit, as_owner=True),
+        "conflicts": conflicts,
+        "quarantine": [each for each in alone if each.lesson is None][:limit],
+        "lessons": [each for each in alone if each.lesson is not None][:limit],
+        "skills": [each for each in skills if each.status is Status.QUARANTINED][:limit],
     }
 
 
-def _decided(asked: Asked) -> list[InboxItem]:
+def _items(asked: Asked, parts: Mapping[str, list[Any]]) -> list[InboxItem]:
+    """What waits, with what it is about."""
+    proposals, conflicts = parts.get("proposals", []), parts.get("conflicts", [])
+    texts = _texts(asked, proposals, conflicts)
+    held = [*parts.get("quarantine", []), *parts.get("lessons", [])]
+    return [
+        *_proposals(proposals, texts),
+        *_conflicts(conflicts, texts),
+        *(_held(asked, each) for each in held),
+        *map(_skill, parts.get("skills", [])),
+    ]
+
+
+def _decided(asked: Asked, limit: int) -> list[InboxItem]:
     """The proposals and conflicts that a person decided last, the latest first."""
     review = asked.mesh.review
-    proposals = [
-        each
-        for each in review.proposals(pending=False, limit=_MOST, as_owner=True)
-        if not each.pending
-    ][:_A_KIND]
-    conflicts = [
-        each
-        for each in review.conflicts(decided=True, limit=_MOST, as_owner=True)
-        if not each.pending and not each.by_rule
-    ][:_A_KIND]
-    texts = _texts(asked, proposals, conflicts)
-    found = [*_proposals(proposals, texts), *_conflicts(conflicts, texts)]
-    return sorted(found, key=_when_decided, reverse=True)
+    parts: dict[str, list[Any]] = {
+        "proposals": [
+            each
+            for each in review.proposals(pending=False, limit=_LOOKED_AT, as_owner=True)
+            if not each.pending
+        ][:limit],
+        "conflicts": [
+            each
+            for each in review.conflicts(decided=True, limit=_LOOKED_AT, as_owner=True)
+            if not each.pending and not each.by_rule
+        ][:limit],
+    }
+    return sorted(_items(asked, parts), key=_when_decided, reverse=True)
 
 
 def _when_decided(item: InboxItem) -> str:
@@ -280,9 +300,7 @@ def resolve(asked: Asked) -> GoTo:
         Resolution.SUPERSEDE: "The new one holds; the old one is kept as replaced.",
         Resolution.REJECT: "The old one holds; the new one is kept as rejected.",
     }.get(Resolution(resolution), "Both are kept.")
-    takes_back = resolution != Resolution.KEEP_BOTH
-    undo = Undo(f"{PATH}/undo", {"id": [found.new]}) if takes_back else None
-    return GoTo(asked.back(PATH), said, undo)
+    return GoTo(asked.back(PATH), said, Undo(f"{PATH}/undo", {"id": [found.new]}))
 
 
 def edit(asked: Asked) -> GoTo:
@@ -326,7 +344,7 @@ def _scope(asked: Asked, id_: str) -> Scope:
 
 
 def _proposal(asked: Asked, id_: str) -> Proposal:
-    found = asked.mesh.review.proposals(pending=False, limit=1_000, as_owner=True)
+    found = asked.mesh.review.proposals(pending=False, limit=_LOOKED_AT, as_owner=True)
     for each in found:
         if each.id == id_:
             return each
@@ -334,7 +352,7 @@ def _proposal(asked: Asked, id_: str) -> Proposal:
 
 
 def _conflict(asked: Asked, id_: str) -> Conflict:
-    found = asked.mesh.review.conflicts(decided=True, limit=1_000, as_owner=True)
+    found = asked.mesh.review.conflicts(decided=True, limit=_LOOKED_AT, as_owner=True)
     for each in found:
         if each.id == id_:
             return each

@@ -43,9 +43,7 @@ def show(asked: Asked) -> Shown:
     """The newest memories, or the best for a question; both only look."""
     question, state = asked.one("q"), asked.one("status", Status.ACTIVE.value)
     condition = _condition(asked, state)
-    limit = (
-        min(_MOST, int(asked.one("limit", str(_A_PAGE)))) if _digits(asked, "limit") else _A_PAGE
-    )
+    limit = asked.number("limit", _A_PAGE, _MOST)
     include = () if state == Status.ACTIVE.value else EVERY_STATUS
     more: dict[str, str | int] | None = None
     if question:
@@ -75,10 +73,6 @@ def show(asked: Asked) -> Shown:
         "edited": asked.one("edit"),
     }
     return Shown("memories.html", values)
-
-
-def _digits(asked: Asked, name: str) -> bool:
-    return asked.one(name).isascii() and asked.one(name).isdigit()
 
 
 def _condition(asked: Asked, state: str) -> Mapping[str, Json] | None:

@@ -3,12 +3,13 @@
 from memory_mesh.base.typed import dataclass
 from memory_mesh.dashboard.asked import EVERY_STATUS, EVERYONE, Asked, Drawing, PageRoute, Shown
 from memory_mesh.dashboard.pages.memories import PATH
-from memory_mesh.dashboard.words_changed import Stretch, changes
+from memory_mesh.dashboard.words_changed import Stretch, changes, rewriter, writer
 from memory_mesh.formats.svg import graph_svg
 from memory_mesh.model import Link, Memory
 from memory_mesh.model.why import Version
 
 _AROUND = 24  # memories of the drawing
+_SHOWN = 0.005  # of trust: less reads as nothing
 _PARTS = ("source", "origins", "votes", "age", "limits")  # of trust, in the order of `explain`
 
 
@@ -28,12 +29,15 @@ def show(asked: Asked) -> Shown:
     chosen = _chosen(asked, why.versions)
     ends = {end for link in why.links for end in (link.source, link.target)} - {memory.id}
     known = {each.id: each for each in _named(asked, sorted(ends))}
+    shown = why.versions[chosen - 1] if why.versions else Version(memory)
     values = {
         "memory": memory,
+        "written": writer(why, shown),
+        "reworded": rewriter(why, asked.now),
         "why": why,
         "versions": why.versions,
         "chosen": chosen,
-        "shown": why.versions[chosen - 1] if why.versions else Version(memory),
+        "shown": shown,
         "changes": _changes(why.versions, chosen),
         "neighbours": [
             Neighbour(link, known[end], link.source == memory.id)
@@ -41,7 +45,9 @@ def show(asked: Asked) -> Shown:
             for end in (link.target if link.source == memory.id else link.source,)
             if end in known
         ],
-        "parts_of_trust": [(name, why.trust[name]) for name in _PARTS if why.trust.get(name)],
+        "parts_of_trust": [
+            (name, why.trust[name]) for name in _PARTS if abs(why.trust.get(name, 0)) >= _SHOWN
+        ],
         "trust": why.trust.get("trust"),
         "edited": asked.one("edit") == "yes",
     }
@@ -59,9 +65,7 @@ def around(asked: Asked) -> Drawing:
 
 def _chosen(asked: Asked, versions: tuple[Version, ...]) -> int:
     """The number of the version to show; the last one where none is asked for."""
-    said = asked.one("version")
-    number = int(said) if said.isascii() and said.isdigit() else len(versions)
-    return max(1, min(len(versions), number))
+    return asked.number("version", len(versions), len(versions))
 
 
 def _changes(versions: tuple[Version, ...], chosen: int) -> list[Stretch]:

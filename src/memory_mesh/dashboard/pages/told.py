@@ -1,7 +1,10 @@
 """What the agent was told: prompts with the pack that entered each, and why not this memory."""
 
+from datetime import datetime
+
 from memory_mesh.base.typed import Any, dataclass
 from memory_mesh.dashboard.asked import EVERY_STATUS, EVERYONE, Asked, PageRoute, Shown
+from memory_mesh.dashboard.words import lost_question
 from memory_mesh.model import Memory, NotFound, Scope
 from memory_mesh.model.pack import Injection, LeftOut, Pack
 from memory_mesh.model.why import Entered, Why
@@ -82,16 +85,19 @@ def show_one(asked: Asked) -> Shown:
     if why.subject != "injection":
         raise NotFound(f"there is no prompt {asked.path['id']} here, or its record is gone")
     (prompt,) = why.injections
+    lost = lost_question(prompt)
+    again = not lost and (asked.one("weigh") == "all" or asked.is_small())
     pack = mesh.context(
         prompt.question or None, max_tokens=prompt.max_tokens, format=prompt.format,
         scope=prompt.reader, as_of=prompt.at, record=False,
-    )  # fmt: skip
+    ) if again else None  # fmt: skip
     values = {
         "prompt": prompt,
+        "lost": lost,
         "told": [ToldMemory(each, _then(asked, each, prompt)) for each in why.entered],
-        "left_out": _left_out(asked, pack),
+        "left_out": _left_out(asked, pack, prompt.at) if pack is not None else [],
         "pack": pack,
-        "same": [item.id for item in pack] == [each.injected.memory for each in why.entered],
+        "same": [item.id for item in pack or ()] == [each.injected.memory for each in why.entered],
         "cut": len(prompt.question) >= _LONGEST_QUESTION,
         "reasons": LEFT_OUT,
         **_why_not(asked, prompt),
@@ -109,10 +115,11 @@ def _then(asked: Asked, entered: Entered, prompt: Injection) -> Memory:
         return entered.memory
 
 
-def _left_out(asked: Asked, pack: Pack) -> list[ToldLeftOut]:
+def _left_out(asked: Asked, pack: Pack, at: datetime) -> list[ToldLeftOut]:
+    """What was weighed and is not in the prompt, in the words of that time."""
     by = {each.id: each for each in pack.left_out[:_A_PAGE]}
     found = asked.mesh.get_all(
-        filter={"id": list(by)}, across=EVERYONE, include=EVERY_STATUS, limit=_A_PAGE
+        filter={"id": list(by)}, across=EVERYONE, include=EVERY_STATUS, limit=_A_PAGE, as_of=at
     ) if by else []  # fmt: skip
     texts = {memory.id: memory for memory in found}
     return [ToldLeftOut(texts[id_], each) for id_, each in by.items() if id_ in texts]

@@ -2,13 +2,16 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 
-from memory_mesh.base.typed import dataclass
+from memory_mesh.base.typed import dataclass, replace
 from memory_mesh.care.access_keys import WRITE
 from memory_mesh.dashboard.asked import EVERY_STATUS, EVERYONE, Asked, GoTo, PageRoute, Shown, Undo
-from memory_mesh.dashboard.words_changed import Stretch, changes
+from memory_mesh.dashboard.words import lost_question
+from memory_mesh.dashboard.words_changed import Stretch, changes, rewriter
 from memory_mesh.model import InvalidInput, Memory, NotFound
 from memory_mesh.model.pack import Injected, Injection
+from memory_mesh.model.why import BlockSummary
 
 PATH = "/why"
 _LATEST = 50  # prompts that a sentence is looked for in
@@ -16,6 +19,7 @@ _SHOWN = 12
 _MOST_IDS = 250
 _MOST_SAID = 2_000  # characters of a sentence
 _WORD = re.compile(r"\w+")
+_MOST_WORDS = 0.25 + 0.75 * 0.6  # three of five, as `_share` counts them
 _CARRIES = 0.9  # of the best score: what else may carry it
 
 
@@ -28,6 +32,8 @@ class EnteredPart:
     now: Memory | None
     score: float = 0.0
     carries: bool = False
+    sure: bool = False  # that it carries it: most of its words are in the sentence
+    reworded: BlockSummary | None = None  # who gave it the words of then, where somebody did
 
     @property
     def memory(self) -> Memory | None:
@@ -119,14 +125,33 @@ def _whole(asked: Asked, said: str, wanted: str) -> dict[str, object]:
         )
         for each in prompt.memories
     ]  # fmt: skip
+    words = set(_WORD.findall(said.casefold()))
+    parts = [
+        replace(
+            part,
+            sure=part.then is not None and _share(words, part.then.text) > _MOST_WORDS,
+            reworded=_reworded(asked, part, prompt.at),
+        )
+        for part in parts
+    ]
     if said:
         parts.sort(key=lambda part: -part.score)
     return {
         "prompt": prompt,
         "parts_of_prompt": parts,
         "edited": asked.one("edit"),
-        **_anew(asked, prompt, then),
+        "lost": lost_question(prompt),
+        **({} if lost_question(prompt) else _anew(asked, prompt, then)),
     }
+
+
+def _reworded(asked: Asked, part: EnteredPart, at: datetime) -> BlockSummary | None:
+    """Who worded what carries a sentence, and when; who said it first may be somebody else."""
+    memory = part.memory
+    if memory is None or not part.carries:
+        return None
+    why = asked.mesh.explain(memory.id, scope=memory.scope, see_across=EVERYONE)
+    return rewriter(why, at)
 
 
 def _listed(asked: Asked, ids: list[str], **at: object) -> list[Memory]:

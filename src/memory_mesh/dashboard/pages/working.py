@@ -25,6 +25,7 @@ from memory_mesh.model import Block, BlockOperation, InvalidInput
 
 PATH = "/working"
 MOST = 40  # events of a batch
+_BACK = (40, 10, 3, 1)  # writes: a write may have many blocks, and a batch holds 40
 _TAIL = 64 * 1024  # bytes of the journal
 _RUNS = 60  # hooks in the drawing
 _GOOD = ("answered", "done", "started", "silent")
@@ -82,7 +83,7 @@ class FeedBatch:
 
 def batch(asked: Asked, since: FeedPlace | None = None) -> FeedBatch:
     """The events after a place, or the latest."""
-    figures = asked.mesh.stats()
+    figures = asked.mesh.stats(counted=False)
     blocks = _latest(asked, since.seq if since else 0, figures.seq)[-MOST:]
     searches = _new_searches(asked, since)
     lines = _lines(asked, since)
@@ -106,11 +107,13 @@ def batch(asked: Asked, since: FeedPlace | None = None) -> FeedBatch:
 
 
 def _latest(asked: Asked, after: int, last: int) -> list[Block]:
-    """The blocks of the last writes, oldest first; of many large ones those of the very last."""
+    """The blocks of the last writes, oldest first; of large writes those of the very last."""
     found: list[Block] = []
-    for start in dict.fromkeys((max(after, last - MOST), max(after, last - 1))):
-        if start < last and (not found or (found[-1].seq or 0) < last):
-            found = asked.mesh.care.blocks(after_seq=start, limit=MOST, as_owner=True)
+    for start in dict.fromkeys(max(after, last - writes) for writes in _BACK):
+        nearer = asked.mesh.care.blocks(after_seq=start, limit=MOST, as_owner=True)
+        found = nearer or found  # the last writes may have no block
+        if len(nearer) < MOST:
+            break  # nothing comes after these
     return [block for block in found if (block.seq or 0) <= last]
 
 
@@ -213,19 +216,19 @@ class HookRuns:
 
 
 def show(asked: Asked) -> Shown:
-    """The page; doctor's findings come after it, or with `examine=yes`."""
+    """The page; doctor's findings and what jobs are due come after it, or with `examine=yes`."""
     looks_after = asked.may(ADMIN)
     lines = journal.tail(str(asked.mesh.folder), 4 * _TAIL) if looks_after else ()
     hooks = [line for line in lines if line.get("what") == "hook"]
-    examine = asked.one("examine") == "yes" and looks_after
-    findings = list(_examined(asked)) if examine else []
+    examine = asked.one("examine") == "yes"
+    findings = list(_examined(asked)) if examine and looks_after else []
     return Shown(
         "working.html",
         {
             "feed": batch(asked),
             "hooks": HookRuns([_run(line) for line in hooks[-_RUNS:]]),
-            "jobs": asked.mesh.care.jobs(),
-            "figures": asked.mesh.stats(),
+            "jobs": asked.mesh.care.jobs() if examine else [],
+            "figures": asked.mesh.stats(counted=False),
             "looks_after": looks_after,
             "examined": examine,
             "wrong": [each for each in findings if each.mark != "ok"],

@@ -189,9 +189,11 @@ class PostgresLedger(PostgresAudit):
         ):
             self.flush(namespace)
 
-    def stats(self, namespace: str, session_days: int = 0) -> Stats:
+    def stats(self, namespace: str, session_days: int = 0, *, counted: bool = True) -> Stats:
         """The namespace in numbers; sessions expire after so many days, or never."""
         with self._reading(namespace) as db:
+            if not counted:
+                return snapshot.uncounted(db, Sizes())
             return snapshot.stats(db, Sizes(), self._clock.now(), session_days)
 
     def index_some(self, namespace: str, space: Space) -> Body | None:

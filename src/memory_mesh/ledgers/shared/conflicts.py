@@ -10,6 +10,8 @@ from memory_mesh.ledgers.shared import rows, sums
 from memory_mesh.ledgers.shared.engine import Database, engine_of
 from memory_mesh.model import (
     BY_RULE,
+    LAPSED,
+    TURNED,
     Cardinality,
     Channel,
     Commit,
@@ -77,8 +79,6 @@ _SAME_GUESS = (
     "FROM conflict WHERE new = (SELECT number FROM memory WHERE id = ?) "  # noqa: S608  # own names
     f"AND existing = (SELECT number FROM memory WHERE id = ?) AND {_GUESSED}"
 )
-_TURNED = "the older one was said again"
-_LAPSED = "the text was changed"  # why a guess no longer holds
 _MAX_COMPARED_ECHOES = 64  # memories with the same words that are compared, the oldest
 _PREDICATES = (
     "SELECT DISTINCT predicate FROM version WHERE subject = ? AND project IS ? AND agent IS ? "
@@ -133,7 +133,7 @@ def write(db: Database, commit: Commit, seq: int, at: datetime) -> None:
                 f"(SELECT number FROM memory WHERE id = ?) AND {_GUESSED}",
                 (id_,),
             )
-            _end(db, lapsed.fetchall(), (seq, rows.micros(at), Resolution.KEEP_BOTH, _LAPSED))
+            _end(db, lapsed.fetchall(), (seq, rows.micros(at), Resolution.KEEP_BOTH, LAPSED))
     engine_of(db).expect(db, *(partial(_looked, db, each) for each in commit.conflicts))
     looked = [(each, _looked(db, each)) for each in commit.conflicts]
     put: set[str] = set()
@@ -319,7 +319,7 @@ def _put_conflict(
         _end(db, known, (seq, resolved, conflict.resolution, conflict.why))
         return
     if conflict.resolution is Resolution.NEWER_THAN:
-        _end(db, turned, (seq, resolved, Resolution.KEEP_BOTH, _TURNED))
+        _end(db, turned, (seq, resolved, Resolution.KEEP_BOTH, TURNED))
     if not new or not existing:
         return
     values = (

@@ -184,9 +184,9 @@ def blocks(db: Database, after_seq: int, limit: int, since: datetime | None) -> 
         return []
     start = first[0]  # or every block before it would be read: they are in this order
     found = db.execute(
-        f"SELECT {rows.BLOCK} FROM block WHERE position >= ?1 AND seq <= coalesce("  # noqa: S608
-        "(SELECT seq FROM block WHERE position >= ?1 ORDER BY position LIMIT 1 OFFSET ?2), "
-        "?3) ORDER BY position",
+        f"SELECT {rows.BLOCK} FROM block WHERE position >= ?1 AND position <= coalesce("  # noqa: S608
+        "(SELECT max(position) FROM block WHERE seq = (SELECT seq FROM block "
+        "WHERE position >= ?1 ORDER BY position LIMIT 1 OFFSET ?2)), ?3) ORDER BY position",
         (start, limit - 1, 2**62),
     )
     return [rows.block(row) for row in found]

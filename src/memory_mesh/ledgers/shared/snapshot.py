@@ -208,6 +208,13 @@ def _texts(stored: str) -> tuple[str, ...]:
     return tuple(json.loads(stored))
 
 
+_GOLDEN = (5**0.5 - 1) / 2  # its multiples spread evenly, whatever repeats in what they count
+_WAITING = frozenset({Status.QUARANTINED, Status.DISPUTED})
+# As literals, as in _PRESENT; few memories wait, and a walk through all would look for them.
+_WAITS = (
+    "v.memory IN (SELECT memory FROM version WHERE status IN ('quarantined', 'disputed') "
+    "AND recorded_until IS NULL)"
+)
 _MOST_SORTED = 1_000  # memories that a listing sorts rather than walk all to find them in order
 _LONGEST_CURSOR = 18  # digits: below SQLite's largest integer
 _WORST = "v.severity DESC, v.rule_confidence DESC, v.number DESC"
@@ -300,6 +307,8 @@ class SqlLookup:
     def _listed(self, lens: Lens) -> tuple[str, list[object]]:
         """What a listing shows; where a filter leaves few memories, only these are looked at."""
         condition, values = visibility.predicate(lens)
+        if lens.as_of is None and lens.statuses <= _WAITING:
+            condition = f"{_WAITS} AND {condition}"
         if lens.where is None or lens.as_of is not None:
             return condition, values
         from memory_mesh.ledgers.shared import narrowing  # most listings have no filter
@@ -319,9 +328,13 @@ class SqlLookup:
 
         return skills.find(self._db, query)
 
-    def counts(self, lens: Lens, by: str) -> dict[str | None, int]:
+    def counts(self, lens: Lens, by: str, sample: int | None = None) -> dict[str | None, int]:
         """How many memories the lens sees of each value of a field; those without it under None."""
         source, condition, values = visibility.sight(lens)
+        numbers, share = _spread(self._db, sample)
+        if numbers:
+            condition = f"v.memory IN (SELECT value FROM json_each(?)) AND {condition}"  # noqa: S608
+            values = [rows.dumped(numbers), *values]
         field = _DAY if by == "day" else rows.FILTERABLE[by]
         if by == "day" and " JOIN memory m " not in source:
             source += " JOIN memory m ON m.number = v.memory"
@@ -329,9 +342,12 @@ class SqlLookup:
             f"SELECT {field}, count(*) FROM {source} WHERE {condition} GROUP BY 1",  # noqa: S608
             values,
         )
+        counted = {name: round(count * share) for name, count in found}
         if by != "day":
-            return dict(found.fetchall())
-        return {rows.since_epoch(day * _DAY_MICROS).date().isoformat(): n for day, n in found}
+            return counted
+        return {
+            rows.since_epoch(day * _DAY_MICROS).date().isoformat(): n for day, n in counted.items()
+        }
 
     def next_bound(self, lens: Lens) -> datetime | None:
         """The next moment at which some memory starts or ceases to be valid, or may expire."""
@@ -669,6 +685,34 @@ def stats(db: Database, sizes: Sizes, now: datetime, session_days: int) -> Stats
         to_link=unlinked(db, MOST_TO_LINK),
         to_reindex=head.old_texts if head.analyzer == ANALYZER else texts,
     )
+
+
+def uncounted(db: Database, sizes: Sizes) -> Stats:
+    """What takes the same time however much is stored; what must be counted is left out."""
+    head = rows.head(db)
+    return Stats(
+        namespace=head.namespace,
+        memories=0,
+        skills=0,
+        by_status={},
+        blocks=head.position,
+        recalls=0,
+        seq=head.seq,
+        bytes=sizes.database + sizes.wal,
+        sizes=sizes,
+        to_reindex=head.old_texts if head.analyzer == ANALYZER else 0,
+    )
+
+
+def _spread(db: Database, most: int | None) -> tuple[list[int], float]:
+    """Numbers of so many memories from all over, and how many each stands for; none for few."""
+    if most is None:
+        return [], 1.0
+    (highest,) = db.execute("SELECT coalesce(max(number), 0) FROM memory").fetchone()
+    if highest <= most:
+        return [], 1.0
+    numbers = {1 + int(highest * (at * _GOLDEN % 1)) for at in range(most)}
+    return sorted(numbers), highest / len(numbers)
 
 
 def spaces(db: Database) -> list[SpaceState]:

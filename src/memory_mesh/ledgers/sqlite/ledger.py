@@ -154,12 +154,13 @@ class SqliteLedger(SqliteAudit):
         ):
             self.flush(namespace)
 
-    def stats(self, namespace: str, session_days: int = 0) -> Stats:
+    def stats(self, namespace: str, session_days: int = 0, *, counted: bool = True) -> Stats:
         """The namespace in numbers; sessions expire after so many days, or never."""
         with self._files.reading(namespace) as db:
-            return snapshot.stats(
-                db, sizes(self._files.spool(namespace)), self._clock.now(), session_days
-            )
+            found = sizes(self._files.spool(namespace))
+            if not counted:
+                return snapshot.uncounted(db, found)
+            return snapshot.stats(db, found, self._clock.now(), session_days)
 
     def index_some(self, namespace: str, space: Space) -> Body | None:  # noqa: ARG002
         """None: the index of a file is kept beside it."""

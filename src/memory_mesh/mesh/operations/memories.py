@@ -381,10 +381,14 @@ class MemoryVerbs(EraseVerbs):
         return flows.change.rate(self._access(), memory_id, self._lens(scope), helpful=helpful)
 
     @reads
-    def stats(self) -> Stats:
-        """Returns the figures of the namespace, with what it takes on disk."""
+    def stats(self, *, counted: bool = True) -> Stats:
+        """Returns the figures of the namespace, with what it takes on disk.
+
+        Options:
+            counted: False leaves out what takes longer the more is stored: those figures are 0.
+        """
         config, opened = self._config, self._opened()
-        found = opened.ledger.stats(config.namespace, config.session_days)
+        found = opened.ledger.stats(config.namespace, config.session_days, counted=counted)
         indexed = opened.index_bytes(config.namespace)
         return replace(found, sizes=replace(found.sizes, index=indexed))
 

@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from memory_mesh.model.trigger import MemoryMetadata
 
 _MOST_QUERIES, _DEEPEST = 500, 1_000
-_COUNTED = ("kind", "source_kind", "status", "project", "day")
+_COUNTED, _MOST_SAMPLED = ("kind", "source_kind", "status", "project", "day"), 100_000
 # Maintenance in short slices: which jobs are due, and running them.
 
 
@@ -583,18 +583,24 @@ class CareVerbs(UpkeepVerbs, AuditVerbs):
         *,
         filter: Condition = None,
         include: Statuses = (),
+        sample: int | None = None,
         scope: Reader = None,
         across: Across = (),
     ) -> dict[str, int]:
         """Returns how many memories the reader sees of each value of a field, most first.
 
         `by` is kind, source_kind, status, project, or day: the one that they were first stored on.
+
+        Options:
+            sample: of more memories than this, count so many from all over, each for its share.
         """
         if by not in _COUNTED:
             raise InvalidInput(f"by must be one of: {', '.join(_COUNTED)}")
+        if sample is not None and (type(sample) is not int or not 0 < sample <= _MOST_SAMPLED):
+            raise InvalidInput(f"sample must be a whole number from 1 to {_MOST_SAMPLED:,}")
         lens = self._lens(scope, filter=filter, include=include, across=across)
         with self._read() as snapshot:
-            found = snapshot.counts(lens, by)
+            found = snapshot.counts(lens, by, sample)
         named = [(name, count) for name, count in found.items() if name is not None]
         return dict(sorted(named, key=lambda each: (-each[1], each[0])))
 
