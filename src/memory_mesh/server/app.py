@@ -10,6 +10,7 @@ A process keeps nothing that another one needs: run as many as you like over one
 /mcp.
 """
 
+import math
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, nullcontext, suppress
@@ -92,7 +93,9 @@ class Service:
     ) -> None:
         """Take an open mesh, which stays the caller's to close; `open_key` is everybody's."""
         self.open_key, self.issuer = open_key, issuer
+        self.leaving = False  # then balancers are told to send nothing more
         self.stopping = False  # then streams end
+        self.looked_at = -math.inf  # when a balancer last asked whether to send something
         self._streams = Streams(self)
         self._sign_in = None if issuer is None else SignIn(issuer)
         self._mesh, self._limits = mesh, limits or KeyLimits()
@@ -320,7 +323,10 @@ class Service:
         return PlainTextResponse("ok\n")
 
     async def _readyz(self, _request: Request) -> Response:
-        """Whether the store answers."""
+        """Whether the store answers and this process stays."""
+        self.looked_at = time.monotonic()
+        if self.leaving:
+            raise Problem(503, "Closed", "this process is about to end", {"retry-after": "1"})
         await self.in_thread(lambda: access_keys.get_all(self._keys()))
         return PlainTextResponse("ok\n")
 
