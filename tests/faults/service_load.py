@@ -411,6 +411,7 @@ def shared(
     *,
     searches: int,
     turns: int,
+    loaders: int,
     most: float | None,
     seed: int,
     progress: Progress = silent,
@@ -425,7 +426,9 @@ def shared(
             for when, durations in took.items():
                 load = Load(ground)
                 if when != "alone":
-                    load.begin(lambda number, load=load, turn=turn: _bulk(load, number, turn), 2)  # type: ignore[misc]
+                    load.begin(
+                        lambda number, load=load, turn=turn: _bulk(load, number, turn), loaders
+                    )  # type: ignore[misc]
                 for at in range(searches):
                     begun = time.monotonic()
                     status, said = load.ask(
@@ -440,6 +443,7 @@ def shared(
             progress(f"{turn + 1} of {turns}")
     alone, beside = (median(durations) for durations in took.values())
     report.figures |= {"searches": turns * searches, "ratio of medians": round(beside / alone, 2)}
+    report.figures["median alone, ms"] = round(1000 * alone, 1)
     if most is not None and beside > most * alone:
         report.failures.append(f"{beside / alone:.2f} times the median alone, {most} at most")
     return report

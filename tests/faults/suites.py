@@ -439,8 +439,9 @@ SUITES: dict[str, dict[str, Part]] = {
     "service-shares": {
         "": part(
             "service_load.shared",
-            searches=Amount(100),
-            turns=Amount(5),
+            searches=Amount(25),
+            turns=Amount(20),
+            loaders=8,
             most=1.5,
             gate={"most": None},
         )

@@ -6,8 +6,10 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from urllib.error import HTTPError
 from urllib.request import Request, urlopen
@@ -453,6 +455,32 @@ def test_a_bulk_load_leaves_threads_to_others(tmp_path: Path) -> None:
     with MemoryMesh(tmp_path, embedder="none") as mesh:
         assert anyio.run(run, Service(mesh)) == 7
     assert done == ["503 2", "503 2"]
+
+
+def test_a_namespace_rests_after_a_long_write_while_others_ask(tmp_path: Path) -> None:
+    """Then as much time is left to them as it took, and its calls run one at a time."""
+
+    async def run(service: Service, *, asks: bool, writes: bool) -> tuple[float, int]:
+        async def bulk() -> None:
+            await service.in_thread(lambda: going.wait(30), of="bulk", writes=writes)
+
+        going = threading.Event()
+        async with anyio.create_task_group() as group:
+            group.start_soon(bulk)
+            await anyio.wait_all_tasks_blocked()
+            for _ in range(3):  # for longer than a long call
+                await service.in_thread(lambda: time.sleep(0.05), of="other" if asks else "bulk")
+            going.set()
+        share = service._shares.get("bulk")
+        return (4, 0) if share is None else (share.total_tokens, share.borrowed_tokens)
+
+    with MemoryMesh(tmp_path, embedder="none") as mesh:
+        for asks, writes, left in (
+            (True, True, (1, 1)),
+            (False, True, (4, 0)),
+            (True, False, (4, 0)),
+        ):
+            assert anyio.run(partial(run, Service(mesh), asks=asks, writes=writes)) == left
 
 
 class TestEnding:
