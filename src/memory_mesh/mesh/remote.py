@@ -144,7 +144,7 @@ class _Service(Client):
             self.arrived.once = True
         if isinstance(error, _Silent):
             return NetworkError(
-                f"{self._base} takes connections and answers nothing, not even /livez; does it hang?"
+                f"{self._base} takes connections and answers nothing, not even /livez: it hangs"
             )
         return super()._trouble(error)
 
