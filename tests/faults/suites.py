@@ -423,7 +423,7 @@ SUITES: dict[str, dict[str, Part]] = {
     },
     "service-tenants": {"": part("service_crossing.crossed", calls=Amount(10_000, 400))},
     "service-fuzzing": {
-        "": part("service_fuzzing.fuzzed", examples=Amount(20, 1), least=50, gate={"least": 1})
+        "": part("service_fuzzing.fuzzed", examples=Amount(50, 1), least=50, gate={"least": 1})
     },
     "service-kills": {
         "": part("service_load.killed", kills=Amount(200, 2), most_seconds=120, writers=4)

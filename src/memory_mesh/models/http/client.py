@@ -311,7 +311,9 @@ class Client:
             if patience <= 0:
                 raise TimeoutError
             try:
-                return self._secured(socket.create_connection((ip, target.port), patience), target)
+                channel = socket.create_connection((ip, target.port), patience)
+                channel.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # head and body are two
+                return self._secured(channel, target)
             except OSError as error:
                 failure = error
         raise failure

@@ -355,7 +355,8 @@ class TestKeptConnections:
             return Reply(b"{}", status=404 if request.path == "/none" else 200, keep=True)
 
         with serve(answer) as server:
-            asking = client(server.url, kept=Kept())
+            kept = Kept()
+            asking = client(server.url, kept=kept)
             for number in range(20):
                 if number % 5:
                     asking.post_json("x", {"n": number})
@@ -363,6 +364,10 @@ class TestKeptConnections:
                     with pytest.raises(NetworkError, match="404"):
                         asking.request("GET", "none")
             client(server.url).post_json("x", {})
+            channel = kept._idle[0][0].sock
+            assert channel.getsockopt(
+                socket.IPPROTO_TCP, socket.TCP_NODELAY
+            )  # else each waits 40 ms
         assert len({request.peer for request in server.requests[:20]}) == 1
         assert len({request.peer for request in server.requests}) == 2
         assert server.requests[-1].headers["Connection"] == "close"
