@@ -15,6 +15,7 @@ class Request:
     path: str
     headers: Mapping[str, str]
     body: bytes
+    peer: int = 0  # the port of the client: one for each connection
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +29,7 @@ class Reply:
     missing: int = 0
     wait: float = 0.0
     drip: float = 0.0
+    keep: bool = False  # the connection
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,9 +53,8 @@ def serve(answer: Callable[[Request], Reply]) -> Iterator[Server]:
 
         def do_GET(self) -> None:
             length = int(self.headers.get("Content-Length", 0))
-            request = Request(
-                self.command, self.path, dict(self.headers.items()), self.rfile.read(length)
-            )
+            headers, peer = dict(self.headers.items()), self.client_address[1]
+            request = Request(self.command, self.path, headers, self.rfile.read(length), peer)
             requests.append(request)
             self._send(answer(request))
             answered.append(request)
@@ -71,7 +72,7 @@ def serve(answer: Callable[[Request], Reply]) -> Iterator[Server]:
             for start in range(0, len(reply.body), 1 if reply.drip else len(reply.body) or 1):
                 self.wfile.write(reply.body[start : start + 1] if reply.drip else reply.body)
                 time.sleep(reply.drip)
-            self.close_connection = True
+            self.close_connection = not reply.keep
 
         def log_message(self, *_: object) -> None:
             """Say nothing."""

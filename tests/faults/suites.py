@@ -431,7 +431,7 @@ SUITES: dict[str, dict[str, Part]] = {
     },
     "service-tenants": {"": part("service_crossing.crossed", calls=Amount(10_000, 400))},
     "service-fuzzing": {
-        "": part("service_fuzzing.fuzzed", examples=Amount(20, 1), least=50, gate={"least": 1})
+        "": part("service_fuzzing.fuzzed", examples=Amount(50, 1), least=50, gate={"least": 1})
     },
     "service-kills": {
         "": part("service_load.killed", kills=Amount(200, 2), most_seconds=120, writers=4)
@@ -447,8 +447,9 @@ SUITES: dict[str, dict[str, Part]] = {
     "service-shares": {
         "": part(
             "service_load.shared",
-            searches=Amount(100),
-            turns=Amount(5),
+            searches=Amount(25),
+            turns=Amount(20),
+            loaders=8,
             most=1.5,
             gate={"most": None},
         )

@@ -72,6 +72,20 @@ def test_pgvector_in_another_schema_is_told_before_anything_is_made(
     postgres.drop("elsewhere")
 
 
+def test_a_database_without_unicode_is_told_how_to_make_another(
+    postgres: Server, tmp_path: Path
+) -> None:
+    with psycopg.connect(postgres.url(), autocommit=True) as db:
+        db.execute("CREATE DATABASE plain ENCODING 'SQL_ASCII' TEMPLATE template0 LOCALE 'C'")
+        told = CommandLine(tmp_path)("--store", postgres.url("plain"), "setup-server")
+        assert told.code == 1
+        assert "keeps texts as SQL_ASCII" in told.err
+        db.execute(told.err.partition("set that up: ")[2].replace(" memory ", " unicode "))
+    assert CommandLine(tmp_path)("--store", postgres.url("unicode"), "setup-server").code == 0
+    postgres.drop("plain")
+    postgres.drop("unicode")
+
+
 def test_a_slip_in_the_address_is_not_taken_for_a_new_database(
     postgres: Server, tmp_path: Path
 ) -> None:

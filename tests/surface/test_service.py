@@ -2,37 +2,47 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
 import anyio
 import pytest
+import uvicorn
+from sse_starlette.sse import AppStatus
 
 from memory_mesh.base.typed import Any
 from memory_mesh.formats import wire
+from memory_mesh.mesh import remote
 from memory_mesh.mesh.document_names import ASIDE
 from memory_mesh.model import (
     InvalidInput,
     Kind,
+    MayBeStored,
     MeshError,
     NotAllowed,
     NotFound,
     Scope,
     StoreIsAway,
 )
+from memory_mesh.models.http.client import Limits
+from memory_mesh.server import mcp
 from memory_mesh.server.app import KeyLimits, Service
-from memory_mesh.server.mcp import bound
+from memory_mesh.server.mcp import application, bound
 from memory_mesh.server.openapi import description
 from memory_mesh.server.problems import Problem
 from memory_mesh.server.routes import NOT_OFFERED, routes
 from memory_mesh.sync import MemoryMesh
 from memory_mesh.testing import FrozenClock
+from tests import servers
 from tests.operations import operations
 from tests.postgres import SECRET
 from tests.surface.hooking import HOOK, Host
@@ -257,6 +267,32 @@ def test_a_service_that_is_away(tmp_path: Path) -> None:
         MemoryMesh("http://127.0.0.1:9")
 
 
+def test_a_service_that_answers_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody waits a minute for a process that hangs; a slow one is waited for."""
+    monkeypatch.setattr(remote, "_SILENT_SECONDS", 0.3)
+    monkeypatch.setattr(remote, "_LOOK", Limits(read_seconds=0.3, attempts=1))
+    over = threading.Event()
+
+    def say_nothing(_channel: object) -> None:
+        over.wait(60)
+
+    with servers.listening(say_nothing) as port:
+        mesh = MemoryMesh(f"http://127.0.0.1:{port}", key="mm_x_y")
+        with pytest.raises(StoreIsAway, match="not even /livez"):
+            mesh.search("x")
+        with pytest.raises(MayBeStored, match="not even /livez"):
+            mesh.update("mem_1", tags=["x"])
+        over.set()
+
+    def slow(request: servers.Request) -> servers.Reply:
+        is_asked = request.path == "/v1/search"
+        return servers.Reply(b"[]" if is_asked else b"ok", wait=0.6 if is_asked else 0)
+
+    with servers.serve(slow) as server, MemoryMesh(server.url, key="mm_x_y") as mesh:
+        assert mesh.search("x") == []
+    assert [request.path for request in server.requests] == ["/readyz", "/v1/search", "/livez"]
+
+
 class TestKeys:
     def test_without_a_key_nothing_opens(self, service: Served) -> None:
         for header in ("", "Bearer", "Bearer mm_0_0", "Basic eDp5", f"Bearer {service.key}x"):
@@ -419,6 +455,79 @@ def test_a_bulk_load_leaves_threads_to_others(tmp_path: Path) -> None:
     with MemoryMesh(tmp_path, embedder="none") as mesh:
         assert anyio.run(run, Service(mesh)) == 7
     assert done == ["503 2", "503 2"]
+
+
+def test_a_namespace_rests_after_a_long_write_while_others_ask(tmp_path: Path) -> None:
+    """Then as much time is left to them as it took, and its calls run one at a time."""
+
+    async def run(service: Service, *, asks: bool, writes: bool) -> tuple[float, int]:
+        async def bulk() -> None:
+            await service.in_thread(lambda: going.wait(30), of="bulk", writes=writes)
+
+        going = threading.Event()
+        async with anyio.create_task_group() as group:
+            group.start_soon(bulk)
+            await anyio.wait_all_tasks_blocked()
+            for _ in range(3):  # for longer than a long call
+                await service.in_thread(lambda: time.sleep(0.05), of="other" if asks else "bulk")
+            going.set()
+        share = service._shares.get("bulk")
+        return (4, 0) if share is None else (share.total_tokens, share.borrowed_tokens)
+
+    with MemoryMesh(tmp_path, embedder="none") as mesh:
+        for asks, writes, left in (
+            (True, True, (1, 1)),
+            (False, True, (4, 0)),
+            (True, False, (4, 0)),
+        ):
+            assert anyio.run(partial(run, Service(mesh), asks=asks, writes=writes)) == left
+
+
+class TestEnding:
+    """A process that is asked to end, while a balancer sends it requests."""
+
+    @pytest.fixture
+    def running(self, tmp_path: Path) -> Iterator[tuple[Any, str, dict[str, str]]]:
+        with MemoryMesh(tmp_path, embedder="none") as mesh, bound("127.0.0.1", 0) as listener:
+            key = mesh.care.access_keys.add("k", grants={"*": "reader"}).text
+            url = f"http://127.0.0.1:{listener.getsockname()[1]}"
+            service = Service(mesh)
+            config = uvicorn.Config(application(service, url), log_level="warning", ws="none")
+            server = mcp._Server(config, service)
+            thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
+            thread.start()
+            until(lambda: server.started)
+            yield server, url, {"Authorization": f"Bearer {key}"}
+            server.should_exit = True
+            thread.join()
+            AppStatus.should_exit = False  # the streams of MCP take one server for all of a process
+
+    def test_it_says_so_and_answers_on(self, running: Any) -> None:
+        server, url, headers = running
+        assert urlopen(f"{url}/readyz").status == 200  # a balancer looks
+        server.handle_exit(signal.SIGTERM, None)
+        with pytest.raises(HTTPError, match="503"):
+            urlopen(f"{url}/readyz")
+        until(lambda: (b"connection", b"close") in server.server_state.default_headers)
+        assert urlopen(f"{url}/livez").status == 200
+        with urlopen(Request(f"{url}/v1/search", b'{"query": "x"}', headers)) as answer:
+            assert json.load(answer)["items"] == []
+            assert answer.headers["Connection"] == "close"
+        server._end = 0.0  # the five seconds are over
+        until(lambda: server._service.stopping and server.should_exit)
+
+    @pytest.mark.parametrize(
+        ("how", "looked"), [(signal.SIGTERM, False), (signal.SIGINT, True), (signal.SIGINT, False)]
+    )
+    def test_nobody_waits_where_no_balancer_looks(
+        self, running: Any, how: signal.Signals, *, looked: bool
+    ) -> None:
+        server, url, _ = running
+        if looked:
+            assert urlopen(f"{url}/readyz").status == 200
+        server.handle_exit(how, None)
+        assert server._service.stopping
+        assert server.should_exit
 
 
 class TestRequests:

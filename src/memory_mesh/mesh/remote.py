@@ -29,7 +29,7 @@ from memory_mesh.model import (
     StoreIsAway,
     errors,
 )
-from memory_mesh.models.http.client import Client, Limits
+from memory_mesh.models.http.client import Client, Kept, Limits, is_readable
 from memory_mesh.platform import telemetry
 from memory_mesh.platform.store_urls import refuse_service
 from memory_mesh.rules.arguments import NOT_GIVEN, user_of
@@ -42,6 +42,9 @@ _FUNCTIONS = frozenset(("progress", "between"))  # nothing is heard of a call on
 _REPEATABLE = frozenset(("add", "evolve"))
 _MOST_SAID = 100_000  # bytes of a problem
 NO_ROUTE = "NoRoute"  # the title of the problem where a service does not offer an operation
+_SILENT_SECONDS = 10.0  # before somebody looks whether the service lives
+_LOOK = Limits(connect_seconds=2, read_seconds=3, total_seconds=4, attempts=1)
+_LOST = frozenset((500, 502, 504))  # of a balancer: what was sent may have arrived
 _ONCE = Limits(attempts=1, read_seconds=60.0)  # as long as a service works on one operation
 _AGAIN = Limits(total_seconds=30.0)  # of what can be repeated: nobody waits longer for an answer
 
@@ -59,12 +62,16 @@ class RemoteStore:
                 "MEMORY_MESH_ACCESS_KEY"
             )
         headers = {"Authorization": f"Bearer {key}"}
-        self.url = url
+        self.url, self._kept = url, Kept()
         self._once, self._again = (
-            _Service(url, headers=headers, secrets=(key,), limits=limits)
+            _Service(url, headers=headers, secrets=(key,), limits=limits, kept=self._kept)
             for limits in (_ONCE, _AGAIN)
         )
         self._once.arrived = self._again.arrived = threading.local()
+
+    def close(self) -> None:
+        """End the connections that wait for another call."""
+        self._kept.close()
 
     def call(
         self,
@@ -115,14 +122,30 @@ class RemoteStore:
         return view
 
 
+class _Silent(TimeoutError):
+    """Nothing comes from the service, not even that it lives."""
+
+
 class _Service(Client):
     """The client, which raises what the service says went wrong as the same error."""
 
     arrived: threading.local  # `once`: whether a request of this thread may have got there
 
+    def _wait_for_answer(self, channel: socket.socket) -> None:
+        """Looks, where nothing comes for long, whether the service says anything at all."""
+        if not is_readable(channel, _SILENT_SECONDS):
+            try:
+                Client(str(self._base), limits=_LOOK).request("GET", "livez")
+            except NetworkError:
+                raise _Silent from None
+
     def _trouble(self, error: Exception) -> Exception:
         if not isinstance(error, ConnectionRefusedError | socket.gaierror):
             self.arrived.once = True
+        if isinstance(error, _Silent):
+            return NetworkError(
+                f"{self._base} takes connections and answers nothing, not even /livez: it hangs"
+            )
         return super()._trouble(error)
 
     def _refusal(self, response: HTTPResponse) -> Exception:
@@ -130,7 +153,8 @@ class _Service(Client):
             problem = json.loads(response.read(_MOST_SAID))
             name, said = str(problem["title"]), str(problem["detail"])
         except (ValueError, KeyError, TypeError, OSError):
-            return NetworkError(f"{self} answered {response.status} {response.reason}")
+            self.arrived.once = response.status in _LOST  # a balancer lost the answer
+            return super()._refusal(response)
         if name == NO_ROUTE:
             refuse_service(str(self._base))
         kind = TypeError if name == "TypeError" else getattr(errors, name, None)

@@ -105,6 +105,8 @@ class Store:
 
     def close(self) -> None:
         """Write what is buffered, feed the sinks for a moment and release every file."""
+        if self.remote is not None:
+            self.remote.close()
         with forks.inside_sqlite(), self._opening:
             found, self._open, self._closed = self._open, None, True
         if found is None:

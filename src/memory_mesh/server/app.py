@@ -10,9 +10,11 @@ A process keeps nothing that another one needs: run as many as you like over one
 /mcp.
 """
 
+import asyncio
+import math
 import time
-from collections.abc import Awaitable, Callable, Mapping
-from contextlib import AbstractAsyncContextManager, nullcontext, suppress
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager, nullcontext, suppress
 from functools import partial
 from urllib.parse import unquote
 from weakref import WeakValueDictionary
@@ -59,6 +61,8 @@ SECONDS = 60.0  # for one operation
 RATE, BURST = 100.0, 200.0  # requests of one key a second, and at once
 _THREADS = 16
 _OF_ONE = 4  # calls at a time for one namespace: a bulk load leaves the other threads to others
+_LONG, _LONGEST_REST = 0.1, 5.0  # seconds: a write after which a namespace rests as long again
+_RECENT = 1.0  # second in which another one asked
 _WAITING = 100  # further ones that wait for these; after them it is said to come back later
 _LONGEST_KEY = 8_000  # characters, of a token of somebody who signed in; ours have 45
 _KEYS = "care.access_keys."
@@ -92,7 +96,9 @@ class Service:
     ) -> None:
         """Take an open mesh, which stays the caller's to close; `open_key` is everybody's."""
         self.open_key, self.issuer = open_key, issuer
+        self.leaving = False  # then balancers are told to send nothing more
         self.stopping = False  # then streams end
+        self.looked_at = -math.inf  # when a balancer last asked whether to send something
         self._streams = Streams(self)
         self._sign_in = None if issuer is None else SignIn(issuer)
         self._mesh, self._limits = mesh, limits or KeyLimits()
@@ -101,6 +107,7 @@ class Service:
         self._buckets: dict[str, tuple[float, float]] = {}  # tokens, when they were counted
         self._counts: dict[tuple[str, int], list[float]] = {}  # calls and seconds of a route
         self._threads: anyio.CapacityLimiter | None = None
+        self._asking = [("", -math.inf)] * 2  # the last two namespaces, and when they asked
         self._shares: WeakValueDictionary[str, anyio.CapacityLimiter] = WeakValueDictionary()
         self._keys = mesh.view(namespace=NAMESPACE)._access  # noqa: SLF001  # the same store
 
@@ -164,7 +171,7 @@ class Service:
         work = partial(route.of(view), **arguments)
         if route.tells_progress and wants_events(request):
             return self._streams.progress(work, namespace)
-        found = await self.in_thread(work, of=namespace)
+        found = await self.in_thread(work, of=namespace, writes=not route.operation.reads)
         if route.name.startswith(_KEYS):
             self._known.clear()
         etag = {"etag": f'"{found.recorded_from.isoformat()}"'} if isinstance(found, Memory) else {}
@@ -282,7 +289,12 @@ class Service:
         return found
 
     async def in_thread(
-        self, work: Callable[[], Any], *, of: str | None = None, limited: bool = True
+        self,
+        work: Callable[[], Any],
+        *,
+        of: str | None = None,
+        writes: bool = False,
+        limited: bool = True,
     ) -> Any:  # noqa: ANN401  # what it returns
         """What blocking work returns; waits for other processes end when the time is over.
 
@@ -292,7 +304,7 @@ class Service:
             self._threads = anyio.CapacityLimiter(_THREADS)
         waiting = Cancellation()
         with anyio.move_on_after(self._limits.seconds if limited else None):
-            async with self._share(of):
+            async with nullcontext() if of is None else self._share(of, writes=writes):
                 return await anyio.to_thread.run_sync(
                     waiting.run, work, abandon_on_cancel=True, limiter=self._threads
                 )
@@ -302,10 +314,13 @@ class Service:
             "begun may still end. Look before you write it again", {"retry-after": "5"},
         )  # fmt: skip
 
-    def _share(self, of: str | None) -> AbstractAsyncContextManager[Any]:
-        """What lets a namespace in; a problem if too many wait for it already."""
-        if of is None:
-            return nullcontext()
+    @asynccontextmanager
+    async def _share(self, of: str, *, writes: bool) -> AsyncIterator[None]:
+        """Lets a call of a namespace in; a problem if too many wait for it already.
+
+        After a long write the next call of the namespace waits as long again, one at a time, while
+        others ask: so half of the time of the process is theirs.
+        """
         share = self._shares.get(of)
         if share is None:
             share = self._shares[of] = anyio.CapacityLimiter(_OF_ONE)
@@ -314,13 +329,32 @@ class Service:
                 503, "StoreIsBusy", f"{_WAITING} calls wait for this namespace already; send fewer "
                 "at a time", {"retry-after": "2"},
             )  # fmt: skip
-        return share
+        before, now = self._asking[-1], time.monotonic()
+        self._asking = [self._asking[0] if before[0] == of else before, (of, now)]
+        call = object()
+        await share.acquire_on_behalf_of(call)
+        begun = time.monotonic()
+        try:
+            yield
+        finally:
+            took = time.monotonic() - begun
+            others = any(name != of and at > begun - _RECENT for name, at in self._asking)
+            rests = writes and others and took > _LONG
+            share.total_tokens = 1 if rests else _OF_ONE
+            if rests:
+                rest, loop = min(took, _LONGEST_REST), asyncio.get_running_loop()
+                loop.call_later(rest, share.release_on_behalf_of, call)
+            else:
+                share.release_on_behalf_of(call)
 
     async def _livez(self, _request: Request) -> Response:
         return PlainTextResponse("ok\n")
 
     async def _readyz(self, _request: Request) -> Response:
-        """Whether the store answers."""
+        """Whether the store answers and this process stays."""
+        self.looked_at = time.monotonic()
+        if self.leaving:
+            raise Problem(503, "Closed", "this process is about to end", {"retry-after": "1"})
         await self.in_thread(lambda: access_keys.get_all(self._keys()))
         return PlainTextResponse("ok\n")
 

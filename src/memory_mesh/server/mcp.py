@@ -11,7 +11,9 @@ refused by Host and Origin.
 """
 
 import secrets
+import signal
 import socket
+import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from types import FrameType
@@ -60,7 +62,11 @@ Result = TypeVar("Result", bound=BaseModel)
 Context = ServerRequestContext[Any]
 
 _CONNECTIONS = 500
-_STOP_SECONDS = 10
+_STOP_SECONDS = 10  # for calls that are under way
+_KEEP_SECONDS = 30  # an idle connection
+_LOOKS_SECONDS = 60.0  # since a balancer has looked at /readyz: it is still there
+_CLOSE = (b"connection", b"close")
+_LEAVE_SECONDS = 5.0  # until it has seen that the process ends: three looks a second apart
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +99,11 @@ def serve(
     only: OnlyMcp | None = None,
     issuer: Issuer | None = None,
 ) -> None:
-    """Serves until the process is asked to end; calls that are under way then have 10 seconds."""
+    """Serves until the process is asked to end.
+
+    SIGTERM, if a balancer looks at /readyz: that fails from then on, and for 5 seconds whatever
+    comes is answered, so that nobody is sent to a closed port. Calls then have 10 seconds.
+    """
     service = Service(mesh, limits, open_key=None if only is None else only.key, issuer=issuer)
     config = uvicorn.Config(
         application(service, url, only),
@@ -102,22 +112,38 @@ def serve(
         server_header=False,
         limit_concurrency=_CONNECTIONS,
         timeout_graceful_shutdown=_STOP_SECONDS,
+        timeout_keep_alive=_KEEP_SECONDS,
         ws="none",
     )
     _Server(config, service).run(sockets=[listener])
 
 
 class _Server(uvicorn.Server):
-    """Has streams end as soon as the process is asked to."""
+    """Ends in an order that a balancer and those who read a stream can follow."""
 
     def __init__(self, config: uvicorn.Config, service: Service) -> None:
         super().__init__(config)
-        self._service = service
+        self._service, self._end = service, 0.0
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """As uvicorn does it, and the service hears of it."""
-        self._service.stopping = True
-        super().handle_exit(sig, frame)
+        """As uvicorn does it, but later if a balancer looks; Ctrl-C waits for none."""
+        now = time.monotonic()
+        looked = now - self._service.looked_at < _LOOKS_SECONDS
+        if sig == signal.SIGTERM and looked and not self._service.leaving:
+            self._service.leaving, self._end = True, now + _LEAVE_SECONDS
+        else:
+            self._service.leaving, self._service.stopping = False, True
+            super().handle_exit(sig, frame)
+
+    async def on_tick(self, counter: int) -> bool:
+        """While it leaves, each answer is the last of its connection; then it ends."""
+        is_over = await super().on_tick(counter)
+        if self._service.leaving:
+            headers = self.server_state.default_headers  # a new list each second
+            headers += [] if _CLOSE in headers else [_CLOSE]
+            if time.monotonic() >= self._end:
+                self.handle_exit(signal.SIGTERM, None)
+        return is_over or self.should_exit
 
 
 def application(service: Service, url: str, only: OnlyMcp | None = None) -> Starlette:

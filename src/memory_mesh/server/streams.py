@@ -87,7 +87,9 @@ class Streams:
     async def _progress(self, work: Callable[..., Any], of: str) -> AsyncIterator[bytes]:
         said: list[tuple[Json, ...]] = []
         whole = partial(work, progress=lambda *so_far: said.append(so_far))
-        task = asyncio.ensure_future(self._service.in_thread(whole, of=of, limited=False))
+        task = asyncio.ensure_future(
+            self._service.in_thread(whole, of=of, writes=True, limited=False)
+        )
         try:
             while not task.done():
                 await asyncio.wait([task], timeout=_TOLD_SECONDS)
@@ -129,7 +131,7 @@ class Streams:
             file.flush()
             work = partial(view.import_, file.name)
             name = view.config.namespace
-            found = await self._service.in_thread(work, of=name, limited=False)
+            found = await self._service.in_thread(work, of=name, writes=True, limited=False)
         return JSONResponse(wire.encoded(found))
 
     async def _view(self, request: Request, needed: str) -> MemoryMesh:

@@ -71,6 +71,7 @@ def set_up(
             "a database is set up over a connection of its own, not through a pooler"
         )
     with psycopg.connect(url, autocommit=True) as db:
+        _need_unicode(db)
         db.execute("SELECT pg_advisory_lock(%s)", (_LOCK,))
         with _told_to_superuser(db):
             _need_vectors(db)
@@ -90,6 +91,16 @@ def set_up(
         if login is not None:
             _refuse_strong(db, login)
     return SetUp(ran, newest())
+
+
+def _need_unicode(db: psycopg.Connection) -> None:
+    encoding = db.info.parameter_status("server_encoding")
+    if encoding != "UTF8":
+        raise InvalidInput(
+            f"this database keeps texts as {encoding}, which does not hold every language. Make "
+            "one that does, and set that up: CREATE DATABASE memory ENCODING 'UTF8' TEMPLATE "
+            "template0 LOCALE 'C.UTF-8'"
+        )
 
 
 def _need_vectors(db: psycopg.Connection) -> None:

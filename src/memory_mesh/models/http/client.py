@@ -13,12 +13,14 @@ server can never lead it nearer. No secret is in an error: what a server echoes 
 import io
 import json
 import math
+import os
 import re
+import selectors
 import socket
 import ssl
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from functools import partial
 from http.client import HTTPConnection, HTTPException, HTTPResponse
 from pathlib import Path
@@ -43,6 +45,8 @@ Answer = TypeVar("Answer")
 _BLOCK = 1 << 16
 _BACKOFF = 0.25  # seconds before the second attempt; doubled for each further one
 _LONGEST_WAIT = 10.0  # seconds; a server that asks for more is down for us
+_KEPT_SECONDS = 20.0  # that an idle connection is used again; our service ends it after 30
+_MOST_KEPT = 8
 _OK, _PARTIAL, _RANGE_REFUSED = 200, 206, 416
 _TAKEN = {_OK, 201, 202, 204, _PARTIAL}  # of a POST: what was sent has arrived
 _TRANSIENT = {408, 425, 429, 500, 502, 503, 504}
@@ -77,8 +81,53 @@ def resolve(host: str, port: int) -> list[str]:
     return list(dict.fromkeys(str(entry[4][0]) for entry in found))
 
 
+class Kept:
+    """Open connections to one service, for its next request; safe in threads and after a fork."""
+
+    def __init__(self) -> None:
+        self._idle: list[tuple[HTTPConnection, float, int]] = []
+
+    def take(self) -> HTTPConnection | None:
+        """A connection that the service has not ended; None if there is none."""
+        while self._idle:
+            with suppress(IndexError):  # another thread took the last one
+                connection, since, process = self._idle.pop()
+                is_fresh = time.monotonic() - since < _KEPT_SECONDS and process == os.getpid()
+                if is_fresh and not is_readable(connection.sock, 0):  # not even its end
+                    return connection
+                connection.close()
+        return None
+
+    def give(self, connection: HTTPConnection, is_whole: bool) -> None:  # noqa: FBT001  # as called
+        """Takes back a connection; it is closed unless its answer was read to the end."""
+        if is_whole and len(self._idle) < _MOST_KEPT:
+            self._idle.append((connection, time.monotonic(), os.getpid()))
+        else:
+            connection.close()
+
+    def close(self) -> None:
+        """Ends all of them; a later request opens another one."""
+        while self._idle:
+            self._idle.pop()[0].close()
+
+    __del__ = close
+
+
+class _Response(HTTPResponse):
+    """An answer; when it is closed, its connection is kept or closed as well."""
+
+    ended: Callable[[bool], None] | None = None
+
+    def close(self) -> None:
+        ended, self.ended = self.ended, None
+        is_whole = self.isclosed() and not self.will_close
+        super().close()
+        if ended is not None:
+            ended(is_whole)
+
+
 class Client:
-    """Requests to one base URL; safe in threads, keeps nothing open."""
+    """Requests to one base URL; safe in threads. Without `kept` nothing stays open."""
 
     def __init__(
         self,
@@ -88,6 +137,7 @@ class Client:
         secrets: Sequence[str] = (),
         limits: Limits | None = None,
         redirects: int = 0,
+        kept: Kept | None = None,
         resolve: Resolve = resolve,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
@@ -100,6 +150,7 @@ class Client:
         self._limits = limits or Limits()
         self._redirects, self._resolve, self._sleep = redirects, resolve, sleep
         self._tls: ssl.SSLContext | None = None
+        self._kept = kept
 
     def __repr__(self) -> str:
         return f"Client({str(self._base)!r})"
@@ -229,19 +280,28 @@ class Client:
         headers: dict[str, str],
         end: float,
     ) -> HTTPResponse:
-        connection = HTTPConnection(target.host, target.port)
+        kept = self._kept if target.origin == self._base.origin else None
+        connection = (kept and kept.take()) or HTTPConnection(target.host, target.port)
         connection.auto_open = 0
         try:
-            channel = self._connect(target, end)
+            channel = connection.sock or self._connect(target, end)
             connection.sock = channel
             connection.response_class = partial(_paced_response, self._limits.read_seconds, end)  # type: ignore[assignment]  # called like the class
-            connection.request(method, target.path, body, headers | {"Connection": "close"})
+            last = {} if kept else {"Connection": "close"}
+            connection.request(method, target.path, body, headers | last)
+            self._wait_for_answer(channel)
             response = connection.getresponse()
-            channel.close()  # in name only: the response reads on, and closes it at its end
-            return response
         except (OSError, HTTPException) as error:
             connection.close()
             raise self._trouble(error) from None
+        if kept:
+            response.ended = partial(kept.give, connection)  # type: ignore[attr-defined]  # of ours
+        else:
+            channel.close()  # in name only: the response reads on, and closes it at its end
+        return response
+
+    def _wait_for_answer(self, channel: socket.socket) -> None:
+        """Waits for the first byte of an answer; here the limits of a read say how long."""
 
     def _connect(self, target: address.Target, deadline: float) -> socket.socket:
         """A connection to one of the target's addresses, all of which were checked."""
@@ -255,7 +315,9 @@ class Client:
             if patience <= 0:
                 raise TimeoutError
             try:
-                return self._secured(socket.create_connection((ip, target.port), patience), target)
+                channel = socket.create_connection((ip, target.port), patience)
+                channel.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # head and body are two
+                return self._secured(channel, target)
             except OSError as error:
                 failure = error
         raise failure
@@ -352,10 +414,17 @@ class _Paced(io.RawIOBase):
         super().close()
 
 
+def is_readable(channel: socket.socket, seconds: float) -> bool:
+    """Whether something arrives within so many seconds, be it the end of the connection."""
+    with selectors.DefaultSelector() as ready:
+        ready.register(channel, selectors.EVENT_READ)
+        return bool(ready.select(seconds))
+
+
 def _paced_response(
     read_seconds: float, deadline: float, channel: socket.socket, **options: object
 ) -> HTTPResponse:
-    response = HTTPResponse(channel, **options)  # type: ignore[arg-type]  # passed on as it came
+    response = _Response(channel, **options)  # type: ignore[arg-type]  # passed on as it came
     response.fp.close()
     response.fp = io.BufferedReader(_Paced(channel, read_seconds, deadline))
     return response

@@ -1,9 +1,11 @@
 """The outgoing client: what it asks, what it refuses, how it fails, and what it never says."""
 
 import json
+import os
 import socket
 import ssl
 import time
+from contextlib import suppress
 from email.utils import formatdate
 from pathlib import Path
 from typing import Any
@@ -11,8 +13,9 @@ from typing import Any
 import pytest
 
 from memory_mesh.model.errors import ForbiddenAddress, InvalidInput, NetworkError
-from memory_mesh.models.http.client import Client, Limits, redacted
-from tests.servers import Reply, listening, ranged, serve
+from memory_mesh.models.http.client import Client, Kept, Limits, redacted
+from tests.servers import Reply, Request, listening, ranged, serve
+from tests.until import until
 
 PATIENT = Limits(connect_seconds=60, read_seconds=60, total_seconds=300)  # of a busy machine
 HASTY = Limits(read_seconds=0.3, total_seconds=1)
@@ -342,6 +345,67 @@ def test_a_download_that_gets_nowhere_ends(tmp_path):
     with serve(lambda _: Reply(missing=10)) as server, pytest.raises(NetworkError, match="broke"):
         client(server.url).download("file", tmp_path / "file")
     assert len(server.requests) == 3
+
+
+class TestKeptConnections:
+    """A client that is given a place to keep them opens a connection once."""
+
+    def test_one_carries_many_requests(self):
+        def answer(request: Request) -> Reply:
+            return Reply(b"{}", status=404 if request.path == "/none" else 200, keep=True)
+
+        with serve(answer) as server:
+            kept = Kept()
+            asking = client(server.url, kept=kept)
+            for number in range(20):
+                if number % 5:
+                    asking.post_json("x", {"n": number})
+                else:
+                    with pytest.raises(NetworkError, match="404"):
+                        asking.request("GET", "none")
+            client(server.url).post_json("x", {})
+            channel = kept._idle[0][0].sock
+            assert channel.getsockopt(
+                socket.IPPROTO_TCP, socket.TCP_NODELAY
+            )  # else each waits 40 ms
+        assert len({request.peer for request in server.requests[:20]}) == 1
+        assert len({request.peer for request in server.requests}) == 2
+        assert server.requests[-1].headers["Connection"] == "close"
+
+    def test_one_that_the_server_ended_is_not_used(self):
+        once = Limits(connect_seconds=60, read_seconds=60, total_seconds=300, attempts=1)
+        with serve(lambda _: Reply(b"{}")) as server:  # it closes, and does not say so
+            asking = client(server.url, kept=Kept(), limits=once)
+            for _ in range(5):
+                asking.post_json("x", {})
+                until(lambda: len(server.answered) == len(server.requests))
+        assert len({request.peer for request in server.requests}) == 5
+
+    def test_one_whose_answer_was_not_read_is_closed(self):
+        with serve(lambda _: Reply(b"x" * 200, keep=True)) as server:
+            asking = client(server.url, kept=Kept(), limits=Limits(max_bytes=100))
+            for _ in range(2):
+                with pytest.raises(NetworkError, match="longer"):
+                    asking.request("GET", "x")
+        assert len({request.peer for request in server.requests}) == 2
+
+    @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+    def test_a_child_process_opens_its_own(self):
+        with serve(lambda _: Reply(b"{}", keep=True)) as server:
+            asking = client(server.url, kept=Kept())
+            asking.post_json("parent", {})
+            child = os.fork()
+            if child == 0:
+                with suppress(BaseException):
+                    asking.post_json("child", {})
+                os._exit(0)
+            os.waitpid(child, 0)
+            asking.post_json("parent", {})
+        peers = {request.path: set[int]() for request in server.requests}
+        for request in server.requests:
+            peers[request.path].add(request.peer)
+        assert [len(peers["/parent"]), len(peers["/child"])] == [1, 1]
+        assert peers["/parent"] != peers["/child"]
 
 
 @pytest.mark.parametrize("value", ["a\nb", "a\r\nX: y", "schlüssel", "a\x00"])
