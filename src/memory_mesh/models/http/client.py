@@ -316,7 +316,9 @@ class Client:
                 raise TimeoutError
             try:
                 channel = socket.create_connection((ip, target.port), patience)
-                channel.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # head and body are two
+                channel.setsockopt(
+                    socket.IPPROTO_TCP, socket.TCP_NODELAY, 1
+                )  # head and body are two
                 return self._secured(channel, target)
             except OSError as error:
                 failure = error
