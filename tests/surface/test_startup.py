@@ -76,7 +76,7 @@ def test_a_command_loads_only_what_it_uses(variables: dict[str, str], words: lis
 
 
 def test_a_command_loads_no_openssl_and_compiles_few_patterns(variables: dict[str, str]) -> None:
-    """A module of ours costs 0.3 ms or more, a pattern up to 8: what is reached may not grow."""
+    """A module of ours costs 0.3 ms and more, a pattern up to 8: what is reached may not grow."""
     code = """
 import re._compiler as compiler
 compiled, compile = [], compiler.compile
