@@ -20,6 +20,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from statistics import median
@@ -426,9 +427,7 @@ def shared(
             for when, durations in took.items():
                 load = Load(ground)
                 if when != "alone":
-                    load.begin(
-                        lambda number, load=load, turn=turn: _bulk(load, number, turn), loaders
-                    )  # type: ignore[misc]
+                    load.begin(partial(_bulk, load, turn), loaders)
                 for at in range(searches):
                     begun = time.monotonic()
                     status, said = load.ask(
@@ -449,7 +448,7 @@ def shared(
     return report
 
 
-def _bulk(load: Load, number: int, turn: int) -> None:
+def _bulk(load: Load, turn: int, number: int) -> None:
     items = [f"bulk {turn} {number} {load.counts['items']} {at}" for at in range(200)]
     address = load.ground.addresses[number % 2]
     status, said = load.ask(address, "add_many", {"items": items}, Memory_Mesh_Namespace="bulk")

@@ -104,6 +104,31 @@ ROWS: Mapping[str, tuple[tuple[str, str, tuple[str, ...]], ...]] = {
             ("service-kills",),
         ),
         (
+            "Replicas behind a balancer are replaced under load without a failed call.",
+            (
+                "{service-restarts:restarts} restarts during {service-restarts:requests} calls, "
+                "none of them repeated: {service-restarts:failed requests} failed"
+            ),
+            ("service-restarts",),
+        ),
+        (
+            "A bulk load of one tenant leaves room for the others: at most 150 % of their median.",
+            (
+                "{service-shares:searches} searches beside eight bulk loaders: "
+                "{service-shares:percent} % of the median of as many without them"
+            ),
+            ("service-shares",),
+        ),
+        (
+            "The service answers as its description says, whatever it is sent.",
+            (
+                "{service-fuzzing:cases} cases of schemathesis, at least "
+                "{service-fuzzing:fewest of a route} for each of {service-fuzzing:routes} routes: "
+                "{service-fuzzing:undocumented answers} answers that are not described"
+            ),
+            ("service-fuzzing",),
+        ),
+        (
             (
                 "A bad network between a process and PostgreSQL loses and doubles nothing, and "
                 "nothing waits for ever."
