@@ -138,6 +138,22 @@ def test_what_is_very_likely_to_last_is_kept_without_a_rule(sentence: str, kind:
     ]
 
 
+@pytest.mark.parametrize(
+    ("prompt", "text"),
+    [
+        ("覚えておいて:ステージング環境は stg にあります。", "ステージング環境は stg にあります。"),
+        ("请记住:生产服务器在法兰克福。", "生产服务器在法兰克福。"),
+        ("기억해 줘: 배포는 목요일에 합니다.", "배포는 목요일에 합니다."),
+        ("Zapamiętaj, że API działa na porcie 8081.", "API działa na porcie 8081."),
+        ("Onthoud dat de server op 9001 draait.", "de server op 9001 draait."),
+        ("Запомни, что релизы по вторникам.", "релизы по вторникам."),
+        ("Kom ihåg att fakturor är i euro.", "fakturor är i euro."),
+    ],
+)
+def test_a_request_to_remember_is_understood_in_other_languages(prompt: str, text: str) -> None:
+    assert [one.text for one in statements(prompt)] == [text]
+
+
 def test_what_probably_lasts_is_given_only_to_who_asks_for_what_waits() -> None:
     sentence = "Все цены у нас хранятся в копейках"
     assert statements(sentence) == []

@@ -50,9 +50,14 @@ remembering = lazy_pattern(
     r"save (?:this|that|to memory)|store (?:this|that|in memory)|merk(?:e)? dir|"
     r"(?:bitte )?merken|vergiss nicht|denk dran|notier(?:e)? dir|recuerda|no olvides|"
     r"ten en cuenta|anota|souviens-toi|rappelle-toi|retiens|n'oublie pas|garde en t\u00eate|"
+    r"onthoud|ricorda(?:ti)?|lembra-te|lembre-se|zapami\u0119taj|kom ih\u00e5g|hat\u0131rla|unutma|"
+    r"\u0437\u0430\u043f\u043e\u043c\u043d\u0438(?:\u0442\u0435)?|\u8bf7?\u8bb0\u4f4f|"
+    r"\u8acb?\u8a18\u4f4f|\u899a\u3048\u3066\u304a\u3044\u3066(?:\u304f\u3060\u3055\u3044)?|"
+    r"\uae30\uc5b5\ud574(?:\s?\uc918|\s?\ub46c)?|"
     r"note bien)(?!\s+(?:when|how|what|why|if|where|who|wie|was|me)\b)|(?:note|nota|notiz|"
-    r"to remember|reminder)(?=\s*:|\s+(?:that|this)\b))[\s,:-]*(?:(?:that|this|dass|que|qu'|"
-    r"of|down|please|bitte|for (?:later|next time|the future))(?!\w)[\s,:-]*)*",
+    r"to remember|reminder)(?=\s*:|\s+(?:that|this)\b))[\s,:\uff1a\u3001\uff0c-]*"
+    r"(?:(?:that|this|dass|que|qu'|dat|che|\u017ce|att|\u0447\u0442\u043e|of|down|please|bitte|"
+    r"for (?:later|next time|the future))(?!\w)[\s,:-]*)*",
     re.IGNORECASE,
 )
 

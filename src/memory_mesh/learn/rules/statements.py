@@ -189,9 +189,7 @@ def _statement(
 def _probable(sentence: str, text: str, place: int) -> NotableSentence | None:
     """Returns a sentence that no rule knows if it is likely to state what lasts."""
     plain = without_quotes(text)
-    if not (_says_enough(plain) or (is_unspaced(plain) and says(plain))):
-        return None
-    if asks(plain) or plain.endswith(":") or is_secret(text):
+    if not _says_enough(plain) or asks(plain) or plain.endswith(":") or is_secret(text):
         return None
     if phrases.doubts().search(plain) or phrases.reports().search(plain):
         return None
@@ -413,7 +411,7 @@ def _says_enough(text: str) -> bool:
     words = text.split()
     if len(words) > _MIN_WORDS and says(text, 1) and phrases.habits().search(text):
         return True  # `we don't do semicolons`
-    return len(words) >= _MIN_WORDS and says(text)
+    return (len(words) >= _MIN_WORDS or is_unspaced(text)) and says(text)
 
 
 # Finds which earlier statement of a session a later one sets right.
