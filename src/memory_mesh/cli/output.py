@@ -57,11 +57,14 @@ _OF_NAMESPACE = frozenset(
     }
 )
 _OF_PYTHON = (
-    (r"^option, (\w+): ", r"\1 "),
-    (r"\b(?:with )?(?:mesh\.)?\w++\([^()]*\), or (?=--|(?:with )?memory-mesh)", ""),
-    (r"\b(?:with )?(?:mesh\.)?\w++\([^()]*\), or on the command line(?: with)?:? ", ""),
-    (r"(--user) on the command line", r"\1"),
-    (r"db_dir, on the command line --db-dir, or", "--db-dir or"),
+    (lazy_pattern(r"^option, (\w+): "), r"\1 "),
+    (lazy_pattern(r"\b(?:with )?(?:mesh\.)?\w++\([^()]*\), or (?=--|(?:with )?memory-mesh)"), ""),
+    (
+        lazy_pattern(r"\b(?:with )?(?:mesh\.)?\w++\([^()]*\), or on the command line(?: with)?:? "),
+        "",
+    ),
+    (lazy_pattern(r"(--user) on the command line"), r"\1"),
+    (lazy_pattern(r"db_dir, on the command line --db-dir, or"), "--db-dir or"),
 )
 _argument = lazy_pattern(r"([a-z]+(?:_[a-z]+)*) (?:must|is|has|needs)\b")
 _include = lazy_pattern(r"include=\['(\w+)'\]")
@@ -396,7 +399,7 @@ def completed(text: str, options: argparse.Namespace, part: str | None = None) -
 def in_options(text: str, options: argparse.Namespace) -> str:
     """Names options as the command line does where a message names arguments of Python."""
     for pattern, instead in _OF_PYTHON:
-        text = re.sub(pattern, instead, text)
+        text = pattern().sub(instead, text)
     found = _argument().match(text)
     if found is None or getattr(options, found[1], None) is None:
         return text
