@@ -152,7 +152,7 @@ no_setting = lazy_pattern(
 
 # What joins an order to a statement: a comma or a dash, and `so`, `please`.
 joints = lazy_pattern(
-    r"(?:[,;]\s+(?:(?:so|and|then|now|please|pls|also)\s+){0,3}|\s+-+\s+|\s+(?:so|"
+    r"(?:[,;]\s+(?:(?:so|and|then|now|please|pls|also)\s+){0,3}|(?<!\s)\s+-+\s+|(?<!\s)\s+(?:so|"
     r"and)\s+(?:now\s+|then\s+)?(?:please|pls)\s+)(?=\w)",
     re.IGNORECASE,
 )
@@ -160,7 +160,7 @@ joints = lazy_pattern(
 
 # What parts an order from its reason.
 clauses = lazy_pattern(
-    r"[,;]\s+(?:because\s+|since\s+|as\s+|cause\s+)?|\s+-+\s+|\s(?:because|since|cause|cuz|"
+    r"[,;]\s+(?:because\s+|since\s+|as\s+|cause\s+)?|(?<!\s)\s+-+\s+|\s(?:because|since|cause|cuz|"
     r"weil|porque|parce que|car)\s+",
     re.IGNORECASE,
 )
