@@ -24,6 +24,7 @@ from bench.peers import mem0_calls
 from memory_mesh.agents.mcp.aliases.server_memory import Graph
 from memory_mesh.cli.main import run
 from memory_mesh.compat.mem0 import AsyncMemory, Memory
+from memory_mesh.evaluation.inspection import inspect
 from memory_mesh.model import Channel, InvalidInput, SourceKind, Status
 from memory_mesh.sync import MemoryMesh
 
@@ -340,6 +341,42 @@ def test_an_import_says_what_went_to_which_user(
     said = capsys.readouterr().out
     assert "  u01: 2 stored" in said
     assert "… and 2 more users" in said
+
+
+OF_USERS = [
+    {"content": "Ann drinks tea", "user_id": "ann"},
+    {"content": "Bob drinks rum", "user": "bob", "at": "home"},
+    {"content": "The office opens at nine", "user_id": ""},
+    {"content": "Seven has a boat", "user_id": 7},
+]
+ROWS_OF_USERS: dict[str, Callable[[Path], Path]] = {
+    ".json": lambda at: written(at / "rows.json", OF_USERS),
+    ".jsonl": folder_of({"rows.jsonl": "\n".join(map(json.dumps, OF_USERS))}),
+    ".csv": folder_of(
+        {
+            "rows.csv": "content,user_id,user,at\nAnn drinks tea,ann,,\nBob drinks rum,,bob,home\n"
+            "The office opens at nine,,,\nSeven has a boat,7,,\n"
+        }
+    ),
+}
+
+
+@pytest.mark.parametrize("ending", ROWS_OF_USERS)
+def test_rows_that_name_a_user_go_to_that_user(
+    mesh: MemoryMesh, tmp_path: Path, ending: str
+) -> None:
+    made = ROWS_OF_USERS[ending](tmp_path)
+    file = made if made.is_file() else made / f"rows{ending}"
+    done = mesh.import_(file)
+    assert done.outcomes == {"refused": 0, "stored": 4}
+    assert done.users == {user: {"stored": 1} for user in ("ann", "bob", "7")}
+    assert texts(mesh) == ["The office opens at nine"]
+    assert texts(mesh.for_user("ann")) == ["Ann drinks tea"]
+    (of_bob,) = mesh.for_user("bob").get_all()
+    assert of_bob.extra == {"at": "home"}
+    assert inspect(str(file), now=datetime.now(UTC)).users.keys() == {"", "ann", "bob", "7"}
+    mesh.for_user("erin").import_(file)
+    assert len(texts(mesh.for_user("erin"))) == 4
 
 
 BOAST = {

@@ -189,6 +189,20 @@ def test_what_needs_the_store_itself_says_so(service: Served, tmp_path: Path) ->
         assert mesh.view(namespace="copies").import_(target).outcomes["stored"] == 1
 
 
+def test_an_import_stores_for_nobody_else_than_it_was_asked_for(service: Served) -> None:
+    grants = {"team": "editor", "user:ann": "editor"}
+    editor = {"Authorization": f"Bearer {service.new_key('rows', grants, speaks_as='user')}"}
+    lines = b'{"content": "Bob rows a boat", "user_id": "bob"}\n{"content": "The team rows at six"}'
+    listed = b'[{"memory": "Bob rows a boat", "user_id": "bob"}]'
+    for body, stored in ((lines, 1), (listed, 0)):
+        _, done = ask(service, "/v1/import", body, memory_mesh_namespace="team", **editor)
+        assert (done["outcomes"].get("stored", 0), done["outcomes"]["refused"]) == (stored, 1)
+        assert "for that user" in done["reasons"][0]
+    assert "bob" not in service.behind.users()
+    _, done = ask(service, "/v1/import", lines, memory_mesh_user="ann", **editor)
+    assert done["outcomes"] == {"refused": 0, "stored": 2}
+
+
 def test_hooks_recall_and_capture_over_a_url(service: Served, tmp_path: Path) -> None:
     """What is said to one machine is in the first prompt of another one."""
     stated = {
