@@ -221,7 +221,7 @@ FILES: dict[str, tuple[Callable[[Path], Path], str, dict[str | None, list[str]]]
         "a vault of Obsidian",
         {
             None: [
-                "# Rye bread\n\nBake it for 50 minutes, see Oven.",
+                "Recipe\n\n# Rye bread\n\nBake it for 50 minutes, see Oven.",
                 "Lisbon\n\nThe tram stops at the old town. #city",
             ]
         },
@@ -326,6 +326,23 @@ def test_a_note_keeps_its_date_tags_and_links(mesh: MemoryMesh, tmp_path: Path) 
     assert set(lisbon.tags) == {"travel", "city"}
     assert lisbon.source.ref == "Trips/Lisbon.md"
     assert lisbon.extra["links"] == ["Places/Alfama"]
+
+
+def test_a_note_is_called_as_its_file(mesh: MemoryMesh, tmp_path: Path) -> None:
+    notes = {
+        ".obsidian/app.json": "{}",
+        "Zanzibar.md": "## Costs\n\nA bed is 20, see [[Watering#Summer]] and [[#Ferry]].\n",
+        "Watering.md": "# Watering\n\nOnce a week, see [[Zanzibar|the island]].\n",
+        "2026-01.md": "---\ntitle: January\n---\n## Plans\n\nPaint the fence.\n",
+    }
+    mesh.import_(folder_of(notes)(tmp_path))
+    assert texts(mesh) == [
+        "# Watering\n\nOnce a week, see the island.",
+        "January\n\n## Plans\n\nPaint the fence.",
+        "Zanzibar\n\n## Costs\n\nA bed is 20, see Watering and Ferry.",
+    ]
+    (found,) = mesh.search("Zanzibar")
+    assert (found.memory.extra["note"], found.memory.extra["links"]) == ("Zanzibar", ["Watering"])
 
 
 def test_an_import_says_what_went_to_which_user(
