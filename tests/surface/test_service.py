@@ -20,6 +20,7 @@ import uvicorn
 from sse_starlette.sse import AppStatus
 
 from memory_mesh.base.typed import Any
+from memory_mesh.cli.main import run
 from memory_mesh.formats import wire
 from memory_mesh.mesh import remote
 from memory_mesh.mesh.document_names import ASIDE
@@ -201,6 +202,22 @@ def test_an_import_stores_for_nobody_else_than_it_was_asked_for(service: Served)
     assert "bob" not in service.behind.users()
     _, done = ask(service, "/v1/import", lines, memory_mesh_user="ann", **editor)
     assert done["outcomes"] == {"refused": 0, "stored": 2}
+
+
+def test_whoever_may_read_exports_without_the_names_of_other_namespaces(
+    service: Served,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    service.behind.view(namespace="shelf").add("The red book is on the shelf")
+    monkeypatch.setenv("MEMORY_MESH_ACCESS_KEY", service.new_key("shelf", {"shelf": "reader"}))
+    file = tmp_path / "shelf.jsonl"
+    assert run(["export", str(file), "--store", service.url]) == 0, capsys.readouterr().err
+    said = capsys.readouterr()
+    assert "Exported 1 memory" in said.out
+    assert said.err == ""
+    assert json.loads(file.read_text(encoding="utf-8"))["content"] == "The red book is on the shelf"
 
 
 def test_hooks_recall_and_capture_over_a_url(service: Served, tmp_path: Path) -> None:
