@@ -396,6 +396,31 @@ def test_rows_that_name_a_user_go_to_that_user(
     assert len(texts(mesh.for_user("erin"))) == 4
 
 
+@pytest.mark.parametrize("ending", ROWS_OF_USERS)
+def test_an_import_is_undone_by_the_name_of_its_file(
+    mesh: MemoryMesh, tmp_path: Path, ending: str
+) -> None:
+    made = ROWS_OF_USERS[ending](tmp_path)
+    file = made if made.is_file() else made / f"rows{ending}"
+    other = written(tmp_path / "other.json", [*OF_USERS, {"text": "Own", "source_ref": "a.txt"}])
+    mesh.add("The office opens at ten on Fridays")
+    mesh.import_(file)
+    assert mesh.import_(other).outcomes == {"refused": 0, "merged": 4, "stored": 1}
+    for view in (mesh, mesh.for_user("bob")):
+        assert len(view.erase(source=file.name).ids) == 1
+    assert texts(mesh) == ["Own", "The office opens at ten on Fridays"]
+    assert texts(mesh.for_user("bob")) == []
+    assert len(mesh.erase(source="a.txt").ids) == 1
+
+
+def test_rows_of_a_file_are_not_taken_for_those_of_one_person(
+    mesh: MemoryMesh, tmp_path: Path
+) -> None:
+    mesh.import_(written(tmp_path / "rows.json", ["I live in Ghent.", "I live in Basel."]))
+    assert [one.claim for one in mesh.get_all()] == [None, None]
+    assert {one.source.ref for one in mesh.get_all()} == {"rows.json"}
+
+
 BOAST = {
     "source_kind": "user_explicit", "trust": 1.0, "pinned": True, "channel": "cli",
     "type": "lesson", "importance": "critical", "speaker": "the user", "status": "active",

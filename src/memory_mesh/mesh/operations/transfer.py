@@ -100,7 +100,8 @@ class TransferVerbs(MemoryVerbs):
         semicolons or tabs), `.md` a list or paragraphs, between headings. `created_at` of a row is
         when it happened, unless it has `occurred_at`. What is not a memory is refused with its line
         and its reason, and the rest is stored. What it says counts as a document's word, whoever
-        the file says it is from, or as less where our own file says so.
+        the file says it is from, or as less where our own file says so. A row of a
+        table without a `source_ref` gets the name of the file.
 
         Files and folders of other tools are recognised: server-memory, mem0 (an export, its history
         or the folder of its Qdrant), LangGraph, basic-memory, a vault of Obsidian, other Markdown
@@ -118,15 +119,17 @@ class TransferVerbs(MemoryVerbs):
     ) -> ImportedFile:
         """Stores them; the service does so only for the user or namespace that it was asked for."""
         from memory_mesh.care import other_tools
+        from memory_mesh.write.rules.speakers import OF_ROWS
 
         counts: dict[str | None, Counter[str]] = {}
         reasons, done = list[str](), 0
         taking = self._of_same_store(None, None, Channel.IMPORT)
+        file = None if of_service or source.suffix.lower() not in OF_ROWS else source.name
         with _file_errors(source):
             known = other_tools.recognized(source)
             items = known.rows(source) if known else other_tools.lines_of(source)
             while part := list(islice(items, _SLICE)):
-                for place, user, receipt in taking._taken(part, split=not of_service):  # noqa: SLF001
+                for place, user, receipt in taking._taken(part, file, split=not of_service):  # noqa: SLF001
                     counts.setdefault(user, Counter())[str(receipt.outcome)] += 1
                     if receipt.outcome is Outcome.REFUSED:
                         said = (place, receipt.content[:60], "; ".join(receipt.reasons))
@@ -143,7 +146,7 @@ class TransferVerbs(MemoryVerbs):
         )
 
     def _taken(
-        self, part: list[tuple[str, object]], *, split: bool = True
+        self, part: list[tuple[str, object]], file: str | None = None, *, split: bool = True
     ) -> Iterator[tuple[str, str | None, Receipt]]:
         """Stores some items, each user's for that user; says whose each was, and its receipt."""
         drafts = dict[str | None, list[tuple[str, dict[str, object]]]]()
@@ -160,7 +163,8 @@ class TransferVerbs(MemoryVerbs):
             if isinstance(draft, InvalidInput):
                 yield place, user, Receipt.not_read(str(draft))
             else:
-                drafts.setdefault(user, []).append((place, draft))
+                named = {"source_ref": file} if file else {}
+                drafts.setdefault(user, []).append((place, named | draft))
         for user, found in drafts.items():
             own = user is None or user_of(self._config.namespace) is not None
             try:
