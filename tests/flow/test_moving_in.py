@@ -182,7 +182,7 @@ FILES: dict[str, tuple[Callable[[Path], Path], str, dict[str | None, list[str]]]
     ),
     "mem0's Qdrant": (
         qdrant,
-        "the memories of mem0 in its local Qdrant",
+        "a local Qdrant of mem0",
         {
             None: [],
             "alice": ["Alice prefers tea over coffee", "I moved to Lisbon", "Noted: Lisbon"],
@@ -226,9 +226,9 @@ FILES: dict[str, tuple[Callable[[Path], Path], str, dict[str | None, list[str]]]
             ]
         },
     ),
-    "the notes of basic-memory": (
+    "a folder of notes of basic-memory": (
         folder_of(BASIC),
-        "the notes of basic-memory",
+        "a folder of notes of basic-memory",
         OF_BASIC,
     ),
     "the memory folder of Claude Code": (
@@ -238,7 +238,7 @@ FILES: dict[str, tuple[Callable[[Path], Path], str, dict[str | None, list[str]]]
     ),
     "rules for agents": (
         lambda folder: folder_of(RULES)(folder) / "CLAUDE.md",
-        "rules for agents (CLAUDE.md)",
+        "a file of rules for agents (CLAUDE.md)",
         {None: ["Never push to main.", "Use tabs."]},
     ),
     "one note": (
@@ -284,7 +284,11 @@ def test_a_file_of_another_tool_is_recognised_and_taken_in_once(
             ["our deploy server is called atlas-7."],
         ),
         (zipped, "an export of Claude.ai", ["our deploy server is called atlas-7."]),
-        (transcripts, "transcripts of Claude Code", ["our deploy server is called atlas-7."]),
+        (
+            transcripts,
+            "a set of transcripts of Claude Code",
+            ["our deploy server is called atlas-7."],
+        ),
     ],
 )
 def test_what_a_user_stated_in_a_chat_waits_for_review(
@@ -419,6 +423,13 @@ def test_rows_of_a_file_are_not_taken_for_those_of_one_person(
     mesh.import_(written(tmp_path / "rows.json", ["I live in Ghent.", "I live in Basel."]))
     assert [one.claim for one in mesh.get_all()] == [None, None]
     assert {one.source.ref for one in mesh.get_all()} == {"rows.json"}
+
+
+def test_the_help_of_import_names_what_it_reads(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["import", "--help"]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    for name in ("vault", "folder of notes", "ChatGPT", "mem0", ".csv", "archive"):
+        assert name in said
 
 
 BOAST = {

@@ -40,12 +40,12 @@ def folder_name(path: Path) -> str | None:
     if (path / ".obsidian").is_dir():
         return "a vault of Obsidian"
     if any(is_transcript(each) for each in islice(sorted(path.glob("*.jsonl")), 3)):
-        return "transcripts of Claude Code"
+        return "a set of transcripts of Claude Code"
     if (path / INDEX).is_file():
         return "the memory folder of Claude Code"
     first = [text for _, text in islice(texts(path, (".md",), recursive=True).found, 3)]
     if any(f"\n{_OF_BASIC_MEMORY}:" in text for text in first):
-        return "the notes of basic-memory"
+        return "a folder of notes of basic-memory"
     return "a folder of Markdown notes" if first else None
 
 

@@ -48,7 +48,7 @@ def recognized(path: Path) -> FileOf | None:
     if path.is_dir():
         return _folder(path)
     if path.name in _RULE_FILES:
-        return FileOf(f"rules for agents ({path.name})", lines_of)
+        return FileOf(f"a file of rules for agents ({path.name})", lines_of)
     with path.open("rb") as file:
         head = file.read(_HEAD)
     if head.startswith(_SQLITE):
@@ -359,9 +359,9 @@ class _Values(pickle.Unpickler):
 
 
 _RULE_FILES = ("AGENTS.md", "CLAUDE.md", "CLAUDE.local.md", "GEMINI.md")
-_TRANSCRIPTS = FileOf("transcripts of Claude Code", notes.rows_of_transcripts)
+_TRANSCRIPTS = FileOf("a set of transcripts of Claude Code", notes.rows_of_transcripts)
 _NOTE = FileOf("a Markdown note", notes.rows_of_notes)
-_OF_QDRANT = FileOf("the memories of mem0 in its local Qdrant", _points)
+_OF_QDRANT = FileOf("a local Qdrant of mem0", _points)
 _PLAIN = FileOf("a list in JSON", _list)
 _MARKS = (
     ("mapping", FileOf("an export of ChatGPT", _chatgpt)),

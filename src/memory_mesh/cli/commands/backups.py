@@ -521,7 +521,8 @@ IMPORT = Command(
             "--from",
             "FILE",
             "source",
-            "an archive, .jsonl, .csv, .md, or a file of another tool",
+            "an archive, .jsonl, .csv, .md, .json, a vault of Obsidian or folder of notes, or what "
+            "mem0, server-memory, LangGraph, basic-memory, ChatGPT, Claude.ai, Claude Code keep",
         ),
         argument(
             "--into",
