@@ -29,7 +29,7 @@ from memory_mesh.model.care import ImportedFile
 from memory_mesh.model.learning import ExtractionRules
 from memory_mesh.model.record import record
 from memory_mesh.rules.arguments import user_namespace, user_of
-from memory_mesh.rules.trust import is_authoritative
+from memory_mesh.rules.trust import OF_ROWS, is_authoritative
 
 if TYPE_CHECKING:
     from memory_mesh.model.care import DeletedNamespace
@@ -119,7 +119,6 @@ class TransferVerbs(MemoryVerbs):
     ) -> ImportedFile:
         """Stores them; the service does so only for the user or namespace that it was asked for."""
         from memory_mesh.care import other_tools
-        from memory_mesh.write.rules.speakers import OF_ROWS
 
         counts: dict[str | None, Counter[str]] = {}
         reasons, done = list[str](), 0

@@ -18,6 +18,7 @@ from functools import cache
 from memory_mesh.base.typed import replace
 from memory_mesh.model import Channel, Claim, Draft, Source, SourceKind, Statement
 from memory_mesh.rules.trust import (
+    OF_ROWS,
     OF_THE_USER,
     bounded_source,
     ceiling,
@@ -36,7 +37,6 @@ ROLES: Mapping[str, SourceKind] = {
     "tool": _TOOL, "function": _TOOL,
     "system": _SYSTEM, "developer": _SYSTEM,
 }  # fmt: skip
-OF_ROWS = (".csv", ".jsonl", ".json")  # a file with the words of one person or of many
 _TOOL_NAMES = ("tool:", "tool/", "function:", "mcp__")
 
 
