@@ -191,7 +191,7 @@ def test_stores_of_other_tools_are_inspected(tmp_path: Path) -> None:
     before = dict(files(folder))
     mem0 = looked(folder)
     assert mem0.users == {"alice": 3, "bob": 1}
-    assert mem0.name == "the memories of mem0 in its local Qdrant"
+    assert mem0.name == "a local Qdrant of mem0"
     assert dict(files(folder)) == before
     vault = looked(folder_of(VAULT)(tmp_path))
     assert (vault.name, len(vault.texts)) == ("a vault of Obsidian", 2)
@@ -217,3 +217,7 @@ def test_what_is_no_store_is_said(tmp_path: Path) -> None:
         looked(tmp_path / "absent")
     with pytest.raises(InvalidInput, match="no store"):
         looked(tmp_path)
+    program = tmp_path / "ls"
+    program.write_bytes(b"\x7fELF\2\1\1")
+    with pytest.raises(InvalidInput, match=r"There are: a folder .*\.csv.* vault .*mem0.*ChatGPT"):
+        looked(program)

@@ -24,6 +24,7 @@ from bench.peers import mem0_calls
 from memory_mesh.agents.mcp.aliases.server_memory import Graph
 from memory_mesh.cli.main import run
 from memory_mesh.compat.mem0 import AsyncMemory, Memory
+from memory_mesh.evaluation.inspection import inspect
 from memory_mesh.model import Channel, InvalidInput, SourceKind, Status
 from memory_mesh.sync import MemoryMesh
 
@@ -181,7 +182,7 @@ FILES: dict[str, tuple[Callable[[Path], Path], str, dict[str | None, list[str]]]
     ),
     "mem0's Qdrant": (
         qdrant,
-        "the memories of mem0 in its local Qdrant",
+        "a local Qdrant of mem0",
         {
             None: [],
             "alice": ["Alice prefers tea over coffee", "I moved to Lisbon", "Noted: Lisbon"],
@@ -220,14 +221,14 @@ FILES: dict[str, tuple[Callable[[Path], Path], str, dict[str | None, list[str]]]
         "a vault of Obsidian",
         {
             None: [
-                "# Rye bread\n\nBake it for 50 minutes, see Oven.",
+                "Recipe\n\n# Rye bread\n\nBake it for 50 minutes, see Oven.",
                 "Lisbon\n\nThe tram stops at the old town. #city",
             ]
         },
     ),
-    "the notes of basic-memory": (
+    "a folder of notes of basic-memory": (
         folder_of(BASIC),
-        "the notes of basic-memory",
+        "a folder of notes of basic-memory",
         OF_BASIC,
     ),
     "the memory folder of Claude Code": (
@@ -237,7 +238,7 @@ FILES: dict[str, tuple[Callable[[Path], Path], str, dict[str | None, list[str]]]
     ),
     "rules for agents": (
         lambda folder: folder_of(RULES)(folder) / "CLAUDE.md",
-        "rules for agents (CLAUDE.md)",
+        "a file of rules for agents (CLAUDE.md)",
         {None: ["Never push to main.", "Use tabs."]},
     ),
     "one note": (
@@ -283,7 +284,11 @@ def test_a_file_of_another_tool_is_recognised_and_taken_in_once(
             ["our deploy server is called atlas-7."],
         ),
         (zipped, "an export of Claude.ai", ["our deploy server is called atlas-7."]),
-        (transcripts, "transcripts of Claude Code", ["our deploy server is called atlas-7."]),
+        (
+            transcripts,
+            "a set of transcripts of Claude Code",
+            ["our deploy server is called atlas-7."],
+        ),
     ],
 )
 def test_what_a_user_stated_in_a_chat_waits_for_review(
@@ -327,6 +332,23 @@ def test_a_note_keeps_its_date_tags_and_links(mesh: MemoryMesh, tmp_path: Path) 
     assert lisbon.extra["links"] == ["Places/Alfama"]
 
 
+def test_a_note_is_called_as_its_file(mesh: MemoryMesh, tmp_path: Path) -> None:
+    notes = {
+        ".obsidian/app.json": "{}",
+        "Zanzibar.md": "## Costs\n\nA bed is 20, see [[Watering#Summer]] and [[#Ferry]].\n",
+        "Watering.md": "# Watering\n\nOnce a week, see [[Zanzibar|the island]].\n",
+        "2026-01.md": "---\ntitle: January\n---\n## Plans\n\nPaint the fence.\n",
+    }
+    mesh.import_(folder_of(notes)(tmp_path))
+    assert texts(mesh) == [
+        "# Watering\n\nOnce a week, see the island.",
+        "January\n\n## Plans\n\nPaint the fence.",
+        "Zanzibar\n\n## Costs\n\nA bed is 20, see Watering and Ferry.",
+    ]
+    (found,) = mesh.search("Zanzibar")
+    assert (found.memory.extra["note"], found.memory.extra["links"]) == ("Zanzibar", ["Watering"])
+
+
 def test_an_import_says_what_went_to_which_user(
     mesh: MemoryMesh, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -340,6 +362,75 @@ def test_an_import_says_what_went_to_which_user(
     said = capsys.readouterr().out
     assert "  u01: 2 stored" in said
     assert "… and 2 more users" in said
+
+
+OF_USERS = [
+    {"content": "Ann drinks tea", "user_id": "ann"},
+    {"content": "Bob drinks rum", "user": "bob", "at": "home"},
+    {"content": "The office opens at nine", "user_id": ""},
+    {"content": "Seven has a boat", "user_id": 7},
+]
+ROWS_OF_USERS: dict[str, Callable[[Path], Path]] = {
+    ".json": lambda at: written(at / "rows.json", OF_USERS),
+    ".jsonl": folder_of({"rows.jsonl": "\n".join(map(json.dumps, OF_USERS))}),
+    ".csv": folder_of(
+        {
+            "rows.csv": "content,user_id,user,at\nAnn drinks tea,ann,,\nBob drinks rum,,bob,home\n"
+            "The office opens at nine,,,\nSeven has a boat,7,,\n"
+        }
+    ),
+}
+
+
+@pytest.mark.parametrize("ending", ROWS_OF_USERS)
+def test_rows_that_name_a_user_go_to_that_user(
+    mesh: MemoryMesh, tmp_path: Path, ending: str
+) -> None:
+    made = ROWS_OF_USERS[ending](tmp_path)
+    file = made if made.is_file() else made / f"rows{ending}"
+    done = mesh.import_(file)
+    assert done.outcomes == {"refused": 0, "stored": 4}
+    assert done.users == {user: {"stored": 1} for user in ("ann", "bob", "7")}
+    assert texts(mesh) == ["The office opens at nine"]
+    assert texts(mesh.for_user("ann")) == ["Ann drinks tea"]
+    (of_bob,) = mesh.for_user("bob").get_all()
+    assert of_bob.extra == {"at": "home"}
+    assert inspect(str(file), now=datetime.now(UTC)).users.keys() == {"", "ann", "bob", "7"}
+    mesh.for_user("erin").import_(file)
+    assert len(texts(mesh.for_user("erin"))) == 4
+
+
+@pytest.mark.parametrize("ending", ROWS_OF_USERS)
+def test_an_import_is_undone_by_the_name_of_its_file(
+    mesh: MemoryMesh, tmp_path: Path, ending: str
+) -> None:
+    made = ROWS_OF_USERS[ending](tmp_path)
+    file = made if made.is_file() else made / f"rows{ending}"
+    other = written(tmp_path / "other.json", [*OF_USERS, {"text": "Own", "source_ref": "a.txt"}])
+    mesh.add("The office opens at ten on Fridays")
+    mesh.import_(file)
+    assert mesh.import_(other).outcomes == {"refused": 0, "merged": 4, "stored": 1}
+    for view in (mesh, mesh.for_user("bob")):
+        assert len(view.erase(source=file.name).ids) == 1
+    assert texts(mesh) == ["Own", "The office opens at ten on Fridays"]
+    assert texts(mesh.for_user("bob")) == []
+    assert len(mesh.erase(source="a.txt").ids) == 1
+
+
+def test_rows_of_a_file_are_not_taken_for_those_of_one_person(
+    mesh: MemoryMesh, tmp_path: Path
+) -> None:
+    mesh.import_(written(tmp_path / "rows.json", ["I live in Ghent.", "I live in Basel."]))
+    assert [one.claim for one in mesh.get_all()] == [None, None]
+    assert {one.source.ref for one in mesh.get_all()} == {"rows.json"}
+
+
+def test_the_help_of_import_names_what_it_reads(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        run(["import", "--help"])
+    said = " ".join(capsys.readouterr().out.split())
+    for name in ("vault", "folder of notes", "ChatGPT", "mem0", ".csv", "archive"):
+        assert name in said
 
 
 BOAST = {

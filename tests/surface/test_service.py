@@ -20,6 +20,7 @@ import uvicorn
 from sse_starlette.sse import AppStatus
 
 from memory_mesh.base.typed import Any
+from memory_mesh.cli.main import run
 from memory_mesh.formats import wire
 from memory_mesh.mesh import remote
 from memory_mesh.mesh.document_names import ASIDE
@@ -187,6 +188,36 @@ def test_what_needs_the_store_itself_says_so(service: Served, tmp_path: Path) ->
         target = tmp_path / "all.jsonl"
         assert mesh.view(namespace="files").export(target) == 1
         assert mesh.view(namespace="copies").import_(target).outcomes["stored"] == 1
+
+
+def test_an_import_stores_for_nobody_else_than_it_was_asked_for(service: Served) -> None:
+    grants = {"team": "editor", "user:ann": "editor"}
+    editor = {"Authorization": f"Bearer {service.new_key('rows', grants, speaks_as='user')}"}
+    lines = b'{"content": "Bob rows a boat", "user_id": "bob"}\n{"content": "The team rows at six"}'
+    listed = b'[{"memory": "Bob rows a boat", "user_id": "bob"}]'
+    for body, stored in ((lines, 1), (listed, 0)):
+        _, done = ask(service, "/v1/import", body, memory_mesh_namespace="team", **editor)
+        assert (done["outcomes"].get("stored", 0), done["outcomes"]["refused"]) == (stored, 1)
+        assert "for that user" in done["reasons"][0]
+    assert "bob" not in service.behind.users()
+    _, done = ask(service, "/v1/import", lines, memory_mesh_user="ann", **editor)
+    assert done["outcomes"] == {"refused": 0, "stored": 2}
+
+
+def test_whoever_may_read_exports_without_the_names_of_other_namespaces(
+    service: Served,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    service.behind.view(namespace="shelf").add("The red book is on the shelf")
+    monkeypatch.setenv("MEMORY_MESH_ACCESS_KEY", service.new_key("shelf", {"shelf": "reader"}))
+    file = tmp_path / "shelf.jsonl"
+    assert run(["export", str(file), "--store", service.url]) == 0, capsys.readouterr().err
+    said = capsys.readouterr()
+    assert "Exported 1 memory" in said.out
+    assert said.err == ""
+    assert json.loads(file.read_text(encoding="utf-8"))["content"] == "The red book is on the shelf"
 
 
 def test_hooks_recall_and_capture_over_a_url(service: Served, tmp_path: Path) -> None:

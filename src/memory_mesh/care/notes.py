@@ -40,12 +40,12 @@ def folder_name(path: Path) -> str | None:
     if (path / ".obsidian").is_dir():
         return "a vault of Obsidian"
     if any(is_transcript(each) for each in islice(sorted(path.glob("*.jsonl")), 3)):
-        return "transcripts of Claude Code"
+        return "a set of transcripts of Claude Code"
     if (path / INDEX).is_file():
         return "the memory folder of Claude Code"
     first = [text for _, text in islice(texts(path, (".md",), recursive=True).found, 3)]
     if any(f"\n{_OF_BASIC_MEMORY}:" in text for text in first):
-        return "the notes of basic-memory"
+        return "a folder of notes of basic-memory"
     return "a folder of Markdown notes" if first else None
 
 
@@ -93,11 +93,14 @@ def without_index(text: str) -> str:
 
 
 def _rows_of(name: str, text: str) -> Iterator[object]:
-    for note in memory_file.parse(text, name=Path(name).stem).documents:
+    stem = Path(name).stem
+    for note in memory_file.parse(text, name=stem).documents:
+        begun = memory_file.heading(note.body)
+        title = stem if note.title == begun and _OF_BASIC_MEMORY not in note.more else note.title
         details: dict[str, object] = {
             "source_ref": name,
             "tags": list(dict.fromkeys((*note.tags, *memory_file.inline_tags(note.body)))),
-            "metadata": {"note": note.title, "links": list(memory_file.wiki_links(note.body))},
+            "metadata": {"note": title, "links": list(memory_file.wiki_links(note.body))},
             "created_at": next((note.more[key] for key in _DATES if key in note.more), None),
         }
         if not note.readable:
@@ -105,7 +108,7 @@ def _rows_of(name: str, text: str) -> Iterator[object]:
         elif _OF_BASIC_MEMORY in note.more:
             yield from ({**details, "content": one} for one in _stated(note))
         elif note.body.strip():
-            yield {**details, "content": _titled(note, note.body)}
+            yield {**details, "content": _titled(title, note.body)}
 
 
 def _stated(note: MemoryFile) -> Iterator[str]:
@@ -116,17 +119,22 @@ def _stated(note: MemoryFile) -> Iterator[str]:
         yield f"{note.title} {relation.type.replace('_', ' ')} {relation.target}"
     lines = _STATED.sub("", note.body).splitlines()
     if rest := "\n".join(line for line in lines if not line.startswith("#")).strip():
-        yield _titled(note, rest)
+        yield _titled(note.title, rest)
 
 
-def _titled(note: MemoryFile, body: str) -> str:
-    text = _plain(body).strip()
-    return text if memory_file.heading(body) else f"{note.title}\n\n{text}"
+def _titled(title: str, body: str) -> str:
+    text, begun = _plain(body).strip(), memory_file.heading(body) or ""
+    return text if begun.casefold() == title.casefold() else f"{title}\n\n{text}"
 
 
 def _plain(text: str) -> str:
     """The text with the words of each link in its place."""
-    return _LINK.sub(lambda found: found[1].rpartition("|")[2].rpartition("/")[2], text)
+    return _LINK.sub(_words, text)
+
+
+def _words(link: re.Match[str]) -> str:
+    _, shown_as, words = link[1].rpartition("|")
+    return words if shown_as else memory_file.link_target(words).rpartition("/")[2] or words[1:]
 
 
 def _left_out(skipped: Skipped) -> Iterator[tuple[str, object]]:

@@ -48,7 +48,7 @@ def recognized(path: Path) -> FileOf | None:
     if path.is_dir():
         return _folder(path)
     if path.name in _RULE_FILES:
-        return FileOf(f"rules for agents ({path.name})", lines_of)
+        return FileOf(f"a file of rules for agents ({path.name})", lines_of)
     with path.open("rb") as file:
         head = file.read(_HEAD)
     if head.startswith(_SQLITE):
@@ -86,7 +86,7 @@ def lines_of(source: Path) -> Iterator[Item]:
     """The rows of a file whose ending says what it is, each with its line."""
     read = exchange.READERS[exchange.format_of(source.name)]
     with source.open(encoding="utf-8-sig", newline="") as file:
-        yield from ((f"line {line}", row) for line, row in read(file))
+        yield from ((f"line {line}", exchange.of_user(row)) for line, row in read(file))
 
 
 # JSON, an item of a list at a time
@@ -129,6 +129,10 @@ def _listed(file: TextIO) -> Iterator[Any]:
             raise InvalidInput("the list of its items has no end, or one that is too long")
         else:
             text, more = text + read, more * 2
+
+
+def _list(path: Path) -> Iterator[Item]:
+    yield from ((place, exchange.of_user(item)) for place, item in _items(path))
 
 
 def _mem0(path: Path) -> Iterator[Item]:
@@ -355,10 +359,10 @@ class _Values(pickle.Unpickler):
 
 
 _RULE_FILES = ("AGENTS.md", "CLAUDE.md", "CLAUDE.local.md", "GEMINI.md")
-_TRANSCRIPTS = FileOf("transcripts of Claude Code", notes.rows_of_transcripts)
+_TRANSCRIPTS = FileOf("a set of transcripts of Claude Code", notes.rows_of_transcripts)
 _NOTE = FileOf("a Markdown note", notes.rows_of_notes)
-_OF_QDRANT = FileOf("the memories of mem0 in its local Qdrant", _points)
-_PLAIN = FileOf("a list in JSON", _items)
+_OF_QDRANT = FileOf("a local Qdrant of mem0", _points)
+_PLAIN = FileOf("a list in JSON", _list)
 _MARKS = (
     ("mapping", FileOf("an export of ChatGPT", _chatgpt)),
     ("chat_messages", FileOf("an export of Claude.ai", _claude)),

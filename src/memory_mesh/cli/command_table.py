@@ -63,7 +63,7 @@ COMMANDS = {  # by the name of its function; `GROUPS` says what people type
     "episode": "group memories into episodes, and summarise them",
     "export": "write the memories to a file: an archive, JSON lines, CSV or Markdown",
     "export-tables": "write the namespace as tables of @yamo/memory-mesh",
-    "import": "bring memories from an archive, JSON lines, CSV or Markdown",
+    "import": "bring memories from an archive, a table, notes, or a tool such as mem0 or ChatGPT",
     "ingest-dir": "store the text files of a folder",
     "import-tables": "import a store of @yamo/memory-mesh",
     "migrate-tables": "migrate such tables from schema V1 to V2, or back",

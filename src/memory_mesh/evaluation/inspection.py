@@ -140,8 +140,12 @@ def _items(source: str, copy: Path) -> tuple[str, Iterator[other_tools.Item]]:
     known = other_tools.recognized(path)
     if known is not None:
         return known.name, known.rows(path)
-    if path.is_dir():
-        raise InvalidInput(f"{source} is no store that is known here")
+    if path.is_dir() or path.suffix.lower() not in exchange.READERS:
+        raise InvalidInput(
+            f"{source} is no store that is known here. There are: a folder or URL of ours; "
+            f"{', '.join(exchange.READERS)}, .json; a vault or folder of notes; files of mem0, "
+            "server-memory, LangGraph, basic-memory, ChatGPT, Claude.ai and Claude Code"
+        )
     return f"a file of rows ({exchange.format_of(path.name)})", other_tools.lines_of(path)
 
 

@@ -30,6 +30,7 @@ _apart = lazy_pattern(r"#{1,6}(\s|$)|([-*_=])\2\2+\s*$")  # a heading or a rule 
 _item = lazy_pattern(r"([-*+]|\d{1,3}[.)])\s")
 _END = "- "  # behind the last line of a file: no line that is read has no end
 _LISTS = ("tags",)  # whose items stand in one cell
+_USERS = ("user_id", "user")  # under which others write whose a row is
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,6 +167,16 @@ def draft_of(row: object) -> dict[str, object] | InvalidInput:
         "content": text,
         "metadata": {**others, **(known if isinstance(known, dict) else {})},
     } | said
+
+
+def of_user(row: object) -> object:
+    """A row as its user's, where it names one with a text or a number."""
+    if not isinstance(row, Mapping):
+        return row
+    for key in _USERS:
+        if type(row.get(key)) in {str, int} and (user := str(row[key]).strip()):
+            return RowOfUser(user, {name: row[name] for name in row if name != key})
+    return row
 
 
 def _read_numbers(said: dict[str, object]) -> None:

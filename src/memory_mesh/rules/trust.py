@@ -29,6 +29,7 @@ from memory_mesh.rules import filter_fields
 from memory_mesh.rules.arguments import USER_WORDS, member, moment
 
 OF_THE_USER = frozenset((SourceKind.USER_EXPLICIT, SourceKind.USER_IMPLICIT))
+OF_ROWS = (".csv", ".jsonl", ".json")  # ends of files with the words of one person or of many
 HELPFUL, HARMFUL = 1.1, 0.5
 LEAST_USEFUL, MOST_USEFUL = 0.1, 2.0
 

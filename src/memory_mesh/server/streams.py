@@ -16,6 +16,7 @@ import tempfile
 from collections.abc import AsyncIterator, Callable
 from functools import partial
 from itertools import groupby
+from pathlib import Path
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
@@ -129,7 +130,7 @@ class Streams:
                 if file.tell() > _LARGEST_FILE:
                     raise Problem(413, "InvalidInput", "import 1 GiB at a time")
             file.flush()
-            work = partial(view.import_, file.name)
+            work = partial(view._imported, Path(file.name), None, of_service=True)  # noqa: SLF001
             name = view.config.namespace
             found = await self._service.in_thread(work, of=name, writes=True, limited=False)
         return JSONResponse(wire.encoded(found))

@@ -332,9 +332,9 @@ def _left_here(options: argparse.Namespace) -> list[str]:
     """How many memories the other namespaces have, for somebody who named none."""
     if options.user is not None or options.namespace is not None:
         return []
-    with cli_options.mesh_of(options) as mesh:
+    others: dict[str, int] = {}
+    with suppress(NotAllowed), cli_options.mesh_of(options) as mesh:  # a key may not list them
         own = shown_namespace(mesh.config.namespace)
-        others = {}
         for name, view in islice(store_folder.views(mesh), _COUNTED):
             with suppress(MeshError):  # a damaged one says so itself
                 others[name] = 0 if name == own else view.stats().memories
@@ -521,7 +521,8 @@ IMPORT = Command(
             "--from",
             "FILE",
             "source",
-            "an archive, .jsonl, .csv, .md, or a file of another tool",
+            "an archive, .jsonl, .csv, .md, .json, a vault of Obsidian or folder of notes, or what "
+            "mem0, server-memory, LangGraph, basic-memory, ChatGPT, Claude.ai, Claude Code keep",
         ),
         argument(
             "--into",

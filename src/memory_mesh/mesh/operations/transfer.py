@@ -29,7 +29,7 @@ from memory_mesh.model.care import ImportedFile
 from memory_mesh.model.learning import ExtractionRules
 from memory_mesh.model.record import record
 from memory_mesh.rules.arguments import user_namespace, user_of
-from memory_mesh.rules.trust import is_authoritative
+from memory_mesh.rules.trust import OF_ROWS, is_authoritative
 
 if TYPE_CHECKING:
     from memory_mesh.model.care import DeletedNamespace
@@ -37,6 +37,10 @@ if TYPE_CHECKING:
 _SLICE = 256  # memories stored at once
 _PAGE = 1_000  # memories read at once
 _OF_A_CHAT = "rules found it in an imported chat; nobody confirmed it"
+_NOT_SPLIT = (
+    "it names a user: send each user's rows for that user (the header of a user), run memory-mesh "
+    "import with the URL of the service as --store, or leave the user out"
+)
 _REASONS = 20  # refused rows that a report names
 
 
@@ -96,27 +100,35 @@ class TransferVerbs(MemoryVerbs):
         semicolons or tabs), `.md` a list or paragraphs, between headings. `created_at` of a row is
         when it happened, unless it has `occurred_at`. What is not a memory is refused with its line
         and its reason, and the rest is stored. What it says counts as a document's word, whoever
-        the file says it is from, or as less where our own file says so.
+        the file says it is from, or as less where our own file says so. A row of a
+        table without a `source_ref` gets the name of the file.
 
         Files and folders of other tools are recognised: server-memory, mem0 (an export, its history
         or the folder of its Qdrant), LangGraph, basic-memory, a vault of Obsidian, other Markdown
-        notes. What mem0 kept for a user goes to that user. Of chats of ChatGPT and Claude.ai and of
-        transcripts of Claude Code, rules find what the user stated; all of it waits for review.
+        notes. What names its user (`user_id` or `user` of a row) goes to that user. Of chats of
+        ChatGPT and Claude.ai and of transcripts of Claude Code, rules find what the user stated;
+        all of it waits for review.
 
         Options:
             progress: called with the number of rows so far.
         """
+        return self._imported(Path(path), progress)
+
+    def _imported(
+        self, source: Path, progress: Progress, *, of_service: bool = False
+    ) -> ImportedFile:
+        """Stores them; the service does so only for the user or namespace that it was asked for."""
         from memory_mesh.care import other_tools
 
-        source = Path(path)
         counts: dict[str | None, Counter[str]] = {}
         reasons, done = list[str](), 0
         taking = self._of_same_store(None, None, Channel.IMPORT)
+        file = None if of_service or source.suffix.lower() not in OF_ROWS else source.name
         with _file_errors(source):
             known = other_tools.recognized(source)
             items = known.rows(source) if known else other_tools.lines_of(source)
             while part := list(islice(items, _SLICE)):
-                for place, user, receipt in taking._taken(part):  # noqa: SLF001  # of its own class
+                for place, user, receipt in taking._taken(part, file, split=not of_service):  # noqa: SLF001
                     counts.setdefault(user, Counter())[str(receipt.outcome)] += 1
                     if receipt.outcome is Outcome.REFUSED:
                         said = (place, receipt.content[:60], "; ".join(receipt.reasons))
@@ -132,7 +144,9 @@ class TransferVerbs(MemoryVerbs):
             {**outcomes, str(Outcome.REFUSED): refused}, tuple(reasons[:_REASONS]), name, users
         )
 
-    def _taken(self, part: list[tuple[str, object]]) -> Iterator[tuple[str, str | None, Receipt]]:
+    def _taken(
+        self, part: list[tuple[str, object]], file: str | None = None, *, split: bool = True
+    ) -> Iterator[tuple[str, str | None, Receipt]]:
         """Stores some items, each user's for that user; says whose each was, and its receipt."""
         drafts = dict[str | None, list[tuple[str, dict[str, object]]]]()
         for place, item in part:
@@ -143,10 +157,13 @@ class TransferVerbs(MemoryVerbs):
                 (item.user, item.row) if isinstance(item, exchange.RowOfUser) else (None, item)
             )
             draft = exchange.draft_of(row)
+            if user is not None and not split and user_of(self._config.namespace) is None:
+                draft = InvalidInput(_NOT_SPLIT)
             if isinstance(draft, InvalidInput):
                 yield place, user, Receipt.not_read(str(draft))
             else:
-                drafts.setdefault(user, []).append((place, draft))
+                named = {"source_ref": file} if file else {}
+                drafts.setdefault(user, []).append((place, named | draft))
         for user, found in drafts.items():
             own = user is None or user_of(self._config.namespace) is not None
             try:

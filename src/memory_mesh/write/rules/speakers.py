@@ -18,6 +18,7 @@ from functools import cache
 from memory_mesh.base.typed import replace
 from memory_mesh.model import Channel, Claim, Draft, Source, SourceKind, Statement
 from memory_mesh.rules.trust import (
+    OF_ROWS,
     OF_THE_USER,
     bounded_source,
     ceiling,
@@ -97,14 +98,17 @@ def first_person(said: Statement) -> tuple[str | None, bool]:
     """Returns who says "I" in a text, and whether its "we" is the user's team.
 
     "I" is the speaker, else the user where the user speaks, else the page, file or agent that the
-    text comes from. None: nobody knows, and the text makes no claim about whoever wrote it.
+    text comes from; a file of rows is nobody, as they may be of several people. None: nobody
+    knows, and the text makes no claim about whoever wrote it.
     """
     from memory_mesh.write.claims import USER  # few drafts are asked
 
     by_user = said.source.kind in OF_THE_USER or ROLES.get(_word(said.role or "")) is _USER
     if said.speaker:
         return said.speaker, by_user
-    return (USER if by_user else said.source.ref or said.source.agent), by_user
+    ref = said.source.ref or ""
+    place = None if ref.lower().endswith(OF_ROWS) else ref
+    return (USER if by_user else place or said.source.agent), by_user
 
 
 def _kind_of(said: Statement, channel: Channel) -> SourceKind:
