@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
@@ -19,6 +20,8 @@ import pytest
 import uvicorn
 from sse_starlette.sse import AppStatus
 
+from memory_mesh.agents import journal
+from memory_mesh.agents.daemon import place
 from memory_mesh.base.typed import Any
 from memory_mesh.formats import wire
 from memory_mesh.mesh import remote
@@ -240,6 +243,33 @@ def test_what_is_said_while_the_service_is_away_arrives_later(tmp_path: Path) ->
         said = " ".join(one.text for one in mine.get_all(across=["project"]))
     assert "heron" in said
     assert "Mondays" in said
+
+
+@pytest.mark.parametrize("daemon", [False, True])
+def test_a_hook_says_that_the_service_is_away_and_keeps_what_was_said(
+    tmp_path: Path, *, daemon: bool
+) -> None:
+    with bound("127.0.0.1", 0) as listener:
+        port = listener.getsockname()[1]
+    stated = {"MEMORY_MESH_STORE": f"http://127.0.0.1:{port}", "MEMORY_MESH_ACCESS_KEY": "mm_x"}
+    host = AwayHost(tmp_path / "home", stated)
+    with host.daemon() if daemon else nullcontext():
+        assert host.prompt("Remember: I always deploy to the staging host heron").raw == b""
+        until(lambda: len(host.told("capture")) == 1)
+    for what in ("hook", "capture"):
+        (line,) = host.told(what)
+        assert (line["outcome"], line["reason"]) == ("away", "ServiceIsAway")
+
+
+class AwayHost(Host):
+    """A host whose store is behind a URL: its journal lies in this machine's folder for that."""
+
+    @property
+    def store(self) -> Path:
+        return Path(place.folder_of(self.environment, str(self.folder)))
+
+    def told(self, what: str) -> list[dict[str, Any]]:
+        return [one for one in journal.read(str(self.store)) if one["what"] == what]
 
 
 def test_the_only_place_of_a_key_is_where_it_reads(service: Served) -> None:

@@ -18,7 +18,7 @@ import time
 
 from memory_mesh.agents import journal, request as requests
 from memory_mesh.agents.daemon import client, place
-from memory_mesh.agents.hook import PRINTED, SILENT, hosts
+from memory_mesh.agents.hook import AWAY, PRINTED, SILENT, hosts
 from memory_mesh.base.typed import TYPE_CHECKING, Any
 from memory_mesh.platform import system
 
@@ -40,6 +40,7 @@ class PendingRequest:
         heard: "Callable[[dict[str, Any]], None]",
     ) -> None:
         """Begin to ask until `end`; `heard` gets an answer in the thread that asks."""
+        self.request: dict[str, Any] = request
         self.answer: dict[str, Any] | None = None
         self.refusal: str = ""
         self.is_worth_a_start: bool = False
@@ -150,6 +151,8 @@ class Hook:
         request = self._request("recall", {**without_private(wanted), "until": self._end})
         asking = self._asking = PendingRequest(request, self._end, self._heard)
         asking.wait((self._end - self._began) * HEDGE_SHARE)
+        if _is_away(asking.refusal, request):
+            raise ServiceIsAway
         if asking.answer is None:
             self._alone(request, asking)
         self._reason, self._starts = asking.refusal, asking.is_worth_a_start
@@ -178,14 +181,17 @@ class Hook:
             if self._asking.answer is not None:
                 self._take(self._asking.answer)
                 return
-        self._failure = getattr(error, "reason", "") or type(error).__name__
+        name = type(error).__name__
+        if self._asking is not None and _is_away(name, self._asking.request):
+            name = ServiceIsAway.__name__
+        self._failure = getattr(error, "reason", "") or name
         self.output = ""
 
     def finish(self, said: bytes) -> None:
         """Does what nobody waits for; an answer that came too late was not given."""
         self._remember(printed=said == PRINTED)
         if said:
-            self._note("failed" if self._failure else "answered" if self.output else "silent")
+            self._note(self._outcome())
         if self._starts:
             client.start(self._store, os.environ)
         system.lower_priority(_POLITE)  # after the daemon, which inherits it
@@ -193,6 +199,11 @@ class Hook:
             self._stores.close()  # writes the record of what entered the prompt
         if self._event in hosts.CAPTURES:
             self._learn()
+
+    def _outcome(self) -> str:
+        if self._failure:
+            return AWAY if self._failure == ServiceIsAway.__name__ else FAILED
+        return "answered" if self.output else "silent"
 
     def _heard(self, answer: dict[str, Any]) -> None:
         """Hands the daemon's answer over at once, whatever this process is doing meanwhile."""
@@ -220,6 +231,8 @@ class Hook:
         told: dict[str, Any]
         try:
             told = {"outcome": DONE, "stored": 0 if self._is_agents else self._captured()}
+        except ServiceIsAway:
+            told = {"outcome": AWAY, "reason": ServiceIsAway.__name__}
         except Exception as error:  # noqa: BLE001  # the surface's last line
             told = {"outcome": FAILED, "reason": type(error).__name__}
         journal.note(self._place(), "capture", **self._facts(), **told)
@@ -232,7 +245,8 @@ class Hook:
         request = self._request("capture", self._given)
         stored = _captured(request)
         if stored is None:
-            _keep(request)
+            if not _keep(request):
+                raise TooManyWait
             raise ServiceIsAway
         for path in _waiting(request):
             try:
@@ -320,6 +334,19 @@ class ServiceIsAway(Exception):
     """What an event teaches is told to the service when it answers again."""
 
 
+class TooManyWait(Exception):
+    """The service has been away for so long that this event is not kept."""
+
+
+def _is_away(kind: str, request: dict[str, Any]) -> bool:
+    """Whether an error of this name means that the store is a service that cannot be reached."""
+    if kind != "StoreIsAway":
+        return False
+    from memory_mesh.platform.store_urls import is_service
+
+    return is_service(request["environment"].get("MEMORY_MESH_STORE") or "")
+
+
 def _captured(request: dict[str, Any]) -> int | None:
     """How many memories an event left, by the daemon or here; None of a service that is away."""
     try:
@@ -353,14 +380,17 @@ def _whose(request: dict[str, Any]) -> list[str]:
     return [str(request["environment"].get(name, "")) for name in _NAMING]
 
 
-def _keep(request: dict[str, Any]) -> None:
-    """Writes an event down, for its owner only, until the service answers: never a key."""
+def _keep(request: dict[str, Any]) -> bool:
+    """Writes an event down, for its owner only, until the service answers: never a key.
+
+    False if too many wait already.
+    """
     from pathlib import Path
 
     waiting = Path(request["store"], _FOLDER)
     system.make_folder(waiting)
     if sum(1 for _ in waiting.iterdir()) >= _MOST_WAITING:
-        return
+        return False
     kept = {name: request[name] for name in ("id", "host", "cwd", "input")}
     kept["input"] = _storable(kept["input"])
     name = f"{time.time_ns():020}-{request['id']}.json"
@@ -368,6 +398,7 @@ def _keep(request: dict[str, Any]) -> None:
     if made is not None:
         with os.fdopen(made, "w", encoding="utf-8") as file:
             file.write(requests.dumps({"whose": _whose(request), "request": kept}))
+    return True
 
 
 def _storable(value: Any) -> Any:  # noqa: ANN401  # JSON, as a host sends it
