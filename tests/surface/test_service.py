@@ -706,6 +706,22 @@ def test_from_nothing_to_a_shared_memory_at_the_command_line(tmp_path: Path) -> 
     assert not any(key.encode() in text for text in kept for key in (first, bea))
 
 
+def test_a_service_loads_its_model_before_anybody_asks(tmp_path: Path) -> None:
+    plain = {name: text for name, text in os.environ.items() if not name.startswith("MEMORY_MESH")}
+    command = [sys.executable, "-m", "memory_mesh", "serve", "--port", "0"]
+    vector = servers.Reply(json.dumps({"embeddings": [[1.0, 0.0]]}).encode())
+    with servers.serve(lambda _: vector) as model:
+        settings = {"HOME": str(tmp_path), "MEMORY_MESH_EMBEDDER": "ollama"}
+        settings["MEMORY_MESH_EMBEDDER_BASE_URL"] = model.url
+        pipe = subprocess.DEVNULL
+        with subprocess.Popen(command, env=plain | settings, stdout=pipe, stderr=pipe) as server:
+            try:
+                until(lambda: bool(model.requests))
+            finally:
+                server.terminate()
+    assert b"warm" in model.requests[0].body
+
+
 def test_wire_reads_what_a_newer_service_says() -> None:
     """Unknown fields are passed over, and a field that is not there has its default."""
     assert wire.decoded(Scope, {"object": "Scope", "project": "p", "newer": 1}) == Scope("p")

@@ -171,7 +171,9 @@ _OF_THE_STORE = frozenset(
 )
 
 
-_NO_SERVICE = "start the service (memory-mesh serve, where the store is), or unset MEMORY_MESH_STORE"
+_NO_SERVICE = (
+    "start the service (memory-mesh serve, where the store is), or unset MEMORY_MESH_STORE"
+)
 
 
 def _service(case: Case) -> Iterator[CheckResult]:
