@@ -125,7 +125,8 @@ def hooked(
     for outcome in outcomes:
         line = {
             "at": journal.stamp(time.time() - 600), "what": what, "event": event, "ms": 120,
-            "outcome": outcome, **({"reason": reason} if outcome == "late" or reason != SPENT else {}),
+            "outcome": outcome,
+            **({"reason": reason} if outcome == "late" or reason != SPENT else {}),
         }  # fmt: skip
         path = f"{patient.place.store}/{journal.FOLDER}/{journal.NAME}"
         journal.append(path, json.dumps(line).encode() + b"\n")

@@ -21,7 +21,7 @@ import uvicorn
 from sse_starlette.sse import AppStatus
 
 from memory_mesh.agents import journal
-from memory_mesh.agents.daemon import place
+from memory_mesh.agents.daemon.place import folder_of
 from memory_mesh.base.typed import Any
 from memory_mesh.formats import wire
 from memory_mesh.mesh import remote
@@ -159,6 +159,25 @@ def test_a_url_is_the_same_object_as_a_folder(tmp_path: Path) -> None:
             assert outcome(call, there) == outcome(call, here), name
 
 
+def test_what_is_wrong_is_said_in_words_for_http(service: Served) -> None:
+    def said(path: str, body: object) -> str:
+        return str(ask(service, path, body)[1]["detail"])
+
+    assert said("/v1/add", {"bogus": 1}).endswith("its options are in /openapi.json")
+    assert said("/v1/add", b"Oslo").startswith("the body of the request is no JSON: Expecting")
+    rex = service.mesh(service.new_key("rex", {"team": "editor"}))
+    with pytest.raises(NotAllowed, match="key 'rex' may not work as an admin in the whole store;"):
+        rex.care.access_keys.get_all()
+
+
+def test_an_agent_hears_why_it_may_not_serve(tmp_path: Path) -> None:
+    stated = os.environ | {"CLAUDECODE": "1", "HOME": str(tmp_path)}
+    command = [sys.executable, "-m", "memory_mesh", "serve"]
+    done = subprocess.run(command, env=stated, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "an agent may not run serve: it opens the store to others" in done.stderr
+
+
 def test_values_come_back_as_they_were(service: Served) -> None:
     with service.mesh() as there:
         id_ = there.view(namespace="values").add("Kai prefers tea").id
@@ -266,7 +285,7 @@ class AwayHost(Host):
 
     @property
     def store(self) -> Path:
-        return Path(place.folder_of(self.environment, str(self.folder)))
+        return Path(folder_of(self.environment, str(self.folder)))
 
     def told(self, what: str) -> list[dict[str, Any]]:
         return [one for one in journal.read(str(self.store)) if one["what"] == what]

@@ -103,7 +103,7 @@ def capture(case: Case) -> Iterator[CheckResult]:
         f"{counted(stored, 'memory', 'memories')} stored or confirmed"
     )
     if kept:
-        said += f"; {counted(kept, 'event')} kept while the service was away, to be sent when it answers"
+        said += f"; {counted(kept, 'event')} kept while the service was away, for when it answers"
     if broken:
         ended = {hook_events.DONE, AWAY}
         reasons = _reasons(line for line in captures if line.get("outcome") not in ended)
