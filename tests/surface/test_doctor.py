@@ -484,7 +484,7 @@ def test_a_service_that_is_away_is_named_with_what_to_do(patient: Patient) -> No
     found = list(examined(case, trials=False))
     mesh.close()
     first = found[0]
-    is_(first, CheckStatus.FAILED, "refuses the connection: is the service running? Look", "unset")
+    is_(first, CheckStatus.FAILED, "refuses the connection: is the service running?", "unset")
     assert "memory-mesh serve" in first.fix
     assert not [one for one in found[1:] if one.said == first.said]
 

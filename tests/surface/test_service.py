@@ -170,6 +170,15 @@ def test_what_is_wrong_is_said_in_words_for_http(service: Served) -> None:
         rex.care.access_keys.get_all()
 
 
+def test_a_service_that_is_away_is_named_in_whole_sentences() -> None:
+    with bound("127.0.0.1", 0) as listener:
+        url = f"http://127.0.0.1:{listener.getsockname()[1]}"
+    mesh = MemoryMesh(url, key="mm_x")
+    with pytest.raises(StoreIsAway, match=r"is the service running\? Look whether it runs; retry"):
+        mesh.search("Oslo")
+    mesh.close()
+
+
 def test_an_agent_hears_why_it_may_not_serve(tmp_path: Path) -> None:
     stated = os.environ | {"CLAUDECODE": "1", "HOME": str(tmp_path)}
     command = [sys.executable, "-m", "memory_mesh", "serve"]

@@ -83,10 +83,7 @@ class RemoteStore:
         """What the service answers to one call, as the value that the operation returns."""
         name = public_name(operation.__qualname__).removeprefix("MemoryMesh.")
         if operation.__name__ == "init":
-            try:
-                self._again.request("GET", "readyz")
-            except NetworkError as error:
-                raise _away(error) from None
+            self._again.request("GET", "readyz")
             return None
         given = zip(operation.options, arguments, strict=False)
         named: dict[str, Any] = dict(given) | dict(options)
@@ -114,7 +111,8 @@ class RemoteStore:
                     f"{error}; the connection ended during a write, which may be stored. Look "
                     "before you write it again"
                 ) from None
-            raise _away(error) from None
+            end = "" if str(error).endswith("?") else "."
+            raise StoreIsAway(f"{error}{end} Look whether it runs; retry") from None
         return wire.decoded(operation.__wrapped__.__annotations__.get("return"), json.loads(answer))
 
     def _own(self, also: Any) -> "View":  # noqa: ANN401  # whatever it was given
@@ -123,12 +121,6 @@ class RemoteStore:
         if getattr(view, "_remote", None) is not self:
             raise InvalidInput(f"also takes views of the same mesh, which is behind {self.url}")
         return view
-
-
-def _away(error: NetworkError) -> StoreIsAway:
-    said = str(error)
-    end = "" if said.endswith("?") else "."
-    return StoreIsAway(f"{said}{end} Look whether it runs; retry")
 
 
 class _Silent(TimeoutError):

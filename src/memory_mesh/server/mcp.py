@@ -119,10 +119,8 @@ def serve(
     warm_up = mesh._store.warm_up  # noqa: SLF001  # a hook's first prompt has no time to wait for it
     warming = threading.Thread(target=warm_up, name="memory-mesh warming", daemon=True)
     warming.start()
-    try:
-        _Server(config, service).run(sockets=[listener])
-    finally:
-        warming.join(_STOP_SECONDS)
+    _Server(config, service).run(sockets=[listener])
+    warming.join(_STOP_SECONDS)
 
 
 class _Server(uvicorn.Server):

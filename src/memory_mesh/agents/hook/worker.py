@@ -191,7 +191,8 @@ class Hook:
         """Does what nobody waits for; an answer that came too late was not given."""
         self._remember(printed=said == PRINTED)
         if said:
-            self._note(self._outcome())
+            failed = AWAY if self._failure == ServiceIsAway.__name__ else FAILED
+            self._note(failed if self._failure else "answered" if self.output else "silent")
         if self._starts:
             client.start(self._store, os.environ)
         system.lower_priority(_POLITE)  # after the daemon, which inherits it
@@ -199,11 +200,6 @@ class Hook:
             self._stores.close()  # writes the record of what entered the prompt
         if self._event in hosts.CAPTURES:
             self._learn()
-
-    def _outcome(self) -> str:
-        if self._failure:
-            return AWAY if self._failure == ServiceIsAway.__name__ else FAILED
-        return "answered" if self.output else "silent"
 
     def _heard(self, answer: dict[str, Any]) -> None:
         """Hands the daemon's answer over at once, whatever this process is doing meanwhile."""
@@ -245,8 +241,7 @@ class Hook:
         request = self._request("capture", self._given)
         stored = _captured(request)
         if stored is None:
-            if not _keep(request):
-                raise TooManyWait
+            _keep(request)
             raise ServiceIsAway
         for path in _waiting(request):
             try:
@@ -340,7 +335,7 @@ class TooManyWait(Exception):
 
 def _is_away(kind: str, request: dict[str, Any]) -> bool:
     """Whether an error of this name means that the store is a service that cannot be reached."""
-    if kind != "StoreIsAway":
+    if kind not in {"StoreIsAway", "MayBeStored"}:
         return False
     from memory_mesh.platform.store_urls import is_service
 
@@ -380,17 +375,14 @@ def _whose(request: dict[str, Any]) -> list[str]:
     return [str(request["environment"].get(name, "")) for name in _NAMING]
 
 
-def _keep(request: dict[str, Any]) -> bool:
-    """Writes an event down, for its owner only, until the service answers: never a key.
-
-    False if too many wait already.
-    """
+def _keep(request: dict[str, Any]) -> None:
+    """Writes an event down, for its owner only, until the service answers: never a key."""
     from pathlib import Path
 
     waiting = Path(request["store"], _FOLDER)
     system.make_folder(waiting)
     if sum(1 for _ in waiting.iterdir()) >= _MOST_WAITING:
-        return False
+        raise TooManyWait
     kept = {name: request[name] for name in ("id", "host", "cwd", "input")}
     kept["input"] = _storable(kept["input"])
     name = f"{time.time_ns():020}-{request['id']}.json"
@@ -398,7 +390,6 @@ def _keep(request: dict[str, Any]) -> bool:
     if made is not None:
         with os.fdopen(made, "w", encoding="utf-8") as file:
             file.write(requests.dumps({"whose": _whose(request), "request": kept}))
-    return True
 
 
 def _storable(value: Any) -> Any:  # noqa: ANN401  # JSON, as a host sends it
@@ -417,13 +408,12 @@ def _storable(value: Any) -> Any:  # noqa: ANN401  # JSON, as a host sends it
 def _captured_here(request: dict[str, Any]) -> dict[str, Any] | None:
     from memory_mesh.agents.opening import Stores, answer
     from memory_mesh.model import MayBeStored, StoreIsAway
-    from memory_mesh.platform.store_urls import is_service
 
     stores = Stores(embedder=False)
     try:
         return answer(stores, request)
-    except (StoreIsAway, MayBeStored):  # it can be asked again: the id of a request stays
-        if not is_service(request["environment"].get("MEMORY_MESH_STORE") or ""):
+    except (StoreIsAway, MayBeStored) as error:  # it can be asked again: the id of a request stays
+        if not _is_away(type(error).__name__, request):
             raise
         return None
     finally:
