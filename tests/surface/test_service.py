@@ -21,7 +21,7 @@ import uvicorn
 from sse_starlette.sse import AppStatus
 
 from memory_mesh.agents import journal
-from memory_mesh.agents.daemon.place import folder_of
+from memory_mesh.agents.daemon.place import folder_of, recorded
 from memory_mesh.base.typed import Any
 from memory_mesh.formats import wire
 from memory_mesh.mesh import remote
@@ -287,6 +287,18 @@ def test_a_hook_says_that_the_service_is_away_and_keeps_what_was_said(
     for what in ("hook", "capture"):
         (line,) = host.told(what)
         assert (line["outcome"], line["reason"]) == ("away", "ServiceIsAway")
+
+
+def test_a_hook_whose_service_is_away_starts_a_daemon_for_the_next_one(tmp_path: Path) -> None:
+    with bound("127.0.0.1", 0) as listener:
+        url = f"http://127.0.0.1:{listener.getsockname()[1]}"
+    stated = {"MEMORY_MESH_STORE": url, "MEMORY_MESH_ACCESS_KEY": "mm_x", "MEMORY_MESH_DAEMON": "1"}
+    host = AwayHost(tmp_path / "home", stated)
+    try:
+        host.prompt("Which staging host do I deploy to?")
+        until(lambda: recorded(str(host.store)) is not None)
+    finally:
+        host.stop_daemon()
 
 
 class AwayHost(Host):

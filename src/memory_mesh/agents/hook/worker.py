@@ -128,7 +128,6 @@ class Hook:
         self._answer: dict[str, Any] = {}
         self._stores: Stores | None = None
         self._through = self._reason = self._failure = ""
-        self._starts = False
         self.output: str = ""
 
     def read(self) -> None:
@@ -155,7 +154,7 @@ class Hook:
             raise ServiceIsAway
         if asking.answer is None:
             self._alone(request, asking)
-        self._reason, self._starts = asking.refusal, asking.is_worth_a_start
+        self._reason = asking.refusal
         self.output = hosts.output_of(self._said, self._answer, self._host)
         if self._through and self.hand_over(self.output):
             return
@@ -193,7 +192,7 @@ class Hook:
         if said:
             failed = AWAY if self._failure == ServiceIsAway.__name__ else FAILED
             self._note(failed if self._failure else "answered" if self.output else "silent")
-        if self._starts:
+        if self._asking is not None and self._asking.is_worth_a_start:
             client.start(self._store, os.environ)
         system.lower_priority(_POLITE)  # after the daemon, which inherits it
         if self._stores is not None:
