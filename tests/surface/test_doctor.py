@@ -7,6 +7,7 @@ import json
 import os
 import re
 import signal
+import socket
 import sqlite3
 import subprocess
 import time
@@ -37,6 +38,7 @@ from tests.surface.command import SCRIPT, CommandLine, Ran
 from tests.surface.daemons import Place, in_a_home, lives, until
 
 PAGE = (Path(__file__).parents[2] / "docs/agents/doctor.md").read_text(encoding="utf-8")
+SPENT = "the budget was spent"
 PATIENT = "60000"  # ms for a hook of a trial: a busy machine is not the matter here
 
 
@@ -112,12 +114,19 @@ def stored(patient: Patient, *texts: str) -> None:
             mesh.add(text)
 
 
-def hooked(patient: Patient, *outcomes: str, event: str = "Stop", what: str = "hook") -> None:
+def hooked(
+    patient: Patient,
+    *outcomes: str,
+    event: str = "Stop",
+    what: str = "hook",
+    reason: str = SPENT,
+) -> None:
     """Leaves lines of the journal that are ten minutes old."""
     for outcome in outcomes:
         line = {
             "at": journal.stamp(time.time() - 600), "what": what, "event": event, "ms": 120,
-            "outcome": outcome, **({"reason": "the budget was spent"} if outcome == "late" else {}),
+            "outcome": outcome,
+            **({"reason": reason} if outcome == "late" or reason != SPENT else {}),
         }  # fmt: skip
         path = f"{patient.place.store}/{journal.FOLDER}/{journal.NAME}"
         journal.append(path, json.dumps(line).encode() + b"\n")
@@ -448,6 +457,36 @@ def test_hooks_that_were_late(patient: Patient) -> None:
 def test_hooks_that_failed(patient: Patient) -> None:
     hooked(patient, "failed", "answered")
     is_(patient.found()["budget"], CheckStatus.WARNING, "1 failed of the last 2 hooks", "log.jsonl")
+
+
+def test_only_reasons_of_hooks_that_were_late_or_failed_are_told(patient: Patient) -> None:
+    hooked(patient, *["answered"] * 9, reason="not there")
+    hooked(patient, "failed", reason="standard input holds no JSON object")
+    said = patient.found()["budget"].said
+    assert "standard input" in said
+    assert "not there" not in said
+
+
+def test_a_service_that_was_away_is_no_fault_of_hooks_or_capture(patient: Patient) -> None:
+    away = {"event": "UserPromptSubmit", "reason": "ServiceIsAway"}
+    hooked(patient, *["away"] * 8, **away)
+    hooked(patient, *["away"] * 8, what="capture", **away)
+    found = patient.found()
+    is_(found["budget"], CheckStatus.OK, "8 while the service was away", "")
+    is_(found["capture"], CheckStatus.OK, "8 events kept while the service was away", "")
+
+
+def test_a_service_that_is_away_is_named_with_what_to_do(patient: Patient) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        url = f"http://127.0.0.1:{free.getsockname()[1]}"
+    mesh = MemoryMesh(url, key="mm_x", db_dir=patient.place.store, embedder="none")
+    case = Case(mesh, patient.place.environment, patient.work, meaning=mesh)
+    found = list(examined(case, trials=False))
+    mesh.close()
+    first = found[0]
+    is_(first, CheckStatus.FAILED, "refuses the connection: is the service running?", "unset")
+    assert "memory-mesh serve" in first.fix
+    assert not [one for one in found[1:] if one.said == first.said]
 
 
 def test_capture_that_has_stopped(patient: Patient) -> None:

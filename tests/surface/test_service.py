@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
@@ -19,6 +20,8 @@ import pytest
 import uvicorn
 from sse_starlette.sse import AppStatus
 
+from memory_mesh.agents import journal
+from memory_mesh.agents.daemon.place import folder_of, recorded
 from memory_mesh.base.typed import Any
 from memory_mesh.cli.main import run
 from memory_mesh.formats import wire
@@ -157,6 +160,34 @@ def test_a_url_is_the_same_object_as_a_folder(tmp_path: Path) -> None:
             assert outcome(call, there) == outcome(call, here), name
 
 
+def test_what_is_wrong_is_said_in_words_for_http(service: Served) -> None:
+    def said(path: str, body: object) -> str:
+        return str(ask(service, path, body)[1]["detail"])
+
+    assert said("/v1/add", {"bogus": 1}).endswith("its options are in /openapi.json")
+    assert said("/v1/add", b"Oslo").startswith("the body of the request is no JSON: Expecting")
+    rex = service.mesh(service.new_key("rex", {"team": "editor"}))
+    with pytest.raises(NotAllowed, match="key 'rex' may not work as an admin in the whole store;"):
+        rex.care.access_keys.get_all()
+
+
+def test_a_service_that_is_away_is_named_in_whole_sentences() -> None:
+    with bound("127.0.0.1", 0) as listener:
+        url = f"http://127.0.0.1:{listener.getsockname()[1]}"
+    mesh = MemoryMesh(url, key="mm_x")
+    with pytest.raises(StoreIsAway, match=r"is the service running\? Look whether it runs; retry"):
+        mesh.search("Oslo")
+    mesh.close()
+
+
+def test_an_agent_hears_why_it_may_not_serve(tmp_path: Path) -> None:
+    stated = os.environ | {"CLAUDECODE": "1", "HOME": str(tmp_path)}
+    command = [sys.executable, "-m", "memory_mesh", "serve"]
+    done = subprocess.run(command, env=stated, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "an agent may not run serve: it opens the store to others" in done.stderr
+
+
 def test_values_come_back_as_they_were(service: Served) -> None:
     with service.mesh() as there:
         id_ = there.view(namespace="values").add("Kai prefers tea").id
@@ -271,6 +302,45 @@ def test_what_is_said_while_the_service_is_away_arrives_later(tmp_path: Path) ->
         said = " ".join(one.text for one in mine.get_all(across=["project"]))
     assert "heron" in said
     assert "Mondays" in said
+
+
+@pytest.mark.parametrize("daemon", [False, True])
+def test_a_hook_says_that_the_service_is_away_and_keeps_what_was_said(
+    tmp_path: Path, *, daemon: bool
+) -> None:
+    with bound("127.0.0.1", 0) as listener:
+        port = listener.getsockname()[1]
+    stated = {"MEMORY_MESH_STORE": f"http://127.0.0.1:{port}", "MEMORY_MESH_ACCESS_KEY": "mm_x"}
+    host = AwayHost(tmp_path / "home", stated)
+    with host.daemon() if daemon else nullcontext():
+        assert host.prompt("Remember: I always deploy to the staging host heron").raw == b""
+        until(lambda: len(host.told("capture")) == 1)
+    for what in ("hook", "capture"):
+        (line,) = host.told(what)
+        assert (line["outcome"], line["reason"]) == ("away", "ServiceIsAway")
+
+
+def test_a_hook_whose_service_is_away_starts_a_daemon_for_the_next_one(tmp_path: Path) -> None:
+    with bound("127.0.0.1", 0) as listener:
+        url = f"http://127.0.0.1:{listener.getsockname()[1]}"
+    stated = {"MEMORY_MESH_STORE": url, "MEMORY_MESH_ACCESS_KEY": "mm_x", "MEMORY_MESH_DAEMON": "1"}
+    host = AwayHost(tmp_path / "home", stated)
+    try:
+        host.prompt("Which staging host do I deploy to?")
+        until(lambda: recorded(str(host.store)) is not None)
+    finally:
+        host.stop_daemon()
+
+
+class AwayHost(Host):
+    """A host whose store is behind a URL: its journal lies in this machine's folder for that."""
+
+    @property
+    def store(self) -> Path:
+        return Path(folder_of(self.environment, str(self.folder)))
+
+    def told(self, what: str) -> list[dict[str, Any]]:
+        return [one for one in journal.read(str(self.store)) if one["what"] == what]
 
 
 def test_the_only_place_of_a_key_is_where_it_reads(service: Served) -> None:
@@ -705,6 +775,22 @@ def test_from_nothing_to_a_shared_memory_at_the_command_line(tmp_path: Path) -> 
             server.terminate()
     kept = [file.read_bytes() for file in tmp_path.rglob("*") if file.is_file()]
     assert not any(key.encode() in text for text in kept for key in (first, bea))
+
+
+def test_a_service_loads_its_model_before_anybody_asks(tmp_path: Path) -> None:
+    plain = {name: text for name, text in os.environ.items() if not name.startswith("MEMORY_MESH")}
+    command = [sys.executable, "-m", "memory_mesh", "serve", "--port", "0"]
+    vector = servers.Reply(json.dumps({"embeddings": [[1.0, 0.0]]}).encode())
+    with servers.serve(lambda _: vector) as model:
+        settings = {"HOME": str(tmp_path), "MEMORY_MESH_EMBEDDER": "ollama"}
+        settings["MEMORY_MESH_EMBEDDER_BASE_URL"] = model.url
+        pipe = subprocess.DEVNULL
+        with subprocess.Popen(command, env=plain | settings, stdout=pipe, stderr=pipe) as server:
+            try:
+                until(lambda: bool(model.requests))
+            finally:
+                server.terminate()
+    assert b"warm" in model.requests[0].body
 
 
 def test_wire_reads_what_a_newer_service_says() -> None:

@@ -11,7 +11,7 @@ the model is loaded in the background.
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 
@@ -22,7 +22,7 @@ from memory_mesh.config import Config
 from memory_mesh.mesh.operations.projects import ProjectVerbs
 from memory_mesh.mesh.store import Store
 from memory_mesh.mesh.view import View, family
-from memory_mesh.model import Channel, Closed, InvalidInput, MeshError
+from memory_mesh.model import Channel, Closed, InvalidInput
 
 if TYPE_CHECKING:
     from memory_mesh.sync import MemoryMesh
@@ -201,11 +201,9 @@ class Opened:
         return self._warm
 
     def warm_up(self) -> None:
-        """Loads the model; one that fails is asked again by the request that needs it."""
-        with suppress(MeshError):
-            embedder = self.store.opened().embedder()
-            if embedder is not None and not self._warm:
-                embedder.embed(["warm"], query=True)
+        """Loads the model, once."""
+        if not self._warm:
+            self.store.warm_up()
         self._warm = True
 
     def close(self) -> None:

@@ -57,8 +57,9 @@ def check(key: AccessKey, scope: str, namespace: str) -> None:
     if namespace == NAMESPACE or role is None or scope not in scopes(role):
         where = f"the namespace {namespace}" if user is None else f"user {user}"
         where = "the whole store" if namespace == EVERYWHERE else where
+        does = "work as an admin" if scope == ADMIN else scope
         raise NotAllowed(
-            f"the key {key.name!r} may not {scope} in {where}; ask whoever runs the service for "
+            f"the key {key.name!r} may not {does} in {where}; ask whoever runs the service for "
             "a key that may"
         )
 

@@ -451,8 +451,11 @@ _INSTEAD = {  # the option that does it, and how
 }
 
 
-def unknown_option(called: str, name: str, known: Iterable[str]) -> TypeError:
-    """The error for an option that a method does not have: what was meant, or what there is."""
+def unknown_option(called: str, name: str, known: Iterable[str], *, listed: str = "") -> TypeError:
+    """The error for an option that a method does not have: what was meant, or what there is.
+
+    `listed` names the place where the options are read, by default Python's own help.
+    """
     names = [each for each in known if each != "self"]
     needed, instead = _INSTEAD.get(name, ("", ""))
     if needed in names:
@@ -463,7 +466,7 @@ def unknown_option(called: str, name: str, known: Iterable[str]) -> TypeError:
     if meant is not None:
         hint = f"did you mean {meant}?"
     elif len(names) > _NAMED:
-        hint = f"its options are in help({called.partition('()')[0]})"
+        hint = "its options are in " + (listed or f"help({called.partition('()')[0]})")
     else:
         hint = f"its arguments are: {', '.join(names) or 'none'}"
     return TypeError(f"{called} has no option {name!r}; {hint}")

@@ -111,7 +111,8 @@ class RemoteStore:
                     f"{error}; the connection ended during a write, which may be stored. Look "
                     "before you write it again"
                 ) from None
-            raise StoreIsAway(f"{error}. Look whether it runs; retry") from None
+            end = "" if str(error).endswith("?") else "."
+            raise StoreIsAway(f"{error}{end} Look whether it runs; retry") from None
         return wire.decoded(operation.__wrapped__.__annotations__.get("return"), json.loads(answer))
 
     def _own(self, also: Any) -> "View":  # noqa: ANN401  # whatever it was given

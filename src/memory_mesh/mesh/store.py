@@ -103,6 +103,13 @@ class Store:
                 )
             return self._open
 
+    def warm_up(self) -> None:
+        """Loads the model; one that fails is asked again by the request that needs it."""
+        with suppress(MeshError):
+            embedder = self.opened().embedder()
+            if embedder is not None:
+                embedder.embed(["warm"], query=True)
+
     def close(self) -> None:
         """Write what is buffered, feed the sinks for a moment and release every file."""
         if self.remote is not None:

@@ -283,7 +283,10 @@ class Service:
         text = b"".join(parts)
         if not text.strip():
             return {}
-        found = json_text.read(text)
+        try:
+            found = json_text.read(text)
+        except json_text.JsonFault as error:
+            raise InvalidInput(f"the body of the request is no JSON: {error}") from None
         if not isinstance(found, dict):
             raise InvalidInput("the body must be a JSON object with the options of the operation")
         return found
@@ -415,8 +418,8 @@ def _arguments(
     """The options of a call as its operation takes them."""
     for name in body:
         if name not in route.options:
-            said = str(unknown_option(f"{route.name}()", name, route.options))
-            raise Problem(400, "TypeError", said)
+            fault = unknown_option(f"{route.name}()", name, route.options, listed="/openapi.json")
+            raise Problem(400, "TypeError", str(fault))
     for option in route.options.values():
         if option.is_required and option.name not in body:
             raise InvalidInput(f"{option.name} is missing; it is what {route.name} is about")

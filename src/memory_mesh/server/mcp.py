@@ -13,6 +13,7 @@ refused by Host and Origin.
 import secrets
 import signal
 import socket
+import threading
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
@@ -115,7 +116,11 @@ def serve(
         timeout_keep_alive=_KEEP_SECONDS,
         ws="none",
     )
+    warm_up = mesh._store.warm_up  # noqa: SLF001  # a hook's first prompt has no time to wait for it
+    warming = threading.Thread(target=warm_up, name="memory-mesh warming", daemon=True)
+    warming.start()
     _Server(config, service).run(sockets=[listener])
+    warming.join(_STOP_SECONDS)
 
 
 class _Server(uvicorn.Server):

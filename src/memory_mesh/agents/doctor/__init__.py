@@ -26,7 +26,7 @@ from memory_mesh.agents.doctor.finding import (
 from memory_mesh.agents.hosts.undo import BrokenFile
 from memory_mesh.base.typed import replace
 from memory_mesh.care.key_file import need_key, stated_keys
-from memory_mesh.model.errors import MeshError
+from memory_mesh.model.errors import MeshError, NetworkError, StoreIsAway
 from memory_mesh.platform.store_urls import is_service
 from memory_mesh.rules.arguments import shown_namespace
 
@@ -171,10 +171,19 @@ _OF_THE_STORE = frozenset(
 )
 
 
+_NO_SERVICE = (
+    "start the service (memory-mesh serve, where the store is), or unset MEMORY_MESH_STORE"
+)
+
+
 def _service(case: Case) -> Iterator[CheckResult]:
     """Whether the service answers, and takes the key."""
-    case.mesh.init()
-    found = case.mesh.stats()
+    try:
+        case.mesh.init()
+        found = case.mesh.stats()
+    except (NetworkError, StoreIsAway) as error:
+        yield failed("service", str(error), _NO_SERVICE)
+        return
     yield ok("service", f"{case.where} answers; memories here: {found.memories}")
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from memory_mesh.agents.doctor import daemon
 from memory_mesh.agents.doctor.finding import Case, CheckResult, age, counted, failed, ok, warning
-from memory_mesh.agents.hook import events as hook_events
+from memory_mesh.agents.hook import AWAY, events as hook_events
 from memory_mesh.agents.hook.main import BUDGET_MS
 from memory_mesh.agents.hosts import HOSTS, claude_code, places
 from memory_mesh.agents.hosts.undo import members_of
@@ -61,13 +61,15 @@ def budget(case: Case) -> Iterator[CheckResult]:
     outcomes = Counter(str(line.get("outcome")) for line in runs)
     late, broken = outcomes["late"], outcomes["failed"]
     said = f"{late} late and {broken} failed of the last {counted(len(runs), 'hook')}"
+    if outcomes[AWAY]:
+        said += f", and {outcomes[AWAY]} while the service was away"
     if not runs:
         yield ok("budget", f"no hook has run yet; each has {BUDGET_MS} ms")
     elif late + broken <= len(runs) * MOST_LATE / 100:
         yield ok("budget", f"{said}; {_quick(runs)}")
     else:
         many = len(runs) >= LEAST and (late + broken) * 2 > len(runs)
-        why = _reasons(runs)
+        why = _reasons(line for line in runs if line.get("outcome") in {"late", "failed"})
         found = failed if many else warning
         yield found(
             "budget",
@@ -90,7 +92,8 @@ def capture(case: Case) -> Iterator[CheckResult]:
         return
     captures = [line for line in lines if line.get("what") == "capture"]
     good = [line for line in captures if line.get("outcome") == hook_events.DONE]
-    broken = len(captures) - len(good)
+    kept = sum(line.get("outcome") == AWAY for line in captures)
+    broken = len(captures) - len(good) - kept
     if not captures:
         yield ok("capture", "nothing to learn from yet", _BEGIN)
         return
@@ -99,8 +102,11 @@ def capture(case: Case) -> Iterator[CheckResult]:
         f"{counted(len(good), 'event')} learned from, the last {age(str(captures[-1].get('at')))}; "
         f"{counted(stored, 'memory', 'memories')} stored or confirmed"
     )
+    if kept:
+        said += f"; {counted(kept, 'event')} kept while the service was away, for when it answers"
     if broken:
-        reasons = _reasons(line for line in captures if line not in good)
+        ended = {hook_events.DONE, AWAY}
+        reasons = _reasons(line for line in captures if line.get("outcome") not in ended)
         yield warning("capture", f"{said}; {broken} failed ({reasons})", _capture_fix(reasons))
     else:
         yield ok("capture", said)

@@ -4,3 +4,4 @@ PRINTED, SILENT = (
     b"p",
     b"s",
 )  # what a hook tells its worker: the host has its line, or there is none
+AWAY = "away"  # an outcome: the store is behind a service that cannot be reached

@@ -15,7 +15,7 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 
 from memory_mesh.agents import journal
-from memory_mesh.agents.hook import hosts
+from memory_mesh.agents.hook import AWAY, hosts
 from memory_mesh.agents.sessions import Session
 from memory_mesh.base.typed import TYPE_CHECKING, Any, replace
 from memory_mesh.context.packing.choice import token_bound, words
@@ -254,14 +254,15 @@ def warning(store: str) -> str | None:
 def missed(lines: "Iterable[Mapping[str, Any]]", now: float) -> tuple[int, str] | None:
     """How many events were not learned from, and why; None while capture works.
 
-    Only those count that are since the last capture that worked, and old enough to have theirs.
+    Only those count that are since the last capture that worked, or kept its event for a service
+    that is away, and old enough to have theirs.
     """
     settled = journal.stamp(now - SETTLING_SECONDS)
     events = starts = 0
     reason = "no capture ended"
     for line in lines:
         what, event = line.get("what"), line.get("event")
-        if what == "capture" and line.get("outcome") == DONE:
+        if what == "capture" and line.get("outcome") in {DONE, AWAY}:
             events = starts = 0
             reason = "no capture ended"
         elif what == "capture":

@@ -18,7 +18,7 @@ import time
 
 from memory_mesh.agents import journal, request as requests
 from memory_mesh.agents.daemon import client, place
-from memory_mesh.agents.hook import PRINTED, SILENT, hosts
+from memory_mesh.agents.hook import AWAY, PRINTED, SILENT, hosts
 from memory_mesh.base.typed import TYPE_CHECKING, Any
 from memory_mesh.platform import system
 
@@ -40,6 +40,7 @@ class PendingRequest:
         heard: "Callable[[dict[str, Any]], None]",
     ) -> None:
         """Begin to ask until `end`; `heard` gets an answer in the thread that asks."""
+        self.request: dict[str, Any] = request
         self.answer: dict[str, Any] | None = None
         self.refusal: str = ""
         self.is_worth_a_start: bool = False
@@ -127,7 +128,6 @@ class Hook:
         self._answer: dict[str, Any] = {}
         self._stores: Stores | None = None
         self._through = self._reason = self._failure = ""
-        self._starts = False
         self.output: str = ""
 
     def read(self) -> None:
@@ -150,9 +150,11 @@ class Hook:
         request = self._request("recall", {**without_private(wanted), "until": self._end})
         asking = self._asking = PendingRequest(request, self._end, self._heard)
         asking.wait((self._end - self._began) * HEDGE_SHARE)
+        if _is_away(asking.refusal, request):
+            raise ServiceIsAway
         if asking.answer is None:
             self._alone(request, asking)
-        self._reason, self._starts = asking.refusal, asking.is_worth_a_start
+        self._reason = asking.refusal
         self.output = hosts.output_of(self._said, self._answer, self._host)
         if self._through and self.hand_over(self.output):
             return
@@ -178,15 +180,19 @@ class Hook:
             if self._asking.answer is not None:
                 self._take(self._asking.answer)
                 return
-        self._failure = getattr(error, "reason", "") or type(error).__name__
+        name = type(error).__name__
+        if self._asking is not None and _is_away(name, self._asking.request):
+            name = ServiceIsAway.__name__
+        self._failure = getattr(error, "reason", "") or name
         self.output = ""
 
     def finish(self, said: bytes) -> None:
         """Does what nobody waits for; an answer that came too late was not given."""
         self._remember(printed=said == PRINTED)
         if said:
-            self._note("failed" if self._failure else "answered" if self.output else "silent")
-        if self._starts:
+            failed = AWAY if self._failure == ServiceIsAway.__name__ else FAILED
+            self._note(failed if self._failure else "answered" if self.output else "silent")
+        if self._asking is not None and self._asking.is_worth_a_start:
             client.start(self._store, os.environ)
         system.lower_priority(_POLITE)  # after the daemon, which inherits it
         if self._stores is not None:
@@ -220,6 +226,8 @@ class Hook:
         told: dict[str, Any]
         try:
             told = {"outcome": DONE, "stored": 0 if self._is_agents else self._captured()}
+        except ServiceIsAway:
+            told = {"outcome": AWAY, "reason": ServiceIsAway.__name__}
         except Exception as error:  # noqa: BLE001  # the surface's last line
             told = {"outcome": FAILED, "reason": type(error).__name__}
         journal.note(self._place(), "capture", **self._facts(), **told)
@@ -320,6 +328,19 @@ class ServiceIsAway(Exception):
     """What an event teaches is told to the service when it answers again."""
 
 
+class TooManyWait(Exception):
+    """The service has been away for so long that this event is not kept."""
+
+
+def _is_away(kind: str, request: dict[str, Any]) -> bool:
+    """Whether an error of this name means that the store is a service that cannot be reached."""
+    if kind not in {"StoreIsAway", "MayBeStored"}:
+        return False
+    from memory_mesh.platform.store_urls import is_service
+
+    return is_service(request["environment"].get("MEMORY_MESH_STORE") or "")
+
+
 def _captured(request: dict[str, Any]) -> int | None:
     """How many memories an event left, by the daemon or here; None of a service that is away."""
     try:
@@ -360,7 +381,7 @@ def _keep(request: dict[str, Any]) -> None:
     waiting = Path(request["store"], _FOLDER)
     system.make_folder(waiting)
     if sum(1 for _ in waiting.iterdir()) >= _MOST_WAITING:
-        return
+        raise TooManyWait
     kept = {name: request[name] for name in ("id", "host", "cwd", "input")}
     kept["input"] = _storable(kept["input"])
     name = f"{time.time_ns():020}-{request['id']}.json"
@@ -386,13 +407,12 @@ def _storable(value: Any) -> Any:  # noqa: ANN401  # JSON, as a host sends it
 def _captured_here(request: dict[str, Any]) -> dict[str, Any] | None:
     from memory_mesh.agents.opening import Stores, answer
     from memory_mesh.model import MayBeStored, StoreIsAway
-    from memory_mesh.platform.store_urls import is_service
 
     stores = Stores(embedder=False)
     try:
         return answer(stores, request)
-    except (StoreIsAway, MayBeStored):  # it can be asked again: the id of a request stays
-        if not is_service(request["environment"].get("MEMORY_MESH_STORE") or ""):
+    except (StoreIsAway, MayBeStored) as error:  # it can be asked again: the id of a request stays
+        if not _is_away(type(error).__name__, request):
             raise
         return None
     finally:

@@ -20,7 +20,7 @@ _FIRST = "first"
 def _run_serve(options: argparse.Namespace) -> int:
     """Serves the store over HTTP until the process is asked to end."""
     check_port(options.port)
-    cli_options.refuse_agent("serve")
+    cli_options.refuse_agent("serve", "it opens the store to others, and prints their first key")
     store_folder.refuse_one(options, "each request says whose memories it is about")
     refuse_service(store_folder.config_of(options).store)
     mcp = server("server", "the service")
@@ -154,7 +154,7 @@ SERVE = Command(
 
 def _run_access_keys(options: argparse.Namespace) -> int:
     """Makes, lists, ends or replaces keys of the service."""
-    cli_options.refuse_agent(f"server keys {options.action}")
+    cli_options.refuse_agent(f"server keys {options.action}", "keys say who reads the store")
     needed = {"add": "a NAME", "revoke": "the ID of a key", "rotate": "the ID of a key"}
     if options.action in needed and options.which is None:
         raise UsageError(f"{options.action} needs {needed[options.action]}")

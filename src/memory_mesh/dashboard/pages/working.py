@@ -16,6 +16,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from memory_mesh.agents import doctor, journal
+from memory_mesh.agents.hook import AWAY
 from memory_mesh.agents.hook.main import BUDGET_MS
 from memory_mesh.base.typed import Any, dataclass
 from memory_mesh.care.access_keys import ADMIN
@@ -184,7 +185,7 @@ def _noted(line: Mapping[str, Any]) -> FeedEvent:
     told += [f"{line['memories']} memories"] if line.get("memories") else []
     told += [f"through the {line['through']}"] if line.get("through") else []
     told += [str(line["reason"])] if line.get("reason") else []
-    tone = "" if outcome in _GOOD else "warn" if outcome == "late" else "bad"
+    tone = "" if outcome in _GOOD else "warn" if outcome in ("late", AWAY) else "bad"
     tone = "" if what == "daemon" else tone
     ms = line.get("ms")
     at = _moment(line) or datetime.now(UTC)

@@ -29,7 +29,7 @@ from memory_mesh._version import __version__
 from memory_mesh.base.typed import TypeVar, dataclass
 from memory_mesh.model import InvalidInput, Json, NetworkError, RequestRefused
 from memory_mesh.models.http import address
-from memory_mesh.platform import telemetry
+from memory_mesh.platform import locks, telemetry
 
 _TELLING = 8  # so many characters of a secret in a row give it away
 _LOOKS_SECRET = re.compile(
@@ -227,7 +227,7 @@ class Client:
     def _wait(self, failure: _Transient, failures: int, deadline: float) -> None:
         """Wait before the next attempt, or give up when there is none."""
         wait = _BACKOFF * 2 ** (failures - 1) if failure.wait is None else failure.wait
-        late = time.monotonic() + wait >= deadline
+        late = time.monotonic() + wait >= deadline or locks.hurried(wait)
         if failures >= self._limits.attempts or wait > _LONGEST_WAIT or late:
             raise NetworkError(self._redacted(f"{self._base} {failure.reason}")) from None
         telemetry.debug("http retry", attempt=failures, wait_seconds=round(wait, 2))

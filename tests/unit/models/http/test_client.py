@@ -14,6 +14,7 @@ import pytest
 
 from memory_mesh.model.errors import ForbiddenAddress, InvalidInput, NetworkError
 from memory_mesh.models.http.client import Client, Kept, Limits, redacted
+from memory_mesh.platform import locks
 from tests.servers import Reply, Request, listening, ranged, serve
 from tests.until import until
 
@@ -120,6 +121,17 @@ def test_a_closed_port_is_said_in_plain_words():
         port = free.getsockname()[1]
     with pytest.raises(NetworkError, match="refuses the connection: is the service running"):
         client(f"http://127.0.0.1:{port}").post_json("x", {})
+
+
+def test_nobody_who_cannot_wait_is_kept_by_a_second_attempt():
+    sleeps = Sleeps()
+    with (
+        serve(lambda _: Reply(status=503)) as server,
+        locks.at_most(0.2),
+        pytest.raises(NetworkError, match="503"),
+    ):
+        client(server.url, sleep=sleeps).post_json("x", {})
+    assert (sleeps, len(server.requests)) == ([], 1)
 
 
 @pytest.mark.parametrize("reply", [Reply(b"{}", wait=60), Reply(b"[1," * 400, drip=0.05)])
