@@ -1,5 +1,6 @@
 """Moves of stores and namespaces: nothing is lost at any point, and the key goes along."""
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -137,6 +138,19 @@ def test_a_kill_at_any_point_of_a_move_loses_nothing(tmp_path: Path, *, only: bo
         if ended:
             break
     assert ended
+
+
+def test_a_killed_move_goes_on_though_the_new_place_was_written_to(tmp_path: Path) -> None:
+    source, target = filled(tmp_path / "old"), tmp_path / "new"
+    copy = tmp_path / "copy"
+    shutil.copytree(source, copy)
+    care.move_store(source, target)
+    shutil.copytree(copy, source, dirs_exist_ok=True)  # as if it had not been set aside yet
+    with opened(target) as mesh:
+        mesh.add("the gate is blue")
+    care.move_store(source, target)
+    assert not (source / "namespaces").exists()
+    assert "the gate is blue" in found(target)
 
 
 def test_a_namespace_that_lacks_acknowledged_writes_is_not_moved(tmp_path: Path) -> None:

@@ -189,6 +189,9 @@ def _is_there(source: Path, target: Path, found: Iterable[str]) -> bool:
     own = identity == store_files.identity_of(source)
     if not there and (own or identity is None):
         return False
+    marker = moved_marks.read(moved_marks.of_store(source))
+    if own and marker is not None and marker.to == str(target):
+        return True  # it may have been written to since
     if own and all(
         name in there and _is_same(copies.standing(copies.place(source, name)), there[name])
         for name in found
@@ -282,7 +285,10 @@ def _marked(marker: Path, target: Path) -> list[str]:
 
 
 def _set_aside(source: Path) -> Path:
-    """Gives the old files another name, the namespaces first; returns the folder."""
+    """Gives the old files another name, the namespaces first; returns the folder.
+
+    The identity goes last: a call after a kill knows by it what it has moved.
+    """
     place, name = (
         (source, "store")
         if os.path.ismount(source) or not os.access(source.parent, os.W_OK)
@@ -291,7 +297,7 @@ def _set_aside(source: Path) -> Path:
     aside = place / f"{name}.moved-{_stamp()}"
     make_folder(aside)
     restores.mark_folders(source, aside)
-    for each in ("namespaces", "index", *_BESIDE):
+    for each in ("namespaces", "index", *reversed(_BESIDE)):
         if (source / each).exists():
             (source / each).rename(aside / each)
     sync_folder(source)
