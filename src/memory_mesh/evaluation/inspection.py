@@ -245,7 +245,8 @@ class _Looked:
         pack = view.context(question, record=False)
         entries = tuple(self._numbers[item.id] for item in pack.items if item.id in self._numbers)
         flawed = {number for each in found for number in each.entries}
-        return Given(question, entries, pack.tokens, len(flawed.intersection(entries)))
+        shown = self._mesh._redacted(question)  # noqa: SLF001  # it may hold a secret
+        return Given(shown, entries, pack.tokens, len(flawed.intersection(entries)))
 
 
 def _entry(place: str, user: str | None, draft: Mapping[str, object]) -> InspectedMemory:
