@@ -11,6 +11,7 @@ from memory_mesh.model import (
     Cursor,
     Lens,
     Link,
+    Memory,
     Observation,
     Outcome,
     Pending,
@@ -30,6 +31,7 @@ from memory_mesh.model.errors import NotFound
 from memory_mesh.model.job import ATTEMPTS
 from memory_mesh.model.ports import Ledger
 from memory_mesh.rules import audit
+from memory_mesh.rules.arguments import shown_namespace, user_namespace
 from memory_mesh.search import keyword_plan
 from memory_mesh.testing.doubles import FrozenClock
 from tests.contract.ledger_values import (
@@ -40,10 +42,12 @@ from tests.contract.ledger_values import (
     entry,
     found,
     look,
+    made,
     near,
     put,
     put_many,
     recall_entry,
+    stored,
     word,
 )
 
@@ -70,6 +74,21 @@ class LedgerContract(EmptyLedger):
             assert not keyword_plan.match(snapshot, ["tea"], Lens(clock.now()), 10).found
         assert ledger.stats("other").memories == 0
         assert list(ledger.namespaces()) == ["default"]
+
+    def test_pages_hold_every_user_once(self, ledger: Ledger) -> None:
+        """Whatever signs are in the name of the user at a page's end."""
+        for user in ("ann@example.org", "Bob", "a/b", "zoe", "😀"):
+            memory = made("mem_1_000001", user)
+
+            def decide(standing: Standing, memory: Memory = memory) -> Commit:
+                return stored(standing, memory, memory.content, None)
+
+            ledger.commit(user_namespace(user), Wanted(), decide)
+        paged = list[str]()
+        for _ in range(5):
+            last = shown_namespace(paged[-1]) if paged else "user."
+            paged += ledger.namespaces(last, 1)
+        assert paged == list(ledger.namespaces())
 
     def test_an_exception_in_decide_leaves_nothing(self, ledger: Ledger) -> None:
         """A write is all or nothing."""

@@ -33,6 +33,9 @@ def test_users_are_listed_readably_and_opened_again(mesh):
         mesh.for_user(user_id).add(f"I am {len(user_id)}")
     mesh.add("tea")
     assert mesh.users() == sorted(ids)
+    assert mesh.users(limit=3) == sorted(ids)[:3]
+    assert mesh.users(after=sorted(ids)[2], limit=3) == sorted(ids)[3:6]
+    assert mesh.users(after=max(ids)) == []
     assert mesh.care.namespaces() == sorted(["default", *(f"user.{user_id}" for user_id in ids)])
     for user_id in mesh.users():
         assert contents(mesh.for_user(user_id).get_all()) == [f"I am {len(user_id)}"]

@@ -51,6 +51,7 @@ from memory_mesh.model.pack import Injection
 from memory_mesh.model.ports import Clock, Snapshot
 from memory_mesh.platform import forks, locks, telemetry
 from memory_mesh.rules import audit
+from memory_mesh.rules.arguments import PREFIX, user_namespace
 
 _COMPARED = (
     "SELECT x.text, -(x.data <#> %(asked)s) AS cosine, {indexed} FROM {source} "
@@ -215,7 +216,9 @@ class PostgresLedger(PostgresAudit):
         return since or (None if running else now), waiting
 
     def namespaces(self, after: str = "", limit: int | None = None) -> Iterator[str]:
-        """The names of namespaces, sorted: those after one, at most so many."""
+        """The names of namespaces, sorted: those after one as people see it, at most so many."""
+        if after.startswith(PREFIX) and after != PREFIX:
+            after = user_namespace(after.removeprefix(PREFIX))
         left = limit
         while left is None or left > 0:
             found = self._at.names(after, _NAMES if left is None else min(left, _NAMES))

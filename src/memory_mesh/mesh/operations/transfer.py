@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
-from itertools import islice
+from itertools import islice, takewhile
 from os import PathLike
 from pathlib import Path
 
@@ -28,7 +28,13 @@ from memory_mesh.model import (
 from memory_mesh.model.care import ImportedFile
 from memory_mesh.model.learning import ExtractionRules
 from memory_mesh.model.record import record
-from memory_mesh.rules.arguments import user_namespace, user_of
+from memory_mesh.rules.arguments import (
+    PREFIX,
+    check_text,
+    check_whole,
+    user_namespace,
+    user_of,
+)
 from memory_mesh.rules.trust import OF_ROWS, is_authoritative
 
 if TYPE_CHECKING:
@@ -185,10 +191,18 @@ class TransferVerbs(MemoryVerbs):
 
     @reads
     @needs("admin")
-    def users(self) -> list[str]:
-        """Lists the ids of the users who have memories in the store; `for_user` opens them."""
-        found = map(user_of, self._opened().ledger.namespaces())
-        return sorted(user_id for user_id in found if user_id is not None)
+    def users(self, *, after: str | None = None, limit: int | None = None) -> list[str]:
+        """Lists the ids of the users who have memories in the store; `for_user` opens them.
+
+        Options:
+            after: only those after this id: the last one of the page before.
+            limit: the largest number of results, 1 to 1,000.
+        """
+        start = PREFIX if after is None else PREFIX + check_text(after, "after")
+        most = None if limit is None else check_whole(limit, "limit", least=1)
+        named = self._opened().ledger.namespaces(start, most)
+        found = map(user_of, takewhile(lambda name: name.startswith(PREFIX), named))
+        return [user_id for user_id in found if user_id is not None]
 
     @needs("erase")
     def delete_user(self, user_id: str) -> "DeletedNamespace":
