@@ -68,7 +68,7 @@ def made(folder: Path, users: int, memories: int) -> Figures:
 
 
 def asked(folder: Path, users: int) -> Figures:
-    """Searches of random users, and the list of users: whole, and in pages of namespaces."""
+    """Searches of random users, and the list of users: whole, and in pages."""
     chance = random.Random(f"{corpus.SEED} users")
     questions = corpus.queries()
     searches, whole, pages = Times(), Times(), Times()
@@ -82,9 +82,7 @@ def asked(folder: Path, users: int) -> Figures:
         after: str | None = None
         while True:
             page: list[str] = []
-            pages.take(
-                partial(_extend, page, partial(mesh.care.namespaces, after=after, limit=_PAGE))
-            )
+            pages.take(partial(_extend, page, partial(mesh.users, after=after, limit=_PAGE)))
             if not page:
                 break
             after = page[-1]
