@@ -22,7 +22,7 @@ from memory_mesh.care import backups, erase
 from memory_mesh.care.erase import Ground
 from memory_mesh.care.key_file import KeyFile, KeyLine
 from memory_mesh.machines import machine as machines, records, segments
-from memory_mesh.machines.fold import Fold, FoldedMemory, counts, fold
+from memory_mesh.machines.fold import Fold, FoldedMemory, copy_id, counts, fold
 from memory_mesh.machines.machine import Kept, Machine, State
 from memory_mesh.machines.records import (
     Change,
@@ -31,6 +31,7 @@ from memory_mesh.machines.records import (
     KeepOutChange,
     Place,
     PutChange,
+    Record,
     RevokeChange,
     Stamp,
     StoreKeyChange,
@@ -283,6 +284,7 @@ class _Sync:
                 return
             segment = replace(segment, bodies=bodies)
             data = segments.sealed(segment, self._readers())
+            segment = segments.read_by(segment, self._readers())
         segments.write(self.state.records, name, data)
         self.kept.put(segment)
 
@@ -402,8 +404,9 @@ class _Sync:
             header = records.next_header(before, origin, clock=clock, key=key.public, seen=seen)
             segment = segments.made(key, header, part)
             name = segments.file_name(origin, header.seq)
-            segments.write(self.state.records, name, segments.sealed(segment, self._readers()))
-            self.kept.put(segment)
+            readers = self._readers()  # of a key that this record ends, too: it is told
+            segments.write(self.state.records, name, segments.sealed(segment, readers))
+            self.kept.put(segments.read_by(segment, readers))
         self.report = replace(self.report, sent=self.report.sent + len(changes))
 
     def revoke(self, name: str) -> None:
@@ -474,7 +477,7 @@ class _Sync:
         self.state.save()
         return self._apply(since)
 
-    def _shown(self) -> list[records.Record]:
+    def _shown(self) -> list[Record]:
         """The records that the store shows: those applied, and its own."""
         limits = {**self.state.applied, self.state.origin: self.kept.last(self.state.origin)}
         return self.kept.up_to(limits)
@@ -584,23 +587,31 @@ class _Sync:
         marks = {segments.fingerprint(key) for key in readers}
         listing = self._listing()
 
-        def gone(change: Change) -> bool:
-            return isinstance(change, PutChange) and change.place in known.erased
-
         own = {segments.fingerprint(key) for key in self.machine.own_keys}
         for (origin, seq), segment in sorted(self.kept.segments.items()):
             name = segments.file_name(origin, seq)
-            less = segments.without(segment, gone)
+            less = segments.without(segment, self._erased_in((origin, seq), known))
             if less is not None or not marks <= segment.readers:
                 data = segments.sealed(less or segment, readers)
                 segments.write(self.state.records, name, data)
-                self.kept.put(replace(less or segment, readers=frozenset(marks)))
+                self.kept.put(segments.read_by(less or segment, readers))
                 segments.write(self.folder, name, data)
             elif name not in listing and origin.partition("-")[0] in own:
                 data = (self.state.records / name).read_bytes()
                 segments.write(self.folder, name, data)
             elif name in listing and self.state.looked.get(name) != listing[name]:
                 self._mend_file(name, segment)
+
+    def _erased_in(self, number: tuple[str, int], known: Fold) -> list[int]:
+        """The numbers of a record's changes whose memory, or whose edit alone, was erased."""
+        return [
+            at
+            for at, change in enumerate(self.kept.records[number].changes)
+            if isinstance(change, PutChange)
+            and not known.erased.isdisjoint(
+                {change.place, (change.namespace, copy_id(change.place, (*number, at)))}
+            )
+        ]
 
     def _mend_file(self, name: str, segment: Segment) -> None:
         """Replaces a file of the folder that says more, or is for fewer machines, than ours."""
@@ -612,20 +623,32 @@ class _Sync:
 
     def _name_missing(self) -> None:
         """Names records that some machine has seen and that did not come, and withheld changes."""
-        known = self.kept.fold()
-        erased = {records.tag(place) for place in known.erased}
         seen: dict[str, int] = {}
-        for (origin, seq), record in self.kept.records.items():
+        for number, record in self.kept.records.items():
             for name, last in record.header.seen.items():
                 seen[name] = max(last, seen.get(name, 0))
-            for line, change in zip(record.header.lines, record.changes, strict=True):
-                if change is None and line.partition(" ")[2] not in erased:
-                    name = segments.file_name(origin, seq)
-                    self.findings[name] = "a change was taken out of it that nobody erased"
+            if None in record.changes and self._withholds(record):
+                name = segments.file_name(*number)
+                self.findings[name] = "a change was taken out of it that nobody erased"
         for origin, last in seen.items():
             for seq in range(self.kept.last(origin) + 1, last + 1):
                 name = segments.file_name(origin, seq)
                 self.findings.setdefault(name, "another machine has seen it; it has not come yet")
+
+    def _withholds(self, record: Record) -> bool:
+        """Whether a record lacks a change of a memory that nobody erased."""
+        known = self.kept.fold()
+        places = {records.tag(place): place for place in (*known.puts, *known.erased)}
+        for at, (line, change) in enumerate(zip(record.header.lines, record.changes, strict=True)):
+            place = places.get(line.partition(" ")[2])
+            if change is None and (
+                place is None
+                or known.erased.isdisjoint(
+                    {place, (place[0], copy_id(place, (*record.number, at)))}
+                )
+            ):
+                return True
+        return False
 
 
 def _parts(changes: Sequence[Change]) -> Iterator[list[Change]]:

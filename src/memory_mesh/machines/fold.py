@@ -143,7 +143,9 @@ def _settled(
         return winner, []
     said, beside = list[object](), list[Stamp]()
     at: Stamp | None = winner
-    while at is not None and at in known and len(said) <= len(known):  # what it and those before it said was seen
+    while (
+        at is not None and at in known and len(said) <= len(known)
+    ):  # what it and those before it said was seen
         said.append(_words(known[at]))
         at = known[at].after
     for stamp in sorted(last, key=lambda at: (clocks[at], at), reverse=True):

@@ -134,11 +134,19 @@ class State:
 
     store: Path
     origin: str
-    cursors: dict[str, tuple[int, str, str]] = dataclasses.field(default_factory=dict)  # of the last block read
+    cursors: dict[str, tuple[int, str, str]] = dataclasses.field(
+        default_factory=dict
+    )  # of the last block read
     applied: dict[str, int] = dataclasses.field(default_factory=dict)  # by origin
-    heads: dict[str, int] = dataclasses.field(default_factory=dict)  # of namespaces, at the last sync
-    looked: dict[str, tuple[int, int]] = dataclasses.field(default_factory=dict)  # files: size, time
-    findings: list[list[str]] = dataclasses.field(default_factory=list)  # of the last sync, for `status`
+    heads: dict[str, int] = dataclasses.field(
+        default_factory=dict
+    )  # of namespaces, at the last sync
+    looked: dict[str, tuple[int, int]] = dataclasses.field(
+        default_factory=dict
+    )  # files: size, time
+    findings: list[list[str]] = dataclasses.field(
+        default_factory=list
+    )  # of the last sync, for `status`
 
     @property
     def records(self) -> Path:

@@ -17,7 +17,7 @@ import json
 import os
 import re
 import zlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from memory_mesh.base.digests import sha256
@@ -236,14 +236,15 @@ def check_signature(segment: Segment, trusted: Mapping[str, str]) -> None:
         raise Refused("its signature is not its machine's") from None
 
 
-def without(segment: Segment, gone: Callable[[Change], bool]) -> Segment | None:
-    """The segment without the bodies of some changes; None where it has none of them."""
-    bodies = tuple(
-        None if text is None or gone(records.read_body(text)) else text for text in segment.bodies
-    )
-    if bodies == segment.bodies:
-        return None
-    return Segment(segment.header, segment.signature, bodies, segment.readers)
+def without(segment: Segment, gone: Collection[int]) -> Segment | None:
+    """The segment without the bodies of these changes; None where it has none of them."""
+    bodies = tuple(None if at in gone else text for at, text in enumerate(segment.bodies))
+    return None if bodies == segment.bodies else replace(segment, bodies=bodies)
+
+
+def read_by(segment: Segment, readers: Iterable[str]) -> Segment:
+    """The segment as it is once it is sealed for these public keys."""
+    return replace(segment, readers=frozenset(map(fingerprint, readers)))
 
 
 def file_name(origin: str, seq: int) -> str:

@@ -70,7 +70,9 @@ class TakenIn:
     """What became of arrivals."""
 
     written: int = 0
-    refused: dict[str, str] = dataclasses.field(default_factory=dict)  # ids, with the reason of the gate
+    refused: dict[str, str] = dataclasses.field(
+        default_factory=dict
+    )  # ids, with the reason of the gate
     changed_meanwhile: bool = False  # something was left for the next round
 
 
