@@ -57,7 +57,7 @@ from memory_mesh.write.from_machines import SYNC, Arrival, TakenIn, keep_out, ta
 from memory_mesh.write.rejected_values import ERASED
 
 CEILING = SourceKind.USER_EXPLICIT  # a key that the person paired here earned the person's word
-_ROUNDS = 3  # a change that is made here during a sync goes first, in the next round
+_ROUNDS = 4  # a change that is made here during a sync goes first, in the next round
 _PAGE = 256  # blocks, ids, changes of a record
 _RECORD_CHARS = 1 << 20  # of the texts of a record, about
 _SKILL = "skill"
@@ -473,20 +473,32 @@ class _Sync:
             made, times = self._changes_here(name, shown, [id_ for of, id_ in sought if of == name])
             changes += [each for each in made if not _is_told(each, known)]
             since |= {(name, id_): at for id_, at in times.items()}
+        before = self.kept.last(self.state.origin)
         self._publish(changes)
         self.state.save()
-        return self._apply(since)
+        return self._apply(shown, before, since)
 
     def _shown(self) -> list[Record]:
         """The records that the store shows: those applied, and its own."""
         limits = {**self.state.applied, self.state.origin: self.kept.last(self.state.origin)}
         return self.kept.up_to(limits)
 
-    def _apply(self, since: Mapping[Place, datetime]) -> bool:
-        """Writes the difference of both folds to the store, erasures first."""
-        shown, known = fold(self._shown()), self.kept.fold()
-        places = _differing(shown, known)
+    def _apply(self, shown: Fold, before: int, since: Mapping[Place, datetime]) -> bool:
+        """Writes the difference of both folds to the store, erasures first; True at the end.
+
+        What this machine has just sent, after the record `before`, stands in the store as it is.
+        """
+        known = self.kept.fold()
+        written = self.report
         whole, back = True, list[Change]()
+        places = {
+            place
+            for place in _differing(shown, known)
+            if (found := known.memories.get(place)) is None
+            or found.copy_of is not None
+            or found.stamp[0] != self.state.origin
+            or found.stamp[1] <= before
+        }
         erased = known.erased - shown.erased
         for name in sorted({of for of, _ in places} | {of for of, _ in erased}):
             self._erase(name, erased, shown)
@@ -511,8 +523,7 @@ class _Sync:
         if whole:
             self.state.applied = self.kept.lasts()
         self._publish(back)
-        self.state.save()
-        return whole and not back
+        return whole and written == self.report  # else the next round reads what was written
 
     def _ground(self, name: str) -> Ground:
         ground = self.site.ground(name)
