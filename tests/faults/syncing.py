@@ -164,11 +164,10 @@ class World:
         keys = {each.key for each in self.machines} - {at.key}
         if len(keys) > 1 and not at.out and not at.shown.ends:
             self.sync(at)
-            if at.out:
-                return
             key = self.dice.choice(sorted(keys))
             seen = {of: at.last(of) for of, _ in at.known if at.known[of, 1].header.key == key}
-            self._publish(at, [RevokeChange(key, seen)])
+            if at.key not in at.shown.ends:
+                self._publish(at, [RevokeChange(key, seen)])
 
     def _sync(self, at: Machine) -> None:
         self.sync(at, self.dice.random())

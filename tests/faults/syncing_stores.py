@@ -17,7 +17,7 @@ from pathlib import Path
 
 from memory_mesh.care import backup, restore
 from memory_mesh.machines import exchange, machine as machines, segments
-from memory_mesh.machines.fold import fold
+from memory_mesh.machines.fold import Fold
 from memory_mesh.machines.records import PutChange
 from memory_mesh.model import Status
 from memory_mesh.model.care import SyncReport
@@ -63,15 +63,19 @@ class Site:
                 if each.status is not Status.DELETED
             }
 
-    def says(self) -> State:
+    def folded(self) -> Fold:
         """What its records come to."""
         with self.open() as mesh:
             site = mesh.care._sync_site()
             own = machines.read(site.store, site.environment)
             kept = machines.kept_in(machines.state_of(site.store, own), own)
+        return kept.fold()
+
+    def says(self) -> State:
+        """The same as the store should say it."""
         return {
             id_: (str(each.put.said["text"]), each.put.status)
-            for (_, id_), each in fold(kept.records.values()).memories.items()
+            for (_, id_), each in self.folded().memories.items()
             if each.put.status != Status.DELETED
         }
 
@@ -132,7 +136,7 @@ class World:
         self.sites = paired(folder, _NAMES)
         self.numbers = count()
         self.backups: dict[str, Path] = {}
-        self.erased = list[str]()
+        self.erased = list[tuple[str, str]]()
 
     def act(self, what: str, at: Site) -> None:
         """One event at a machine."""
@@ -165,7 +169,7 @@ class World:
             with at.open() as mesh:
                 mesh.erase(found[0])
             if not at.out:
-                self.erased.append(found[1])
+                self.erased.append(found)
 
     def _sync(self, at: Site) -> None:
         if not at.out:
@@ -229,9 +233,13 @@ class World:
             if says != states[0][2]:
                 self.report.broken("folds that differ", f"{name}: {says} {states[0][2]}")
         for each in live:
-            bodies = each.bodies()
-            for text in self.erased:
-                if text in bodies and text not in {said for said, _ in each.state().values()}:
+            bodies, ids = each.bodies(), {id_ for _, id_ in each.folded().erased}
+            for id_, text in self.erased:
+                if (
+                    id_ in ids
+                    and text in bodies
+                    and text not in {said for said, _ in each.state().values()}
+                ):
                     self.report.broken("erased text in a record", f"{each.name}: {text}")
             with each.open() as mesh:
                 if not (found := mesh.care.verify()).ok:
@@ -289,9 +297,9 @@ def _changed(site: Site, text: str, dice: random.Random) -> None:
     with site.open() as mesh:
         mesh.add(text)
         ids = sorted(id_ for id_, (_, status) in site.state().items() if status == "active")
-        act: Callable[[str], object] = dice.choice((mesh.delete, mesh.erase, mesh.care.verify))
-        if len(ids) > 6 and act is not mesh.care.verify:
-            act(ids[0])
+        acts: tuple[Callable[[str], object], ...] = (mesh.delete, mesh.erase, mesh.get)
+        if len(ids) > 6:
+            dice.choice(acts)(ids[0])
 
 
 def _compared(report: Report, world: list[Site], texts: set[str], number: int) -> None:

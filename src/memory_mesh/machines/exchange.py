@@ -22,8 +22,9 @@ from memory_mesh.care import backups, erase
 from memory_mesh.care.erase import Ground
 from memory_mesh.care.key_file import KeyFile, KeyLine
 from memory_mesh.machines import machine as machines, records, segments
-from memory_mesh.machines.fold import Fold, FoldedMemory, copy_id, counts, fold
-from memory_mesh.machines.machine import Kept, Machine, State
+from memory_mesh.machines.fold import Fold, FoldedMemory, fold
+from memory_mesh.machines.folder import SharedFolder
+from memory_mesh.machines.machine import Machine
 from memory_mesh.machines.records import (
     Change,
     DeviceChange,
@@ -36,7 +37,6 @@ from memory_mesh.machines.records import (
     Stamp,
     StoreKeyChange,
 )
-from memory_mesh.machines.segments import Refused, Segment, Unreadable
 from memory_mesh.model import (
     Block,
     BlockOperation,
@@ -47,7 +47,6 @@ from memory_mesh.model import (
     NotFound,
     SourceKind,
     Status,
-    StoreError,
     Wanted,
 )
 from memory_mesh.model.care import SyncedMachine, SyncReport, SyncStatus
@@ -80,7 +79,7 @@ def run(site: SyncSite, *, idle: bool = False) -> SyncReport:
     with _held(site.store):
         sync = _Sync(site)
         if idle and sync.is_in_step():
-            return SyncReport(findings=tuple(map(": ".join, sync.state.findings)))
+            return SyncReport(findings=tuple(map(": ".join, sync.shared.state.findings)))
         return sync.run()
 
 
@@ -150,48 +149,34 @@ class _Sync:
 
     def __init__(self, site: SyncSite) -> None:
         self.site = site
-        self.machine: Machine = machines.read(site.store, site.environment)
-        segments.need_nacl()
-        self.folder = Path(self.machine.folder)
-        self.state: State = machines.state_of(site.store, self.machine)
-        self.kept: Kept = machines.kept_in(self.state, self.machine)
-        self.findings: dict[str, str] = {}
+        machine = machines.read(site.store, site.environment)
+        self.shared = SharedFolder(site.store, machine)
         self.report = SyncReport()
 
     def is_in_step(self) -> bool:
         """Whether neither the folder nor a namespace changed since the last sync."""
-        return self._listing() == self.state.looked and self._heads() == self.state.heads
+        return (
+            self.shared.listing() == self.shared.state.looked
+            and self._heads() == self.shared.state.heads
+        )
 
     def run(self) -> SyncReport:
         """All of it, in rounds until nothing was changed meanwhile."""
-        self._need_folder()
+        self.shared.need()
         self._check_cursors()
         for _ in range(_ROUNDS):
-            self._take_in_folder()
+            self.shared.take_in()
             if self._fold_into_store():
                 break
-        self._refresh_files()
-        self._name_missing()
-        self.state.looked, self.state.heads = self._listing(), self._heads()
-        self.state.findings = [[*each] for each in sorted(self.findings.items())][:_MOST_FINDINGS]
-        self.state.save()
-        told = tuple(map(": ".join, self.state.findings))
+        self.shared.refresh()
+        self.shared.name_missing()
+        self.shared.state.looked, self.shared.state.heads = self.shared.listing(), self._heads()
+        self.shared.state.findings = [[*each] for each in sorted(self.shared.findings.items())][
+            :_MOST_FINDINGS
+        ]
+        self.shared.state.save()
+        told = tuple(map(": ".join, self.shared.state.findings))
         return replace(self.report, findings=told)
-
-    def _need_folder(self) -> None:
-        if not self.folder.is_dir():
-            raise StoreError(
-                f"the shared folder {self.folder} is not there; connect it, or name another: "
-                "memory-mesh sync join FOLDER"
-            )
-
-    def _listing(self) -> dict[str, tuple[int, int]]:
-        try:
-            with os.scandir(self.folder) as found:
-                files = [(each.name, each.stat()) for each in found if each.is_file()]
-        except OSError:
-            return {}
-        return {name: (about.st_size, about.st_mtime_ns) for name, about in files}
 
     def _heads(self) -> dict[str, int]:
         found = {}
@@ -200,124 +185,26 @@ class _Sync:
                 found[name] = snapshot.head().seq
         return found
 
-    # What the folder holds.
-
-    def _take_in_folder(self) -> None:
-        """Reads every file that is new, until none of the rest can be taken in."""
-        listing = self._listing()
-        self.findings = {
-            name: "it is no file of a machine, and is ignored"
-            for name in listing
-            if not segments.NAMED.fullmatch(name) and not name.startswith(".")
-        }
-        waiting = [
-            (found[1], int(found[2]), name)
-            for name in sorted(listing)
-            if (found := segments.NAMED.fullmatch(name)) is not None
-            and not self._is_known(name, (found[1], int(found[2])), listing[name])
-        ]
-        while waiting:
-            known = self.kept.fold()
-            trusted = machines.devices(self.machine, known.devices)
-            rest = [each for each in waiting if not self._taken(each, trusted, known)]
-            if len(rest) == len(waiting):
-                return
-            waiting = rest
-
-    def _is_known(self, name: str, number: tuple[str, int], about: tuple[int, int]) -> bool:
-        return number in self.kept.records and self.state.looked.get(name) == about
-
-    def _taken(self, file: tuple[str, int, str], trusted: Mapping[str, str], known: Fold) -> bool:
-        """Takes one file in; one that cannot be, now or ever, is named."""
-        origin, seq, name = file
-        try:
-            data = (self.folder / name).read_bytes()
-            segment = segments.opened(data, self.machine.key)
-            segments.check_signature(segment, trusted)
-            self._check_place(segment, origin, seq, known)
-            self._keep(segment, name, data)
-        except (Refused, OSError) as error:
-            self.findings[name] = str(error)
-            return False
-        self.findings.pop(name, None)
-        return True
-
-    def _check_place(self, segment: Segment, origin: str, seq: int, known: Fold) -> None:
-        """Raises Refused unless a segment is the next one of its chain, or is known already."""
-        record = segment.record()
-        header = record.header
-        if (header.origin, header.seq) != (origin, seq):
-            raise Refused(f"it is record {header.seq} of {header.origin} under another name")
-        if not origin.startswith(segments.fingerprint(header.key)):
-            raise Refused("its machine may not write for this origin")
-        there = self.kept.segments.get((origin, seq))
-        if there is not None and there.header == segment.header:
-            return
-        if there is not None and origin != self.state.origin:
-            raise Refused("another record had this number before, and that one counts")
-        if there is not None:  # a copy of this store was faster: ours goes out under another origin
-            for at in range(seq, self.kept.last(origin) + 1):
-                (self.state.records / segments.file_name(origin, at)).unlink(missing_ok=True)
-            self.kept.drop(origin, seq)
-        if not counts(record, known.ends):
-            raise Refused("its machine was revoked before")
-        last = self.kept.last(origin)
-        if seq != last + 1:
-            raise Unreadable(f"it waits for {segments.file_name(origin, last + 1)}")
-        before = machines.after(self.kept, origin)
-        if header.before != ("" if before is None else records.hash_of(before)):
-            raise Refused("it does not follow the record before it")
-        if before is not None and header.clock <= records.read_header(before).clock:
-            raise Refused("its clock goes back")
-        if origin == self.state.origin:  # a copy of this store has written it
-            self._begin_origin()
-
-    def _keep(self, segment: Segment, name: str, data: bytes) -> None:
-        """Writes a new segment beside the store; of a known one, bodies that were missing."""
-        there = self.kept.segments.get(segment.record().number)
-        if there is not None:
-            bodies = tuple(
-                new if old is None else old
-                for old, new in zip(there.bodies, segment.bodies, strict=True)
-            )
-            if bodies == there.bodies:
-                return
-            segment = replace(segment, bodies=bodies)
-            data = segments.sealed(segment, self._readers())
-            segment = segments.read_by(segment, self._readers())
-        segments.write(self.state.records, name, data)
-        self.kept.put(segment)
-
-    def _begin_origin(self) -> None:
-        """Goes on under a new origin, and holds all of the store against all records again."""
-        self.state.origin = machines.new_origin(self.machine)
-        self.state.cursors, self.state.applied = {}, {}
-
-    def _readers(self) -> list[str]:
-        """The public keys of the machines that may read what is written now."""
-        known = self.kept.fold()
-        return [
-            key for key in machines.devices(self.machine, known.devices) if key not in known.ends
-        ]
-
-    # What was done here.
-
     def _check_cursors(self) -> None:
         """Begins a new origin where a namespace is not the one that was read: it was restored.
 
         What was deleted with its namespace is erased on the other machines, too.
         """
         gone = list[Change]()
-        for name, (seq, hash_, identity) in list(self.state.cursors.items()):
+        for name, (seq, hash_, identity) in list(self.shared.state.cursors.items()):
             found = self.site.ground(name).access.ledger.blocks(name, seq - 1, 1)
             last = [block for block in found if block.seq == seq][-1:]
             if last and (last[0].hash or b"").hex() == hash_:
                 continue
             if not backups.is_erased(self.site.store, identity):
-                self._begin_origin()
+                self.shared.begin_origin()
                 return
-            gone += [EraseChange(*place) for place in self.kept.fold().memories if place[0] == name]
-            del self.state.cursors[name]
+            gone += [
+                EraseChange(*place)
+                for place in self.shared.kept.fold().memories
+                if place[0] == name
+            ]
+            del self.shared.state.cursors[name]
         self._publish(gone)
 
     def _changes_here(
@@ -353,7 +240,7 @@ class _Sync:
         """Ids whose last block is not of a sync, and erased ones; moves the cursor."""
         last: dict[str, Block] = {}
         erased: dict[str, None] = {}
-        cursor, *_ = self.state.cursors.get(name, (0, "", ""))
+        cursor, *_ = self.shared.state.cursors.get(name, (0, "", ""))
         while blocks := ground.access.ledger.blocks(name, cursor, _PAGE):
             for block in blocks:
                 if (block.seq or 0) > head.seq:
@@ -363,7 +250,7 @@ class _Sync:
                     erased |= dict.fromkeys(id_ for id_ in entry.memories if not _is_skill(id_))
                 last |= dict.fromkeys(entry.memories, block)
                 cursor = block.seq or 0
-                self.state.cursors[name] = (cursor, (block.hash or b"").hex(), head.identity)
+                self.shared.state.cursors[name] = (cursor, (block.hash or b"").hex(), head.identity)
             self.site.pause()
         return self._of_here(last), list(erased)
 
@@ -377,7 +264,10 @@ class _Sync:
     def _about_machines(self, known: Fold) -> list[Change]:
         """Keys of this store and of machines that the others do not know yet."""
         keys = (key.line.strip() for key in self._store_keys())
-        names = {**self.machine.paired, self.machine.key.public: self.machine.name}
+        names = {
+            **self.shared.machine.paired,
+            self.shared.machine.key.public: self.shared.machine.name,
+        }
         return [
             *(StoreKeyChange(line) for line in keys if line not in known.store_keys),
             *(
@@ -396,73 +286,76 @@ class _Sync:
     def _publish(self, changes: Sequence[Change]) -> None:
         """Signs records of these changes, and keeps them here before anybody sees them."""
         for part in _parts(changes):
-            clock = machines.clock_after([*self.kept.records.values()])
-            lasts = self.kept.lasts()
-            origin, key = self.state.origin, self.machine.key
+            clock = machines.clock_after([*self.shared.kept.records.values()])
+            lasts = self.shared.kept.lasts()
+            origin, key = self.shared.state.origin, self.shared.machine.key
             seen = {name: last for name, last in lasts.items() if name != origin}
-            before = machines.after(self.kept, origin)
+            before = machines.after(self.shared.kept, origin)
             header = records.next_header(before, origin, clock=clock, key=key.public, seen=seen)
             segment = segments.made(key, header, part)
             name = segments.file_name(origin, header.seq)
-            readers = self._readers()  # of a key that this record ends, too: it is told
-            segments.write(self.state.records, name, segments.sealed(segment, readers))
-            self.kept.put(segments.read_by(segment, readers))
+            readers = self.shared.readers()  # of a key that this record ends, too: it is told
+            segments.write(self.shared.state.records, name, segments.sealed(segment, readers))
+            self.shared.kept.put(segments.read_by(segment, readers))
         self.report = replace(self.report, sent=self.report.sent + len(changes))
 
     def revoke(self, name: str) -> None:
         """Ends a key; this machine's own is replaced first by one that the others learn of."""
-        known = self.kept.fold()
+        known = self.shared.kept.fold()
         found = [
             key
-            for key, called in machines.devices(self.machine, known.devices).items()
+            for key, called in machines.devices(self.shared.machine, known.devices).items()
             if name in {called, segments.key_text(called, key)} and key not in known.ends
         ]
         if len(found) != 1:
             some = "more than one machine has" if found else "no paired machine has"
             raise NotFound(f"{some} the name {name}. Give its whole key: memory-mesh sync status")
         mark = segments.fingerprint(found[0])
-        ends = {each: at for each, at in self.kept.lasts().items() if each.startswith(mark)}
-        if found[0] != self.machine.key.public:
+        ends = {each: at for each, at in self.shared.kept.lasts().items() if each.startswith(mark)}
+        if found[0] != self.shared.machine.key.public:
             self._publish([RevokeChange(found[0], ends)])
-            paired = {key: each for key, each in self.machine.paired.items() if key != found[0]}
-            self.machine = replace(self.machine, paired=paired)
-            self.machine.save()
+            paired = {
+                key: each for key, each in self.shared.machine.paired.items() if key != found[0]
+            }
+            self.shared.machine = replace(self.shared.machine, paired=paired)
+            self.shared.machine.save()
             return
-        new = self.machine.with_new_key()
+        new = self.shared.machine.with_new_key()
         old_in_use = replace(new, key=segments.MachineKey((new.key.seeds[-1], *new.key.seeds[:-1])))
         old_in_use.save()  # a kill now loses no key: the next sync takes the one that counts
-        ends[self.state.origin] = self.kept.last(self.state.origin) + 1
+        ends[self.shared.state.origin] = self.shared.kept.last(self.shared.state.origin) + 1
         self._publish([DeviceChange(new.name, new.key.public), RevokeChange(found[0], ends)])
         self._use(new)
 
     def _use(self, machine: Machine) -> None:
         machine.save()
-        self.machine = machine
-        applied, cursors = self.kept.lasts(), self.state.cursors
-        self._begin_origin()
-        self.state.applied, self.state.cursors = applied, cursors
-        self.state.save()
+        self.shared.machine = machine
+        applied, cursors = self.shared.kept.lasts(), self.shared.state.cursors
+        self.shared.begin_origin()
+        self.shared.state.applied, self.shared.state.cursors = applied, cursors
+        self.shared.state.save()
 
     def _check_own_key(self, known: Fold) -> None:
         """Raises NotAllowed for a machine that was revoked; goes on with a key that replaced it."""
-        if self.machine.key.public not in known.ends:
+        if self.shared.machine.key.public not in known.ends:
             return
-        for seed in self.machine.key.seeds:
+        for seed in self.shared.machine.key.seeds:
             public = segments.MachineKey((seed,)).public
             if public in known.devices and public not in known.ends:
-                others = (each for each in self.machine.key.seeds if each != seed)
-                self._use(replace(self.machine, key=segments.MachineKey((*others, seed))))
+                others = (each for each in self.shared.machine.key.seeds if each != seed)
+                self._use(replace(self.shared.machine, key=segments.MachineKey((*others, seed))))
                 return
         raise NotAllowed(
             "this machine was revoked: the others refuse what it writes. If it is yours again, "
-            f"remove {self.machine.path}, then pair it anew: memory-mesh sync join FOLDER --key KEY"
+            f"remove {self.shared.machine.path}, then pair it anew: "
+            "memory-mesh sync join FOLDER --key KEY"
         )
 
     # What all of it comes to.
 
     def _fold_into_store(self) -> bool:
         """Sends what is new here and writes what is new there; False if something came between."""
-        known = self.kept.fold()
+        known = self.shared.kept.fold()
         self._check_own_key(known)
         self._key_file().take_in(known.store_keys)
         shown = fold(self._shown())
@@ -473,22 +366,25 @@ class _Sync:
             made, times = self._changes_here(name, shown, [id_ for of, id_ in sought if of == name])
             changes += [each for each in made if not _is_told(each, known)]
             since |= {(name, id_): at for id_, at in times.items()}
-        before = self.kept.last(self.state.origin)
+        before = self.shared.kept.last(self.shared.state.origin)
         self._publish(changes)
-        self.state.save()
+        self.shared.state.save()
         return self._apply(shown, before, since)
 
     def _shown(self) -> list[Record]:
         """The records that the store shows: those applied, and its own."""
-        limits = {**self.state.applied, self.state.origin: self.kept.last(self.state.origin)}
-        return self.kept.up_to(limits)
+        limits = {
+            **self.shared.state.applied,
+            self.shared.state.origin: self.shared.kept.last(self.shared.state.origin),
+        }
+        return self.shared.kept.up_to(limits)
 
     def _apply(self, shown: Fold, before: int, since: Mapping[Place, datetime]) -> bool:
         """Writes the difference of both folds to the store, erasures first; True at the end.
 
         What this machine has just sent, after the record `before`, stands in the store as it is.
         """
-        known = self.kept.fold()
+        known = self.shared.kept.fold()
         written = self.report
         whole, back = True, list[Change]()
         places = {
@@ -496,7 +392,7 @@ class _Sync:
             for place in _differing(shown, known)
             if (found := known.memories.get(place)) is None
             or found.copy_of is not None
-            or found.stamp[0] != self.state.origin
+            or found.stamp[0] != self.shared.state.origin
             or found.stamp[1] <= before
         }
         erased = known.erased - shown.erased
@@ -521,7 +417,7 @@ class _Sync:
                 back.append(_answer(known.memories[name, id_], why))
             self.site.pause()
         if whole:
-            self.state.applied = self.kept.lasts()
+            self.shared.state.applied = self.shared.kept.lasts()
         self._publish(back)
         return whole and written == self.report  # else the next round reads what was written
 
@@ -548,7 +444,7 @@ class _Sync:
             found = replace(was, put=replace(was.put, status=Status.DELETED.value))
         put = found.put
         origin = found.stamp[0]
-        names = machines.devices(self.machine, known.devices)
+        names = machines.devices(self.shared.machine, known.devices)
         by_mark = {segments.fingerprint(key): called for key, called in names.items()}
         return Arrival(
             id=put.id,
@@ -588,78 +484,6 @@ class _Sync:
             identity = snapshot.head().identity
         if identity:
             backups.record_memories(self.site.store, identity, ids, digests)
-
-    # The files, here and in the folder.
-
-    def _refresh_files(self) -> None:
-        """Takes erased bodies out of every file, seals files for new machines, copies our own."""
-        known = self.kept.fold()
-        readers = self._readers()
-        marks = {segments.fingerprint(key) for key in readers}
-        listing = self._listing()
-
-        own = {segments.fingerprint(key) for key in self.machine.own_keys}
-        for (origin, seq), segment in sorted(self.kept.segments.items()):
-            name = segments.file_name(origin, seq)
-            less = segments.without(segment, self._erased_in((origin, seq), known))
-            if less is not None or not marks <= segment.readers:
-                data = segments.sealed(less or segment, readers)
-                segments.write(self.state.records, name, data)
-                self.kept.put(segments.read_by(less or segment, readers))
-                segments.write(self.folder, name, data)
-            elif name not in listing and origin.partition("-")[0] in own:
-                data = (self.state.records / name).read_bytes()
-                segments.write(self.folder, name, data)
-            elif name in listing and self.state.looked.get(name) != listing[name]:
-                self._mend_file(name, segment)
-
-    def _erased_in(self, number: tuple[str, int], known: Fold) -> list[int]:
-        """The numbers of a record's changes whose memory, or whose edit alone, was erased."""
-        return [
-            at
-            for at, change in enumerate(self.kept.records[number].changes)
-            if isinstance(change, PutChange)
-            and not known.erased.isdisjoint(
-                {change.place, (change.namespace, copy_id(change.place, (*number, at)))}
-            )
-        ]
-
-    def _mend_file(self, name: str, segment: Segment) -> None:
-        """Replaces a file of the folder that says more, or is for fewer machines, than ours."""
-        if name in self.findings:
-            return
-        there = segments.opened((self.folder / name).read_bytes(), self.machine.key)
-        if there.bodies != segment.bodies or not segment.readers <= there.readers:
-            segments.write(self.folder, name, (self.state.records / name).read_bytes())
-
-    def _name_missing(self) -> None:
-        """Names records that some machine has seen and that did not come, and withheld changes."""
-        seen: dict[str, int] = {}
-        for number, record in self.kept.records.items():
-            for name, last in record.header.seen.items():
-                seen[name] = max(last, seen.get(name, 0))
-            if None in record.changes and self._withholds(record):
-                name = segments.file_name(*number)
-                self.findings[name] = "a change was taken out of it that nobody erased"
-        for origin, last in seen.items():
-            for seq in range(self.kept.last(origin) + 1, last + 1):
-                name = segments.file_name(origin, seq)
-                self.findings.setdefault(name, "another machine has seen it; it has not come yet")
-
-    def _withholds(self, record: Record) -> bool:
-        """Whether a record lacks a change of a memory that nobody erased."""
-        known = self.kept.fold()
-        places = {records.tag(place): place for place in (*known.puts, *known.erased)}
-        for at, (line, change) in enumerate(zip(record.header.lines, record.changes, strict=True)):
-            place = places.get(line.partition(" ")[2])
-            if change is None and (
-                place is None
-                or known.erased.isdisjoint(
-                    {place, (place[0], copy_id(place, (*record.number, at)))}
-                )
-            ):
-                return True
-        return False
 
 
 def _parts(changes: Sequence[Change]) -> Iterator[list[Change]]:
