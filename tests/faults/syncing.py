@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from copy import deepcopy
 from dataclasses import dataclass, field
 
-from memory_mesh.machines.fold import Fold, counts, fold
+from memory_mesh.machines.fold import Fold, counts, fold, is_news
 from memory_mesh.machines.records import (
     Change,
     DeviceChange,
@@ -203,8 +203,7 @@ class World:
                 *place, f"{at.year}-01-01T00:00:00+00:00", here.status, {"text": here.text},
                 None if winner is None else winner.stamp,
             )  # fmt: skip
-            known = full if restored else at.shown
-            if not known.says(put) and place not in full.erased:
+            if is_news(put, at.shown, full) and place not in full.erased:
                 changes.append(put)
                 sent += at.unsent.get(place, [])
         at.unsent, at.erased = {}, set()

@@ -22,7 +22,7 @@ from memory_mesh.care import backups, erase
 from memory_mesh.care.erase import Ground
 from memory_mesh.care.key_file import KeyFile, KeyLine
 from memory_mesh.machines import machine as machines, records, segments
-from memory_mesh.machines.fold import Fold, FoldedMemory, fold
+from memory_mesh.machines.fold import Fold, FoldedMemory, fold, is_news
 from memory_mesh.machines.folder import SharedFolder
 from memory_mesh.machines.machine import Machine
 from memory_mesh.machines.records import (
@@ -208,7 +208,7 @@ class _Sync:
         self._publish(gone)
 
     def _changes_here(
-        self, name: str, known: Fold, sought: Iterable[str]
+        self, name: str, shown: Fold, known: Fold, sought: Iterable[str]
     ) -> tuple[list[Change], dict[str, datetime]]:
         """What was changed in a namespace since the last sync, and since when memories are so."""
         ground = self.site.ground(name)
@@ -230,10 +230,10 @@ class _Sync:
             if turn % 2 == 0 and (name, digest.hex()) not in known.kept_out
         ]
         for id_ in last:
-            winner = known.memories.get((name, id_))
+            winner = shown.memories.get((name, id_))
             if id_ in here:
                 put = records.put_of(name, here[id_], None if winner is None else winner.stamp)
-                changes += [] if known.says(put) or put.place in known.erased else [put]
+                changes += [put] if is_news(put, shown, known) else []
         return changes, {id_: memory.recorded_from for id_, memory in here.items()}
 
     def _read_blocks(self, ground: Ground, name: str, head: Head) -> tuple[list[str], list[str]]:
@@ -363,7 +363,8 @@ class _Sync:
         changes: list[Change] = self._about_machines(known)
         since: dict[Place, datetime] = {}
         for name in sorted({*self.site.namespaces(), *(place[0] for place in sought)}):
-            made, times = self._changes_here(name, shown, [id_ for of, id_ in sought if of == name])
+            ids = [id_ for of, id_ in sought if of == name]
+            made, times = self._changes_here(name, shown, known, ids)
             changes += [each for each in made if not _is_told(each, known)]
             since |= {(name, id_): at for id_, at in times.items()}
         before = self.shared.kept.last(self.shared.state.origin)

@@ -54,14 +54,6 @@ class Fold:
     ends: Mapping[str, Mapping[str, int]] = field(default_factory=dict)  # of revoked keys
     of_origins: Mapping[str, frozenset[str]] = field(default_factory=dict)  # ids that each put
 
-    def says(self, put: PutChange) -> bool:
-        """Whether some change left the memory just so: then it is no news."""
-        known = self.puts.get(put.place, {}).values()
-        winner = self.memories.get(put.place)
-        return any(put.says(each) for each in known) or (
-            winner is not None and put.says(winner.put)
-        )
-
 
 def fold(records: Iterable[Record]) -> Fold:
     """What a set of records comes to."""
@@ -103,6 +95,20 @@ def fold(records: Iterable[Record]) -> Fold:
             of_origins.setdefault(origin, set()).add(id_)
     put_by = {origin: frozenset(ids) for origin, ids in of_origins.items()}
     return Fold(memories, puts, erased, kept_out, tuple(keys), devices, ends, put_by)
+
+
+def is_news(put: PutChange, shown: Fold, known: Fold) -> bool:
+    """Whether a store says something else than the records that it shows.
+
+    Of a memory that they do not have, it is no news that any record had it so: the store is a copy
+    or was restored, and what it says is old.
+    """
+    there = shown.memories.get(put.place)
+    if there is not None:
+        return not put.says(there.put)
+    copy = known.memories.get(put.place)
+    old = [*known.puts.get(put.place, {}).values(), *([] if copy is None else [copy.put])]
+    return not any(map(put.says, old))
 
 
 def revoked(given: Iterable[Record]) -> dict[str, Mapping[str, int]]:
