@@ -15,10 +15,10 @@ from memory_mesh.machines.records import (
     Change,
     DeviceChange,
     EraseChange,
-    Header,
     Place,
     PutChange,
     Record,
+    RecordHeader,
     RevokeChange,
     latest_clock,
 )
@@ -214,7 +214,7 @@ class World:
 
     def _publish(self, at: Machine, changes: list[Change]) -> Record:
         clock = latest_clock(at.known.values()) + 1
-        header = Header(at.origin, at.last(at.origin) + 1, "", clock, at.key, {}, ())
+        header = RecordHeader(at.origin, at.last(at.origin) + 1, "", clock, at.key, {}, ())
         record = Record(header, tuple(changes))
         at.known[record.number] = record
         assert record.number not in self.folder, "one number for two records"

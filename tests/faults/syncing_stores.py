@@ -93,7 +93,7 @@ class Site:
         found = list[str]()
         for folder in (self.store / "sync" / "records", self.shared):
             for path in folder.glob("*.segment"):
-                with suppress(segments.Unreadable):
+                with suppress(segments.NotReadableYet):
                     record = segments.opened(path.read_bytes(), key).record()
                     found += [
                         str(each.said["text"])

@@ -8,7 +8,7 @@ import pytest
 
 from memory_mesh.machines import exchange, records, segments
 from memory_mesh.machines.fold import fold
-from memory_mesh.machines.records import Header, PutChange, Record
+from memory_mesh.machines.records import PutChange, Record, RecordHeader
 from memory_mesh.model import InvalidInput, NotAllowed, Scope, SourceKind, Status, StoreError
 from tests.faults.syncing_stores import Site, own_keys, paired
 
@@ -182,7 +182,7 @@ def _unsigned(path: Path, by: Site) -> None:
         key = segments.MachineKey((os.urandom(32),))
         name = segments.NAMED.fullmatch(path.name)
         assert name is not None
-        header = Header(name[1], int(name[2]), "", 9, key.public, {}, ())
+        header = RecordHeader(name[1], int(name[2]), "", 9, key.public, {}, ())
         put = PutChange("default", "mem_1_aaaaaa", "2026-01-01T00:00:00+00:00", "active", {})
         made = segments.made(key, header, [])
         assert put.place
@@ -372,7 +372,7 @@ def test_a_record_holds_no_vector_and_no_word_in_clear(pair):
 
 def test_the_fold_of_records_knows_no_order():
     def put(seq: int, text: str, after: tuple[str, int, int] | None) -> Record:
-        header = Header("aaaa", seq, "", seq, "k", {}, ("", ""))
+        header = RecordHeader("aaaa", seq, "", seq, "k", {}, ("", ""))
         change = PutChange(
             "", "mem_1_a", "2026-01-01T00:00:00+00:00", "active", {"text": text}, after
         )

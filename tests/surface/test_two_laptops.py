@@ -1,4 +1,4 @@
-"""Two laptops in step by a shared folder, as their person types it: two homes, the real commands."""
+"""Two laptops in step by a shared folder, as their person types it: two homes, real commands."""
 
 import json
 from pathlib import Path

@@ -12,9 +12,9 @@ from pathlib import Path
 from memory_mesh.base.typed import replace
 from memory_mesh.machines import machine as machines, records, segments
 from memory_mesh.machines.fold import Fold, copy_id, counts
-from memory_mesh.machines.machine import Kept, Machine, State
-from memory_mesh.machines.records import Header, PutChange, Record
-from memory_mesh.machines.segments import Refused, Segment, Unreadable
+from memory_mesh.machines.machine import KeptRecords, Machine, SyncState
+from memory_mesh.machines.records import PutChange, Record, RecordHeader
+from memory_mesh.machines.segments import FileRefused, NotReadableYet, Segment
 from memory_mesh.model import StoreError
 
 
@@ -25,8 +25,8 @@ class SharedFolder:
         segments.need_nacl()
         self.machine = machine
         self.folder = Path(machine.folder)
-        self.state: State = machines.state_of(store, machine)
-        self.kept: Kept = machines.kept_in(self.state, machine)
+        self.state: SyncState = machines.state_of(store, machine)
+        self.kept: KeptRecords = machines.kept_in(self.state, machine)
         self.findings: dict[str, str] = {}
 
     def need(self) -> None:
@@ -80,43 +80,43 @@ class SharedFolder:
             segments.check_signature(segment, trusted)
             self._check_place(segment, origin, seq, known)
             self._keep(segment, name, data)
-        except (Refused, OSError) as error:
+        except (FileRefused, OSError) as error:
             self.findings[name] = str(error)
             return False
         self.findings.pop(name, None)
         return True
 
     def _check_place(self, segment: Segment, origin: str, seq: int, known: Fold) -> None:
-        """Raises Refused unless a segment is the next one of its chain, or is known already."""
+        """Raises FileRefused unless a segment is the next one of its chain, or is known already."""
         record = segment.record()
         header = record.header
         if (header.origin, header.seq) != (origin, seq):
-            raise Refused(f"it is record {header.seq} of {header.origin} under another name")
+            raise FileRefused(f"it is record {header.seq} of {header.origin} under another name")
         if not origin.startswith(segments.fingerprint(header.key)):
-            raise Refused("its machine may not write for this origin")
+            raise FileRefused("its machine may not write for this origin")
         there = self.kept.segments.get((origin, seq))
         if there is not None and there.header == segment.header:
             return
         if there is not None and origin != self.state.origin:
-            raise Refused("another record had this number before, and that one counts")
+            raise FileRefused("another record had this number before, and that one counts")
         if there is not None:
             self._give_way(origin, seq)
         if not counts(record, known.ends):
-            raise Refused("its machine was revoked before")
+            raise FileRefused("its machine was revoked before")
         self._check_next(header)
         if origin == self.state.origin:  # a copy of this store has written it
             self.begin_origin()
 
-    def _check_next(self, header: Header) -> None:
-        """Raises Refused unless a record follows the last one of its chain."""
+    def _check_next(self, header: RecordHeader) -> None:
+        """Raises FileRefused unless a record follows the last one of its chain."""
         last = self.kept.last(header.origin)
         if header.seq != last + 1:
-            raise Unreadable(f"it waits for {segments.file_name(header.origin, last + 1)}")
+            raise NotReadableYet(f"it waits for {segments.file_name(header.origin, last + 1)}")
         before = machines.after(self.kept, header.origin)
         if header.before != ("" if before is None else records.hash_of(before)):
-            raise Refused("it does not follow the record before it")
+            raise FileRefused("it does not follow the record before it")
         if before is not None and header.clock <= records.read_header(before).clock:
-            raise Refused("its clock goes back")
+            raise FileRefused("its clock goes back")
 
     def _give_way(self, origin: str, seq: int) -> None:
         """Drops records whose numbers a copy of this store used; what they say goes out anew."""

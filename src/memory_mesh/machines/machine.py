@@ -129,7 +129,7 @@ def _own_name() -> str:
 
 
 @dataclasses.dataclass(slots=True)
-class State:
+class SyncState:
     """How far this store has come; written after each step of a sync."""
 
     store: Path
@@ -169,17 +169,17 @@ class State:
         )
 
 
-def state_of(store: Path, machine: Machine) -> State:
+def state_of(store: Path, machine: Machine) -> SyncState:
     """What was kept, or the beginning of a new origin where the store is another one by now."""
     system.make_folder(store / "sync" / "records")
     known = segments.state_json(store / "sync" / "state.json")
     own = segments.fingerprint(machine.key.public)
     if known.get("place") != place_of(store) or not str(known.get("origin")).startswith(own):
-        state = State(store, new_origin(machine))
+        state = SyncState(store, new_origin(machine))
         if known.get("place") == place_of(store):  # the key was changed: the store is the same
             state.cursors, state.applied = known["cursors"], known["applied"]
         return state
-    return State(
+    return SyncState(
         store,
         known["origin"],
         {name: (int(seq), *rest) for name, (seq, *rest) in known["cursors"].items()},
@@ -202,7 +202,7 @@ def place_of(store: Path) -> list[str]:
 
 
 @dataclasses.dataclass(slots=True)
-class Kept:
+class KeptRecords:
     """The records that count here, as this machine keeps them."""
 
     segments: dict[tuple[str, int], Segment]
@@ -246,13 +246,13 @@ class Kept:
         ]
 
 
-def kept_in(state: State, machine: Machine) -> Kept:
+def kept_in(state: SyncState, machine: Machine) -> KeptRecords:
     """Reads the records that this machine keeps; one that is damaged comes again."""
-    kept = Kept({}, {})
+    kept = KeptRecords({}, {})
     for path in sorted(state.records.glob(f"*{segments.SUFFIX}")):
         try:
             kept.put(segments.opened(path.read_bytes(), machine.key))
-        except segments.Refused:
+        except segments.FileRefused:
             path.unlink(missing_ok=True)
     for origin, last in kept.lasts().items():  # of a chain with a gap what follows comes again
         gap = next((at for at in range(1, last) if (origin, at) not in kept.records), last + 1)
@@ -260,7 +260,7 @@ def kept_in(state: State, machine: Machine) -> Kept:
     return kept
 
 
-def after(kept: Kept, origin: str) -> bytes | None:
+def after(kept: KeptRecords, origin: str) -> bytes | None:
     """The header of an origin's last record; None before its first."""
     last = kept.last(origin)
     return kept.segments[origin, last].header if last else None

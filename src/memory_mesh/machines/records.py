@@ -138,7 +138,7 @@ _NAMES = {kind: name for name, kind in _KINDS.items()}
 
 
 @dataclass(frozen=True, slots=True)
-class Header:
+class RecordHeader:
     """What of a record is signed."""
 
     origin: str
@@ -154,7 +154,7 @@ class Header:
 class Record:
     """A header and its changes; None for one whose body was taken away."""
 
-    header: Header
+    header: RecordHeader
     changes: tuple[Change | None, ...]
 
     @property
@@ -207,19 +207,19 @@ def _digest(text: str) -> str:
     return sha256(text.encode()).hexdigest()[:_DIGEST]
 
 
-def header_bytes(header: Header) -> bytes:
+def header_bytes(header: RecordHeader) -> bytes:
     """The header as it is signed and hashed: always the same bytes."""
-    plain = {field.name: getattr(header, field.name) for field in fields(Header)}
+    plain = {field.name: getattr(header, field.name) for field in fields(RecordHeader)}
     return _ENCODER.encode({"format": FORMAT, **plain}).encode()
 
 
-def read_header(data: bytes) -> Header:
+def read_header(data: bytes) -> RecordHeader:
     """The header that these bytes are; InvalidInput for any others."""
     try:
         plain: dict[str, Any] = json.loads(data)
         if plain.pop("format") != FORMAT:
             raise InvalidInput("a newer version wrote it; upgrade memory-mesh on this machine")
-        header = Header(**{**plain, "lines": tuple(plain["lines"])})
+        header = RecordHeader(**{**plain, "lines": tuple(plain["lines"])})
         numbers = (header.seq, header.clock, *header.seen.values())
         sound = all(type(each) is int and each >= 0 for each in numbers) and header.seq > 0
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
@@ -309,10 +309,12 @@ def put_of(namespace: str, memory: Memory, after: Stamp | None) -> PutChange:
 
 def next_header(
     before: bytes | None, origin: str, *, clock: int, key: str, seen: Mapping[str, int]
-) -> Header:
+) -> RecordHeader:
     """The header of the record that follows these bytes, or of an origin's first one."""
     seq = 1 if before is None else read_header(before).seq + 1
-    return Header(origin, seq, "" if before is None else hash_of(before), clock, key, seen, ())
+    return RecordHeader(
+        origin, seq, "" if before is None else hash_of(before), clock, key, seen, ()
+    )
 
 
 def latest_clock(records: Iterable[Record]) -> int:

@@ -23,7 +23,7 @@ from pathlib import Path
 from memory_mesh.base.digests import sha256
 from memory_mesh.base.typed import TYPE_CHECKING, Any, dataclass, replace
 from memory_mesh.machines import records
-from memory_mesh.machines.records import Change, Header, Record
+from memory_mesh.machines.records import Change, Record, RecordHeader
 from memory_mesh.model import InvalidInput, MissingExtra
 from memory_mesh.platform import durable_files
 
@@ -43,11 +43,11 @@ _KEY_BYTES = 32
 _CHECK_BYTES = 3  # of a key's text: a letter that was typed wrong is noticed
 
 
-class Refused(Exception):  # a file, not a fault of this program
+class FileRefused(Exception):  # a file, not a fault of this program
     """Why a file of the shared folder is not taken in, in words for `sync status`."""
 
 
-class Unreadable(Refused):
+class NotReadableYet(FileRefused):
     """It is not sealed for this machine, or its machine is not known here: both may change."""
 
 
@@ -131,7 +131,7 @@ def read_key_text(text: str) -> tuple[str, str]:
     return found[1], data.hex()
 
 
-def made(key: MachineKey, header: Header, changes: Sequence[Change]) -> Segment:
+def made(key: MachineKey, header: RecordHeader, changes: Sequence[Change]) -> Segment:
     """A new record, signed; `header` gets the lines of the changes."""
     bodies = [records.body(change, os.urandom(12).hex()) for change in changes]
     lines = tuple(records.line(change, text) for change, text in zip(changes, bodies, strict=True))
@@ -164,20 +164,20 @@ def sealed(segment: Segment, readers: Iterable[str]) -> bytes:
 
 
 def opened(data: bytes, key: MachineKey) -> Segment:
-    """A file's segment, its own parts checked against each other; raises Refused."""
+    """A file's segment, its own parts checked against each other; raises FileRefused."""
     from nacl.exceptions import CryptoError
     from nacl.public import SealedBox
     from nacl.secret import SecretBox
 
     if not data.startswith(MAGIC) or len(data) > _MOST_BYTES:
-        raise Refused("it is no segment of memory-mesh, or its beginning was altered")
+        raise FileRefused("it is no segment of memory-mesh, or its beginning was altered")
     head, _, box = data.removeprefix(MAGIC).partition(_NEWLINE)
     try:
         keys: dict[str, str] = json.loads(head)
         own = key.openers()
         mine = [name for name in keys if name in own]
         if not mine:
-            raise Unreadable("it is not sealed for this machine yet")
+            raise NotReadableYet("it is not sealed for this machine yet")
         secret = SealedBox(own[mine[-1]]).decrypt(base64.b64decode(keys[mine[-1]], validate=True))
         plain = json.loads(_inflated(SecretBox(secret).decrypt(box)))
         segment = Segment(
@@ -195,7 +195,7 @@ def opened(data: bytes, key: MachineKey) -> Segment:
         binascii.Error,
         zlib.error,
     ):
-        raise Refused("it was altered, or is only a part of a file") from None
+        raise FileRefused("it was altered, or is only a part of a file") from None
     _check_bodies(segment)
     return segment
 
@@ -217,23 +217,23 @@ def _check_bodies(segment: Segment) -> None:
         )
         segment.record()
     except InvalidInput as error:
-        raise Refused(str(error)) from None
+        raise FileRefused(str(error)) from None
     if not fits:
-        raise Refused("its changes are not those that its machine signed")
+        raise FileRefused("its changes are not those that its machine signed")
 
 
 def check_signature(segment: Segment, trusted: Mapping[str, str]) -> None:
-    """Raises Refused unless a machine that is paired signed the header."""
+    """Raises FileRefused unless a machine that is paired signed the header."""
     from nacl.exceptions import BadSignatureError
     from nacl.signing import VerifyKey
 
     public = records.read_header(segment.header).key
     if public not in trusted:
-        raise Unreadable("its machine is not paired with this one")
+        raise NotReadableYet("its machine is not paired with this one")
     try:
         VerifyKey(bytes.fromhex(public)).verify(_SIGNED + segment.header, segment.signature)
     except (BadSignatureError, ValueError, TypeError):
-        raise Refused("its signature is not its machine's") from None
+        raise FileRefused("its signature is not its machine's") from None
 
 
 def without(segment: Segment, gone: Collection[int]) -> Segment | None:

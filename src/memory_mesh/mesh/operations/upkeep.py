@@ -49,7 +49,6 @@ if TYPE_CHECKING:
     from memory_mesh.care.erase import Ground
     from memory_mesh.learn.jobs import Site
     from memory_mesh.learn.system_memory import ExperienceFiles
-    from memory_mesh.machines.exchange import SyncSite
     from memory_mesh.mesh.operations.access_keys import AccessKeyVerbs
     from memory_mesh.mesh.operations.projects import ProjectVerbs
     from memory_mesh.model.pack import Injection
@@ -540,17 +539,13 @@ class UpkeepVerbs(MaintenanceVerbs):
         """Syncs with the person's other machines; where that cannot be now, the next time does."""
         opened = self._opened()
         if self._config.store is None and key_file.takes_part(opened.folder, opened.environment):
-            from memory_mesh.machines import exchange  # of few stores
-
             try:
-                exchange.run(self._sync_site(pause), idle=True)
+                flows.exchange.run(self._sync_site(pause), idle=True)
             except (MeshError, OSError) as error:
                 telemetry.info("sync failed", kind=type(error).__name__)
 
-    def _sync_site(self, pause: Callable[[], None] = _go_on) -> "SyncSite":
+    def _sync_site(self, pause: Callable[[], None] = _go_on) -> "flows.exchange.SyncSite":
         """What a sync of the whole store needs of it: every namespace, for every reader."""
-        from memory_mesh.machines.exchange import SyncSite
-
         opened, grounds = self._opened(), dict[str, "Ground"]()
         if self._config.store is not None or not self._config.enable_memory:
             raise InvalidInput(
@@ -562,7 +557,7 @@ class UpkeepVerbs(MaintenanceVerbs):
                 grounds[namespace] = self._of_same_store(namespace, None, None)._ground()  # noqa: SLF001
             return grounds[namespace]
 
-        return SyncSite(
+        return flows.exchange.SyncSite(
             store=opened.folder,
             ground=ground,
             namespaces=lambda: [*opened.ledger.namespaces()],
