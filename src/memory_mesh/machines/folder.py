@@ -7,6 +7,7 @@ counts, whatever the folder says later.
 
 import os
 from collections.abc import Mapping
+from functools import cached_property
 from pathlib import Path
 
 from memory_mesh.base.typed import replace
@@ -26,8 +27,12 @@ class SharedFolder:
         self.machine = machine
         self.folder = Path(machine.folder)
         self.state: SyncState = machines.state_of(store, machine)
-        self.kept: KeptRecords = machines.kept_in(self.state, machine)
         self.findings: dict[str, str] = {}
+
+    @cached_property
+    def kept(self) -> KeptRecords:
+        """The records that count here, read when something may be new."""
+        return machines.kept_in(self.state, self.machine)
 
     def need(self) -> None:
         """Raises StoreError where it is not there: a stick that is not plugged in."""
