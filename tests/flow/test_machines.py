@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from memory_mesh import care
 from memory_mesh.machines import exchange, records, segments
 from memory_mesh.machines.fold import fold
 from memory_mesh.machines.records import PutChange, Record, RecordHeader
@@ -383,3 +384,66 @@ def test_the_fold_of_records_knows_no_order():
     said = {each.put.said["text"]: each.put.status for each in fold(made).memories.values()}
     assert said == {"three": Status.ACTIVE, "two": Status.QUARANTINED}
     assert records.latest_clock(made) == 3
+
+
+def test_a_user_that_is_deleted_on_one_machine_is_erased_on_the_other(pair):
+    laptop, desktop = pair
+    with laptop.open() as mesh:
+        mesh.for_user("ada").add("Ada likes trains")
+    both(*pair)
+    with desktop.open() as mesh:
+        assert [each.text for each in mesh.for_user("ada").get_all()] == ["Ada likes trains"]
+        mesh.delete_user("ada")
+    both(desktop, laptop)
+    for site in pair:
+        with site.open() as mesh:
+            assert not mesh.for_user("ada").get_all()
+        assert "Ada likes trains" not in site.bodies()
+
+
+def test_claims_that_contradict_each_other_wait_as_a_conflict_and_both_stay(pair):
+    for site, city in zip(pair, ("Bern", "Rome"), strict=True):
+        with site.open() as mesh:
+            claim = {"subject": "head office", "predicate": "located in", "value": city}
+            mesh.add(f"The head office is in {city}", claim=claim)
+    both(*pair)
+    for site in pair:
+        assert {text for text, status in site.state().values() if status == "active"} >= {
+            "The head office is in Bern",
+            "The head office is in Rome",
+        }
+        with site.open() as mesh:
+            assert len(mesh.review.conflicts()) == 1
+
+
+def test_words_erased_under_a_key_that_was_rotated_since_are_refused_on_the_other(pair):
+    laptop, desktop = pair
+    with laptop.open() as mesh:
+        mesh.erase(str(mesh.add("The alarm code is on the fridge").id))
+    care.rotate_key(laptop.store)
+    both(*pair)
+    with desktop.open() as mesh:
+        assert mesh.add("The alarm code is on the fridge").outcome == "refused"
+    in_use = [keys.keys[-1] for keys in (care.key_state(site.store) for site in pair)]
+    assert in_use[0] != in_use[1], "a key of another machine is asked for, not used"
+
+
+def test_a_backup_that_is_restored_shows_what_is_newer_and_brings_nothing_back(pair, tmp_path):
+    laptop, desktop = pair
+    with laptop.open() as mesh:
+        old = [str(mesh.add(f"thing {number}").id) for number in range(3)]
+    both(*pair)
+    kept = care.backup(laptop.store, tmp_path / "backups").folder
+    with desktop.open() as mesh:
+        mesh.update(old[0], "thing 0 as it is today")
+        mesh.delete(old[1])
+        mesh.erase(old[2])
+    both(*pair)
+    care.restore(kept, laptop.store, replace=True)
+    with laptop.open() as mesh:
+        mesh.add("added after the restore")
+    both(*pair)
+    assert laptop.state() == desktop.state()
+    assert laptop.state()[old[0]] == ("thing 0 as it is today", "active")
+    assert not {old[1], old[2]} & laptop.state().keys()
+    assert "added after the restore" in {text for text, _ in desktop.state().values()}
