@@ -76,6 +76,7 @@ class SyncSite:
 
 def run(site: SyncSite, *, idle: bool = False) -> SyncReport:
     """Brings the store and the shared folder in step; `idle` does nothing where nothing is new."""
+    machines.read(site.store, site.environment)
     with _held(site.store):
         sync = _Sync(site)
         if idle and sync.is_in_step():
@@ -99,6 +100,7 @@ def pair(site: SyncSite, folder: Path, name: str | None, keys: Sequence[str]) ->
 
 def revoke(site: SyncSite, name: str) -> SyncReport:
     """Ends the key of a machine after what came of it so far; its own is replaced by a new one."""
+    machines.read(site.store, site.environment)
     with _held(site.store):
         sync = _Sync(site)
         sync.run()
@@ -264,17 +266,13 @@ class _Sync:
     def _about_machines(self, known: Fold) -> list[Change]:
         """Keys of this store and of machines that the others do not know yet."""
         keys = (key.line.strip() for key in self._store_keys())
-        names = {
-            **self.shared.machine.paired,
-            self.shared.machine.key.public: self.shared.machine.name,
-        }
+        own = self.shared.machine
+        names = {key: name for key, name in own.paired.items() if key not in known.devices}
+        if known.devices.get(own.key.public) != own.name:  # each machine gives its own name
+            names[own.key.public] = own.name
         return [
             *(StoreKeyChange(line) for line in keys if line not in known.store_keys),
-            *(
-                DeviceChange(name, key)
-                for key, name in names.items()
-                if known.devices.get(key) != name and key not in known.ends
-            ),
+            *(DeviceChange(name, key) for key, name in names.items() if key not in known.ends),
         ]
 
     def _store_keys(self) -> Sequence[KeyLine]:

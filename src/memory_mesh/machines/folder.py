@@ -165,6 +165,10 @@ class SharedFolder:
         listing = self.listing()
 
         own = {segments.fingerprint(key) for key in self.machine.own_keys}
+        for place, marks_here in ((self.folder, own), (self.state.records, {""})):
+            for mark in marks_here:
+                for left in place.glob(f".{mark}*.tmp"):  # of a sync that was killed
+                    left.unlink(missing_ok=True)
         for (origin, seq), segment in sorted(self.kept.segments.items()):
             name = segments.file_name(origin, seq)
             less = segments.without(segment, self._erased_in((origin, seq), known))

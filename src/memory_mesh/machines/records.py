@@ -37,6 +37,7 @@ from memory_mesh.model.memory import (
     read_heritage,
     read_lesson,
 )
+from memory_mesh.rules.arguments import MEMORY_CHARS
 
 FORMAT = 1
 Stamp: TypeAlias = tuple[str, int, int]  # origin, seq of the record, number of the change in it
@@ -180,10 +181,11 @@ def read_body(text: str) -> Change:
             origin, seq, number = plain["after"]
             plain["after"] = (str(origin), int(seq), int(number))
         made: Change = kind(**plain)
-        if isinstance(made, PutChange):
-            draft_of(made)  # a fault is found before anything counts
+        sound = not isinstance(made, PutChange) or 0 < len(draft_of(made).text) <= MEMORY_CHARS
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise InvalidInput("a change of the record cannot be read") from error
+    if not sound:
+        raise InvalidInput("a change of the record is too long or empty")
     return made
 
 

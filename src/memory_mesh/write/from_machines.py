@@ -26,6 +26,7 @@ from memory_mesh.model import (
     Statement,
     Status,
     Wanted,
+    Wording,
 )
 from memory_mesh.rules import trust
 from memory_mesh.rules.arguments import WRITE_SLICE
@@ -192,17 +193,23 @@ def _decided(
     if arrival.status is not Status.DELETED and (why := rejected(access, worded[0], standing)):
         return _Decision(refused=why)
     if old is None:
-        return _Decision(_new(access, arrival, worded, said, standing))
+        twins = standing.twins.get((worded[1].hash, worded[0].scope), ())
+        others = [twin for twin in twins if twin.id not in batch | arrival.known]
+        return _Decision(_new(access, arrival, worded[1], said, (standing, others)))
     new = replace(old, **said, recorded_from=standing.at)
     change = replace(arrival.change, wording=worded[1])
     return _Decision(changed(access, standing, old, new, change, contradicts=True))
 
 
 def _new(
-    access: Access, arrival: Arrival, worded: Worded, said: Mapping[str, Any], standing: Standing
+    access: Access,
+    arrival: Arrival,
+    wording: Wording,
+    said: Mapping[str, Any],
+    beside: tuple[Standing, Sequence[Memory]],
 ) -> Commit:
     """A memory that was not here: its first version, what repeats it, what it contradicts."""
-    draft, wording = worded
+    standing, twins = beside
     memory = Memory(
         id=arrival.id,
         created=min(arrival.created, standing.at),
@@ -210,7 +217,7 @@ def _new(
         **said,
     )
     change, puts, entries = arrival.change, list[Put](), []
-    twin = _twin(arrival, memory, standing.twins.get((wording.hash, draft.scope), ()))
+    twin = next((twin for twin in twins if twin.status is memory.status is Status.ACTIVE), None)
     if twin is not None and _age(twin) < _age(memory):
         hidden = Status.SUPERSEDED
         memory = replace(memory, status=hidden, status_today=hidden, successor=twin.id)
@@ -239,14 +246,6 @@ def _new(
         entries=(entry, *entries),
         conflicts=tuple(_conflicts(access, arrival, memory, standing)),
     )
-
-
-def _twin(arrival: Arrival, memory: Memory, twins: Sequence[Memory]) -> Memory | None:
-    """An active memory with the same words that its machine did not have when it stored them."""
-    if memory.status is not Status.ACTIVE:
-        return None
-    found = (twin for twin in twins if twin.status is Status.ACTIVE)
-    return next((twin for twin in found if twin.id not in arrival.known), None)
 
 
 def _age(memory: Memory) -> tuple[datetime, str]:
