@@ -86,13 +86,16 @@ class Site:
         }
 
     def bodies(self) -> str:
-        """Every text of every file that this machine can open, here and in the shared folder."""
+        """Every text of the records that count, here and in the shared folder."""
         with self.open() as mesh:
             site = mesh.care._sync_site()
             key = machines.read(site.store, site.environment).key
         found = list[str]()
+        counted = {path.name for path in (self.store / "sync" / "records").iterdir()}
         for folder in (self.store / "sync" / "records", self.shared):
             for path in folder.glob("*.segment"):
+                if path.name not in counted:  # refused: of a revoked machine, say
+                    continue
                 with suppress(segments.NotReadableYet):
                     record = segments.opened(path.read_bytes(), key).record()
                     found += [
