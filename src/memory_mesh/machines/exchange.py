@@ -167,12 +167,14 @@ class _Sync:
         self.shared.need()
         self._check_cursors()
         for _ in range(_ROUNDS):
+            heads = self._heads()  # of before: what is written from now on is news the next time
             self.shared.take_in()
             if self._fold_into_store():
+                self.shared.state.heads = heads
                 break
         self.shared.refresh()
         self.shared.name_missing()
-        self.shared.state.looked, self.shared.state.heads = self.shared.listing(), self._heads()
+        self.shared.state.looked = self.shared.seen
         self.shared.state.findings = [[*each] for each in sorted(self.shared.findings.items())][
             :_MOST_FINDINGS
         ]

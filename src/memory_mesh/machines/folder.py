@@ -28,6 +28,7 @@ class SharedFolder:
         self.folder = Path(machine.folder)
         self.state: SyncState = machines.state_of(store, machine)
         self.findings: dict[str, str] = {}
+        self.seen: dict[str, tuple[int, int]] = {}  # files as they were looked at, or written
 
     @cached_property
     def kept(self) -> KeptRecords:
@@ -53,7 +54,7 @@ class SharedFolder:
 
     def take_in(self) -> None:
         """Reads every file that is new, until none of the rest can be taken in."""
-        listing = self.listing()
+        listing = self.seen = self.listing()
         self.findings = {
             name: "it is no file of a machine, and is ignored"
             for name in listing
@@ -176,10 +177,10 @@ class SharedFolder:
                 data = segments.sealed(less or segment, readers)
                 segments.write(self.state.records, name, data)
                 self.kept.put(segments.read_by(less or segment, readers))
-                segments.write(self.folder, name, data)
+                self._write(name, data)
             elif name not in listing and origin.partition("-")[0] in own:
                 data = (self.state.records / name).read_bytes()
-                segments.write(self.folder, name, data)
+                self._write(name, data)
             elif name in listing and self.state.looked.get(name) != listing[name]:
                 self._mend_file(name, segment)
 
@@ -194,13 +195,19 @@ class SharedFolder:
             )
         ]
 
+    def _write(self, name: str, data: bytes) -> None:
+        """Writes a file of the folder, which is no news then."""
+        segments.write(self.folder, name, data)
+        about = (self.folder / name).stat()
+        self.seen[name] = (about.st_size, about.st_mtime_ns)
+
     def _mend_file(self, name: str, segment: Segment) -> None:
         """Replaces a file of the folder that says more, or is for fewer machines, than ours."""
         if name in self.findings:
             return
         there = segments.opened((self.folder / name).read_bytes(), self.machine.key)
         if there.bodies != segment.bodies or not segment.readers <= there.readers:
-            segments.write(self.folder, name, (self.state.records / name).read_bytes())
+            self._write(name, (self.state.records / name).read_bytes())
 
     def name_missing(self) -> None:
         """Names records that some machine has seen and that did not come, and withheld changes."""
