@@ -258,6 +258,11 @@ SUITES: dict[str, dict[str, Part]] = {
         "": part("moving_in.killed", entries=Amount(50_000, 1_000), kills=2, gate={"entries": 600})
     },
     "linking": {"": part("linking_processes.killed", rounds=Amount(50), processes=8)},
+    "sync": {
+        "": part("syncing.interleaved", rounds=Amount(10_000)),
+        "stores": part("syncing_stores.stores", rounds=Amount(200, 3)),
+        "kills": part("syncing_stores.killed", kills=Amount(500)),
+    },
     "distilling": {
         "": part("distilling.killed_at_every_step", share=1.0),
         "several": part("distilling.several_at_once", rounds=Amount(100)),

@@ -97,6 +97,7 @@ _NAMED = 5  # databases in a message
 _APP = "memory-mesh"
 KEY_FOLDER = "MEMORY_MESH_KEY_DIR"
 IDENTITY = "identity"
+MACHINE = ".machine"  # ends the name of the file beside the key that says who this machine is
 _HEAD = "# The key of a memory-mesh store. Keep it secret, and back it up apart from the store.\n"
 _KEY_BYTES, _ID_BYTES, _PARTS = 32, 4, 3
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
@@ -205,6 +206,17 @@ class KeyFile:
             raise self._refused(error) from error
         self._record([key])
         return key
+
+    def take_in(self, lines: Sequence[str]) -> int:
+        """Adds keys of the same person's other machines, which are asked for and not in use."""
+        own = self.keys()
+        known = {key.id for key in own}
+        new = [key for line in lines if (key := self._parsed(line)).id not in known]
+        if new:
+            text = _HEAD + "".join(key.line for key in (*new, *own))
+            durable_files.write_atomically(self.path, text.encode(), private=True)
+            self._record(new)
+        return len(new)
 
     def _is_whole(self) -> bool:
         """Whether the file has keys, though not the right one; raises InvalidInput if it has."""
@@ -337,6 +349,15 @@ def key_folder(environment: Mapping[str, str]) -> Path:
             raise InvalidInput(f"{KEY_FOLDER} must be an absolute path, not {stated}")
         return stated
     return Path(system.key_folder(environment))
+
+
+def takes_part(folder: Path, environment: Mapping[str, str]) -> bool:
+    """Whether a store is kept in step with other machines: a look at two files."""
+    try:
+        identity = (folder / IDENTITY).read_text(encoding="utf-8", errors="replace").strip()
+        return bool(identity) and (key_folder(environment) / f"{identity}{MACHINE}").exists()
+    except OSError:
+        return False
 
 
 def _identity(folder: Path, *, anew: bool) -> str:

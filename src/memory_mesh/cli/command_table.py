@@ -73,6 +73,7 @@ COMMANDS = {  # by the name of its function; `GROUPS` says what people type
     "backup": "copy the whole store while others use it, and keep so many copies",
     "repair": "rebuild what is derived: keyword tables, indexes, counters, head file",
     "salvage": "copy what can be read of a damaged store into a new one",
+    "sync": "keep the stores of your machines in step through a shared folder",
     "move": "move the store, or one namespace, to another folder with its key",
     "keys": "show, rotate or replace the key of the store",
     "namespaces": "list the namespaces of the store, or delete one for good",

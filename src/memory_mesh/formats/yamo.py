@@ -29,6 +29,7 @@ CHANGES = (
     "vote",
     "link",
     "unlink",
+    "sync",
     "propose",
     "refuse",
 )

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         traces,
         upkeep,
     )
+    from memory_mesh.machines import exchange
     from memory_mesh.search import recall, triggered
     from memory_mesh.write import (
         access,
@@ -53,6 +54,7 @@ __all__ = [
     "episodes",
     "erase",
     "evolve",
+    "exchange",
     "explain",
     "explain_pack",
     "explain_rank",
@@ -88,6 +90,7 @@ _HOMES = {
     "episodes": "learn",
     "erase": "care",
     "evolve": "learn",
+    "exchange": "machines",
     "explain": "context",
     "explain_pack": "context",
     "explain_rank": "context",

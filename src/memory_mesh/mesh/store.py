@@ -171,6 +171,11 @@ class OpenStore:
         forks.protect(self.cache)
         forks.protect(self)
 
+    @property
+    def environment(self) -> Mapping[str, str]:
+        """The variables that the store was opened with."""
+        return os.environ if self._environment is None else self._environment
+
     def _ledger(self) -> Ledger:
         """The ledger in the folder, or in the database that the settings name."""
         config = self._config
@@ -180,9 +185,7 @@ class OpenStore:
             need("psycopg", extra="postgres", purpose="a store in PostgreSQL")
             from memory_mesh.care import key_file
 
-            key_file.need_key(
-                self.folder, os.environ if self._environment is None else self._environment
-            )
+            key_file.need_key(self.folder, self.environment)
             from memory_mesh.ledgers.postgres.ledger import PostgresLedger
             from memory_mesh.ledgers.postgres.pool import with_variables
 

@@ -306,3 +306,40 @@ class AccessKey:
     def is_over(self, now: datetime) -> bool:
         """Whether it opens nothing any more."""
         return self.ends is not None and self.ends <= now
+
+
+# What a sync of one person's machines says.
+
+
+@dataclass(frozen=True, slots=True)
+class SyncReport:
+    """What one sync did, and which files of the shared folder are not taken in, with why."""
+
+    sent: int = 0  # changes
+    received: int = 0  # memories that were written here
+    erased: int = 0  # memories that were erased here because they were elsewhere
+    refused: int = 0  # memories that a gate of this machine keeps out
+    findings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SyncedMachine:
+    """A machine that is paired: its name, its full key, and how many records came of it."""
+
+    name: str
+    key: str
+    records: int
+    own: bool = False
+    revoked: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SyncStatus:
+    """Where this machine stands."""
+
+    name: str
+    key: str  # to be given to the other machines
+    folder: str
+    machines: tuple[SyncedMachine, ...]
+    memories: int  # that all records come to
+    findings: tuple[str, ...] = ()

@@ -27,6 +27,7 @@ from memory_mesh.model import (
     Body,
     Finding,
     InvalidInput,
+    MeshError,
     MissingExtra,
     NotAllowed,
     NotFound,
@@ -39,11 +40,13 @@ from memory_mesh.model import (
 )
 from memory_mesh.model.job import DISTILL, WEBHOOKS, Due, JobReport
 from memory_mesh.model.reembedding import Comparison, ReembedState
+from memory_mesh.platform import telemetry
 from memory_mesh.rules import audit, trust
 from memory_mesh.rules.arguments import check_limit, check_text, check_whole, shown_namespace
 from memory_mesh.write.access import Access
 
 if TYPE_CHECKING:
+    from memory_mesh.care.erase import Ground
     from memory_mesh.learn.jobs import Site
     from memory_mesh.learn.system_memory import ExperienceFiles
     from memory_mesh.mesh.operations.access_keys import AccessKeyVerbs
@@ -388,6 +391,10 @@ class JobVerbs(View):
 _SINK_SECONDS = 60.0  # the sinks are fed for at most this long
 
 
+def _go_on() -> None:
+    """What a caller who never waits does between two steps."""
+
+
 def _nothing(_: int) -> None:
     """What a caller who does not ask for the number of waiting texts does with it."""
 
@@ -525,7 +532,38 @@ class UpkeepVerbs(MaintenanceVerbs):
         for name in MAINTENANCE:
             report = self._maintained(name, report, manner)
             pause()
+        self._keep_in_step(pause)
         return report
+
+    def _keep_in_step(self, pause: Callable[[], None]) -> None:
+        """Syncs with the person's other machines; where that cannot be now, the next time does."""
+        opened = self._opened()
+        if self._config.store is None and key_file.takes_part(opened.folder, opened.environment):
+            try:
+                flows.exchange.run(self._sync_site(pause), idle=True)
+            except (MeshError, OSError) as error:
+                telemetry.info("sync failed", kind=type(error).__name__)
+
+    def _sync_site(self, pause: Callable[[], None] = _go_on) -> "flows.exchange.SyncSite":
+        """What a sync of the whole store needs of it: every namespace, for every reader."""
+        opened, grounds = self._opened(), dict[str, "Ground"]()
+        if self._config.store is not None or not self._config.enable_memory:
+            raise InvalidInput(
+                "sync is for stores in a folder, of one person; a team shares a store by a service"
+            )
+
+        def ground(namespace: str) -> "Ground":
+            if namespace not in grounds:
+                grounds[namespace] = self._of_same_store(namespace, None, None)._ground()  # noqa: SLF001
+            return grounds[namespace]
+
+        return flows.exchange.SyncSite(
+            store=opened.folder,
+            ground=ground,
+            namespaces=lambda: [*opened.ledger.namespaces()],
+            environment=opened.environment,
+            pause=pause,
+        )
 
     def rebuild_index(self) -> list[Body]:
         """Rebuilds the index from the ledger; the ledger holds everything the index holds."""
@@ -613,7 +651,3 @@ class CareVerbs(UpkeepVerbs, AuditVerbs):
     projects: "Family[ProjectVerbs]" = Family(
         "projects", "ProjectVerbs", "The projects of folders: look one up, name it, merge, split."
     )
-
-
-def _go_on() -> None:
-    """What a caller who never waits does between two steps."""

@@ -1,0 +1,1 @@
+"""One person's machines in step: records of changes, exchanged through a shared folder."""
