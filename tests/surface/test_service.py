@@ -332,6 +332,18 @@ def test_a_hook_whose_service_is_away_starts_a_daemon_for_the_next_one(tmp_path:
         host.stop_daemon()
 
 
+def test_a_hook_whose_key_may_only_read_says_that_nothing_was_stored(
+    service: Served, tmp_path: Path
+) -> None:
+    key = service.new_key("onlooker", {"lookers": "reader"}, speaks_as="user")
+    stated = {"MEMORY_MESH_ACCESS_KEY": key, "MEMORY_MESH_NAMESPACE": "lookers"}
+    host = AwayHost(tmp_path / "home", {"MEMORY_MESH_STORE": service.url, **stated})
+    host.prompt("Remember: I always deploy to the staging host heron")
+    until(lambda: len(host.told("capture")) == 1)
+    assert host.told("capture")[0]["reason"] == "NotAllowed"
+    assert "was stored: this key may only read" in (host.prompt("Where do I deploy to?").line or "")
+
+
 class AwayHost(Host):
     """A host whose store is behind a URL: its journal lies in this machine's folder for that."""
 

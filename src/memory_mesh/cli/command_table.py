@@ -387,12 +387,8 @@ def _checked(parser: argparse.ArgumentParser, options: argparse.Namespace) -> ar
             once = hint if whole else "give one ID"
             parser.error(once if options.named is None else "give the ID once")
         options.id = options.named or options.id
-    if "needs_place" in options:  # as FILE or as --to FILE
-        name, what = options.needs_place
-        given = getattr(options, name)
-        if (options.place is None) == (given is None):
-            parser.error(f"give the {what} once" if given else f"give a {what}")
-        setattr(options, name, options.place or given)
+    if "named_place" in options and options.place is not None:  # as FILE or as --to FILE
+        setattr(options, options.named_place, options.place)
     return options
 
 

@@ -24,8 +24,8 @@ from memory_mesh.cli import command_table
         (["rate", "mem_1_a", "--helpful", "--not-helpful"], "exclude each other; give one"),
         (["list", "--include", "archivd"], "not 'archivd'; did you mean archived?"),
         (["get", "mem_1_a", "mem_2_b"], "one id at a time: repeat the command for each"),
-        (["export"], "give a FILE. See: memory-mesh export --help"),
-        (["export", "a", "--to", "b"], "give the FILE once."),
+        (["export"], "give FILE or --to; for example: memory-mesh export "),
+        (["export", "a", "--to", "b"], "exclude each other; give one"),
     ],
 )
 def test_a_wrong_command_line_says_what_to_type(words: list[str], told: str) -> None:

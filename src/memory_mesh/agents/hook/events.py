@@ -20,7 +20,7 @@ from memory_mesh.agents.sessions import Session
 from memory_mesh.base.typed import TYPE_CHECKING, Any, replace
 from memory_mesh.context.packing.choice import token_bound, words
 from memory_mesh.formats.private import without_private
-from memory_mesh.model import Channel, Scope
+from memory_mesh.model import Channel, NotAllowed, Scope
 from memory_mesh.model.pack import LeftOutBy, Pack
 from memory_mesh.platform import locks
 
@@ -42,7 +42,8 @@ MOST_CHARS = 2_000  # of a question: half from the prompt's beginning, half from
 
 NAME = "memory-mesh"
 
-CAPTURE = "capture"
+CAPTURE, IN_STEP = "capture", "in step"
+MAY_NOT_WRITE = "nothing of what you said was stored: this key may only read"
 PROMPT_TOKENS = 800  # of memories at one prompt; at a start `injection_max_tokens`
 PROMPT_MEMORIES = 8
 RECALL_SECONDS = 0.2  # for locks
@@ -58,6 +59,8 @@ def on_event(stores: "Stores", request: Mapping[str, Any]) -> dict[str, Any]:
     request = {**request, "input": given}
     if given.get("part") == CAPTURE:
         return _captured(stores, request)
+    if given.get("part") == IN_STEP:
+        return _kept_in_step(stores, request)
     until = given.get("until")
     if isinstance(until, float) and time.monotonic() > until:
         return {}  # the hook has ended: what nobody reads is not recorded as read
@@ -145,10 +148,26 @@ def _captured(stores: "Stores", request: Mapping[str, Any]) -> dict[str, Any]:
     if given.get("event") == hosts.PROMPT and isinstance(prompt, str):
         session.saw(without_private(prompt))
     mesh = stores.mesh_for(request, channel=Channel.HOOK)
-    found = captured(mesh, session, given, key=request["id"])
+    try:
+        found = captured(mesh, session, given, key=request["id"])
+    except NotAllowed:
+        if isinstance(prompt, str):
+            session.record(notice=MAY_NOT_WRITE)
+        raise
     ids = [receipt.id for receipt in found.receipts if receipt.id is not None]
     session.record(stored=ids, notice=found.line)
     return {"stored": len(ids)}
+
+
+def _kept_in_step(stores: "Stores", request: Mapping[str, Any]) -> dict[str, Any]:
+    """Brings memories in step with the files that their host keeps itself."""
+    from pathlib import Path
+
+    from memory_mesh.agents.hosts.host_memory import keep_in_step
+
+    mesh = stores.mesh_for(request, channel=Channel.FILE)
+    stored, withdrawn = keep_in_step(mesh, Path(request["store"]), Path(request["cwd"]))
+    return {"stored": stored + withdrawn}
 
 
 # The one line of a session that its user sees.

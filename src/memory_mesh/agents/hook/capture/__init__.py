@@ -12,6 +12,7 @@ The hook calls it after the prompt went on, or in the daemon. It may be called t
 what was stored is then found again.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 
@@ -64,7 +65,8 @@ def prompted(heard: CapturedEvent, given: Mapping[str, object]) -> Captured:
     if back:
         is_done = any(receipt.id in before for receipt in receipts)
         _take_back(heard, None if is_done else rules_statements.taken_back(said, earlier))
-    return Captured(tuple(receipts), for_person)
+    replaced = sum((Counter(receipt.redacted) for receipt in receipts), Counter[str]())
+    return Captured(tuple(receipts), for_person, replaced)
 
 
 def _kept(
@@ -106,8 +108,8 @@ def _changed(
         memory_id,
         statement.text,
         kind=Kind.PREFERENCE if statement.personal else kind,
-        scope=Scope() if statement.personal else Scope(project=heard.project),
         reason=CORRECTED,
+        **({"scope": Scope()} if statement.personal else {}),  # whom it was for it is for still
     )
 
 
@@ -281,4 +283,5 @@ def captured(
         said = prompted(heard, input)
     done = act(heard, input)
     asked = () if act is failed else heard.ask_model(event, input)
-    return Captured((*said.receipts, *done.receipts, *asked), said.for_person + done.for_person)
+    told = done if act is prompted else said
+    return Captured((*said.receipts, *done.receipts, *asked), told.for_person, told.replaced)
