@@ -418,8 +418,9 @@ def test_what_hosts_keep_themselves_is_followed_line_by_line_and_never_written(h
     assert _known(cli)[make].source.ref == "CLAUDE.md"
 
     assert _started(home, cli, shop)["changed"] == 0
-    with MemoryMesh(db_dir=cli.store) as mesh:
-        mesh.update(_known(cli)["The till opens at nine."].id, "The till opens at ten.")
+    till = _known(cli)["The till opens at nine."]
+    with MemoryMesh(db_dir=cli.store, project=till.scope.project) as mesh:
+        mesh.update(till.id, "The till opens at ten.")
     lines = b"# Rules\n\n- Run the tests with make test.\n"
     _write(rules, lines)
     note.unlink()

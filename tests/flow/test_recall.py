@@ -300,7 +300,7 @@ def test_results_are_formatted_for_a_prompt(mesh):
         "Type: global | Source: unknown (trust: user_implicit)\n"
         "milk is cold\n"
         f"--- MEMORY 3: {read.id} [IMPORTANCE: 0.50] ---\n"
-        "Type: global | Source: Bread.md (trust: user_implicit)\n"
+        "Type: global | Source: Bread.md (trust: document)\n"
         "rye bread takes an hour"
     )
 

@@ -417,8 +417,8 @@ def test_what_is_private_reaches_no_model(asked):
 @pytest.mark.parametrize(
     ("first", "then"),
     [
-        ("I always use tabs, never spaces", "no, that was wrong: indentation is 4 spaces, not tabs"),
-        ("I prefer pytest over unittest", "my bad, I was wrong: pytest is out, unittest is in"),
+        ("I always use tabs", "I was wrong, tabs are out. indentation is 4 spaces"),
+        ("I always answer mails in German", "sorry, I was wrong: mails are in English"),
     ],
 )
 def test_a_correction_keeps_for_whom_a_memory_holds(host: Host, first: str, then: str) -> None:

@@ -387,8 +387,12 @@ def _checked(parser: argparse.ArgumentParser, options: argparse.Namespace) -> ar
             once = hint if whole else "give one ID"
             parser.error(once if options.named is None else "give the ID once")
         options.id = options.named or options.id
-    if "named_place" in options and options.place is not None:  # as FILE or as --to FILE
-        setattr(options, options.named_place, options.place)
+    if "needs_place" in options:  # as FILE or as --to FILE
+        name, what = options.needs_place
+        given = getattr(options, name)
+        if (options.place is None) == (given is None):
+            parser.error(f"give the {what} once" if given else f"give a {what}")
+        setattr(options, name, options.place or given)
     return options
 
 
@@ -454,7 +458,8 @@ class Parser(argparse.ArgumentParser):
         for group in self._action_groups:
             for action in group._group_actions if group.title == _COMMON else ():  # noqa: SLF001
                 action.help = argparse.SUPPRESS
-        return super().format_help()
+        told, needed = super().format_help(), self.get_default("needs_place")
+        return told.replace(f"[{needed[1]}]", needed[1], 1) if needed else told
 
     def error(self, message: str) -> NoReturn:
         """Raises the message in plain words, with a pointer to --help."""

@@ -166,10 +166,9 @@ def add_place(
     parser: argparse.ArgumentParser, option: str, what: str, dest: str, told: str
 ) -> None:
     """Adds a file or folder, which can be given with or without its option."""
-    one_of = parser.add_mutually_exclusive_group(required=True)
-    one_of.add_argument("place", nargs="?", metavar=what, help=told)
-    one_of.add_argument(option, dest=dest, metavar=what, help="the same, as an option")
-    parser.set_defaults(named_place=dest)
+    parser.add_argument("place", nargs="?", metavar=what, help=told)
+    parser.add_argument(option, dest=dest, metavar=what, help="the same, as an option")
+    parser.set_defaults(needs_place=(dest, what))
 
 
 def any_id(options: argparse.Namespace, command: str) -> str:

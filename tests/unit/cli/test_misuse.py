@@ -24,14 +24,21 @@ from memory_mesh.cli import command_table
         (["rate", "mem_1_a", "--helpful", "--not-helpful"], "exclude each other; give one"),
         (["list", "--include", "archivd"], "not 'archivd'; did you mean archived?"),
         (["get", "mem_1_a", "mem_2_b"], "one id at a time: repeat the command for each"),
-        (["export"], "give FILE or --to; for example: memory-mesh export "),
-        (["export", "a", "--to", "b"], "exclude each other; give one"),
+        (["export"], "give a FILE. See: memory-mesh export --help"),
+        (["export", "a", "--to", "b"], "give the FILE once."),
     ],
 )
 def test_a_wrong_command_line_says_what_to_type(words: list[str], told: str) -> None:
     with pytest.raises(command_table.UsageError) as refused:
         command_table.read(words)
     assert told in str(refused.value)
+
+
+def test_a_usage_says_that_a_file_is_needed(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        command_table.read(["export", "--help"])
+    usage = capsys.readouterr().out.partition("\n\n")[0]
+    assert usage.split()[-1] == "FILE"
 
 
 @pytest.mark.parametrize(

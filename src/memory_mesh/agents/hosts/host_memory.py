@@ -1,12 +1,12 @@
 """What hosts keep themselves: Claude Code's own memory, and the rule files of a repository.
 
-Claude Code keeps Markdown files per repository and tells the model to write there. Two memories that
-do not know of each other contradict each other sooner or later, so `init` says how it is set.
+Claude Code keeps Markdown files per repository and tells the model to write there. Two memories
+that do not know of each other contradict each other sooner or later, so `init` says how it is set.
 
 ::
 
-    init --host-memory follow ──▶ <store>/agents/followed.json: what is followed, for each repository
-    start of a session ─▶ file of another size or time ─▶ new lines: memories; lost ones: withdrawn
+    init --host-memory follow ──▶ <store>/agents/followed.json: what is followed, by repository
+    a session starts ─▶ a file has another size or time ─▶ new lines stored, lost ones withdrawn
 
 Nothing is written into a file of a host.
 """
@@ -247,7 +247,7 @@ def _withdrawn(mesh: MemoryMesh, memory_id: str, source: str) -> bool:
     """Deletes the memory of a lost line, unless somebody changed or confirmed it since."""
     with suppress(NotFound):
         if len(mesh.history(memory_id)) == 1:
-            return mesh.delete(memory_id, reason=f"its line is gone from {source}")
+            return mesh.delete(memory_id, reason=f"its line is gone from {source}") is None
     return False
 
 

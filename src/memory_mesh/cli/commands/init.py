@@ -378,8 +378,8 @@ def _follow(options: argparse.Namespace, here: Path, *, wanted: bool) -> None:
         stored, _ = keep_in_step(mesh.view(scope=cli_options.reader_of(mesh)), store, here)
     _say(
         options,
-        f"[MemoryMesh] Read {output.counted(stored, 'line')} of this repository's files for agents. What changes in "
-        "them is read when a session starts; nothing is written into them.",
+        f"[MemoryMesh] Read {output.counted(stored, 'line')} of this repository's files for agents."
+        " What changes in them is read when a session starts; nothing is written into them.",
     )
 
 
@@ -467,8 +467,8 @@ INIT = Command(
             "--host-memory",
             choices=CHOICES,
             help="what becomes of Claude Code's own memory: keep it, switch it off, read its "
-            "files in and keep it, or follow it and the repository's CLAUDE.md, AGENTS.md and such: "
-            "what changes there changes here (default: asks on a terminal, else keeps it)",
+            "files in and keep it, or follow it and the repository's CLAUDE.md, AGENTS.md and so "
+            "on: what changes there changes here (default: asks on a terminal, else keeps it)",
         ),
     ),
     _run_init,

@@ -23,7 +23,7 @@ from memory_mesh.agents.hook.capture.heard import (
     CapturedEvent,
     HostSession,
 )
-from memory_mesh.base.typed import TYPE_CHECKING
+from memory_mesh.base.typed import TYPE_CHECKING, Any
 from memory_mesh.learn.rules import statements as rules_statements, tool_failures as rules
 from memory_mesh.learn.rules.own_words import own_sentences
 from memory_mesh.model import Channel, Kind, Memory, NotFound, Outcome, Receipt, Scope
@@ -104,12 +104,13 @@ def _changed(
     heard: CapturedEvent, memory_id: str, statement: rules_statements.NotableSentence
 ) -> Memory:
     kind = statement.kind if statement.kind is Kind.DECISION else Kind.CORRECTION
+    for_whom: dict[str, Any] = {"scope": Scope()} if statement.personal else {}  # else as it was
     return heard.view(Channel.HOOK).update(
         memory_id,
         statement.text,
         kind=Kind.PREFERENCE if statement.personal else kind,
         reason=CORRECTED,
-        **({"scope": Scope()} if statement.personal else {}),  # whom it was for it is for still
+        **for_whom,
     )
 
 
