@@ -99,9 +99,9 @@ def test_a_preference_of_the_person_is_stored_without_a_project_and_the_line_say
             Kind.DECISION,
         ),
         (
-            "the dev server runs on port 8080",
-            "the dev server runs on port 9090",
-            "the dev server runs on port 9090",
+            "the dev server runs on port 8080 here, not on 3000",
+            "the dev server runs on port 9090 here, not on 3000",
+            "the dev server runs on port 9090 here, not on 3000",
             Kind.CORRECTION,
         ),
         (

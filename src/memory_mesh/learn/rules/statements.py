@@ -30,8 +30,9 @@ from memory_mesh.privacy import NamespaceRedactor
 from memory_mesh.text import analyzer
 from memory_mesh.text.sentences import asks, says
 
-KEEP = 0.92  # odds from which a sentence that no rule knows is kept
+KEEP = 0.88  # odds from which a sentence that no rule knows is kept
 WAIT = 0.8  # odds from which it waits for review
+AGREE = 0.7  # odds below which a sentence that a rule knows waits for review
 _SHARE = 0.4  # of the terms of an earlier statement that a correction takes up again
 _TERMS = 2  # shared terms that make it sure that both speak of the same
 _PRONOUNS = ("it ", "it's ", "its ", "they ", "that's ", "they're ", "es ", "c'est ")
@@ -176,6 +177,7 @@ def _statement(
         kind = Kind.FACT
     if kind is None:
         return None
+    asked_for = remember or personal or bool(correcting)
     return NotableSentence(
         " ".join(_without_task(text).split()),
         kind,
@@ -183,6 +185,7 @@ def _statement(
         personal,
         corrects=bool(correcting),
         surely=correcting is _Correcting.SURELY,
+        waits=not asked_for and lasting(plain) < AGREE,
     )
 
 
@@ -193,9 +196,11 @@ def _probable(sentence: str, text: str, place: int) -> NotableSentence | None:
         return None
     if phrases.doubts().search(plain) or phrases.reports().search(plain):
         return None
+    if _is_order(plain) and _is_task(rules_phrases.politeness().sub("", plain)):
+        return None
     if plain.split()[0].casefold() in _POINTING - {"i", "you", "no"}:
         return None  # later nobody knows of what it was said
-    odds = lasting(without_quotes(sentence))
+    odds = min(lasting(without_quotes(sentence)), lasting(plain))  # what is kept says it alone
     personal = of_person(plain)
     kind = Kind.PREFERENCE if personal else Kind.FACT
     kept = NotableSentence(" ".join(text.split()), kind, place, personal, waits=odds < KEEP)
