@@ -62,11 +62,6 @@ def test_a_bare_request_to_remember_means_the_sentence_before() -> None:
     assert [one.text for one in found] == ["the vault lies under infra/vault."]
 
 
-def test_of_an_order_with_a_reason_the_reason_is_kept() -> None:
-    found = statements("don't use moment, we use date-fns for that", waiting=True)
-    assert [one.text for one in found] == ["we use date-fns for that"]
-
-
 @pytest.mark.parametrize(
     ("prompt", "text"),
     [
