@@ -20,8 +20,7 @@ import pytest
 import uvicorn
 from sse_starlette.sse import AppStatus
 
-from memory_mesh.agents import journal
-from memory_mesh.agents.daemon.place import folder_of, recorded
+from memory_mesh.agents.daemon.place import recorded
 from memory_mesh.base.typed import Any
 from memory_mesh.cli.main import run
 from memory_mesh.formats import wire
@@ -49,7 +48,7 @@ from memory_mesh.testing import FrozenClock
 from tests import servers
 from tests.operations import operations
 from tests.postgres import SECRET
-from tests.surface.hooking import HOOK, Host
+from tests.surface.hooking import HOOK, AwayHost, Host
 from tests.surface.serving import Served, served
 from tests.until import until
 
@@ -330,29 +329,6 @@ def test_a_hook_whose_service_is_away_starts_a_daemon_for_the_next_one(tmp_path:
         until(lambda: recorded(str(host.store)) is not None)
     finally:
         host.stop_daemon()
-
-
-def test_a_hook_whose_key_may_only_read_says_that_nothing_was_stored(
-    service: Served, tmp_path: Path
-) -> None:
-    key = service.new_key("onlooker", {"lookers": "reader"}, speaks_as="user")
-    stated = {"MEMORY_MESH_ACCESS_KEY": key, "MEMORY_MESH_NAMESPACE": "lookers"}
-    host = AwayHost(tmp_path / "home", {"MEMORY_MESH_STORE": service.url, **stated})
-    host.prompt("Remember: I always deploy to the staging host heron")
-    until(lambda: len(host.told("capture")) == 1)
-    assert host.told("capture")[0]["reason"] == "NotAllowed"
-    assert "was stored: this key may only read" in (host.prompt("Where do I deploy to?").line or "")
-
-
-class AwayHost(Host):
-    """A host whose store is behind a URL: its journal lies in this machine's folder for that."""
-
-    @property
-    def store(self) -> Path:
-        return Path(folder_of(self.environment, str(self.folder)))
-
-    def told(self, what: str) -> list[dict[str, Any]]:
-        return [one for one in journal.read(str(self.store)) if one["what"] == what]
 
 
 def test_the_only_place_of_a_key_is_where_it_reads(service: Served) -> None:

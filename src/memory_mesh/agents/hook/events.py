@@ -42,7 +42,7 @@ MOST_CHARS = 2_000  # of a question: half from the prompt's beginning, half from
 
 NAME = "memory-mesh"
 
-CAPTURE, IN_STEP = "capture", "in step"
+CAPTURE = "capture"
 MAY_NOT_WRITE = "nothing of what you said was stored: this key may only read"
 PROMPT_TOKENS = 800  # of memories at one prompt; at a start `injection_max_tokens`
 PROMPT_MEMORIES = 8
@@ -59,8 +59,6 @@ def on_event(stores: "Stores", request: Mapping[str, Any]) -> dict[str, Any]:
     request = {**request, "input": given}
     if given.get("part") == CAPTURE:
         return _captured(stores, request)
-    if given.get("part") == IN_STEP:
-        return _kept_in_step(stores, request)
     until = given.get("until")
     if isinstance(until, float) and time.monotonic() > until:
         return {}  # the hook has ended: what nobody reads is not recorded as read
@@ -157,17 +155,6 @@ def _captured(stores: "Stores", request: Mapping[str, Any]) -> dict[str, Any]:
     ids = [receipt.id for receipt in found.receipts if receipt.id is not None]
     session.record(stored=ids, notice=found.line)
     return {"stored": len(ids)}
-
-
-def _kept_in_step(stores: "Stores", request: Mapping[str, Any]) -> dict[str, Any]:
-    """Brings memories in step with the files that their host keeps itself."""
-    from pathlib import Path
-
-    from memory_mesh.agents.hosts.host_memory import keep_in_step
-
-    mesh = stores.mesh_for(request, channel=Channel.FILE)
-    stored, withdrawn = keep_in_step(mesh, Path(request["store"]), Path(request["cwd"]))
-    return {"stored": stored + withdrawn}
 
 
 # The one line of a session that its user sees.

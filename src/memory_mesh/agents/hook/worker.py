@@ -240,7 +240,8 @@ class Hook:
             return
         told: dict[str, Any]
         try:
-            told = {"outcome": DONE, "changed": _captured(self._request("in step", {})) or 0}
+            request = requests.made("follow", host=self._host, cwd=self._cwd or None)
+            told = {"outcome": DONE, "changed": _captured(request) or 0}
         except Exception as error:  # noqa: BLE001  # the surface's last line
             told = {"outcome": FAILED, "reason": type(error).__name__}
         journal.note(self._place(), "host files", **self._facts(), **told)

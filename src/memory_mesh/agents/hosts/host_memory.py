@@ -27,14 +27,17 @@ from memory_mesh.agents.hosts.places import (
     user_place,
 )
 from memory_mesh.agents.hosts.undo import members_of
-from memory_mesh.base.typed import Any, dataclass
+from memory_mesh.base.typed import TYPE_CHECKING, Any, dataclass
 from memory_mesh.care.key_file import key_for
 from memory_mesh.care.notes import INDEX, without_index
 from memory_mesh.formats.private import without_private
-from memory_mesh.model import InvalidInput, Json, NotFound, Outcome, Receipt, Scope
+from memory_mesh.model import Channel, InvalidInput, Json, NotFound, Outcome, Receipt, Scope
 from memory_mesh.platform.system import make_folder, new_file
 from memory_mesh.platform.text_files import paths, shown, texts
 from memory_mesh.sync import MemoryMesh
+
+if TYPE_CHECKING:
+    from memory_mesh.agents.opening import Stores
 
 CHOICES = ("keep", "off", "import", "follow")
 RULE_FILES = ("AGENTS.md", "CLAUDE.md", "GEMINI.md", ".cursorrules", ".cursor/rules")
@@ -174,6 +177,12 @@ def follow(store: Path, here: Path, folders: Sequence[Path] | None) -> None:
         places = [*(root / name for name in RULE_FILES), *folders]
         known[str(root)] = {"places": [str(place) for place in places], "files": {}}
     _write_followed(store, known)
+
+
+def on_follow(stores: "Stores", request: Mapping[str, Any]) -> dict[str, int]:
+    """Answers a hook at a session's start; `stored` is how many memories came or went."""
+    mesh = stores.mesh_for(request, channel=Channel.FILE)
+    return {"stored": sum(keep_in_step(mesh, Path(request["store"]), Path(request["cwd"])))}
 
 
 def keep_in_step(mesh: MemoryMesh, store: Path, here: Path) -> tuple[int, int]:
