@@ -196,11 +196,13 @@ def _probable(sentence: str, text: str, place: int) -> NotableSentence | None:
         return None
     if plain.split()[0].casefold() in _POINTING - {"i", "you", "no"}:
         return None  # later nobody knows of what it was said
-    odds = min(lasting(without_quotes(sentence)), lasting(plain))  # what is kept says it alone
+    whole, alone = lasting(without_quotes(sentence)), lasting(plain)  # what is kept stands alone
     personal = of_person(plain)
     kind = Kind.PREFERENCE if personal else Kind.FACT
-    kept = NotableSentence(" ".join(text.split()), kind, place, personal, waits=odds < KEEP)
-    return kept if odds >= WAIT else None
+    kept = NotableSentence(
+        " ".join(text.split()), kind, place, personal, waits=min(whole, alone) < KEEP
+    )
+    return kept if whole >= WAIT else None
 
 
 def _kind(plain: str, *, personal: bool, correcting: _Correcting) -> Kind | None:
