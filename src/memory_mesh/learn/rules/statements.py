@@ -13,6 +13,7 @@
         └─ anything else, in any language: `lasting` has learned how likely it is kept
                    surely ──▶ kept, probably ──▶ waits for review, else ──▶ none
 
+What is decided or holds in the project waits, too, if `lasting` doubts it.
 Only clear statements count: what is missed can be said again, what is wrongly kept is believed.
 """
 
