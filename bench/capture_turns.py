@@ -1,7 +1,9 @@
 """What is stored of what users state in three hosts' sessions, and how much of it is wrong.
 
     python -m bench.capture_turns dev
-    python -m bench.capture_turns fresh          held out: read to report it, not to tune on it
+    python -m bench.capture_turns fresh_2        held out: read to report it, not to tune on it
+
+`dev`, `test` and `fresh` have been read, and choose what `fresh_2` judges.
 
 bench/sets/capture was written before its writer had read a rule of capture. Each turn says what
 should be found in a stored memory (`keep`), and what may be; anything else that is stored is wrong.

@@ -9,12 +9,14 @@ from pathlib import Path
 
 import pytest
 
+from memory_mesh.agents import journal
 from memory_mesh.agents.hosts import claude_code, places, undo
 from memory_mesh.agents.hosts.undo import FileChange
 from memory_mesh.model.errors import InvalidInput
 from memory_mesh.sync import MemoryMesh
 from memory_mesh.testing import FrozenClock
 from tests.surface.command import SCRIPT, CommandLine
+from tests.until import until
 
 SETTINGS = (
     b'{\r\n\t"model": "opus",\r\n\t"permissions": {"allow": ["Read",  "Edit"]},\r\n'
@@ -372,6 +374,78 @@ def test_the_hosts_own_memory_is_read_in_once_as_documents_of_its_repository(hom
     assert {memory.text for memory in kept} == {"The till opens at nine.", "Posts are in Welsh."}
     assert {memory.source.kind.value for memory in kept} == {"document"}
     assert len({memory.scope.project for memory in kept}) == 2
+
+
+def _known(cli):
+    with MemoryMesh(db_dir=cli.store) as mesh:
+        return {memory.text: memory for memory in mesh.get_all(across=("project",))}
+
+
+def _started(home, cli, here):
+    """A session of Claude Code begins; returns when the worker has looked at the files."""
+    variables = {**cli.environment, "MEMORY_MESH_DAEMON": "0"}
+    told = {"hook_event_name": "SessionStart", "session_id": "s", "cwd": str(here)}
+    before = len(_looked(cli))
+    subprocess.run(
+        [SCRIPT.with_name("memory-mesh-hook")],
+        input=json.dumps({**told, "source": "startup"}).encode(),
+        env=variables,
+        cwd=here,
+        check=True,
+    )
+    until(lambda: len(_looked(cli)) > before)
+    return _looked(cli)[-1]
+
+
+def _looked(cli):
+    return [line for line in journal.read(str(cli.store)) if line["what"] == "host files"]
+
+
+def test_what_hosts_keep_themselves_is_followed_line_by_line_and_never_written(home, cli):
+    shop = home / "work/shop"
+    (shop / ".git").mkdir(parents=True)
+    rules, agents = shop / "CLAUDE.md", shop / "AGENTS.md"
+    _write(rules, b"# Rules\n\n- Run the tests with make check.\n- Prices are in cents, always.\n")
+    _write(agents, b"- Prices are in cents, always.\n")
+    name = "".join(c if c.isalnum() and c.isascii() else "-" for c in str(shop))
+    note = home / ".claude/projects" / name / "memory/till.md"
+    _write(note, b"The till opens at nine.\n")
+    done = cli("init", "--yes", "--host-memory", "follow", cwd=shop)
+    assert "Read 3 lines of this repository's files" in done.out, done.err
+    make, cents = "Run the tests with make check.", "Prices are in cents, always."
+    assert set(_known(cli)) == {make, cents, "The till opens at nine."}
+    assert {one.source.kind.value for one in _known(cli).values()} == {"document"}
+    assert _known(cli)[make].source.ref == "CLAUDE.md"
+
+    assert _started(home, cli, shop)["changed"] == 0
+    till = _known(cli)["The till opens at nine."]
+    with MemoryMesh(db_dir=cli.store, project=till.scope.project) as mesh:
+        mesh.update(till.id, "The till opens at ten.")
+    lines = b"# Rules\n\n- Run the tests with make test.\n"
+    _write(rules, lines)
+    note.unlink()
+    assert _started(home, cli, shop)["changed"] == 2
+    assert set(_known(cli)) == {"Run the tests with make test.", cents, "The till opens at ten."}
+    agents.unlink()
+    assert _started(home, cli, shop)["changed"] == 1
+    assert cents not in _known(cli)
+    assert rules.read_bytes() == lines
+
+    cli("init", "--yes", "--host-memory", "keep", cwd=shop)
+    _write(rules, b"- Nobody follows this line any more.\n")
+    assert _started(home, cli, shop)["changed"] == 0
+    assert "Run the tests with make test." in _known(cli)
+
+
+def test_another_host_follows_the_rules_of_a_repository_and_has_no_memory_to_switch_off(home, cli):
+    shop = home / "work/shop"
+    _write(shop / ".git/HEAD", b"")
+    _write(shop / "AGENTS.md", b"Run the tests with make check.\n")
+    (home / ".codex").mkdir()
+    done = cli("init", "--yes", "--host", "codex", "--host-memory", "follow", cwd=shop)
+    assert "Read 1 line " in done.out, done.err
+    assert set(_known(cli)) == {"Run the tests with make check."}
+    assert cli("init", "--yes", "--host", "codex", "--host-memory", "off", cwd=shop).code == 2
 
 
 def _typed(cli, *words, answers):

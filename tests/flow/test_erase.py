@@ -9,7 +9,7 @@ from memory_mesh import care
 from memory_mesh.care import erase
 from memory_mesh.model import Outcome, Status, Wanted
 from memory_mesh.model.care import ErasureState
-from memory_mesh.model.errors import NotFound, StoreError
+from memory_mesh.model.errors import InvalidInput, NotFound, StoreError
 from memory_mesh.sync import MemoryMesh
 from memory_mesh.write.audit_entries import Change, decided, turned
 from tests.flow.executions import learnings, record_login
@@ -175,3 +175,52 @@ def test_erasures_at_the_same_time_each_have_their_receipt(tmp_path):
         receipts = [call.result() for call in calls]
     assert [told.memories for told in receipts] == [(id_,) for id_ in ids]
     assert len({told.id for told in receipts} - {""}) == len(ids)
+
+
+def test_all_that_came_from_a_file_is_let_in_again_at_once(mesh, tmp_path):
+    rows = tmp_path / "rows.jsonl"
+    texts = ["The roof leaks over the stairs", "The gate needs a code"]
+    rows.write_text("\n".join(f'{{"content": "{text}"}}' for text in texts))
+    mesh.import_(rows)
+    mesh.erase(source="rows.jsonl")
+    refused = mesh.import_(rows)
+    assert refused.outcomes == {"refused": 2}
+    assert "memory-mesh erase --source rows.jsonl --unforget" in refused.reasons[0]
+    assert not mesh.unforget(source="others.jsonl")
+    assert mesh.unforget(source="rows.jsonl")
+    assert mesh.import_(rows).outcomes == {"stored": 2, "refused": 0}
+    assert not mesh.unforget(source="rows.jsonl")
+
+
+def test_what_one_erasure_of_an_id_took_is_let_in_by_its_source_and_by_nothing_else(mesh):
+    kept = mesh.add("The shed is green", source_ref="a.md").id
+    gone = mesh.add("The shed is blue", source_ref="b.md").id
+    mesh.erase(gone)
+    mesh.erase(kept)
+    assert mesh.unforget(source="b.md")
+    found = [mesh.add(text).outcome for text in ("The shed is blue", "The shed is green")]
+    assert found == [Outcome.STORED, Outcome.REFUSED]
+
+
+def test_words_and_a_source_are_not_given_together(mesh):
+    for given in ({}, {"content": "tea", "source": "a.md"}):
+        with pytest.raises(InvalidInput, match="the words, or the source"):
+            mesh.unforget(**given)
+
+
+def test_a_folder_of_notes_is_undone_and_let_in_as_a_whole(mesh, tmp_path):
+    vault = tmp_path / "vault"
+    (vault / ".obsidian").mkdir(parents=True)
+    (vault / "trips").mkdir()
+    (vault / "trips" / "Lisbon.md").write_text("The tram stops at the old town.")
+    (vault / "Bread.md").write_text("Bake the rye bread for 50 minutes.")
+    mesh.import_(vault)
+    other = mesh.add("The vaults are open", source_ref="vaults/x.md").id
+    planned = mesh.erase(source="vault/trips", dry_run=True)
+    assert len(planned.memories) == 1
+    assert len(mesh.erase(source="vault").memories) == 2
+    assert mesh.get(other) is not None
+    reason = mesh.import_(vault).reasons[0]
+    assert "memory-mesh erase --source vault/Bread.md --unforget" in reason
+    assert mesh.unforget(source="vault/Bread.md")
+    assert mesh.import_(vault).outcomes == {"stored": 2, "refused": 0}

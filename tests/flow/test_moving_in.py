@@ -328,7 +328,7 @@ def test_a_note_keeps_its_date_tags_and_links(mesh: MemoryMesh, tmp_path: Path) 
     (lisbon,) = (one for one in mesh.get_all() if "Lisbon" in one.text)
     assert lisbon.occurred_at == datetime(2025, 4, 1, tzinfo=UTC)
     assert set(lisbon.tags) == {"travel", "city"}
-    assert lisbon.source.ref == "Trips/Lisbon.md"
+    assert lisbon.source.ref == "notes/Trips/Lisbon.md"
     assert lisbon.extra["links"] == ["Places/Alfama"]
 
 

@@ -166,6 +166,21 @@ def test_every_call_has_the_same_answer(pair):
 
 
 @pytest.mark.parametrize("pair", ["keywords"], indirect=True)
+def test_a_folder_is_erased_and_let_in_again_alike(pair):
+    one, other, _ = pair
+    both = _Both(one, other)
+    for ref in ("vault/a.md", "vault/b/c.md", "vaults/d.md"):
+        both(lambda mesh, ref=ref: mesh.add(f"The words of {ref}", source_ref=ref).outcome)
+    gone, _ = both(lambda mesh: len(mesh.erase(source="vault").memories))
+    assert gone == 2
+    again = both(lambda mesh: mesh.add("The words of vault/a.md", source_ref="vault/a.md").outcome)
+    assert again[0] == "refused"
+    both(lambda mesh: [mesh.unforget(source="vault/a.md") for _ in range(2)])
+    again = both(lambda mesh: mesh.add("The words of vault/b/c.md").outcome)
+    assert again[0] == "stored"
+
+
+@pytest.mark.parametrize("pair", ["keywords"], indirect=True)
 def test_more_claims_than_are_compared_at_once_are_decided_alike(pair):
     one, other, _ = pair
     both = _Both(one, other)

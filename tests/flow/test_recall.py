@@ -285,7 +285,8 @@ def test_common_words_do_not_hide_a_rare_one(mesh):
 def test_results_are_formatted_for_a_prompt(mesh):
     stored = mesh.add("tea is hot", {"type": "fact", "source": "me"}, importance=0.9)
     plain = mesh.add("milk is cold")
-    hits = [Hit(mesh.get(one.id), 0.876, {}) for one in (stored, plain)]
+    read = mesh.add("rye bread takes an hour", source_ref="Bread.md")
+    hits = [Hit(mesh.get(one.id), 0.876, {}) for one in (stored, plain, read)]
     assert mesh.format_results(hits) == (
         "[ATTENTION DIRECTIVE]\n"
         "- ALIGN attention to entries with [IMPORTANCE >= 0.8]\n"
@@ -297,7 +298,10 @@ def test_results_are_formatted_for_a_prompt(mesh):
         "tea is hot\n"
         f"--- MEMORY 2: {plain.id} [IMPORTANCE: 0.50] ---\n"
         "Type: global | Source: unknown (trust: user_implicit)\n"
-        "milk is cold"
+        "milk is cold\n"
+        f"--- MEMORY 3: {read.id} [IMPORTANCE: 0.50] ---\n"
+        "Type: global | Source: Bread.md (trust: document)\n"
+        "rye bread takes an hour"
     )
 
 

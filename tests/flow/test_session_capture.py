@@ -99,9 +99,9 @@ def test_a_preference_of_the_person_is_stored_without_a_project_and_the_line_say
             Kind.DECISION,
         ),
         (
-            "the dev server runs on port 8080",
-            "the dev server runs on port 9090",
-            "the dev server runs on port 9090",
+            "the dev server runs on port 8080 here, not on 3000",
+            "the dev server runs on port 9090 here, not on 3000",
+            "the dev server runs on port 9090 here, not on 3000",
             Kind.CORRECTION,
         ),
         (
@@ -412,3 +412,30 @@ def test_what_is_private_reaches_no_model(asked):
     (prompt,) = scripted(asked).prompts
     assert "Quintessa" not in prompt
     assert "we open at nine" in prompt
+
+
+@pytest.mark.parametrize(
+    ("first", "then"),
+    [
+        ("I always use tabs", "I was wrong, tabs are out. indentation is 4 spaces"),
+        ("I always answer mails in German", "sorry, I was wrong: mails are in English"),
+    ],
+)
+def test_a_correction_keeps_for_whom_a_memory_holds(host: Host, first: str, then: str) -> None:
+    host.prompt(first)
+    (before,) = host.held()
+    assert before.scope.project is None
+    host.prompt(then)
+    after = next(memory for memory in host.held() if memory.id == before.id)
+    assert after.text != before.text
+    assert after.scope == before.scope
+
+
+def test_what_was_left_out_of_a_statement_is_said_and_why(host: Host) -> None:
+    done = host.prompt("Remember that Priya's address is priya.shah@example.com for invoices.")
+    (memory,) = host.held()
+    assert "priya.shah" not in memory.text
+    assert done.line is not None
+    assert "a part of what you said was not stored; redacted: 1 email; to keep email" in done.line
+    host.answers("I wrote to priya.shah@example.com about port 8080.")
+    assert host.prompt("Remember that the office opens at nine.").line is None

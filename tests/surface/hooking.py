@@ -150,3 +150,14 @@ class Host:
         if known is not None:
             with suppress(ProcessLookupError):
                 os.kill(known[0], signal.SIGKILL)
+
+
+class AwayHost(Host):
+    """A host whose store is behind a URL: its journal lies in this machine's folder for that."""
+
+    @property
+    def store(self) -> Path:
+        return Path(place.folder_of(self.environment, str(self.folder)))
+
+    def told(self, what: str) -> list[dict[str, Any]]:
+        return [one for one in journal.read(str(self.store)) if one["what"] == what]

@@ -8,8 +8,10 @@ from typing import Any
 import pytest
 
 from memory_mesh.agents import journal
+from memory_mesh.agents.doctor import hooks
 from memory_mesh.care.key_file import KeyFile
-from tests.surface.hooking import PATIENCE, PLANTED, Host
+from tests.surface.hooking import PATIENCE, PLANTED, AwayHost, Host
+from tests.surface.serving import served
 
 WARNING = "nothing was learned from the last 3 events; to see why, run: memory-mesh doctor"
 
@@ -73,3 +75,16 @@ def test_a_start_tells_that_capture_has_stopped_and_what_to_do(host: Host) -> No
     host.prompt("hello", session="works again")
     captures(host, 1)
     assert WARNING not in (host.start(session="later").line or "")
+
+
+def test_a_hook_whose_key_may_only_read_says_that_nothing_was_stored(tmp_path: Path) -> None:
+    with served(tmp_path / "store", embedder="none") as service:
+        key = service.new_key("onlooker", {"lookers": "reader"}, speaks_as="user")
+        stated = {"MEMORY_MESH_ACCESS_KEY": key, "MEMORY_MESH_NAMESPACE": "lookers"}
+        away = AwayHost(tmp_path / "home", {"MEMORY_MESH_STORE": service.url, **stated})
+        away.prompt("Remember: I always deploy to the staging host heron")
+        (line,) = captures(away, 1)
+        assert line["reason"] == "NotAllowed"
+        next_one = away.prompt("Where do I deploy to?")
+        assert "was stored: this key may only read" in (next_one.line or "")
+    assert "this key may only read" in hooks._capture_fix("NotAllowed")

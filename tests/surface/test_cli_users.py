@@ -1,6 +1,8 @@
 """`--user` on the command line: the memories of one user."""
 
 import json
+import shlex
+from pathlib import Path
 
 from tests.surface.command import CommandLine
 
@@ -17,6 +19,24 @@ def test_a_user_has_memories_of_their_own(cli: CommandLine) -> None:
     assert "Rome" not in cli("search", "live", "--user", MAIL).out
     assert cli("get", "--id", id_).code == 1
     assert cli("get", "--id", id_, "--user", MAIL).code == 0
+
+
+def test_an_import_of_a_users_rows_is_undone_and_let_in_by_what_is_printed(
+    cli: CommandLine, tmp_path: Path
+) -> None:
+    rows = tmp_path / "rows.csv"
+    rows.write_text("content,user\nThe gate needs a code,ann\nThe roof leaks,ann\n")
+    assert cli("import", str(rows)).code == 0
+    assert "Erased 2 memories" in cli("erase", "--source", str(rows), "--user", "ann", "--yes").out
+    refused = cli("import", str(rows))
+    assert refused.code == 1
+    told = next(line for line in refused.err.splitlines() if "--unforget" in line)
+    words = shlex.split(told[told.index("memory-mesh ") :].rstrip("."))[1:]
+    assert words[-5:] == ["--user", "ann", "--source", "rows.csv", "--unforget"]
+    assert "may be stored again" in cli(*words).out
+    assert "user ann: 2 stored" in cli("import", str(rows)).out.replace("  ann", "user ann")
+    assert "give --unforget TEXT" in cli(*words).out
+    assert cli("erase", "--unforget").code == 2
 
 
 def test_what_waits_is_written_when_the_command_ends(cli: CommandLine) -> None:

@@ -96,6 +96,15 @@ def session_of_a_late_hook(host: Host) -> object:
     return line.get("session")
 
 
+def test_a_hook_that_is_late_before_its_input_is_read_names_the_event_all_the_same(
+    host: Host,
+) -> None:
+    host.variables["MEMORY_MESH_HOOK_BUDGET_MS"] = "9"
+    ended(host)
+    (line,) = host.lines(1)
+    assert (line["outcome"], line["event"], line["session"]) == ("late", "UserPromptSubmit", "s1")
+
+
 def test_a_standard_input_that_never_ends_holds_up_nothing(host: Host) -> None:
     reader, writer = os.pipe()
     os.write(writer, b'{"hook_event_name":"UserPromptSubmit",')

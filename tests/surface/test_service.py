@@ -20,8 +20,7 @@ import pytest
 import uvicorn
 from sse_starlette.sse import AppStatus
 
-from memory_mesh.agents import journal
-from memory_mesh.agents.daemon.place import folder_of, recorded
+from memory_mesh.agents.daemon.place import recorded
 from memory_mesh.base.typed import Any
 from memory_mesh.cli.main import run
 from memory_mesh.formats import wire
@@ -49,7 +48,7 @@ from memory_mesh.testing import FrozenClock
 from tests import servers
 from tests.operations import operations
 from tests.postgres import SECRET
-from tests.surface.hooking import HOOK, Host
+from tests.surface.hooking import HOOK, AwayHost, Host
 from tests.surface.serving import Served, served
 from tests.until import until
 
@@ -84,7 +83,7 @@ def test_every_operation_is_a_route_or_named_as_none() -> None:
 
 
 def test_the_description_is_the_one_in_the_docs() -> None:
-    """`UPDATE_GOLDEN=1` writes it."""
+    """The committed file is what the routes say."""
     made = json.dumps(description(routes()), indent=1, ensure_ascii=False) + "\n"
     assert made == OPENAPI.read_text(encoding="utf-8")
 
@@ -330,17 +329,6 @@ def test_a_hook_whose_service_is_away_starts_a_daemon_for_the_next_one(tmp_path:
         until(lambda: recorded(str(host.store)) is not None)
     finally:
         host.stop_daemon()
-
-
-class AwayHost(Host):
-    """A host whose store is behind a URL: its journal lies in this machine's folder for that."""
-
-    @property
-    def store(self) -> Path:
-        return Path(folder_of(self.environment, str(self.folder)))
-
-    def told(self, what: str) -> list[dict[str, Any]]:
-        return [one for one in journal.read(str(self.store)) if one["what"] == what]
 
 
 def test_the_only_place_of_a_key_is_where_it_reads(service: Served) -> None:

@@ -271,6 +271,7 @@ _HOMES = {
     "resource": ("memory_mesh.agents.mcp.resources", "on_resource"),
     "prompt": ("memory_mesh.agents.mcp.resources", "on_prompt"),
     "search": ("memory_mesh.agents.searches", "on_search"),
+    "follow": ("memory_mesh.agents.hosts.host_memory", "on_follow"),
 }
 
 

@@ -14,7 +14,7 @@ the file keeps the database's log from being emptied, and so an erasure from bei
 
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -36,11 +36,12 @@ from memory_mesh.platform.store_urls import is_server
 from memory_mesh.platform.system import make_file
 from memory_mesh.rules import trust
 from memory_mesh.rules.arguments import shown_namespace, user_namespace
-from memory_mesh.write.access import Access, unused_id
+from memory_mesh.write.access import Access, Seal, unused_id
 from memory_mesh.write.audit_entries import Change, decided, turned
 from memory_mesh.write.rejected_values import erased_value
 
 NEEDLES = ".erasing-"
+TAKEN_FROM = "erased.from/"  # begins the names of what lets in again what came from a source
 _LEFT = (
     "backups, archives and exports of before: a restore or import into this store leaves it out",
     "copies that others made of the folder, such as clones, snapshots and standbys",
@@ -117,6 +118,7 @@ def erase(ground: Ground, sought: Sought, reason: str) -> Erasure:
             entries=(*back.entries, _entry(access, standing, gone, said)),
             states={
                 **marks,
+                **_taken_from(seal, sought, gone, standing, (made[-1], digests)),
                 f"{ERASING}{made[-1]}": json.dumps(_said(gone)),
                 ERASED_COUNT: str(int(standing.states.get(ERASED_COUNT, "0")) + len(gone.ids)),
                 ERASED: str(micros(standing.at)),
@@ -156,8 +158,28 @@ def erase_user(ground: Ground, user: str, *, dry_run: bool) -> Erasure:
 
 def unforget(ground: Ground, text: str) -> bool:
     """Lets erased words be stored again; False if they were not kept out."""
+    seal = ground.access.seal
+    return _let_in(ground, () if seal is None else seal.under_each(erased_value(text)), ())
+
+
+def unforget_source(ground: Ground, source: str) -> bool:
+    """Lets in again all that an erasure of a source took; False if it keeps nothing out.
+
+    Of a folder that was erased as a whole each of its files lets in all.
+    """
+    access, taken = ground.access, dict[str, str]()
+    folders = [place for place, at in enumerate(source) if at == "/"]
+    named = [] if access.seal is None else [source, *(source[:end] for end in folders)]
+    with access.ledger.read(access.namespace) as snapshot:
+        for each in named:
+            for digest in access.seal.under_each(TAKEN_FROM + each) if access.seal else ():
+                taken |= snapshot.states(f"{TAKEN_FROM}{digest.hex()}/")
+    digests = {digest for value in taken.values() for digest in json.loads(value)}
+    return _let_in(ground, [bytes.fromhex(digest) for digest in sorted(digests)], taken)
+
+
+def _let_in(ground: Ground, digests: Sequence[bytes], done: Iterable[str]) -> bool:
     access, let_in = ground.access, list[bool]()
-    digests = () if access.seal is None else access.seal.under_each(erased_value(text))
 
     def decide(standing: Standing) -> Commit:
         known = standing.tombstoned
@@ -168,7 +190,8 @@ def unforget(ground: Ground, text: str) -> bool:
             identity = copies.standing(ground.database).identity
             backups.record_memories(ground.store, identity, (), digests, back=True)
         said = _entry(access, standing, Erasing(), {"type": "unforget"})
-        return Commit(forgiven=tuple(digests), entries=(said,))
+        states = dict.fromkeys(done)
+        return Commit(forgiven=tuple(digests), entries=(said,), states=states)
 
     access.ledger.commit(access.namespace, Wanted(), decide)
     return let_in[-1]
@@ -302,6 +325,23 @@ def _to_derive_again(
         for name, learning in marks.items()
         if not names.isdisjoint((learning, name.removeprefix(TRACE)))
     }
+
+
+def _taken_from(
+    seal: Seal | None,
+    sought: Sought,
+    gone: Erasing,
+    standing: Standing,
+    taken: tuple[str, Sequence[bytes]],
+) -> dict[str, str | None]:
+    """What `unforget_source` goes by: digests of the words, under the digest of each source."""
+    if seal is None:
+        return {}
+    versions = (memory for id_ in gone.asked for memory in standing.history(id_))
+    refs = {memory.source.ref for memory in versions} if sought.source is None else {sought.source}
+    id_, digests = taken
+    value = json.dumps([digest.hex() for digest in digests])
+    return {f"{TAKEN_FROM}{seal(TAKEN_FROM + ref).hex()}/{id_}": value for ref in refs if ref}
 
 
 def _said(gone: Erasing) -> dict[str, Any]:

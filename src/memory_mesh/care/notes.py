@@ -67,7 +67,8 @@ def rows_of_notes(path: Path) -> Iterator[tuple[str, object]]:
         if not any(part.startswith(".") for part in place.parts):  # a bin, settings
             name = shown(place.as_posix())
             kept = without_index(text) if file.name == INDEX else text
-            yield from ((name, row) for row in _rows_of(name, kept))
+            source = shown(f"{path.resolve().name}/{name}") if file != path else name
+            yield from ((name, row) for row in _rows_of(source, kept))
     yield from _left_out(found.skipped)
 
 

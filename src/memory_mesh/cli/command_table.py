@@ -459,7 +459,8 @@ class Parser(argparse.ArgumentParser):
         for group in self._action_groups:
             for action in group._group_actions if group.title == _COMMON else ():  # noqa: SLF001
                 action.help = argparse.SUPPRESS
-        return super().format_help()
+        told, needed = super().format_help(), self.get_default("needs_place")
+        return told.replace(f"[{needed[1]}]", needed[1], 1) if needed else told
 
     def error(self, message: str) -> NoReturn:
         """Raises the message in plain words, with a pointer to --help."""

@@ -37,12 +37,13 @@ _COUNTING: list[str] = []  # the line of `progress` that stands on the terminal
 _WIDE = 2  # columns of an East Asian character
 _state: dict[str, object] = {"json": False, "options": None}  # of this process: its command line
 _OF_STORE = (
-    "backup|conflicts|export|get|history|import|keys|list|move|namespaces|reembed|repair|restore|review|salvage|"
+    "backup|conflicts|erase|export|get|history|import|keys|list|move|namespaces|reembed|repair|restore|review|salvage|"
     "search|stats|update|upkeep|verify"
 )
 _OF_NAMESPACE = frozenset(
     {
         "conflicts",
+        "erase",
         "export",
         "get",
         "history",

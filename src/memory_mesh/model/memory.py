@@ -472,8 +472,8 @@ def shown_type(statement: Statement) -> str:
 
 
 def shown_source(statement: Statement) -> str:
-    """Who said it, in one word."""
-    return statement.source.agent or "unknown"
+    """Who said it, or where it was read."""
+    return statement.source.agent or statement.source.ref or "unknown"
 
 
 def heritage_json(heritage: Heritage) -> dict[str, Json]:

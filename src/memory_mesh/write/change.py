@@ -442,7 +442,7 @@ def others_beside(new: Memory, standing: Standing) -> Standing:
 def _refuse_untrue(access: Access, new: Memory, standing: Standing) -> None:
     """Refuses a change that brings back a rejected value or contradicts an active memory."""
     if why := rejected(access, new, standing):
-        raise InvalidInput(why if why == ERASED else REJECTED)
+        raise InvalidInput(why if why.startswith(ERASED) else REJECTED)
     against = [*contradicted(new, standing), *taught_already(new, standing)]
     if against:
         raise InvalidInput(

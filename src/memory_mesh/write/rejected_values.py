@@ -4,20 +4,19 @@ A rotation changes the digest of a value and the placeholders within it. So a st
 as each older key would have redacted it, and each form of it under each key.
 """
 
+import shlex
 from collections.abc import Iterator, Sequence
 
 from memory_mesh.base.typed import Any, TypeVar, replace
-from memory_mesh.model import Scope, Statement
+from memory_mesh.model import Channel, Scope, Statement
+from memory_mesh.rules.arguments import user_of
 from memory_mesh.rules.trust import asked_for, rejected_for
 from memory_mesh.text import recited
 from memory_mesh.write.access import Access, Seal
 
 Said = TypeVar("Said", bound=Statement)
 REJECTED = "the same value was rejected in review"
-ERASED = (
-    "the user erased these words; only the user lets them in again: memory-mesh erase --unforget "
-    "TEXT, or unforget(text)"
-)
+ERASED = "the user erased these words; only the user lets them in again: "
 
 
 def sealed(access: Access, said: Statement, why: str) -> tuple[tuple[bytes, str], ...]:
@@ -52,6 +51,15 @@ def erased(access: Access, said: Statement) -> tuple[bytes, ...]:
         return ()
     texts = dict.fromkeys((said.text, *seal.former(said.text)))
     return tuple(digest for text in texts for digest in seal.under_each(erased_value(text)))
+
+
+def erased_reason(namespace: str, said: Statement) -> str:
+    """Why erased words stay out, and the command that lets them in: of a file all at once."""
+    user, ref = user_of(namespace), said.source.ref
+    command = "memory-mesh erase" + ("" if user is None else f" --user {shlex.quote(user)}")
+    if said.source.channel is Channel.IMPORT and ref:
+        return f"{ERASED}{command} --source {shlex.quote(ref)} --unforget"
+    return f"{ERASED}{command} --unforget TEXT, or unforget(text)"
 
 
 def erased_value(text: str) -> str:

@@ -291,7 +291,7 @@ def rejected(access: Access, said: Statement, standing: Standing) -> str | None:
     from memory_mesh.write import rejected_values  # where something was rejected or erased
 
     if any(map(asked, rejected_values.erased(access, said))):
-        return rejected_values.ERASED
+        return rejected_values.erased_reason(access.namespace, said)
     kept_out = any(map(asked, rejected_values.keeping_out(access, said)))
     return rejected_values.REJECTED if kept_out else None
 

@@ -34,6 +34,13 @@ def test_a_wrong_command_line_says_what_to_type(words: list[str], told: str) -> 
     assert told in str(refused.value)
 
 
+def test_a_usage_says_that_a_file_is_needed(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        command_table.read(["export", "--help"])
+    usage = capsys.readouterr().out.partition("\n\n")[0]
+    assert usage.split()[-1] == "FILE"
+
+
 @pytest.mark.parametrize(
     ("words", "name", "value"),
     [

@@ -19,7 +19,7 @@ def test_a_preference_of_the_person_has_no_project(sentence: str) -> None:
 
 @pytest.mark.parametrize("sentence", sentences("project"))
 def test_what_holds_in_the_project_is_kept_for_it(sentence: str) -> None:
-    found = statements(sentence)
+    found = statements(sentence, waiting=True)
     assert found
     assert not any(one.personal for one in found)
 
@@ -62,11 +62,6 @@ def test_a_bare_request_to_remember_means_the_sentence_before() -> None:
     assert [one.text for one in found] == ["the vault lies under infra/vault."]
 
 
-def test_of_an_order_with_a_reason_the_reason_is_kept() -> None:
-    found = statements("don't use moment, we use date-fns for that")
-    assert [one.text for one in found] == ["we use date-fns for that"]
-
-
 @pytest.mark.parametrize(
     ("prompt", "text"),
     [
@@ -85,7 +80,29 @@ def test_of_an_order_with_a_reason_the_reason_is_kept() -> None:
     ],
 )
 def test_an_order_for_the_task_is_cut_off_a_statement(prompt: str, text: str) -> None:
-    assert [one.text for one in statements(prompt)] == [text]
+    assert [one.text for one in statements(prompt, waiting=True)] == [text]
+
+
+@pytest.mark.parametrize(
+    ("prompt", "waits"),
+    [
+        ("Mein Schwager meint, man müsse grundsätzlich immer alles zehn Jahre aufheben.", True),
+        ("we use pytest here", True),
+        ("remember that we use pytest here", False),
+        ("no, we use pytest here, not unittest", False),
+        ("I always use pytest", False),
+        ("ids are ulids, never serials", False),
+    ],
+)
+def test_what_a_rule_knows_and_the_odds_doubt_waits_unless_it_was_asked_for(
+    prompt: str, *, waits: bool
+) -> None:
+    assert [one.waits for one in statements(prompt, waiting=True)] == [waits]
+
+
+def test_lines_of_a_log_state_nothing() -> None:
+    log = "[13:02] mara: node-b always runs on disk\nI, [2026-11-19T10:02:11] INFO -- : mail queued"
+    assert statements(log, waiting=True) == []
 
 
 def test_a_sentence_that_repairs_the_one_before_takes_its_place() -> None:

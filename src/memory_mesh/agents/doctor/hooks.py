@@ -134,6 +134,8 @@ def _budget_fix(case: Case, late: int) -> str:
 
 
 def _capture_fix(reason: str) -> str:
+    if "NotAllowed" in reason:
+        return "this key may only read, and memories still reach prompts; to learn, ask for another"
     if "Store" in reason or "Disk" in reason:
         return "mend what fails above (store, disk, key); then type a prompt in claude"
     return (

@@ -20,7 +20,7 @@ from memory_mesh.agents.sessions import Session
 from memory_mesh.base.typed import TYPE_CHECKING, Any, replace
 from memory_mesh.context.packing.choice import token_bound, words
 from memory_mesh.formats.private import without_private
-from memory_mesh.model import Channel, Scope
+from memory_mesh.model import Channel, NotAllowed, Scope
 from memory_mesh.model.pack import LeftOutBy, Pack
 from memory_mesh.platform import locks
 
@@ -43,6 +43,7 @@ MOST_CHARS = 2_000  # of a question: half from the prompt's beginning, half from
 NAME = "memory-mesh"
 
 CAPTURE = "capture"
+MAY_NOT_WRITE = "nothing of what you said was stored: this key may only read"
 PROMPT_TOKENS = 800  # of memories at one prompt; at a start `injection_max_tokens`
 PROMPT_MEMORIES = 8
 RECALL_SECONDS = 0.2  # for locks
@@ -145,7 +146,12 @@ def _captured(stores: "Stores", request: Mapping[str, Any]) -> dict[str, Any]:
     if given.get("event") == hosts.PROMPT and isinstance(prompt, str):
         session.saw(without_private(prompt))
     mesh = stores.mesh_for(request, channel=Channel.HOOK)
-    found = captured(mesh, session, given, key=request["id"])
+    try:
+        found = captured(mesh, session, given, key=request["id"])
+    except NotAllowed:
+        if isinstance(prompt, str):
+            session.record(notice=MAY_NOT_WRITE)
+        raise
     ids = [receipt.id for receipt in found.receipts if receipt.id is not None]
     session.record(stored=ids, notice=found.line)
     return {"stored": len(ids)}

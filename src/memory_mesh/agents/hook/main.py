@@ -30,6 +30,7 @@ LIFE_SECONDS = 60  # of the worker and of the third process
 BUDGET = "MEMORY_MESH_HOOK_BUDGET_MS"  # for busy machines, and for tests
 LIFE = "MEMORY_MESH_HOOK_LIFE_SECONDS"  # for tests
 _LEAVING_SECONDS = 0.008  # of the budget, to start the third process and to end
+_FACTS_SECONDS = 3.0  # that are waited for what the event was, once the host went on
 _CHUNK = 4096  # a pipe that has room takes so many bytes at once
 _USAGE = b"""\
 usage: memory-mesh-hook [--host NAME] [EVENT]
@@ -56,7 +57,7 @@ def main() -> NoReturn:
         if outcome == "":
             os.write(words, PRINTED if found[1] else SILENT)
         else:
-            _write_down(found[0] if found else b"", outcome)
+            _write_down(found[0] if found else b"", outcome, answers, words)
     except OSError:  # no process, no pipe: the prompt goes on
         os._exit(0)
     os._exit(0)
@@ -82,10 +83,10 @@ def _started(end: float) -> tuple[int, int]:
         os._exit(0)
 
 
-def _collected(source: int, end: float) -> tuple[list[bytes], bool]:
+def _collected(source: int, end: float, lines: int = 2) -> tuple[list[bytes], bool]:
     """The worker's lines, two if it has said everything; and whether they came in time."""
     data = b""
-    while data.count(b"\n") < 2:  # noqa: PLR2004
+    while data.count(b"\n") < lines:
         left = end - time.monotonic()
         if left <= 0 or not system.readable(source, left):
             return data.split(b"\n")[:-1], False
@@ -126,8 +127,11 @@ def _has_room(size: int, end: float) -> bool:
     return True
 
 
-def _write_down(facts: bytes, outcome: str) -> None:
-    """Leaves a line in the journal by a process that nobody waits for: a disk may stand still."""
+def _write_down(facts: bytes, outcome: str, answers: int, words: int) -> None:
+    """Leaves a line in the journal by a process that nobody waits for: a disk may stand still.
+
+    It waits for what the worker says of the event, where the budget ended before that.
+    """
     ms = round((time.monotonic() - BEGAN) * 1000)
     _leave(0, 1, 2)
     if system.fork():
@@ -137,6 +141,9 @@ def _write_down(facts: bytes, outcome: str) -> None:
         system.end_in(_number(LIFE, LIFE_SECONDS))
         from memory_mesh.agents.hook import worker
 
+        os.close(words)  # the worker learns that its answer was not given
+        if not facts:
+            facts = b"".join(_collected(answers, time.monotonic() + _FACTS_SECONDS, 1)[0][:1])
         worker.write_down(facts, outcome, ms)
     finally:
         os._exit(0)

@@ -199,6 +199,8 @@ class Hook:
             self._stores.close()  # writes the record of what entered the prompt
         if self._event in hosts.CAPTURES:
             self._learn()
+        if self._event == hosts.START and not self._is_agents:
+            self._keep_in_step()
 
     def _heard(self, answer: dict[str, Any]) -> None:
         """Hands the daemon's answer over at once, whatever this process is doing meanwhile."""
@@ -231,6 +233,18 @@ class Hook:
         except Exception as error:  # noqa: BLE001  # the surface's last line
             told = {"outcome": FAILED, "reason": type(error).__name__}
         journal.note(self._place(), "capture", **self._facts(), **told)
+
+    def _keep_in_step(self) -> None:
+        """Lets the store read again what a host's own files say, where they are followed."""
+        if not os.path.exists(f"{self._place()}/agents/followed.json"):  # noqa: PTH110  # a Path would be loaded
+            return
+        told: dict[str, Any]
+        try:
+            request = requests.made("follow", host=self._host, cwd=self._cwd or None)
+            told = {"outcome": DONE, "changed": _captured(request) or 0}
+        except Exception as error:  # noqa: BLE001  # the surface's last line
+            told = {"outcome": FAILED, "reason": type(error).__name__}
+        journal.note(self._place(), "host files", **self._facts(), **told)
 
     def _captured(self) -> int:
         """Stores what there is to learn; the same request id keeps it from being stored twice.

@@ -20,7 +20,7 @@ from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
 
-from memory_mesh.agents.hosts.host_memory import host_memory
+from memory_mesh.agents.hosts.host_memory import ENDINGS, RULE_FILES, host_memory, rule_lines
 from memory_mesh.agents.hosts.places import home_of, repository_place, user_place
 from memory_mesh.base.typed import Any, dataclass
 from memory_mesh.formats.private import without_private
@@ -32,13 +32,8 @@ from memory_mesh.sync import MemoryMesh
 TAG = "#backfill"
 MOST = 14  # candidates that one run puts into review: as many as are decided in a minute
 _REASON = "read from this project's past, and not confirmed yet"
-_RULE_FILES = ("AGENTS.md", "CLAUDE.md", "GEMINI.md", ".cursorrules", ".cursor/rules")
-_ENDINGS = (".md", ".mdc", ".cursorrules")
 _COMMITS = 500  # the newest, of this repository
-_MIN_WORDS, _MAX_CHARS = 4, 400  # of a line of a rule file
 _QUOTE_CHARS = 300
-_LISTED = re.compile(r"^\s*(?:[-*+]|\d+[.)])\s+(.*\S)\s*$")
-_BOLD = re.compile(r"[*_]{2}(.+?)[*_]{2}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +69,7 @@ def past(environment: Mapping[str, str], here: Path) -> list[Quote]:
         *_claude(user_place(environment).folder / "projects", root),
         *_codex(Path(environment.get("CODEX_HOME") or home_of(environment) / ".codex"), root),
         *_lines("memory folder", host_memory(environment, here, only_here=True).folders, root),
-        *_lines("rule files", [root / name for name in _RULE_FILES], root),
+        *_lines("rule files", [root / name for name in RULE_FILES], root),
         *_commits(root),
     ]
 
@@ -177,24 +172,12 @@ def _lines(source: str, folders: Iterable[Path], root: Path) -> Iterator[Quote]:
     for folder in folders:
         if not folder.exists():
             continue
-        for path, text in texts(folder, _ENDINGS).found:
+        for path, text in texts(folder, ENDINGS).found:
             when = datetime.fromtimestamp(path.stat().st_mtime, UTC)
             near = path.is_relative_to(root)
             name = path.relative_to(root).as_posix() if near else path.name
-            for number, line in _rules(text):
+            for number, line in rule_lines(text):
                 yield Quote(source, f"{name}:{number}", when, line)
-
-
-def _rules(text: str) -> Iterator[tuple[int, str]]:
-    fenced = False
-    for number, line in enumerate(without_private(text).splitlines(), start=1):
-        if line.lstrip().startswith(("```", "~~~")):
-            fenced = not fenced
-        listed = _LISTED.match(line)
-        plain = _BOLD.sub(r"\1", listed[1] if listed else line.strip())
-        is_rule = bool(listed) or plain.endswith((".", "!", "。"))
-        if not fenced and is_rule and len(plain.split()) >= _MIN_WORDS and len(plain) <= _MAX_CHARS:
-            yield number, plain
 
 
 def _commits(root: Path) -> Iterator[Quote]:

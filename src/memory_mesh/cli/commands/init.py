@@ -9,10 +9,18 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from memory_mesh._version import __version__
+from memory_mesh.agents.daemon.place import folder_of
 from memory_mesh.agents.doctor import Case, CheckResult, CheckStatus, examined
 from memory_mesh.agents.doctor.finding import counted
 from memory_mesh.agents.hosts import CLAUDE_CODE, HOSTS, Host, backfill, claude_code, places, undo
-from memory_mesh.agents.hosts.host_memory import CHOICES, HostMemory, host_memory, read_in
+from memory_mesh.agents.hosts.host_memory import (
+    CHOICES,
+    HostMemory,
+    follow,
+    host_memory,
+    keep_in_step,
+    read_in,
+)
 from memory_mesh.base.typed import dataclass
 from memory_mesh.cli import options as cli_options, output, store_folder
 from memory_mesh.cli.command_table import Command, UsageError, argument
@@ -149,8 +157,10 @@ def _claude_code(options: argparse.Namespace) -> _Answer:
 
 def _other(options: argparse.Namespace, host: Host) -> _Answer:
     """Gives another host this memory, or takes it back."""
-    if options.here or options.host_memory:
-        raise UsageError(f"--here and --host-memory are for Claude Code, not for {host.title}")
+    if options.here or options.host_memory not in {None, "keep", "follow"}:
+        raise UsageError(
+            f"--here and --host-memory off or import are for Claude Code, not for {host.title}"
+        )
     folder, own = host.place(os.environ), host.own(os.environ)
     if options.undo:
         return _undo(options, folder, own)
@@ -165,6 +175,8 @@ def _other(options: argparse.Namespace, host: Host) -> _Answer:
         return _REFUSED
     if planned and not options.dry_run:
         undo.write(own, planned)
+    if options.host_memory:
+        _follow(options, Path.cwd(), wanted=options.host_memory == "follow")
     plain: dict[str, Json] = {
         "found": found,
         "changed": [str(change.path) for change in planned],
@@ -201,6 +213,8 @@ def _install(
     if planned and not options.dry_run:
         undo.write(place.own, planned)
     receipts = _read_in(options, own_memory) if choice == "import" else []
+    if choice in {"keep", "follow"}:
+        _follow(options, here, wanted=choice == "follow")
     plain: dict[str, Json] = {
         "claude": None if binary is None else str(binary),
         "folder": str(place.folder),
@@ -304,11 +318,11 @@ def _chosen(options: argparse.Namespace, found: HostMemory) -> str | None:
     """Asks what becomes of Claude Code's own memory; None leaves it as it is."""
     if not found.enabled or options.yes or options.dry_run or not _on_terminal(options):
         return None
-    answer = input("Claude Code's own memory: keep, off or import? [keep] ").strip().lower()
+    answer = input("Claude Code's own memory: keep, off, import or follow? [keep] ").strip().lower()
     if answer in {"", "keep"}:
         return None
     if answer not in CHOICES:
-        raise UsageError(f"answer keep, off or import, not {answer!r}; nothing was written")
+        raise UsageError(f"answer {', '.join(CHOICES)}, not {answer!r}; nothing was written")
     return answer
 
 
@@ -348,6 +362,25 @@ def _read_in(options: argparse.Namespace, found: HostMemory) -> list[Receipt]:
         *(f"[MemoryMesh] Refused: {masked('; '.join(each.reasons))}." for each in refused),
     )
     return stored
+
+
+def _follow(options: argparse.Namespace, here: Path, *, wanted: bool) -> None:
+    """Keeps memories in step with what hosts keep in a repository, or does so no more."""
+    if options.dry_run:
+        _say(options, *(["[MemoryMesh] Would follow this repository's files."] if wanted else []))
+        return
+    store = Path(folder_of({**os.environ, **_handed_on(options)}, str(here)))
+    own = host_memory(os.environ, here, only_here=True)
+    follow(store, here, [*own.folders] if wanted else None)
+    if not wanted:
+        return
+    with cli_options.mesh_of(options, channel=Channel.FILE) as mesh:
+        stored, _ = keep_in_step(mesh.view(scope=cli_options.reader_of(mesh)), store, here)
+    _say(
+        options,
+        f"[MemoryMesh] Read {output.counted(stored, 'line')} of this repository's files for agents."
+        " What changes in them is read when a session starts; nothing is written into them.",
+    )
 
 
 def _done_lines(
@@ -433,8 +466,9 @@ INIT = Command(
         argument(
             "--host-memory",
             choices=CHOICES,
-            help="what becomes of Claude Code's own memory: keep it, switch it off, "
-            "or read its files in and keep it (default: asks on a terminal, else keeps it)",
+            help="what becomes of Claude Code's own memory: keep it, switch it off, read its "
+            "files in and keep it, or follow it and the repository's CLAUDE.md, AGENTS.md and so "
+            "on: what changes there changes here (default: asks on a terminal, else keeps it)",
         ),
     ),
     _run_init,

@@ -4,6 +4,7 @@ import argparse
 import json
 import os
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 from memory_mesh.cli import options as cli_options, output
@@ -379,19 +380,46 @@ the same command, goes on with it."""
 def _run_erase(options: argparse.Namespace) -> int:
     """Erases memories for good, or says what would go."""
     if options.unforget is not None:
-        with cli_options.mesh_of(options) as mesh:
-            let_in = mesh.unforget(options.unforget)
-        told = "These words may be stored again." if let_in else "These words were not kept out."
-        return output.answer({"unforgotten": let_in}, f"[MemoryMesh] {told}", as_json=options.json)
+        return _unforget(options)
     said = cli_options.given(options, MemoryMesh.erase)
     with cli_options.opened(options) as (mesh, reader):
         if not options.ids and not {"source", "subject"} & said.keys():
             if options.user is None:
                 raise UsageError("say what to erase: an ID, --source, --subject or --user")
             said["user"] = options.user
-        done = mesh.erase(options.ids or None, scope=reader, dry_run=not options.yes, **said)
+        erase = partial(mesh.erase, options.ids or None, scope=reader, dry_run=not options.yes)
+        try:
+            done = erase(**said)
+        except NotFound:
+            if (name := _name_of_place(options.source)) is None:
+                raise
+            done = erase(**{**said, "source": name})
     names = "id state namespace memories same derived skills counts searched waits left block_id"
     return output.answer(output.plain(done, names), *_erased(done), as_json=options.json)
+
+
+def _unforget(options: argparse.Namespace) -> int:
+    """Lets words be stored again, or all that was erased of a source."""
+    if bool(options.unforget) == (options.source is not None):
+        raise UsageError("give --unforget TEXT, or --source NAME --unforget for all that it took")
+    what, nothing = "These words", "These words were not kept out."
+    with cli_options.mesh_of(options) as mesh:
+        if options.unforget:
+            let_in = mesh.unforget(options.unforget)
+        else:
+            names = filter(None, (options.source, _name_of_place(options.source)))
+            let_in = any(mesh.unforget(source=name) for name in names)
+            what = f"All that was erased of {output.named(options.source)}"
+            nothing = f"{what} was let in before, or had other sources: give --unforget TEXT."
+    told = f"{what} may be stored again." if let_in else nothing
+    return output.answer({"unforgotten": let_in}, f"[MemoryMesh] {told}", as_json=options.json)
+
+
+def _name_of_place(source: str | None) -> str | None:
+    """The name under which an import keeps a file or folder that is given by its path."""
+    place = Path(source or "").expanduser()
+    name = place.resolve().name
+    return name if source and name != source and place.exists() else None
 
 
 def _erased(done: "Erasure") -> list[str]:
@@ -427,7 +455,13 @@ ERASE = Command(
             hidden=("memory_id", "user", "scope", "dry_run"),
         ),
         argument("--yes", action="store_true", help="erase; without it only say what would go"),
-        argument("--unforget", metavar="TEXT", help="let erased words be stored again"),
+        argument(
+            "--unforget",
+            nargs="?",
+            const="",
+            metavar="TEXT",
+            help="let erased words be stored again; with --source all that it took",
+        ),
     ),
     _run_erase,
 )

@@ -188,7 +188,8 @@ _tracebacks = lazy_pattern(
 _pasted = lazy_pattern(
     r">|\||[$#%]\s\S|>>>|\.\.\.\s|@@ |[+-]{3} \S|diff --git|index [0-9a-f]{6,}|"
     r"[+-](?=\S)(?![-\d\s])|"  # a line of a diff
-    r"\[?\d{4}-\d\d-\d\d[T ,]|\[?\d\d:\d\d:\d\d|\w{3} +\d\d? \d\d:\d\d|\d{10,}\s|\[?(?:INFO|"
+    r"(?:[A-Z], )?\[?\d{4}-\d\d-\d\d[T ,]|\[\d\d?:\d\d\]\s|"
+    r"\[?\d\d:\d\d:\d\d|\w{3} +\d\d? \d\d:\d\d|\d{10,}\s|\[?(?:INFO|"
     r"WARN(?:ING)?|ERROR|DEBUG|TRACE|FATAL|CRITICAL|NOTICE)\b[\]: ]|"
     r"(?:\w+\.)*[A-Z]\w*(?:Error|Exception|Warning)\b\s*:|error(?:\[\w+\])?: |warning: |"
     r"fatal: |at \S+ ?\(|at [\w$.<>]+\(|File \"|[\w./-]+:\d+(?::\d+)?:\s|(?:From|To|Subject|"

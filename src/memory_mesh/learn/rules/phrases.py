@@ -114,19 +114,6 @@ momentary = any_of(
 )
 
 
-# Words that tell that something does not work.
-ailments = any_of(
-    r"fail(?:s|ed|ing)?|broke(?:n)?|breaks?|breaking|crash(?:es|ed|ing)?|hangs?|hung|"
-    r"stuck(?! (?:on|with))|wrong|missing|times? out|timed out|timing out|flaky|slow(?:er|ly)?|"
-    r"doesn'?t work|not working|(?:is|are) down|leaks?|leaking|regression|bug(?:gy)?|weird|"
-    r"ugly|empty|undefined|null|nan|throws?|throwing|errors? out|disappears?|vanish(?:es)?|"
-    r"flickers?|too (?:big|small|short|high|low|long|many|few|wide|late|early|much)|"
-    r"should (?:be|have|not|say|go|show|return|look)|50\d|40\d|an? (?:error|bug|problem|issue|"
-    r"timeout)|problems?|problem[ae]?|fehler|kaputt|rot|geht nicht|fallos?|falla|roto|un error|"
-    r"erreurs?|panne|cass\u00e9e?|rouge"
-)
-
-
 # Words before an order.
 politeness = lazy_pattern(r"^(?:(?:please|pls|just|now|then|next|first|bitte)\s+)+", re.IGNORECASE)
 
@@ -142,14 +129,6 @@ things = lazy_pattern(
 )
 
 
-# Subjects that are named in a task: `the new class is OrderService`.
-no_setting = lazy_pattern(
-    r"\b(?:endpoint|name|class|function|method|variable|route|path|link|file|ticket|component|"
-    r"branch|page|screen)$",
-    re.IGNORECASE,
-)
-
-
 # What joins an order to a statement: a comma or a dash, and `so`, `please`.
 joints = lazy_pattern(
     r"(?:[,;]\s+(?:(?:so|and|then|now|please|pls|also)\s+){0,3}|(?<!\s)\s+-+\s+|(?<!\s)\s+(?:so|"
@@ -158,34 +137,8 @@ joints = lazy_pattern(
 )
 
 
-# What parts an order from its reason.
-clauses = lazy_pattern(
-    r"[,;]\s+(?:because\s+|since\s+|as\s+|cause\s+)?|(?<!\s)\s+-+\s+|\s(?:because|since|cause|cuz|"
-    r"weil|porque|parce que|car)\s+",
-    re.IGNORECASE,
-)
-
-
 # A subject that is rather of the task at hand than of the project.
 of_the_task = lazy_pattern(r"(?:in )?(?:the|this|that|an?)\s+(?!\w+s$)", re.IGNORECASE)
-
-
-# Subjects of which nothing lasting is said.
-no_subject = lazy_pattern(
-    r"\b(?:errors?|bugs?|issues?|problems?|typos?|meetings?|demos?|deadlines?|answers?|"
-    r"questions?|the files?|lines?|results?|outputs?|points?|idea|plan|diff|pr|patch|fix)$",
-    re.IGNORECASE,
-)
-
-
-# Parts of a screen or of code, which are mostly of the task at hand.
-on_screen = lazy_pattern(
-    r"^(?:the|this|that) (?:new |old |first |second |last |other |whole )?(?:button|text|link|"
-    r"image|icon|page|modal|form|list|table|column|row|field|header|footer|dropdown|menu|"
-    r"label|title|dialog|screen|view|component|function|method|class|variable|loop|test|"
-    r"spinner|toast|sidebar|tab|card|user)$",
-    re.IGNORECASE,
-)
 
 
 # Words that give a reason, a limit or a consequence.

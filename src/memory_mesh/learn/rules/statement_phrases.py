@@ -143,7 +143,7 @@ standing = lazy_pattern(
 
 # What a team does: `we always …`, `we use …`.
 habits = lazy_pattern(
-    r"(?P<surely>\bwe(?:'ve| have)? (?P<how>always|never|only|usually|generally|normally|"
+    r"(?:\bwe(?:'ve| have)? (?P<how>always|never|only|usually|generally|normally|"
     r"typically|deliberately|intentionally|strictly|mostly)\s+(?P<verb>\w+)|\b(?:our|"
     r"all) (?!competitors?\b|customers?\b|clients?\b|boss\b|"
     r"managers?\b)[\w-]+(?: [\w/.-]+){0,4} (?:always|never|must)\b|\bwe(?:'ve| have| just|"
@@ -164,15 +164,6 @@ habits = lazy_pattern(
     r"have to) .{3,60}(?:, (?:it|they|that|the \w+) (?:needs?|requires?|only|has|have)\b|"
     r"\b(?:because|before|unless|otherwise)\b)|^(?:to|in order to|before|"
     r"for) [^,]{3,60},? you (?:need|have|must|should)\b",
-    re.IGNORECASE,
-)
-
-
-# `never expose …` and `always go through …`; group `verb` is to be a verb.
-orders_for_good = lazy_pattern(
-    r"(?:^|[,;:(]\s*|\s-+\s|\b(?:and|so|but|then|please|pls|thus|hence)\s+)(?:(?:always|"
-    r"never(?! mind)|only ever|don'?t ever|do not ever|"
-    r"under no circumstances)\s+(?:[a-z]+ly\s+)?)(?P<verb>[a-z][\w-]*)",
     re.IGNORECASE,
 )
 
@@ -238,7 +229,7 @@ facts = lazy_pattern(
     r"(?:has|have) (?:no|two|three|four|five|six|its own|their own|a|an|only|\d+\w*)\b|"
     r"(?P<plainly>(?:is|are|isn'?t|aren'?t) (?:the|an?|our|in|on|at|under|behind|for|only|not|"
     r"utc|from|per)\b|needs?))(?!\w)|(?:is|are) (?=v?\d|https?://|"
-    r"(?P<coded>(?-i:[\w./@-]*[A-Z_/@][\w./@-]*)|[\w-]+\.\w{2,4}\b)|[^,]{1,30},? not [\w-]+)|"
+    r"(?:(?-i:[\w./@-]*[A-Z_/@][\w./@-]*)|[\w-]+\.\w{2,4}\b)|[^,]{1,30},? not [\w-]+)|"
     r"(?:is|are) (?:always|never) (?=[^,]{2,40}, (?:never|not|always)\b)|are (?=[\w`-]+s\b))",
     re.IGNORECASE,
 )
@@ -306,15 +297,6 @@ repairs = lazy_pattern(
 )
 
 
-# The start of an order or a reproach behind which a reason may stand.
-orders_with_reason = lazy_pattern(
-    r"(?:please |pls )?(?:use|don'?t|do not|stop|replace|remove|move|drop|revert|switch|"
-    r"change|rename|keep|avoid|undo|redo|fix|not|why (?:did|do|are) you|you (?:can'?t|should|"
-    r"must|need)|nimm|benutz\w*|kein\w*)\b",
-    re.IGNORECASE,
-)
-
-
 # `it was X, not Y` and of `X is no longer Y` inside a sentence.
 contrasts = any_of(
     r"(?:it|the (?:cause|problem|reason|issue|culprit|bug)) (?:was|is|were) .{2,60}, not|"
@@ -325,16 +307,6 @@ contrasts = any_of(
     r"not because of|is no longer|are no longer|(?:is|are|was|were)n'?t .{2,40} anymore|"
     r"instead of what i said|i (?:was|were) wrong|my (?:bad|mistake)|turn(?:s|ed)? out|"
     r"not .{1,30} but"
-)
-
-
-# An order to write a text, whose content may follow.
-dictates = lazy_pattern(
-    r"(?:please |pls |can you |could you )*(?:generate|write|create|draft|make|add|compose|"
-    r"prepare|set up)\b.{0,60}\b(?:file|readme|docs?|documentation|rules?|guide|guidelines?|"
-    r"contributing|\w+\.md|page|mail|e-mail|post|slide|poem|story|text|template|policy|prompt|"
-    r"message|comment|example|sample|data|users?)\b",
-    re.IGNORECASE,
 )
 
 

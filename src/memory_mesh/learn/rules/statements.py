@@ -13,6 +13,7 @@
         └─ anything else, in any language: `lasting` has learned how likely it is kept
                    surely ──▶ kept, probably ──▶ waits for review, else ──▶ none
 
+What is decided or holds in the project waits, too, if `lasting` doubts it.
 Only clear statements count: what is missed can be said again, what is wrongly kept is believed.
 """
 
@@ -30,8 +31,9 @@ from memory_mesh.privacy import NamespaceRedactor
 from memory_mesh.text import analyzer
 from memory_mesh.text.sentences import asks, says
 
-KEEP = 0.92  # odds from which a sentence that no rule knows is kept
+KEEP = 0.88  # odds from which a sentence that no rule knows is kept
 WAIT = 0.8  # odds from which it waits for review
+AGREE = 0.7  # odds below which a sentence that a rule knows waits for review
 _SHARE = 0.4  # of the terms of an earlier statement that a correction takes up again
 _TERMS = 2  # shared terms that make it sure that both speak of the same
 _PRONOUNS = ("it ", "it's ", "its ", "they ", "that's ", "they're ", "es ", "c'est ")
@@ -103,7 +105,7 @@ def is_secret(text: str) -> bool:
 
 
 def _read(sentences: Sequence[str]) -> list[NotableSentence]:
-    correcting, asked, dictated = _Correcting.NO, False, False
+    correcting, asked = _Correcting.NO, False
     kept: list[NotableSentence] = []
     for place, sentence in enumerate(sentences):
         text, corrects, remember = _opened(sentence)
@@ -118,8 +120,7 @@ def _read(sentences: Sequence[str]) -> list[NotableSentence]:
         asked = (not _says_enough(text) or text.endswith(":")) if remember else wanted
         found = _statement(text, place, correcting=correcting, remember=wanted)
         found = found or _probable(sentence, text, place)
-        dictated = dictated or bool(phrases.dictates().match(text))
-        if found is None or (dictated and _is_bare_rule(found.text)):
+        if found is None:
             continue
         if (
             kept
@@ -166,16 +167,14 @@ def _statement(
     if phrases.contrasts().search(plain):
         correcting = max(correcting, _Correcting.PERHAPS)
     if not remember and _is_ruled_out(plain, correcting=bool(correcting)):
-        told = _reason_of_an_order(text)
-        if not told or told == text:
-            return None
-        return _statement(told, place, correcting=correcting, remember=False)
+        return None
     personal = _is_personal(plain)
     kind = _kind(plain, personal=personal, correcting=correcting)
     if kind is None and remember:
         kind = Kind.FACT
     if kind is None:
         return None
+    asked_for = remember or personal or bool(correcting)
     return NotableSentence(
         " ".join(_without_task(text).split()),
         kind,
@@ -183,6 +182,7 @@ def _statement(
         personal,
         corrects=bool(correcting),
         surely=correcting is _Correcting.SURELY,
+        waits=not asked_for and lasting(plain) < AGREE,
     )
 
 
@@ -193,13 +193,17 @@ def _probable(sentence: str, text: str, place: int) -> NotableSentence | None:
         return None
     if phrases.doubts().search(plain) or phrases.reports().search(plain):
         return None
+    if _is_order(plain) and _is_task(rules_phrases.politeness().sub("", plain)):
+        return None
     if plain.split()[0].casefold() in _POINTING - {"i", "you", "no"}:
         return None  # later nobody knows of what it was said
-    odds = lasting(without_quotes(sentence))
+    whole, alone = lasting(without_quotes(sentence)), lasting(plain)  # what is kept stands alone
     personal = of_person(plain)
     kind = Kind.PREFERENCE if personal else Kind.FACT
-    kept = NotableSentence(" ".join(text.split()), kind, place, personal, waits=odds < KEEP)
-    return kept if odds >= WAIT else None
+    kept = NotableSentence(
+        " ".join(text.split()), kind, place, personal, waits=min(whole, alone) < KEEP
+    )
+    return kept if whole >= WAIT else None
 
 
 def _kind(plain: str, *, personal: bool, correcting: _Correcting) -> Kind | None:
@@ -237,28 +241,6 @@ def _without_task(text: str) -> str:
     return text
 
 
-def _reason_of_an_order(text: str) -> str:
-    """Returns the clause that says why an order holds: `we use date-fns` behind `don't use X`."""
-    if not phrases.orders_with_reason().match(text):
-        return ""
-    found = rules_phrases.clauses().search(text)
-    while found:
-        rest = text[found.end() :].strip()
-        plain = without_quotes(rest)
-        if _says_enough(plain) and not _is_order(plain) and _holds_in_project(plain):
-            return rest
-        if _says_enough(plain) and not _is_order(plain) and _is_fact(plain, plainly=False):
-            return rest
-        found = rules_phrases.clauses().search(text, found.end())
-    return ""
-
-
-def _is_bare_rule(text: str) -> bool:
-    """True for `always use X`, which may be content of a text that the prompt asks for."""
-    first = text.casefold().split()[0]
-    return first in {"always", "never", "no", "only"} or is_base(first)
-
-
 def _is_order(plain: str) -> bool:
     """True if the sentence opens with a verb in the imperative."""
     bare = rules_phrases.politeness().sub("", plain)
@@ -283,26 +265,13 @@ def _is_lasting_order(plain: str, *, correcting: bool) -> bool:
     if rules_phrases.everywhere().search(plain) or phrases.standing().search(plain):
         first = plain.casefold().split()[0].strip(".,:;!`")
         return correcting or first in _KEPT_ORDERS or first in {"please", "always", "never"}
-    if rules_phrases.own_habits().search(plain) or _is_personal(plain):
-        return True
-    return not _is_task(plain) and _orders_for_good(plain)
+    return bool(rules_phrases.own_habits().search(plain)) or _is_personal(plain)
 
 
 def _is_task(plain: str) -> bool:
     """True if the order in front is of the moment, whatever stands behind it."""
     first = plain.casefold().split()[0].strip(".,:;!`")
     return is_base(first) and first not in _KEPT_ORDERS
-
-
-def _orders_for_good(plain: str) -> bool:
-    """True for `never expose …`, `use metric units, always`, and `run X first, otherwise …`."""
-    first = plain.casefold().split()[0].strip(".,:;!`")
-    if first in _KEPT_ORDERS and "otherwise" in plain.casefold():
-        return True
-    return any(
-        is_base(found["verb"]) or found["verb"].casefold() in {"expose", "assume", "rely", "import"}
-        for found in phrases.orders_for_good().finditer(plain)
-    )
 
 
 def _is_personal(plain: str) -> bool:
@@ -312,12 +281,9 @@ def _is_personal(plain: str) -> bool:
     if rules_phrases.everywhere().search(plain):
         return True
     habit = rules_phrases.own_habits().search(plain)
-    if habit and not rules_phrases.ailments().search(plain):
+    if habit:
         return not _tells(habit["verb"] or "")
-    return bool(
-        rules_phrases.of_answers().search(plain)
-        and (_orders_for_good(plain) or rules_phrases.always().search(plain))
-    )
+    return bool(rules_phrases.of_answers().search(plain) and rules_phrases.always().search(plain))
 
 
 def _tells(verb: str) -> bool:
@@ -328,18 +294,15 @@ def _tells(verb: str) -> bool:
 
 
 def _holds_in_project(plain: str) -> bool:
-    if phrases.standing().search(plain) or _orders_for_good(plain):
-        return not rules_phrases.momentary().search(plain)
-    if rules_phrases.foreign_rules().search(plain):
-        return not rules_phrases.momentary().search(plain) and not _is_trouble(plain)
+    if rules_phrases.momentary().search(plain):
+        return False
+    if phrases.standing().search(plain) or rules_phrases.foreign_rules().search(plain):
+        return True
     habit = phrases.habits().search(plain)
     if habit:
-        if habit["verb"] and _tells(habit["verb"]):
-            return False
-        troubled = not habit["surely"] and _is_trouble(plain)
-        return not troubled and not rules_phrases.momentary().search(plain)
+        return not (habit["verb"] and _tells(habit["verb"]))
     duty = phrases.duties().match(plain)
-    if duty is None or not _is_thing(duty["who"]) or rules_phrases.momentary().search(plain):
+    if duty is None or not _is_thing(duty["who"]):
         return False
     return not rules_phrases.of_the_task().match(duty["who"]) or bool(
         rules_phrases.reasons().search(plain[duty.end() :])
@@ -350,24 +313,11 @@ def _is_fact(plain: str, *, plainly: bool) -> bool:
     """True for what a thing of the project is, has or uses."""
     stated = plain.rpartition(": ")[2].rpartition(" but ")[2]
     found = phrases.facts().match(stated)
-    if (
-        found is None
-        or not _is_thing(found["who"])
-        or rules_phrases.no_subject().search(found["who"])
-    ):
-        return False
-    if (
-        rules_phrases.on_screen().search(found["who"])
-        and not plainly
-        and not rules_phrases.reasons().search(plain)
-    ):
-        return False
-    if found["coded"] and not plainly and rules_phrases.no_setting().search(found["who"]):
+    if found is None or not _is_thing(found["who"]):
         return False
     if found["plainly"] and not plainly and not _is_particular(plain):
         return False
-    troubled = not plainly and _is_trouble(plain)  # a correction may tell what was wrong
-    return not troubled and not rules_phrases.momentary().search(plain)
+    return not rules_phrases.momentary().search(plain)
 
 
 def _sets_right(plain: str, *, surely: bool) -> bool:
@@ -400,11 +350,6 @@ def _is_particular(plain: str) -> bool:
 def _is_thing(who: str) -> bool:
     words = who.casefold().split()
     return words[0] not in _POINTING and words[-1] not in _POINTING | _MODALS
-
-
-def _is_trouble(plain: str) -> bool:
-    """True if the sentence tells of a failure."""
-    return bool(rules_phrases.ailments().search(plain))
 
 
 def _says_enough(text: str) -> bool:

@@ -40,7 +40,8 @@ _SAME = " UNION ".join(
 _SOUGHT = {
     "ids": f"SELECT id FROM memory WHERE id IN {_LISTED}",  # noqa: S608  # own names
     "source": "SELECT m.id FROM version v JOIN memory m ON m.number = v.memory "
-    "WHERE v.recorded_until IS NULL AND (v.source_ref = ?1 OR v.source_agent = ?1)",
+    "WHERE v.recorded_until IS NULL AND (v.source_ref = ?1 OR v.source_agent = ?1 "
+    "OR substr(v.source_ref, 1, length(?1 || '/')) = ?1 || '/')",  # a folder's files
     "subject": "SELECT DISTINCT m.id FROM version v JOIN memory m ON m.number = v.memory "
     "WHERE v.subject = ?1 OR lower(v.speaker) = ?1",
 }

@@ -80,7 +80,7 @@ class EraseVerbs(View):
         stored again (see `unforget`). Only the user erases.
 
         Options:
-            source: all that came from a file, page or agent.
+            source: all that came from a file, page or agent; a folder means all its files.
             subject: all that claims something of somebody or something, also by a longer name or as
                 the value of a claim, or was said by it. A text that only mentions it stays.
             user: all of a user, as `delete_user` does.
@@ -107,10 +107,19 @@ class EraseVerbs(View):
             )
 
     @needs("erase")
-    def unforget(self, content: str) -> bool:
-        """Lets words that were erased be stored again; False if they were not kept out."""
+    def unforget(self, content: str | None = None, *, source: str | None = None) -> bool:
+        """Lets words that were erased be stored again; False if they were not kept out.
+
+        Options:
+            source: instead of the words: all that the erasure of this source took.
+        """
         self._check_may_erase()
-        return flows.erase.unforget(self._ground(), prepare.redact(self._access(), content))
+        if (content is None) == (source is None):
+            raise InvalidInput("give the words, or the source that was erased")
+        if source is not None:
+            named = prepare.redact(self._access(), source)
+            return flows.erase.unforget_source(self._ground(), named)
+        return flows.erase.unforget(self._ground(), prepare.redact(self._access(), content or ""))
 
     def _check_may_erase(self) -> None:
         if not is_authoritative(self._kind):

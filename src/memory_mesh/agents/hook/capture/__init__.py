@@ -12,6 +12,7 @@ The hook calls it after the prompt went on, or in the daemon. It may be called t
 what was stored is then found again.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 
@@ -22,7 +23,7 @@ from memory_mesh.agents.hook.capture.heard import (
     CapturedEvent,
     HostSession,
 )
-from memory_mesh.base.typed import TYPE_CHECKING
+from memory_mesh.base.typed import TYPE_CHECKING, Any
 from memory_mesh.learn.rules import statements as rules_statements, tool_failures as rules
 from memory_mesh.learn.rules.own_words import own_sentences
 from memory_mesh.model import Channel, Kind, Memory, NotFound, Outcome, Receipt, Scope
@@ -64,7 +65,8 @@ def prompted(heard: CapturedEvent, given: Mapping[str, object]) -> Captured:
     if back:
         is_done = any(receipt.id in before for receipt in receipts)
         _take_back(heard, None if is_done else rules_statements.taken_back(said, earlier))
-    return Captured(tuple(receipts), for_person)
+    replaced = sum((Counter(receipt.redacted) for receipt in receipts), Counter[str]())
+    return Captured(tuple(receipts), for_person, replaced)
 
 
 def _kept(
@@ -102,12 +104,13 @@ def _changed(
     heard: CapturedEvent, memory_id: str, statement: rules_statements.NotableSentence
 ) -> Memory:
     kind = statement.kind if statement.kind is Kind.DECISION else Kind.CORRECTION
+    for_whom: dict[str, Any] = {"scope": Scope()} if statement.personal else {}  # else as it was
     return heard.view(Channel.HOOK).update(
         memory_id,
         statement.text,
         kind=Kind.PREFERENCE if statement.personal else kind,
-        scope=Scope() if statement.personal else Scope(project=heard.project),
         reason=CORRECTED,
+        **for_whom,
     )
 
 
@@ -281,4 +284,5 @@ def captured(
         said = prompted(heard, input)
     done = act(heard, input)
     asked = () if act is failed else heard.ask_model(event, input)
-    return Captured((*said.receipts, *done.receipts, *asked), said.for_person + done.for_person)
+    told = done if act is prompted else said
+    return Captured((*said.receipts, *done.receipts, *asked), told.for_person, told.replaced)

@@ -2,12 +2,13 @@
 
 from collections.abc import Iterable, Mapping
 
-from memory_mesh.base.typed import TYPE_CHECKING, Protocol, dataclass
+from memory_mesh.base.typed import TYPE_CHECKING, Protocol, dataclass, field
 from memory_mesh.formats.private import split_private
 from memory_mesh.learn.rules.instructions import base
 from memory_mesh.model import Channel, Kind, Memory, Receipt, Scope, SourceKind, Status
 from memory_mesh.model.learning import ExtractionRules, Turn
 from memory_mesh.text import analyzer
+from memory_mesh.write.rules.receipts import redaction
 
 if TYPE_CHECKING:
     from memory_mesh.sync import MemoryMesh
@@ -42,13 +43,17 @@ class Captured:
 
     receipts: tuple[Receipt, ...] = ()
     for_person: int = 0
+    replaced: Mapping[str, int] = field(default_factory=dict)  # of what the user said, by kind
 
     @property
     def line(self) -> str | None:
         """What the user is told of it; None if there is nothing to tell."""
-        if not self.for_person:
-            return None
-        return f"stored for all your projects: {self.for_person}"
+        parts = []
+        if self.for_person:
+            parts.append(f"stored for all your projects: {self.for_person}")
+        if self.replaced:
+            parts.append(f"a part of what you said was not stored; {redaction(self.replaced)}")
+        return "; ".join(parts) or None
 
 
 @dataclass(frozen=True, slots=True)
