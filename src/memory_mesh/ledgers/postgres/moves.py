@@ -7,9 +7,9 @@
                open the copy, tell the directory
     leaving    end the replication, wait for those who still read, drop the old place
 
-The directory has the target before anything is done, so a move that was killed is found there. What
-decides is one row of the old place: while that says `home`, the move can be taken back, and later it
-can only go on. Each step may be done again.
+The directory has the target before anything is done, so a move that was killed is found there.
+What decides is one row of the old place: while that says `home`, the move can be taken back, and
+later it can only go on. Each step may be done again.
 """
 
 import time
@@ -27,6 +27,11 @@ from memory_mesh.model.errors import InvalidInput, StoreError, StoreIsBusy
 
 Tell = Callable[[str], None]  # which step begins now
 Server = psycopg.Connection[Any]
+
+
+def quietly(_step: str) -> None:
+    """Tells nobody."""
+
 
 _NOT_COPIED = ("migration", "place", "secret")  # beside indexes of vectors: each server's own
 _FENCE_WAIT = 1.0  # seconds that others wait at most for the switch, before it is tried later
@@ -69,7 +74,7 @@ class Move:
         self._directory, self._url, self._secret, self._place = directory, url, secret, place
         self._name = f"mm_{place}"  # of the publication, the subscription and the slot
 
-    def to(self, target: int, tell: Tell = lambda step: None) -> Moved:
+    def to(self, target: int, tell: Tell = quietly) -> Moved:
         """Moves it there, or goes on with the move that was begun."""
         begun = time.monotonic()
         with self._alone():
@@ -82,11 +87,11 @@ class Move:
                     raise StoreIsBusy(f"somebody still reads the old copy of {self._place}")
                 self._update("target = %s, begun = coalesce(begun, now())", target)
                 tell("begun")
-                pause = self._copied_and_switched(tell)
+                pause = self._copied_and_switched(target, tell)
             dropped = self._left(tell)
         return Moved(self._place, time.monotonic() - begun, pause, dropped)
 
-    def back(self, tell: Tell = lambda step: None) -> bool:
+    def back(self, tell: Tell = quietly) -> bool:
         """Takes a move back that was begun, unless it was decided: then it goes on instead."""
         with self._alone():
             self.finish(tell, back=True)
@@ -95,7 +100,7 @@ class Move:
 
     def finish(self, tell: Tell, *, back: bool) -> int:
         """Opens the copy of a move that was decided, or takes an undecided one back; its server."""
-        server, epoch, target, source = self._row()
+        server, epoch, target, _ = self._row()
         if target is not None:
             with self._server(server) as old, self._server(target) as new:
                 if self._is_home(old) is False:
@@ -106,9 +111,8 @@ class Move:
                     self._update("target = NULL, begun = NULL")
         return server
 
-    def _copied_and_switched(self, tell: Tell) -> float:
-        server, epoch, target, _ = self._row()
-        assert target is not None
+    def _copied_and_switched(self, target: int, tell: Tell) -> float:
+        server, epoch, _, _ = self._row()
         with self._server(server) as old, self._server(target) as new:
             try:
                 self._copy(old, new, server, target, tell)
@@ -152,9 +156,7 @@ class Move:
                 "CREATE PUBLICATION {} FOR TABLE {} WITH (publish_via_partition_root = true)"
             ).format(name, tables)
         )
-        old.execute(
-            "SELECT pg_create_logical_replication_slot(%s, 'pgoutput')", (self._name,)
-        )
+        old.execute("SELECT pg_create_logical_replication_slot(%s, 'pgoutput')", (self._name,))
         new.execute(
             sql.SQL(
                 "CREATE SUBSCRIPTION {} CONNECTION {} PUBLICATION {} WITH (create_slot = false, "
@@ -169,7 +171,9 @@ class Move:
             (self._name,),
         ).fetchone()
         if row is None or row[0] is None:
-            raise StoreError(f"the server of {self._place} lost the slot of the move; move it again")
+            raise StoreError(
+                f"the server of {self._place} lost the slot of the move; move it again"
+            )
         if row[0] > MOST_WAL:
             raise StoreError(f"the move of {self._place} holds back {row[0]} bytes of WAL: stopped")
 
@@ -181,14 +185,14 @@ class Move:
             (here, self._name),
         ).fetchone()
         if found is None:
-            raise StoreError(f"the server of {self._place} lost the slot of the move; move it again")
+            raise StoreError(
+                f"the server of {self._place} lost the slot of the move; move it again"
+            )
         return bool(found[0])
 
     # switching
 
-    def _switched(
-        self, old: Server, new: Server, server: int, epoch: int, tell: Tell
-    ) -> float:
+    def _switched(self, old: Server, new: Server, server: int, epoch: int, tell: Tell) -> float:
         """Closes the old place once the copy has all of it; when others began to wait."""
         with self._server(server) as alone:
             alone.autocommit = False
@@ -234,9 +238,8 @@ class Move:
             new.execute("SET LOCAL synchronous_commit = on")
             for name in ("numbers", "namespace_ns_seq"):
                 sequence = sql.SQL("SELECT last_value FROM {}").format(self._table(name))
-                value = old.execute(sequence).fetchone()
-                assert value is not None
-                new.execute("SELECT setval(%s::regclass, %s)", (f"{self._place}.{name}", value[0]))
+                (value,) = old.execute(sequence).fetchone() or (1,)
+                new.execute("SELECT setval(%s::regclass, %s)", (f"{self._place}.{name}", value))
             new.execute(
                 sql.SQL(
                     "UPDATE {} SET body_version = NULL, body_highest = NULL, body_rows = NULL "
@@ -359,6 +362,5 @@ class Move:
 
 def _flushed(old: Server) -> str:
     """Where the log of a server ends, all of it on its disk."""
-    found = old.execute("SELECT pg_logical_emit_message(true, 'memory_mesh', '')").fetchone()
-    assert found is not None
-    return str(found[0])
+    ((here,),) = old.execute("SELECT pg_logical_emit_message(true, 'memory_mesh', '')")
+    return str(here)

@@ -9,15 +9,16 @@ import psycopg
 
 from memory_mesh.base.digests import keyed_digest
 from memory_mesh.base.typed import dataclass
-from memory_mesh.ledgers.postgres.moves import Move, Moved, Tell
+from memory_mesh.ledgers.postgres.moves import Move, Moved, Tell, quietly
 from memory_mesh.ledgers.postgres.places import (
     DIRECTORY,
+    SCHEMA,
     address_of,
     place_digest,
     plain_address,
 )
+from memory_mesh.ledgers.postgres.pool import DatabaseRoute
 from memory_mesh.ledgers.postgres.setup import (
-    SCHEMA,
     SetUp,
     newest,
     opening_key,
@@ -64,6 +65,7 @@ class FleetOwner:
     def __init__(self, url: str, secret: bytes) -> None:
         self._url, self._secret = url, secret
         self._db = psycopg.connect(url, autocommit=True)
+        self._db.execute(f"SET search_path = {DIRECTORY}")
         if not is_directory(self._db):
             raise InvalidInput(
                 "this database is no directory of a fleet; make one: memory-mesh --store URL "
@@ -77,8 +79,8 @@ class FleetOwner:
     def add_servers(self, addresses: Sequence[str]) -> list[str]:
         """Takes servers in. The first ones get the places; what they hold already stays theirs."""
         added = [self._added(plain_address(address)) for address in addresses]
-        places = self._one("SELECT places FROM {}.fleet")
-        if not self._one("SELECT count(*) FROM {}.place WHERE slot IS NOT NULL"):
+        places = self._one("SELECT places FROM fleet")
+        if not self._one("SELECT count(*) FROM place WHERE slot IS NOT NULL"):
             with self._db.transaction():
                 for turn, number in enumerate(added):
                     slots = range(turn, places, len(added))
@@ -86,13 +88,12 @@ class FleetOwner:
                     set_up(self.at(number), self._secret, schemas=names)
                     for slot, name in zip(slots, names, strict=True):
                         self._db.execute(
-                            f"INSERT INTO {DIRECTORY}.place (name, slot, server) "
-                            "VALUES (%s, %s, %s)",
+                            "INSERT INTO place (name, slot, server) VALUES (%s, %s, %s)",
                             (name, slot, number),
                         )
         return [plain_address(address) for address in addresses]
 
-    def move(self, place: str, server: str, tell: Tell = lambda step: None) -> Moved:
+    def move(self, place: str, server: str, tell: Tell = quietly) -> Moved:
         """Moves a place, or goes on with a move that was begun."""
         return self._move(place).to(self._number(server), tell)
 
@@ -100,15 +101,13 @@ class FleetOwner:
         """Takes a move back, if it is not decided yet; whether it was."""
         return self._move(place).back()
 
-    def drain(self, server: str, tell: Tell = lambda step: None) -> Iterator[Moved]:
+    def drain(self, server: str, tell: Tell = quietly) -> Iterator[Moved]:
         """Moves every place of a server to the others, each to the one with the fewest."""
         number = self._number(server)
-        self._db.execute(
-            f"UPDATE {DIRECTORY}.server SET draining = true WHERE number = %s", (number,)
-        )
+        self._db.execute("UPDATE server SET draining = true WHERE number = %s", (number,))
         while True:
             row = self._db.execute(
-                f"SELECT name, target FROM {DIRECTORY}.place WHERE server = %s LIMIT 1", (number,)
+                "SELECT name, target FROM place WHERE server = %s LIMIT 1", (number,)
             ).fetchone()
             if row is None:
                 break
@@ -119,9 +118,9 @@ class FleetOwner:
         loads = self._loads()
         rows = self._db.execute(
             "SELECT p.name, s.address, p.epoch, t.address, o.address "
-            f"FROM {DIRECTORY}.place p JOIN {DIRECTORY}.server s ON s.number = p.server "
-            f"LEFT JOIN {DIRECTORY}.server t ON t.number = p.target "
-            f"LEFT JOIN {DIRECTORY}.server o ON o.number = p.source ORDER BY p.name"
+            "FROM place p JOIN server s ON s.number = p.server "
+            "LEFT JOIN server t ON t.number = p.target "
+            "LEFT JOIN server o ON o.number = p.source ORDER BY p.name"
         )
         return [
             PlaceShown(
@@ -136,7 +135,7 @@ class FleetOwner:
 
     def servers(self) -> list[tuple[str, bool]]:
         """The address of each server, and whether it is drained."""
-        found = self._db.execute(f"SELECT address, draining FROM {DIRECTORY}.server ORDER BY number")
+        found = self._db.execute("SELECT address, draining FROM server ORDER BY number")
         return found.fetchall()
 
     def proposals(self) -> list[Proposal]:
@@ -154,9 +153,9 @@ class FleetOwner:
         """Runs missing migrations in every place, one server after another."""
         prepare(self._db, self._url, self._secret, login=login)
         ran: set[int] = set()
-        for (number,) in self._db.execute(f"SELECT number FROM {DIRECTORY}.server").fetchall():
+        for (number,) in self._db.execute("SELECT number FROM server").fetchall():
             places = self._db.execute(
-                f"SELECT name FROM {DIRECTORY}.place WHERE server = %s ORDER BY name", (number,)
+                "SELECT name FROM place WHERE server = %s ORDER BY name", (number,)
             )
             names = [name for (name,) in places]
             done = set_up(self.at(number), self._secret, login=self._login(), schemas=names)
@@ -165,7 +164,9 @@ class FleetOwner:
 
     def at(self, number: int) -> str:
         """Where the owner reaches a server."""
-        return address_of(self._url, self._one("SELECT address FROM {}.server WHERE number = %s", number))
+        return address_of(
+            self._url, self._one("SELECT address FROM server WHERE number = %s", number)
+        )
 
     def _added(self, address: str) -> int:
         url = address_of(self._url, address)
@@ -178,7 +179,7 @@ class FleetOwner:
                 )
             there = db.execute("SELECT to_regclass('memory_mesh.store')").fetchone() != (None,)
         number: int = self._one(
-            "INSERT INTO {}.server (address) VALUES (%s) ON CONFLICT (address) "
+            "INSERT INTO server (address) VALUES (%s) ON CONFLICT (address) "
             "DO UPDATE SET draining = false RETURNING number",
             address,
         )
@@ -191,25 +192,22 @@ class FleetOwner:
         set_up(url, self._secret)
         key = opening_key(self._secret)
         with psycopg.connect(url, autocommit=True) as db:
-            db.execute(f"UPDATE {SCHEMA}.place SET fleet = true")  # makes no more of its own
-            names = db.execute(f"SELECT name FROM {SCHEMA}.namespace").fetchall()
+            db.execute("UPDATE memory_mesh.place SET fleet = true")  # makes no more of its own
+            names = db.execute("SELECT name FROM memory_mesh.namespace").fetchall()
         with self._db.transaction():
             self._db.execute(
-                f"INSERT INTO {DIRECTORY}.place (name, server) VALUES (%s, %s) "
-                "ON CONFLICT DO NOTHING",
+                "INSERT INTO place (name, server) VALUES (%s, %s) ON CONFLICT DO NOTHING",
                 (SCHEMA, number),
             )
             self._db.cursor().executemany(
-                f"INSERT INTO {DIRECTORY}.located VALUES (%s, %s) ON CONFLICT DO NOTHING",
+                "INSERT INTO located VALUES (%s, %s) ON CONFLICT DO NOTHING",
                 [(place_digest(key, name), SCHEMA) for (name,) in names],
             )
 
     def _loads(self) -> dict[str, tuple[int, int]]:
         found: dict[str, tuple[int, int]] = {}
-        for (number,) in self._db.execute(f"SELECT number FROM {DIRECTORY}.server").fetchall():
-            places = self._db.execute(
-                f"SELECT name FROM {DIRECTORY}.place WHERE server = %s", (number,)
-            )
+        for (number,) in self._db.execute("SELECT number FROM server").fetchall():
+            places = self._db.execute("SELECT name FROM place WHERE server = %s", (number,))
             names = [name for (name,) in places]
             try:
                 with psycopg.connect(self.at(number), connect_timeout=5) as db:
@@ -224,7 +222,7 @@ class FleetOwner:
 
     def _number(self, server: str) -> int:
         found = self._db.execute(
-            f"SELECT number FROM {DIRECTORY}.server WHERE address = %s OR number::text = %s",
+            "SELECT number FROM server WHERE address = %s OR number::text = %s",
             (plain_address(server) if "=" in server or "://" in server else server, server),
         ).fetchone()
         if found is None:
@@ -233,7 +231,7 @@ class FleetOwner:
 
     def _emptiest(self) -> int:
         found = self._db.execute(
-            f"SELECT s.number FROM {DIRECTORY}.server s LEFT JOIN {DIRECTORY}.place p "
+            "SELECT s.number FROM server s LEFT JOIN place p "
             "ON p.server = s.number WHERE NOT s.draining GROUP BY s.number "
             "ORDER BY count(p.name), s.number LIMIT 1"
         ).fetchone()
@@ -242,29 +240,30 @@ class FleetOwner:
         return int(found[0])
 
     def _login(self) -> str | None:
-        return self._one("SELECT login FROM {}.fleet")  # type: ignore[no-any-return]
+        return self._one("SELECT login FROM fleet")  # type: ignore[no-any-return]
 
     def _one(self, statement: str, *values: object) -> Any:  # noqa: ANN401  # a value of any column
-        row = self._db.execute(statement.format(DIRECTORY), values).fetchone()
+        row = self._db.execute(statement, values).fetchone()
         return None if row is None else row[0]
 
 
 def is_directory(db: psycopg.Connection[Any]) -> bool:
     """Whether a database is the directory of a fleet."""
-    found = db.execute("SELECT to_regclass(%s)", (f"{DIRECTORY}.fleet",)).fetchone()
+    found = db.execute("SELECT to_regclass(%s)", ("fleet",)).fetchone()
     return found != (None,)
 
 
 def set_up_fleet(
     url: str, secret: bytes, *, login: str | None = None, places: int | None = None
 ) -> SetUp | None:
-    """Makes a directory for so many places, or upgrades a fleet; None if there is none to do it for.
+    """Makes a directory for so many places, or upgrades a fleet; None if there is none.
 
     The number of places cannot be changed: the digests of names are shared out among them.
     """
+    if DatabaseRoute.of(url).pooled:
+        return None  # it says so who makes the tables
     with psycopg.connect(url, autocommit=True) as db:
-        there = is_directory(db)
-        if places is None and not there:
+        if places is None and not is_directory(db):
             return None
         if places is not None and not 1 <= places <= MOST_PLACES:
             raise InvalidInput(f"places must be 1 to {MOST_PLACES}")
@@ -285,16 +284,16 @@ def prepare(
     set_up(url, secret, login=login, schemas=())
     db.execute("SET client_min_messages = warning")
     db.execute(_TABLES.read_text(encoding="utf-8"))
+    db.execute(f"SET search_path = {DIRECTORY}")
     shown = keyed_digest(opening_key(secret), _FLEET)
     if places is not None:
         db.execute(
-            f"INSERT INTO {DIRECTORY}.fleet (places, shown, login) VALUES (%s, %s, %s) "
-            "ON CONFLICT DO NOTHING",
+            "INSERT INTO fleet (places, shown, login) VALUES (%s, %s, %s) ON CONFLICT DO NOTHING",
             (places, shown, login),
         )
     if login is not None:
-        db.execute(f"UPDATE {DIRECTORY}.fleet SET login = %s", (login,))
-    found = db.execute(f"SELECT shown, places FROM {DIRECTORY}.fleet").fetchone()
+        db.execute("UPDATE fleet SET login = %s", (login,))
+    found = db.execute("SELECT shown, places FROM fleet").fetchone()
     if found is None or bytes(found[0]) != shown:
         raise InvalidInput("this fleet was set up with another key; state that one")
     if places not in {None, found[1]}:
@@ -314,19 +313,18 @@ def _weights(shown: Sequence[PlaceShown]) -> dict[str, float]:
     """The share of each place in all bytes and all writes, as one number."""
     size = sum(each.bytes or 0 for each in shown) or 1
     writes = sum(each.writes or 0 for each in shown) or 1
-    return {
-        each.name: (each.bytes or 0) / size + (each.writes or 0) / writes for each in shown
-    }
+    return {each.name: (each.bytes or 0) / size + (each.writes or 0) / writes for each in shown}
 
 
-def _evened(
-    held: dict[str, list[PlaceShown]], weights: dict[str, float]
-) -> Iterator[Proposal]:
+def _evened(held: dict[str, list[PlaceShown]], weights: dict[str, float]) -> Iterator[Proposal]:
     """From the fullest server to the emptiest, as long as that makes them more even."""
     total = {server: sum(weights[each.name] for each in there) for server, there in held.items()}
     mean = sum(total.values()) / max(1, len(total))
     while total:
-        most, least = max(total, key=lambda each: total[each]), min(total, key=lambda each: total[each])
+        most, least = (
+            max(total, key=lambda each: total[each]),
+            min(total, key=lambda each: total[each]),
+        )
         gap = total[most] - total[least]
         fits = [each for each in held[most] if weights[each.name] < gap]
         if total[most] <= mean * _UNEVEN or not fits:
@@ -337,4 +335,3 @@ def _evened(
         total[most] -= weights[best.name]
         total[least] += weights[best.name]
         yield Proposal(best.name, most, least)
-

@@ -24,6 +24,7 @@ from memory_mesh.base.typed import dataclass, field
 from memory_mesh.ledgers.postgres.pool import CONNECT_SECONDS, BoundedConnection, Pool
 from memory_mesh.model.errors import StoreError, StoreIsAway
 
+SCHEMA = "memory_mesh"
 DIRECTORY = "memory_mesh_fleet"  # the schema of a directory
 MOVED = "MM001"  # what a place says that is elsewhere
 _GONE = (errors.UndefinedFunction, errors.InvalidSchemaName, errors.ReadOnlySqlTransaction)
@@ -77,7 +78,7 @@ class Fleet:
         self, url: str, key: bytes, configure: Callable[[psycopg.Connection[Any]], None]
     ) -> None:
         self._url, self._key, self._configure = url, key, configure
-        self._directory = Pool(url, lambda raw: None, prepare_threshold=None)
+        self._directory = Pool(url, _as_it_is, prepare_threshold=None)
         self._pools: dict[str, Pool] = {}  # by the address of the server
         self._map = _Map()
 
@@ -142,6 +143,10 @@ class Fleet:
         return self._pools[address]
 
 
+def _as_it_is(_raw: psycopg.Connection[Any]) -> None:
+    """Configures nothing."""
+
+
 def place_digest(key: bytes, namespace: str) -> bytes:
     """What the directory knows a namespace by."""
     return keyed_digest(key, f"place of {namespace}".encode())
@@ -170,9 +175,18 @@ def plain_address(url: str) -> str:
     return make_conninfo("", **stated)
 
 
+def places_by_server(db: psycopg.Connection[Any], url: str) -> list[tuple[str | None, list[str]]]:
+    """The schemas of each server with its address; of a database that is no directory, its own."""
+    if db.execute("SELECT to_regnamespace(%s)::oid", (DIRECTORY,)).fetchone() == (None,):
+        return [(None, [SCHEMA])]
+    found = db.execute(
+        f"SELECT s.address, array_agg(p.name) FROM {DIRECTORY}.place p "  # noqa: S608
+        f"JOIN {DIRECTORY}.server s ON s.number = p.server GROUP BY s.address"
+    )
+    return [(address_of(url, address), names) for address, names in found.fetchall()]
+
+
 def is_elsewhere(error: Exception) -> bool:
     """Whether a transaction that began with this fault is tried again where the directory says."""
     moved = isinstance(error, psycopg.Error) and error.sqlstate == MOVED
     return moved or isinstance(error, (*_GONE, StoreIsAway))
-
-

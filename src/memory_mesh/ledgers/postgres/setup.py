@@ -15,6 +15,7 @@ from psycopg import sql
 
 from memory_mesh.base.digests import keyed_digest
 from memory_mesh.base.typed import dataclass
+from memory_mesh.ledgers.postgres.places import SCHEMA
 from memory_mesh.ledgers.postgres.pool import DatabaseRoute
 from memory_mesh.model.errors import InvalidInput, NotAllowed, NotFound, StoreIsNewer
 
@@ -29,7 +30,7 @@ _BYPASSING = """
         OR r.rolname IN ('pg_read_server_files', 'pg_write_server_files',
                          'pg_execute_server_program'))"""
 
-ROLE, SCHEMA = "memory_mesh_app", "memory_mesh"
+ROLE = "memory_mesh_app"
 PARTITIONS = 4  # of each table, so that a namespace can be moved with one of them
 _MIGRATIONS = Path(__file__).with_name("migrations")
 _LOCK = 0x6D656D6D657368  # one set-up at a time

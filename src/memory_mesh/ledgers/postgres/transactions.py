@@ -22,6 +22,7 @@ from memory_mesh.ledgers.postgres import engine
 from memory_mesh.ledgers.postgres.connection import Ask, PostgresConnection
 from memory_mesh.ledgers.postgres.places import (
     DIRECTORY,
+    SCHEMA,
     DirectoryFound,
     Fleet,
     Home,
@@ -35,7 +36,7 @@ from memory_mesh.ledgers.postgres.pool import (
     Pool,
     undo,
 )
-from memory_mesh.ledgers.postgres.setup import ALL, ROLE, SCHEMA, bypassing, refusal
+from memory_mesh.ledgers.postgres.setup import ALL, ROLE, bypassing, refusal
 from memory_mesh.ledgers.shared.rows import UnreadableRow
 from memory_mesh.model.errors import (
     MayBeStored,
