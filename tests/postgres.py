@@ -87,12 +87,15 @@ class Server:
         return f"postgresql://{user}@/{database}?host={self.folder}"
 
     def database(self, partitions: int = 1) -> str:
-        """The name of a new database that is set up for `SECRET`."""
+        """The name of a new database that is set up for `SECRET`; 0: as a place of a fleet."""
         template = f"{_TEMPLATE}_{partitions}"
         if partitions not in self._prepared:
             with self._admin() as db:
                 db.execute(f"CREATE DATABASE {template}")
-            set_up(self.url(template), SECRET, login=APP, partitions=partitions)
+            home = partitions > 0
+            set_up(self.url(template), SECRET, login=APP, partitions=partitions, home=home)
+            with psycopg.connect(self.url(template)) as db:
+                db.execute("UPDATE memory_mesh.place SET home = true")
             queue.set_up(self.url(template), ROLE)
             self._prepared.add(partitions)
         name = f"store_{next(self._names)}"

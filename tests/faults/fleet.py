@@ -190,7 +190,7 @@ class _Run:
             place = self._dice.choice([each for each in owner.shown() if not each.state])
         target = self._dice.choice([each for each in servers if each != place.server])
         self._begin(place.name, target, kill_at)
-        if kill_at is not None and self._dice.random() < 0.5:  # noqa: PLR2004
+        if kill_at is not None and self._dice.random() < 0.5:
             with closing(self._fleet.owner()) as owner:
                 if owner.back(place.name):
                     self._report.count("taken back")
@@ -324,7 +324,7 @@ def _read(url: str, folder: Path, who: int, seed: float) -> None:
             if not done:
                 time.sleep(0.02)
                 continue
-            recent = done[-_RECENT:] if dice.random() < 0.7 else done  # noqa: PLR2004
+            recent = done[-_RECENT:] if dice.random() < 0.7 else done
             batch, begun = dice.choice(recent), time.time()
             try:
                 with ledger.read(batch.namespace) as snapshot:

@@ -427,7 +427,12 @@ SUITES: dict[str, dict[str, Part]] = {
     "isolation": {
         "": part(
             "postgres_isolation.attacked", attacks=Amount(10_000), place="postgres_suites.tenants"
-        )
+        ),
+        "place": part(
+            "postgres_isolation.attacked",
+            attacks=Amount(10_000),
+            place="postgres_suites.in_a_place",
+        ),
     },
     "fleet": {
         "": part(

@@ -53,6 +53,17 @@ def test_a_thousand_attacks_see_and_change_nothing_of_others(world):
     assert len(FORMS) == 13
 
 
+def test_attacks_in_a_place_of_a_fleet_see_and_change_nothing_of_others(postgres):
+    world = made_world(postgres, place=True)
+    try:
+        report = sampled("isolation/place", world)
+        report.holds()
+        assert report.figures["own rows seen"]
+        assert report.figures["refused"]
+    finally:
+        world.close()
+
+
 _ALL = (
     "DO $$ DECLARE t text; BEGIN FOR t IN SELECT tablename FROM pg_policies WHERE tablename !~ "
     "'_[01]$' LOOP EXECUTE format('ALTER POLICY of_the_namespace ON memory_mesh.%I USING ({})', t);"

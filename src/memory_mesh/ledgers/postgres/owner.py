@@ -174,8 +174,8 @@ class FleetOwner:
         with psycopg.connect(url, autocommit=True) as db:
             if db.execute("SHOW wal_level").fetchone() != ("logical",):
                 raise InvalidInput(
-                    f"{address} has no wal_level = logical, without which places cannot move. Let a "
-                    "superuser run: ALTER SYSTEM SET wal_level = logical, and start it again"
+                    f"{address} has no wal_level = logical, without which places cannot move. A "
+                    "superuser runs: ALTER SYSTEM SET wal_level = logical, and starts it again"
                 )
             there = db.execute("SELECT to_regclass('memory_mesh.store')").fetchone() != (None,)
         number: int = self._one(
