@@ -14,7 +14,8 @@ import psycopg
 from psycopg import sql
 
 from memory_mesh.ledgers.postgres.ledger import PostgresLedger
-from memory_mesh.ledgers.postgres.setup import SCHEMA, opening_key
+from memory_mesh.ledgers.postgres.places import SCHEMA
+from memory_mesh.ledgers.postgres.setup import opening_key
 from memory_mesh.ledgers.postgres.transactions import Transactions
 from memory_mesh.model import Commit, Memory, Standing, Wanted
 from memory_mesh.testing import FrozenClock

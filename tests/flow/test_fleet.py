@@ -52,11 +52,14 @@ def test_everybody_has_memories_of_their_own_in_one_store(mesh):
         assert hit.content == f"The door of {name} is green"
 
 
-@pytest.mark.parametrize("step", [STEPS[SEED % len(STEPS)], "fenced", "decided"])
-@pytest.mark.parametrize("back", [False, True])
+@pytest.mark.parametrize(
+    ("step", "back"),
+    [(STEPS[SEED % len(STEPS)], False), ("fenced", True), ("decided", True)],
+    ids=["any step, goes on", "before it is decided, back", "once it is decided, back"],
+)
 def test_a_move_that_was_killed_goes_on_or_is_taken_back(two, mesh, step, back):
     views = {name: mesh.view(namespace=name) for name in PEOPLE}
-    before = {name: len(view.list(limit=500)) for name, view in views.items()}
+    before = {name: len(view.get_all(limit=500)) for name, view in views.items()}
     with closing(two.owner()) as owner:
         place = owner.shown()[SEED % two.places]
         (target,) = {address for address, _ in owner.servers()} - {place.server}
@@ -81,8 +84,8 @@ def test_a_move_that_was_killed_goes_on_or_is_taken_back(two, mesh, step, back):
         assert {each.state for each in owner.shown()} == {""}
     for name, view in views.items():
         view.add("It was dry after it")
-        assert len(view.list(limit=500)) == before[name] + 2
-        assert view.verify().ok
+        assert len(view.get_all(limit=500)) == before[name] + 2
+        assert view.care.verify().ok
     for server in two.servers:
         with psycopg.connect(server.url("memories")) as db:
             assert db.execute("SELECT count(*) FROM pg_replication_slots").fetchone() == (0,)
@@ -119,25 +122,27 @@ def test_a_database_of_before_joins_with_what_it_has(two, mesh):
         alone.view(namespace="veteran").add("The office is in Lyon")
         with closing(two.owner()) as owner:
             owner.add_servers([server.url(name)])
-        assert mesh.view(namespace="veteran").list() == []  # this process read the directory before
+        assert (
+            mesh.view(namespace="veteran").get_all() == []
+        )  # this process read the directory before
         with MemoryMesh(two.url(), embedder="none") as anew:
-            assert [each.content for each in anew.view(namespace="veteran").list()] == [
+            assert [each.content for each in anew.view(namespace="veteran").get_all()] == [
                 "The office is in Lyon"
             ]
             with closing(two.owner()) as owner:
                 target = owner.servers()[1][0]
                 owner.move("memory_mesh", target)
             anew.view(namespace="veteran").add("The office moved to Nice")
-            assert len(anew.view(namespace="veteran").list()) == 2
+            assert len(anew.view(namespace="veteran").get_all()) == 2
         with pytest.raises(StoreError, match="directory"):
-            alone.view(namespace="veteran").list()
+            alone.view(namespace="veteran").get_all()
         with pytest.raises(StoreError, match="directory"):
             alone.view(namespace="newcomer").add("Nobody may begin here any more")
 
 
 def test_places_go_on_while_the_directory_is_away(two, mesh):
     view = mesh.view(namespace=PEOPLE[0])
-    count = len(view.list(limit=500))
+    count = len(view.get_all(limit=500))
     directory = two.servers[-1]
     with psycopg.connect(directory.url(), autocommit=True) as db:
         db.execute("ALTER DATABASE directory ALLOW_CONNECTIONS false")
@@ -146,18 +151,18 @@ def test_places_go_on_while_the_directory_is_away(two, mesh):
         )
         try:
             view.add("The directory may rest for a while")
-            assert len(view.list(limit=500)) == count + 1
+            assert len(view.get_all(limit=500)) == count + 1
             with (
                 MemoryMesh(two.url(), embedder="none") as late,
                 pytest.raises(StoreError, match="directory"),
             ):
-                late.view(namespace=PEOPLE[0]).list()
+                late.view(namespace=PEOPLE[0]).get_all()
         finally:
             db.execute("ALTER DATABASE directory ALLOW_CONNECTIONS true")
 
 
 def test_the_owner_looks_moves_and_shares_out_at_the_command_line(two, mesh, tmp_path):
-    cli = CommandLine(tmp_path)
+    cli = CommandLine(tmp_path, variables={"MEMORY_MESH_KEY": SECRET.hex()})
     at = ("--store", two.url("postgres"))
     for name in PEOPLE:
         mesh.view(namespace=name).add("A fleet has a command of its own")
@@ -223,17 +228,13 @@ class TestAPlaceOfAFleet(LedgerContract, RelationsContract):
     """It keeps every promise that a ledger makes."""
 
     @pytest.fixture(autouse=True)
-    def _store(self, two: Fleet) -> Iterator[None]:
+    def _store(self, two: Fleet) -> None:
         self.fleet = two
         with closing(two.owner()) as owner:
-            servers = [address for address, _ in owner.servers()][:2]
-        yield
-        for server in servers:
+            homes = [(each.name, each.server) for each in owner.shown()]
+        for place, server in homes:
             with psycopg.connect(f"{server} user=postgres", autocommit=True) as db:
-                for (place,) in db.execute(
-                    "SELECT nspname FROM pg_namespace WHERE nspname LIKE 'place\\_%'"
-                ).fetchall():
-                    db.execute(f"TRUNCATE {place}.namespace, {place}.erased CASCADE")
+                db.execute(f"TRUNCATE {place}.namespace, {place}.erased CASCADE")
 
     def open_ledger(self, clock: Clock) -> PostgresLedger:
         return PostgresLedger(self.fleet.url(), clock, secret=SECRET)
