@@ -230,10 +230,25 @@ class _Run:
             owner.add_servers([address])  # it takes places again
 
     def _fail_over(self, number: int) -> None:
+        """Kills a server while a place leaves it or comes, if there is one that can."""
+        with closing(self._fleet.owner()) as owner:
+            servers = [address for address, _ in owner.servers()]
+            here, there = servers[number], servers[-1]
+            places = [each for each in owner.shown() if each.server in {here, there}]
+        place = self._dice.choice(places)
+        target = there if place.server == here else here
+        url = self._fleet.url("postgres")
+        mover = Child(_mover, url, place.name, target, None)
+        time.sleep(self._dice.uniform(0.0, 0.8))
         begun = time.time()
         fail_over(self._fleet.servers[number], self._fleet.hosts[number])
         self._failed_over.append((begun, time.time() + _AROUND))
         self._report.count("failovers")
+        try:
+            mover.result()
+        except ChildFailed:
+            self._report.count("moves broken by a failover")
+            self._begin(place.name, target, None)
 
     def check(self, checked: int) -> None:
         """Looks at every batch once more, and at so many namespaces whole."""

@@ -140,6 +140,32 @@ def test_a_database_of_before_joins_with_what_it_has(two, mesh):
             alone.view(namespace="newcomer").add("Nobody may begin here any more")
 
 
+def test_a_namespace_gets_a_place_of_its_own_and_comes_back(two, mesh):
+    view, neighbour = mesh.view(namespace="hot"), mesh.view(namespace=PEOPLE[1])
+    pinned = view.add("The hot one has many readers").id
+    view.update(str(pinned), "The hot one has a thousand readers")
+    neighbour.add("A neighbour stays where it is")
+    before = len(neighbour.get_all(limit=500))
+    with closing(two.owner()) as owner:
+        address = owner.servers()[1][0]
+        own = owner.settle("hot", address)
+        view.add("It has a place of its own now")
+        assert len(view.get_all()) == 2
+        (place,) = [each for each in owner.shown() if each.name == own]
+        assert place.server == address
+        assert mesh.care.namespaces().count("hot") == 1
+        back = owner.unsettle("hot")
+        assert back == two.place_of("hot")
+        assert len(view.get_all()) == 2
+        owner.settle("hot", address)
+        view.add("It was away, and is here again")
+    assert len(view.get_all()) == 3
+    assert view.search("how many readers")[0].content == "The hot one has a thousand readers"
+    assert view.care.verify().ok
+    assert len(view.history(str(pinned))) == 2
+    assert len(neighbour.get_all(limit=500)) == before
+
+
 def test_places_go_on_while_the_directory_is_away(two, mesh):
     view = mesh.view(namespace=PEOPLE[0])
     count = len(view.get_all(limit=500))

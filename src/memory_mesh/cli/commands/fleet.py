@@ -24,7 +24,9 @@ def _run_fleet(options: argparse.Namespace) -> int:
 
     if options.action != "show":
         cli_options.refuse_agent(f"fleet {options.action}", "it moves what servers hold")
-    if (options.action in {"add-server", "move", "drain"}) != bool(options.names):
+    alone = options.action == "move" and store_folder.named_namespace(options) is not None
+    needed = options.action in {"add-server", "move", "drain"} and not alone
+    if needed != bool(options.names):
         raise UsageError(f"fleet {options.action} {_NAMES[options.action]}".strip())
     with fleet_of(store_folder.config_of(options)) as fleet:
         return _ACTIONS[options.action](fleet, options)
@@ -66,14 +68,24 @@ def _add(fleet: "FleetOwner", options: argparse.Namespace) -> int:
 
 
 def _move(fleet: "FleetOwner", options: argparse.Namespace) -> int:
+    namespace = store_folder.named_namespace(options)
+    if namespace is not None:
+        place = fleet.unsettle(namespace) if options.back else fleet.settle(namespace, _to(options))
+        line = f"[MemoryMesh] Its memories are in {place}."
+        return output.answer({"place": place}, line, as_json=options.json)
     if options.back:
         taken = {place: fleet.back(place) for place in options.names}
         lines = [f"[MemoryMesh] {place} is where it was." for place in taken]
         return output.answer({"back": list(taken)}, *lines, as_json=options.json)
+    to = _to(options)
+    return _told([fleet.move(place, to, output.progress) for place in options.names], options)
+
+
+def _to(options: argparse.Namespace) -> str:
     if options.to is None:
         raise UsageError("say where to: fleet move PLACE --to SERVER")
-    moved = [fleet.move(place, options.to, output.progress) for place in options.names]
-    return _told(moved, options)
+    to: str = options.to
+    return to
 
 
 def _drain(fleet: "FleetOwner", options: argparse.Namespace) -> int:
@@ -130,8 +142,9 @@ FLEET = Command(
             choices=tuple(_ACTIONS),
             default="show",
             help="show servers and places (default); take a server in (add-server); move places to "
-            "a server, or go on with moves that were killed (move); move all places of a server to "
-            "the others (drain); move places until each server has its share (rebalance)",
+            "a server, or go on with moves that were killed (move); with --user, give the memories "
+            "of one user a place of their own there, or take them --back (move); move all places "
+            "of a server to the others (drain); move places until each server has its share (rebalance)",
         ),
         argument("names", nargs="*", metavar="NAME", help="addresses of servers, or places"),
         argument("--to", metavar="SERVER", help="where places are moved to"),

@@ -23,7 +23,8 @@ CREATE TABLE IF NOT EXISTS memory_mesh_fleet.place (
 );
 CREATE TABLE IF NOT EXISTS memory_mesh_fleet.located (
     digest bytea PRIMARY KEY, -- keyed, of the name of a namespace
-    place text NOT NULL REFERENCES memory_mesh_fleet.place
+    place text NOT NULL REFERENCES memory_mesh_fleet.place,
+    heading text REFERENCES memory_mesh_fleet.place -- where it moves to
 );
 GRANT USAGE ON SCHEMA memory_mesh_fleet TO memory_mesh_app;
 GRANT SELECT ON memory_mesh_fleet.server, memory_mesh_fleet.place, memory_mesh_fleet.located

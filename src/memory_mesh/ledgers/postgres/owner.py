@@ -9,6 +9,7 @@ import psycopg
 
 from memory_mesh.base.digests import keyed_digest
 from memory_mesh.base.typed import dataclass
+from memory_mesh.ledgers.postgres.departures import Departure
 from memory_mesh.ledgers.postgres.moves import Move, Moved, Tell, quietly
 from memory_mesh.ledgers.postgres.places import (
     DIRECTORY,
@@ -16,6 +17,7 @@ from memory_mesh.ledgers.postgres.places import (
     address_of,
     place_digest,
     plain_address,
+    slot_of,
 )
 from memory_mesh.ledgers.postgres.pool import DatabaseRoute
 from memory_mesh.ledgers.postgres.setup import (
@@ -100,6 +102,58 @@ class FleetOwner:
     def back(self, place: str) -> bool:
         """Takes a move back, if it is not decided yet; whether it was."""
         return self._move(place).back()
+
+    def settle(self, namespace: str, server: str) -> str:
+        """Gives a namespace a place of its own on a server; its name."""
+        number, digest = self._number(server), self._digest(namespace)
+        own = f"place_{digest.hex()[:16]}"
+        row = self._db.execute("SELECT server FROM place WHERE name = %s", (own,)).fetchone()
+        if row is None:
+            set_up(self.at(number), self._secret, schemas=[own])
+            self._db.execute("INSERT INTO place (name, server) VALUES (%s, %s)", (own, number))
+        self._relocate(namespace, own)
+        return own
+
+    def unsettle(self, namespace: str) -> str:
+        """Takes a namespace back to the place that the digest of its name says; its name."""
+        slot = slot_of(self._digest(namespace), self._one("SELECT places FROM fleet"))
+        place: str = self._one("SELECT name FROM place WHERE slot = %s", slot)
+        self._relocate(namespace, place)
+        return place
+
+    def _relocate(self, namespace: str, place: str) -> None:
+        digest = self._digest(namespace)
+        slot = slot_of(digest, self._one("SELECT places FROM fleet"))
+        self._db.execute(
+            "INSERT INTO located SELECT %s, name FROM place WHERE slot = %s ON CONFLICT DO NOTHING",
+            (digest, slot),
+        )
+        while True:
+            old, heading = self._db.execute(
+                "SELECT place, heading FROM located WHERE digest = %s", (digest,)
+            ).fetchone() or ("", None)
+            if heading is None:
+                if old == place:
+                    return
+                heading = place
+                self._db.execute(
+                    "UPDATE located SET heading = %s WHERE digest = %s", (heading, digest)
+                )
+            with self._home(old) as source, self._home(heading) as target:
+                departure = Departure(source, target, (old, heading), namespace)
+                if not departure.is_decided():
+                    departure.decide()
+                departure.open()
+            self._db.execute(
+                "UPDATE located SET place = heading, heading = NULL WHERE digest = %s", (digest,)
+            )
+
+    def _home(self, place: str) -> psycopg.Connection[Any]:
+        number: int = self._one("SELECT server FROM place WHERE name = %s", place)
+        return psycopg.connect(self.at(number), autocommit=True)
+
+    def _digest(self, namespace: str) -> bytes:
+        return place_digest(opening_key(self._secret), namespace)
 
     def drain(self, server: str, tell: Tell = quietly) -> Iterator[Moved]:
         """Moves every place of a server to the others, each to the one with the fewest."""

@@ -199,7 +199,10 @@ class Transactions:
     def names(self, after: str, most: int) -> list[str]:
         """Names of namespaces after one, sorted."""
         values = (keyed_digest(self._key, ALL), after, most)
-        return sorted(set(self._everywhere("names_after(%s, %s, %s)", values)))[:most]
+        found = set(self._everywhere("names_after(%s, %s, %s)", values))
+        return sorted(name for name in found if name >= " ")[
+            :most
+        ]  # others are copies on their way
 
     def exists(self, namespace: str, answer_wait: float | None = None) -> bool:
         """Whether there is such a namespace."""

@@ -14,6 +14,10 @@ INSERT INTO place (home)
 VALUES (coalesce(nullif(current_setting('memory_mesh.home', true), ''), 'true')::boolean);
 ALTER TABLE place ENABLE ROW LEVEL SECURITY;
 
+-- Namespaces that another place of the fleet has now, so that nobody begins them here anew.
+CREATE TABLE departed (name text COLLATE "C" PRIMARY KEY);
+ALTER TABLE departed ENABLE ROW LEVEL SECURITY;
+
 -- `known` is the epoch that the directory told, or NULL without a directory. A place with a smaller one
 -- is an old copy. Returns whether a namespace that is not here may be elsewhere.
 CREATE FUNCTION fence(known bigint) RETURNS boolean
@@ -46,7 +50,9 @@ BEGIN
     PERFORM memory_mesh.forget_prepared();
     partly := memory_mesh.fence(known);
     SELECT n.ns INTO found_ns FROM memory_mesh.namespace n WHERE n.name = name_of;
-    IF partly AND found_ns IS NULL THEN
+    IF found_ns IS NULL AND (
+        partly OR EXISTS (SELECT FROM memory_mesh.departed d WHERE d.name = name_of)
+    ) THEN
         RAISE EXCEPTION USING ERRCODE = 'MM001', MESSAGE =
             'this database belongs to a fleet, and the namespace is not in it; use the address of '
             'the directory';
