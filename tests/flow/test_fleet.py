@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 
 import psycopg
@@ -70,13 +71,13 @@ def test_a_move_that_was_killed_goes_on_or_is_taken_back(two, mesh, step, back):
 
         with pytest.raises(Killed):
             owner.move(place.name, target, kill)
-    for view in views.values():
-        view.add("It rained before the move went on")
-    with closing(two.owner()) as owner:
+    with ThreadPoolExecutor(len(views)) as pool, closing(two.owner()) as owner:
+        waiting = [pool.submit(view.add, "It rained when this began") for view in views.values()]
         if back:
             owner.back(place.name)
         else:
             owner.move(place.name, target)
+        assert all(each.result().id for each in waiting)
         (after,) = [each for each in owner.shown() if each.name == place.name]
         decided = STEPS.index(step) >= STEPS.index("decided")
         assert after.server == (target if decided or not back else place.server)

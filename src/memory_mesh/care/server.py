@@ -34,7 +34,7 @@ from memory_mesh.platform.extras import need
 from memory_mesh.rules.arguments import shown_namespace
 
 if TYPE_CHECKING:
-    from memory_mesh.ledgers.postgres.owner import FleetOwner
+    from memory_mesh.ledgers.postgres.owner import FleetOwner as FleetOwner  # noqa: PLC0414  # for the command line
     from memory_mesh.ledgers.postgres.transactions import Transactions
     from memory_mesh.ledgers.queue.queue import JobQueue
 

@@ -9,8 +9,8 @@ from memory_mesh.cli.command_table import Command, UsageError, about, argument
 from memory_mesh.model import Json
 
 if TYPE_CHECKING:
-    from memory_mesh.ledgers.postgres.moves import Moved
-    from memory_mesh.ledgers.postgres.owner import FleetOwner
+    from memory_mesh.care.server import FleetOwner
+    from memory_mesh.model.care import MovedPlace
 
 _WHAT = """\
 Run it as the owner of the directory, who is a superuser of each server. `setup-server
@@ -106,7 +106,7 @@ def _rebalance(fleet: "FleetOwner", options: argparse.Namespace) -> int:
     return _told([fleet.move(each.place, each.target, output.progress) for each in wanted], options)
 
 
-def _told(moved: "list[Moved]", options: argparse.Namespace) -> int:
+def _told(moved: "list[MovedPlace]", options: argparse.Namespace) -> int:
     output.end_progress()
     lines = [
         f"[MemoryMesh] {each.place} moved in {each.seconds:.1f} s; writers waited "
@@ -144,7 +144,8 @@ FLEET = Command(
             help="show servers and places (default); take a server in (add-server); move places to "
             "a server, or go on with moves that were killed (move); with --user, give the memories "
             "of one user a place of their own there, or take them --back (move); move all places "
-            "of a server to the others (drain); move places until each server has its share (rebalance)",
+            "of a server to the others (drain); move places until servers have even shares "
+            "(rebalance)",
         ),
         argument("names", nargs="*", metavar="NAME", help="addresses of servers, or places"),
         argument("--to", metavar="SERVER", help="where places are moved to"),

@@ -20,9 +20,9 @@ from typing import Any
 import psycopg
 from psycopg import errors, sql
 
-from memory_mesh.base.typed import dataclass
 from memory_mesh.ledgers.postgres.places import address_of
 from memory_mesh.ledgers.postgres.setup import set_up
+from memory_mesh.model.care import MovedPlace
 from memory_mesh.model.errors import InvalidInput, StoreError, StoreIsBusy
 
 Tell = Callable[[str], None]  # which step begins now
@@ -57,16 +57,6 @@ _READERS = """
         AND pid <> pg_backend_pid() AND backend_type = 'client backend' AND xact_start < %s"""
 
 
-@dataclass(frozen=True, slots=True)
-class Moved:
-    """What a move did: how long it took, and how long writers had to wait in it."""
-
-    place: str
-    seconds: float
-    pause: float
-    dropped: bool  # the old copy; else somebody reads it still
-
-
 class Move:
     """One place on its way from a server to another one; each method may be called again."""
 
@@ -74,7 +64,7 @@ class Move:
         self._directory, self._url, self._secret, self._place = directory, url, secret, place
         self._name = f"mm_{place}"  # of the publication, the subscription and the slot
 
-    def to(self, target: int, tell: Tell = quietly) -> Moved:
+    def to(self, target: int, tell: Tell = quietly) -> MovedPlace:
         """Moves it there, or goes on with the move that was begun."""
         begun = time.monotonic()
         with self._alone():
@@ -89,7 +79,7 @@ class Move:
                 tell("begun")
                 pause = self._copied_and_switched(target, tell)
             dropped = self._left(tell)
-        return Moved(self._place, time.monotonic() - begun, pause, dropped)
+        return MovedPlace(self._place, time.monotonic() - begun, pause, dropped)
 
     def back(self, tell: Tell = quietly) -> bool:
         """Takes a move back that was begun, unless it was decided: then it goes on instead."""

@@ -8,9 +8,8 @@ from typing import Any
 import psycopg
 
 from memory_mesh.base.digests import keyed_digest
-from memory_mesh.base.typed import dataclass
 from memory_mesh.ledgers.postgres.departures import Departure
-from memory_mesh.ledgers.postgres.moves import Move, Moved, Tell, quietly
+from memory_mesh.ledgers.postgres.moves import Move, Tell, quietly
 from memory_mesh.ledgers.postgres.places import (
     DIRECTORY,
     SCHEMA,
@@ -26,6 +25,7 @@ from memory_mesh.ledgers.postgres.setup import (
     opening_key,
     set_up,
 )
+from memory_mesh.model.care import MovedPlace, PlaceProposal, PlaceShown
 from memory_mesh.model.errors import InvalidInput, NotFound
 
 _TABLES = Path(__file__).with_name("directory.sql")
@@ -38,27 +38,6 @@ _LOADS = """
     FROM pg_namespace n LEFT JOIN pg_class c ON c.relnamespace = n.oid AND c.relkind = 'r'
     WHERE n.nspname = ANY (%s) GROUP BY n.oid, n.nspname"""
 _UNEVEN = 1.1  # times the mean share of a server: less is left alone
-
-
-@dataclass(frozen=True, slots=True)
-class PlaceShown:
-    """A place, where it is, and where it moves."""
-
-    name: str
-    server: str
-    epoch: int
-    state: str  # "" while nothing moves it
-    bytes: int | None  # None: its server is away
-    writes: int | None  # rows written, as the server counted since its start
-
-
-@dataclass(frozen=True, slots=True)
-class Proposal:
-    """A place that should be on another server."""
-
-    place: str
-    source: str
-    target: str
 
 
 class FleetOwner:
@@ -95,7 +74,7 @@ class FleetOwner:
                         )
         return [plain_address(address) for address in addresses]
 
-    def move(self, place: str, server: str, tell: Tell = quietly) -> Moved:
+    def move(self, place: str, server: str, tell: Tell = quietly) -> MovedPlace:
         """Moves a place, or goes on with a move that was begun."""
         return self._move(place).to(self._number(server), tell)
 
@@ -155,7 +134,7 @@ class FleetOwner:
     def _digest(self, namespace: str) -> bytes:
         return place_digest(opening_key(self._secret), namespace)
 
-    def drain(self, server: str, tell: Tell = quietly) -> Iterator[Moved]:
+    def drain(self, server: str, tell: Tell = quietly) -> Iterator[MovedPlace]:
         """Moves every place of a server to the others, each to the one with the fewest."""
         number = self._number(server)
         self._db.execute("UPDATE server SET draining = true WHERE number = %s", (number,))
@@ -192,7 +171,7 @@ class FleetOwner:
         found = self._db.execute("SELECT address, draining FROM server ORDER BY number")
         return found.fetchall()
 
-    def proposals(self) -> list[Proposal]:
+    def proposals(self) -> list[PlaceProposal]:
         """Moves after which each server has about the same share of bytes and of writes."""
         shown = [each for each in self.shown() if each.bytes is not None and not each.state]
         weights = _weights(shown)
@@ -370,7 +349,9 @@ def _weights(shown: Sequence[PlaceShown]) -> dict[str, float]:
     return {each.name: (each.bytes or 0) / size + (each.writes or 0) / writes for each in shown}
 
 
-def _evened(held: dict[str, list[PlaceShown]], weights: dict[str, float]) -> Iterator[Proposal]:
+def _evened(
+    held: dict[str, list[PlaceShown]], weights: dict[str, float]
+) -> Iterator[PlaceProposal]:
     """From the fullest server to the emptiest, as long as that makes them more even."""
     total = {server: sum(weights[each.name] for each in there) for server, there in held.items()}
     mean = sum(total.values()) / max(1, len(total))
@@ -388,4 +369,4 @@ def _evened(held: dict[str, list[PlaceShown]], weights: dict[str, float]) -> Ite
         held[least].append(best)
         total[most] -= weights[best.name]
         total[least] += weights[best.name]
-        yield Proposal(best.name, most, least)
+        yield PlaceProposal(best.name, most, least)
