@@ -132,4 +132,4 @@ class Departure:
 
     @staticmethod
     def _in(place: str, statement: str) -> sql.Composed:
-        return sql.SQL(statement).format(sql.Identifier(place))  # type: ignore[arg-type]
+        return sql.SQL(statement).format(sql.Identifier(place))

@@ -188,5 +188,9 @@ def places_by_server(db: psycopg.Connection[Any], url: str) -> list[tuple[str | 
 
 def is_elsewhere(error: Exception) -> bool:
     """Whether a transaction that began with this fault is tried again where the directory says."""
-    moved = isinstance(error, psycopg.Error) and error.sqlstate == MOVED
-    return moved or isinstance(error, (*_GONE, StoreIsAway))
+    return is_moved(error) or isinstance(error, (*_GONE, StoreIsAway))
+
+
+def is_moved(error: Exception) -> bool:
+    """Whether a place said that it is elsewhere."""
+    return isinstance(error, psycopg.Error) and error.sqlstate == MOVED

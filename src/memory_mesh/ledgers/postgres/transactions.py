@@ -27,6 +27,7 @@ from memory_mesh.ledgers.postgres.places import (
     Fleet,
     Home,
     is_elsewhere,
+    is_moved,
 )
 from memory_mesh.ledgers.postgres.pool import (
     ANSWER_SECONDS,
@@ -88,7 +89,10 @@ _WHOLE = 5  # times `answer_wait` that a write may last
 _LIMITS_TRANSACTIONS = 170_000  # the first PostgreSQL that does
 FAILOVER_SECONDS = 45.0  # that a fleet may take until another server answers: a lease and some
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.004, 0.5  # seconds between two tries
-_MOVING = "a place of the fleet moved while all of them were asked. Nothing was stored; retry"
+_MOVING = (
+    "a place of the fleet moves now. Nothing was stored; retry. If it lasts, the move was killed, and "
+    "its owner lets it go on: memory-mesh --store URL fleet show"
+)
 _GRACE = 1.25  # times the limit of the server, after which its answer is waited for no longer
 _NOT_SET_UP = (
     "this database is not set up for memory-mesh, or for an earlier version of it. As its owner, "
@@ -344,8 +348,10 @@ class Transactions:
                     raise
                 continue
             except (psycopg.Error, StoreIsAway) as error:
-                if fleet is None or not is_elsewhere(error) or time.monotonic() + pause > end:
+                if fleet is None or not is_elsewhere(error):
                     raise
+                if time.monotonic() + pause > end:
+                    raise StoreIsBusy(_MOVING) if is_moved(error) else error from error
             fleet.renew(home)
             if isinstance(where, Home):
                 raise StoreIsBusy(_MOVING)
