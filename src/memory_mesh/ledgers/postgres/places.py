@@ -12,6 +12,7 @@ place; each process reads it once, and again when a place says that it has moved
 """
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from itertools import groupby
 from typing import Any
 
@@ -94,16 +95,15 @@ class Fleet:
         homes = self._known().homes.values()
         return [list(each) for _, each in groupby(homes, key=lambda home: home.server)]
 
-    def renew(self, home: Home) -> None:
-        """Reads the directory again; while it is away, what it said last is used."""
-        try:
-            self._read()
-        except StoreIsAway:
+    def renew(self, home: Home, *, server: bool) -> None:
+        """Reads the directory again; while it is away, what it said last is used.
+
+        With `server` that of the place may have failed over, and its connections are made anew.
+        """
+        if server:
             home.pool.drop_idle()
-            return
-        known = self._map.homes.get(home.schema)
-        if known is not None and known.server == home.server:
-            home.pool.drop_idle()  # the server may have failed over
+        with suppress(StoreIsAway):
+            self._read()
 
     def close(self) -> None:
         """Closes every connection."""

@@ -90,8 +90,8 @@ _LIMITS_TRANSACTIONS = 170_000  # the first PostgreSQL that does
 FAILOVER_SECONDS = 45.0  # that a fleet may take until another server answers: a lease and some
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.004, 0.5  # seconds between two tries
 _MOVING = (
-    "a place of the fleet moves now. Nothing was stored; retry. If it lasts, the move was killed, and "
-    "its owner lets it go on: memory-mesh --store URL fleet show"
+    "a place of the fleet moves now. Nothing was stored; retry. If it lasts, the move was killed, "
+    "and its owner lets it go on: memory-mesh --store URL fleet show"
 )
 _GRACE = 1.25  # times the limit of the server, after which its answer is waited for no longer
 _NOT_SET_UP = (
@@ -350,11 +350,12 @@ class Transactions:
             except (psycopg.Error, StoreIsAway) as error:
                 if fleet is None or not is_elsewhere(error):
                     raise
-                if time.monotonic() + pause > end:
-                    raise StoreIsBusy(_MOVING) if is_moved(error) else error from error
-            fleet.renew(home)
-            if isinstance(where, Home):
-                raise StoreIsBusy(_MOVING)
+                fleet.renew(home, server=not is_moved(error))
+                late = isinstance(where, Home) or time.monotonic() + pause > end
+                if late and is_moved(error):
+                    raise StoreIsBusy(_MOVING) from error
+                if late:
+                    raise
             time.sleep(pause)
             pause = min(2 * pause, _LONGEST_PAUSE)
 
