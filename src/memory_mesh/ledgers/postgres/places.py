@@ -28,7 +28,7 @@ from memory_mesh.model.errors import StoreError, StoreIsAway
 SCHEMA = "memory_mesh"
 DIRECTORY = "memory_mesh_fleet"  # the schema of a directory
 MOVED = "MM001"  # what a place says that is elsewhere
-_GONE = (errors.UndefinedFunction, errors.InvalidSchemaName, errors.ReadOnlySqlTransaction)
+_DROPPED = (errors.UndefinedFunction, errors.InvalidSchemaName)
 _SHOWN = f"""
     BEGIN READ ONLY;
     SET LOCAL ROLE memory_mesh_app;
@@ -188,9 +188,10 @@ def places_by_server(db: psycopg.Connection[Any], url: str) -> list[tuple[str | 
 
 def is_elsewhere(error: Exception) -> bool:
     """Whether a transaction that began with this fault is tried again where the directory says."""
-    return is_moved(error) or isinstance(error, (*_GONE, StoreIsAway))
+    return is_moved(error) or isinstance(error, (errors.ReadOnlySqlTransaction, StoreIsAway))
 
 
 def is_moved(error: Exception) -> bool:
-    """Whether a place said that it is elsewhere."""
-    return isinstance(error, psycopg.Error) and error.sqlstate == MOVED
+    """Whether a place said that it is elsewhere, or is there no more."""
+    told = isinstance(error, psycopg.Error) and error.sqlstate == MOVED
+    return told or isinstance(error, _DROPPED)

@@ -351,8 +351,8 @@ class Transactions:
                 if fleet is None or not is_elsewhere(error):
                     raise
                 fleet.renew(home, server=not is_moved(error))
-                late = isinstance(where, Home) or time.monotonic() + pause > end
-                if late and is_moved(error):
+                late = time.monotonic() + pause > end
+                if is_moved(error) and (late or isinstance(where, Home)):
                     raise StoreIsBusy(_MOVING) from error
                 if late:
                     raise
