@@ -72,7 +72,10 @@ def test_a_move_that_was_killed_goes_on_or_is_taken_back(two, mesh, step, back):
         with pytest.raises(Killed):
             owner.move(place.name, target, kill)
     with ThreadPoolExecutor(len(views)) as pool, closing(two.owner()) as owner:
-        waiting = [pool.submit(view.add, "It rained when this began") for view in views.values()]
+        waiting = [
+            pool.submit(view.add, f"It rained when {step} was next, {back}")
+            for view in views.values()
+        ]
         if back:
             owner.back(place.name)
         else:
@@ -84,7 +87,7 @@ def test_a_move_that_was_killed_goes_on_or_is_taken_back(two, mesh, step, back):
         assert after.state == ""
         assert {each.state for each in owner.shown()} == {""}
     for name, view in views.items():
-        view.add("It was dry after it")
+        view.add(f"It was dry after {step}, {back}")
         assert len(view.get_all(limit=500)) == before[name] + 2
         assert view.care.verify().ok
     for server in two.servers:
@@ -119,6 +122,7 @@ def test_a_number_in_one_place_opens_nothing_in_another(two):
 def test_a_database_of_before_joins_with_what_it_has(two, mesh):
     server = two.servers[0]
     name = server.database(2)
+    assert mesh.view(namespace=PEOPLE[0]).get_all(limit=1)
     with MemoryMesh(server.url(name, APP), embedder="none") as alone:
         alone.view(namespace="veteran").add("The office is in Lyon")
         with closing(two.owner()) as owner:
@@ -202,7 +206,7 @@ def test_the_owner_looks_moves_and_shares_out_at_the_command_line(two, mesh, tmp
     done = cli(*at, "fleet", "move", place["name"], "--to", target)
     assert done.code == 0, done.err
     assert "writers waited" in done.out
-    plan = json.loads(cli("--json", *at, "fleet", "rebalance", "--plan").out)
+    plan = json.loads(cli("--json", *at, "fleet", "rebalance", "--plan").out)["items"]
     assert all(each["source"] != each["target"] for each in plan)
     again = cli(*at, "server", "setup")
     assert again.code == 0, again.err

@@ -226,7 +226,9 @@ class FleetOwner:
         key = opening_key(self._secret)
         with psycopg.connect(url, autocommit=True) as db:
             db.execute("UPDATE memory_mesh.place SET fleet = true")  # makes no more of its own
-            names = db.execute("SELECT name FROM memory_mesh.namespace").fetchall()
+            found = db.execute("SELECT name FROM memory_mesh.namespace")
+            names = [name for (name,) in found]
+        self._leave_to(names)
         with self._db.transaction():
             self._db.execute(
                 "INSERT INTO place (name, server) VALUES (%s, %s) ON CONFLICT DO NOTHING",
@@ -234,8 +236,27 @@ class FleetOwner:
             )
             self._db.cursor().executemany(
                 "INSERT INTO located VALUES (%s, %s) ON CONFLICT DO NOTHING",
-                [(place_digest(key, name), SCHEMA) for (name,) in names],
+                [(place_digest(key, name), SCHEMA) for name in names],
             )
+
+    def _leave_to(self, names: Sequence[str]) -> None:
+        """Notes in the places of the fleet that these names are elsewhere, unless they are there."""
+        slots = self._one("SELECT places FROM fleet")
+        for number, name, slot in self._db.execute(
+            "SELECT server, name, slot FROM place WHERE slot IS NOT NULL"
+        ).fetchall():
+            here = [each for each in names if slot_of(self._digest(each), slots) == slot]
+            if not here:
+                continue
+            with psycopg.connect(self.at(number)) as db:
+                asked = f"SELECT name FROM {name}.namespace WHERE name = ANY (%s)"  # noqa: S608
+                if there := db.execute(asked, (here,)).fetchall():
+                    raise InvalidInput(
+                        f"the fleet has {len(there)} of its namespaces already; give them other "
+                        "names first, by export and import"
+                    )
+                left = f"INSERT INTO {name}.departed SELECT unnest(%s) ON CONFLICT DO NOTHING"
+                db.execute(left, (here,))
 
     def _loads(self) -> dict[str, tuple[int, int]]:
         found: dict[str, tuple[int, int]] = {}
