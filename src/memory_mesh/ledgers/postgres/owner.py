@@ -240,7 +240,7 @@ class FleetOwner:
             )
 
     def _leave_to(self, names: Sequence[str]) -> None:
-        """Notes in the places of the fleet that these names are elsewhere, unless they are there."""
+        """Notes in the places of the fleet that these names are elsewhere."""
         slots = self._one("SELECT places FROM fleet")
         for number, name, slot in self._db.execute(
             "SELECT server, name, slot FROM place WHERE slot IS NOT NULL"
