@@ -28,7 +28,12 @@ from memory_mesh.model.errors import StoreError, StoreIsAway
 SCHEMA = "memory_mesh"
 DIRECTORY = "memory_mesh_fleet"  # the schema of a directory
 MOVED = "MM001"  # what a place says that is elsewhere
-_DROPPED = (errors.UndefinedFunction, errors.InvalidSchemaName)
+_DROPPED = (  # what is met where the old copy is being dropped
+    errors.UndefinedFunction,
+    errors.InvalidSchemaName,
+    errors.UndefinedTable,
+    errors.InternalError_,
+)
 _SHOWN = f"""
     BEGIN READ ONLY;
     SET LOCAL ROLE memory_mesh_app;
