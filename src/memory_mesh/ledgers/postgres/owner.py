@@ -255,7 +255,9 @@ class FleetOwner:
                         f"the fleet has {len(there)} of its namespaces already; give them other "
                         "names first, by export and import"
                     )
-                left = f"INSERT INTO {name}.departed SELECT unnest(%s) ON CONFLICT DO NOTHING"
+                left = (
+                    f"INSERT INTO {name}.departed SELECT unnest(%s::text[]) ON CONFLICT DO NOTHING"
+                )
                 db.execute(left, (here,))
 
     def _loads(self) -> dict[str, tuple[int, int]]:
