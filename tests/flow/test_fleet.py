@@ -121,6 +121,19 @@ def test_a_number_in_one_place_opens_nothing_in_another(two):
                         assert inside == (ns if other == place else (None,))
 
 
+def test_an_old_copy_of_a_place_is_refused(two):
+    with closing(two.owner()) as owner:
+        place = owner.shown()[0]
+    with (
+        closing(Transactions(two.url(), opening_key(SECRET), 5.0)) as at,
+        psycopg.connect(f"{place.server} user={APP}", autocommit=True) as raw,
+    ):
+        entered = f"SELECT {place.name}.enter(%s, %s, %s)"
+        raw.execute(entered, ("anna", at.capability("anna"), place.epoch))
+        with pytest.raises(psycopg.DatabaseError, match="moved to another server"):
+            raw.execute(entered, ("anna", at.capability("anna"), place.epoch + 1))
+
+
 def test_a_database_of_before_joins_with_what_it_has(two, mesh):
     server = two.servers[0]
     name = server.database(2)
