@@ -81,7 +81,7 @@ class Fleet:
     """The places of a fleet as this process knows them; safe in threads."""
 
     def __init__(
-        self, url: str, key: bytes, configure: Callable[[psycopg.Connection[Any]], None]
+        self, url: str, key: bytes, configure: Callable[[psycopg.Connection[Any]], object]
     ) -> None:
         self._url, self._key, self._configure = url, key, configure
         self._directory = Pool(url, _as_it_is, prepare_threshold=None)

@@ -151,7 +151,7 @@ class Pool:
     def __init__(
         self,
         url: str,
-        configure: Callable[[psycopg.Connection[Any]], None],
+        configure: Callable[[psycopg.Connection[Any]], object],
         prepare_threshold: int | None = 0,
     ) -> None:
         stated = {name: value for name, value in conninfo_to_dict(url).items() if value is not None}

@@ -135,7 +135,8 @@ class Transactions:
         self._keys = keys
         route = DatabaseRoute.of(url)
         self._configured = _configured if route.pooled else _configured_to_prepare
-        self._pool = Pool(route.url, self._configured_first, prepare_threshold=None)
+        seeking = partial(self._configured, seeks=True)
+        self._pool = Pool(route.url, seeking, prepare_threshold=None)
         self._only = Home(self._pool, SCHEMA)
         self._fleet: Fleet | None = None
         self._plain_logins: set[str] = set()  # servers where it passes by no row-level security
@@ -359,13 +360,6 @@ class Transactions:
             time.sleep(pause)
             pause = min(2 * pause, _LONGEST_PAUSE)
 
-    def _configured_first(self, raw: psycopg.Connection[Any]) -> None:
-        """Of a connection to the address itself: it may be that of the directory of a fleet."""
-        self._configured(raw)
-        found = raw.execute("SELECT to_regnamespace(%s)::oid", (DIRECTORY,), prepare=False)
-        if found.fetchone() != (None,):
-            raise DirectoryFound
-
     def _refuse_bypassing(self, raw: psycopg.Connection[Any], home: "Home") -> None:
         if home.server in self._plain_logins:
             return
@@ -382,16 +376,24 @@ def _millis(seconds: float) -> int:
     return min(max(1, round(seconds * 1000)), _MOST_MILLIS)
 
 
-def _configured(raw: psycopg.Connection[Any]) -> None:
-    """Changes nothing in the server, where the connection may be that of the next user too."""
+def _configured(raw: psycopg.Connection[Any], *, seeks: bool = False) -> int:
+    """Changes nothing in the server, where the connection may be that of the next user too.
+
+    Returns the number of the server's process. With `seeks` the directory of a fleet is an error.
+    """
     raw.adapters.register_dumper(int, Int8Dumper)
     engine.register(raw)
+    ((pid, directory),) = raw.execute(
+        "SELECT pg_backend_pid(), to_regnamespace(%s)::oid", (DIRECTORY,), prepare=False
+    )
+    if seeks and directory is not None:
+        raise DirectoryFound
+    return int(pid)
 
 
-def _configured_to_prepare(raw: psycopg.Connection[Any]) -> None:
+def _configured_to_prepare(raw: psycopg.Connection[Any], *, seeks: bool = False) -> None:
     """Prepares statements, unless a pooler stands between: it gives a process number of its own."""
-    _configured(raw)
-    if raw.execute("SELECT pg_backend_pid()").fetchone() != (raw.info.backend_pid,):
+    if _configured(raw, seeks=seeks) != raw.info.backend_pid:
         return
     raw.prepare_threshold = 0
     _set(raw, {**_PLANNING, **_KEEPALIVES}, in_transaction=False)
