@@ -225,7 +225,9 @@ class FleetOwner:
         set_up(url, self._secret)
         key = opening_key(self._secret)
         with psycopg.connect(url, autocommit=True) as db:
-            db.execute("UPDATE memory_mesh.place SET fleet = true")  # makes no more of its own
+            with db.transaction():  # once nobody begins a namespace there, it makes no more
+                db.execute("LOCK TABLE memory_mesh.place IN EXCLUSIVE MODE")
+                db.execute("UPDATE memory_mesh.place SET fleet = true")
             found = db.execute("SELECT name FROM memory_mesh.namespace")
             names = [name for (name,) in found]
         self._leave_to(names)
