@@ -230,7 +230,11 @@ class FleetOwner:
                 db.execute("UPDATE memory_mesh.place SET fleet = true")
             found = db.execute("SELECT name FROM memory_mesh.namespace")
             names = [name for (name,) in found]
-        self._leave_to(names)
+            try:
+                self._leave_to(names)
+            except InvalidInput:
+                db.execute("UPDATE memory_mesh.place SET fleet = false")
+                raise
         with self._db.transaction():
             self._db.execute(
                 "INSERT INTO place (name, server) VALUES (%s, %s) ON CONFLICT DO NOTHING",

@@ -35,7 +35,7 @@ _DROPPED = (  # what is met where the old copy is being dropped
     errors.InternalError_,
 )
 _SHOWN = f"""
-    BEGIN READ ONLY;
+    BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY;
     SET LOCAL ROLE memory_mesh_app;
     SELECT number, address FROM {DIRECTORY}.server;
     SELECT name, slot, server, epoch FROM {DIRECTORY}.place ORDER BY server, name;
