@@ -129,7 +129,7 @@ class _Measured:
             "get": get,
             "search": lambda: mesh.view(namespace=name()).search("late note", use_cache=False),
             "add": lambda: mesh.view(namespace=name()).add(
-                f"The note {self._dice.random()} says that it is late"
+                f"The note {self._dice.randrange(10**6):x} says that it is late"
             ),
         }
 
