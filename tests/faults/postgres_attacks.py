@@ -13,7 +13,8 @@ import random
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from memory_mesh.ledgers.postgres.setup import ROLE, SCHEMA
+from memory_mesh.ledgers.postgres.places import SCHEMA
+from memory_mesh.ledgers.postgres.setup import ROLE
 from tests.faults.postgres_tenants import OTHERS, OWN, PARTITIONS, Table, World
 from tests.faults.sample import dealt
 from tests.postgres import APP

@@ -35,6 +35,13 @@ def tenants(_folder: Path) -> Iterator[tuple[World]]:
 
 
 @contextmanager
+def in_a_place(_folder: Path) -> Iterator[tuple[World]]:
+    """The same in a place of a fleet."""
+    with _server() as server:
+        yield (made_world(server, place=True),)
+
+
+@contextmanager
 def store(_folder: Path) -> Iterator[tuple[str]]:
     """The address of a store on a server that keeps what it acknowledged."""
     os.environ["MEMORY_MESH_KEY"] = SECRET.hex()

@@ -19,8 +19,9 @@ from psycopg import sql
 from memory_mesh.ledgers.postgres.connection import PostgresConnection
 from memory_mesh.ledgers.postgres.copies import verify
 from memory_mesh.ledgers.postgres.engine import PostgresEngine, register
+from memory_mesh.ledgers.postgres.places import SCHEMA
 from memory_mesh.ledgers.postgres.pool import BoundedConnection
-from memory_mesh.ledgers.postgres.setup import ROLE, SCHEMA
+from memory_mesh.ledgers.postgres.setup import ROLE
 from memory_mesh.model import Scope
 from tests.contract.ledger_values import axis, change, put
 from tests.faults import postgres_world as world

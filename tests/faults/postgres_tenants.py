@@ -14,7 +14,8 @@ import psycopg
 from psycopg import sql
 
 from memory_mesh.ledgers.postgres.ledger import PostgresLedger
-from memory_mesh.ledgers.postgres.setup import SCHEMA, opening_key
+from memory_mesh.ledgers.postgres.places import SCHEMA
+from memory_mesh.ledgers.postgres.setup import opening_key
 from memory_mesh.ledgers.postgres.transactions import Transactions
 from memory_mesh.model import Commit, Memory, Standing, Wanted
 from memory_mesh.testing import FrozenClock
@@ -28,7 +29,9 @@ PARTITIONS = 2
 _EACH = 3  # rows by hand of each table in each namespace
 _REAL = 6  # memories that the ledger itself writes
 _TABLES = """
-    SELECT c.relname, c.relkind = 'p', array_agg(a.attname ORDER BY a.attnum),
+    SELECT c.relname, c.relkind = 'p' OR NOT c.relispartition
+        AND c.relname <> ALL ('{namespace,due}') AND 'ns' = ANY (array_agg(a.attname)),
+        array_agg(a.attname ORDER BY a.attnum),
         array_agg(format_type(a.atttypid, NULL) ORDER BY a.attnum)
     FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
     WHERE c.relnamespace = 'memory_mesh'::regnamespace AND c.relkind IN ('p', 'r')
@@ -93,9 +96,9 @@ class World:
         self.server.drop(self.database)
 
 
-def made_world(server: Server) -> World:
-    """A new database with rows of every kind."""
-    database = server.database(PARTITIONS)
+def made_world(server: Server, *, place: bool = False) -> World:
+    """A new database with rows of every kind; or a place of a fleet, whose tables are whole."""
+    database = server.database(0 if place else PARTITIONS)
     ledger = PostgresLedger(server.url(database, APP), FrozenClock(), secret=SECRET)
     for name in (OWN, *OTHERS):
         _write(ledger, name)

@@ -141,10 +141,10 @@ def flaws_of_presence(told: Told, before: Told, counts: dict[str, int]) -> list[
     return flaws
 
 
-def flaws_of_chain(url: str, namespace: str) -> list[tuple[str, str]]:
+def flaws_of_chain(url: str, namespace: str, schema: str = "memory_mesh") -> list[tuple[str, str]]:
     """Straight from the tables, as their owner: one unbroken chain, one number for each commit."""
     with psycopg.connect(url) as db:
-        db.execute("SET search_path = memory_mesh")
+        db.execute(f"SET search_path = {schema}")
         row = db.execute(
             "SELECT count(*), coalesce(max(position), 0), count(DISTINCT prev_hash), "
             "count(DISTINCT seq), coalesce(max(seq), 0), count(DISTINCT id), "

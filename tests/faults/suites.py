@@ -432,6 +432,38 @@ SUITES: dict[str, dict[str, Part]] = {
     "isolation": {
         "": part(
             "postgres_isolation.attacked", attacks=Amount(10_000), place="postgres_suites.tenants"
+        ),
+        "place": part(
+            "postgres_isolation.attacked",
+            attacks=Amount(10_000),
+            place="postgres_suites.in_a_place",
+        ),
+    },
+    "fleet": {
+        "": part(
+            "fleet.moved",
+            servers=3,
+            places=64,
+            namespaces=300,
+            writers=4,
+            readers=4,
+            moves=40,
+            kills=22,
+            failovers=2,
+            seconds=600,
+            checked=40,
+            gate={
+                "servers": 2,
+                "places": 3,
+                "namespaces": 9,
+                "writers": 2,
+                "readers": 1,
+                "moves": 4,
+                "kills": 3,
+                "failovers": 1,
+                "seconds": 0,
+                "checked": 9,
+            },
         )
     },
     "service-tenants": {"": part("service_crossing.crossed", calls=Amount(10_000, 400))},

@@ -53,6 +53,17 @@ def test_a_thousand_attacks_see_and_change_nothing_of_others(world):
     assert len(FORMS) == 13
 
 
+def test_attacks_in_a_place_of_a_fleet_see_and_change_nothing_of_others(postgres):
+    world = made_world(postgres, place=True)
+    try:
+        report = sampled("isolation/place", world)
+        report.holds()
+        assert report.figures["own rows seen"]
+        assert report.figures["refused"]
+    finally:
+        world.close()
+
+
 _ALL = (
     "DO $$ DECLARE t text; BEGIN FOR t IN SELECT tablename FROM pg_policies WHERE tablename !~ "
     "'_[01]$' LOOP EXECUTE format('ALTER POLICY of_the_namespace ON memory_mesh.%I USING ({})', t);"
@@ -98,7 +109,7 @@ def test_the_suite_notices_when_a_wall_is_weaker(world, how):
     assert not attacked(world, attacks=5, seed=SEED, families=[family]).failures
     world.admin.execute(weaken)
     try:
-        report = attacked(world, attacks=200, seed=SEED, families=[family])
+        report = attacked(world, attacks=600, seed=SEED, families=[family])
     finally:
         world.admin.execute(mend)
     assert report.figures["foreign rows seen"]
@@ -111,7 +122,7 @@ def test_every_table_and_partition_has_the_policy(world):
         "AND c.relkind IN ('p', 'r') AND NOT (c.relrowsecurity AND (c.relforcerowsecurity "
         "AND EXISTS (SELECT FROM pg_policy p WHERE p.polrelid = c.oid) "
         "OR c.relname IN ('namespace', 'secret', 'migration', 'erased', 'due', "
-        "'key_in_use')))"
+        "'key_in_use', 'place', 'departed')))"
     ).fetchall()
     assert bare == []
     usable = world.admin.execute(

@@ -10,7 +10,7 @@ from memory_mesh.cli import command_table, main
 from memory_mesh.sync import MemoryMesh
 
 # `completion` prints a script, `mcp` and `daemon` serve, `init` writes the settings of agents.
-WITHOUT = {"completion", "serve", "ui", "mcp", "daemon", "init", "setup-server", "worker"}
+WITHOUT = {"completion", "serve", "ui", "mcp", "daemon", "init", "setup-server", "worker", "fleet"}
 WORDS: dict[str, Sequence[Sequence[str]]] = {
     "store": (["tea at four"],),
     "evolve": (["tea at five"],),

@@ -34,6 +34,7 @@ from memory_mesh.platform.extras import need
 from memory_mesh.rules.arguments import shown_namespace
 
 if TYPE_CHECKING:
+    from memory_mesh.ledgers.postgres.owner import FleetOwner as FleetOwner  # noqa: PLC0414  # for the command line
     from memory_mesh.ledgers.postgres.transactions import Transactions
     from memory_mesh.ledgers.queue.queue import JobQueue
 
@@ -59,24 +60,47 @@ def settings_of(address: str, namespace: str = "default") -> Config:
 
 
 def set_up(
-    config: Config, *, login: str | None = None, environment: Mapping[str, str] | None = None
+    config: Config,
+    *,
+    login: str | None = None,
+    environment: Mapping[str, str] | None = None,
+    places: int | None = None,
 ) -> Prepared:
     """Makes the tables of the database, or brings them up to date; only its owner may.
 
-    The key is the one that the environment states, or else a new one of this machine.
+    The key is the one that the environment states, or else a new one of this machine. With
+    `places` the database becomes the directory of a fleet, whose places are brought up to date.
     """
     url = _address(config)
-    from memory_mesh.ledgers.postgres import setup
+    from memory_mesh.ledgers.postgres import owner, setup
     from memory_mesh.ledgers.postgres.transactions import translated
     from memory_mesh.ledgers.queue import queue as queue_queue
 
     keys = KeyFile.of(config.db_dir, environment)
     with translated():
-        done = setup.set_up(url, keys.keys()[0].secret, login=login)
+        secret = keys.keys()[0].secret
+        done = owner.set_up_fleet(url, secret, login=login, places=places) or setup.set_up(
+            url, secret, login=login
+        )
         queue_queue.set_up(url, setup.ROLE)
     variable = keys.variable if isinstance(keys, StatedKeys) else None
     file = str(keys.path) if variable in {None, FILE} else None
     return Prepared(done.ran, done.newest, file, variable)
+
+
+@contextmanager
+def fleet_of(config: Config) -> "Iterator[FleetOwner]":
+    """The directory of the fleet at the address, as its owner reaches it."""
+    url = _address(config)
+    from memory_mesh.ledgers.postgres.owner import FleetOwner
+    from memory_mesh.ledgers.postgres.transactions import translated
+
+    need_key(config.db_dir, os.environ)
+    with (
+        translated(),
+        closing(FleetOwner(url, KeyFile.of(config.db_dir, os.environ).keys()[0].secret)) as fleet,
+    ):
+        yield fleet
 
 
 def export_from_server(

@@ -80,6 +80,7 @@ COMMANDS = {  # by the name of its function; `GROUPS` says what people type
     "upkeep": "update keyword terms, embed texts and build the index",
     "reembed": "change the embedding model side by side, compared, with a way back",
     "setup-server": "make the tables of a PostgreSQL database, or bring them up to date",
+    "fleet": "share a store out among many PostgreSQL servers, and move its places",
     "jobs": "list and run maintenance: consolidation of traces, retention",
     "worker": "do the jobs of a store in PostgreSQL, until Ctrl-C",
     "daemon": "show, start or stop the background process of hooks and MCP",
@@ -148,8 +149,8 @@ GROUPS = {  # noun: {name: what runs, as a command of above with first words, an
         "namespaces": "namespaces", "upkeep": "upkeep", "reembed": "reembed",
     },
     "server": {
-        "setup": "setup-server", "jobs": "jobs", "worker": "worker", "daemon": "daemon",
-        "mcp": "mcp", "keys": "access-keys",
+        "setup": "setup-server", "fleet": "fleet", "jobs": "jobs", "worker": "worker",
+        "daemon": "daemon", "mcp": "mcp", "keys": "access-keys",
     },
 }  # fmt: skip
 PLACES = {  # what is typed for each command, in new words: the other names are accepted as well

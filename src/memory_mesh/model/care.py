@@ -343,3 +343,37 @@ class SyncStatus:
     machines: tuple[SyncedMachine, ...]
     memories: int  # that all records come to
     findings: tuple[str, ...] = ()
+
+
+# A fleet of PostgreSQL servers.
+
+
+@dataclass(frozen=True, slots=True)
+class MovedPlace:
+    """What a move did: how long it took, and how long writers had to wait in it."""
+
+    place: str
+    seconds: float
+    pause: float
+    dropped: bool  # the old copy; else somebody reads it still
+
+
+@dataclass(frozen=True, slots=True)
+class PlaceShown:
+    """A place, where it is, and where it moves."""
+
+    name: str
+    server: str
+    epoch: int
+    state: str  # "" while nothing moves it
+    bytes: int | None  # None: its server is away
+    writes: int | None  # rows written, as the server counted since its start
+
+
+@dataclass(frozen=True, slots=True)
+class PlaceProposal:
+    """A place that should be on another server."""
+
+    place: str
+    source: str
+    target: str

@@ -399,7 +399,7 @@ def _run_setup_server(options: argparse.Namespace) -> int:
 
     cli_options.refuse_agent("setup-server", "it changes the tables of a database")
     config = store_folder.config_of(options)
-    done = set_up(config, login=options.login)
+    done = set_up(config, login=options.login, places=options.places)
     where, ran = store_folder.shown(config), output.counted(len(done.ran), "migration")
     lines = [f"[MemoryMesh] {where} is ready: {ran} run, now at {done.newest}."]
     if options.login is not None:
@@ -442,6 +442,13 @@ SETUP_SERVER = Command(
         about(_WHAT_SETUP_SERVER),
         argument(
             "--login", metavar="ROLE", help="the role that processes connect as; it must exist"
+        ),
+        argument(
+            "--places",
+            type=int,
+            metavar="N",
+            help="make the directory of a fleet, whose servers share so many places; the number "
+            "stays, 64 to 1024 is usual",
         ),
     ),
     _run_setup_server,

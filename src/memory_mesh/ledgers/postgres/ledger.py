@@ -105,8 +105,10 @@ _UNSWEPT = """
         count(*) FILTER (WHERE (greatest(s.last_vacuum, s.last_autovacuum) > %s::timestamptz
             AND s.n_dead_tup = 0) IS NOT TRUE)
     FROM pg_stat_all_tables s, (SELECT ns, tableoid::regclass::text AS own FROM store) of
-    WHERE s.schemaname = 'memory_mesh' AND (s.relname LIKE format('near\\_%%s\\_%%%%', of.ns)
-        OR s.relname LIKE '%%\\_' || substring(of.own FROM '[0-9]+$'))"""
+    WHERE s.schemaname = current_schema() AND (s.relname LIKE format('near\\_%%s\\_%%%%', of.ns)
+        OR CASE WHEN of.own ~ '[0-9]$'
+            THEN s.relname LIKE '%%\\_' || substring(of.own FROM '[0-9]+$')
+            ELSE s.relname NOT LIKE 'near\\_%%' END)"""
 _NAMES = 1_000  # that are read at a time
 _CLOSING = 0.5  # seconds that `close` waits for a lock, and for each answer; connecting takes two
 _INDEXING = 200  # milliseconds that others wait while vectors are taken into an index

@@ -104,6 +104,8 @@ class BoundedConnection(psycopg.Connection[Any]):
         self.answer_wait: float = CONNECT_SECONDS
         self.idle_since: float = 0.0
         self.left: bool = False  # its transaction was told to end, if nobody waited for it too
+        self.place: str = ""  # the schema of its last transaction: what is prepared fits it
+        self.epoch: int | None = None  # of that place, as a directory told it
         self._sending: ExitStack | None = None
 
     def sending(self) -> psycopg.Pipeline:
@@ -149,12 +151,12 @@ class Pool:
     def __init__(
         self,
         url: str,
-        configure: Callable[[psycopg.Connection[Any]], None],
+        configure: Callable[[psycopg.Connection[Any]], object],
         prepare_threshold: int | None = 0,
     ) -> None:
         stated = {name: value for name, value in conninfo_to_dict(url).items() if value is not None}
         self._limit = stated.get("connect_timeout")
-        self._url = make_conninfo("", **{**_WAYS, **stated})
+        self.url: str = make_conninfo("", **{**_WAYS, **stated})
         self._configure, self._prepare_threshold = configure, prepare_threshold
         self._closed = False
         self._idle: list[BoundedConnection] = []
@@ -162,11 +164,17 @@ class Pool:
         forks.protect(self)
 
     def take(
-        self, begin: Begin, room_wait: float, answer_wait: float, held_wait: float = 0.0
+        self,
+        begin: Begin,
+        room_wait: float,
+        answer_wait: float,
+        held_wait: float = 0.0,
+        place: str = "",
     ) -> BoundedConnection:
         """A connection on which `begin` was run; waits so long for room, and for each answer.
 
-        `begin` may wait `held_wait` seconds more, for who holds what it asks for.
+        `begin` may wait `held_wait` seconds more, for who holds what it asks for. One that was last
+        used in the same place is taken before others.
 
         Raises StoreIsBusy if all are in use, StoreIsAway if none can be made.
         """
@@ -174,7 +182,7 @@ class Pool:
         if not self._room.acquire(timeout=max(0.0, left)):
             raise StoreIsBusy(_FULL.format(max(0.0, min(left, room_wait))))
         try:
-            raw = self._begun(begin, min(answer_wait, CONNECT_SECONDS + held_wait))
+            raw = self._begun(begin, min(answer_wait, CONNECT_SECONDS + held_wait), place)
         except BaseException:
             self._room.release()
             raise
@@ -201,7 +209,7 @@ class Pool:
     def close(self) -> None:
         """Closes those that nobody uses; the others are closed when they are given back."""
         self._closed = True
-        self._drop_idle()
+        self.drop_idle()
 
     def after_fork(self) -> None:
         """Leaves the connections of the parent to it."""
@@ -213,14 +221,14 @@ class Pool:
         self._room = threading.BoundedSemaphore(MOST)
         self._idle = []
 
-    def _begun(self, begin: Begin, seconds: float) -> BoundedConnection:
-        while (raw := self._popped()) is not None:
+    def _begun(self, begin: Begin, seconds: float, place: str) -> BoundedConnection:
+        while (raw := self._popped(place)) is not None:
             raw.answer_wait = seconds
             try:
                 raw.left = False
                 begin(raw)
             except NoAnswer:  # the others would not be answered either
-                self._drop_idle()
+                self.drop_idle()
             except (psycopg.Error, StoreError) as error:
                 if not raw.closed:
                     self._keep(raw)
@@ -239,7 +247,7 @@ class Pool:
         raw: BoundedConnection | None = None
         try:
             raw = BoundedConnection.connect(
-                self._url,
+                self.url,
                 autocommit=True,
                 prepare_threshold=self._prepare_threshold,
                 connect_timeout=limit,
@@ -267,13 +275,17 @@ class Pool:
         else:
             raw.close()
 
-    def _popped(self) -> BoundedConnection | None:
+    def _popped(self, place: str) -> BoundedConnection | None:
         with self._mutex:
             if self._closed:
                 raise Closed
-            return self._idle.pop() if self._idle else None
+            for at in range(len(self._idle) - 1, -1, -1):
+                if self._idle[at].place == place:
+                    return self._idle.pop(at)
+            return self._idle.pop(0) if self._idle else None
 
-    def _drop_idle(self) -> None:
+    def drop_idle(self) -> None:
+        """Closes those that nobody uses: their server may be another one by now."""
         with self._mutex:
             idle, self._idle = self._idle, []
         for raw in idle:

@@ -4,8 +4,9 @@ Processes that use the store need no right to do this. Each migration runs once,
 transaction, in the order of its number; processes of the release before it go on meanwhile.
 """
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from psycopg import sql
 
 from memory_mesh.base.digests import keyed_digest
 from memory_mesh.base.typed import dataclass
+from memory_mesh.ledgers.postgres.places import SCHEMA
 from memory_mesh.ledgers.postgres.pool import DatabaseRoute
 from memory_mesh.model.errors import InvalidInput, NotAllowed, NotFound, StoreIsNewer
 
@@ -21,16 +23,27 @@ _BYPASSING = """
     SELECT string_agg(r.rolname, ', ' ORDER BY r.rolname) FROM pg_roles r
     WHERE pg_has_role(coalesce(%s, session_user), r.oid, 'MEMBER') AND (
         r.rolsuper OR r.rolbypassrls OR r.rolcreaterole OR r.rolreplication
+        OR r.oid IN (SELECT n.nspowner FROM pg_namespace n
+                     WHERE n.nspname ~ '^(memory_mesh|place_[0-9a-z]+)$')
         OR r.oid IN (SELECT c.relowner FROM pg_class c
                      WHERE c.relnamespace = to_regnamespace('memory_mesh'))
         OR r.rolname IN ('pg_read_server_files', 'pg_write_server_files',
                          'pg_execute_server_program'))"""
 
-ROLE, SCHEMA = "memory_mesh_app", "memory_mesh"
+ROLE = "memory_mesh_app"
 PARTITIONS = 4  # of each table, so that a namespace can be moved with one of them
 _MIGRATIONS = Path(__file__).with_name("migrations")
 _LOCK = 0x6D656D6D657368  # one set-up at a time
 _BLOCK, _INNER, _OUTER = 64, 0x36, 0x5C  # of a keyed digest
+_OF_A_PLACE = {  # what differs in the schema of a place: its name, and no table has partitions
+    r"\bmemory_mesh\b(?!\.(?:ns|tag|home|partitions)\b)": "{schema}",
+    r"'entered', entered_ns": "'entered in {schema}', entered_ns",
+    r"\) PARTITION BY HASH \(ns\)": ")",
+    r"c\.relkind = 'p'": "c.relkind = 'r' AND c.relname NOT IN ('namespace', 'due') AND EXISTS ("
+    "SELECT FROM pg_attribute x WHERE x.attrelid = c.oid AND x.attname = 'ns')",
+    r"SELECT inhrelid::regclass FROM pg_inherits WHERE inhparent = of_table": "SELECT of_table",
+}
+_OF_THE_DATABASE = 3  # a migration about the database, not about a place
 ALL = b"all namespaces"  # what a process shows a digest of to list them
 _OPENING = b"opens the namespaces of a database"
 
@@ -59,9 +72,17 @@ def newest() -> int:
 
 
 def set_up(
-    url: str, secret: bytes, *, login: str | None = None, partitions: int = PARTITIONS
+    url: str,
+    secret: bytes,
+    *,
+    login: str | None = None,
+    partitions: int = PARTITIONS,
+    schemas: Sequence[str] = (SCHEMA,),
+    home: bool = True,
 ) -> SetUp:
     """Makes what is missing; `login` is the role that processes connect as.
+
+    Those of a fleet are other `schemas` of the server; without `home` nobody can enter them yet.
 
     Raises InvalidInput if the database was set up with another key, or if the login or the rights
     in the database would let a process pass by row-level security.
@@ -79,18 +100,33 @@ def set_up(
                 db.execute(sql.SQL("CREATE ROLE {} NOLOGIN").format(sql.Identifier(ROLE)))
             if login is not None:
                 _let_in(db, login)
-        db.execute(sql.SQL("CREATE SCHEMA IF NOT EXISTS {}").format(sql.Identifier(SCHEMA)))
-        db.execute(f"SET search_path = {SCHEMA}, public")
-        db.execute(
-            "CREATE TABLE IF NOT EXISTS migration (number integer PRIMARY KEY, "
-            "at timestamptz NOT NULL DEFAULT now())"
-        )
-        ran = _migrate(db, partitions)
-        _keep(db, opening_key(secret))
+        ran: tuple[int, ...] = ()
+        for schema in schemas:
+            ran = _set_up_schema(db, schema, partitions, secret, home=home)
         _close_public(db)
         if login is not None:
             _refuse_strong(db, login)
     return SetUp(ran, newest())
+
+
+def _set_up_schema(
+    db: psycopg.Connection, schema: str, partitions: int, secret: bytes, *, home: bool
+) -> tuple[int, ...]:
+    whole = db.execute(
+        "SELECT relkind = 'p' FROM pg_class WHERE oid = to_regclass(%s)", (f"{schema}.store",)
+    ).fetchone()
+    place = whole == (False,) or schema != SCHEMA or not home
+    with db.transaction() if place else nullcontext():  # nobody enters half of a place
+        db.execute(sql.SQL("CREATE SCHEMA IF NOT EXISTS {}").format(sql.Identifier(schema)))
+        db.execute(f"SET search_path = {schema}, public")
+        db.execute(
+            "CREATE TABLE IF NOT EXISTS migration (number integer PRIMARY KEY, "
+            "at timestamptz NOT NULL DEFAULT now())"
+        )
+        db.execute("SELECT set_config('memory_mesh.home', %s, false)", (str(home),))
+        ran = _migrate(db, schema, 0 if place else partitions)
+        _keep(db, opening_key(secret))
+    return ran
 
 
 def _need_unicode(db: psycopg.Connection) -> None:
@@ -122,7 +158,7 @@ def _need_vectors(db: psycopg.Connection) -> None:
     db.execute("CREATE EXTENSION IF NOT EXISTS vector SCHEMA public")
 
 
-def _migrate(db: psycopg.Connection, partitions: int) -> tuple[int, ...]:
+def _migrate(db: psycopg.Connection, schema: str, partitions: int) -> tuple[int, ...]:
     found = db.execute("SELECT coalesce(max(number), 0) FROM migration").fetchone()
     done = 0 if found is None else int(found[0])
     if done > newest():
@@ -131,9 +167,18 @@ def _migrate(db: psycopg.Connection, partitions: int) -> tuple[int, ...]:
     for number in ran:
         with db.transaction():
             db.execute("SELECT set_config('memory_mesh.partitions', %s, true)", (str(partitions),))
-            db.execute(_numbers()[number].read_bytes())
+            if partitions or number != _OF_THE_DATABASE:
+                db.execute(_statements(number, None if partitions else schema).encode())
             db.execute("INSERT INTO migration (number) VALUES (%s)", (number,))
     return ran
+
+
+def _statements(number: int, place: str | None) -> str:
+    """A migration, as it is run in the schema of a place."""
+    found = _numbers()[number].read_text(encoding="utf-8")
+    for pattern, put in _OF_A_PLACE.items() if place else ():
+        found = re.sub(pattern, put.format(schema=place), found)
+    return found
 
 
 def _keep(db: psycopg.Connection, key: bytes) -> None:

@@ -10,6 +10,7 @@ that lasts five times as long, and earlier ones end it when the other machine is
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
+from functools import partial
 from typing import Any
 
 import psycopg
@@ -19,6 +20,15 @@ from psycopg.types.numeric import Int8Dumper
 from memory_mesh.base.digests import keyed_digest
 from memory_mesh.ledgers.postgres import engine
 from memory_mesh.ledgers.postgres.connection import Ask, PostgresConnection
+from memory_mesh.ledgers.postgres.places import (
+    DIRECTORY,
+    SCHEMA,
+    DirectoryFound,
+    Fleet,
+    Home,
+    is_elsewhere,
+    is_moved,
+)
 from memory_mesh.ledgers.postgres.pool import (
     ANSWER_SECONDS,
     Begin,
@@ -27,7 +37,7 @@ from memory_mesh.ledgers.postgres.pool import (
     Pool,
     undo,
 )
-from memory_mesh.ledgers.postgres.setup import ALL, ROLE, SCHEMA, bypassing, refusal
+from memory_mesh.ledgers.postgres.setup import ALL, ROLE, bypassing, refusal
 from memory_mesh.ledgers.shared.rows import UnreadableRow
 from memory_mesh.model.errors import (
     MayBeStored,
@@ -58,10 +68,6 @@ _SLOW = (
     "to do"
 )
 
-_SETUP = {  # temporary tables come last, so that none takes the place of one of ours
-    "role": ROLE,
-    "search_path": f"{SCHEMA}, public, pg_temp",
-}
 _PLANNING = {  # plans are made once, for namespaces of every size: rows are looked up by index
     "plan_cache_mode": "force_generic_plan",
     "max_parallel_workers_per_gather": 0,
@@ -73,12 +79,20 @@ _KEEPALIVES = {  # the server notices too that the other machine is gone
     "tcp_keepalives_interval": 10,
     "tcp_keepalives_count": 3,
 }
+_WRITING = "BEGIN ISOLATION LEVEL READ COMMITTED"  # what is read after a lock is of after it
+_ASKING = "BEGIN READ ONLY"
 _READING = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 _LOCK = "SELECT newest_key() FROM store FOR UPDATE"
 _ENGINE = engine.PostgresEngine()
 _MOST_MILLIS = 2**31 - 1  # that a setting of PostgreSQL takes
 _WHOLE = 5  # times `answer_wait` that a write may last
 _LIMITS_TRANSACTIONS = 170_000  # the first PostgreSQL that does
+FAILOVER_SECONDS = 45.0  # that a fleet may take until another server answers: a lease and some
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.004, 0.5  # seconds between two tries
+_MOVING = (
+    "a place of the fleet moves now. Nothing was stored; retry. If it lasts, the move was killed, "
+    "and its owner lets it go on: memory-mesh --store URL fleet show"
+)
 _GRACE = 1.25  # times the limit of the server, after which its answer is waited for no longer
 _NOT_SET_UP = (
     "this database is not set up for memory-mesh, or for an earlier version of it. As its owner, "
@@ -120,9 +134,12 @@ class Transactions:
         self._key, self._lock_wait, self._answer_wait = key, lock_wait, answer_wait
         self._keys = keys
         route = DatabaseRoute.of(url)
-        configured = _configured if route.pooled else _configured_to_prepare
-        self._pool = Pool(route.url, configured, prepare_threshold=None)
-        self._plain_login = False  # known not to pass by row-level security
+        self._configured = _configured if route.pooled else _configured_to_prepare
+        seeking = partial(self._configured, seeks=True)
+        self._pool = Pool(route.url, seeking, prepare_threshold=None)
+        self._only = Home(self._pool, SCHEMA)
+        self._fleet: Fleet | None = None
+        self._plain_logins: set[str] = set()  # servers where it passes by no row-level security
 
     def capability(self, namespace: str) -> bytes:
         """What shows that this process may enter a namespace."""
@@ -138,7 +155,7 @@ class Transactions:
         def enter(raw: BoundedConnection) -> None:
             entered[:] = [self._enter(raw, namespace).fetchone() != (None,)]
 
-        with self._begun(_READING, enter, answer_wait or self._answer_wait) as raw:
+        with self._begun(namespace, _READING, enter, answer_wait or self._answer_wait) as raw:
             raw.waiting()
             yield PostgresConnection(raw, _ENGINE) if entered[0] else None
 
@@ -153,7 +170,9 @@ class Transactions:
                     ask(raw)
                     raw.settle()
 
-                return stack.enter_context(self._begun(_READING, enter, self._answer_wait))
+                return stack.enter_context(
+                    self._begun(namespace, _READING, enter, self._answer_wait)
+                )
 
             yield PostgresConnection(None, _ENGINE, begin)
 
@@ -177,15 +196,18 @@ class Transactions:
                 named = f"the namespace {namespace}"
                 raise StoreIsBusy.held(named, pid=None, since=None, waited=seconds) from error
 
-        with self._begun("BEGIN", lock, answer + seconds, (seconds, settings)) as raw:
+        writes = seconds, settings
+        with self._begun(namespace, _WRITING, lock, answer + seconds, writes) as raw:
             raw.answer_wait = answer * _GRACE
             yield PostgresConnection(raw, _ENGINE)
 
     def names(self, after: str, most: int) -> list[str]:
         """Names of namespaces after one, sorted."""
-        with self._asking() as raw:
-            values = (keyed_digest(self._key, ALL), after, most)
-            return [name for (name,) in raw.execute("SELECT names_after(%s, %s, %s)", values)]
+        values = (keyed_digest(self._key, ALL), after, most)
+        found = set(self._everywhere("names_after(%s, %s, %s)", values))
+        return sorted(name for name in found if name >= " ")[
+            :most
+        ]  # others are copies on their way
 
     def exists(self, namespace: str, answer_wait: float | None = None) -> bool:
         """Whether there is such a namespace."""
@@ -194,30 +216,39 @@ class Transactions:
 
     def is_erased(self, identities: Iterable[str]) -> bool:
         """Whether a namespace of one of these identities was deleted for good."""
-        with self._asking() as raw:
-            found = (raw.execute("SELECT is_erased(%s)", (each,)).fetchone() for each in identities)
-            return (True,) in found
+        return any(True in self._everywhere("is_erased(%s)", (each,)) for each in identities)
 
     def has_identity(self, identity: str) -> bool:
         """Whether a namespace of this identity is there, under whatever name."""
-        with self._asking() as raw:
-            return raw.execute("SELECT has_identity(%s)", (identity,)).fetchone() == (True,)
+        return True in self._everywhere("has_identity(%s)", (identity,))
 
     def close(self) -> None:
         """Closes every connection."""
         self._pool.close()
+        if self._fleet is not None:
+            self._fleet.close()
 
-    @contextmanager
-    def _asking(self) -> Iterator[BoundedConnection]:
-        """A transaction about the store as a whole, inside no namespace."""
-        with self._begun("BEGIN READ ONLY", lambda raw: raw.settle(), self._answer_wait) as raw:
-            yield raw
+    def _everywhere(self, call: str, values: Sequence[object]) -> list[Any]:
+        """What a function about namespaces returns in every place, inside no namespace."""
+        found: list[Any] = []
+        try:
+            for homes in [[self._only]] if self._fleet is None else self._fleet.servers():
+                asked = " UNION ALL ".join(
+                    f"SELECT {home.schema}.{call} FROM {home.schema}.fence({home.known})"  # noqa: S608
+                    for home in homes
+                )
+                with self._begun(homes[0], _ASKING, _settle, self._answer_wait) as raw:
+                    rows = raw.execute(asked, [*values] * len(homes), prepare=False)
+                    found += [value for (value,) in rows]
+        except DirectoryFound:
+            return self._everywhere(call, values)
+        return found
 
-    def _enter(self, raw: psycopg.Connection[Any], namespace: str) -> psycopg.Cursor[Any]:
-        values = (namespace, self.capability(namespace))
-        return raw.execute("SELECT enter(%s, %s)", values, prepare=True)
+    def _enter(self, raw: BoundedConnection, namespace: str) -> psycopg.Cursor[Any]:
+        values = (namespace, self.capability(namespace), raw.epoch)
+        return raw.execute("SELECT enter(%s, %s, %s::bigint)", values, prepare=True)
 
-    def _lock(self, raw: psycopg.Connection[Any], namespace: str) -> None:
+    def _lock(self, raw: BoundedConnection, namespace: str) -> None:
         """Enters the namespace, made if there is none, and waits until nobody else writes to it."""
         entered = self._enter(raw, namespace)
         locked = raw.execute(_LOCK)
@@ -243,6 +274,7 @@ class Transactions:
     @contextmanager
     def _begun(
         self,
+        where: "str | Home",
         begin: str,
         first: Begin,
         seconds: float,
@@ -250,11 +282,12 @@ class Transactions:
     ) -> Iterator[BoundedConnection]:
         """A transaction whose statements may each take so long; `first` waits for an answer.
 
-        `writes`: how long to wait for a lock, and more settings.
+        `where`: the namespace that it is about, or a place. `writes`: how long to wait for a lock,
+        and more settings.
         """
         held, settings = writes or (0.0, {})
 
-        def start(raw: BoundedConnection) -> None:
+        def start(home: Home, raw: BoundedConnection) -> None:
             raw.sending()
             raw.execute(begin, prepare=False)
             limits: dict[str, object] = {"statement_timeout": _millis(seconds), **settings}
@@ -262,15 +295,19 @@ class Transactions:
                 limits["transaction_timeout"] = _millis(seconds * _WHOLE)
             if raw.prepare_threshold != 0:
                 limits |= _PLANNING
-            _set(raw, {**limits, **_SETUP}, in_transaction=True)
+            # temporary tables come last, so that none takes the place of one of ours
+            found = {"role": ROLE, "search_path": f"{home.schema}, public, pg_temp"}
+            _set(raw, {**limits, **found}, in_transaction=True)
+            raw.place, raw.epoch = home.schema, home.epoch
             first(raw)
 
         with translated():
             room = held if writes else self._lock_wait
-            raw = self._pool.take(start, room, seconds * _GRACE, held)
+            patience = FAILOVER_SECONDS if held or not writes else 0.0
+            home, raw = self._taken(where, start, (room, seconds * _GRACE, held), patience)
             try:
                 with told(raw):
-                    self._refuse_bypassing(raw)
+                    self._refuse_bypassing(raw, home)
                     yield raw
                     if writes:
                         raw.settle()
@@ -283,30 +320,80 @@ class Transactions:
                 raise
             finally:
                 undo(raw)
-                self._pool.give(raw)
+                home.pool.give(raw)
 
-    def _refuse_bypassing(self, raw: psycopg.Connection[Any]) -> None:
-        if self._plain_login:
+    def _taken(
+        self,
+        where: "str | Home",
+        start: "Callable[[Home, BoundedConnection], None]",
+        waits: tuple[float, float, float],
+        patience: float,
+    ) -> "tuple[Home, BoundedConnection]":
+        """A connection in which the transaction has begun at the place of a namespace.
+
+        In a fleet a place may move and a server may fail over. Until the transaction has begun
+        nothing was done, so it is begun again where the directory says then.
+        """
+        end, pause = locks.until(patience), _FIRST_PAUSE
+        while True:
+            fleet = self._fleet
+            home = where if isinstance(where, Home) else self._only
+            try:
+                if fleet is not None and not isinstance(where, Home):
+                    home = fleet.home(where)
+                return home, home.pool.take(partial(start, home), *waits, home.schema)
+            except DirectoryFound:
+                if self._fleet is None:
+                    self._fleet = Fleet(self._pool.url, self._key, self._configured)
+                if isinstance(where, Home):
+                    raise
+                continue
+            except (psycopg.Error, StoreIsAway) as error:
+                if fleet is None or not is_elsewhere(error):
+                    raise
+                fleet.renew(home, server=not is_moved(error))
+                late = time.monotonic() + pause > end
+                if is_moved(error) and (late or isinstance(where, Home)):
+                    raise StoreIsBusy(_MOVING) from error
+                if late:
+                    raise
+            time.sleep(pause)
+            pause = min(2 * pause, _LONGEST_PAUSE)
+
+    def _refuse_bypassing(self, raw: psycopg.Connection[Any], home: "Home") -> None:
+        if home.server in self._plain_logins:
             return
         if roles := bypassing(raw):
             raise NotAllowed(refusal(raw.info.user, roles))
-        self._plain_login = True
+        self._plain_logins.add(home.server)
+
+
+def _settle(raw: BoundedConnection) -> None:
+    raw.settle()
 
 
 def _millis(seconds: float) -> int:
     return min(max(1, round(seconds * 1000)), _MOST_MILLIS)
 
 
-def _configured(raw: psycopg.Connection[Any]) -> None:
-    """Changes nothing in the server, where the connection may be that of the next user too."""
+def _configured(raw: psycopg.Connection[Any], *, seeks: bool = False) -> int:
+    """Changes nothing in the server, where the connection may be that of the next user too.
+
+    Returns the number of the server's process. With `seeks` the directory of a fleet is an error.
+    """
     raw.adapters.register_dumper(int, Int8Dumper)
     engine.register(raw)
+    ((pid, directory),) = raw.execute(
+        "SELECT pg_backend_pid(), to_regnamespace(%s)::oid", (DIRECTORY,), prepare=False
+    )
+    if seeks and directory is not None:
+        raise DirectoryFound
+    return int(pid)
 
 
-def _configured_to_prepare(raw: psycopg.Connection[Any]) -> None:
+def _configured_to_prepare(raw: psycopg.Connection[Any], *, seeks: bool = False) -> None:
     """Prepares statements, unless a pooler stands between: it gives a process number of its own."""
-    _configured(raw)
-    if raw.execute("SELECT pg_backend_pid()").fetchone() != (raw.info.backend_pid,):
+    if _configured(raw, seeks=seeks) != raw.info.backend_pid:
         return
     raw.prepare_threshold = 0
     _set(raw, {**_PLANNING, **_KEEPALIVES}, in_transaction=False)

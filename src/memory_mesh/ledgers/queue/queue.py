@@ -6,7 +6,7 @@ of its own: only some workers can do it, and a row that waits holds up all later
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg_pool import NullConnectionPool, PoolTimeout
 
+from memory_mesh.ledgers.postgres.places import places_by_server
 from memory_mesh.model.errors import NotAllowed, StoreError, StoreIsAway
 from memory_mesh.model.job import DISTILL, WEBHOOKS, QueuedJob
 
@@ -38,6 +39,7 @@ NAMESPACE = "namespace"  # the only argument of a job
 _MOST = 4  # connections of one process
 _NAMES = 1_000  # namespaces that are planned in one transaction
 CONNECT_SECONDS = 10.0
+_ELSEWHERE = (psycopg.OperationalError, psycopg.DatabaseError)  # away, or a place moved
 _STATES = {"todo": "waits", "doing": "runs", "failed": "failed"}
 _LISTED = """
 SELECT j.id, j.task_name, j.args->>'namespace', j.status::text, j.attempts, j.scheduled_at,
@@ -71,7 +73,7 @@ class JobQueue:
 
     def __init__(self, url: str, capability: bytes) -> None:
         """Keep the address, and what shows that this process may list every namespace."""
-        self._capability = capability
+        self._url, self._capability = url, capability
         self._pool = NullConnectionPool(  # few calls, and a server that was away is found at once
             conninfo(url),
             min_size=0,
@@ -90,16 +92,32 @@ class JobQueue:
     def plan(self, jobs: Sequence[str]) -> int:
         """Puts in the jobs of every namespace that changed or is due; returns how many jobs.
 
-        The namespaces are taken from the list and their jobs put in by one transaction.
+        The namespaces are taken from the list and their jobs put in by one transaction. Those of a
+        fleet are taken from each server once their jobs are in, so that none is left out.
         """
-        planned = 0
-        while True:
-            with self._connected() as db, db.transaction():
-                values = (self._capability, _NAMES)
-                found = db.execute("SELECT memory_mesh.take_due(%s, %s)", values).fetchall()
-                planned += len(self._defer(db, [(job, name) for (name,) in found for job in jobs]))
-            if len(found) < _NAMES:
-                return planned
+        with self._connected() as db:
+            servers = places_by_server(db, self._url)
+        return sum(self._planned(jobs, *each) for each in servers)
+
+    def _planned(self, jobs: Sequence[str], server: str | None, places: Sequence[str]) -> int:
+        taken = " UNION ALL ".join(
+            f"SELECT {place}.take_due(%(capability)s, %(most)s)" for place in places
+        )
+        values, planned = {"capability": self._capability, "most": _NAMES}, 0
+        with suppress(*([] if server is None else _ELSEWHERE)):  # it is asked again next time
+            while True:
+                with ExitStack() as stack:
+                    there = None
+                    if server is not None:
+                        there = stack.enter_context(psycopg.connect(server))
+                    db = stack.enter_context(self._connected())
+                    stack.enter_context(db.transaction())
+                    found = (there or db).execute(taken, values).fetchall()
+                    wanted = [(job, name) for (name,) in found for job in jobs]
+                    planned += len(self._defer(db, wanted))
+                if len(found) < _NAMES:
+                    break
+        return planned
 
     def listed(self, namespace: str | None, most: int) -> list[QueuedJob]:
         """What runs, waits or failed, of one namespace or of all."""
