@@ -8,11 +8,14 @@
 
 import os
 import tempfile
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
+from functools import lru_cache
 from os import PathLike
 from pathlib import Path
 
+from memory_mesh.base.digests import keyed_digest
 from memory_mesh.base.typed import TYPE_CHECKING, dataclass, replace
 from memory_mesh.care.archives import (
     Progress,
@@ -30,6 +33,7 @@ from memory_mesh.ledgers.sqlite import archive_rows
 from memory_mesh.ledgers.sqlite.open_file import connect
 from memory_mesh.model import Checkpoint, InvalidInput, NotFound, StoreError, StoreIsDamaged
 from memory_mesh.model.care import DeletedNamespace, Exported, Imported
+from memory_mesh.models.object_storage import ObjectStorage, StorageAddress
 from memory_mesh.platform.extras import need
 from memory_mesh.rules.arguments import shown_namespace
 
@@ -37,6 +41,13 @@ if TYPE_CHECKING:
     from memory_mesh.ledgers.postgres.transactions import Transactions
     from memory_mesh.ledgers.queue.queue import JobQueue
 
+_SPARE_SECONDS = 30.0  # that removing objects may take at once
+_PAGE = 100
+_NO_STORAGE = (
+    "this store has no object storage. The owner of the database names it: memory-mesh --store URL "
+    "setup-server --cold s3://BUCKET/PREFIX"
+)
+_OBJECTS = "its archives on object storage, until upkeep or a worker reaches it and removes them"
 _CARRY = (
     "To keep the key, set a new database up with the key file of that store, see "
     "docs/how-to/postgresql.md"
@@ -59,14 +70,23 @@ def settings_of(address: str, namespace: str = "default") -> Config:
 
 
 def set_up(
-    config: Config, *, login: str | None = None, environment: Mapping[str, str] | None = None
+    config: Config,
+    *,
+    login: str | None = None,
+    cold: str | None = None,
+    environment: Mapping[str, str] | None = None,
 ) -> Prepared:
     """Makes the tables of the database, or brings them up to date; only its owner may.
 
     The key is the one that the environment states, or else a new one of this machine.
+
+    Options:
+        cold: the address of the object storage where archives of idle namespaces lie.
     """
     url = _address(config)
-    from memory_mesh.ledgers.postgres import setup
+    if cold is not None:
+        StorageAddress.of(cold)
+    from memory_mesh.ledgers.postgres import copies, setup
     from memory_mesh.ledgers.postgres.transactions import translated
     from memory_mesh.ledgers.queue import queue as queue_queue
 
@@ -74,6 +94,8 @@ def set_up(
     with translated():
         done = setup.set_up(url, keys.keys()[0].secret, login=login)
         queue_queue.set_up(url, setup.ROLE)
+        if cold is not None:
+            copies.name_storage(url, cold)
     variable = keys.variable if isinstance(keys, StatedKeys) else None
     file = str(keys.path) if variable in {None, FILE} else None
     return Prepared(done.ran, done.newest, file, variable)
@@ -92,16 +114,16 @@ def export_from_server(
     target = Path(to)
     if target.exists():
         raise InvalidInput(f"{target} is there already; name another file, or remove it first")
-    with _opened(config) as database, database.reading(config.namespace) as db:
+    with opened(config) as database, database.reading(config.namespace) as db:
         if db is None:
-            raise _unknown(config.namespace)
+            raise unknown(config.namespace)
         dump = PostgresDump(db)
         if found := dump.flaws():
             raise StoreIsDamaged(
                 f"the namespace {shown_namespace(config.namespace)} is damaged, and an archive of "
                 f"it could not be imported: {listed(found)}. Restore a backup of the database"
             )
-        return write_archive(dump, _key_ids(config), target, with_vectors, progress)
+        return write_archive(dump, key_ids(config), target, with_vectors, progress)
 
 
 def import_to_server(
@@ -115,7 +137,7 @@ def import_to_server(
     """Brings a namespace from an archive into a database, whole or not at all."""
     from memory_mesh.ledgers.postgres import copies
 
-    with _opened(config) as database, tempfile.TemporaryDirectory() as folder:
+    with opened(config) as database, tempfile.TemporaryDirectory() as folder:
         with reading(Path(archive)) as reader:
             manifest = reader.manifest
         name = manifest.namespace if into is None else into
@@ -144,7 +166,7 @@ def import_to_server(
             if found:
                 raise StoreError(f"the copy is not whole: {listed(found)}. Nothing was imported")
     left_out = (said for said in done.remarks if "erased here" in said)
-    return replace(done, remarks=(*remarks(_key_ids(config), manifest, mark, _CARRY), *left_out))
+    return replace(done, remarks=(*remarks(key_ids(config), manifest, mark, _CARRY), *left_out))
 
 
 def delete_from_server(config: Config) -> DeletedNamespace:
@@ -152,20 +174,66 @@ def delete_from_server(config: Config) -> DeletedNamespace:
     from memory_mesh.ledgers.postgres import copies as copying
 
     name = config.namespace
-    with _opened(config) as database:
-        if not database.exists(name):
-            raise _unknown(name)
-        with database.writing(name) as db:
-            memories = copying.erase(db)
+    with opened(config) as database:
+        memories, removed, left = copying.erase_cold(database, name), list[str](), ()
+        if memories is None:
+            if not database.exists(name):
+                raise unknown(name)
+            with database.writing(name) as db:
+                memories = copying.erase(db)
+        if address_of(database) is not None:
+            try:
+                removed = remove_spare(database)
+            except StoreError as error:
+                left = (f"{_OBJECTS}: {error}",)
+        files = sum(f"{place_of(database, name)}/" in each for each in removed)
     with closing(queue_of(config)) as queue:
         queue.forget(name)  # the name of a namespace can be that of a person
     return DeletedNamespace(
         namespace=shown_namespace(name),
         memories=memories,
-        files=0,
+        files=files,
         bytes=0,
         noted=True,
+        left=left,
     )
+
+
+def storage_of(database: "Transactions") -> ObjectStorage:
+    """The object storage of a database."""
+    address = address_of(database)
+    if address is None:
+        raise InvalidInput(_NO_STORAGE)
+    return _storage(address)
+
+
+def address_of(database: "Transactions") -> str | None:
+    """Where the owner of the database said that archives go."""
+    found: str | None = database.of_all("SELECT cold_address(%s)")[0][0]
+    return found
+
+
+def place_of(database: "Transactions", namespace: str) -> str:
+    """Under which name the archives of a namespace lie, which does not tell its own."""
+    return keyed_digest(database.capability(namespace), b"place of its archives").hex()[:32]
+
+
+def remove_spare(database: "Transactions", ends: float | None = None) -> list[str]:
+    """Removes the objects that no namespace needs any more, with all versions; their names."""
+    ends, done = time.monotonic() + _SPARE_SECONDS if ends is None else ends, list[str]()
+    while page := database.of_all("SELECT objects_to_remove(%s, %s)", _PAGE):
+        for (name,) in page:
+            if time.monotonic() > ends:
+                return done
+            storage_of(database).remove(name)
+            database.of_all("SELECT object_removed(%s, %s)", name)
+            done.append(name)
+    return done
+
+
+@lru_cache(maxsize=8)
+def _storage(address: str) -> ObjectStorage:
+    return ObjectStorage(StorageAddress.of(address))
 
 
 def queue_of(config: Config) -> "JobQueue":
@@ -181,7 +249,7 @@ def queue_of(config: Config) -> "JobQueue":
 
 
 @contextmanager
-def _opened(config: Config) -> "Iterator[Transactions]":
+def opened(config: Config) -> "Iterator[Transactions]":
     url = _address(config)
     from memory_mesh.ledgers.postgres.setup import opening_key
     from memory_mesh.ledgers.postgres.transactions import Transactions
@@ -196,7 +264,7 @@ def _opened(config: Config) -> "Iterator[Transactions]":
         database.close()
 
 
-def _key_ids(config: Config) -> list[str]:
+def key_ids(config: Config) -> list[str]:
     return [key.id for key in KeyFile.of(config.db_dir, os.environ).keys()]  # noqa: SIM118
 
 
@@ -211,7 +279,7 @@ def _address(config: Config) -> str:
     return config.store
 
 
-def _unknown(name: str) -> NotFound:
+def unknown(name: str) -> NotFound:
     return NotFound(
         f"there is no namespace {shown_namespace(name)!r} in the database. "
         "List those there are: memory-mesh namespaces"

@@ -143,6 +143,7 @@ def run(
     _check(concurrency, every, dead_after)
     ended: Counter[str] = Counter()
     with closing(_queue(mesh)) as queue:
+        from memory_mesh.care import cold
         from memory_mesh.ledgers.postgres.pool import DatabaseRoute
         from memory_mesh.ledgers.queue import worker
 
@@ -159,7 +160,8 @@ def run(
             )  # a wrong key or role ends it here, not each job of others
             wanted = mesh.care._maintenance_wanted()  # noqa: SLF001
             jobs = {name: partial(_do, mesh, name) for name in wanted}
-            made = worker.JobWorker(mesh.config.store or "", queue, jobs, pace, ended)
+            tidied = partial(cold.tidy, mesh.config)
+            made = worker.JobWorker(mesh.config.store or "", queue, jobs, pace, ended, tidied)
             ready()
             return made
 

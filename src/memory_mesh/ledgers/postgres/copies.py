@@ -7,13 +7,17 @@ all. Only words are written anew: each ledger keeps them in its own way.
 import json
 import sqlite3
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
 from itertools import islice
+
+import psycopg
 
 from memory_mesh.formats.archive import Value
 from memory_mesh.ledgers.postgres import scoring
 from memory_mesh.ledgers.postgres.connection import PostgresConnection
 from memory_mesh.ledgers.postgres.engine import Vector
+from memory_mesh.ledgers.postgres.transactions import Transactions
 from memory_mesh.ledgers.shared import named_values, rows, verify as sql_verify
 from memory_mesh.ledgers.shared.engine import LIVE, REST, Database
 from memory_mesh.ledgers.sqlite import archive_rows, open_file, schema
@@ -43,6 +47,12 @@ _DERIVED = ("audience", "metadata_mark")  # tables that an archive does not carr
 _OWN_OF_STORE = ("one", "min_reader", "min_writer")  # each ledger has versions of its own
 _OLD_TERMS = "analyzer of the keyword terms"  # upkeep writes them anew: no damage
 _IN_USE = "SELECT text FROM version WHERE recorded_until IS NULL AND status = 'active'"
+
+
+_LAST_USED = """
+    SELECT greatest((SELECT recorded FROM store), (SELECT max(at) FROM recall),
+        (SELECT max(at) FROM injection), (SELECT max(last_used) FROM memory))"""
+MICROS = 1_000_000  # of a second
 
 
 class PostgresDump:
@@ -145,6 +155,34 @@ def erase(db: PostgresConnection) -> int:
     """Deletes the namespace, and notes its identity; how many memories it had."""
     (memories,) = db.own("SELECT erase_namespace()").fetchall()[0]
     return int(memories)
+
+
+def used(db: PostgresConnection) -> datetime:
+    """When the namespace was last written, or read with a record of it."""
+    (moment,) = db.own(_LAST_USED).fetchall()[0]
+    return datetime.fromtimestamp(moment / MICROS, UTC)
+
+
+def freeze(db: PostgresConnection, archived: Mapping[str, str | int]) -> None:
+    """Deletes the rows of the namespace, and says where the archive of them is."""
+    db.own("SELECT freeze_namespace(%s)", (json.dumps(archived),)).fetchall()
+
+
+def erase_cold(database: Transactions, namespace: str) -> int | None:
+    """Deletes a namespace that is cold: how many memories it had; None where it is not."""
+    values = (namespace, database.capability(namespace))
+    found: int | None = database.ask("SELECT erase_cold(%s, %s)", *values)[0][0]
+    return found
+
+
+def name_storage(url: str, address: str) -> None:
+    """Says where archives of cold namespaces lie; only the owner of the database may."""
+    with psycopg.connect(url) as db:
+        db.execute(
+            "INSERT INTO memory_mesh.cold_storage VALUES (1, %s) "
+            "ON CONFLICT (one) DO UPDATE SET address = excluded.address",
+            (address,),
+        )
 
 
 def take_in(db: PostgresConnection, file: sqlite3.Connection) -> None:
