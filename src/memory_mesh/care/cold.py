@@ -7,7 +7,7 @@
     wake     marked as warm and locked ──▶ the archive read, compared, its rows written
              ──▶ all of that in one transaction; the object is spare, and removed days later
 
-A kill at any step leaves the namespace whole in the database, or whole on the storage and marked so.
+A kill at any step leaves the namespace whole in the database, or on the storage and marked so.
 What is left on the storage was noted before it was written, and goes when `tidy` comes by.
 """
 
@@ -15,29 +15,20 @@ import json
 import tempfile
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from os import urandom
 from pathlib import Path
 
-from memory_mesh.base.typed import TYPE_CHECKING, dataclass, replace
+from memory_mesh.base.digests import keyed_digest
+from memory_mesh.base.typed import TYPE_CHECKING, dataclass
 from memory_mesh.care.archives import import_folder, listed, reading, write_archive
-from memory_mesh.care.server import (
-    address_of,
-    key_ids,
-    opened,
-    place_of,
-    queue_of,
-    remove_spare,
-    storage_of,
-    unknown,
-)
 from memory_mesh.care.sqlite import copies as file_copying
-from memory_mesh.config import Config
 from memory_mesh.ledgers.sqlite.open_file import connect
-from memory_mesh.model import StoreError, StoreIsAway, StoreIsBusy, StoreIsDamaged
-from memory_mesh.models.object_storage import ObjectStorage
+from memory_mesh.model import InvalidInput, StoreError, StoreIsBusy, StoreIsDamaged
+from memory_mesh.models.object_storage import ObjectStorage, StorageAddress
 from memory_mesh.platform import locks, telemetry
 from memory_mesh.rules import audit
 from memory_mesh.rules.arguments import shown_namespace
@@ -46,13 +37,18 @@ if TYPE_CHECKING:
     from memory_mesh.ledgers.postgres.pool import BoundedConnection
     from memory_mesh.ledgers.postgres.transactions import Transactions
 
-AT_ONCE = 2  # namespaces that one process brings back at a time
+AT_ONCE = 2  # cold namespaces that one process brings back at a time
 _WAKING_SECONDS = 600.0  # that the server waits for a process that brings one back
-_TURN_SECONDS = 30.0  # of one call of `tidy`
 _room = threading.BoundedSemaphore(AT_ONCE)
 _MANY = (
     f"{AT_ONCE} cold namespaces are being brought back by this process, and more wait; waited "
     "{:.0f} s, nothing was begun. Retry in a moment"
+)
+_SPARE_SECONDS = 30.0  # that removing objects may take at once
+_PAGE = 100
+_NO_STORAGE = (
+    "this store has no object storage. The owner of the database names it: memory-mesh --store URL "
+    "setup-server --cold s3://BUCKET/PREFIX"
 )
 
 
@@ -68,19 +64,40 @@ class ColdNamespace:
     since: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Tidied:
-    """What a look at all idle namespaces did."""
+def freeze(
+    database: "Transactions", namespace: str, keys: Iterable[str], days: int
+) -> ColdNamespace | None:
+    """Sends a namespace that is there to object storage; None where it was used since.
 
-    frozen: tuple[ColdNamespace, ...] = ()
-    removed: int = 0  # objects that no namespace needs any more
-    failures: tuple[str, ...] = ()
+    `keys` are the ids of those in use. One archive is put and read back while the namespace is
+    locked; then its rows go.
+    """
+    from memory_mesh.ledgers.postgres import copies
 
-
-def freeze(config: Config, *, days: int = 0) -> ColdNamespace | None:
-    """Sends a namespace to object storage; None where it was used within so many days."""
-    with opened(config) as database:
-        return _frozen(config, database, storage_of(database), days)
+    storage, idle = storage_of(database), timedelta(days=days)
+    target = storage.name(place_of(database, namespace), f"{urandom(16).hex()}.tar.gz")
+    with database.writing(namespace) as db:
+        until = copies.used(db) + idle
+        if days and until > datetime.now(UTC):
+            db.own("SELECT is_used_until(%s)", (until,)).fetchall()
+            return None
+        db.own("SELECT note_object(%s)", (target,)).fetchall()
+    with tempfile.TemporaryDirectory() as folder, database.writing(namespace) as db:
+        if days and copies.used(db) + idle > datetime.now(UTC):
+            return None
+        db.raw.waiting()
+        dump, path = copies.PostgresDump(db), Path(folder, "archive.tar.gz")
+        if found := dump.flaws():
+            raise StoreIsDamaged(
+                f"the namespace {shown_namespace(namespace)} is damaged and stays where it is: "
+                f"{listed(found)}. Restore a backup of the database"
+            )
+        made = write_archive(dump, keys, path, with_vectors=True, progress=None)
+        storage.put(target, path)
+        cold = ColdNamespace(namespace, target, made.sha256, made.bytes, made.memories)
+        told = {each: getattr(cold, each) for each in ("object", "sha256", "bytes", "memories")}
+        copies.freeze(db, told)
+    return cold
 
 
 def wake(database: "Transactions", namespace: str) -> float:
@@ -98,84 +115,54 @@ def wake(database: "Transactions", namespace: str) -> float:
     return seconds
 
 
-def tidy(config: Config, *, seconds: float = _TURN_SECONDS) -> Tidied:
-    """Sends the next idle namespaces to object storage, and removes objects that nobody needs.
-
-    It looks at those whose time has come, one after the other, for about so many seconds; what is
-    left comes next time. One that fails keeps no other waiting.
-    """
-    ends, frozen, failures = time.monotonic() + seconds, list[ColdNamespace](), list[str]()
-    removed = 0
-    with opened(config) as database:
-        if address_of(database) is None:
-            return Tidied()
-        storage = storage_of(database)
-        try:
-            while time.monotonic() < ends and (name := _next_idle(database, storage)) is not None:
-                try:
-                    own = replace(config, namespace=name)
-                    done = _frozen(own, database, storage, storage.at.days) if name else None
-                    frozen += [] if done is None else [done]
-                except StoreIsAway:
-                    raise
-                except StoreError as error:
-                    failures.append(f"{shown_namespace(name)}: {error}")
-            removed = len(remove_spare(database, ends))
-        except StoreIsAway as error:  # no other one would go there either
-            failures.append(str(error))
-    return Tidied(tuple(frozen), removed, tuple(failures))
-
-
-def cold_among(config: Config, names: Sequence[str]) -> list[ColdNamespace]:
+def cold_in(database: "Transactions", names: Sequence[str]) -> list[ColdNamespace]:
     """Those of some namespaces that are cold; none of them is brought back."""
-    if config.store is None or not names:
-        return []
-    with opened(config) as database:
-        found = database.of_all("SELECT * FROM cold_among(%s, %s)", list(names))
+    found = database.of_all("SELECT * FROM cold_among(%s, %s)", list(names))
     return [ColdNamespace(name, **cold) for name, cold in found]
 
 
-def _next_idle(database: "Transactions", storage: ObjectStorage) -> str | None:
+def next_idle(database: "Transactions") -> str | None:
     """The next namespace that may be idle, empty where it is not; None where no time has come."""
-    taken = database.of_all("SELECT take_idle(%s, %s, 1)", storage.at.days)
+    days = storage_of(database).at.days
+    taken = database.of_all("SELECT take_idle(%s, %s, 1)", days)
     return taken[0][0] if taken else None
 
 
-def _frozen(
-    config: Config, database: "Transactions", storage: ObjectStorage, days: int
-) -> ColdNamespace | None:
-    """One archive, put and read back while the namespace is locked; then its rows go."""
-    from memory_mesh.ledgers.postgres import copies
+def storage_of(database: "Transactions") -> ObjectStorage:
+    """The object storage of a database."""
+    address = address_of(database)
+    if address is None:
+        raise InvalidInput(_NO_STORAGE)
+    return _storage(address)
 
-    name = config.namespace
-    if not database.exists(name):
-        raise unknown(name)
-    target = storage.name(place_of(database, name), f"{urandom(16).hex()}.tar.gz")
-    with tempfile.TemporaryDirectory() as folder:
-        with database.writing(name) as db:
-            last = copies.used(db) + timedelta(days=days)
-            if days and last > datetime.now(UTC):
-                db.own("SELECT is_used_until(%s)", (last,)).fetchall()
-                return None
-            db.own("SELECT note_object(%s)", (target,)).fetchall()
-        with database.writing(name) as db:
-            if days and copies.used(db) + timedelta(days=days) > datetime.now(UTC):
-                return None
-            db.raw.waiting()
-            dump, path = copies.PostgresDump(db), Path(folder, "archive.tar.gz")
-            if found := dump.flaws():
-                raise StoreIsDamaged(
-                    f"the namespace {shown_namespace(name)} is damaged and stays where it is: "
-                    f"{listed(found)}. Restore a backup of the database"
-                )
-            made = write_archive(dump, key_ids(config), path, with_vectors=True, progress=None)
-            storage.put(target, path)
-            cold = ColdNamespace(name, target, made.sha256, made.bytes, made.memories)
-            told = {each: getattr(cold, each) for each in ("object", "sha256", "bytes", "memories")}
-            copies.freeze(db, told)
-    with closing(queue_of(config)) as queue:
-        queue.forget(name)  # a job would bring it back
-    return cold
+
+def address_of(database: "Transactions") -> str | None:
+    """Where the owner of the database said that archives go."""
+    found: str | None = database.of_all("SELECT cold_address(%s)")[0][0]
+    return found
+
+
+def place_of(database: "Transactions", namespace: str) -> str:
+    """Under which name the archives of a namespace lie, which does not tell its own."""
+    return keyed_digest(database.capability(namespace), b"place of its archives").hex()[:32]
+
+
+def remove_spare(database: "Transactions", ends: float | None = None) -> list[str]:
+    """Removes the objects that no namespace needs any more, with all versions; their names."""
+    ends, done = time.monotonic() + _SPARE_SECONDS if ends is None else ends, list[str]()
+    while page := database.of_all("SELECT objects_to_remove(%s, %s)", _PAGE):
+        for (name,) in page:
+            if time.monotonic() > ends:
+                return done
+            storage_of(database).remove(name)
+            database.of_all("SELECT object_removed(%s, %s)", name)
+            done.append(name)
+    return done
+
+
+@lru_cache(maxsize=8)
+def _storage(address: str) -> ObjectStorage:
+    return ObjectStorage(StorageAddress.of(address))
 
 
 def _woken(database: "Transactions", namespace: str, folder: Path) -> None:

@@ -9,14 +9,13 @@
 import os
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from functools import lru_cache
 from os import PathLike
 from pathlib import Path
 
-from memory_mesh.base.digests import keyed_digest
 from memory_mesh.base.typed import TYPE_CHECKING, dataclass, replace
+from memory_mesh.care import cold
 from memory_mesh.care.archives import (
     Progress,
     import_folder,
@@ -26,14 +25,22 @@ from memory_mesh.care.archives import (
     write_archive,
 )
 from memory_mesh.care.backups import record_memories
+from memory_mesh.care.cold import ColdNamespace
 from memory_mesh.care.key_file import FILE, KeyFile, StatedKeys, checks, need_key
 from memory_mesh.care.sqlite import copies as file_copying
 from memory_mesh.config import Config, load
 from memory_mesh.ledgers.sqlite import archive_rows
 from memory_mesh.ledgers.sqlite.open_file import connect
-from memory_mesh.model import Checkpoint, InvalidInput, NotFound, StoreError, StoreIsDamaged
+from memory_mesh.model import (
+    Checkpoint,
+    InvalidInput,
+    NotFound,
+    StoreError,
+    StoreIsAway,
+    StoreIsDamaged,
+)
 from memory_mesh.model.care import DeletedNamespace, Exported, Imported
-from memory_mesh.models.object_storage import ObjectStorage, StorageAddress
+from memory_mesh.models.object_storage import StorageAddress
 from memory_mesh.platform.extras import need
 from memory_mesh.rules.arguments import shown_namespace
 
@@ -41,17 +48,21 @@ if TYPE_CHECKING:
     from memory_mesh.ledgers.postgres.transactions import Transactions
     from memory_mesh.ledgers.queue.queue import JobQueue
 
-_SPARE_SECONDS = 30.0  # that removing objects may take at once
-_PAGE = 100
-_NO_STORAGE = (
-    "this store has no object storage. The owner of the database names it: memory-mesh --store URL "
-    "setup-server --cold s3://BUCKET/PREFIX"
-)
+_TURN_SECONDS = 30.0  # of one look at idle namespaces
 _OBJECTS = "its archives on object storage, until upkeep or a worker reaches it and removes them"
 _CARRY = (
     "To keep the key, set a new database up with the key file of that store, see "
     "docs/how-to/postgresql.md"
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Tidied:
+    """What a look at all idle namespaces did."""
+
+    frozen: tuple[ColdNamespace, ...] = ()
+    removed: int = 0  # objects that no namespace needs any more
+    failures: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +84,7 @@ def set_up(
     config: Config,
     *,
     login: str | None = None,
-    cold: str | None = None,
+    archives: str | None = None,
     environment: Mapping[str, str] | None = None,
 ) -> Prepared:
     """Makes the tables of the database, or brings them up to date; only its owner may.
@@ -81,11 +92,11 @@ def set_up(
     The key is the one that the environment states, or else a new one of this machine.
 
     Options:
-        cold: the address of the object storage where archives of idle namespaces lie.
+        archives: the address of the object storage where archives of idle namespaces lie.
     """
     url = _address(config)
-    if cold is not None:
-        StorageAddress.of(cold)
+    if archives is not None:
+        StorageAddress.of(archives)
     from memory_mesh.ledgers.postgres import copies, setup
     from memory_mesh.ledgers.postgres.transactions import translated
     from memory_mesh.ledgers.queue import queue as queue_queue
@@ -94,8 +105,8 @@ def set_up(
     with translated():
         done = setup.set_up(url, keys.keys()[0].secret, login=login)
         queue_queue.set_up(url, setup.ROLE)
-        if cold is not None:
-            copies.name_storage(url, cold)
+        if archives is not None:
+            copies.name_storage(url, archives)
     variable = keys.variable if isinstance(keys, StatedKeys) else None
     file = str(keys.path) if variable in {None, FILE} else None
     return Prepared(done.ran, done.newest, file, variable)
@@ -114,16 +125,16 @@ def export_from_server(
     target = Path(to)
     if target.exists():
         raise InvalidInput(f"{target} is there already; name another file, or remove it first")
-    with opened(config) as database, database.reading(config.namespace) as db:
+    with _opened(config) as database, database.reading(config.namespace) as db:
         if db is None:
-            raise unknown(config.namespace)
+            raise _unknown(config.namespace)
         dump = PostgresDump(db)
         if found := dump.flaws():
             raise StoreIsDamaged(
                 f"the namespace {shown_namespace(config.namespace)} is damaged, and an archive of "
                 f"it could not be imported: {listed(found)}. Restore a backup of the database"
             )
-        return write_archive(dump, key_ids(config), target, with_vectors, progress)
+        return write_archive(dump, _key_ids(config), target, with_vectors, progress)
 
 
 def import_to_server(
@@ -137,7 +148,7 @@ def import_to_server(
     """Brings a namespace from an archive into a database, whole or not at all."""
     from memory_mesh.ledgers.postgres import copies
 
-    with opened(config) as database, tempfile.TemporaryDirectory() as folder:
+    with _opened(config) as database, tempfile.TemporaryDirectory() as folder:
         with reading(Path(archive)) as reader:
             manifest = reader.manifest
         name = manifest.namespace if into is None else into
@@ -166,7 +177,7 @@ def import_to_server(
             if found:
                 raise StoreError(f"the copy is not whole: {listed(found)}. Nothing was imported")
     left_out = (said for said in done.remarks if "erased here" in said)
-    return replace(done, remarks=(*remarks(key_ids(config), manifest, mark, _CARRY), *left_out))
+    return replace(done, remarks=(*remarks(_key_ids(config), manifest, mark, _CARRY), *left_out))
 
 
 def delete_from_server(config: Config) -> DeletedNamespace:
@@ -174,19 +185,19 @@ def delete_from_server(config: Config) -> DeletedNamespace:
     from memory_mesh.ledgers.postgres import copies as copying
 
     name = config.namespace
-    with opened(config) as database:
+    with _opened(config) as database:
         memories, removed, left = copying.erase_cold(database, name), list[str](), ()
         if memories is None:
             if not database.exists(name):
-                raise unknown(name)
+                raise _unknown(name)
             with database.writing(name) as db:
                 memories = copying.erase(db)
-        if address_of(database) is not None:
+        if cold.address_of(database) is not None:
             try:
-                removed = remove_spare(database)
+                removed = cold.remove_spare(database)
             except StoreError as error:
                 left = (f"{_OBJECTS}: {error}",)
-        files = sum(f"{place_of(database, name)}/" in each for each in removed)
+        files = sum(f"{cold.place_of(database, name)}/" in each for each in removed)
     with closing(queue_of(config)) as queue:
         queue.forget(name)  # the name of a namespace can be that of a person
     return DeletedNamespace(
@@ -199,41 +210,57 @@ def delete_from_server(config: Config) -> DeletedNamespace:
     )
 
 
-def storage_of(database: "Transactions") -> ObjectStorage:
-    """The object storage of a database."""
-    address = address_of(database)
-    if address is None:
-        raise InvalidInput(_NO_STORAGE)
-    return _storage(address)
+def make_cold(config: Config) -> ColdNamespace | None:
+    """Sends a namespace of a database to object storage; None where it is there already."""
+    with _opened(config) as database:
+        if cold.cold_in(database, [config.namespace]):
+            return None
+        if not database.exists(config.namespace):
+            raise _unknown(config.namespace)
+        return _frozen(config, database, 0)
 
 
-def address_of(database: "Transactions") -> str | None:
-    """Where the owner of the database said that archives go."""
-    found: str | None = database.of_all("SELECT cold_address(%s)")[0][0]
-    return found
+def tidy(config: Config, *, seconds: float = _TURN_SECONDS) -> Tidied:
+    """Sends the next idle namespaces to object storage, and removes objects that nobody needs.
+
+    It looks at those whose time has come, one after the other, for about so many seconds; what is
+    left comes next time. One that fails keeps no other waiting.
+    """
+    ends, frozen, failures = time.monotonic() + seconds, list[ColdNamespace](), list[str]()
+    removed = 0
+    with _opened(config) as database:
+        if cold.address_of(database) is None:
+            return Tidied()
+        days = cold.storage_of(database).at.days
+        try:
+            while time.monotonic() < ends and (name := cold.next_idle(database)) is not None:
+                try:
+                    done = (
+                        _frozen(replace(config, namespace=name), database, days) if name else None
+                    )
+                    frozen += [] if done is None else [done]
+                except StoreIsAway:
+                    raise
+                except StoreError as error:
+                    failures.append(f"{shown_namespace(name)}: {error}")
+            removed = len(cold.remove_spare(database, ends))
+        except StoreIsAway as error:  # no other one would go there either
+            failures.append(str(error))
+    return Tidied(tuple(frozen), removed, tuple(failures))
 
 
-def place_of(database: "Transactions", namespace: str) -> str:
-    """Under which name the archives of a namespace lie, which does not tell its own."""
-    return keyed_digest(database.capability(namespace), b"place of its archives").hex()[:32]
+def cold_among(config: Config, names: Sequence[str]) -> list[ColdNamespace]:
+    """Those of some namespaces of a database that are cold; none of them is brought back."""
+    with _opened(config) as database:
+        return cold.cold_in(database, names)
 
 
-def remove_spare(database: "Transactions", ends: float | None = None) -> list[str]:
-    """Removes the objects that no namespace needs any more, with all versions; their names."""
-    ends, done = time.monotonic() + _SPARE_SECONDS if ends is None else ends, list[str]()
-    while page := database.of_all("SELECT objects_to_remove(%s, %s)", _PAGE):
-        for (name,) in page:
-            if time.monotonic() > ends:
-                return done
-            storage_of(database).remove(name)
-            database.of_all("SELECT object_removed(%s, %s)", name)
-            done.append(name)
+def _frozen(config: Config, database: "Transactions", days: int) -> ColdNamespace | None:
+    done = cold.freeze(database, config.namespace, _key_ids(config), days)
+    if done is not None:
+        with closing(queue_of(config)) as queue:
+            queue.forget(config.namespace)  # a job would bring it back
     return done
-
-
-@lru_cache(maxsize=8)
-def _storage(address: str) -> ObjectStorage:
-    return ObjectStorage(StorageAddress.of(address))
 
 
 def queue_of(config: Config) -> "JobQueue":
@@ -249,7 +276,7 @@ def queue_of(config: Config) -> "JobQueue":
 
 
 @contextmanager
-def opened(config: Config) -> "Iterator[Transactions]":
+def _opened(config: Config) -> "Iterator[Transactions]":
     url = _address(config)
     from memory_mesh.ledgers.postgres.setup import opening_key
     from memory_mesh.ledgers.postgres.transactions import Transactions
@@ -257,14 +284,14 @@ def opened(config: Config) -> "Iterator[Transactions]":
     need_key(config.db_dir, os.environ)
     own = KeyFile.of(config.db_dir, os.environ)
     key, wait = opening_key(own.keys()[0].secret), config.lock_wait_seconds
-    database = Transactions(url, key, wait, keys=lambda: checks(own.keys()))
+    database = Transactions(url, key, wait, keys=lambda: checks(own.keys()), wake=cold.wake)
     try:
         yield database
     finally:
         database.close()
 
 
-def key_ids(config: Config) -> list[str]:
+def _key_ids(config: Config) -> list[str]:
     return [key.id for key in KeyFile.of(config.db_dir, os.environ).keys()]  # noqa: SIM118
 
 
@@ -279,7 +306,7 @@ def _address(config: Config) -> str:
     return config.store
 
 
-def unknown(name: str) -> NotFound:
+def _unknown(name: str) -> NotFound:
     return NotFound(
         f"there is no namespace {shown_namespace(name)!r} in the database. "
         "List those there are: memory-mesh namespaces"

@@ -107,7 +107,7 @@ def cold_of(mesh: MemoryMesh, names: Sequence[str]) -> "list[ColdNamespace]":
     """Those of a page of names that lie on object storage."""
     if mesh.config.store is None:
         return []
-    from memory_mesh.care.cold import cold_among
+    from memory_mesh.care.server import cold_among
 
     users = (name.removeprefix(PREFIX) if name.startswith(PREFIX) else None for name in names)
     named = zip(names, users, strict=True)

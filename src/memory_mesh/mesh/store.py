@@ -207,9 +207,9 @@ class OpenStore:
 
     def _wake(self, database: "Transactions", namespace: str) -> None:
         """Brings a cold namespace back, and remembers for the answer how long that took."""
-        from memory_mesh.care import cold
+        from memory_mesh.care.cold import wake
 
-        self.woken[namespace] = cold.wake(database, namespace)
+        self.woken[namespace] = wake(database, namespace)
 
     def redactor(self, namespace: str, *, of_traces: bool = False) -> Redactor | None:
         """The redactor of a namespace: its placeholders are its own; None if redaction is off.

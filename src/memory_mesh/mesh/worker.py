@@ -14,7 +14,7 @@ from contextlib import closing
 from functools import partial
 
 from memory_mesh.base.typed import TYPE_CHECKING, Any, dataclass, replace
-from memory_mesh.care.server import queue_of
+from memory_mesh.care.server import queue_of, tidy
 from memory_mesh.config import NO_AGENT
 from memory_mesh.mesh.operations.upkeep import MAINTENANCE, Manner
 from memory_mesh.mesh.view import View
@@ -143,7 +143,6 @@ def run(
     _check(concurrency, every, dead_after)
     ended: Counter[str] = Counter()
     with closing(_queue(mesh)) as queue:
-        from memory_mesh.care import cold
         from memory_mesh.ledgers.postgres.pool import DatabaseRoute
         from memory_mesh.ledgers.queue import worker
 
@@ -160,7 +159,7 @@ def run(
             )  # a wrong key or role ends it here, not each job of others
             wanted = mesh.care._maintenance_wanted()  # noqa: SLF001
             jobs = {name: partial(_do, mesh, name) for name in wanted}
-            tidied = partial(cold.tidy, mesh.config)
+            tidied = partial(tidy, mesh.config)
             made = worker.JobWorker(mesh.config.store or "", queue, jobs, pace, ended, tidied)
             ready()
             return made

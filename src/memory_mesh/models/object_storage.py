@@ -22,12 +22,12 @@ _PART = 1 << 20  # bytes read at once
 _SECONDS = {"connect_timeout": 5, "read_timeout": 20}
 _GONE = {"404", "NoSuchKey"}
 _FORM = (
-    "must be written s3://BUCKET/PREFIX, and after `?` endpoint=URL, days=90 and keep_days=35 where "
-    "they differ"
+    "must be written s3://BUCKET/PREFIX, and after `?` endpoint=URL, days=90 and keep_days=35 "
+    "where they differ"
 )
 _AWAY = (
-    "the object storage cannot be reached or refused ({}). Nothing was changed: namespaces that are "
-    "in use go on, one that is cold waits there. Look at its address (memory-mesh setup-server "
+    "the object storage cannot be reached or refused ({}). Nothing was changed: namespaces that "
+    "are in use go on, one that is cold waits there. Look at its address (memory-mesh setup-server "
     "--cold) and at the credentials of this process, then retry"
 )
 _MISSING = (

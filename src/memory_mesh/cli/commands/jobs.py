@@ -58,15 +58,15 @@ def _run_upkeep(options: argparse.Namespace) -> int:
 
 def _make_cold(mesh: MemoryMesh, options: argparse.Namespace) -> int:
     """Sends the namespace to object storage now; with --all those that nobody uses."""
-    from memory_mesh.care import cold
+    from memory_mesh.care import server
 
     store_folder.need_server(mesh.config)
     mesh.care.upkeep()  # vectors that wait, records of reads: they go with it
     if options.all:
-        done = cold.tidy(mesh.config)
+        done = server.tidy(mesh.config)
     else:
-        frozen = cold.freeze(mesh.config)
-        done = cold.Tidied(() if frozen is None else (frozen,))
+        frozen = server.make_cold(mesh.config)
+        done = server.Tidied(() if frozen is None else (frozen,))
     for failure in done.failures:
         output.note(f"[MemoryMesh Error] {failure}")
     count = output.counted(len(done.frozen), "namespace")
@@ -435,7 +435,7 @@ def _run_setup_server(options: argparse.Namespace) -> int:
 
     cli_options.refuse_agent("setup-server", "it changes the tables of a database")
     config = store_folder.config_of(options)
-    done = set_up(config, login=options.login, cold=options.cold)
+    done = set_up(config, login=options.login, archives=options.cold)
     where, ran = store_folder.shown(config), output.counted(len(done.ran), "migration")
     lines = [f"[MemoryMesh] {where} is ready: {ran} run, now at {done.newest}."]
     if options.login is not None:

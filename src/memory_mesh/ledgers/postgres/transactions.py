@@ -122,6 +122,7 @@ class Transactions:
         lock_wait: float,
         answer_wait: float = ANSWER_SECONDS,
         keys: Keys = tuple,
+        *,
         wake: Wake | None = None,
     ) -> None:
         """`keys` are those of this process: it writes nothing while it lacks the newest in use."""
@@ -386,10 +387,14 @@ def translated() -> Iterator[None]:
             raise NotAllowed(_NOT_LET_IN) from error
         raise NotAllowed(str(error)) from error
     except psycopg.Error as error:
-        if error.diag.sqlstate == COLD_STATE:
-            raise StoreError(_COLD) from error
-        goes = isinstance(error, _GOODBYES)  # before COMMIT was sent: what ends then is unsure
-        raise (StoreIsAway(_ENDED.format(error)) if goes else StoreError(str(error))) from error
+        raise _other(error) from error
+
+
+def _other(error: psycopg.Error) -> StoreError:
+    if error.diag.sqlstate == COLD_STATE:
+        return StoreError(_COLD)
+    goes = isinstance(error, _GOODBYES)  # before COMMIT was sent: what ends then is unsure
+    return StoreIsAway(_ENDED.format(error)) if goes else StoreError(str(error))
 
 
 # How a transaction ends: what is known of it when the connection breaks, and what to do then.

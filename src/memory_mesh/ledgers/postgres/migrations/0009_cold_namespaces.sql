@@ -111,7 +111,7 @@ $$;
 -- Takes a cold namespace for the caller, who brings its rows back in this transaction: where its
 -- archive is. NULL where it is not cold, or not any more: who comes second waits for the first.
 CREATE FUNCTION begin_waking(
-    name_of text, capability bytea, first_head bytea, keep_days integer
+    name_of text, capability bytea, first_head bytea, keep_days bigint
 ) RETURNS jsonb
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
@@ -191,7 +191,7 @@ $$;
 
 -- The next namespaces that nobody wrote to for so many days. Each is looked at again when it could be
 -- idle for as long; one that is, tomorrow, unless it is cold then.
-CREATE FUNCTION take_idle(capability bytea, days integer, most bigint) RETURNS SETOF text
+CREATE FUNCTION take_idle(capability bytea, days bigint, most bigint) RETURNS SETOF text
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
