@@ -10,7 +10,7 @@ import psycopg
 import pytest
 
 from memory_mesh.care import server
-from memory_mesh.cli.main import main as run
+from memory_mesh.cli.main import run
 from memory_mesh.ledgers.postgres.copies import name_storage
 from memory_mesh.mesh import worker
 from memory_mesh.model.errors import InvalidInput, NotFound, StoreIsAway, StoreIsDamaged
@@ -236,7 +236,7 @@ def test_without_the_storage_warm_ones_go_on_and_a_cold_one_says_what_to_do(
     mesh.add("Tea is served at four")
     server.make_cold(asleep.config)
     with _away(mesh, postgres, storage):
-        with pytest.raises(StoreIsAway, match="one that is cold waits there.*then retry"):
+        with pytest.raises(StoreIsAway, match="one that is cold waits there"):
             asleep.search("canary")
         with pytest.raises(StoreIsAway):
             asleep.add("another one")

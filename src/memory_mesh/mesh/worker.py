@@ -160,7 +160,7 @@ def run(
             wanted = mesh.care._maintenance_wanted()  # noqa: SLF001
             jobs = {name: partial(_do, mesh, name) for name in wanted}
             tidied = partial(tidy, mesh.config)
-            made = worker.JobWorker(mesh.config.store or "", queue, jobs, pace, ended, tidied)
+            made = worker.JobWorker(mesh.config.store or "", queue, jobs, pace, ended, tidy=tidied)
             ready()
             return made
 

@@ -128,7 +128,7 @@ class PostgresLedger(PostgresAudit):
         wake: Wake | None = None,
     ) -> None:
         self._clock, self._recall_days = clock, recall_days
-        self._at = Transactions(url, opening_key(secret), lock_wait, answer_wait, keys, wake)
+        self._at = Transactions(url, opening_key(secret), lock_wait, answer_wait, keys, wake=wake)
         self._waiting, self._tails = history.NotedBuffer(), Tails()
         self._spaces: set[Space] = set()  # that this process wrote vectors to
         self._leaving = weakref.finalize(self, _leave, self._at, self._waiting, clock, recall_days)

@@ -75,6 +75,7 @@ class JobWorker:
         jobs: Mapping[str, Work],
         pace: Pace,
         ended: Counter[str] | None = None,
+        *,
         tidy: Callable[[], object] = lambda: None,
     ) -> None:
         """`tidy` is called as often as namespaces are looked at, by one worker of them all."""
