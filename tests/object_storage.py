@@ -13,7 +13,7 @@ import pytest
 
 CREDENTIALS = {"AWS_ACCESS_KEY_ID": "tests", "AWS_SECRET_ACCESS_KEY": "of the tests"}
 BUCKET = "archives"
-_PATIENCE = 60.0
+_PATIENCE, _ATTEMPTS = 60.0, 4
 
 
 class Storage:
@@ -22,13 +22,15 @@ class Storage:
     def __init__(self) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="mesh-s3-"))
         (self.folder / "identities.json").write_text(_IDENTITIES, encoding="utf-8")
-        self._ports = free_ports(8)
         self._process: subprocess.Popen[bytes] | None = None
-        self.start()
+        for _ in range(_ATTEMPTS):  # others take ports at the same moment
+            self._ports = free_ports(8)
+            if self.start():
+                break
         self.client().create_bucket(Bucket=BUCKET)
 
-    def start(self) -> None:
-        """Starts it, also after `kill`, and waits until it answers."""
+    def start(self) -> bool:
+        """Starts it and waits until it answers; False where it ended."""
         program = str(Path(sys.executable).with_name("weed"))
         filer, *others = self._ports[1:]
         names = ("filer.port.grpc", "master.port", "master.port.grpc", "volume.port",
@@ -45,14 +47,15 @@ class Storage:
         from botocore.exceptions import BotoCoreError, ClientError
 
         end = time.monotonic() + _PATIENCE
-        while True:
+        while self._process.poll() is None:
             try:
                 self.client().list_buckets()
-                return
+                return True
             except (BotoCoreError, ClientError):
-                if time.monotonic() > end or self._process.poll() is not None:
+                if time.monotonic() > end:
                     raise
                 time.sleep(0.1)
+        return False
 
     @property
     def endpoint(self) -> str:

@@ -180,8 +180,8 @@ def test_commands_pass_over_what_is_cold_and_say_so(
     assert run(["--store", database, "namespaces"]) == 0
     said = capsys.readouterr()
     assert said.out.split() == ["asleep", "default"]
-    assert "Cold since" in said.err
-    assert "1 memory" in said.err
+    assert "Cold, on object storage, 1 memory in " in said.err
+    assert said.err.rstrip().endswith("bytes: asleep.")
     for command in (["upkeep", "--all"], ["verify", "--all"]):
         assert run(["--store", database, *command, "--json"]) == 0
         assert "asleep" not in capsys.readouterr().out

@@ -23,9 +23,8 @@ from os import urandom
 from pathlib import Path
 
 from memory_mesh.base.digests import keyed_digest
-from memory_mesh.base.typed import TYPE_CHECKING, dataclass
-from memory_mesh.care.archives import import_folder, listed, reading, write_archive
-from memory_mesh.care.sqlite import copies as file_copying
+from memory_mesh.base.typed import TYPE_CHECKING, dataclass, replace
+from memory_mesh.care.archives import listed, unpack, write_archive
 from memory_mesh.ledgers.sqlite.open_file import connect
 from memory_mesh.model import InvalidInput, StoreError, StoreIsBusy, StoreIsDamaged
 from memory_mesh.models.object_storage import ObjectStorage, StorageAddress
@@ -187,17 +186,11 @@ def _woken(database: "Transactions", namespace: str, folder: Path) -> None:
                 f"the archive of this namespace is not what was written ({cold.object}). Put it "
                 "back from a copy or an earlier version of the bucket, then retry"
             )
-        with reading(path) as reader:
-            manifest = reader.manifest
-        if manifest.namespace != namespace:
+        manifest, stands = unpack(path, folder / "rows.db")
+        if (manifest.namespace, manifest.identities) != (namespace, stands.identities):
             raise StoreIsDamaged(f"{cold.object} is the archive of another namespace")
-        import_folder(folder, path)
-        with closing(connect(file_copying.place(folder, namespace))) as file:
+        with closing(connect(folder / "rows.db")) as file:
             copies.take_in(db, file)
         mark = copies.mark(db)
-        if (mark.position, mark.hash.hex(), mark.memories) != (
-            manifest.position,
-            manifest.hash,
-            cold.memories,
-        ):
+        if replace(mark, keys=stands.keys) != stands or mark.memories != cold.memories:
             raise StoreError("the copy is not whole. Nothing was brought back; retry")

@@ -186,7 +186,7 @@ def delete_from_server(config: Config) -> DeletedNamespace:
 
     name = config.namespace
     with _opened(config) as database:
-        memories, removed, left = copying.erase_cold(database, name), list[str](), ()
+        memories, removed, left = copying.erase_cold(database, name), list[str](), tuple[str, ...]()
         if memories is None:
             if not database.exists(name):
                 raise _unknown(name)

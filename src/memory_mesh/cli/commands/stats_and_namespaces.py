@@ -41,12 +41,12 @@ def _run_namespaces(options: argparse.Namespace) -> int:
         names = mesh.care.namespaces(**cli_options.given(options, MemoryMesh.care.namespaces))
         cold = [] if options.json else store_folder.cold_of(mesh, names)
     lines = [safe_text(name, keep_newlines=False) for name in names]
-    told = "".join(
-        f"Cold since {each.since}, {output.counted(each.memories, 'memory')} in {each.bytes:,} "
-        f"bytes on object storage: {safe_text(shown_namespace(each.namespace))}\n"
-        for each in cold
-    )
-    return output.answer(names, *lines, as_json=options.json, remark=told.rstrip())
+    if cold:
+        size = sum(each.bytes for each in cold)
+        count = output.counted(sum(each.memories for each in cold), "memory")
+        named = output.some([shown_namespace(each.namespace) for each in cold])
+        output.tell([f"cold, on object storage, {count} in {size:,} bytes: {named}"])
+    return output.answer(names, *lines, as_json=options.json)
 
 
 def _deleted(options: argparse.Namespace) -> int:

@@ -109,7 +109,7 @@ _COLD = (
 COLD_STATE = "MMC01"  # with which the database says that a namespace is cold (migrations/0009)
 _WAKES = 3  # in one call: somebody may send it away again
 Keys = Callable[[], Sequence[tuple[str, str]]]  # the digest and the name of each, the oldest first
-Wake = Callable[["Transactions", str], None]  # brings a cold namespace back
+Wake = Callable[["Transactions", str], object]  # brings a cold namespace back
 
 
 class Transactions:
