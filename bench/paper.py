@@ -25,7 +25,7 @@ from tests.flow.test_postgres_trips import MOST
 
 OUT = Path(__file__).resolve().parents[1] / "results" / "benchmarks"
 PROOF = OUT.parent / "proof" / "cold.json"
-SEED, DAY = 20261120, 86_400.0
+SEED, USERS, DAY = 20261120, 20_000, 86_400.0
 SIZES = (10**6, 10**8, 10**10)  # memories in all
 OF_A_USER = 1_000
 # Stated, and not measured: how people come, and what machines cost a month.
@@ -40,7 +40,7 @@ PROCESSES, AT_ONCE = 8, 2  # that serve, and that bring namespaces back in each
 
 @dataclass(frozen=True)
 class Measured:
-    """What one thing takes today, with where it was read."""
+    """What one thing takes today."""
 
     bytes_warm: float
     bytes_cold: float
@@ -70,7 +70,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Simulate, reckon, and write both."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--beside", action="store_true", help="add what the real run showed")
-    parser.add_argument("--users", type=int, default=20_000, help="that are simulated")
     options = parser.parse_args(arguments)
     path = OUT / "paper.json"
     if options.beside:  # the prediction stays as it was committed
@@ -82,13 +81,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 **vars(measured),
                 "trips": {name: most[1] for name, most in MOST.items()},
             },
-            "year": (seen := year(measured, options.users)),
+            "year": (seen := year(measured, USERS)),
             "pauses": pauses(),
             "thousand": together(measured, 1_000),
             "small": small(measured),
             "bills": {str(size): bill(measured, seen, size) for size in SIZES},
         }
-        known = report.stamped(figures, {"users": options.users, "seed": SEED}, code, ())
+        known = report.stamped(figures, {"users": USERS, "seed": SEED}, code, ())
     path.write_text(json.dumps(known, indent=2) + "\n", encoding="utf-8")
     text = written(known["figures"], _json(PROOF) if options.beside else None)
     (OUT / "paper.md").write_text(text, encoding="utf-8")
@@ -98,11 +97,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def year(measured: Measured, users: int) -> dict[str, float]:
-    """A year of so many users, day by day: who is cold, who comes back, and how long that takes.
-
-    Each user comes on a share of all days, unlike others; some stop after the first weeks. A day's
-    visits are spread over it, five times as dense at the peak.
-    """
+    """A year, day by day: who comes, each as unlike others; who is cold, and who comes back."""
     dice = random.Random(SEED)
     rates = [dice.lognormvariate(0, HOT) for _ in range(users)]
     stays = [dice.random() < STAYS for _ in range(users)]
@@ -120,7 +115,8 @@ def year(measured: Measured, users: int) -> dict[str, float]:
                 came += day >= 0
                 if cold[user]:
                     cold[user] = False
-                    arrivals.append(_moment(dice))
+                    busy = dice.random() < PEAK / 25  # a fifth of all in a 25th of the day
+                    arrivals.append(dice.uniform(*((0.4, 0.44) if busy else (0, 1))) * DAY)
                 last[user] = day
         for user in range(users):
             cold[user] = cold[user] or (born[user] <= day and day - last[user] >= 90)
@@ -132,7 +128,7 @@ def year(measured: Measured, users: int) -> dict[str, float]:
         "share_cold_at_the_end": rounded(shares[-1]),
         "visits_that_find_it_cold": rounded(back / came),
         "back_a_day_of_a_million_users": rounded(back / 365 / users * 1e6),
-        "wait_p99_over_one": rounded(_at(waits, 0.99) / measured.wake),
+        "wait_p99_over_one": rounded(sorted(waits)[int(0.99 * (len(waits) - 1))] / measured.wake),
         "work_of_the_busiest_hundredth": rounded(sum(busiest[: users // 100]) / sum(rates)),
     }
 
@@ -146,11 +142,12 @@ def pauses(servers: int = 24, moves_a_day: int = 40) -> dict[str, float]:
             fails = dice.random() < SERVER["fails_a_year"] / 365
             away[server] += dice.uniform(20, FAILOVER + 5) if fails else 0.0
     moved = moves_a_day * 365 * MOVE / (servers * 64)  # a move stops one of 64 places of a server
-    year_ = 365 * DAY
     return {
-        "calls_that_wait_for_a_failover_of_a_million": rounded(1e6 * sum(away) / servers / year_),
+        "calls_that_wait_for_a_failover_of_a_million": rounded(
+            1e6 * sum(away) / servers / 365 / DAY
+        ),
         "seconds_a_year_on_the_unluckiest_server": rounded(max(away)),
-        "calls_that_wait_for_a_move_of_a_million": rounded(1e6 * moved / year_),
+        "calls_that_wait_for_a_move_of_a_million": rounded(1e6 * moved / 365 / DAY),
     }
 
 
@@ -203,20 +200,16 @@ def small(measured: Measured) -> dict[str, float]:
 def bill(measured: Measured, seen: Mapping[str, float], size: int) -> dict[str, float]:
     """Servers and money a month at so many memories: all warm, and with the cold ones away."""
     users = size / OF_A_USER
-    share = seen["share_cold_at_the_end"]
     load = users * ACTIVE * (SEARCHES * measured.search + ADDS * measured.add) / DAY * PEAK
     found: dict[str, float] = {"users": users, "cores_at_peak": rounded(load)}
-    for name, cold in (("warm", 0.0), ("with_cold", share)):
+    for name, cold in (("warm", 0.0), ("with_cold", seen["share_cold_at_the_end"])):
         stored = size * (1 - cold) * measured.bytes_warm
         by_bytes, by_load = stored / SERVER["bytes"], load / SERVER["cores"]
         servers = 2 * max(1, math.ceil(max(by_bytes, by_load)))  # each has a standby
         objects = size * cold * measured.bytes_cold
         asked = users * ACTIVE * 30 * seen["visits_that_find_it_cold"]
-        money = (
-            servers * SERVER["money"]
-            + objects / 1e9 * STORE["money_a_gigabyte"]
-            + asked * 4 * STORE["money_a_request"]
-        )
+        money = servers * SERVER["money"] + objects / 1e9 * STORE["money_a_gigabyte"]
+        money += asked * 4 * STORE["money_a_request"]
         found |= {
             f"{name}_terabytes": rounded(stored / 1e12),
             f"{name}_object_terabytes": rounded(objects / 1e12),
@@ -238,16 +231,6 @@ def queued(arrivals: Sequence[float], service: float, servers: int) -> list[floa
         heapq.heappush(free, begun + service)
         waits.append(begun + service - at)
     return waits
-
-
-def _moment(dice: random.Random) -> float:
-    """A second of the day: a fifth of all come in the busiest twenty-fifth of it."""
-    busy = dice.random() < PEAK / 25
-    return dice.uniform(0.4, 0.44) * DAY if busy else dice.uniform(0, DAY)
-
-
-def _at(values: Sequence[float], share: float) -> float:
-    return sorted(values)[int(share * (len(values) - 1))] if values else 0.0
 
 
 def _json(path: Path) -> Any:  # noqa: ANN401  # whatever a bench wrote
@@ -306,13 +289,11 @@ def chart(path: Path, figures: Mapping[str, Any]) -> None:
     from matplotlib import pyplot as plt
 
     figure, axes = plt.subplots(figsize=(6, 3.5))
-    sizes = [int(size) for size in figures["bills"]]
     for name, said in (("warm", "all in PostgreSQL"), ("with_cold", "idle ones on object storage")):
         money = [each[f"{name}_money_a_user"] for each in figures["bills"].values()]
-        axes.plot(sizes, money, marker="o", label=said)
+        axes.plot([int(size) for size in figures["bills"]], money, marker="o", label=said)
     axes.set(xscale="log", yscale="log", xlabel="memories in all", ylabel="a user, a month")
     axes.legend()
-    figure.tight_layout()
     figure.savefig(path, metadata={"Date": None})
 
 

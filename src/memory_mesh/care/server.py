@@ -42,7 +42,7 @@ from memory_mesh.model import (
 from memory_mesh.model.care import DeletedNamespace, Exported, Imported
 from memory_mesh.models.object_storage import StorageAddress
 from memory_mesh.platform.extras import need
-from memory_mesh.rules.arguments import shown_namespace
+from memory_mesh.rules.arguments import PREFIX, shown_namespace, user_namespace
 
 if TYPE_CHECKING:
     from memory_mesh.ledgers.postgres.transactions import Transactions
@@ -250,9 +250,14 @@ def tidy(config: Config, *, seconds: float = _TURN_SECONDS) -> Tidied:
 
 
 def cold_among(config: Config, names: Sequence[str]) -> list[ColdNamespace]:
-    """Those of some namespaces of a database that are cold; none of them is brought back."""
+    """Those of some namespaces, named as they are listed, that are cold; they stay so."""
+    own = [
+        user_namespace(name.removeprefix(PREFIX)) if name.startswith(PREFIX) else name
+        for name in names
+    ]
     with _opened(config) as database:
-        return cold.cold_in(database, names)
+        found = cold.cold_in(database, own)
+    return [replace(each, namespace=shown_namespace(each.namespace)) for each in found]
 
 
 def _frozen(config: Config, database: "Transactions", days: int) -> ColdNamespace | None:

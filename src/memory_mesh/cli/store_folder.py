@@ -97,9 +97,8 @@ def views(mesh: MemoryMesh, after: str | None = None) -> Iterator[tuple[str, Mem
         cold = {each.namespace for each in cold_of(mesh, page)}
         for name in page:
             user = name.removeprefix(PREFIX) if name.startswith(PREFIX) else None
-            view = mesh.view(namespace=name) if user is None else mesh.for_user(user)
-            if view.config.namespace not in cold:
-                yield name, view
+            if name not in cold:
+                yield name, mesh.view(namespace=name) if user is None else mesh.for_user(user)
         after = page[-1]
 
 
@@ -109,11 +108,7 @@ def cold_of(mesh: MemoryMesh, names: Sequence[str]) -> "list[ColdNamespace]":
         return []
     from memory_mesh.care.server import cold_among
 
-    users = (name.removeprefix(PREFIX) if name.startswith(PREFIX) else None for name in names)
-    named = zip(names, users, strict=True)
-    return cold_among(
-        mesh.config, [name if user is None else user_namespace(user) for name, user in named]
-    )
+    return cold_among(mesh.config, names)
 
 
 # Where the command line says that the store is, as variables for other processes.
