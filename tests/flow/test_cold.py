@@ -16,7 +16,7 @@ from memory_mesh.mesh import worker
 from memory_mesh.model.errors import InvalidInput, NotFound, StoreIsAway, StoreIsDamaged
 from memory_mesh.sync import MemoryMesh
 from tests.object_storage import BUCKET, CREDENTIALS, Storage, free_ports
-from tests.postgres import SECRET, Server
+from tests.postgres import APP, SECRET, Server
 
 TEXT = "The canary zqcanary7 sings in the shed"
 
@@ -245,6 +245,35 @@ def test_without_the_storage_warm_ones_go_on_and_a_cold_one_says_what_to_do(
             server.make_cold(mesh.config)
         assert mesh.add("And coffee at ten").id
     assert [hit.content for hit in asleep.search("canary")] == [TEXT]
+
+
+def test_wrong_credentials_are_told(
+    mesh: MemoryMesh, postgres: Server, storage: Storage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mesh.add(TEXT)
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "of somebody else")
+    name_storage(postgres.url(_name(str(mesh.config.store))), storage.address("others"))
+    with pytest.raises(StoreIsAway, match="credentials of this process"):
+        server.make_cold(mesh.config)
+    assert [each.text for each in mesh.get_all()] == [TEXT]
+
+
+def test_a_database_of_before_finds_what_was_cold_then(
+    database: str, postgres: Server, storage: Storage
+) -> None:
+    name = _name(database)
+    name_storage(postgres.url(name), storage.address(name, days=0))
+    with MemoryMesh(database) as mesh:
+        mesh.add(TEXT)
+        server.make_cold(mesh.config)
+    with psycopg.connect(postgres.url(), autocommit=True) as db:
+        db.execute(f"CREATE DATABASE {name}_before TEMPLATE {name}")
+    with MemoryMesh(database) as mesh:
+        mesh.add("Tea is served at four")  # it came back, and its object is needed no more
+        assert server.tidy(mesh.config).removed == 0
+    with MemoryMesh(postgres.url(f"{name}_before", APP)) as before:
+        assert [each.text for each in before.get_all()] == [TEXT]
+    postgres.drop(f"{name}_before")
 
 
 def test_a_changed_or_lost_archive_is_refused_and_named(mesh: MemoryMesh, storage: Storage) -> None:
