@@ -25,7 +25,7 @@ from tests.flow.test_postgres_trips import MOST
 
 OUT = Path(__file__).resolve().parents[1] / "results" / "benchmarks"
 PROOF = OUT.parent / "proof" / "cold.json"
-SEED, USERS, DAY = 20261120, 20_000, 86_400.0
+SEED, USERS, DAY = 20261120, 5_000, 86_400.0
 SIZES = (10**6, 10**8, 10**10)  # memories in all
 OF_A_USER = 1_000
 # Stated, and not measured: how people come, and what machines cost a month.
