@@ -53,7 +53,9 @@ class Measured:
     @classmethod
     def read(cls, out: Path) -> "Measured":
         """From the files that `bench.postgres` and `bench.cold` wrote."""
-        server, cold = (_json(out / f"{name}.json") for name in ("postgres", "cold"))
+        server, cold = (
+            json.loads((out / f"{name}.json").read_text()) for name in ("postgres", "cold")
+        )
         one = cold["one"]["figures"]
         return cls(
             bytes_warm=server["sizes"]["figures"]["bytes_a_memory_100000"],
@@ -73,7 +75,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     path = OUT / "paper.json"
     if options.beside:  # the prediction stays as it was committed
-        known = _json(path)
+        known = json.loads(path.read_text())
     else:
         measured, code = Measured.read(OUT), report.code()
         figures = {
@@ -89,7 +91,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         }
         known = report.stamped(figures, {"users": USERS, "seed": SEED}, code, ())
     path.write_text(json.dumps(known, indent=2) + "\n", encoding="utf-8")
-    text = written(known["figures"], _json(PROOF) if options.beside else None)
+    text = written(known["figures"], json.loads(PROOF.read_text()) if options.beside else None)
     (OUT / "paper.md").write_text(text, encoding="utf-8")
     chart(OUT / "paper.svg", known["figures"])
     say(text)
@@ -205,11 +207,16 @@ def bill(measured: Measured, seen: Mapping[str, float], size: int) -> dict[str, 
     for name, cold in (("warm", 0.0), ("with_cold", seen["share_cold_at_the_end"])):
         stored = size * (1 - cold) * measured.bytes_warm
         by_bytes, by_load = stored / SERVER["bytes"], load / SERVER["cores"]
-        servers = 2 * max(1, math.ceil(max(by_bytes, by_load)))  # each has a standby
+        need = max(
+            by_bytes, by_load, 0.05
+        )  # a smaller server costs its share, a twentieth at least
+        servers = 2 * math.ceil(need)  # each has a standby
         objects = size * cold * measured.bytes_cold
-        asked = users * ACTIVE * 30 * seen["visits_that_find_it_cold"]
-        money = servers * SERVER["money"] + objects / 1e9 * STORE["money_a_gigabyte"]
-        money += asked * 4 * STORE["money_a_request"]
+        money = (servers if need > 1 else 2 * need) * SERVER["money"] + objects / 1e9 * STORE[
+            "money_a_gigabyte"
+        ]
+        back = users * ACTIVE * 30 * seen["visits_that_find_it_cold"]
+        money += back * 4 * STORE["money_a_request"] if cold else 0
         found |= {
             f"{name}_terabytes": rounded(stored / 1e12),
             f"{name}_object_terabytes": rounded(objects / 1e12),
@@ -231,10 +238,6 @@ def queued(arrivals: Sequence[float], service: float, servers: int) -> list[floa
         heapq.heappush(free, begun + service)
         waits.append(begun + service - at)
     return waits
-
-
-def _json(path: Path) -> Any:  # noqa: ANN401  # whatever a bench wrote
-    return json.loads(path.read_text(encoding="utf-8"))
 
 
 def written(figures: Mapping[str, Any], real: Mapping[str, Any] | None) -> str:
