@@ -79,10 +79,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     else:
         measured, code = Measured.read(OUT), report.code()
         figures = {
-            "parameters": {
-                **vars(measured),
-                "trips": {name: most[1] for name, most in MOST.items()},
-            },
+            "parameters": vars(measured)
+            | {"trips": {name: most[1] for name, most in MOST.items()}},
             "year": (seen := year(measured, USERS)),
             "pauses": pauses(),
             "thousand": together(measured, 1_000),
@@ -190,8 +188,7 @@ def small(measured: Measured) -> dict[str, float]:
         cold.discard(number)
         heapq.heappush(turns, (now + took * dice.expovariate(1), kind, who))
     return {
-        "lost": 0,
-        "doubled": 0,
+        **dict.fromkeys(("lost", "doubled"), 0),
         "calls_that_find_it_cold": rounded(found / calls),
         "calls_for_each_that_was_sent": rounded(calls / namespaces),
         "cold_at_the_end": rounded(len(cold) / namespaces),
@@ -272,8 +269,7 @@ def written(figures: Mapping[str, Any], real: Mapping[str, Any] | None) -> str:
 def seen_of(real: Mapping[str, Any]) -> dict[str, float]:
     """The same ratios of the real run."""
     return {
-        "lost": real["lost"],
-        "doubled": real["doubled"],
+        **{name: real[name] for name in ("lost", "doubled")},
         "calls_that_find_it_cold": rounded(real["calls that found it cold"]),
         "calls_for_each_that_was_sent": rounded(real["calls"] / real["sent"]),
         "cold_at_the_end": rounded(real["cold at the end"] / real["namespaces"]),
@@ -297,7 +293,7 @@ def chart(path: Path, figures: Mapping[str, Any]) -> None:
         axes.plot([int(size) for size in figures["bills"]], money, marker="o", label=said)
     axes.set(xscale="log", yscale="log", xlabel="memories in all", ylabel="a user, a month")
     axes.legend()
-    figure.savefig(path, metadata={"Date": None})
+    figure.savefig(path, metadata={"Date": None}, bbox_inches="tight")
 
 
 if __name__ == "__main__":

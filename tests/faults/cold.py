@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from statistics import median
+from typing import Any
 
 from memory_mesh.care import server as care
 from memory_mesh.ledgers.postgres.copies import name_storage
@@ -105,7 +106,9 @@ def _write_for_ever(url: str, folder: Path, who: int, namespaces: int, seed: flo
     for each in told:
         known.setdefault(each["in"], set()).update(filter(None, [each.get("done")]))
     own = range(who, namespaces, WRITERS)
-    again = [each for each in told[-1:] if "done" not in each]
+    again = list[dict[str, Any]]()  # what was begun last, unless it is done
+    for each in told:
+        again = [each] if "key" in each else [] if "done" in each else again
     with MemoryMesh(url) as mesh, journal.open("a", encoding="utf-8") as file:
 
         def note(**said: object) -> None:

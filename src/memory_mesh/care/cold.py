@@ -11,7 +11,6 @@ A kill at any step leaves the namespace whole in the database, or on the storage
 What is left on the storage was noted before it was written, and goes when `tidy` comes by.
 """
 
-import json
 import tempfile
 import threading
 import time
@@ -29,7 +28,6 @@ from memory_mesh.ledgers.sqlite.open_file import connect
 from memory_mesh.model import InvalidInput, StoreError, StoreIsBusy, StoreIsDamaged
 from memory_mesh.models.object_storage import ObjectStorage, StorageAddress
 from memory_mesh.platform import locks, telemetry
-from memory_mesh.rules import audit
 from memory_mesh.rules.arguments import shown_namespace
 
 if TYPE_CHECKING:
@@ -78,9 +76,9 @@ def freeze(
     with database.writing(namespace) as db:
         until = copies.used(db) + idle
         if days and until > datetime.now(UTC):
-            db.own("SELECT is_used_until(%s)", (until,)).fetchall()
+            copies.look_again(db, until)
             return None
-        db.own("SELECT note_object(%s)", (target,)).fetchall()
+        copies.note_object(db, target)
     with tempfile.TemporaryDirectory() as folder, database.writing(namespace) as db:
         if days and copies.used(db) + idle > datetime.now(UTC):
             return None
@@ -116,14 +114,14 @@ def wake(database: "Transactions", namespace: str) -> float:
 
 def cold_in(database: "Transactions", names: Sequence[str]) -> list[ColdNamespace]:
     """Those of some namespaces that are cold; none of them is brought back."""
-    found = database.of_all("SELECT * FROM cold_among(%s, %s)", list(names))
+    found = database.of_all("cold_among", list(names))
     return [ColdNamespace(name, **cold) for name, cold in found]
 
 
 def next_idle(database: "Transactions") -> str | None:
     """The next namespace that may be idle, empty where it is not; None where no time has come."""
     days = storage_of(database).at.days
-    taken = database.of_all("SELECT take_idle(%s, %s, 1)", days)
+    taken = database.of_all("take_idle", days, 1)
     return taken[0][0] if taken else None
 
 
@@ -137,7 +135,7 @@ def storage_of(database: "Transactions") -> ObjectStorage:
 
 def address_of(database: "Transactions") -> str | None:
     """Where the owner of the database said that archives go."""
-    found: str | None = database.of_all("SELECT cold_address(%s)")[0][0]
+    found: str | None = database.of_all("cold_address")[0][0]
     return found
 
 
@@ -149,12 +147,12 @@ def place_of(database: "Transactions", namespace: str) -> str:
 def remove_spare(database: "Transactions", ends: float | None = None) -> list[str]:
     """Removes the objects that no namespace needs any more, with all versions; their names."""
     ends, done = time.monotonic() + _SPARE_SECONDS if ends is None else ends, list[str]()
-    while page := database.of_all("SELECT objects_to_remove(%s, %s)", _PAGE):
+    while page := database.of_all("objects_to_remove", _PAGE):
         for (name,) in page:
             if time.monotonic() > ends:
                 return done
             storage_of(database).remove(name)
-            database.of_all("SELECT object_removed(%s, %s)", name)
+            database.of_all("object_removed", name)
             done.append(name)
     return done
 
@@ -171,11 +169,8 @@ def _woken(database: "Transactions", namespace: str, folder: Path) -> None:
     storage, found = storage_of(database), list[ColdNamespace | None]()
 
     def take(raw: "BoundedConnection") -> None:
-        capability, genesis = database.capability(namespace), audit.genesis(namespace)
-        values = (namespace, capability, genesis, storage.at.keep_days)
-        (told,) = raw.execute("SELECT begin_waking(%s, %s, %s, %s)", values).fetchone() or (None,)
-        known = json.loads(told) if isinstance(told, str) else told
-        found[:] = [None if known is None else ColdNamespace(namespace, **known)]
+        told = copies.begin_waking(database, raw, namespace, storage.at.keep_days)
+        found[:] = [None if told is None else ColdNamespace(namespace, **told)]
 
     with database.writing(namespace, answer_wait=_WAKING_SECONDS, take=take) as db:
         if (cold := found[0]) is None:

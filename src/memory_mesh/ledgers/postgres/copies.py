@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from itertools import islice
+from typing import Any
 
 import psycopg
 
@@ -17,12 +18,14 @@ from memory_mesh.formats.archive import Value
 from memory_mesh.ledgers.postgres import scoring
 from memory_mesh.ledgers.postgres.connection import PostgresConnection
 from memory_mesh.ledgers.postgres.engine import Vector
+from memory_mesh.ledgers.postgres.pool import BoundedConnection
 from memory_mesh.ledgers.postgres.transactions import Transactions
 from memory_mesh.ledgers.shared import named_values, rows, verify as sql_verify
 from memory_mesh.ledgers.shared.engine import LIVE, REST, Database
 from memory_mesh.ledgers.sqlite import archive_rows, open_file, schema
 from memory_mesh.ledgers.sqlite.connections import KEYS
 from memory_mesh.model import Checkpoint, Finding, Verification
+from memory_mesh.rules import audit
 
 NAME, INDEX = "words", "index of vectors"
 _OF_SHELF = {
@@ -163,6 +166,26 @@ def used(db: PostgresConnection) -> datetime:
     return datetime.fromtimestamp(moment / MICROS, UTC)
 
 
+def note_object(db: PostgresConnection, name: str) -> None:
+    """Notes an object before it is written, so that it is removed if nobody comes to need it."""
+    db.own("SELECT note_object(%s)", (name,)).fetchall()
+
+
+def look_again(db: PostgresConnection, moment: datetime) -> None:
+    """Says that the namespace is used, and when it may be idle."""
+    db.own("SELECT is_used_until(%s)", (moment,)).fetchall()
+
+
+def begin_waking(
+    database: Transactions, raw: BoundedConnection, namespace: str, keep_days: int
+) -> dict[str, Any] | None:
+    """Takes a cold namespace to bring it back: where its archive is; None where it is not cold."""
+    values = (namespace, database.capability(namespace), audit.genesis(namespace), keep_days)
+    (told,) = raw.execute("SELECT begin_waking(%s, %s, %s, %s)", values).fetchone() or (None,)
+    found: dict[str, Any] | None = told
+    return found
+
+
 def freeze(db: PostgresConnection, archived: Mapping[str, str | int]) -> None:
     """Deletes the rows of the namespace, and says where the archive of them is."""
     db.own("SELECT freeze_namespace(%s)", (json.dumps(archived),)).fetchall()
@@ -171,7 +194,7 @@ def freeze(db: PostgresConnection, archived: Mapping[str, str | int]) -> None:
 def erase_cold(database: Transactions, namespace: str) -> int | None:
     """Deletes a namespace that is cold: how many memories it had; None where it is not."""
     values = (namespace, database.capability(namespace))
-    found: int | None = database.ask("SELECT erase_cold(%s, %s)", *values)[0][0]
+    found: int | None = database.ask("erase_cold", *values)[0][0]
     return found
 
 

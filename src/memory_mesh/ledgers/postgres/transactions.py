@@ -208,15 +208,16 @@ class Transactions:
         with self.reading(namespace, answer_wait) as db:
             return db is not None
 
-    def of_all(self, statement: str, *values: object) -> list[tuple[Any, ...]]:
-        """Asks one of the functions that need the capability of all namespaces."""
-        return self.ask(statement, keyed_digest(self._key, ALL), *values)
+    def of_all(self, function: str, *values: object) -> list[tuple[Any, ...]]:
+        """The rows of a function that needs the capability of all namespaces."""
+        return self.ask(function, keyed_digest(self._key, ALL), *values)
 
-    def ask(self, statement: str, *values: object) -> list[tuple[Any, ...]]:
-        """Asks a function that checks a capability, in a transaction of its own."""
+    def ask(self, function: str, *values: object) -> list[tuple[Any, ...]]:
+        """The rows of a function that checks a capability, in a transaction of its own."""
+        marks = ", ".join(["%s"] * len(values))
         held = (self.lock_wait, {"lock_timeout": _millis(self.lock_wait)})
         with self._begun("BEGIN", lambda raw: raw.settle(), self._answer_wait, held) as raw:
-            return raw.execute(statement, values).fetchall()
+            return raw.execute(f"SELECT * FROM {function}({marks})", values).fetchall()  # noqa: S608
 
     def is_erased(self, identities: Iterable[str]) -> bool:
         """Whether a namespace of one of these identities was deleted for good."""
