@@ -61,24 +61,20 @@ def _make_cold(mesh: MemoryMesh, options: argparse.Namespace) -> int:
     from memory_mesh.care import server
 
     store_folder.need_server(mesh.config)
-    mesh.care.upkeep()  # vectors that wait, records of reads: they go with it
+    counts = dict.fromkeys((*_ALWAYS, "pruned", "linked"), 0)
     if options.all:
         done = server.tidy(mesh.config)
     else:
+        if not store_folder.cold_of(mesh, [shown_namespace(mesh.config.namespace)]):
+            counts |= _upkeep(mesh, options)  # vectors that wait, records of reads: they go along
         frozen = server.make_cold(mesh.config)
         done = server.Tidied(() if frozen is None else (frozen,))
     for failure in done.failures:
         output.note(f"[MemoryMesh Error] {failure}")
-    count = output.counted(len(done.frozen), "namespace")
-    size = sum(each.bytes for each in done.frozen)
+    sent, size = len(done.frozen), sum(each.bytes for each in done.frozen)
     output.answer(
-        {
-            "cold": [shown_namespace(each.namespace) for each in done.frozen],
-            "bytes": size,
-            "removed": done.removed,
-            "failures": list(done.failures),
-        },
-        f"[MemoryMesh] {count} sent to object storage, {size:,} bytes; "
+        {**counts, "cold": sent, "removed": done.removed},
+        f"[MemoryMesh] {output.counted(sent, 'namespace')} sent to object storage, {size:,} bytes; "
         f"{output.counted(done.removed, 'archive')} of before removed there.",
         as_json=options.json,
     )
