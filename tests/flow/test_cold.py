@@ -11,9 +11,11 @@ import pytest
 
 from memory_mesh.care import server
 from memory_mesh.cli.main import run
-from memory_mesh.ledgers.postgres.copies import name_storage
+from memory_mesh.ledgers.postgres.copies import freeze, name_storage, note_object
+from memory_mesh.ledgers.postgres.setup import opening_key
+from memory_mesh.ledgers.postgres.transactions import Transactions
 from memory_mesh.mesh import worker
-from memory_mesh.model.errors import InvalidInput, NotFound, StoreIsAway, StoreIsDamaged
+from memory_mesh.model.errors import InvalidInput, NotAllowed, NotFound, StoreIsAway, StoreIsDamaged
 from memory_mesh.sync import MemoryMesh
 from tests.object_storage import BUCKET, CREDENTIALS, Storage, free_ports
 from tests.postgres import APP, SECRET, Server
@@ -245,6 +247,29 @@ def test_without_the_storage_warm_ones_go_on_and_a_cold_one_says_what_to_do(
             server.make_cold(mesh.config)
         assert mesh.add("And coffee at ten").id
     assert [hit.content for hit in asleep.search("canary")] == [TEXT]
+
+
+def test_nobody_inside_a_namespace_names_the_archive_of_another(
+    mesh: MemoryMesh, database: str
+) -> None:
+    mesh.add(TEXT)
+    asleep = mesh.view(namespace="asleep")
+    asleep.add(TEXT)
+    gone = server.make_cold(asleep.config)
+    assert gone is not None
+    at = Transactions(database, opening_key(SECRET), 1.0)
+    own = f"proof/{at.place('default')}/{'0' * 32}.tar.gz"
+    with at.writing("default") as db:
+        note_object(db, own)
+    for other in (gone.object, f"{own}/{gone.object}", f"{own}x", "", own.upper()):
+        with (
+            pytest.raises(NotAllowed, match="not one of the namespace"),
+            at.writing("default") as db,
+        ):
+            note_object(db, other)
+    with pytest.raises(NotAllowed, match="was not noted"), at.writing("default") as db:
+        freeze(db, {"object": gone.object, "sha256": "", "bytes": 0, "memories": 0})
+    at.close()
 
 
 def test_wrong_credentials_are_told(

@@ -21,7 +21,6 @@ from functools import lru_cache
 from os import urandom
 from pathlib import Path
 
-from memory_mesh.base.digests import keyed_digest
 from memory_mesh.base.typed import TYPE_CHECKING, dataclass, replace
 from memory_mesh.care.archives import listed, unpack, write_archive
 from memory_mesh.ledgers.sqlite.open_file import connect
@@ -72,7 +71,7 @@ def freeze(
     from memory_mesh.ledgers.postgres import copies
 
     storage, idle = storage_of(database), timedelta(days=days)
-    target = storage.name(place_of(database, namespace), f"{urandom(16).hex()}.tar.gz")
+    target = storage.name(database.place(namespace), f"{urandom(16).hex()}.tar.gz")
     with database.writing(namespace) as db:
         until = copies.used(db) + idle
         if days and until > datetime.now(UTC):
@@ -137,11 +136,6 @@ def address_of(database: "Transactions") -> str | None:
     """Where the owner of the database said that archives go."""
     found: str | None = database.of_all("cold_address")[0][0]
     return found
-
-
-def place_of(database: "Transactions", namespace: str) -> str:
-    """Under which name the archives of a namespace lie, which does not tell its own."""
-    return keyed_digest(database.capability(namespace), b"place of its archives").hex()[:32]
 
 
 def remove_spare(database: "Transactions", ends: float | None = None) -> list[str]:

@@ -197,7 +197,7 @@ def delete_from_server(config: Config) -> DeletedNamespace:
                 removed = cold.remove_spare(database)
             except StoreError as error:
                 left = (f"{_OBJECTS}: {error}",)
-        files = sum(f"{cold.place_of(database, name)}/" in each for each in removed)
+        files = sum(f"{database.place(name)}/" in each for each in removed)
     with closing(queue_of(config)) as queue:
         queue.forget(name)  # the name of a namespace can be that of a person
     return DeletedNamespace(

@@ -137,6 +137,10 @@ class Transactions:
         """What shows that this process may enter a namespace."""
         return keyed_digest(self._key, f"namespace {namespace}".encode())
 
+    def place(self, namespace: str) -> str:
+        """Under which name archives of a namespace lie, which does not tell its own."""
+        return keyed_digest(self._key, f"archives {namespace}".encode()).hex()[:32]
+
     @contextmanager
     def reading(
         self, namespace: str, answer_wait: float | None = None

@@ -75,13 +75,21 @@ END
 $$;
 
 -- Notes an object of the namespace that was entered before it is written, so that one whose writer
--- was killed is removed; freezing takes the note back.
+-- was killed is removed; freezing takes the note back. Its name shows whose it is, so that nobody has
+-- the object of another namespace removed, or takes it for theirs.
 CREATE FUNCTION note_object(object_name text) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
+DECLARE
+    of_ns bigint := memory_mesh.must_be_inside();
+    place text := (
+        SELECT left(encode(memory_mesh.keyed('archives ' || n.name), 'hex'), 32)
+        FROM memory_mesh.namespace n WHERE n.ns = of_ns);
 BEGIN
-    INSERT INTO memory_mesh.spare_object
-    VALUES (object_name, memory_mesh.must_be_inside(), now() + interval '1 day');
+    IF (object_name ~ format('(^|/)%s/[0-9a-f]{32}\.tar\.gz$', place)) IS NOT TRUE THEN
+        RAISE insufficient_privilege USING MESSAGE = 'this object is not one of the namespace';
+    END IF;
+    INSERT INTO memory_mesh.spare_object VALUES (object_name, of_ns, now() + interval '1 day');
 END
 $$;
 
