@@ -14,7 +14,7 @@ What is left on the storage was noted before it was written, and goes when `tidy
 import tempfile
 import threading
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
@@ -117,11 +117,11 @@ def cold_in(database: "Transactions", names: Sequence[str]) -> list[ColdNamespac
     return [ColdNamespace(name, **cold) for name, cold in found]
 
 
-def next_idle(database: "Transactions") -> str | None:
-    """The next namespace that may be idle, empty where it is not; None where no time has come."""
+def idle(database: "Transactions", ends: float) -> Iterator[str]:
+    """The namespaces that may be idle, of those whose time has come, until a moment."""
     days = storage_of(database).at.days
-    taken = database.of_all("take_idle", days, 1)
-    return taken[0][0] if taken else None
+    while time.monotonic() < ends and (taken := database.of_all("take_idle", days, 1)):
+        yield from (name for (name,) in taken if name)
 
 
 def storage_of(database: "Transactions") -> ObjectStorage:

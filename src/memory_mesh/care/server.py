@@ -226,24 +226,22 @@ def tidy(config: Config, *, seconds: float = _TURN_SECONDS) -> Tidied:
     It looks at those whose time has come, one after the other, for about so many seconds; what is
     left comes next time. One that fails keeps no other waiting.
     """
-    ends, frozen, failures = time.monotonic() + seconds, list[ColdNamespace](), list[str]()
+    start, frozen, failures = time.monotonic(), list[ColdNamespace](), list[str]()
     removed = 0
     with _opened(config) as database:
         if cold.address_of(database) is None:
             return Tidied()
         days = cold.storage_of(database).at.days
         try:
-            while time.monotonic() < ends and (name := cold.next_idle(database)) is not None:
+            removed = len(cold.remove_spare(database, start + seconds / 2))
+            for name in cold.idle(database, start + seconds):
                 try:
-                    done = (
-                        _frozen(replace(config, namespace=name), database, days) if name else None
-                    )
+                    done = _frozen(replace(config, namespace=name), database, days)
                     frozen += [] if done is None else [done]
                 except StoreIsAway:
                     raise
                 except StoreError as error:
                     failures.append(f"{shown_namespace(name)}: {error}")
-            removed = len(cold.remove_spare(database, ends))
         except StoreIsAway as error:  # no other one would go there either
             failures.append(str(error))
     return Tidied(tuple(frozen), removed, tuple(failures))
