@@ -34,17 +34,27 @@ _RETRY = (StoreIsBusy, StoreIsAway, MayBeStored)
 @contextmanager
 def place(folder: Path) -> Iterator[tuple[Path, str]]:
     """A database, and an object storage that its archives go to."""
+    server, storage = Server(), Storage()
+    try:
+        with among(folder, server, storage) as found:
+            yield found
+    finally:
+        storage.stop()
+        server.stop()
+
+
+@contextmanager
+def among(folder: Path, server: Server, storage: Storage) -> Iterator[tuple[Path, str]]:
+    """The same where both are running."""
     folder.mkdir(parents=True, exist_ok=True)
     before = dict(os.environ)
     os.environ |= {"MEMORY_MESH_KEY": SECRET.hex(), "MEMORY_MESH_EMBEDDER": "none", **CREDENTIALS}
-    database, storage = Server(), Storage()
     try:
-        name = database.database()
-        name_storage(database.url(name), storage.address("proof", days=0, keep_days=0))
-        yield folder, database.url(name, APP)
+        name = server.database()
+        name_storage(server.url(name), storage.address(name, days=0, keep_days=0))
+        yield folder, server.url(name, APP)
+        server.drop(name)
     finally:
-        storage.stop()
-        database.stop()
         os.environ.clear()
         os.environ.update(before)
 

@@ -174,9 +174,9 @@ SUITES: dict[str, dict[str, Part]] = {
     "cold": {
         "": part(
             "cold.out_and_back",
-            namespaces=Amount(1_000, 12),
+            namespaces=Amount(1_000),
             kills=Amount(50, 3),
-            gate={"namespaces": 12},
+            gate={"namespaces": 8},
             place="cold.place",
         )
     },
