@@ -209,6 +209,8 @@ class OpenStore:
         """Brings a cold namespace back, and remembers for the answer how long that took."""
         from memory_mesh.care.cold import wake
 
+        if len(self.woken) >= KEPT_REDACTORS:  # nobody searched there
+            self.woken.clear()
         self.woken[namespace] = wake(database, namespace)
 
     def redactor(self, namespace: str, *, of_traces: bool = False) -> Redactor | None:
