@@ -71,7 +71,7 @@ class Measured:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Simulate, reckon, and write both."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--beside", action="store_true", help="add what the real run showed")
+    parser.add_argument("--beside", type=Path, nargs="?", const=PROOF, help="what a run showed")
     options = parser.parse_args(arguments)
     path = OUT / "paper.json"
     if options.beside:  # the prediction stays as it was committed
@@ -87,9 +87,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
             "small": small(measured),
             "bills": {str(size): bill(measured, seen, size) for size in SIZES},
         }
-        known = report.stamped(figures, {"users": USERS, "seed": SEED}, code, ())
+        known = report.stamped({}, {"users": USERS, "seed": SEED}, code) | {"figures": figures}
     path.write_text(json.dumps(known, indent=2) + "\n", encoding="utf-8")
-    text = written(known["figures"], json.loads(PROOF.read_text()) if options.beside else None)
+    text = written(
+        known["figures"], json.loads(options.beside.read_text()) if options.beside else None
+    )
     (OUT / "paper.md").write_text(text, encoding="utf-8")
     chart(OUT / "paper.svg", known["figures"])
     say(text)
@@ -135,8 +137,7 @@ def year(measured: Measured, users: int) -> dict[str, float]:
 
 def pauses(servers: int = 24, moves_a_day: int = 40) -> dict[str, float]:
     """A year of failures and moves: the share of calls that waits, and who waits longest."""
-    dice = random.Random(SEED)
-    away = [0.0] * servers
+    dice, away = random.Random(SEED), [0.0] * servers
     for server in range(servers):
         for _ in range(365):
             fails = dice.random() < SERVER["fails_a_year"] / 365
@@ -228,8 +229,7 @@ def bill(measured: Measured, seen: Mapping[str, float], size: int) -> dict[str, 
 
 def queued(arrivals: Sequence[float], service: float, servers: int) -> list[float]:
     """How long each waits until it is served, by so many at a time."""
-    free = [0.0] * servers
-    waits = list[float]()
+    free, waits = [0.0] * servers, list[float]()
     for at in arrivals:
         begun = max(at, heapq.heappop(free))
         heapq.heappush(free, begun + service)

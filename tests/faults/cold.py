@@ -134,7 +134,7 @@ def _write_for_ever(url: str, folder: Path, who: int, namespaces: int, seed: flo
                 if dice.random() < 0.5:
                     note(**{"in": number, "key": key})
                     made = view.add(f"Reading {key} of the meter on the wall", key=key)
-                    known.setdefault(number, set()).add(made.id)
+                    known.setdefault(number, set()).add(str(made.id))
                     said = {"in": number, "done": made.id}
                 else:
                     found = {each.id for each in view.get_all(limit=1_000)}
