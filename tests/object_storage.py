@@ -1,5 +1,6 @@
 """A real S3-compatible server for tests, SeaweedFS, in a folder of its own."""
 
+import secrets
 import shutil
 import socket
 import subprocess
@@ -7,6 +8,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -27,7 +29,6 @@ class Storage:
             self._ports = free_ports(8)
             if self.start():
                 break
-        self.client().create_bucket(Bucket=BUCKET)
 
     def start(self) -> bool:
         """Starts it and waits until it answers; False where it ended."""
@@ -49,7 +50,7 @@ class Storage:
         end = time.monotonic() + _PATIENCE
         while self._process.poll() is None:
             try:
-                self.client().list_buckets()
+                self.client().create_bucket(Bucket=BUCKET)
                 return True
             except (BotoCoreError, ClientError):
                 if time.monotonic() > end:
@@ -105,12 +106,14 @@ _IDENTITIES = """{"identities": [{"name": "tests", "credentials": [
 
 
 def free_ports(count: int) -> list[int]:
-    """Ports of this machine that nobody listens on."""
-    held = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    ports = [each.getsockname()[1] for each in held]
-    for each in held:
-        each.close()
-    return ports
+    """Ports that nobody listens on, below those that the system gives to who connects."""
+    found = list[int]()
+    while len(found) < count:
+        port = secrets.randbelow(12_000) + 20_000
+        with socket.socket() as tried, suppress(OSError):
+            tried.bind(("127.0.0.1", port))
+            found += [port] if port not in found else []
+    return found
 
 
 @pytest.fixture(scope="session")
