@@ -1,6 +1,6 @@
 """A fleet on paper: a seeded simulation, and what a user costs a month at three sizes.
 
-    python -m bench.paper                  results/benchmarks/paper.json, paper.md and paper.svg
+    python -m bench.paper                  results/benchmarks/paper.json and paper.md, a picture
     python -m bench.paper --beside         the same beside what `just prove cold` showed
 
 What an operation takes is read from the files of the other benches; nothing is measured here.
@@ -93,7 +93,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         known["figures"], json.loads(options.beside.read_text()) if options.beside else None
     )
     (OUT / "paper.md").write_text(text, encoding="utf-8")
-    chart(OUT / "paper.svg", known["figures"])
+    chart(OUT.parents[1] / "docs/pictures/bill.svg", known["figures"])
     say(text)
     return 0
 
