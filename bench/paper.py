@@ -75,7 +75,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     path = OUT / "paper.json"
     if options.beside:  # the prediction stays as it was committed
-        known = json.loads(path.read_text())
+        known = json.loads(path.read_text()) | {"seen": json.loads(options.beside.read_text())}
     else:
         measured, code = Measured.read(OUT), report.code()
         figures = {
@@ -89,9 +89,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         }
         known = report.stamped({}, {"users": USERS, "seed": SEED}, code) | {"figures": figures}
     path.write_text(json.dumps(known, indent=2) + "\n", encoding="utf-8")
-    text = written(
-        known["figures"], json.loads(options.beside.read_text()) if options.beside else None
-    )
+    text = written(known["figures"], known.get("seen"))
     (OUT / "paper.md").write_text(text, encoding="utf-8")
     chart(OUT.parents[1] / "docs/pictures/bill.svg", known["figures"])
     say(text)
@@ -251,14 +249,10 @@ def written(figures: Mapping[str, Any], real: Mapping[str, Any] | None) -> str:
         f"| {key.replace('_', ' ')} | {' | '.join(str(each[key]) for each in bills.values())} |"
         for key in next(iter(bills.values()))
     ]
-    lines += [
-        "",
-        "## Predicted and seen",
-        "",
-        "| | predicted | `just prove cold` |",
-        "|---|---|---|",
-    ]
     seen = {} if real is None else seen_of(real["figures"])
+    many = "" if real is None else f", {real['figures']['namespaces']:,} namespaces"
+    head = f"| | predicted for 1,000 | `just prove cold`{many} |"
+    lines += ["", "## Predicted and seen", "", head, "|---|---|---|"]
     lines += [
         f"| {key.replace('_', ' ')} | {value} | {seen.get(key, 'not run yet')} |"
         for key, value in figures["small"].items()
