@@ -22,7 +22,7 @@ from memory_mesh.testing import FrozenClock
 from tests.faults.sample import SEED, VARIABLE
 from tests.sharing import dealt
 
-pytest_plugins = ["tests.postgres", "tests.timing"]
+pytest_plugins = ["tests.object_storage", "tests.postgres", "tests.timing"]
 
 # A gate that fails by chance teaches to run it again: there, examples are the same every time.
 _patient = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -171,6 +171,15 @@ SUITES: dict[str, dict[str, Part]] = {
             place="postgres_suites.proxied",
         )
     },
+    "cold": {
+        "": part(
+            "cold.out_and_back",
+            namespaces=Amount(1_000),
+            kills=Amount(50, 3),
+            gate={"namespaces": 8},
+            place="cold.place",
+        )
+    },
     "postgres-tamper": {
         "": part(
             "postgres_tamper.tampered",

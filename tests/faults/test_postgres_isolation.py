@@ -122,7 +122,7 @@ def test_every_table_and_partition_has_the_policy(world):
         "AND c.relkind IN ('p', 'r') AND NOT (c.relrowsecurity AND (c.relforcerowsecurity "
         "AND EXISTS (SELECT FROM pg_policy p WHERE p.polrelid = c.oid) "
         "OR c.relname IN ('namespace', 'secret', 'migration', 'erased', 'due', "
-        "'key_in_use', 'place', 'departed')))"
+        "'key_in_use', 'place', 'departed', 'cold_storage', 'spare_object')))"
     ).fetchall()
     assert bare == []
     usable = world.admin.execute(

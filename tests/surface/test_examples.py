@@ -248,3 +248,24 @@ def test_the_workflow_passes_and_a_note_that_gets_worse_fails_it(
     assert "1 of 5, by R@1 of mesh." in summary
     assert "**Which port does the staging database use?** (q3)" in summary
     assert r"first: \# Staging database Which port? Ask Priya. (score 0." in summary
+
+
+# --- another model for every namespace ------------------------------------------------------------
+
+
+def test_every_namespace_gets_vectors_of_another_model(
+    environment: dict[str, str], tmp_path: Path
+) -> None:
+    store = tmp_path / "store"
+    environment["MEMORY_MESH_EMBEDDER"] = "static"
+    with MemoryMesh(store, embedder="none") as mesh:
+        mesh.add("The deploy runs on Friday")
+        mesh.for_user("ada").add_many(["Ada drinks tea", "Ada rides a red bicycle"])
+    words = [sys.executable, str(EXAMPLES / "reembed_in_bulk.py"), str(store)]
+    spread = ["--embedder", "static", "--threads", "2", "--switch"]
+    for _ in range(2):  # again: nothing is left to do
+        done = run([*words, *spread], environment, tmp_path)
+        assert done.stdout == "2 of 2 namespaces are done\n", done.stderr
+    with MemoryMesh(store, embedder="static") as mesh:
+        (space,) = mesh.for_user("ada").stats().spaces
+        assert (space.vectors, space.pending) == (2, 0)

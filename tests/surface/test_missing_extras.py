@@ -45,6 +45,10 @@ from memory_mesh.models.rerankers.services import FastembedReranker
 FastembedReranker('m').rank('a', ['b'])
 """
 PDF = "open('a.pdf', 'w').write('%PDF-1.4')\n"
+STORAGE = """
+from memory_mesh.models.object_storage import ObjectStorage, StorageAddress
+ObjectStorage(StorageAddress.of('s3://archives/mesh')).remove('one')
+"""
 DATABASE = ("--store", "postgresql://mesh@localhost/memories")
 CASES = [  # what is missing, what asks for it, the extra
     ("numpy", OPEN.format("embedder='openai'") + "mesh.add('tea')", "api"),
@@ -56,6 +60,7 @@ CASES = [  # what is missing, what asks for it, the extra
     ("fastembed", RERANK, "fastembed"),
     ("lance", OPEN.format("") + "mesh.care.rebuild_index()", "lance"),
     ("lance", RUN.format(["import-tables", "tables"]), "lance"),
+    ("botocore", STORAGE, "cold"),
     ("mcp", RUN.format(["mcp", "--http"]), "mcp"),
     ("uvicorn", RUN.format(["mcp", "--http"]), "mcp"),
     ("jinja2", RUN.format(["ui", "--port", "0"]), "ui"),

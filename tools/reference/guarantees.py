@@ -10,7 +10,7 @@ PROOF = Path(__file__).resolve().parent.parent.parent / "results/proof"
 RESULTS = "https://github.com/memory-mesh/memory-mesh/blob/main/results/proof"
 NOT_PUBLISHED = (
     "waits", "side-doors", "secrets", "leaks", "patterns", "long-texts", "fuzzing", "damage",
-    "erase", "pages",
+    "erase", "pages", "cold",
 )  # fmt: skip
 AT_NIGHT = frozenset(("service-fuzzing", "service-kills", "service-restarts", "service-shares"))
 SAMPLED = (  # what, before a merge, at night

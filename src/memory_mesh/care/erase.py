@@ -52,6 +52,7 @@ _LEFT_ON_SERVER = (
     "what ANALYZE noted of values, until the next one",
     "the server's log, until it is recycled, and archives of it",
     "standbys, dumps, exports, files of mirrors and of agents' sessions",
+    "archives of when it was cold, until upkeep removes them from object storage",
 )
 _VACUUM = (
     "{} tables of the database hold deleted rows until their owner runs VACUUM, which locks nobody "
@@ -136,17 +137,19 @@ def erase_user(ground: Ground, user: str, *, dry_run: bool) -> Erasure:
     """Erases all of a user: the namespace goes, and its chain with it, so that no block says so."""
     name = user_namespace(user)
     on = replace(ground, access=replace(ground.access, namespace=name))
+    if on.store is None and not dry_run:  # one that is cold is not brought back for it
+        gone = moves.delete_namespace(on.address, user=user)
+        counts = {"memory": gone.memories or 0} | ({"archive": gone.files} if gone.files else {})
+        said = {**_said(Erasing(counts=counts)), "left": gone.left}
+        return _receipt(on, "", said, ErasureState.HIDDEN)
     stats = ground.access.ledger.stats(name)
     said = _said(Erasing(counts={"memory": stats.memories}))
-    if dry_run:
+    if dry_run or on.store is None:
         if not stats.seq:
             raise NotFound(
                 f"there is no user {shown(user)}. List those there are: memory-mesh namespaces"
             )
         return _receipt(on, "", said, ErasureState.PLANNED)
-    if on.store is None:
-        moves.delete_namespace(on.address, user=user)
-        return _receipt(on, "", said, ErasureState.HIDDEN)
     ids = tuple(copies.last_look(on.database).ids) if on.database.exists() else ()
     with on.access.ledger.read(name) as snapshot:
         needles = snapshot.standing(Wanted()).remains(Erasing(ids, skills=ids))

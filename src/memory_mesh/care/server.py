@@ -8,12 +8,14 @@
 
 import os
 import tempfile
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from os import PathLike
 from pathlib import Path
 
 from memory_mesh.base.typed import TYPE_CHECKING, dataclass, replace
+from memory_mesh.care import cold
 from memory_mesh.care.archives import (
     Progress,
     import_folder,
@@ -23,25 +25,45 @@ from memory_mesh.care.archives import (
     write_archive,
 )
 from memory_mesh.care.backups import record_memories
+from memory_mesh.care.cold import ColdNamespace
 from memory_mesh.care.key_file import FILE, KeyFile, StatedKeys, checks, need_key
 from memory_mesh.care.sqlite import copies as file_copying
 from memory_mesh.config import Config, load
 from memory_mesh.ledgers.sqlite import archive_rows
 from memory_mesh.ledgers.sqlite.open_file import connect
-from memory_mesh.model import Checkpoint, InvalidInput, NotFound, StoreError, StoreIsDamaged
+from memory_mesh.model import (
+    Checkpoint,
+    InvalidInput,
+    NotFound,
+    StoreError,
+    StoreIsAway,
+    StoreIsDamaged,
+)
 from memory_mesh.model.care import DeletedNamespace, Exported, Imported
+from memory_mesh.models.object_storage import StorageAddress
 from memory_mesh.platform.extras import need
-from memory_mesh.rules.arguments import shown_namespace
+from memory_mesh.rules.arguments import PREFIX, shown_namespace, user_namespace
 
 if TYPE_CHECKING:
     from memory_mesh.ledgers.postgres.owner import FleetOwner as FleetOwner  # noqa: PLC0414  # for the command line
     from memory_mesh.ledgers.postgres.transactions import Transactions
     from memory_mesh.ledgers.queue.queue import JobQueue
 
+_TURN_SECONDS = 30.0  # of one look at idle namespaces
+_OBJECTS = "its archives on object storage, until upkeep or a worker reaches it and removes them"
 _CARRY = (
     "To keep the key, set a new database up with the key file of that store, see "
     "docs/how-to/postgresql.md"
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Tidied:
+    """What a look at all idle namespaces did."""
+
+    frozen: tuple[ColdNamespace, ...] = ()
+    removed: int = 0  # objects that no namespace needs any more
+    failures: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,16 +85,22 @@ def set_up(
     config: Config,
     *,
     login: str | None = None,
+    archives: str | None = None,
     environment: Mapping[str, str] | None = None,
     places: int | None = None,
 ) -> Prepared:
     """Makes the tables of the database, or brings them up to date; only its owner may.
 
-    The key is the one that the environment states, or else a new one of this machine. With
-    `places` the database becomes the directory of a fleet, whose places are brought up to date.
+    The key is the one that the environment states, or else a new one of this machine.
+
+    Options:
+        archives: the address of the object storage where archives of idle namespaces lie.
+        places: makes the database the directory of a fleet with so many places.
     """
     url = _address(config)
-    from memory_mesh.ledgers.postgres import owner, setup
+    if archives is not None:
+        StorageAddress.of(archives)
+    from memory_mesh.ledgers.postgres import copies, owner, setup
     from memory_mesh.ledgers.postgres.transactions import translated
     from memory_mesh.ledgers.queue import queue as queue_queue
 
@@ -83,6 +111,8 @@ def set_up(
             url, secret, login=login
         )
         queue_queue.set_up(url, setup.ROLE)
+        if archives is not None:
+            copies.name_storage(url, archives)
     variable = keys.variable if isinstance(keys, StatedKeys) else None
     file = str(keys.path) if variable in {None, FILE} else None
     return Prepared(done.ran, done.newest, file, variable)
@@ -177,19 +207,84 @@ def delete_from_server(config: Config) -> DeletedNamespace:
 
     name = config.namespace
     with _opened(config) as database:
-        if not database.exists(name):
-            raise _unknown(name)
-        with database.writing(name) as db:
-            memories = copying.erase(db)
+        memories, removed, left = copying.erase_cold(database, name), list[str](), tuple[str, ...]()
+        if memories is None:
+            if not database.exists(name):
+                raise _unknown(name)
+            with database.writing(name) as db:
+                memories = copying.erase(db)
+        if cold.address_of(database) is not None:
+            try:
+                removed = cold.remove_spare(database)
+            except StoreError as error:
+                left = (f"{_OBJECTS}: {error}",)
+        files = sum(f"{database.place(name)}/" in each for each in removed)
     with closing(queue_of(config)) as queue:
         queue.forget(name)  # the name of a namespace can be that of a person
     return DeletedNamespace(
         namespace=shown_namespace(name),
         memories=memories,
-        files=0,
+        files=files,
         bytes=0,
         noted=True,
+        left=left,
     )
+
+
+def make_cold(config: Config) -> ColdNamespace | None:
+    """Sends a namespace of a database to object storage; None where it is there already."""
+    with _opened(config) as database:
+        if cold.cold_in(database, [config.namespace]):
+            return None
+        if not database.exists(config.namespace):
+            raise _unknown(config.namespace)
+        return _frozen(config, database, 0)
+
+
+def tidy(config: Config, *, seconds: float = _TURN_SECONDS) -> Tidied:
+    """Sends the next idle namespaces to object storage, and removes objects that nobody needs.
+
+    It looks at those whose time has come, one after the other, for about so many seconds; what is
+    left comes next time. One that fails keeps no other waiting.
+    """
+    start, frozen, failures = time.monotonic(), list[ColdNamespace](), list[str]()
+    removed = 0
+    with _opened(config) as database:
+        if cold.address_of(database) is None:
+            return Tidied()
+        days = cold.storage_of(database).at.days
+        try:
+            removed = len(cold.remove_spare(database, start + seconds / 2))
+            for name in cold.idle(database, start + seconds):
+                try:
+                    done = _frozen(replace(config, namespace=name), database, days)
+                    frozen += [] if done is None else [done]
+                except StoreIsAway:
+                    raise
+                except StoreError as error:
+                    failures.append(f"{shown_namespace(name)}: {error}")
+        except StoreIsAway as error:  # no other one would go there either
+            failures.append(str(error))
+    return Tidied(tuple(frozen), removed, tuple(failures))
+
+
+def cold_among(config: Config, names: Sequence[str]) -> list[ColdNamespace]:
+    """Those of some namespaces, named as they are listed, that are cold; they stay so."""
+    own = [
+        user_namespace(name.removeprefix(PREFIX)) if name.startswith(PREFIX) else name
+        for name in names
+    ]
+    with _opened(config) as database:
+        found = cold.cold_in(database, own)
+    return [replace(each, namespace=shown_namespace(each.namespace)) for each in found]
+
+
+def _frozen(config: Config, database: "Transactions", days: int) -> ColdNamespace | None:
+    done = cold.freeze(database, config.namespace, _key_ids(config), days)
+    if done is not None:
+        with closing(queue_of(config)) as queue:
+            queue.forget(config.namespace)  # a job would bring it back
+    return done
 
 
 def queue_of(config: Config) -> "JobQueue":
@@ -213,7 +308,7 @@ def _opened(config: Config) -> "Iterator[Transactions]":
     need_key(config.db_dir, os.environ)
     own = KeyFile.of(config.db_dir, os.environ)
     key, wait = opening_key(own.keys()[0].secret), config.lock_wait_seconds
-    database = Transactions(url, key, wait, keys=lambda: checks(own.keys()))
+    database = Transactions(url, key, wait, keys=lambda: checks(own.keys()), wake=cold.wake)
     try:
         yield database
     finally:

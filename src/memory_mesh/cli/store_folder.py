@@ -2,9 +2,10 @@
 
 import argparse
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+from memory_mesh.base.typed import TYPE_CHECKING
 from memory_mesh.care.key_file import FILE, stated_keys
 from memory_mesh.cli import options as cli_options
 from memory_mesh.cli.command_table import UsageError
@@ -13,6 +14,9 @@ from memory_mesh.model.errors import InvalidInput
 from memory_mesh.platform import store_urls
 from memory_mesh.rules.arguments import PREFIX, user_namespace
 from memory_mesh.sync import MemoryMesh
+
+if TYPE_CHECKING:
+    from memory_mesh.care.cold import ColdNamespace
 
 _PAGE = 50_000  # names in memory at once
 
@@ -28,6 +32,15 @@ def need_folder(config: Config, instead: str) -> Path:
     if config.store is not None:
         raise InvalidInput(f"this is about stores in a folder, and yours is a database: {instead}")
     return config.db_dir
+
+
+def need_server(config: Config) -> None:
+    """Refuses a store in a folder, whose namespaces take no more than their files."""
+    if config.store is None:
+        raise InvalidInput(
+            "this is about a store in PostgreSQL, and yours is in a folder: what nobody uses costs "
+            "nothing there but its bytes; to archive a namespace: memory-mesh export"
+        )
 
 
 def config_of(options: argparse.Namespace) -> Config:
@@ -78,12 +91,24 @@ def views(mesh: MemoryMesh, after: str | None = None) -> Iterator[tuple[str, Mem
     """The name and a view of each namespace in their order, of those after one if it is given.
 
     Names are read page by page: what is made or deleted meanwhile is seen from the next page on.
+    Those that are cold are passed over, and stay so.
     """
     while page := mesh.care.namespaces(after=after, limit=_PAGE):
+        cold = {each.namespace for each in cold_of(mesh, page)}
         for name in page:
             user = name.removeprefix(PREFIX) if name.startswith(PREFIX) else None
-            yield name, mesh.view(namespace=name) if user is None else mesh.for_user(user)
+            if name not in cold:
+                yield name, mesh.view(namespace=name) if user is None else mesh.for_user(user)
         after = page[-1]
+
+
+def cold_of(mesh: MemoryMesh, names: Sequence[str]) -> "list[ColdNamespace]":
+    """Those of a page of names that lie on object storage."""
+    if mesh.config.store is None:
+        return []
+    from memory_mesh.care.server import cold_among
+
+    return cold_among(mesh.config, names)
 
 
 # Where the command line says that the store is, as variables for other processes.

@@ -31,6 +31,7 @@ from memory_mesh.privacy import PrivacyRule
 from memory_mesh.privacy.redactor import StoreRedactor
 
 if TYPE_CHECKING:
+    from memory_mesh.ledgers.postgres.transactions import Transactions
     from memory_mesh.mesh.remote import RemoteStore
     from memory_mesh.model.memory import Project
     from memory_mesh.platform.projects import Repository
@@ -158,6 +159,7 @@ class OpenStore:
         self.pattern_vectors: dict[tuple[str, str], bytes] = {}
         self.registered: set[tuple[str, ...]] = set()  # namespaces, each with known predicates
         self.projects: dict[tuple[str, Repository], Project] = {}  # taken note of, by namespace
+        self.woken: dict[str, float] = {}  # seconds for each that a search has not told of yet
         self.used: set[str] = set()  # namespaces whose sinks `close` feeds
         self._redactors: dict[tuple[str, bool], StoreRedactor] = {}
         self._embedder = _checked(embedder)
@@ -196,6 +198,7 @@ class OpenStore:
                 recall_days=config.recall_days,
                 lock_wait=config.lock_wait_seconds,
                 keys=lambda: key_file.checks(self._keys.ring.keys()),
+                wake=self._wake,
             )
         return SqliteLedger(
             self.folder,
@@ -204,6 +207,14 @@ class OpenStore:
             recall_days=config.recall_days,
             lock_wait=config.lock_wait_seconds,
         )
+
+    def _wake(self, database: "Transactions", namespace: str) -> None:
+        """Brings a cold namespace back, and remembers for the answer how long that took."""
+        from memory_mesh.care.cold import wake
+
+        if len(self.woken) >= KEPT_REDACTORS:  # nobody searched there
+            self.woken.clear()
+        self.woken[namespace] = wake(database, namespace)
 
     def redactor(self, namespace: str, *, of_traces: bool = False) -> Redactor | None:
         """The redactor of a namespace: its placeholders are its own; None if redaction is off.

@@ -14,12 +14,13 @@ from contextlib import closing
 from functools import partial
 
 from memory_mesh.base.typed import TYPE_CHECKING, Any, dataclass, replace
-from memory_mesh.care.server import queue_of
+from memory_mesh.care.server import queue_of, tidy
 from memory_mesh.config import NO_AGENT
 from memory_mesh.mesh.operations.upkeep import MAINTENANCE, Manner
 from memory_mesh.mesh.view import View
 from memory_mesh.model import Channel, InvalidInput, NetworkError, NotFound, UpkeepReport
 from memory_mesh.model.job import ATTEMPTS, WEBHOOKS, QueuedJob, wait_after
+from memory_mesh.platform import telemetry
 from memory_mesh.rules.arguments import check_limit
 
 if TYPE_CHECKING:
@@ -159,7 +160,8 @@ def run(
             )  # a wrong key or role ends it here, not each job of others
             wanted = mesh.care._maintenance_wanted()  # noqa: SLF001
             jobs = {name: partial(_do, mesh, name) for name in wanted}
-            made = worker.JobWorker(mesh.config.store or "", queue, jobs, pace, ended)
+            tidied = partial(_tidy, mesh)
+            made = worker.JobWorker(mesh.config.store or "", queue, jobs, pace, ended, tidy=tidied)
             ready()
             return made
 
@@ -210,6 +212,12 @@ def of_jobs(mesh: "MemoryMesh", namespace: str) -> "MemoryMesh":
     config = replace(mesh.config, namespace=namespace, **plain)
     View.__init__(view, mesh._store, config, Channel.EXTRACTION, owner=False)  # noqa: SLF001
     return view
+
+
+def _tidy(mesh: "MemoryMesh") -> None:
+    """Sends idle namespaces to object storage; what fails is said once, and tried again."""
+    for failure in tidy(mesh.config).failures:
+        telemetry.warn_once(f"cold {failure}", failure)
 
 
 class _Told:

@@ -43,6 +43,8 @@ def _run_upkeep(options: argparse.Namespace) -> int:
     """Updates terms, vectors and the index where needed; can be interrupted and run again."""
     store_folder.check_after(options)
     with cli_options.mesh_of(options, meaning=True) as mesh:
+        if options.cold:
+            return _make_cold(mesh, options)
         if options.plan:
             return _show_plan(mesh, options)
         if options.all:
@@ -52,6 +54,31 @@ def _run_upkeep(options: argparse.Namespace) -> int:
     return output.answer(
         counts, f"[MemoryMesh] {_said(counts).capitalize()}.", as_json=options.json
     )
+
+
+def _make_cold(mesh: MemoryMesh, options: argparse.Namespace) -> int:
+    """Sends the namespace to object storage now; with --all those that nobody uses."""
+    from memory_mesh.care import server
+
+    store_folder.need_server(mesh.config)
+    counts = dict.fromkeys((*_ALWAYS, "pruned", "linked"), 0)
+    if options.all:
+        done = server.tidy(mesh.config)
+    else:
+        if not store_folder.cold_of(mesh, [shown_namespace(mesh.config.namespace)]):
+            counts |= _upkeep(mesh, options)  # vectors that wait, records of reads: they go along
+        frozen = server.make_cold(mesh.config)
+        done = server.Tidied(() if frozen is None else (frozen,))
+    for failure in done.failures:
+        output.note(f"[MemoryMesh Error] {failure}")
+    sent, size = len(done.frozen), sum(each.bytes for each in done.frozen)
+    output.answer(
+        {**counts, "cold": sent, "removed": done.removed},
+        f"[MemoryMesh] {output.counted(sent, 'namespace')} sent to object storage, {size:,} bytes; "
+        f"{output.counted(done.removed, 'archive')} of before removed there.",
+        as_json=options.json,
+    )
+    return 1 if done.failures else 0
 
 
 def _show_plan(mesh: MemoryMesh, options: argparse.Namespace) -> int:
@@ -186,6 +213,11 @@ UPKEEP = Command(
         store_folder.add_after,
         argument(
             "--plan", action="store_true", help="say what would be done and why; change nothing"
+        ),
+        argument(
+            "--cold",
+            action="store_true",
+            help="send the namespace to object storage now; with --all those that nobody uses",
         ),
         argument(
             "--rebuild-index",
@@ -399,7 +431,7 @@ def _run_setup_server(options: argparse.Namespace) -> int:
 
     cli_options.refuse_agent("setup-server", "it changes the tables of a database")
     config = store_folder.config_of(options)
-    done = set_up(config, login=options.login, places=options.places)
+    done = set_up(config, login=options.login, archives=options.cold, places=options.places)
     where, ran = store_folder.shown(config), output.counted(len(done.ran), "migration")
     lines = [f"[MemoryMesh] {where} is ready: {ran} run, now at {done.newest}."]
     if options.login is not None:
@@ -449,6 +481,11 @@ SETUP_SERVER = Command(
             metavar="N",
             help="make the directory of a fleet, whose servers share so many places; the number "
             "stays, 64 to 1024 is usual",
+        ),
+        argument(
+            "--cold",
+            metavar="ADDRESS",
+            help="where archives of idle namespaces go: s3://BUCKET/PREFIX?endpoint=URL&days=90",
         ),
     ),
     _run_setup_server,

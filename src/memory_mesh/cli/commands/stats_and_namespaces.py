@@ -39,7 +39,13 @@ def _run_namespaces(options: argparse.Namespace) -> int:
         raise UsageError("list takes no name. See: memory-mesh care namespaces --help")
     with cli_options.mesh_of(options) as mesh:
         names = mesh.care.namespaces(**cli_options.given(options, MemoryMesh.care.namespaces))
+        cold = [] if options.json else store_folder.cold_of(mesh, names)
     lines = [safe_text(name, keep_newlines=False) for name in names]
+    if cold:
+        size = sum(each.bytes for each in cold)
+        count = output.counted(sum(each.memories for each in cold), "memory")
+        named = output.some([shown_namespace(each.namespace) for each in cold])
+        output.tell([f"cold, on object storage, {count} in {size:,} bytes: {named}"])
     return output.answer(names, *lines, as_json=options.json)
 
 
@@ -67,6 +73,8 @@ def _deleted(options: argparse.Namespace) -> int:
         count = output.counted(gone.memories, "memory")
     if config.store is None:
         count = f"{count}, {output.counted(gone.files, 'file')}, {gone.bytes:,} bytes"
+    elif gone.files:
+        count = f"{count}, {output.counted(gone.files, 'archive')} on object storage"
     lines = [
         f"[MemoryMesh] Deleted the namespace {gone.namespace}: {count}.",
         "Backups made before still hold it; restore and import leave it out.",

@@ -7,18 +7,26 @@ all. Only words are written anew: each ledger keeps them in its own way.
 import json
 import sqlite3
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
 from itertools import islice
+from typing import Any
+
+import psycopg
 
 from memory_mesh.formats.archive import Value
 from memory_mesh.ledgers.postgres import scoring
 from memory_mesh.ledgers.postgres.connection import PostgresConnection
 from memory_mesh.ledgers.postgres.engine import Vector
+from memory_mesh.ledgers.postgres.places import places_by_server
+from memory_mesh.ledgers.postgres.pool import BoundedConnection
+from memory_mesh.ledgers.postgres.transactions import Transactions
 from memory_mesh.ledgers.shared import named_values, rows, verify as sql_verify
 from memory_mesh.ledgers.shared.engine import LIVE, REST, Database
 from memory_mesh.ledgers.sqlite import archive_rows, open_file, schema
 from memory_mesh.ledgers.sqlite.connections import KEYS
 from memory_mesh.model import Checkpoint, Finding, Verification
+from memory_mesh.rules import audit
 
 NAME, INDEX = "words", "index of vectors"
 _OF_SHELF = {
@@ -43,6 +51,12 @@ _DERIVED = ("audience", "metadata_mark")  # tables that an archive does not carr
 _OWN_OF_STORE = ("one", "min_reader", "min_writer")  # each ledger has versions of its own
 _OLD_TERMS = "analyzer of the keyword terms"  # upkeep writes them anew: no damage
 _IN_USE = "SELECT text FROM version WHERE recorded_until IS NULL AND status = 'active'"
+
+
+_LAST_USED = """
+    SELECT greatest((SELECT recorded FROM store), (SELECT max(at) FROM recall),
+        (SELECT max(at) FROM injection), (SELECT max(last_used) FROM memory))"""
+MICROS = 1_000_000  # of a second
 
 
 class PostgresDump:
@@ -145,6 +159,58 @@ def erase(db: PostgresConnection) -> int:
     """Deletes the namespace, and notes its identity; how many memories it had."""
     (memories,) = db.own("SELECT erase_namespace()").fetchall()[0]
     return int(memories)
+
+
+def used(db: PostgresConnection) -> datetime:
+    """When the namespace was last written, or read with a record of it."""
+    (moment,) = db.own(_LAST_USED).fetchall()[0]
+    return datetime.fromtimestamp(moment / MICROS, UTC)
+
+
+def note_object(db: PostgresConnection, name: str) -> None:
+    """Notes an object before it is written, so that it is removed if nobody comes to need it."""
+    db.own("SELECT note_object(%s)", (name,)).fetchall()
+
+
+def look_again(db: PostgresConnection, moment: datetime) -> None:
+    """Says that the namespace is used, and when it may be idle."""
+    db.own("SELECT is_used_until(%s)", (moment,)).fetchall()
+
+
+def begin_waking(
+    database: Transactions, raw: BoundedConnection, namespace: str, keep_days: int
+) -> dict[str, Any] | None:
+    """Takes a cold namespace to bring it back: where its archive is; None where it is not cold."""
+    values = (namespace, database.capability(namespace), audit.genesis(namespace), keep_days)
+    (told,) = raw.execute("SELECT begin_waking(%s, %s, %s, %s)", values).fetchone() or (None,)
+    found: dict[str, Any] | None = told
+    return found
+
+
+def freeze(db: PostgresConnection, archived: Mapping[str, str | int]) -> None:
+    """Deletes the rows of the namespace, and says where the archive of them is."""
+    db.own("SELECT freeze_namespace(%s)", (json.dumps(archived),)).fetchall()
+
+
+def erase_cold(database: Transactions, namespace: str) -> int | None:
+    """Deletes a namespace that is cold: how many memories it had; None where it is not."""
+    values = (namespace, database.capability(namespace))
+    found: int | None = database.ask(namespace, "erase_cold", *values)[0][0]
+    return found
+
+
+def name_storage(url: str, address: str) -> None:
+    """Says where archives of cold namespaces lie; only the owner of the database may."""
+    with psycopg.connect(url) as db:
+        servers = places_by_server(db, url)
+    for server, places in servers:
+        with psycopg.connect(server or url) as db:
+            for place in places:
+                db.execute(
+                    f"INSERT INTO {place}.cold_storage VALUES (1, %s) "  # noqa: S608  # own names
+                    "ON CONFLICT (one) DO UPDATE SET address = excluded.address",
+                    (address,),
+                )
 
 
 def take_in(db: PostgresConnection, file: sqlite3.Connection) -> None:

@@ -11,7 +11,7 @@ from memory_mesh.ledgers.postgres.copies import verify
 from memory_mesh.ledgers.postgres.engine import Vector
 from memory_mesh.ledgers.postgres.pool import ANSWER_SECONDS
 from memory_mesh.ledgers.postgres.setup import opening_key
-from memory_mesh.ledgers.postgres.transactions import Keys, Transactions
+from memory_mesh.ledgers.postgres.transactions import Keys, Transactions, Wake
 from memory_mesh.ledgers.shared import (
     commit as sql_commit,
     history,
@@ -128,9 +128,10 @@ class PostgresLedger(PostgresAudit):
         lock_wait: float = locks.USUAL_SECONDS,
         answer_wait: float = ANSWER_SECONDS,
         keys: Keys = tuple,
+        wake: Wake | None = None,
     ) -> None:
         self._clock, self._recall_days = clock, recall_days
-        self._at = Transactions(url, opening_key(secret), lock_wait, answer_wait, keys)
+        self._at = Transactions(url, opening_key(secret), lock_wait, answer_wait, keys, wake=wake)
         self._waiting, self._tails = history.NotedBuffer(), Tails()
         self._spaces: set[Space] = set()  # that this process wrote vectors to
         self._leaving = weakref.finalize(self, _leave, self._at, self._waiting, clock, recall_days)

@@ -116,7 +116,14 @@ _OLDER_KEY = (
     "written: what is rejected there would not be kept out here. Copy the key file from there, or "
     "give this process the line with that key where the keys are stated, and start it again"
 )
+_COLD = (
+    "this namespace is cold: its archive lies on object storage, and nothing was read or stored. A "
+    "process that reads or writes it brings it back; or: memory-mesh upkeep --namespace NAME"
+)
+COLD_STATE = "MMC01"  # with which the database says that a namespace is cold (migrations/0009)
+_WAKES = 3  # in one call: somebody may send it away again
 Keys = Callable[[], Sequence[tuple[str, str]]]  # the digest and the name of each, the oldest first
+Wake = Callable[["Transactions", str], object]  # brings a cold namespace back
 
 
 class Transactions:
@@ -129,10 +136,12 @@ class Transactions:
         lock_wait: float,
         answer_wait: float = ANSWER_SECONDS,
         keys: Keys = tuple,
+        *,
+        wake: Wake | None = None,
     ) -> None:
         """`keys` are those of this process: it writes nothing while it lacks the newest in use."""
-        self._key, self._lock_wait, self._answer_wait = key, lock_wait, answer_wait
-        self._keys = keys
+        self._key, self.lock_wait, self._answer_wait = key, lock_wait, answer_wait
+        self._keys, self._wake = keys, wake
         route = DatabaseRoute.of(url)
         self._configured = _configured if route.pooled else _configured_to_prepare
         seeking = partial(self._configured, seeks=True)
@@ -144,6 +153,10 @@ class Transactions:
     def capability(self, namespace: str) -> bytes:
         """What shows that this process may enter a namespace."""
         return keyed_digest(self._key, f"namespace {namespace}".encode())
+
+    def place(self, namespace: str) -> str:
+        """Under which name archives of a namespace lie, which does not tell its own."""
+        return keyed_digest(self._key, f"archives {namespace}".encode()).hex()[:32]
 
     @contextmanager
     def reading(
@@ -178,10 +191,17 @@ class Transactions:
 
     @contextmanager
     def writing(
-        self, namespace: str, wait: float | None = None, answer_wait: float | None = None
+        self,
+        namespace: str,
+        wait: float | None = None,
+        answer_wait: float | None = None,
+        take: Callable[[BoundedConnection], None] | None = None,
     ) -> Iterator[PostgresConnection]:
-        """The namespace, which nobody else writes to meanwhile; made if there is none."""
-        seconds = self._lock_wait if wait is None else wait
+        """The namespace, which nobody else writes to meanwhile; made if there is none.
+
+        `take` enters and locks it in another way.
+        """
+        seconds = self.lock_wait if wait is None else wait
         seconds = max(0.0, locks.until(seconds) - time.monotonic())
         answer = answer_wait or self._answer_wait
         settings = {
@@ -191,7 +211,7 @@ class Transactions:
 
         def lock(raw: BoundedConnection) -> None:
             try:
-                self._lock(raw, namespace)
+                self._lock(raw, namespace) if take is None else take(raw)
             except errors.LockNotAvailable as error:
                 named = f"the namespace {namespace}"
                 raise StoreIsBusy.held(named, pid=None, since=None, waited=seconds) from error
@@ -213,6 +233,24 @@ class Transactions:
         """Whether there is such a namespace."""
         with self.reading(namespace, answer_wait) as db:
             return db is not None
+
+    def of_all(self, function: str, *values: object) -> list[tuple[Any, ...]]:
+        """The rows of a function that needs the capability of all namespaces, of every place."""
+        homes = [[self._only]] if self._fleet is None else self._fleet.servers()
+        values = (keyed_digest(self._key, ALL), *values)
+        try:
+            return [
+                row for each in homes for home in each for row in self.ask(home, function, *values)
+            ]
+        except DirectoryFound:
+            return self.of_all(function, *values[1:])
+
+    def ask(self, where: "str | Home", function: str, *values: object) -> list[tuple[Any, ...]]:
+        """The rows of a function that checks a capability, in a transaction of its own."""
+        marks = ", ".join(["%s"] * len(values))
+        held = (self.lock_wait, {"lock_timeout": _millis(self.lock_wait)})
+        with self._begun(where, "BEGIN", _settle, self._answer_wait, held) as raw:
+            return raw.execute(f"SELECT * FROM {function}({marks})", values).fetchall()  # noqa: S608
 
     def is_erased(self, identities: Iterable[str]) -> bool:
         """Whether a namespace of one of these identities was deleted for good."""
@@ -252,13 +290,14 @@ class Transactions:
         """Enters the namespace, made if there is none, and waits until nobody else writes to it."""
         entered = self._enter(raw, namespace)
         locked = raw.execute(_LOCK)
-        if entered.fetchone() == (None,):
+        row = None if entered.fetchone() == (None,) else locked.fetchone()
+        if row is None:  # there is none, or it went or became cold while this waited
             raw.execute(
                 "SELECT begin_namespace(%s, %s, %s)",
                 (namespace, self.capability(namespace), audit.genesis(namespace)),
             )
-            locked = raw.execute(_LOCK)
-        self._agree(raw, (locked.fetchone() or (None,))[0])
+            row = raw.execute(_LOCK).fetchone()
+        self._agree(raw, (row or (None,))[0])
 
     def _agree(self, raw: psycopg.Connection[Any], newest: str | None) -> None:
         """Says which key this process writes with, unless it lacks the newest of all machines."""
@@ -302,7 +341,7 @@ class Transactions:
             first(raw)
 
         with translated():
-            room = held if writes else self._lock_wait
+            room = held if writes else self.lock_wait
             patience = FAILOVER_SECONDS if held or not writes else 0.0
             home, raw = self._taken(where, start, (room, seconds * _GRACE, held), patience)
             try:
@@ -323,6 +362,24 @@ class Transactions:
                 home.pool.give(raw)
 
     def _taken(
+        self,
+        where: "str | Home",
+        start: "Callable[[Home, BoundedConnection], None]",
+        waits: tuple[float, float, float],
+        patience: float,
+    ) -> "tuple[Home, BoundedConnection]":
+        """A connection on which the transaction began; a cold namespace is brought back first."""
+        for left in reversed(range(_WAKES)):
+            try:
+                return self._reached(where, start, waits, patience)
+            except psycopg.Error as error:
+                if error.diag.sqlstate != COLD_STATE or self._wake is None or not left:
+                    raise
+                namespace = error.diag.message_detail or ""
+            self._wake(self, namespace)  # no connection is held meanwhile
+        raise AssertionError  # pragma: no cover  # the last turn returns or raises
+
+    def _reached(
         self,
         where: "str | Home",
         start: "Callable[[Home, BoundedConnection], None]",
@@ -435,8 +492,14 @@ def translated() -> Iterator[None]:
             raise NotAllowed(_NOT_LET_IN) from error
         raise NotAllowed(str(error)) from error
     except psycopg.Error as error:
-        goes = isinstance(error, _GOODBYES)  # before COMMIT was sent: what ends then is unsure
-        raise (StoreIsAway(_ENDED.format(error)) if goes else StoreError(str(error))) from error
+        raise _other(error) from error
+
+
+def _other(error: psycopg.Error) -> StoreError:
+    if error.diag.sqlstate == COLD_STATE:
+        return StoreError(_COLD)
+    goes = isinstance(error, _GOODBYES)  # before COMMIT was sent: what ends then is unsure
+    return StoreIsAway(_ENDED.format(error)) if goes else StoreError(str(error))
 
 
 # How a transaction ends: what is known of it when the connection breaks, and what to do then.

@@ -43,6 +43,7 @@ Work: TypeAlias = Callable[[str, Tell], None]  # does one job in a namespace
 _SCHEDULE = "schedule"  # the queue of the worker's own jobs
 _OLD_HOURS = 24 * 30  # after which a failed job is deleted
 _TOLD_SECONDS = 1.0  # between two notes of how far a job is
+_TURN_SECONDS = 60.0  # of one job, before those of other namespaces come first
 _BEATS = 3  # in the time after which a worker counts as dead
 
 
@@ -53,10 +54,15 @@ class Pace:
     concurrency: int = 1
     every: int = 60  # seconds, 1 to 60
     dead_after: float = 30.0  # seconds without a sign of life
+    turn: float = _TURN_SECONDS
 
 
 class Stopped(Exception):
     """Raised between two slices of a job when the worker is to end."""
+
+
+class TurnIsOver(Exception):
+    """Raised between two slices of a job that took its share of time: others come first."""
 
 
 class JobWorker:
@@ -69,8 +75,11 @@ class JobWorker:
         jobs: Mapping[str, Work],
         pace: Pace,
         ended: Counter[str] | None = None,
+        *,
+        tidy: Callable[[], object] = lambda: None,
     ) -> None:
-        self._queue, self._jobs, self._pace = queue, jobs, pace
+        """`tidy` is called as often as namespaces are looked at, by one worker of them all."""
+        self._queue, self._jobs, self._pace, self._tidy = queue, jobs, pace, tidy
         self._stopping = threading.Event()
         self._worker: _Worker | None = None  # while it runs
         self.ended = Counter() if ended is None else ended  # done, retried, failed, stopped
@@ -143,12 +152,17 @@ class JobWorker:
         number, name = context.job.id or 0, context.job.task_name
         start = telemetry.started()
         with _Noted(self._queue, number):
-            self._jobs[name](str(given[NAMESPACE]), self._teller(number))
+            try:
+                self._jobs[name](str(given[NAMESPACE]), self._teller(number))
+            except TurnIsOver:
+                self._queue.defer([name], str(given[NAMESPACE]))  # behind all that wait
+                self.ended["turns"] += 1
+                return
         self.ended["done"] += 1
         telemetry.info("job done", job=name, number=number, ms=telemetry.milliseconds(start))
 
     def _teller(self, number: int) -> Tell:
-        last = 0.0
+        last, ends = 0.0, time.monotonic() + self._pace.turn
 
         def tell(done: int, total: int | None) -> None:
             nonlocal last
@@ -159,6 +173,8 @@ class JobWorker:
                 last = time.monotonic()
             if stopping:
                 raise Stopped
+            if time.monotonic() > ends:
+                raise TurnIsOver
 
         return tell
 
@@ -168,6 +184,7 @@ class JobWorker:
         for name, cron, work in (
             ("plan", every, self._plan),
             ("sweep", every, self._sweep),
+            ("tidy", every, self._tidied),
             ("clear", "17 3 * * *", self._clear),
         ):
             task = self._app.task(name=name, queue=_SCHEDULE, queueing_lock=name)(work)
@@ -175,6 +192,9 @@ class JobWorker:
 
     def _plan(self, timestamp: int = 0) -> None:  # noqa: ARG002  # when it was due
         telemetry.info("jobs planned", jobs=self._queue.plan(list(self._jobs)))
+
+    def _tidied(self, timestamp: int = 0) -> None:  # noqa: ARG002  # when it was due
+        self._tidy()
 
     async def _sweep(self, timestamp: int = 0) -> None:  # noqa: ARG002  # when it was due
         """Puts back what workers were doing when they died; what kills every worker fails."""

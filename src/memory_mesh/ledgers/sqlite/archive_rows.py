@@ -235,15 +235,21 @@ class NewFile:
             self._db.execute("COMMIT")
 
     def finish(
-        self, keys: Sequence[str], new_identity: str | None, *, as_document: bool = False
+        self,
+        keys: Sequence[str],
+        new_identity: str | None,
+        *,
+        as_document: bool = False,
+        words: bool = True,
     ) -> DumpPoint:
         """Fills what is derived, migrates, and gives the namespace its name; where it stands.
 
         What comes as a document's word has no source that is trusted more, and nothing pinned.
+        Without `words` nothing is found by them, as suits a file that is read once.
         """
         with self._in_rows("what is derived"):
             self._db.execute("BEGIN")
-            for statement in _KEYWORDS.split(";"):
+            for statement in _KEYWORDS.split(";") if words else ():
                 self._db.execute(statement)
             self._db.execute("COMMIT")
             schema.make(self._db, self._namespace, schema.NEWEST)

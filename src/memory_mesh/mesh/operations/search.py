@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from memory_mesh.model.trigger import InjectionRules
     from memory_mesh.search.recall import Reranking
 
+_WOKEN = "the namespace was cold, and was brought back from object storage in {:.1f} s"
+
 
 class SearchVerbs(View):
     """Methods that search."""
@@ -167,7 +169,9 @@ class SearchVerbs(View):
         access = self._access()
         if not recorded:
             access = replace(access, yamo=False)
-        return flows.recall.recall(access, query, use_cache=use_cache, reranking=reranking)
+        hits = flows.recall.recall(access, query, use_cache=use_cache, reranking=reranking)
+        seconds = self._opened().woken.pop(access.namespace, None)
+        return hits if seconds is None else _noted(hits, _WOKEN.format(seconds))
 
 
 # Asks one question of several views: the option `also` of `search`.
@@ -219,7 +223,11 @@ def _reranks(view: View) -> bool:
 
 def _without_reranker(hits: Hits) -> Hits:
     """Says that a configured reranker was not asked."""
-    how, told = hits.explanation, "hits of several views are merged by score, without a reranker"
+    return _noted(hits, "hits of several views are merged by score, without a reranker")
+
+
+def _noted(hits: Hits, told: str) -> Hits:
+    how = hits.explanation
     return Hits(hits, replace(how, note=told if how.note is None else f"{how.note}; {told}"))
 
 
