@@ -25,6 +25,7 @@ from memory_mesh.model import (
     Lens,
     Memory,
     Part,
+    Placed,
     Query,
     Question,
     Scope,
@@ -42,9 +43,11 @@ from memory_mesh.text import analyzer, embedding_models, question as ranking_que
 from memory_mesh.write.access import Access
 from memory_mesh.write.prepare import PreparedQuery
 from memory_mesh.write.projects import names_in
+from memory_mesh.write.rules.contradictions import usefulness_then
 
 _LEAST = 600  # characters of a part; shorter paragraphs are taken together
 
+MOST_VOTES = 1_000  # and other blocks of a memory, read for its votes of an earlier time
 MOST_GUESSES = 256  # guesses read for the hits of one search
 LONG_TEXT_CHARS = 300  # characters: below that a text is always one chunk
 
@@ -92,7 +95,10 @@ def ranked(  # noqa: PLR0917  # as a search calls it
     explanation = replace(explanation, note=prepared.note)
     table = features.FeatureTable()
     if profile.weighs:
-        table = features.table(evidence(snapshot, query, prepared, legs))
+        seen = evidence(snapshot, query, prepared, legs)
+        if query.lens.as_of is not None:
+            seen = replace(seen, placed=_voted_then(snapshot, query.lens.as_of, seen.placed))
+        table = features.table(seen)
     weighed = best = _best(snapshot, query, prepared, (legs, table), many)
     memories = snapshot.load([candidate.version for candidate in best], query.lens)
     if profile.reorders:
@@ -114,6 +120,18 @@ def ranked(  # noqa: PLR0917  # as a search calls it
     found = RankedHits(hits, below, guesses, brought, legs.keyword.read_as, explanation)
     if look is not None:
         look(snapshot, RankingRecord(prepared, legs, table, weighed, found))
+    return found
+
+
+def _voted_then(
+    snapshot: Snapshot, then: datetime, placed: Mapping[int, Placed]
+) -> dict[int, Placed]:
+    """The candidates with the votes of that time, which blocks tell."""
+    found, voted = dict(placed), [one.version for one in placed.values() if one.usefulness != 1.0]
+    for version, memory in (snapshot.load(voted) if voted else {}).items():
+        blocks = snapshot.blocks_about(memory.id, MOST_VOTES)
+        useful = usefulness_then(memory.usefulness, blocks, lambda one: one.entry.at <= then)
+        found[version] = replace(found[version], usefulness=useful)
     return found
 
 

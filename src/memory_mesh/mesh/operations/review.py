@@ -237,6 +237,21 @@ class ReviewVerbs(ProposalVerbs):
             return self._undo_proposal(memory_id, self._reader(scope))
         return flows.review.undo(self._access(), memory_id, self._reader(scope))
 
+    @needs("review")
+    def take_back(
+        self, block: str, *, reason: Reason = "taken back by the caller", scope: Reader = None
+    ) -> list[Memory]:
+        """Takes back what one write did, named by its block; returns what changed.
+
+        What was made of the memory since is deleted first. A new or restored memory is deleted,
+        and what gave way to it is active again; a changed one is as before; a vote counts no more;
+        what was deleted is restored. All else stays as it is. Only where the user speaks.
+        """
+        self._may_decide()
+        said = check_text(reason, "reason")
+        named = check_text(block, "block")
+        return flows.take_back.take_back(self._access(), named, self._reader(scope), said)
+
     @reads
     def waiting(
         self, *, limit: Limit = 100, scope: Reader = None, as_owner: AsOwner = False

@@ -1,0 +1,278 @@
+"""`memory-mesh bisect`: which write made an answer wrong, asked of a person, a test or a model.
+
+Each answer of a person or test is kept in the store's folder, by a digest of the pack: the same
+command goes on where it was stopped.
+"""
+
+import argparse
+import json
+import subprocess
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+
+from memory_mesh.agents import journal
+from memory_mesh.base.digests import sha256
+from memory_mesh.base.typed import dataclass, field
+from memory_mesh.cli import options as cli_options, output
+from memory_mesh.cli.command_table import Command, UsageError, adding, argument
+from memory_mesh.context.reasons.memory import first_words
+from memory_mesh.formats.terminal import safe_text
+from memory_mesh.model import Memory, SourceKind, StoreError
+from memory_mesh.model.pack import Pack
+from memory_mesh.model.why import Bisection, Culprit
+from memory_mesh.sync import MemoryMesh
+
+_SKIP = 125  # as `git bisect run` has it
+_MOST_CODE = 127  # a test that cannot be run ends above this
+_ANSWERS, _CASES = "bisect.jsonl", "bisected.yaml"
+_MOST_BYTES = 256 * 1024
+_COLUMNS = 100
+_SAID = {
+    "right_at": {"flag": "--good"},
+    "wrong_at": {"flag": "--bad"},
+    "prompt": {"metavar": "ID"},
+}
+_WHAT = {
+    "added": "stored", "derived": "made of other memories", "restored": "restored",
+    "updated": "changed", "voted": "raised or lowered by a vote", "replaced": "replaced",
+    "reviewed": "decided in review",
+}  # fmt: skip
+_FROM = {
+    SourceKind.USER_EXPLICIT: "said by the user",
+    SourceKind.USER_IMPLICIT: "said by the user",
+    SourceKind.SYSTEM: "recorded by the system",
+    SourceKind.TOOL_OUTPUT: "printed by a tool",
+    SourceKind.DOCUMENT: "read in a document",
+    SourceKind.INFERENCE: "concluded by an agent",
+}
+
+
+def _run_bisect(options: argparse.Namespace) -> int:
+    complaint = " ".join(options.complaint).strip()
+    if not complaint:
+        raise UsageError('say what went wrong: memory-mesh bisect "it deployed to production"')
+    asks = not options.run and not options.model
+    if asks and (options.json or cli_options.piped()):
+        raise UsageError(
+            "nobody can answer here: give --run 'test command' or --model, or run it in a terminal"
+        )
+    with cli_options.opened(options, meaning=True) as (mesh, reader):
+        view = mesh.view(scope=reader)
+        judge = _judge(options, complaint, view.folder) if not options.model else None
+        said = cli_options.given(options, MemoryMesh.bisect)
+        found = view.bisect(complaint, judge=judge, scope=reader, **said)
+        if options.json:
+            output.say_json(found.as_json())
+        else:
+            _say(found)
+        if found.culprit is None:
+            return 1
+        kept = _keep_case(view, found)
+        if kept is not None and not options.json:
+            output.say(f"The question is kept as a case: memory-mesh eval run {kept}")
+        if options.take_back or (asks and _agreed("Take it back? [y/N] ")):
+            changed = view.review.take_back(
+                found.culprit.block, reason=f"found by bisect: {complaint}"
+            )
+            if not options.json:
+                output.say(f"[MemoryMesh] Taken back: {output.counted(len(changed), 'memory')}"
+                           f" changed. A deleted one comes back with: memory-mesh restore ID")  # fmt: skip
+        elif not options.json:
+            output.hint("To take it back: the same command with --take-back")
+    return 0
+
+
+# Judges.
+
+
+@dataclass(slots=True)
+class _Answers:
+    """The answers of a person or a test, on disk from the first on."""
+
+    path: Path
+    of: str  # the complaint, and how the question was named
+    ask: Callable[[Pack], bool | None]
+    known: dict[str, bool] = field(default_factory=dict)
+    taken: int = 0
+
+    def __call__(self, made: Pack) -> bool | None:
+        """The answer of before, or a new one."""
+        text = sha256(f"{self.of}\0{made.text}".encode()).hexdigest()
+        if text in self.known:
+            self.taken += 1
+            return self.known[text]
+        right = self.ask(made)
+        if right is not None:
+            self.known[text] = right
+            line = json.dumps({"pack": text, "right": right}).encode("ascii") + b"\n"
+            journal.append(str(self.path), line, most=_MOST_BYTES)
+        return right
+
+
+def _judge(options: argparse.Namespace, complaint: str, folder: Path) -> _Answers:
+    ask = _by_test(options.run) if options.run else _Person().ask
+    path = folder / journal.FOLDER / _ANSWERS
+    known = {
+        str(line.get("pack")): bool(line.get("right"))
+        for line in ([] if options.again else journal.lines(str(path), most=_MOST_BYTES))
+    }
+    return _Answers(path, f"{complaint}\0{options.run or ''}", ask, known)
+
+
+def _by_test(command: str) -> Callable[[Pack], bool | None]:
+    """A judge that runs a command with the pack as its standard input."""
+
+    def judged(made: Pack) -> bool | None:
+        ended = subprocess.run(  # noqa: S602  # the user's own command, as in `git bisect run`
+            command, shell=True, input=made.text.encode(), check=False
+        ).returncode
+        if ended == _SKIP:
+            return None
+        if ended < 0 or ended >= _MOST_CODE - 1:
+            raise StoreError(
+                f"the test ended with {ended}: 0 is right, 1 to 124 are wrong, 125 is no answer. "
+                "Try it on a pack: memory-mesh context QUESTION | TEST"
+            )
+        return ended == 0
+
+    return judged
+
+
+class _Person:
+    """A judge at a terminal, who is shown each pack and what differs from the one before."""
+
+    def __init__(self) -> None:
+        self._last: dict[str, Memory] | None = None
+        self._asked = 0
+
+    def ask(self, made: Pack) -> bool | None:
+        """What the person says; before the first memory nothing was wrong."""
+        if not made:
+            return True
+        self._asked += 1
+        now = {item.id: item.memory for item in made}
+        before = self._last
+        self._last = now
+        when = "This is what the agent was told:" if before is None else (
+            f"Pack {self._asked}: what it would have been told earlier or later "
+            "(+ came, - went, compared with the pack before):"
+        )  # fmt: skip
+        output.note(f"\n{when}")
+        for id_, memory in now.items():
+            mark = " " if before is None or before.get(id_, memory).text == memory.text else "~"
+            mark = "+" if before is not None and id_ not in before else mark
+            output.note(f"  {mark} {output.one_line(memory.text, _COLUMNS)}")
+        for id_, memory in (before or {}).items():
+            if id_ not in now:
+                output.note(f"  - {output.one_line(memory.text, _COLUMNS)}")
+        while True:
+            said = cli_options.asked("Is this right? [y]es, [n]o, [s]kip, [q]uit: ").casefold()
+            if said[:1] in {"y", "n", "s"}:
+                return {"y": True, "n": False}.get(said[:1])
+            if said[:1] == "q" or not said:
+                raise KeyboardInterrupt
+
+
+def _agreed(question: str) -> bool:
+    return cli_options.asked(question).casefold()[:1] == "y"
+
+
+# What is said of the result.
+
+
+def _say(found: Bisection) -> None:
+    prompt, asked = found.prompt, output.one_line(found.question, _COLUMNS)
+    if prompt is None:
+        output.say(f"No prompt on record was meant; the question, as of now: {asked or '(none)'}")
+    else:
+        session = f" of session {output.unbroken(prompt.reader.session)}" if prompt.reader.session else ""
+        output.say(f"Prompt {prompt.id}, {_day(prompt.at)}{session}: {asked or 'a session began'}")
+        if not found.exact:
+            output.say(
+                "Its text cannot be made again word for word (see docs/reference/bisect.md); the "
+                "answer is about the text that can be."
+            )
+    counts = f"{output.counted(found.asked, 'pack')} judged, {found.writes} writes before it"
+    if found.culprit is None:
+        output.say(f"[MemoryMesh] No write was found: {found.reason} ({counts}).")
+        for memory in found.between[:10]:
+            output.say(f"  it may be about {memory.id}: {output.one_line(memory.text, _COLUMNS)}")
+        return
+    output.say(f"[MemoryMesh] {_turned(found.culprit)} ({counts}).")
+    if found.turned_before:
+        output.say("It was wrong earlier already; this is the last time that it turned wrong.")
+    for line in _taken_along(found.culprit):
+        output.say(line)
+
+
+def _turned(culprit: Culprit) -> str:
+    """The sentence that says which write it was."""
+    memory = culprit.memory
+    what = _WHAT.get(culprit.what, culprit.what)
+    where = memory.source.ref
+    origin = f"read from {output.unbroken(where)}" if where else _FROM[memory.source.kind]
+    said = f"It turned wrong with {memory.id}, {origin}, which was {what} on {_day(culprit.at)}"
+    before = culprit.before
+    if culprit.what == "updated" and before is not None and before.text != memory.text:
+        return f"{said}: from {first_words(before.text)!r} to {first_words(memory.text)!r}"
+    return f"{said}: {safe_text(first_words(memory.text))!r}"
+
+
+def _taken_along(culprit: Culprit) -> list[str]:
+    lines = []
+    for found, verb, what in (
+        (culprit.derived, "removes", "made of it since"),
+        (culprit.replaced, "brings back", "that gave way to it"),
+    ):
+        if found:
+            lines.append(f"Taking it back also {verb} {output.counted(len(found), 'memory')} {what}:")
+            lines += [f"  {one.id}  {output.one_line(one.text, _COLUMNS)}" for one in found[:10]]
+    return lines
+
+
+def _day(at: datetime) -> str:
+    """A day as people say it, with its hour."""
+    return f"{at.astimezone():%A, %d %B %Y, %H:%M}"
+
+
+def _keep_case(mesh: MemoryMesh, found: Bisection) -> Path | None:
+    """Adds the question to the suite of those that went wrong; None where there is no answer."""
+    culprit = found.culprit
+    right = next((each for each in found.right if culprit and each.id != culprit.memory.id), None)
+    if culprit is None or not found.question or mesh.config.store and "://" in mesh.config.store:
+        return None
+    case = {"ask": found.question, "category": "bisected"}
+    if culprit.what == "updated" and culprit.before is not None:
+        case |= {"expect": [first_words(culprit.before.text).removesuffix(" …")]}
+    elif right is not None:
+        case |= {"expect": [right.id], "stale": [culprit.memory.id]}
+    else:
+        return None
+    path = mesh.folder / journal.FOLDER / _CASES
+    head = (
+        "# Questions that a memory made wrong; `memory-mesh bisect` adds them.\n"
+        f'name: bisected\nstore: ".."\nnamespace: {json.dumps(mesh.config.namespace)}\n'
+        f"k: [1, 5]\ncounts: newest_above_stale\nquestions:\n"
+    )
+    known = path.read_text(encoding="utf-8") if path.exists() else head
+    line = f"  - {json.dumps(case)}\n"
+    if line not in known:
+        journal.make_folder(str(path.parent))
+        path.write_text(known + line, encoding="utf-8")
+    return path
+
+
+BISECT = Command(
+    'memory-mesh bisect "the agent ran the wrong deploy command"',
+    (
+        argument("complaint", nargs="*", metavar="COMPLAINT", help="what went wrong, in your words"),
+        adding(cli_options.add_operation, MemoryMesh.bisect, _SAID, {"judge"}),
+        argument("--run", metavar="COMMAND", help="let a test judge: it reads a pack, and ends with "
+                 "0 for right, 1 for wrong, 125 for no answer"),  # fmt: skip
+        argument("--model", action="store_true", help="let the language model of the settings judge"),
+        argument("--again", action="store_true", help="forget the answers of an earlier run"),
+        argument("--take-back", action="store_true", help="take the write back at once"),
+    ),
+    _run_bisect,
+)
