@@ -143,7 +143,7 @@ def _as_told(
     return last if len(made[0]) > many or made[1].fence == asked.prompt.fence else asked
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class _Search:
     """One bisection: the packs that were made, and what was said of each."""
 

@@ -86,7 +86,7 @@ def _run_bisect(options: argparse.Namespace) -> int:
 # Judges.
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class _Answers:
     """The answers of a person or a test, on disk from the first on."""
 
@@ -94,13 +94,11 @@ class _Answers:
     of: str  # the complaint, and how the question was named
     ask: Callable[[Pack], bool | None]
     known: dict[str, bool] = field(default_factory=dict)
-    taken: int = 0
 
     def __call__(self, made: Pack) -> bool | None:
         """The answer of before, or a new one."""
         text = sha256(f"{self.of}\0{made.text}".encode()).hexdigest()
         if text in self.known:
-            self.taken += 1
             return self.known[text]
         right = self.ask(made)
         if right is not None:
