@@ -28,7 +28,7 @@ from tests.faults.report import Progress, Report, Ticker, silent
 KINDS = ("new", "replacing", "updated", "undeleted", "voted", "derived")
 LENGTHS = (60, 400, 1_000, 1_800)  # writes before the planted one
 MOST_AFTER = 200  # writes after it
-MOST_ASKED = 12
+MOST_ASKED, MOST_ATTEMPTS = 12, 8
 MARK = "orbital-9"  # the words of the planted write
 QUESTION = "How do I deploy the billing service to staging?"
 COMPLAINT = "the agent ran the wrong deploy command for the billing service"
@@ -51,7 +51,7 @@ _FILLER = Path(__file__).parents[2] / "bench" / "sets" / "wild" / "distractors.j
 _ALL = ("project", "agent", "session")
 
 
-@dataclass
+@dataclass(eq=False)
 class _World:
     """One store with its clock, and what is written to it."""
 
@@ -68,10 +68,10 @@ class _World:
         assert receipt.id is not None, receipt.reasons
         return receipt.id
 
-    def noise(self, many: int, texts: Iterator[str]) -> None:
+    def noise(self, many: int, texts: Iterator[str], topics: float = 0.06) -> None:
         """Writes about other things, and some about the question."""
         for number in range(many):
-            topic = self.said.random() < 0.06
+            topic = self.said.random() < topics
             text = f"{self.said.choice(_TOPIC)} ({number})" if topic else next(texts)
             id_ = self.add(text)
             if self.said.random() < 0.05:
@@ -91,11 +91,15 @@ def found(folder: Path, *, histories: int, seed: int, progress: Progress = silen
     }
     ticker = Ticker(progress, histories)
     for number in range(histories):
-        said = random.Random(f"{seed}/{number}")
-        kind, length = KINDS[number % len(KINDS)], said.choice(list(templates))
-        with _history(folder / f"history-{number}", templates[length], said, number) as worlds:
-            _one(report, kind, worlds, said)
-        shutil.rmtree(folder / f"history-{number}")
+        report.count("histories")
+        for attempt in range(MOST_ATTEMPTS):
+            said, place = random.Random(f"{seed}/{number}/{attempt}"), folder / f"{number}-{attempt}"
+            length = said.choice(list(templates))
+            with _history(place, templates[length], said, number) as worlds:
+                told = _one(report, KINDS[number % len(KINDS)], worlds, said)
+            shutil.rmtree(place)
+            if told:
+                break
         ticker.tick(number + 1, "histories")
     missed = report.figures["histories"] - report.figures["found"]  # type: ignore[operator]  # ints
     if missed * 40 > histories:
@@ -142,26 +146,24 @@ def _history(
         yield own, twin
 
 
-def _one(report: Report, kind: str, worlds: tuple[_World, _World], said: random.Random) -> None:
+def _one(report: Report, kind: str, worlds: tuple[_World, _World], said: random.Random) -> bool:
+    """One history; False if nothing wrong is told in the end, because later writes outdid it."""
     own, twin = worlds
-    report.count("histories")
     prepared = {world: _prepared(world, kind) for world in (own, twin)}
     limit = _limit(own, prepared[own]) if kind == "voted" else 8
     own.tick()
     planted, block = _plant(own, kind, prepared[own], limit)
     twin.clock.set(own.clock.now())
-    before = _states(own.mesh)
     many, at = said.randint(5, MOST_AFTER), own.clock.now()
     for world in (own, twin):
         world.said = random.Random(f"{many}/{at}")
-        world.noise(many, _texts(3_000))
+        world.noise(many, _texts(3_000), topics=0.0 if kind == "voted" else 0.03)
     made = [own.add(f"{WRONG} ({n})", derived_from=[planted]) for n in range(said.randint(0, 2))]
     own.tick()
     told = own.mesh.context(QUESTION, max_tokens=800, max_memories=limit)
     own.mesh.context("What do partners pay for the mail service?", max_tokens=400)
     if MARK not in told.text:
-        report.count("not told")  # the writes after it pushed it out: nothing is wrong
-        return
+        return False
     twin.clock.set(own.clock.now())
     for world in (own, twin):
         world.said = random.Random(f"{at}/{many}")
@@ -174,12 +176,13 @@ def _one(report: Report, kind: str, worlds: tuple[_World, _World], said: random.
     culprit = result.culprit
     if culprit is None or culprit.block != block or result.asked > MOST_ASKED:
         report.count(f"missed {kind}")
-        return
+        return True
     report.count("found")
     report.count(f"found {kind}")
     if {each.id for each in culprit.derived} != set(made):
         report.broken("derived", f"{kind}: {culprit.derived} is not {made}")
-    _taken_back(report, kind, worlds, (planted, block, made, before))
+    _taken_back(report, kind, worlds, (planted, block, made))
+    return True
 
 
 def _prepared(world: _World, kind: str) -> str | None:
@@ -193,7 +196,9 @@ def _prepared(world: _World, kind: str) -> str | None:
         world.mesh.delete(id_)
         return id_
     if kind == "voted":
-        return world.add(f"`ship {MARK} --now` also puts the billing service on staging.")
+        id_ = world.add(f"`ship {MARK} --now` also puts the billing service on staging.")
+        world.add("`make staging` also puts the billing service on staging, now.")
+        return id_
     if kind == "replacing":
         return world.add(RIGHT.replace("make", "just"), claim=_claim("just deploy-staging"))
     world.noise(2, _texts(2_000))
@@ -270,11 +275,11 @@ def _taken_back(
     report: Report,
     kind: str,
     worlds: tuple[_World, _World],
-    planted: tuple[str, str, Sequence[str], Mapping[str, tuple[object, ...]]],
+    planted: tuple[str, str, Sequence[str]],
 ) -> None:
     """The write is taken back: what it touched is as in the twin, and nothing else changed."""
     own, twin = worlds
-    id_, block, made, _ = planted
+    id_, block, made = planted
     before = _states(own.mesh)
     own.tick()
     own.mesh.review.take_back(block)
