@@ -93,7 +93,10 @@ def found(folder: Path, *, histories: int, seed: int, progress: Progress = silen
     for number in range(histories):
         report.count("histories")
         for attempt in range(MOST_ATTEMPTS):
-            said, place = random.Random(f"{seed}/{number}/{attempt}"), folder / f"{number}-{attempt}"
+            said, place = (
+                random.Random(f"{seed}/{number}/{attempt}"),
+                folder / f"{number}-{attempt}",
+            )
             length = said.choice(list(templates))
             with _history(place, templates[length], said, number) as worlds:
                 told = _one(report, KINDS[number % len(KINDS)], worlds, said)
@@ -197,7 +200,10 @@ def _prepared(world: _World, kind: str) -> str | None:
         return id_
     if kind == "voted":
         id_ = world.add(f"`ship {MARK} --now` also puts the billing service on staging.")
-        world.add("`make staging` also puts the billing service on staging, now.")
+        rival = world.add("`push central-4 --now` also puts the billing service on staging.")
+        for _ in range(world.said.randint(0, 4)):
+            world.tick()
+            world.mesh.rate(rival, helpful=True)
         return id_
     if kind == "replacing":
         return world.add(RIGHT.replace("make", "just"), claim=_claim("just deploy-staging"))

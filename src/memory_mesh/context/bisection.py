@@ -72,7 +72,11 @@ def prompt_meant(
         ids = {each.memory for one in found for each in one.memories}
         texts = {memory.id: memory.text for memory in snapshot.get(list(ids), sight)}
     said = [
-        {*analyzer.terms(" ".join([one.question, *(texts.get(m.memory, "") for m in one.memories)]))}
+        {
+            *analyzer.terms(
+                " ".join([one.question, *(texts.get(m.memory, "") for m in one.memories)])
+            )
+        }
         for one in found
     ]
     wanted = {*analyzer.query_terms(complaint)}
@@ -124,9 +128,7 @@ def bisect(access: Access, asked: BisectRequest, reranking: Reranking | None = N
     return _Search(access, _as_told(access, asked, reranking), reranking).found()
 
 
-def _as_told(
-    access: Access, asked: BisectRequest, reranking: Reranking | None
-) -> BisectRequest:
+def _as_told(access: Access, asked: BisectRequest, reranking: Reranking | None) -> BisectRequest:
     """The request with the number of memories of the prompt, if that gives the text on record.
 
     The record of a prompt keeps its budget of tokens and not the most memories that were wanted.
@@ -211,10 +213,12 @@ class _Search:
         now = request.lens.now
         lens = replace(request.lens, as_of=then, valid_at=request.lens.valid_at or now)
         rules = replace(request.rules, exclude=request.rules.exclude | without)
-        return pack(
+        made = pack(
             self.access, PackRequest(request.question, lens, rules), record=False,
             reranking=self.reranking,
         )  # fmt: skip
+        prompt = self.asked.prompt
+        return made if prompt is None else replace(made, injection_id=prompt.id)
 
     def _right(self, made: Pack) -> bool | None:
         """What the judge says of a pack; None without an answer, and when it was asked enough."""
@@ -348,4 +352,3 @@ class _Search:
 def _items(made: Pack) -> frozenset[tuple[str, str]]:
     """What a pack holds: memories, each with its text."""
     return frozenset((item.id, item.memory.text) for item in made)
-

@@ -120,6 +120,7 @@ class AsyncReview(AsyncFamily):
     undo = awaited(ReviewVerbs.undo)
     take_back = awaited(ReviewVerbs.take_back)
     waiting = awaited(ReviewVerbs.waiting)
+    worth = awaited(ReviewVerbs.worth)
     conflicts = awaited(ReviewVerbs.conflicts)
     resolve = awaited(ReviewVerbs.resolve)
     proposals = awaited(ReviewVerbs.proposals)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
         injection,
         pack,
         records,
+        worth,
     )
     from memory_mesh.learn import (
         clusters,
@@ -81,6 +82,7 @@ __all__ = [
     "traces",
     "triggered",
     "upkeep",
+    "worth",
 ]
 
 _HOMES = {
@@ -118,6 +120,7 @@ _HOMES = {
     "traces": "learn",
     "triggered": "search",
     "upkeep": "learn",
+    "worth": "context",
 }
 
 

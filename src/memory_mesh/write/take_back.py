@@ -122,7 +122,9 @@ def _undone(access: Access, memory: Memory, reader: Scope, reason: str) -> Itera
     with access.ledger.read(access.namespace) as snapshot:
         ruled = snapshot.conflicts(MAX_CONFLICTS, pending=False, memory=memory.id)
         gave_way = [one.existing for one in ruled if one.resolution is Resolution.SUPERSEDE]
-        hidden = [one for id_ in gave_way if (one := snapshot.history(id_)[-1]).successor == memory.id]
+        hidden = [
+            one for id_ in gave_way if (one := snapshot.history(id_)[-1]).successor == memory.id
+        ]
         links = snapshot.links([memory.id], None, ["derived_from"], _MOST_MADE)
         sources = [snapshot.history(one.target)[-1] for one in links if one.source == memory.id]
     if hidden:
@@ -134,9 +136,7 @@ def _undone(access: Access, memory: Memory, reader: Scope, reason: str) -> Itera
             yield change.restore(access, source.id, reader)
 
 
-def _as_before(
-    access: Access, memory: Memory, former: Memory, who: tuple[Scope, str]
-) -> Memory:
+def _as_before(access: Access, memory: Memory, former: Memory, who: tuple[Scope, str]) -> Memory:
     """Gives a memory the statement that it had."""
     stated = {name: getattr(former, name) for name in _STATED}
     text = former.text if former.text != memory.text else None

@@ -8,7 +8,7 @@ import argparse
 import json
 import subprocess
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 
 from memory_mesh.agents import journal
@@ -17,10 +17,10 @@ from memory_mesh.base.typed import dataclass, field
 from memory_mesh.cli import options as cli_options, output
 from memory_mesh.cli.command_table import Command, UsageError, adding, argument
 from memory_mesh.context.reasons.memory import first_words
-from memory_mesh.formats.terminal import safe_text
 from memory_mesh.model import Memory, SourceKind, StoreError
 from memory_mesh.model.pack import Pack
 from memory_mesh.model.why import Bisection, Culprit
+from memory_mesh.rules.trust import AUDIENCE
 from memory_mesh.sync import MemoryMesh
 
 _SKIP = 125  # as `git bisect run` has it
@@ -33,10 +33,9 @@ _SAID = {
     "wrong_at": {"flag": "--bad"},
     "prompt": {"metavar": "ID"},
 }
-_WHAT = {
-    "added": "stored", "derived": "made of other memories", "restored": "restored",
-    "updated": "changed", "voted": "raised or lowered by a vote", "replaced": "replaced",
-    "reviewed": "decided in review",
+_WHAT = {  # of a write that is not new
+    "derived": "made of other memories", "restored": "restored", "updated": "changed",
+    "voted": "moved by a vote", "replaced": "replaced", "reviewed": "decided in review",
 }  # fmt: skip
 _FROM = {
     SourceKind.USER_EXPLICIT: "said by the user",
@@ -59,9 +58,13 @@ def _run_bisect(options: argparse.Namespace) -> int:
         )
     with cli_options.opened(options, meaning=True) as (mesh, reader):
         view = mesh.view(scope=reader)
-        judge = _judge(options, complaint, view.folder) if not options.model else None
+        judge = None
+        if not options.model:
+            judge = _judge(options, complaint, view.folder, lambda id_: _first(view, id_))
         said = cli_options.given(options, MemoryMesh.bisect)
-        found = view.bisect(complaint, judge=judge, scope=reader, **said)
+        found = view.bisect(
+            complaint, judge=judge, session=options.session, across=("agent", "session"), **said
+        )
         if options.json:
             output.say_json(found.as_json())
         else:
@@ -73,11 +76,14 @@ def _run_bisect(options: argparse.Namespace) -> int:
             output.say(f"The question is kept as a case: memory-mesh eval run {kept}")
         if options.take_back or (asks and _agreed("Take it back? [y/N] ")):
             changed = view.review.take_back(
-                found.culprit.block, reason=f"found by bisect: {complaint}"
+                found.culprit.block,
+                reason=f"found by bisect: {complaint}",
+                scope=found.culprit.memory.scope,
             )
             if not options.json:
-                output.say(f"[MemoryMesh] Taken back: {output.counted(len(changed), 'memory')}"
-                           f" changed. A deleted one comes back with: memory-mesh restore ID")  # fmt: skip
+                many = output.counted(len(changed), "memory")
+                output.say(f"[MemoryMesh] Taken back: {many} changed.")
+                output.hint("A deleted one comes back with: memory-mesh restore ID")
         elif not options.json:
             output.hint("To take it back: the same command with --take-back")
     return 0
@@ -108,8 +114,10 @@ class _Answers:
         return right
 
 
-def _judge(options: argparse.Namespace, complaint: str, folder: Path) -> _Answers:
-    ask = _by_test(options.run) if options.run else _Person().ask
+def _judge(
+    options: argparse.Namespace, complaint: str, folder: Path, prompt: Callable[[str], str]
+) -> _Answers:
+    ask = _by_test(options.run) if options.run else _Person(prompt).ask
     path = folder / journal.FOLDER / _ANSWERS
     known = {
         str(line.get("pack")): bool(line.get("right"))
@@ -140,36 +148,52 @@ def _by_test(command: str) -> Callable[[Pack], bool | None]:
 class _Person:
     """A judge at a terminal, who is shown each pack and what differs from the one before."""
 
-    def __init__(self) -> None:
-        self._last: dict[str, Memory] | None = None
-        self._asked = 0
+    def __init__(self, prompt: Callable[[str], str]) -> None:
+        self._prompt, self._asked = prompt, 0
+        self._last: dict[str, Memory] = {}
 
     def ask(self, made: Pack) -> bool | None:
         """What the person says; before the first memory nothing was wrong."""
         if not made:
             return True
         self._asked += 1
-        now = {item.id: item.memory for item in made}
-        before = self._last
-        self._last = now
-        when = "This is what the agent was told:" if before is None else (
-            f"Pack {self._asked}: what it would have been told earlier or later "
-            "(+ came, - went, compared with the pack before):"
-        )  # fmt: skip
-        output.note(f"\n{when}")
+        before, now = self._last, {item.id: item.memory for item in made}
+        if self._asked == 1:
+            output.note(self._prompt(made.injection_id or ""))
+            before = now
+        else:
+            output.note(f"\n{self._asked}. The same question, asked of an earlier state of the "
+                        "memory (+ came, - went, ~ changed since the list above):")  # fmt: skip
         for id_, memory in now.items():
-            mark = " " if before is None or before.get(id_, memory).text == memory.text else "~"
-            mark = "+" if before is not None and id_ not in before else mark
+            same = " " if before.get(id_, memory).text == memory.text else "~"
+            mark = same if id_ in before else "+"
             output.note(f"  {mark} {output.one_line(memory.text, _COLUMNS)}")
-        for id_, memory in (before or {}).items():
-            if id_ not in now:
-                output.note(f"  - {output.one_line(memory.text, _COLUMNS)}")
-        while True:
-            said = cli_options.asked("Is this right? [y]es, [n]o, [s]kip, [q]uit: ").casefold()
-            if said[:1] in {"y", "n", "s"}:
-                return {"y": True, "n": False}.get(said[:1])
-            if said[:1] == "q" or not said:
-                raise KeyboardInterrupt
+        for id_ in before.keys() - now.keys():
+            output.note(f"  - {output.one_line(before[id_].text, _COLUMNS)}")
+        self._last = now
+        return _answer()
+
+
+def _answer() -> bool | None:
+    """Yes, no, or None to skip; to quit is an interrupt."""
+    while True:
+        said = cli_options.asked(
+            "With these, would it have gone right? [y]es, [n]o, [s]kip, [q]uit: "
+        ).casefold()[:1]
+        if said in {"y", "n", "s"}:
+            return {"y": True, "n": False}.get(said)
+        if said in {"q", ""}:
+            output.note("Stopped; the same command goes on from here.")
+            raise KeyboardInterrupt
+
+
+def _first(mesh: MemoryMesh, prompt: str) -> str:
+    """What stands above the first pack: which prompt it is, and of when."""
+    if not prompt:
+        return "\n1. No prompt on record was meant. The question, asked of the memory as it is:"
+    (record,) = mesh.explain(prompt, see_across=AUDIENCE).injections
+    asked = output.one_line(record.question, _COLUMNS) or "a session began"
+    return f"\n1. On {_day(record.at)} the agent was asked: {asked}\n   It was told:"
 
 
 def _agreed(question: str) -> bool:
@@ -180,11 +204,15 @@ def _agreed(question: str) -> bool:
 
 
 def _say(found: Bisection) -> None:
+    """Says which prompt was meant, which write it was, and what goes with it."""
     prompt, asked = found.prompt, output.one_line(found.question, _COLUMNS)
+    output.say("")
     if prompt is None:
         output.say(f"No prompt on record was meant; the question, as of now: {asked or '(none)'}")
     else:
-        session = f" of session {output.unbroken(prompt.reader.session)}" if prompt.reader.session else ""
+        session = (
+            f" of session {output.unbroken(prompt.reader.session)}" if prompt.reader.session else ""
+        )
         output.say(f"Prompt {prompt.id}, {_day(prompt.at)}{session}: {asked or 'a session began'}")
         if not found.exact:
             output.say(
@@ -206,15 +234,13 @@ def _say(found: Bisection) -> None:
 
 def _turned(culprit: Culprit) -> str:
     """The sentence that says which write it was."""
-    memory = culprit.memory
-    what = _WHAT.get(culprit.what, culprit.what)
-    where = memory.source.ref
+    memory, before, where = culprit.memory, culprit.before, culprit.memory.source.ref
     origin = f"read from {output.unbroken(where)}" if where else _FROM[memory.source.kind]
-    said = f"It turned wrong with {memory.id}, {origin}, which was {what} on {_day(culprit.at)}"
-    before = culprit.before
+    what = origin if culprit.what == "added" else _WHAT.get(culprit.what, culprit.what)
+    said = f"It turned wrong with {memory.id}, {what} on {_day(culprit.at)}"
     if culprit.what == "updated" and before is not None and before.text != memory.text:
-        return f"{said}: from {first_words(before.text)!r} to {first_words(memory.text)!r}"
-    return f"{said}: {safe_text(first_words(memory.text))!r}"
+        return f"{said}, from {first_words(before.text)!r} to {first_words(memory.text)!r}"
+    return f"{said}: {first_words(memory.text)!r}"
 
 
 def _taken_along(culprit: Culprit) -> list[str]:
@@ -224,7 +250,9 @@ def _taken_along(culprit: Culprit) -> list[str]:
         (culprit.replaced, "brings back", "that gave way to it"),
     ):
         if found:
-            lines.append(f"Taking it back also {verb} {output.counted(len(found), 'memory')} {what}:")
+            lines.append(
+                f"Taking it back also {verb} {output.counted(len(found), 'memory')} {what}:"
+            )
             lines += [f"  {one.id}  {output.one_line(one.text, _COLUMNS)}" for one in found[:10]]
     return lines
 
@@ -238,7 +266,7 @@ def _keep_case(mesh: MemoryMesh, found: Bisection) -> Path | None:
     """Adds the question to the suite of those that went wrong; None where there is no answer."""
     culprit = found.culprit
     right = next((each for each in found.right if culprit and each.id != culprit.memory.id), None)
-    if culprit is None or not found.question or mesh.config.store and "://" in mesh.config.store:
+    if culprit is None or not found.question or (mesh.config.store and "://" in mesh.config.store):
         return None
     case = {"ask": found.question, "category": "bisected"}
     if culprit.what == "updated" and culprit.before is not None:
@@ -264,11 +292,19 @@ def _keep_case(mesh: MemoryMesh, found: Bisection) -> Path | None:
 BISECT = Command(
     'memory-mesh bisect "the agent ran the wrong deploy command"',
     (
-        argument("complaint", nargs="*", metavar="COMPLAINT", help="what went wrong, in your words"),
-        adding(cli_options.add_operation, MemoryMesh.bisect, _SAID, {"judge"}),
-        argument("--run", metavar="COMMAND", help="let a test judge: it reads a pack, and ends with "
-                 "0 for right, 1 for wrong, 125 for no answer"),  # fmt: skip
-        argument("--model", action="store_true", help="let the language model of the settings judge"),
+        argument(
+            "complaint", nargs="*", metavar="COMPLAINT", help="what went wrong, in your words"
+        ),
+        adding(cli_options.add_operation, MemoryMesh.bisect, _SAID, {"judge", "session"}),
+        argument(
+            "--run",
+            metavar="COMMAND",
+            help="let a test judge: it reads a pack, and ends with "
+            "0 for right, 1 for wrong, 125 for no answer",
+        ),
+        argument(
+            "--model", action="store_true", help="let the language model of the settings judge"
+        ),
         argument("--again", action="store_true", help="forget the answers of an earlier run"),
         argument("--take-back", action="store_true", help="take the write back at once"),
     ),

@@ -17,7 +17,6 @@ from memory_mesh.model.errors import shown
 from memory_mesh.model.trigger import MatchContext, RelevantMemory
 from memory_mesh.platform import telemetry
 from memory_mesh.rules.arguments import check_limit, check_share, check_text, moment
-from memory_mesh.rules.trust import AUDIENCE
 from memory_mesh.search.ranking import profiles
 from memory_mesh.search.ranking.profiles import MIN_RELEVANCE
 
@@ -288,6 +287,7 @@ class ExplainVerbs(SearchVerbs):
         wrong_at: AsOf = None,
         max_tokens: int | None = None,
         scope: Reader = None,
+        across: Across = (),
     ) -> "Bisection":
         """Finds the write that turned a right answer wrong, as `git bisect` finds a commit.
 
@@ -307,7 +307,7 @@ class ExplainVerbs(SearchVerbs):
             max_tokens: the budget of the pack; default: that of the prompt, else 2,000.
         """
         said, lens = check_text(complaint, "complaint"), self._lens(scope)
-        access, sight = self._access(), flows.explain.sight_of(self._lens(scope, across=AUDIENCE))
+        access, sight = self._access(), flows.explain.sight_of(self._lens(scope, across=across))
         meant = None
         if prompt is not None:
             meant = flows.bisection.prompt_named(access, sight, check_text(prompt, "prompt"))

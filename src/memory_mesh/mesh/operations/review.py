@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 
-from memory_mesh.base.typed import Unpack, replace
+from memory_mesh.base.typed import TYPE_CHECKING, Unpack, replace
 from memory_mesh.mesh import flows
 from memory_mesh.mesh.operation import needs, reads
 from memory_mesh.mesh.options import AsOwner, Limit, Reader, Reason
@@ -32,6 +32,9 @@ from memory_mesh.write.rules.drafts import (
     check_change,
     with_end,
 )
+
+if TYPE_CHECKING:
+    from memory_mesh.model.pack import Worth
 
 # Propose a change of a memory, for a person to decide.
 
@@ -304,6 +307,29 @@ class ReviewVerbs(ProposalVerbs):
         rejected memory active again.
         """
         return self._resolve(conflict_id, self._reader(scope), resolution, reason)
+
+    @reads
+    def worth(
+        self,
+        *,
+        every: bool = False,
+        limit: Limit = 100,
+        scope: Reader = None,
+        as_owner: AsOwner = False,
+    ) -> "list[Worth]":
+        """Lists memories that cost tokens for nothing in the latest 1,000 prompts, dearest first.
+
+        Each says how often it was told and for how many tokens, how it was voted, and how often
+        somebody stated otherwise within half an hour. For nothing is what was voted down or
+        corrected and has no vote for it, or was told 20 times without one where others have some;
+        never what is pinned. `delete` takes one away; `rate` with helpful=True keeps it.
+
+        Options:
+            every: also what was of use, or of which nobody said anything.
+        """
+        lens = self._owned(scope, as_owner=as_owner)
+        sight = flows.explain.sight_of(lens)
+        return flows.worth.worth(self._access(), lens, sight, check_limit(limit), every=every)
 
     @reads
     def chain(self, memory_id: str, *, scope: Reader = None) -> list[Memory]:

@@ -446,8 +446,8 @@ def usefulness_then(now: float, blocks: Sequence[Block], counts: Callable[[Block
     gone = {block.entry.metadata.get("takes_back") for block in votes}
     every = _by_votes([one for one in votes if one.entry.id not in gone])
     gone = {one.entry.metadata.get("takes_back") for one in votes if counts(one)}
-    return now / every * _by_votes(
-        [one for one in votes if counts(one) and one.entry.id not in gone]
+    return (
+        now / every * _by_votes([one for one in votes if counts(one) and one.entry.id not in gone])
     )
 
 
