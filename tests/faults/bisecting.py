@@ -161,7 +161,8 @@ def _one(report: Report, kind: str, worlds: tuple[_World, _World], said: random.
     for world in (own, twin):
         world.said = random.Random(f"{many}/{at}")
         world.noise(many, _texts(3_000), topics=0.0 if kind == "voted" else 0.03)
-    made = [own.add(f"{WRONG} ({n})", derived_from=[planted]) for n in range(said.randint(0, 2))]
+    many = 0 if kind == "voted" else said.randint(0, 2)  # they would push it out again
+    made = [own.add(f"{WRONG} ({n})", derived_from=[planted]) for n in range(many)]
     own.tick()
     told = own.mesh.context(QUESTION, max_tokens=800, max_memories=limit)
     own.mesh.context("What do partners pay for the mail service?", max_tokens=400)
@@ -231,20 +232,19 @@ def _limit(world: _World, voted: str | None) -> int:
 def _plant(world: _World, kind: str, id_: str | None, limit: int) -> tuple[str, str]:
     """Makes the write that turns the answer wrong; its memory, and its block."""
     mesh = world.mesh
-    match kind:
-        case "new":
-            id_ = world.add(WRONG, source_ref="https://forum.example/1")
-        case "replacing":
-            id_ = world.add(WRONG, claim=_claim(f"ship {MARK}"))
-        case "updated":
-            mesh.update(str(id_), WRONG)
-        case "undeleted":
-            mesh.restore(str(id_))
-        case "derived":
-            sources = [hit.id for hit in mesh.search(QUESTION, limit=2)]
-            id_ = world.add(WRONG, derived_from=sources)
-        case "voted":
-            _vote(world, str(id_), limit)
+    if kind == "new":
+        id_ = world.add(WRONG, source_ref="https://forum.example/1")
+    elif kind == "replacing":
+        id_ = world.add(WRONG, claim=_claim(f"ship {MARK}"))
+    elif kind == "updated":
+        mesh.update(str(id_), WRONG)
+    elif kind == "undeleted":
+        mesh.restore(str(id_))
+    elif kind == "derived":
+        sources = [hit.id for hit in mesh.search(QUESTION, limit=2)]
+        id_ = world.add(WRONG, derived_from=sources)
+    else:
+        _vote(world, str(id_), limit)
     return str(id_), mesh.explain(str(id_)).blocks[-1].id
 
 

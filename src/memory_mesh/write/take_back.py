@@ -156,7 +156,7 @@ def _unvoted(access: Access, memory_id: str, block: Block) -> Memory:
         old = standing.memories[memory_id]
         useful = usefulness_then(old.usefulness, blocks, lambda one: one.entry.id != block.entry.id)
         counts = {kind.value: max(0, getattr(old, kind.value) - 1)}
-        new = replace(old, usefulness=useful, **counts)  # type: ignore[arg-type]  # counters
+        new = replace(old, usefulness=useful, **counts)
         said: dict[str, Json] = {
             "vote": kind.value, "moved": False, "takes_back": block.entry.id,
         }  # fmt: skip

@@ -17,7 +17,7 @@ from memory_mesh.base.typed import dataclass, field
 from memory_mesh.cli import options as cli_options, output
 from memory_mesh.cli.command_table import Command, UsageError, adding, argument
 from memory_mesh.context.reasons.memory import first_words
-from memory_mesh.model import Memory, SourceKind, StoreError
+from memory_mesh.model import Json, Memory, SourceKind, StoreError
 from memory_mesh.model.pack import Pack
 from memory_mesh.model.why import Bisection, Culprit
 from memory_mesh.rules.trust import AUDIENCE
@@ -268,7 +268,7 @@ def _keep_case(mesh: MemoryMesh, found: Bisection) -> Path | None:
     right = next((each for each in found.right if culprit and each.id != culprit.memory.id), None)
     if culprit is None or not found.question or (mesh.config.store and "://" in mesh.config.store):
         return None
-    case = {"ask": found.question, "category": "bisected"}
+    case: dict[str, Json] = {"ask": found.question, "category": "bisected"}
     if culprit.what == "updated" and culprit.before is not None:
         case |= {"expect": [first_words(culprit.before.text).removesuffix(" …")]}
     elif right is not None:
