@@ -17,7 +17,6 @@ if TYPE_CHECKING:
         injection,
         pack,
         records,
-        worth,
     )
     from memory_mesh.learn import (
         clusters,
@@ -82,7 +81,6 @@ __all__ = [
     "traces",
     "triggered",
     "upkeep",
-    "worth",
 ]
 
 _HOMES = {
@@ -120,7 +118,6 @@ _HOMES = {
     "traces": "learn",
     "triggered": "search",
     "upkeep": "learn",
-    "worth": "context",
 }
 
 

@@ -330,18 +330,22 @@ class ExplainVerbs(SearchVerbs):
         self, lens: Lens, prompt: "Injection | None", max_tokens: int | None
     ) -> "PackRules":
         """How the pack of a prompt was made; of a question without one, as `context` does."""
-        from memory_mesh.context.packing.token_budget import PackRules, budget
-
         given = None if prompt is None else prompt.max_tokens
-        rules = PackRules(
-            max_tokens=budget(max_tokens or given, None),
-            lesson_confidence=self._config.lesson_min_confidence,
-            lessons_since=lens.now - timedelta(days=self._config.lesson_retention_days),
-        )
+        rules = self._pack_rules(lens, max_tokens or given)
         if prompt is None:
             return rules
         before = flows.bisection.given_before(self._access(), prompt)
         return replace(rules, format=prompt.format, exclude=before)
+
+    def _pack_rules(self, lens: Lens, max_tokens: int | None) -> "PackRules":
+        """The rules of a pack of which only the budget is stated."""
+        from memory_mesh.context.packing.token_budget import PackRules, budget
+
+        return PackRules(
+            max_tokens=budget(max_tokens, None),
+            lesson_confidence=self._config.lesson_min_confidence,
+            lessons_since=lens.now - timedelta(days=self._config.lesson_retention_days),
+        )
 
     def _model_judge(self, complaint: str, question: str) -> "Judge":
         llm = self._metered_llm("bisect")
@@ -373,13 +377,9 @@ class ExplainVerbs(SearchVerbs):
 
     def _why_packed(self, asked: "ExplainedSearch", max_tokens: int, min_relevance: float) -> "Why":
         """Explains the pack that `context` makes with this budget."""
-        from memory_mesh.context.packing.token_budget import PackRules, budget
-
-        rules = PackRules(
-            max_tokens=budget(max_tokens, None),
+        rules = replace(
+            self._pack_rules(asked.query.lens, max_tokens),
             profile=asked.query.profile,
             min_relevance=min_relevance,
-            lesson_confidence=self._config.lesson_min_confidence,
-            lessons_since=asked.query.lens.now - timedelta(days=self._config.lesson_retention_days),
         )
         return flows.explain_pack.why_packed(self._access(), asked, rules)

@@ -329,7 +329,7 @@ class ReviewVerbs(ProposalVerbs):
         """
         lens = self._owned(scope, as_owner=as_owner)
         sight = flows.explain.sight_of(lens)
-        return flows.worth.worth(self._access(), lens, sight, check_limit(limit), every=every)
+        return flows.records.worth(self._access(), lens, sight, check_limit(limit), every=every)
 
     @reads
     def chain(self, memory_id: str, *, scope: Reader = None) -> list[Memory]:
