@@ -158,9 +158,7 @@ def _best(
 def _with_called(
     snapshot: Snapshot, query: Query, found: list[Fused], many: int, table: features.FeatureTable
 ) -> list[Fused]:
-    """Returns the candidates with those that a trigger calls up raised; none is of the past."""
-    if query.lens.as_of is not None:
-        return found
+    """Returns the candidates with those that a trigger calls up raised."""
     versions = [each.version for each in found]
     scanned = snapshot.triggered(query.lens, profiles.MOST_TRIGGERED, versions)
     if not scanned:  # most stores have no triggers, and load nothing for them
