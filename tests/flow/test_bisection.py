@@ -300,7 +300,9 @@ def test_a_vote_counts_no_more_and_others_stay(world):
     (after,) = world.mesh.review.take_back(votes[-1].id)
     assert (after.helpful, after.harmful) == (2, 0)
     assert after.usefulness == pytest.approx(1.21)
+    lesson = world.add("Deploys are announced", derived_from=[id_])
     (after,) = world.mesh.review.take_back(votes[0].id)
+    assert world.status(lesson) is Status.ACTIVE
     assert (after.helpful, after.usefulness) == (1, pytest.approx(1.1))
 
 

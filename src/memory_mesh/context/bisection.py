@@ -31,7 +31,7 @@ from memory_mesh.rules.trust import seen_through
 from memory_mesh.search.recall import Reranking
 from memory_mesh.text import analyzer
 from memory_mesh.write.access import Access
-from memory_mesh.write.take_back import made_of, what_of
+from memory_mesh.write.take_back import WORDED, made_of, what_of
 
 MOST_ASKED = 12  # packs that a judge is shown
 MOST_PROMPTS = 200  # of the latest that a complaint is compared with
@@ -142,7 +142,8 @@ def _as_told(access: Access, asked: BisectRequest, reranking: Reranking | None) 
         _Search(access, each, reranking).at(_Search(access, each, reranking).last)
         for each in (asked, last)
     ]
-    return last if len(made[0]) > many or made[1].fence == asked.prompt.fence else asked
+    is_limited = len(made[0]) > many or made[1].fence == asked.prompt.fence
+    return last if is_limited and made[0].fence != asked.prompt.fence else asked
 
 
 @dataclass(frozen=True, slots=True)
@@ -295,7 +296,7 @@ class _Search:
         with self.access.ledger.read(self.access.namespace) as snapshot:
             versions = snapshot.history(id_)
             then = [each for each in versions if each.recorded_from <= at + _TICK]
-            made = made_of(snapshot, id_, at)
+            made = made_of(snapshot, id_, at) if what_of(block) in WORDED else []
             gave_way = [
                 each.existing
                 for each in snapshot.conflicts(_BLOCKS, pending=False, memory=id_)

@@ -50,6 +50,7 @@ _KINDS = {  # of a block, by what its change is called
     "unlink": "unlinked",
 }  # fmt: skip
 _NEW = (ADDED, DERIVED, "restored")
+WORDED = (*_NEW, UPDATED)  # what gives a memory words that others are made of
 _STATED = tuple(field.name for field in fields(Statement))
 _AWAY = (Status.DELETED, Status.ARCHIVED)
 
@@ -62,11 +63,12 @@ def take_back(access: Access, block_id: str, reader: Scope, reason: str) -> list
         versions = snapshot.history(id_) if id_ else []
         if block is None or not versions or not trust.sees(reader, versions[-1].scope):
             raise NotFound.of(block_id)
-        made = made_of(snapshot, id_, block.entry.at)
+        what = what_of(block)
+        made = made_of(snapshot, id_, block.entry.at) if what in WORDED else []
         derived = [snapshot.history(each)[-1] for each in made]
-    what = what_of(block)
     changed = [
-        one for memory in derived if memory.status not in _AWAY
+        one for memory in derived
+        if memory.status not in _AWAY and trust.sees(reader, memory.scope)
         for one in _undone(access, memory, reader, reason)
     ]  # fmt: skip
     return [*changed, *_taken(access, block, versions, (what, reader, reason))]
