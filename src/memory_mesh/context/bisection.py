@@ -40,6 +40,7 @@ _MOST_ANSWER = 20  # tokens of a model's word
 _BLOCKS = 100  # of a memory, the newest
 _TICK = timedelta(microseconds=999)  # a block is dated in milliseconds, a version in microseconds
 NEVER_RIGHT = "no earlier pack of this question was right"
+HIDDEN = "the write is about what this reader does not see"
 NOT_WRONG = "the pack is right as it was told; the memories did not make it wrong"
 NO_ANSWER = "there was no answer for some packs, so that the write is not known exactly"
 TOO_MANY = f"{MOST_ASKED} packs were judged, and more than one write is left"
@@ -185,7 +186,9 @@ class _Search:
     def _ended(self, ended: Bisection, low: int, high: int, last: int) -> Bisection:
         """The result for the last moment that was right and the first that was wrong."""
         blocks = self._blocks(low, high)
-        if len({block.seq for block in blocks}) > 1 and self._apart(blocks):
+        if not blocks:
+            return replace(ended, right=self.at(low), reason=HIDDEN, asked=len(self.said))
+        if self._apart(blocks):
             reason = NO_ANSWER if None in self.said.values() else TOO_MANY
             between = self._memories(dict.fromkeys(id_ for b in blocks for id_ in b.entry.memories))
             return replace(ended, right=self.at(low), reason=reason, between=between,
@@ -281,7 +284,7 @@ class _Search:
         """The block of a commit that is about what changed the pack; of several, by the judge."""
         before, after = _items(self.at(low)), _items(self.at(high))
         changed = {id_ for id_, _ in before ^ after} or {id_ for id_, _ in after}
-        about = {block.entry.memories[0]: block for block in blocks if block.entry.memories}
+        about = {block.entry.memories[0]: block for block in blocks}
         come = [id_ for id_ in about if id_ in changed and id_ in {one for one, _ in after}]
         while len(come) > 1:
             half = come[: len(come) // 2]
@@ -294,7 +297,9 @@ class _Search:
         """The write that a block records, with what it left and what was made of that."""
         id_, at = block.entry.memories[0], block.entry.at
         with self.access.ledger.read(self.access.namespace) as snapshot:
-            versions = snapshot.history(id_)
+            versions = [
+                each for each in snapshot.history(id_) if seen_through(self._sight, each.scope)
+            ]
             then = [each for each in versions if each.recorded_from <= at + _TICK]
             made = made_of(snapshot, id_, at) if what_of(block) in WORDED else []
             gave_way = [
@@ -302,11 +307,9 @@ class _Search:
                 for each in snapshot.conflicts(_BLOCKS, pending=False, memory=id_)
                 if each.resolution is Resolution.SUPERSEDE and each.created <= at + _TICK
             ]
-            sight = replace(
-                self.asked.request.lens, as_of=None, statuses=frozenset(Status), any_validity=True
-            )
-            derived = snapshot.get(made, sight)
-            replaced = [each for each in snapshot.get(gave_way, sight) if each.successor == id_]
+            derived = snapshot.get(made, self._sight)
+            seen = snapshot.get(gave_way, self._sight)
+            replaced = [each for each in seen if each.successor == id_]
             parents = snapshot.links([id_], None, ["derived_from"])
         is_new = not [each for each in versions if each.recorded_from < at]
         drawn = any(link.source == id_ for link in parents)
@@ -321,9 +324,14 @@ class _Search:
         )
 
     def _memories(self, ids: Iterable[str]) -> tuple[Memory, ...]:
-        lens = replace(self.asked.request.lens, as_of=None, statuses=frozenset(Status))
         with self.access.ledger.read(self.access.namespace) as snapshot:
-            return tuple(snapshot.get(list(ids), lens))
+            return tuple(snapshot.get(list(ids), self._sight))
+
+    @property
+    def _sight(self) -> Lens:
+        """What the reader of the prompt may be told of, whatever became of it."""
+        every = frozenset(Status)
+        return replace(self.asked.request.lens, as_of=None, statuses=every, any_validity=True)
 
     def _written(self, id_: str) -> list[int]:
         """The commits that wrote a memory, or its votes."""
@@ -345,9 +353,14 @@ class _Search:
             return snapshot.head().seq
 
     def _blocks(self, low: int, high: int) -> list[Block]:
-        """The blocks after one commit, up to another one."""
-        found = self.access.ledger.blocks(self.access.namespace, low, _BLOCKS)
-        return [block for block in found if block.seq is not None and block.seq <= high]
+        """The blocks about what the reader sees, after one commit and up to another one."""
+        with self.access.ledger.read(self.access.namespace) as snapshot:
+            found = snapshot.blocks_for(self._sight, low, _BLOCKS)
+        return [
+            block
+            for block in found
+            if block.seq is not None and block.seq <= high and block.entry.memories
+        ]
 
 
 def _items(made: Pack) -> frozenset[tuple[str, str]]:

@@ -306,7 +306,7 @@ class ExplainVerbs(SearchVerbs):
             wrong_at: a time when it was wrong; default: that of the prompt, else now.
             max_tokens: the budget of the pack; default: that of the prompt, else 2,000.
         """
-        said, lens = check_text(complaint, "complaint"), self._lens(scope)
+        said, lens = self._redacted(check_text(complaint, "complaint")), self._lens(scope)
         access, sight = self._access(), flows.explain.sight_of(self._lens(scope, across=across))
         meant = None
         if prompt is not None:
@@ -315,7 +315,9 @@ class ExplainVerbs(SearchVerbs):
             meant = flows.bisection.prompt_meant(access, sight, said, session=session)
         if meant is not None:
             lens = replace(lens, now=meant.at, scope=self._reader(meant.reader))
-        asked = question or (meant.question or None if meant else said)
+        asked = (meant.question or None) if meant else said
+        if question is not None:
+            asked = self._redacted(check_text(question, "question"))
         request = flows.pack.PackRequest(asked, lens, self._rules_then(lens, meant, max_tokens))
         judge = judge or self._model_judge(said, asked or "")
         return flows.bisection.bisect(
