@@ -297,8 +297,7 @@ class ExplainVerbs(SearchVerbs):
         `review.take_back` takes the write of the answer back.
 
         Options:
-            judge: called with a Pack: True for right, False for wrong, None for no answer; without
-                it the language model of the settings is asked.
+            judge: called with a Pack: True is right, False wrong; without it a model is asked.
             prompt: the id of the record of a prompt, or its fence word.
             question: ask this, as of now, and look for no prompt; of a prompt the whole question.
             session: only a prompt of this session.
