@@ -353,7 +353,7 @@ class ExplainVerbs(SearchVerbs):
         if llm is None:
             raise InvalidInput(
                 "nobody can judge: give judge, a function that takes a pack; or set a language "
-                "model (MEMORY_MESH_LLM)"
+                "model (MEMORY_MESH_LLM_PROVIDER)"
             )
         return flows.bisection.by_model(llm, complaint, question)
 
