@@ -35,7 +35,7 @@ from memory_mesh.model import (
 )
 from memory_mesh.model.ports import Search, Snapshot
 from memory_mesh.model.stats import outgrown
-from memory_mesh.rules.trust import authority, is_authoritative
+from memory_mesh.rules.trust import authority, is_authoritative, usefulness_then
 from memory_mesh.search import keyword_plan
 from memory_mesh.search.nearest import Ask, nearest as find_nearest
 from memory_mesh.search.ranking import features, fusion, profiles, scales
@@ -43,7 +43,6 @@ from memory_mesh.text import analyzer, embedding_models, question as ranking_que
 from memory_mesh.write.access import Access
 from memory_mesh.write.prepare import PreparedQuery
 from memory_mesh.write.projects import names_in
-from memory_mesh.write.rules.contradictions import usefulness_then
 
 _LEAST = 600  # characters of a part; shorter paragraphs are taken together
 

@@ -38,7 +38,6 @@ from memory_mesh.rules import trust
 from memory_mesh.write import change, review
 from memory_mesh.write.access import Access
 from memory_mesh.write.audit_entries import MAX_CONFLICTS, Change, change_entry
-from memory_mesh.write.rules.contradictions import usefulness_then
 
 ADDED, DERIVED, UPDATED, VOTED = "added", "derived", "updated", "voted"
 MOST_BLOCKS = 1_000  # of a memory that are read for its votes
@@ -156,7 +155,9 @@ def _unvoted(access: Access, memory_id: str, block: Block) -> Memory:
 
     def decide(standing: Standing) -> Commit:
         old = standing.memories[memory_id]
-        useful = usefulness_then(old.usefulness, blocks, lambda one: one.entry.id != block.entry.id)
+        useful = trust.usefulness_then(
+            old.usefulness, blocks, lambda one: one.entry.id != block.entry.id
+        )
         counts = {kind.value: max(0, getattr(old, kind.value) - 1)}
         new = replace(old, usefulness=useful, **counts)
         said: dict[str, Json] = {

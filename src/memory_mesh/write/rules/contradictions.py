@@ -13,7 +13,6 @@ from itertools import pairwise
 
 from memory_mesh.base.typed import replace
 from memory_mesh.model import (
-    Block,
     Cardinality,
     Claim,
     ConflictPolicy,
@@ -56,8 +55,6 @@ WAITING = frozenset({Status.QUARANTINED, Status.DISPUTED})
 _History = Callable[[str], Sequence[Memory]]
 
 _STEPS = {kind: 1 << bit for bit, kind in enumerate(VoteKind)}  # in `Memory.other_steps`
-
-_USE = {VoteKind.HELPFUL.value: HELPFUL, VoteKind.HARMFUL.value: HARMFUL}  # step of each vote
 
 _NAMED = "the writer named it as an earlier version"
 MAX_GUESSES = 16  # older memories that one memory is recorded as newer than, the newest ones
@@ -435,29 +432,6 @@ def voted(memory: Memory, kind: VoteKind, voter: SourceKind, *, moves: bool) -> 
         case VoteKind.DISPUTE:
             idle = memory.idle_disputes + (not moves)
             return replace(memory, disputes=memory.disputes + 1, idle_disputes=idle)
-
-
-def usefulness_then(now: float, blocks: Sequence[Block], counts: Callable[[Block], bool]) -> float:
-    """The usefulness by those votes that count, of a memory that has a usefulness now.
-
-    What its votes do not explain, such as that of an import, stays.
-    """
-    votes = [block for block in blocks if block.entry.metadata.get("vote") in _USE]
-    gone = {block.entry.metadata.get("takes_back") for block in votes}
-    every = _by_votes([one for one in votes if one.entry.id not in gone])
-    gone = {one.entry.metadata.get("takes_back") for one in votes if counts(one)}
-    return (
-        now / every * _by_votes([one for one in votes if counts(one) and one.entry.id not in gone])
-    )
-
-
-def _by_votes(votes: Sequence[Block]) -> float:
-    """What these votes make of a usefulness of 1."""
-    useful = 1.0
-    for said in (block.entry.metadata for block in votes):
-        if said.get("moved") and "takes_back" not in said:
-            useful = min(MOST_USEFUL, max(LEAST_USEFUL, useful * _USE[str(said["vote"])]))
-    return useful
 
 
 def unvoted(memory: Memory) -> Memory:
