@@ -28,7 +28,7 @@ from tests.faults.report import Progress, Report, Ticker, silent
 KINDS = ("new", "replacing", "updated", "undeleted", "voted", "derived")
 LENGTHS = (60, 400, 1_000, 1_800)  # writes before the planted one
 MOST_AFTER = 200  # writes after it
-MOST_ASKED, MOST_ATTEMPTS = 12, 8
+MOST_ASKED, MOST_ATTEMPTS = 12, 24
 MARK = "orbital-9"  # the words of the planted write
 QUESTION = "How do I deploy the billing service to staging?"
 COMPLAINT = "the agent ran the wrong deploy command for the billing service"
