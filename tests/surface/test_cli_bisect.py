@@ -79,7 +79,7 @@ def test_a_test_command_finds_the_write_and_takes_it_back(cli: CommandLine, wron
 
 def test_the_case_that_is_kept_fails_before_and_holds_after(cli: CommandLine, wrong: str) -> None:
     cli("bisect", COMPLAINT, "--run", JUDGE)
-    (suite,) = Path(cli.home).rglob("bisected.yaml")
+    (suite,) = Path(cli.home).rglob("bisected-*.yaml")
     suite.write_text(suite.read_text().replace("k: [1, 5]", "k: [1, 2]"))
     asked = ("eval", "run", str(suite), "--systems", "keyword", "--out", str(cli.home / "out"))
     before = cli(*asked)
@@ -87,6 +87,14 @@ def test_the_case_that_is_kept_fails_before_and_holds_after(cli: CommandLine, wr
     after = cli(*asked)
     assert "newest_above_stale 1.0000" in after.out
     assert before.code == after.code == 0
+
+
+def test_an_erasure_takes_the_case_along(cli: CommandLine, wrong: str) -> None:
+    cli("bisect", COMPLAINT, "--run", JUDGE)
+    done = cli("erase", wrong, "--yes")
+    assert done.code == 0
+    assert "still holds" not in done.out + done.err
+    assert list(Path(cli.home).rglob("bisected-*.yaml")) == []
 
 
 def test_a_person_finds_the_write_and_takes_it_back(cli: CommandLine, wrong: str) -> None:

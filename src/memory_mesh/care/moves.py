@@ -406,6 +406,11 @@ def _deleted(store: Path, name: str) -> DeletedNamespace:
     )
 
 
+def cases(store: Path, namespace: str) -> Path:
+    """The suite for `eval` with questions that a memory of a namespace made wrong."""
+    return store / "agents" / f"bisected-{copies.place(store, namespace).stem}.yaml"
+
+
 def naming(store: Path, ids: frozenset[str]) -> Iterator[Path]:
     """Files of sessions and mirrors that name one of these memories: they may repeat its words."""
     for folder, pattern in _PER_AGENTS if ids else ():

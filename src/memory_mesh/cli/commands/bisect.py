@@ -14,6 +14,7 @@ from pathlib import Path
 from memory_mesh.agents import journal
 from memory_mesh.base.digests import sha256
 from memory_mesh.base.typed import dataclass, field
+from memory_mesh.care import moves
 from memory_mesh.cli import options as cli_options, output
 from memory_mesh.cli.command_table import Command, UsageError, adding, argument
 from memory_mesh.context.reasons.memory import first_words
@@ -25,7 +26,7 @@ from memory_mesh.sync import MemoryMesh
 
 _SKIP = 125  # as `git bisect run` has it
 _MOST_CODE = 127  # a test that cannot be run ends above this
-_ANSWERS, _CASES = "bisect.jsonl", "bisected.yaml"
+_ANSWERS = "bisect.jsonl"
 _MOST_BYTES = 256 * 1024
 _COLUMNS = 100
 _SAID = {
@@ -110,7 +111,7 @@ class _Answers:
         if right is not None:
             self.known[text] = right
             line = json.dumps({"pack": text, "right": right}).encode("ascii") + b"\n"
-            journal.append(str(self.path), line, most=_MOST_BYTES)
+            journal.append(str(self.path), line)
         return right
 
 
@@ -275,7 +276,7 @@ def _keep_case(mesh: MemoryMesh, found: Bisection) -> Path | None:
         case |= {"expect": [right.id], "stale": [culprit.memory.id]}
     else:
         return None
-    path = mesh.folder / journal.FOLDER / _CASES
+    path = moves.cases(mesh.folder, mesh.config.namespace)
     head = (
         "# Questions that a memory made wrong; `memory-mesh bisect` adds them.\n"
         f'name: bisected\nstore: ".."\nnamespace: {json.dumps(mesh.config.namespace)}\n'
