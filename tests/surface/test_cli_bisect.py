@@ -89,9 +89,12 @@ def test_the_case_that_is_kept_fails_before_and_holds_after(cli: CommandLine, wr
     assert before.code == after.code == 0
 
 
-def test_an_erasure_takes_the_case_along(cli: CommandLine, wrong: str) -> None:
+@pytest.mark.parametrize("words", [("erase", "{}"), ("namespaces", "delete", "default")])
+def test_an_erasure_takes_the_case_along(
+    cli: CommandLine, wrong: str, words: tuple[str, ...]
+) -> None:
     cli("bisect", COMPLAINT, "--run", JUDGE)
-    done = cli("erase", wrong, "--yes")
+    done = cli(*(word.format(wrong) for word in words), "--yes")
     assert done.code == 0
     assert "still holds" not in done.out + done.err
     assert list(Path(cli.home).rglob("bisected-*.yaml")) == []

@@ -383,7 +383,7 @@ def _deleted(store: Path, name: str) -> DeletedNamespace:
             backups.record(store, known.identity)
         states = [each for each in naming(store, known.ids) if each.suffix == ".sqlite"]
         left = tuple(erased_in_mirrors(states, known.ids))
-        others = list(naming(store, known.ids))
+        others = [*naming(store, known.ids), *filter(Path.is_file, [cases(store, name)])]
         mine = copies.namespace_files(databases, name)
         kept_last = [each for each in mine if each.name.startswith(path.name)]
         lock = path.with_suffix(".lock")
