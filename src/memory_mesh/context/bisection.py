@@ -37,6 +37,7 @@ MOST_ASKED = 12  # packs that a judge is shown
 MOST_PROMPTS = 200  # of the latest that a complaint is compared with
 CUT = 200  # characters of a question that the record of a prompt keeps
 _MOST_ANSWER = 20  # tokens of a model's word
+_ASKED = 3  # times that a word of the question counts
 _BLOCKS = 100  # of a memory, the newest
 _TICK = timedelta(microseconds=999)  # a block is dated in milliseconds, a version in microseconds
 NEVER_RIGHT = "no earlier pack of this question was right"
@@ -64,7 +65,8 @@ def prompt_meant(
 ) -> Injection | None:
     """The latest prompt on record that shares most with a complaint; None if none shares a word.
 
-    A word that fewer of the prompts have says more.
+    A word that fewer of the prompts have says more, and one of its question more than one of what
+    it was told.
     """
     access.ledger.flush(access.namespace)
     with access.ledger.read(access.namespace) as snapshot:
@@ -72,17 +74,17 @@ def prompt_meant(
         found = [one for one in found if session is None or one.reader.session == session]
         ids = {each.memory for one in found for each in one.memories}
         texts = {memory.id: memory.text for memory in snapshot.get(list(ids), sight)}
-    said = [
-        {
-            *analyzer.terms(
-                " ".join([one.question, *(texts.get(m.memory, "") for m in one.memories)])
-            )
-        }
+    wanted = {*analyzer.query_terms(complaint)}
+    said = [wanted.intersection(analyzer.terms(one.question)) for one in found]
+    told = [
+        wanted.intersection(analyzer.terms(" ".join(texts.get(m.memory, "") for m in one.memories)))
         for one in found
     ]
-    wanted = {*analyzer.query_terms(complaint)}
-    often = Counter(term for terms in said for term in terms & wanted)
-    points = [sum(1 / often[term] for term in terms & wanted) for terms in said]
+    often = Counter(term for pair in zip(said, told, strict=True) for term in pair[0] | pair[1])
+    points = [
+        sum((_ASKED if term in asked else 1) / (1 + often[term]) for term in asked | known)
+        for asked, known in zip(said, told, strict=True)
+    ]
     best = max(points, default=0.0)
     return found[points.index(best)] if best else None
 
