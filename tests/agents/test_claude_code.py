@@ -146,3 +146,23 @@ def test_the_host_still_sends_the_fields_that_were_recorded(binary, tmp_path):
 
 def test_the_skill_is_offered_to_the_model(agent):
     assert "memory-mesh:memory" in agent.ask("Hello.").first.text
+
+
+def test_bisect_finds_the_prompt_of_a_session_and_the_write_that_made_it_wrong(agent):
+    agent.mesh("store", "Deploy the shop with make deploy, from the branch main.")
+    agent.mesh("store", "The pages of the shop are built by vite.")
+    wrong = agent.mesh("store", "Deploy the shop with ship --prod, from any branch.").split()[-1]
+    agent.mesh("store", "A deploy of the shop takes four minutes.")
+    prompt = "How do we deploy the shop?"
+    session = agent.ask(prompt)
+    assert "ship --prod" in session.first.text
+    said = agent.mesh(
+        "bisect", "the agent deployed the shop with the wrong command",
+        "--run", "! grep -q 'ship --prod'", "--take-back",
+    )  # fmt: skip
+    assert f"of session {session.id}" in said
+    assert f"It turned wrong with {wrong}, said by the user on " in said
+    assert "Taken back: 1 memory changed." in said
+    later = agent.ask(prompt)
+    assert "make deploy" in later.first.text
+    assert "ship --prod" not in later.first.text

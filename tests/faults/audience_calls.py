@@ -267,6 +267,10 @@ READS: Mapping[str, tuple[Ask, str]] = {
         "get_many": (_get_many, BARE),
         "get_all": (_get_all, BARE),
         "history": (lambda call: call.mesh.history(_some_held(call)), BARE),
+        "review.worth": (lambda call: call.mesh.review.worth(every=True), WORDS),
+        "bisect": (
+            lambda call: call.mesh.bisect(call.question(), judge=lambda pack: len(pack) < 2), WORDS,
+        ),
         "review.trust": (lambda call: call.mesh.review.trust(_some_held(call)), BARE),
         "review.predicates": (lambda call: call.mesh.review.predicates(), BARE),
         "graph.supersessions": (
@@ -380,7 +384,7 @@ _WRITES = """
     care.archive_project
     graph.create_episode delete review.dispute lessons.distill lessons.record
     traces.erase_experiences evolve ingest skills.add insert_heritage graph.link
-    traces.log_experience review.mark_superseded pin review.propose_delete
+    traces.log_experience review.mark_superseded review.take_back pin review.propose_delete
     review.propose_update skills.prune rate care.rebuild_index care.rebuild_terms
     learn.extract lessons.receive traces.record traces.record_many review.register_predicates
     review.reinforce graph.remove_from_episode review.resolve restore review.decide

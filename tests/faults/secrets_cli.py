@@ -57,6 +57,7 @@ VARIANTS: Mapping[str, Sequence[Sequence[str]]] = {  # of commands that take an 
     "episode": (["create", "a trip"], ["list"], ["show", "ep_1_a"], ["summary", "ep_1_a"],
                 ["add", "ep_1_a", _ID], ["remove", "ep_1_a", _ID]),
     "explain": (["MEMORY"], ["MEMORY", "--query", "door"]),
+    "bisect": (["a wrong door", "--run", "true"],),
     "trace": (["record", "paint"], ["show", "trace-1-a"], ["list"], ["similar", "paint"],
               ["plan", "paint"], ["import", "TRACE"], ["export", "-"], ["layout", "EMPTY"]),
     "memory-log": (["list"], ["search", "paint"], ["erase", "--of-project", "p"]),

@@ -226,6 +226,7 @@ SUITES: dict[str, dict[str, Part]] = {
         "taught": part("poisoning.taught", lessons=Amount(280, 14), skills=Amount(140, 7)),
         "let_in": part("poisoning.let_in", texts=Amount(3_000, 100)),
     },
+    "bisecting": {"": part("bisecting.found", histories=Amount(200, 6))},
     "pages": {
         "": part("pages.hostile", memories=Amount(300, 4)),
         "readers": part("pages.readers", pages=Amount(200, 6)),  # five looks of each key

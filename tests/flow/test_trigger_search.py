@@ -45,10 +45,18 @@ def test_without_triggers_nothing_changes(mesh):
     assert "trigger" not in hit.parts
 
 
-def test_the_past_and_other_profiles_are_searched_without_triggers(mesh, stored, clock):
+def test_the_past_is_searched_with_the_triggers_of_then(mesh, stored, clock):
     clock.advance(timedelta(seconds=1))
-    now = clock.now()
-    assert [hit.id for hit in mesh.search("login page", as_of=now)] == [stored[1]]
+    then = clock.now()
+    now = [hit.id for hit in mesh.search("login page")]
+    assert [hit.id for hit in mesh.search("login page", as_of=then)] == now
+    clock.advance(timedelta(seconds=1))
+    mesh.add("The door is green.", triggers="login page")
+    assert len(mesh.search("login page")) == len(now) + 1
+    assert [hit.id for hit in mesh.search("login page", as_of=then)] == now
+
+
+def test_other_profiles_are_searched_without_triggers(mesh, stored):
     assert [hit.id for hit in mesh.search("login page", profile="rrf")] == [stored[1]]
 
 

@@ -27,6 +27,7 @@ WORDS: dict[str, Sequence[Sequence[str]]] = {
     "dispute": (["MEMORY"],),
     "explain": (["MEMORY"],),
     "history": (["MEMORY"],),
+    "bisect": (["the door was wrong", "--run", "true"],),
     "reflect": (["--topic", "door"],),
     "extract": (["said.jsonl", "--rules"],),
     "ingest-skill": (["--file", "skill.md"],),

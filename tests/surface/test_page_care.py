@@ -163,6 +163,23 @@ def test_a_wish_to_delete_is_refused_and_the_memory_stays(
     assert "Take back" in reader.get("/inbox", show="decided").text
 
 
+def test_what_was_told_for_nothing_is_kept_with_a_vote_or_deleted(
+    mesh: MemoryMesh, reader: ReaderClient
+) -> None:
+    kept, gone = (stored(mesh, f"Deploys go out on {day}") for day in ("Tuesdays", "ferry days"))
+    for _ in range(2):
+        mesh.context("When do deploys go out?")
+    for id_ in (kept, gone):
+        mesh.rate(id_, helpful=False)
+    page = reader.get("/inbox", show="worth")
+    assert "told 2 times" in page.text
+    assert "Is this memory worth its tokens?" in page.text
+    reader.post("/inbox/keep", on="/inbox", id=kept)
+    reader.post("/memories/delete", on="/inbox", id=gone)
+    assert mesh.review.worth() == []
+    assert [memory.id for memory in mesh.get_all()] == [kept]
+
+
 @pytest.mark.parametrize(
     ("resolution", "active"),
     [("supersede", {"new"}), ("reject", {"old"}), ("keep_both", {"old", "new"})],

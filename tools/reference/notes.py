@@ -15,6 +15,8 @@ ARGUMENTS = {  # positional arguments: what one of this name is, wherever it sta
     "context": "what is known about it, beside the texts",
     "draft": "the skill",
     "episode_id": "the id of the episode",
+    "block": "the id of the block of the write",
+    "complaint": "what went wrong, in your words",
     "event": "store, supersede, quarantine or archive",
     "folder": "the folder",
     "goal": "what is to be done",
@@ -83,7 +85,7 @@ _OF_THE_USER = """
     care.archive_project traces.erase_experiences insert_heritage graph.link
     care.projects.merge care.projects.name pin review.register_predicates review.resolve
     restore review.decide review.decide_source care.projects.split review.undo graph.unlink
-    update update_many delete_user erase unforget
+    review.take_back update update_many delete_user erase unforget
     care.access_keys.add care.access_keys.get_all care.access_keys.revoke care.access_keys.rotate
 """
 RAISES = {  # of MemoryMesh, beside what every method can raise and FilterError for a filter

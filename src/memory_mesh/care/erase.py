@@ -468,8 +468,11 @@ def _clear_files(
     left = list(moves.erased_in_mirrors(_mirrors(store, names), names))
     ledger, namespace, database = ground.access.ledger, ground.access.namespace, ground.database
     gone = [path for path in moves.naming(store, names) if path.suffix == ".jsonl"]
-    for path in copies.namespace_files(database.parent, namespace):
-        data = path.read_bytes() if path.suffix in _KEPT_COPIES else b""
+    cases = moves.cases(store, namespace)
+    beside = [cases] if cases.is_file() else []
+    for path in (*copies.namespace_files(database.parent, namespace), *beside):
+        kept = path.suffix in _KEPT_COPIES or path == cases
+        data = path.read_bytes() if kept else b""
         if pieces.hits(data) or any(name.encode() in data for name in names):
             gone.append(path)
     copies.remove(gone)

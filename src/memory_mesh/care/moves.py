@@ -383,7 +383,7 @@ def _deleted(store: Path, name: str) -> DeletedNamespace:
             backups.record(store, known.identity)
         states = [each for each in naming(store, known.ids) if each.suffix == ".sqlite"]
         left = tuple(erased_in_mirrors(states, known.ids))
-        others = list(naming(store, known.ids))
+        others = [*naming(store, known.ids), *filter(Path.is_file, [cases(store, name)])]
         mine = copies.namespace_files(databases, name)
         kept_last = [each for each in mine if each.name.startswith(path.name)]
         lock = path.with_suffix(".lock")
@@ -404,6 +404,11 @@ def _deleted(store: Path, name: str) -> DeletedNamespace:
         noted=known.identity is not None,
         left=left,
     )
+
+
+def cases(store: Path, namespace: str) -> Path:
+    """The suite for `eval` with questions that a memory of a namespace made wrong."""
+    return store / "agents" / f"bisected-{copies.place(store, namespace).stem}.yaml"
 
 
 def naming(store: Path, ids: frozenset[str]) -> Iterator[Path]:

@@ -32,6 +32,7 @@ COMMANDS = {  # by the name of its function; `GROUPS` says what people type
     "delete": "hide a memory; it can be restored for 30 days",
     "erase": "erase memories for good, with what was made of them",
     "explain": "say why a memory is as it is, or why a search found it or not",
+    "bisect": "find the write that made an answer wrong, and take it back",
     "stats": "show counts, sizes, the path and the status of the store",
     "evolve": "store a newer statement; an older one that contradicts it by rule gives way",
     "pin": "bring a memory into every context, or unpin it",

@@ -221,12 +221,12 @@ def _brought_by(hit: Hit, hits: Sequence[Hit]) -> str | None:
 def _with_links(
     access: Access, asked: PackRequest, wanted: list[PackMember], below: Sequence[LeftOut]
 ) -> list[PackMember]:
-    """Adds what is linked to the best hits; what was linked in the past is not known.
+    """Adds what is linked to the best hits; of the past as far as the links are still there.
 
     What the search found below the floor comes in only by a link that somebody made.
     """
     best = {one.memory.id: one for one in wanted[:EXPANDED] if one.section is not Section.OLDER}
-    if not best or asked.lens.as_of is not None:
+    if not best:
         return wanted
     known = {one.memory.id for one in wanted}
     judged = {one.id for one in below}

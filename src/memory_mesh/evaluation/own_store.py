@@ -111,6 +111,7 @@ class _Asking:
             tenant=id_,  # each stands alone: there are no conversations to resample
             category=question.category,
             gold=tuple(self._gold(expected, hits) for expected in question.expect),
+            stale=tuple(id_ for stale in question.stale for id_ in self._matching[stale]),
             ranked=tuple(hit.id for hit in hits),
             scores=tuple(round(hit.score, 6) for hit in hits),
             pool=self._pool,
@@ -152,7 +153,8 @@ def _matching(
     mesh: MemoryMesh, questions: Sequence[OwnQuestion]
 ) -> Mapping[str, Mapping[str, Memory]]:
     """Returns the memories that match each expected text: active ones first, then newest first."""
-    parts = {expected: expected.casefold() for each in questions for expected in each.expect}
+    named = (text for each in questions for text in (*each.expect, *each.stale))
+    parts = {text: text.casefold() for text in named}
     found: dict[str, list[Memory]] = {expected: [] for expected in parts}
     for memory in _memories(mesh) if parts else ():
         text = memory.text.casefold()

@@ -49,7 +49,7 @@ _KNOWN = {
     "name", "about", "unit", "k", "counts", "splits", "leave_out", "ask", "systems", "records",
     "min_relevance", "store", "namespace", "questions",
 }  # fmt: skip
-_ASKED = {"ask", "expect", "category"}  # keys of a question
+_ASKED = {"ask", "expect", "stale", "category"}  # keys of a question
 _OURS = {"self", "query", "use_cache", "scope"}  # what the run says, not the suite
 
 
@@ -61,6 +61,7 @@ class OwnQuestion:
     expect: tuple[str, ...]
     category: str = ""
     places: tuple[str, ...] = ()  # of each expected text: its file and line
+    stale: tuple[str, ...] = ()  # what must not stand above it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -293,7 +294,9 @@ class _Reading:
             places = [self._place((*within, place), within) for place in range(len(listed))]
             if not all(text.strip() for text in listed):
                 raise self._wrong(where, "expect must not hold an empty text", within)
-            yield OwnQuestion(item["ask"], listed, str(item.get("category", "")), tuple(places))
+            stale = tuple(self._texts(f"{where}: stale", item.get("stale", []), (*path, "stale")))
+            category = str(item.get("category", ""))
+            yield OwnQuestion(item["ask"], listed, category, tuple(places), stale)
 
     def _text(self, name: str, default: str) -> str:
         found = self._values.get(name, default)

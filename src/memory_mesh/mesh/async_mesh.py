@@ -118,7 +118,9 @@ class AsyncReview(AsyncFamily):
     decide = awaited(ReviewVerbs.decide)
     decide_source = awaited(ReviewVerbs.decide_source)
     undo = awaited(ReviewVerbs.undo)
+    take_back = awaited(ReviewVerbs.take_back)
     waiting = awaited(ReviewVerbs.waiting)
+    worth = awaited(ReviewVerbs.worth)
     conflicts = awaited(ReviewVerbs.conflicts)
     resolve = awaited(ReviewVerbs.resolve)
     proposals = awaited(ReviewVerbs.proposals)
@@ -216,7 +218,7 @@ class AsyncMemoryMesh(AwaitedOnly, metaclass=ShownNames):
 
     Write: add, add_many, update, evolve, pin, rate, delete, restore,
     erase, unforget.
-    Read: search, context, profile, get, get_many, get_all, history, explain, stats.
+    Read: search, context, profile, get, get_many, get_all, history, explain, bisect, stats.
     Users: for_user, users, delete_user, view. Files: export, import_.
     Each with methods of its own: learn, lessons, skills, graph, traces, review, care.
 
@@ -355,6 +357,7 @@ class AsyncMemoryMesh(AwaitedOnly, metaclass=ShownNames):
     ingest = add
     search = awaited(mesh.MemoryMesh.search)
     explain = awaited(mesh.MemoryMesh.explain)
+    bisect = awaited(mesh.MemoryMesh.bisect)
     context = awaited(mesh.MemoryMesh.context)
     profile = awaited(mesh.MemoryMesh.profile)
     find_relevant_memories = awaited(mesh.MemoryMesh.find_relevant_memories)

@@ -9,6 +9,7 @@ from memory_mesh.base.typed import TYPE_CHECKING
 if TYPE_CHECKING:
     from memory_mesh.care import access_keys, erase
     from memory_mesh.context import (
+        bisection,
         explain,
         explain_pack,
         explain_rank,
@@ -43,12 +44,14 @@ if TYPE_CHECKING:
         put_back,
         review,
         similar_links,
+        take_back,
     )
 
 __all__ = [
     "access",
     "access_keys",
     "add",
+    "bisection",
     "change",
     "clusters",
     "episodes",
@@ -76,6 +79,7 @@ __all__ = [
     "similar_links",
     "skills",
     "system_memory",
+    "take_back",
     "traces",
     "triggered",
     "upkeep",
@@ -85,6 +89,7 @@ _HOMES = {
     "access": "write",
     "access_keys": "care",
     "add": "write",
+    "bisection": "context",
     "change": "write",
     "clusters": "learn",
     "episodes": "learn",
@@ -112,6 +117,7 @@ _HOMES = {
     "similar_links": "write",
     "skills": "learn",
     "system_memory": "learn",
+    "take_back": "write",
     "traces": "learn",
     "triggered": "search",
     "upkeep": "learn",

@@ -35,7 +35,7 @@ class MemoryMesh(
 
     Write: add, add_many, update, evolve, pin, rate, delete, restore,
     erase, unforget.
-    Read: search, context, profile, get, get_many, get_all, history, explain, stats.
+    Read: search, context, profile, get, get_many, get_all, history, explain, bisect, stats.
     Users: for_user, users, delete_user, view. Files: export, import_.
     Each with methods of its own: learn, lessons, skills, graph, traces, review, care.
 

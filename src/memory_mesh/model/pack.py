@@ -160,6 +160,24 @@ class Injection:
     agent: str | None = None  # as blocks name it
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Worth:
+    """What a memory was worth in the latest prompts: how often it was told, and what came of it."""
+
+    memory: Memory  # with its votes
+    told: int  # times
+    tokens: int  # that it cost in all
+    corrected: int  # times that somebody stated otherwise soon after it was told
+    last: datetime  # when it was told last
+    for_nothing: bool  # it was voted down or corrected, and never voted for
+
+    def __str__(self) -> str:
+        """The counts as a sentence."""
+        votes = f"voted helpful {self.memory.helpful} and harmful {self.memory.harmful} times"
+        told = f"told {self.told} times for {self.tokens} tokens"
+        return f"{told}, {votes}, corrected soon after {self.corrected} times"
+
+
 class ProfileKind(StrEnum):
     """What a line of a profile is, in the order in which they are shown."""
 

@@ -9,7 +9,7 @@ from memory_mesh.model.block import Observed
 from memory_mesh.model.commit import Link
 from memory_mesh.model.hit import Explanation, Hit
 from memory_mesh.model.memory import BlockOperation, Conflict, Json, Memory
-from memory_mesh.model.pack import Injected, Injection, LeftOut, PackItem
+from memory_mesh.model.pack import Injected, Injection, LeftOut, Pack, PackItem
 
 
 class Gate(StrEnum):
@@ -139,3 +139,40 @@ def plain_value(value: object) -> Json:
     return {
         each.name: plain_value(getattr(value, each.name)) for each in fields(named) if each.repr
     }
+
+
+# Which write turned a right answer wrong.
+
+
+@dataclass(frozen=True, slots=True)
+class Culprit:
+    """The write that turned a right answer wrong, and what taking it back takes along."""
+
+    block: str  # its id in the audit chain
+    what: str  # added, derived, updated, restored, voted …
+    at: datetime
+    memory: Memory  # as the write left it
+    before: Memory | None = None  # as it was before; None if the write made it
+    derived: tuple[Memory, ...] = ()  # made of it since
+    replaced: tuple[Memory, ...] = ()  # what gave way to it, and comes back
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bisection:
+    """What a bisection found: the write, or why there is none; and how far it was asked for."""
+
+    question: str
+    told: Pack  # the pack as it was told, or is now
+    right: Pack  # the last right one; the same as `told` if there is none
+    writes: int  # that came before the prompt
+    asked: int = 0  # packs that the judge saw
+    culprit: Culprit | None = None
+    reason: str | None = None  # why there is none
+    between: tuple[Memory, ...] = ()  # without an answer for each: the write is about one of these
+    prompt: Injection | None = None  # the record of the prompt; None: the question as it is now
+    exact: bool = True  # the rebuilt pack is, word for word, what the record says
+    turned_before: bool = False  # it was wrong earlier already, and right in between
+
+    def as_json(self) -> dict[str, Json]:
+        """The same as plain values."""
+        return {each.name: plain_value(getattr(self, each.name)) for each in fields(self)}

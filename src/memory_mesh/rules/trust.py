@@ -8,12 +8,13 @@ And who may see a memory within a namespace: its audience, a reader, and the len
 """
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from itertools import product
 
 from memory_mesh.base.typed import TypedDict, replace
 from memory_mesh.model import (
+    Block,
     Channel,
     InvalidInput,
     Lens,
@@ -32,6 +33,7 @@ OF_THE_USER = frozenset((SourceKind.USER_EXPLICIT, SourceKind.USER_IMPLICIT))
 OF_ROWS = (".csv", ".jsonl", ".json")  # ends of files with the words of one person or of many
 HELPFUL, HARMFUL = 1.1, 0.5
 LEAST_USEFUL, MOST_USEFUL = 0.1, 2.0
+_USE = {"helpful": HELPFUL, "harmful": HARMFUL}  # the step of each vote
 
 BASE: Mapping[SourceKind, float] = {
     SourceKind.USER_EXPLICIT: 1.0,
@@ -372,3 +374,29 @@ def _text(value: object) -> str:
     if value is None:
         return ""
     return json.dumps(value, sort_keys=True)
+
+
+# The votes of use of an earlier time, which blocks tell.
+
+
+def usefulness_then(now: float, blocks: Sequence[Block], counts: Callable[[Block], bool]) -> float:
+    """The usefulness by those votes that count, of a memory that has a usefulness now.
+
+    What its votes do not explain, such as that of an import, stays.
+    """
+    votes = [block for block in blocks if block.entry.metadata.get("vote") in _USE]
+    gone = {block.entry.metadata.get("takes_back") for block in votes}
+    every = _by_votes([one for one in votes if one.entry.id not in gone])
+    gone = {one.entry.metadata.get("takes_back") for one in votes if counts(one)}
+    return (
+        now / every * _by_votes([one for one in votes if counts(one) and one.entry.id not in gone])
+    )
+
+
+def _by_votes(votes: Sequence[Block]) -> float:
+    """What these votes make of a usefulness of 1."""
+    useful = 1.0
+    for said in (block.entry.metadata for block in votes):
+        if said.get("moved") and "takes_back" not in said:
+            useful = min(MOST_USEFUL, max(LEAST_USEFUL, useful * _USE[str(said["vote"])]))
+    return useful

@@ -25,6 +25,7 @@ from memory_mesh.model import (
     Lens,
     Memory,
     Part,
+    Placed,
     Query,
     Question,
     Scope,
@@ -34,7 +35,7 @@ from memory_mesh.model import (
 )
 from memory_mesh.model.ports import Search, Snapshot
 from memory_mesh.model.stats import outgrown
-from memory_mesh.rules.trust import authority, is_authoritative
+from memory_mesh.rules.trust import authority, is_authoritative, usefulness_then
 from memory_mesh.search import keyword_plan
 from memory_mesh.search.nearest import Ask, nearest as find_nearest
 from memory_mesh.search.ranking import features, fusion, profiles, scales
@@ -45,6 +46,7 @@ from memory_mesh.write.projects import names_in
 
 _LEAST = 600  # characters of a part; shorter paragraphs are taken together
 
+MOST_VOTES = 1_000  # and other blocks of a memory, read for its votes of an earlier time
 MOST_GUESSES = 256  # guesses read for the hits of one search
 LONG_TEXT_CHARS = 300  # characters: below that a text is always one chunk
 
@@ -92,7 +94,10 @@ def ranked(  # noqa: PLR0917  # as a search calls it
     explanation = replace(explanation, note=prepared.note)
     table = features.FeatureTable()
     if profile.weighs:
-        table = features.table(evidence(snapshot, query, prepared, legs))
+        seen = evidence(snapshot, query, prepared, legs)
+        if query.lens.as_of is not None:
+            seen = replace(seen, placed=_voted_then(snapshot, query.lens.as_of, seen.placed))
+        table = features.table(seen)
     weighed = best = _best(snapshot, query, prepared, (legs, table), many)
     memories = snapshot.load([candidate.version for candidate in best], query.lens)
     if profile.reorders:
@@ -114,6 +119,18 @@ def ranked(  # noqa: PLR0917  # as a search calls it
     found = RankedHits(hits, below, guesses, brought, legs.keyword.read_as, explanation)
     if look is not None:
         look(snapshot, RankingRecord(prepared, legs, table, weighed, found))
+    return found
+
+
+def _voted_then(
+    snapshot: Snapshot, then: datetime, placed: Mapping[int, Placed]
+) -> dict[int, Placed]:
+    """The candidates with the votes of that time, which blocks tell."""
+    found, voted = dict(placed), [one.version for one in placed.values() if one.usefulness != 1.0]
+    for version, memory in (snapshot.load(voted) if voted else {}).items():
+        blocks = snapshot.blocks_about(memory.id, MOST_VOTES)
+        useful = usefulness_then(memory.usefulness, blocks, lambda one: one.entry.at <= then)
+        found[version] = replace(found[version], usefulness=useful)
     return found
 
 
@@ -140,9 +157,7 @@ def _best(
 def _with_called(
     snapshot: Snapshot, query: Query, found: list[Fused], many: int, table: features.FeatureTable
 ) -> list[Fused]:
-    """Returns the candidates with those that a trigger calls up raised; none is of the past."""
-    if query.lens.as_of is not None:
-        return found
+    """Returns the candidates with those that a trigger calls up raised."""
     versions = [each.version for each in found]
     scanned = snapshot.triggered(query.lens, profiles.MOST_TRIGGERED, versions)
     if not scanned:  # most stores have no triggers, and load nothing for them

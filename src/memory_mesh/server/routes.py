@@ -19,9 +19,9 @@ PREFIX = "/v1/"
 _OF_MODELS = (
     f"care.models.{name}" for name in ("compare", "drop", "reembed", "roll_back", "state", "switch")
 )
-NOT_OFFERED = frozenset(  # they need files or folders, or cross namespaces
+NOT_OFFERED = frozenset(  # they need files, folders or functions, or cross namespaces
     (
-        *("init", "close", "view", "for_user", "export", "import_", "skills.vectors"),
+        *("init", "close", "view", "for_user", "export", "import_", "skills.vectors", "bisect"),
         *(
             "care.vectors",
             *_OF_MODELS,

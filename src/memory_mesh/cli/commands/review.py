@@ -25,6 +25,7 @@ from memory_mesh.sync import MemoryMesh
 
 _MAX_RESULTS = 1_000  # results of one call
 
+_COLUMNS = 100
 _PLACEHOLDER = "PROJECT"  # as `salvage` prints it
 
 
@@ -51,17 +52,40 @@ def _run_review(options: argparse.Namespace) -> int:
             return _show(mesh, reader, options)
         if options.id:
             return _decide(mesh, reader, options)
-        said = cli_options.given(options, MemoryMesh.review.waiting)
-        waiting = mesh.review.waiting(scope=reader, **said)
-        said |= {"limit": _MAX_RESULTS}
-        open_ = len(mesh.review.conflicts(pending=True, scope=reader, **said))
-    beside = f"; {output.counted(open_, 'conflict')}: memory-mesh conflicts" if open_ else "."
+        return _worth(mesh, reader, options) if options.worth else _list(mesh, reader, options)
+
+
+def _list(mesh: MemoryMesh, reader: Scope, options: argparse.Namespace) -> int:
+    """Lists what waits for review, and says what else there is to decide."""
+    said = cli_options.given(options, MemoryMesh.review.waiting)
+    waiting = mesh.review.waiting(scope=reader, **said)
+    said |= {"limit": _MAX_RESULTS}
+    open_ = len(mesh.review.conflicts(pending=True, scope=reader, **said))
+    dear = len(mesh.review.worth(scope=reader, **said))
+    beside = f"; {output.counted(open_, 'conflict')}: memory-mesh conflicts" if open_ else ""
+    beside += f"; {dear} told for nothing: memory-mesh review --worth" if dear else ""
+    beside = beside or "."
     return output.answer(
         [_review_plain(item) for item in waiting],
         f"[MemoryMesh] {len(waiting)} wait{'s' if len(waiting) == 1 else ''} for review"
         + output.completed(beside, options),
         *map(_line, waiting),
         as_json=options.json,
+    )
+
+
+def _worth(mesh: MemoryMesh, reader: Scope, options: argparse.Namespace) -> int:
+    """Lists what cost tokens for nothing, with its counts."""
+    said = cli_options.given(options, MemoryMesh.review.waiting)
+    found = mesh.review.worth(scope=reader, **said)
+    lines = (f"{one.memory.id}  {output.one_line(one.memory.text, _COLUMNS)}\n    {one}"
+             for one in found)  # fmt: skip
+    return output.answer(
+        [output.plain(one, "memory told tokens corrected last for_nothing") for one in found],
+        f"[MemoryMesh] {output.counted(len(found), 'memory')} cost tokens for nothing.",
+        *lines,
+        as_json=options.json,
+        remark="To take one away: memory-mesh delete ID; to keep it: memory-mesh rate ID --helpful",
     )
 
 
@@ -261,6 +285,9 @@ REVIEW = Command(
                 "change",
             ),
             argument("--undo", action="store_true", help="undo the last review or decision"),
+            argument(
+                "--worth", action="store_true", help="list memories that cost tokens for nothing"
+            ),
         ),
         argument(
             "--source", metavar="NAME", help="everything from this source that waits for review"

@@ -6,7 +6,8 @@
     conflicts ─┼──▶ InboxItem(now │ then, why, by whom) ──▶ approve, reject, both, edit ──▶ undo
     quarantine ┤
     lessons ───┤
-    skills ────┘
+    skills ────┤
+    worth ─────┘                              told for nothing: deleted, or voted for and kept
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -38,12 +39,13 @@ from memory_mesh.model import (
     Skill,
     Status,
 )
+from memory_mesh.model.pack import Worth
 
 PATH = "/inbox"
 _A_KIND, _OF_ALL = 20, 4  # items of each kind on its page, and on the page of all
 _MOST = 200  # that are shown and decided at once, and skills that are looked through
 _LOOKED_AT = 1_000  # of the latest, for those that were decided
-KINDS = ("proposals", "conflicts", "quarantine", "lessons", "skills")
+KINDS = ("proposals", "conflicts", "quarantine", "lessons", "skills", "worth")
 _DECIDED = "decided"
 
 
@@ -121,6 +123,7 @@ def _waiting(asked: Asked, limit: int) -> dict[str, list[Any]]:
         "quarantine": [each for each in alone if each.lesson is None][:limit],
         "lessons": [each for each in alone if each.lesson is not None][:limit],
         "skills": [each for each in skills if each.status is Status.QUARANTINED][:limit],
+        "worth": review.worth(limit=limit, as_owner=True),
     }
 
 
@@ -134,6 +137,7 @@ def _items(asked: Asked, parts: Mapping[str, list[Any]]) -> list[InboxItem]:
         *_conflicts(conflicts, texts),
         *(_held(asked, each) for each in held),
         *map(_skill, parts.get("skills", [])),
+        *map(_worth, parts.get("worth", [])),
     ]
 
 
@@ -261,6 +265,17 @@ def _skill(skill: Skill) -> InboxItem:
     )
 
 
+def _worth(found: Worth) -> InboxItem:
+    return InboxItem(
+        id=found.memory.id,
+        kind="worth",
+        title="Is this memory worth its tokens?",
+        why=str(found),
+        other=found.memory,
+        then=(Stretch("same", found.memory.text),),
+    )
+
+
 # Decisions: one or many at a time; what can be taken back says how.
 
 
@@ -286,6 +301,13 @@ def decide(asked: Asked, *, approve: bool) -> GoTo:
         said += f" {len(failed)} were not: {failed[0]}"
     undo = Undo(f"{PATH}/undo", {"id": again}) if again and not failed else None
     return GoTo(asked.back(PATH), said, undo)
+
+
+def keep(asked: Asked) -> GoTo:
+    """Votes for a memory that cost tokens for nothing: it stays, and is offered no more."""
+    memory = asked.memory(asked.one("id"))
+    asked.mesh.rate(memory.id, helpful=True, scope=memory.scope)
+    return GoTo(asked.back(PATH), "Kept, with a vote that it is helpful.")
 
 
 def resolve(asked: Asked) -> GoTo:
@@ -363,6 +385,7 @@ ROUTES = (
     PageRoute(PATH, show, READ, title="Inbox", icon="inbox"),
     PageRoute(f"{PATH}/approve", partial(decide, approve=True), REVIEW, "POST"),
     PageRoute(f"{PATH}/reject", partial(decide, approve=False), REVIEW, "POST"),
+    PageRoute(f"{PATH}/keep", keep, WRITE, "POST"),
     PageRoute(f"{PATH}/resolve", resolve, REVIEW, "POST"),
     PageRoute(f"{PATH}/undo", undo, REVIEW, "POST"),
     PageRoute(f"{PATH}/edit", edit, WRITE, "POST"),

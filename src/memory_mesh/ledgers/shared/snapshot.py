@@ -78,6 +78,7 @@ OPENING_CHARS = 400  # of a text without a stated title, to read one from
 # As literals: only so may SQLite use the index version_triggers.
 _PRESENT = "v.triggers != '[]' AND v.recorded_until IS NULL AND v.status = 'active'"
 _ANY = "v.triggers != '[]'"
+_THEN = f"v.memory IN (SELECT v.memory FROM version v WHERE {_PRESENT}) AND {_ANY}"  # noqa: S608
 _AMONG = (
     "SELECT number, triggers, importance FROM version WHERE triggers != '[]' "
     "AND number IN (SELECT value FROM json_each(?))"
@@ -164,14 +165,18 @@ class SqlCalling:
 
 
 def triggered(db: Database, lens: Lens, limit: int, also: Sequence[int] = ()) -> list[Triggered]:
-    """The newest memories with triggers that a lens sees; of the present by an index."""
+    """The newest memories with triggers that a lens sees, by an index.
+
+    Of an earlier time those that have triggers today, with the triggers of then.
+    """
     source, condition, values = visibility.sight(lens)
     present = lens.as_of is None and lens.statuses == _LIVE
-    if present and not has_any(db)[0]:
+    if lens.statuses == _LIVE and not has_any(db)[0]:
         return []
+    shown = _PRESENT if present else _ANY if lens.statuses != _LIVE else _THEN
     found = db.execute(
         f"SELECT v.number, v.triggers, v.importance FROM {source} "  # noqa: S608  # own names only
-        f"WHERE {_PRESENT if present else _ANY} AND {condition} ORDER BY v.memory DESC LIMIT ?",
+        f"WHERE {shown} AND {condition} ORDER BY v.memory DESC LIMIT ?",
         [*values, limit],
     )
     newest = [Triggered(number, _texts(given), weight) for number, given, weight in found]

@@ -16,16 +16,17 @@ from memory_mesh.model import InvalidInput, Lens, NotFound, Query, Scope
 from memory_mesh.model.errors import shown
 from memory_mesh.model.trigger import MatchContext, RelevantMemory
 from memory_mesh.platform import telemetry
-from memory_mesh.rules.arguments import check_limit, check_share, check_text
+from memory_mesh.rules.arguments import check_limit, check_share, check_text, moment
 from memory_mesh.search.ranking import profiles
 from memory_mesh.search.ranking.profiles import MIN_RELEVANCE
 
 if TYPE_CHECKING:
+    from memory_mesh.context.bisection import Judge
     from memory_mesh.context.explain_rank import ExplainedSearch
     from memory_mesh.context.pack import PackRequest
     from memory_mesh.context.packing.token_budget import PackRules
-    from memory_mesh.model.pack import Pack, StandingProfile
-    from memory_mesh.model.why import Why
+    from memory_mesh.model.pack import Injection, Pack, StandingProfile
+    from memory_mesh.model.why import Bisection, Why
     from memory_mesh.search.triggered import TriggerRequest
 
 
@@ -273,6 +274,89 @@ class ExplainVerbs(SearchVerbs):
         floor = MIN_RELEVANCE if min_relevance is None else question.min_relevance
         return self._why_packed(asked, max_tokens, floor)
 
+    @reads
+    def bisect(
+        self,
+        complaint: str,
+        *,
+        judge: Callable[["Pack"], bool | None] | None = None,
+        prompt: str | None = None,
+        question: str | None = None,
+        session: str | None = None,
+        right_at: AsOf = None,
+        wrong_at: AsOf = None,
+        max_tokens: int | None = None,
+        scope: Reader = None,
+        across: Across = (),
+    ) -> "Bisection":
+        """Finds the write that turned a right answer wrong, as `git bisect` finds a commit.
+
+        The complaint tells which of the latest prompts is meant; else it is the question. The pack
+        of that prompt is made anew as it was after earlier writes, and the judge says of each
+        whether it is right: at most 12 of them. Nothing is recorded or changed;
+        `review.take_back` takes the write of the answer back.
+
+        Options:
+            judge: called with a Pack: True is right, False wrong; without it a model is asked.
+            prompt: the id of the record of a prompt, or its fence word.
+            question: ask this, as of now, and look for no prompt; of a prompt the whole question.
+            session: only a prompt of this session.
+            right_at: a time when the answer was right; default: before the first write.
+            wrong_at: a time when it was wrong; default: that of the prompt, else now.
+            max_tokens: the budget of the pack; default: that of the prompt, else 2,000.
+        """
+        said, lens = self._redacted(check_text(complaint, "complaint")), self._lens(scope)
+        access, sight = self._access(), flows.explain.sight_of(self._lens(scope, across=across))
+        meant = None
+        if prompt is not None:
+            meant = flows.bisection.prompt_named(access, sight, check_text(prompt, "prompt"))
+        elif question is None:
+            meant = flows.bisection.prompt_meant(access, sight, said, session=session)
+        if meant is not None:
+            lens = replace(lens, now=meant.at, scope=self._reader(meant.reader))
+        asked = (meant.question or None) if meant else said
+        if question is not None:
+            asked = self._redacted(check_text(question, "question"))
+        request = flows.pack.PackRequest(asked, lens, self._rules_then(lens, meant, max_tokens))
+        judge = judge or self._model_judge(said, asked or "")
+        return flows.bisection.bisect(
+            access,
+            flows.bisection.BisectRequest(
+                request, judge, meant, moment("right_at", right_at), moment("wrong_at", wrong_at)
+            ),
+            self._reranking(None),
+        )
+
+    def _rules_then(
+        self, lens: Lens, prompt: "Injection | None", max_tokens: int | None
+    ) -> "PackRules":
+        """How the pack of a prompt was made; of a question without one, as `context` does."""
+        given = None if prompt is None else prompt.max_tokens
+        rules = self._pack_rules(lens, max_tokens or given)
+        if prompt is None:
+            return rules
+        before = flows.bisection.given_before(self._access(), prompt)
+        return replace(rules, format=prompt.format, exclude=before)
+
+    def _pack_rules(self, lens: Lens, max_tokens: int | None) -> "PackRules":
+        """The rules of a pack of which only the budget is stated."""
+        from memory_mesh.context.packing.token_budget import PackRules, budget
+
+        return PackRules(
+            max_tokens=budget(max_tokens, None),
+            lesson_confidence=self._config.lesson_min_confidence,
+            lessons_since=lens.now - timedelta(days=self._config.lesson_retention_days),
+        )
+
+    def _model_judge(self, complaint: str, question: str) -> "Judge":
+        llm = self._metered_llm("bisect")
+        if llm is None:
+            raise InvalidInput(
+                "nobody can judge: give judge, a function that takes a pack; or set a language "
+                "model (MEMORY_MESH_LLM_PROVIDER)"
+            )
+        return flows.bisection.by_model(llm, complaint, question)
+
     def _why_kept(self, named: str, sight: Lens) -> "Why":
         """Explains a memory, a block or a prompt; an id that looks like a fence word goes first."""
         if named.startswith("inj_"):
@@ -294,13 +378,9 @@ class ExplainVerbs(SearchVerbs):
 
     def _why_packed(self, asked: "ExplainedSearch", max_tokens: int, min_relevance: float) -> "Why":
         """Explains the pack that `context` makes with this budget."""
-        from memory_mesh.context.packing.token_budget import PackRules, budget
-
-        rules = PackRules(
-            max_tokens=budget(max_tokens, None),
+        rules = replace(
+            self._pack_rules(asked.query.lens, max_tokens),
             profile=asked.query.profile,
             min_relevance=min_relevance,
-            lesson_confidence=self._config.lesson_min_confidence,
-            lessons_since=asked.query.lens.now - timedelta(days=self._config.lesson_retention_days),
         )
         return flows.explain_pack.why_packed(self._access(), asked, rules)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 
-from memory_mesh.base.typed import Unpack, replace
+from memory_mesh.base.typed import TYPE_CHECKING, Unpack, replace
 from memory_mesh.mesh import flows
 from memory_mesh.mesh.operation import needs, reads
 from memory_mesh.mesh.options import AsOwner, Limit, Reader, Reason
@@ -32,6 +32,9 @@ from memory_mesh.write.rules.drafts import (
     check_change,
     with_end,
 )
+
+if TYPE_CHECKING:
+    from memory_mesh.model.pack import Worth
 
 # Propose a change of a memory, for a person to decide.
 
@@ -237,6 +240,21 @@ class ReviewVerbs(ProposalVerbs):
             return self._undo_proposal(memory_id, self._reader(scope))
         return flows.review.undo(self._access(), memory_id, self._reader(scope))
 
+    @needs("review")
+    def take_back(
+        self, block: str, *, reason: Reason = "taken back by the caller", scope: Reader = None
+    ) -> list[Memory]:
+        """Takes back what one write did, named by its block; returns what changed.
+
+        What was made of the memory since is deleted first. A new or restored memory is deleted,
+        and what gave way to it is active again; a changed one is as before; a vote counts no more;
+        what was deleted is restored. All else stays as it is. Only where the user speaks.
+        """
+        self._may_decide()
+        said = check_text(reason, "reason")
+        named = check_text(block, "block")
+        return flows.take_back.take_back(self._access(), named, self._reader(scope), said)
+
     @reads
     def waiting(
         self, *, limit: Limit = 100, scope: Reader = None, as_owner: AsOwner = False
@@ -289,6 +307,29 @@ class ReviewVerbs(ProposalVerbs):
         rejected memory active again.
         """
         return self._resolve(conflict_id, self._reader(scope), resolution, reason)
+
+    @reads
+    def worth(
+        self,
+        *,
+        every: bool = False,
+        limit: Limit = 100,
+        scope: Reader = None,
+        as_owner: AsOwner = False,
+    ) -> "list[Worth]":
+        """Lists memories that cost tokens for nothing in the latest 1,000 prompts, dearest first.
+
+        Each says how often it was told and for how many tokens, how it was voted, and how often
+        somebody stated otherwise within half an hour. For nothing is what was voted down or
+        corrected and has no vote for it, or was told 20 times without one where others have some;
+        never what is pinned. `delete` takes one away; `rate` with helpful=True keeps it.
+
+        Options:
+            every: also what was of use, or of which nobody said anything.
+        """
+        lens = self._owned(scope, as_owner=as_owner)
+        sight = flows.explain.sight_of(lens)
+        return flows.records.worth(self._access(), lens, sight, check_limit(limit), every=every)
 
     @reads
     def chain(self, memory_id: str, *, scope: Reader = None) -> list[Memory]:
