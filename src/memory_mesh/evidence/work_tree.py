@@ -1,0 +1,291 @@
+"""Reads the files that memories cite, and asks git where a thing went that is no longer there.
+
+A fresh citation costs the reading of one file, and several of one file read it once. Git runs only
+for what is not at its place: it names the files that hold a telling word, and what a file was
+renamed to. Nothing is read outside of the repository, and nothing in it is run.
+"""
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+from memory_mesh.base.typed import Protocol, dataclass, replace
+from memory_mesh.evidence.citations import (
+    KEY,
+    Citation,
+    FileText,
+    Sight,
+    Verdict,
+    cited,
+    elsewhere,
+    kept_in,
+    replaced,
+    seen,
+    worst,
+)
+from memory_mesh.evidence.definitions import plain
+from memory_mesh.model import Json
+from memory_mesh.platform import git_files
+
+MOST_BYTES = 2 << 20  # of a file that is read
+MOST_FILES = 30  # that are looked at for one thing that is gone from its place
+GIT_SECONDS = 2.0  # that one question to git may take
+_COMMITS = 64  # that are looked at for the one that changed something
+_SHORT = 12  # digits of a commit
+
+
+class Files(Protocol):
+    """The files of a repository: of its work tree, or of one commit."""
+
+    def file(self, path: str) -> FileText | None:
+        """A file's text, read once; None where there is none that can be read."""
+
+    def holding(self, words: Sequence[str]) -> list[str]:
+        """The paths of files that hold one of these words, those with most of them first."""
+
+    def renamed(self, path: str, commit: str | None) -> str | None:
+        """What git takes a file for that is no longer there, since a commit."""
+
+    def earlier(self, citation: Citation, path: str) -> FileText | None:
+        """A file as it was when something was cited; None if git does not know."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What became of one citation, and where its text stands now."""
+
+    citation: Citation
+    verdict: Verdict
+    now: Citation | None = None  # where it is, as it would be cited now
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """What became of all that a memory cites."""
+
+    verdict: Verdict
+    findings: tuple[Finding, ...]
+
+    @property
+    def note(self) -> str:
+        """What a prompt is told of code that changed."""
+        changed = [one for one in self.findings if one.verdict in _CHANGED]
+        commit = changed[0].citation.commit if changed else None
+        since = f" since commit {commit}" if commit else ""
+        return f"the code changed{since}: {', '.join(str(one.citation) for one in changed)}"
+
+    def evidence(self) -> list[Json]:
+        """The citations as they would be made now; what is gone stays as it was."""
+        return [(one.now or one.citation).as_json() for one in self.findings]
+
+
+class WorkTree:
+    """The work tree of a repository, each file read once."""
+
+    def __init__(self, root: str | os.PathLike[str]) -> None:
+        self.root: str = os.path.realpath(root)
+        self._files: dict[str, FileText | None] = {}
+        self._asked: dict[tuple[str, ...], str] = {}
+
+    @classmethod
+    def at(cls, folder: str | os.PathLike[str]) -> "WorkTree | None":
+        """The work tree that a folder is in; None outside of any."""
+        top = git_files.top(Path(os.path.realpath(folder)))
+        return None if top is None else cls(top)
+
+    def file(self, path: str) -> FileText | None:
+        """A file's text, read once; None where there is none, or it leads out of the repository."""
+        if path not in self._files:
+            whole = os.path.realpath(f"{self.root}/{path}")
+            inside = whole.startswith(f"{self.root}{os.sep}")
+            self._files[path] = _read(whole, path) if inside else None
+        return self._files[path]
+
+    def holding(self, words: Sequence[str]) -> list[str]:
+        """The paths of files that hold one of these words, those with most of them first."""
+        counts: dict[str, int] = {}
+        for word in words:
+            found = self._git("grep", "-lzIFw", "--untracked", "-e", word)
+            for path in found.split("\0"):
+                if path:
+                    counts[path] = counts.get(path, 0) + 1
+        return sorted(counts, key=lambda path: -counts[path])
+
+    def renamed(self, path: str, commit: str | None) -> str | None:
+        """What git takes a file for that is no longer there, since a commit."""
+        if commit is None or not commit.isalnum():
+            return None
+        how = ("--no-ext-diff", "-M40%", "--diff-filter=R", "--name-status", "-z")
+        parts = self._git("diff", *how, commit, "--").split("\0")
+        pairs = zip(parts[1::3], parts[2::3], strict=False)
+        return next((new for old, new in pairs if old == path), None)
+
+    def earlier(self, citation: Citation, path: str) -> FileText | None:
+        """A file as it was when something was cited; None if git does not know."""
+        return self.at_commit(citation.commit).file(path) if citation.commit else None
+
+    def at_commit(self, commit: str) -> "CommitTree":
+        """The files as a commit has them."""
+        return CommitTree(self, commit)
+
+    def head(self) -> str | None:
+        """The commit that is checked out, read from git's files."""
+        return git_files.head(Path(self.root))
+
+    def changed_by(self, citation: Citation) -> str | None:
+        """The first commit after which the cited text was not there any more; None if unknown."""
+        since = f"{citation.commit}..HEAD" if citation.commit else "HEAD"
+        told = self._git("log", "--format=%h", f"-n{_COMMITS}", since, "--", citation.path)
+        commits = told.split()[::-1]
+        first, last = 0, len(commits)  # the first one that changed it is before `last`
+        while first < last:
+            middle = (first + last) // 2
+            file = self.at_commit(commits[middle]).file(citation.path)
+            sight = None if file is None else seen(citation, file)
+            if sight is not None and sight.same:
+                first = middle + 1
+            else:
+                last = middle
+        return commits[first] if first < len(commits) else None
+
+    def _git(self, *words: str) -> str:
+        """What git answers; nothing where it fails, takes too long or is not there."""
+        if words not in self._asked:
+            told = git_files.asked(Path(self.root), words, GIT_SECONDS)
+            self._asked[words] = "" if told in {None, git_files.UNKNOWN} else str(told)
+        return self._asked[words]
+
+
+class CommitTree:
+    """The files of a repository as a commit has them."""
+
+    def __init__(self, tree: WorkTree, commit: str) -> None:
+        self._tree, self._commit = tree, commit
+
+    def file(self, path: str) -> FileText | None:
+        """A file's text at the commit."""
+        place = f"{self._commit}:{path}"
+        told = self._tree._git("cat-file", "blob", place)  # noqa: SLF001  # of this module
+        return FileText(path, told) if told else None
+
+    def holding(self, words: Sequence[str]) -> list[str]:
+        """None: what a commit moved elsewhere is found from the work tree."""
+        return []
+
+    def renamed(self, path: str, commit: str | None) -> str | None:
+        """None, as above."""
+        return None
+
+    def earlier(self, citation: Citation, path: str) -> FileText | None:
+        """None, as above."""
+        return None
+
+
+def cite(tree: WorkTree, given: Sequence[Citation]) -> list[Citation]:
+    """The citations with what stands there now, or stood at the commit that one names."""
+    head = tree.head()
+    short = None if head is None else head[:_SHORT]
+    found: list[Citation] = []
+    for one in given:
+        if one.hash is None:
+            one = replace(one, path=_relative(tree, one.path))  # noqa: PLW2901
+            at = tree if one.commit is None else tree.at_commit(one.commit)
+            one = cited(one, at.file(one.path), (one.commit or short or "")[:_SHORT] or None)  # noqa: PLW2901
+        found.append(one)
+    return found
+
+
+def check(tree: Files, citations: Iterable[Citation]) -> list[Finding]:
+    """What became of each citation."""
+    return [_checked(tree, one) for one in citations]
+
+
+def checked(tree: Files, extra: Mapping[str, Json]) -> Checked | None:
+    """What became of a memory's evidence; None if it cites nothing."""
+    if KEY not in extra:
+        return None
+    findings = tuple(check(tree, kept_in(extra)))
+    return Checked(worst([one.verdict for one in findings]), findings) if findings else None
+
+
+def _checked(tree: Files, citation: Citation) -> Finding:
+    if citation.hash is None:
+        return Finding(citation, Verdict.UNCHECKED)
+    file = tree.file(citation.path)
+    sight = None if file is None else seen(citation, file)
+    if file is None or sight is None or _was_there(tree, citation, file, sight):
+        return _looked_for(tree, citation, file)
+    return _found(citation, file, sight)
+
+
+def _looked_for(tree: Files, citation: Citation, own: FileText | None) -> Finding:
+    """What became of something that is gone from its file."""
+    renamed = tree.renamed(citation.path, citation.commit) if own is None else None
+    names = [citation.word, (citation.symbol or "").rpartition(".")[2]]
+    paths = [] if renamed is None else [renamed]
+    paths += tree.holding([name for name in names if name])
+    best: tuple[FileText, Sight] | None = None
+    for path in list(dict.fromkeys(paths))[:MOST_FILES]:
+        file = tree.file(path) if path != citation.path else None
+        is_it = own is None and (path == renamed or _name(path) == _name(citation.path))
+        sight = None if file is None else elsewhere(citation, file, renamed=is_it)
+        if file is None or sight is None:
+            continue
+        if sight.same:
+            return _found(citation, file, sight)
+        is_better = best is None or sight.share > best[1].share
+        if is_better and (is_it or not _was_there(tree, citation, file, sight)):
+            best = file, sight
+    if best is None and own is not None:
+        then = tree.earlier(citation, citation.path)
+        sight = None if then is None else replaced(citation, then, own)
+        best = None if sight is None else (own, sight)
+    return Finding(citation, Verdict.ORPHANED) if best is None else _found(citation, *best)
+
+
+def _was_there(tree: Files, citation: Citation, file: FileText, sight: Sight) -> bool:
+    """Whether what looks like the cited definition stood beside it all the time: another thing."""
+    if sight.same or sight.symbol is None:
+        return False
+    if file.path == citation.path and plain(sight.symbol) == plain(citation.symbol or ""):
+        return False
+    then = tree.earlier(citation, file.path)
+    return then is not None and any(
+        plain(one.name) == plain(sight.symbol) for one in then.definitions
+    )
+
+
+def _name(path: str) -> str:
+    return path.rpartition("/")[2]
+
+
+def _found(citation: Citation, file: FileText, sight: Sight) -> Finding:
+    """The finding for text that stands somewhere, and the citation as it would be made there."""
+    there = replace(
+        citation, path=file.path, lines=sight.lines, symbol=sight.symbol or citation.symbol
+    )
+    if not sight.same:
+        return Finding(citation, Verdict.DRIFTED, cited(there, file, citation.commit))
+    moved = file.path != citation.path or sight.symbol is not None
+    return Finding(citation, Verdict.MOVED if moved else Verdict.FRESH, there)
+
+
+def _relative(tree: WorkTree, path: str) -> str:
+    """A path from the top of the work tree, however it was written."""
+    if os.path.isabs(path):
+        path = os.path.relpath(os.path.realpath(path), tree.root)
+    return os.path.normpath(path).replace(os.sep, "/")
+
+
+def _read(whole: str, path: str) -> FileText | None:
+    try:
+        with open(whole, "rb") as file:  # noqa: PTH123  # a Path costs more than the reading
+            data = file.read(MOST_BYTES + 1)
+    except OSError:
+        return None
+    if len(data) > MOST_BYTES or b"\0" in data[:8192]:
+        return None
+    return FileText(path, data.decode("utf-8", "replace"))
+
+
+_CHANGED = (Verdict.DRIFTED, Verdict.ORPHANED)
