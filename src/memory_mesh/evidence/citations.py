@@ -31,6 +31,7 @@ _LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEF"
 _HASH_LETTERS = 20
 KEPT_WORDS_SHARE = 0.5  # of a file that is still the same one
 _ALIKE = 0.4  # share of the words of lines that were changed and are not gone
+_STILL_ALIKE = 0.6  # the same, where git takes them for gone
 _SAME_THING = 0.04  # share of the words of a file that was rewritten and not replaced
 _MOVED_AND_CHANGED = 0.75  # share of the words of a definition that is somewhere else
 
@@ -81,6 +82,36 @@ class Citation:
             "commit": self.commit,
         }
         return {name: value for name, value in held.items() if value is not None}
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What became of one citation, and where its text stands now."""
+
+    citation: Citation
+    verdict: Verdict
+    now: Citation | None = None  # where it is, as it would be cited now
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """What became of all that a memory cites."""
+
+    verdict: Verdict
+    findings: tuple[Finding, ...]
+
+    @property
+    def note(self) -> str:
+        """What a prompt is told of code that changed."""
+        changed = [one for one in self.findings if one.verdict in (Verdict.DRIFTED, Verdict.ORPHANED)]
+        commit = changed[0].citation.commit if changed else None
+        since = f" since, commit {commit}" if commit else " since"
+        places = ", ".join(str(one.citation) for one in changed)
+        return _signs().sub("?", f"the code changed{since}: {places}")[:_NOTE_CHARS]
+
+    def evidence(self) -> list[Json]:
+        """The citations as they would be made now; what is gone stays as it was."""
+        return [(one.now or one.citation).as_json() for one in self.findings]
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,21 +256,31 @@ def seen(citation: Citation, file: FileText) -> Sight | None:
     matches = [lines for lines in _same_text(file, citation.hash)]
     if len(matches) >= citation.copies:
         return Sight(min(matches, key=lambda one: abs(one[0] - first)), same=True)
-    return _alike(citation, file)
+    return None
 
 
-def replaced(citation: Citation, then: FileText, now: FileText) -> Sight | None:
-    """What stands in the place of cited lines that were rewritten; None if they were taken out."""
-    from difflib import SequenceMatcher  # few citations come to this
+def holds(citation: Citation, file: FileText) -> bool:
+    """Whether a file has the cited lines somewhere."""
+    return citation.hash is not None and any(True for _ in _same_text(file, citation.hash))
 
+
+def rewritten(citation: Citation, then: FileText | None, now: FileText) -> Sight | None:
+    """What stands in the place of cited lines that were rewritten; None if they were taken out.
+
+    Without the file as it was then, what has most of their words counts as them.
+    """
     if citation.lines is None or citation.symbol is not None:
         return None
+    if then is None:
+        return _alike(citation, now, _ALIKE)
+    from difflib import SequenceMatcher  # few citations come to this
+
     first, last = citation.lines[0] - 1, citation.lines[1]
     old, new = ([counted([line]) for line in file.lines] for file in (then, now))
     for tag, start, end, begin, stop in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
         if tag == "replace" and start < last and end > first:
             return Sight((begin + 1, stop), same=False, share=0.0)
-    return None
+    return _alike(citation, now, _STILL_ALIKE)
 
 
 def elsewhere(citation: Citation, file: FileText, *, renamed: bool) -> Sight | None:
@@ -261,7 +302,7 @@ def elsewhere(citation: Citation, file: FileText, *, renamed: bool) -> Sight | N
         if int(citation.hash.partition("-")[0]) >= _LEAST_TO_FIND or renamed:
             for lines in _same_text(file, citation.hash):
                 return Sight(lines, same=True)
-        return _alike(citation, file) if renamed else None
+        return _alike(citation, file, _ALIKE) if renamed else None
     found = _defined(citation, file)
     if found is None or found.same or renamed or found.share >= _MOVED_AND_CHANGED:
         return found
@@ -340,7 +381,7 @@ def _whole(citation: Citation, file: FileText) -> Sight | None:
     return Sight(None, same=False, share=share) if share > _SAME_THING else None
 
 
-def _alike(citation: Citation, file: FileText) -> Sight | None:
+def _alike(citation: Citation, file: FileText, least: float) -> Sight | None:
     """The lines that have most of the words of those that were cited."""
     first, last = citation.lines or (1, 1)
     size = last - first + 1
@@ -352,7 +393,7 @@ def _alike(citation: Citation, file: FileText) -> Sight | None:
         share = sum(one in there for one in wanted) / max(1, len(wanted))
         if (share, -abs(at + 1 - first)) > (best, -abs(place + 1 - first)):
             best, place = share, at
-    if best < _ALIKE:
+    if best < least:
         return None
     return Sight((place + 1, min(len(file.lines), place + size)), same=False, share=best)
 
@@ -446,6 +487,8 @@ def _range_of(text: str) -> tuple[int, int] | None:
     return (first, last) if 1 <= first <= last else None
 
 
+_NOTE_CHARS = 160
+_signs = lazy_pattern(r"[^\w./#:, \-]")
 _FIELDS = ("path", "symbol", "lines", "hash", "words", "word", "copies", "commit")
 _TEXTS = ("symbol", "hash", "words", "word", "commit")
 _OTHER_SIZE = 1.6  # times as long a definition may be that was renamed and changed

@@ -9,17 +9,22 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from memory_mesh.base.typed import Protocol, dataclass, replace
+from memory_mesh.base.typed import Protocol, replace
 from memory_mesh.evidence.citations import (
     KEY,
+    Checked,
     Citation,
     FileText,
+    Finding,
     Sight,
     Verdict,
+    citations_of,
     cited,
+    holds,
+    holds,
     elsewhere,
     kept_in,
-    replaced,
+    rewritten,
     seen,
     worst,
 )
@@ -48,35 +53,6 @@ class Files(Protocol):
 
     def earlier(self, citation: Citation, path: str) -> FileText | None:
         """A file as it was when something was cited; None if git does not know."""
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """What became of one citation, and where its text stands now."""
-
-    citation: Citation
-    verdict: Verdict
-    now: Citation | None = None  # where it is, as it would be cited now
-
-
-@dataclass(frozen=True, slots=True)
-class Checked:
-    """What became of all that a memory cites."""
-
-    verdict: Verdict
-    findings: tuple[Finding, ...]
-
-    @property
-    def note(self) -> str:
-        """What a prompt is told of code that changed."""
-        changed = [one for one in self.findings if one.verdict in _CHANGED]
-        commit = changed[0].citation.commit if changed else None
-        since = f" since commit {commit}" if commit else ""
-        return f"the code changed{since}: {', '.join(str(one.citation) for one in changed)}"
-
-    def evidence(self) -> list[Json]:
-        """The citations as they would be made now; what is gone stays as it was."""
-        return [(one.now or one.citation).as_json() for one in self.findings]
 
 
 class WorkTree:
@@ -181,14 +157,25 @@ class CommitTree:
         return None
 
 
-def cite(tree: WorkTree, given: Sequence[Citation]) -> list[Citation]:
-    """The citations with what stands there now, or stood at the commit that one names."""
+def cite(folder: str, given: object) -> list[dict[str, Json]]:
+    """Evidence as a caller wrote it, with what stands there now or stood at the commit it names.
+
+    A path counts from the folder, else from the top of its work tree; what is in no work tree
+    stays as it was written.
+    """
+    citations = citations_of(given if isinstance(given, str | Mapping) else list(given))  # type: ignore[call-overload]  # checked there
+    tree = WorkTree.at(folder)
+    found = citations if tree is None else _cited(tree, folder, citations)
+    return [one.as_json() for one in found]
+
+
+def _cited(tree: WorkTree, folder: str, citations: Sequence[Citation]) -> list[Citation]:
     head = tree.head()
     short = None if head is None else head[:_SHORT]
     found: list[Citation] = []
-    for one in given:
+    for one in citations:
         if one.hash is None:
-            one = replace(one, path=_relative(tree, one.path))  # noqa: PLW2901
+            one = replace(one, path=_relative(tree, folder, one.path))  # noqa: PLW2901
             at = tree if one.commit is None else tree.at_commit(one.commit)
             one = cited(one, at.file(one.path), (one.commit or short or "")[:_SHORT] or None)  # noqa: PLW2901
         found.append(one)
@@ -231,20 +218,22 @@ def _looked_for(tree: Files, citation: Citation, own: FileText | None) -> Findin
         sight = None if file is None else elsewhere(citation, file, renamed=is_it)
         if file is None or sight is None:
             continue
-        if sight.same:
+        if sight.same and (is_it or not _was_there(tree, citation, file, sight)):
             return _found(citation, file, sight)
-        is_better = best is None or sight.share > best[1].share
+        is_better = not sight.same and (best is None or sight.share > best[1].share)
         if is_better and (is_it or not _was_there(tree, citation, file, sight)):
             best = file, sight
     if best is None and own is not None:
-        then = tree.earlier(citation, citation.path)
-        sight = None if then is None else replaced(citation, then, own)
+        sight = rewritten(citation, tree.earlier(citation, citation.path), own)
         best = None if sight is None else (own, sight)
     return Finding(citation, Verdict.ORPHANED) if best is None else _found(citation, *best)
 
 
 def _was_there(tree: Files, citation: Citation, file: FileText, sight: Sight) -> bool:
-    """Whether what looks like the cited definition stood beside it all the time: another thing."""
+    """Whether what looks like the cited thing stood beside it all the time: another thing."""
+    if sight.same and citation.symbol is None and file.path != citation.path:
+        then = tree.earlier(citation, file.path)
+        return then is not None and holds(citation, then)
     if sight.same or sight.symbol is None:
         return False
     if file.path == citation.path and plain(sight.symbol) == plain(citation.symbol or ""):
@@ -270,10 +259,11 @@ def _found(citation: Citation, file: FileText, sight: Sight) -> Finding:
     return Finding(citation, Verdict.MOVED if moved else Verdict.FRESH, there)
 
 
-def _relative(tree: WorkTree, path: str) -> str:
+def _relative(tree: WorkTree, folder: str, path: str) -> str:
     """A path from the top of the work tree, however it was written."""
-    if os.path.isabs(path):
-        path = os.path.relpath(os.path.realpath(path), tree.root)
+    here = os.path.join(os.path.realpath(folder), path)  # noqa: PTH118  # an absolute path stays
+    if os.path.isabs(path) or os.path.lexists(here):  # noqa: PTH110, PTH117
+        path = os.path.relpath(here, tree.root)
     return os.path.normpath(path).replace(os.sep, "/")
 
 
@@ -287,5 +277,3 @@ def _read(whole: str, path: str) -> FileText | None:
         return None
     return FileText(path, data.decode("utf-8", "replace"))
 
-
-_CHANGED = (Verdict.DRIFTED, Verdict.ORPHANED)

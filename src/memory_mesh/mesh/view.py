@@ -4,7 +4,7 @@ A view holds a `Store` and a few settings, no lock, file or thread: make any num
 verbs (mesh/operations/) are methods of a view; each asks it for an `Access` and calls one flow.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager
 from datetime import datetime
 from importlib import import_module
@@ -21,6 +21,7 @@ from memory_mesh.model import (
     Draft,
     InvalidInput,
     Lens,
+    Memory,
     MeshError,
     PredicateSchema,
     Scope,
@@ -37,6 +38,8 @@ from memory_mesh.write.access import Access
 if TYPE_CHECKING:
     from typing import overload
 
+    from memory_mesh.evidence.citations import Checked
+    from memory_mesh.evidence.work_tree import WorkTree
     from memory_mesh.learn.model_calls import MeteredLLM
     from memory_mesh.model.query import GivenFilter
     from memory_mesh.model.reembedding import NamedModel
@@ -68,6 +71,7 @@ class View(Operations):
         self._owner, self._closed = owner, False
         self._kind = ceiling(self._channel)  # of what this view learns
         self._kept: tuple[tuple[object, ...], Access] | None = None  # and what it was made of
+        self._folder: str | None = None  # where the reader is; else the process's own
 
     if not TYPE_CHECKING:
 
@@ -98,6 +102,7 @@ class View(Operations):
         made = object.__new__(type(self))
         channel = self._channel if channel is None else channel
         View.__init__(made, self._store, config, channel, owner=owner, meaning=self._meaning)
+        made._folder = self._folder
         return made
 
     def _opened(self) -> OpenStore:
@@ -248,6 +253,36 @@ class View(Operations):
         known = flows.projects.names(opened.ledger, self._config.namespace, reader.project)
         return replace(reader, names=known.all)
 
+    def _code(self, reader: Scope) -> "Callable[[Memory], Checked | None]":
+        """What says of a memory whether the code that it cites still stands in the reader's folder.
+
+        The folder is looked at when a memory cites something, if the project is the reader's.
+        """
+        known: list[tuple[WorkTree | None, frozenset[str]]] = []
+
+        def check(memory: Memory) -> "Checked | None":
+            if not memory.extra.get("evidence"):
+                return None
+            from memory_mesh.evidence.work_tree import checked
+
+            if not known:
+                known.append(self._work_tree(reader))
+            tree, names = known[0]
+            return checked(tree, memory.extra) if tree and memory.scope.project in names else None
+
+        return check
+
+    def _work_tree(self, reader: Scope) -> "tuple[WorkTree | None, frozenset[str]]":
+        """The reader's work tree, and the names of its project."""
+        from memory_mesh.evidence.work_tree import WorkTree
+        from memory_mesh.mesh.operations.projects import ProjectVerbs
+
+        folder = self._folder or "."
+        found = None if reader.project is None else family(ProjectVerbs, self).at(folder)
+        if found is None or found.name != reader.project:
+            return None, frozenset()
+        return WorkTree.at(folder), frozenset((found.name, *found.former))
+
     def _lens(
         self,
         scope: Scope | None,
@@ -294,10 +329,9 @@ class View(Operations):
 
     def _draft(self, content: object, metadata: object, details: Mapping[str, object]) -> Draft:
         """A draft for this view's project and session unless the caller names another scope."""
-        from memory_mesh.write.rules.drafts import by_policy, draft_of, with_end  # reads make none
+        from memory_mesh.write.rules.drafts import by_policy, draft_of  # reads make none
 
-        if "ttl" in details:
-            details = with_end(details, self._now())
+        details = self._completed(details)
         own = Scope(self._config.project, None, self._config.session)
         if own != Scope() and "scope" not in details:
             details = {"scope": own} | dict(details)
@@ -306,6 +340,18 @@ class View(Operations):
         return by_policy(
             draft, self._config.expiry, self._now(), freely=is_authoritative(self._kind)
         )
+
+    def _completed(self, details: Mapping[str, object]) -> Mapping[str, object]:
+        """The options with `expires_at` for `ttl`, and with what stands at the places they cite."""
+        if "ttl" in details:
+            from memory_mesh.write.rules.drafts import with_end
+
+            details = with_end(details, self._now())
+        if given := details.get("evidence"):
+            from memory_mesh.evidence.work_tree import cite
+
+            details = {**details, "evidence": cite(self._folder or ".", given)}
+        return details
 
     def _fit(self, draft: Draft) -> Draft:
         """The draft, if its text can be a memory; of many texts each is refused by itself."""

@@ -83,6 +83,7 @@ class ContextVerbs(SearchVerbs):
             lesson_confidence=self._config.lesson_min_confidence,
             lessons_since=lens.now - timedelta(days=self._config.lesson_retention_days),
             exclude=frozenset(exclude),
+            checks=None if lens.as_of is not None else self._code(lens.scope),
         )
         return self._packed(question, lens, wanted, record=record)
 
@@ -302,5 +303,6 @@ class ExplainVerbs(SearchVerbs):
             min_relevance=min_relevance,
             lesson_confidence=self._config.lesson_min_confidence,
             lessons_since=asked.query.lens.now - timedelta(days=self._config.lesson_retention_days),
+            checks=self._code(asked.query.lens.scope),
         )
         return flows.explain_pack.why_packed(self._access(), asked, rules)

@@ -30,7 +30,6 @@ from memory_mesh.write.rules.drafts import (
     alteration_of,
     as_json,
     check_change,
-    with_end,
 )
 
 # Propose a change of a memory, for a person to decide.
@@ -61,7 +60,7 @@ class ProposalVerbs(View):
         """
         stated = {
             name: list(value) if isinstance(value, Iterator) else value  # it is read twice
-            for name, value in with_end(details, self._now()).items()
+            for name, value in self._completed(details).items()
         }
         if "scope" in stated:
             raise InvalidInput("a proposal cannot change who may see a memory; update it yourself")

@@ -9,6 +9,7 @@ from functools import cache
 from itertools import islice
 
 from memory_mesh.base.typed import Annotated, Any, TypedDict, TypeVar, fields, option_types, replace
+from memory_mesh.evidence import citations
 from memory_mesh.formats import rfc11
 from memory_mesh.model import (
     Channel,
@@ -120,6 +121,11 @@ class MemoryDetails(TypedDict, total=False):
         str | Iterable[str] | None,
         "patterns that call it up: a regular expression, alternatives, or plain words",
     ]
+    evidence: Annotated[
+        str | Iterable[str | Mapping[str, object]] | None,
+        "the code that it is about: src/a.py, src/a.py:10-20, src/a.py#name; it is checked before "
+        "the memory enters a prompt",
+    ]
 
 
 class NewMemoryDetails(MemoryDetails, total=False):
@@ -170,7 +176,7 @@ def draft_of(
         if draft.source is not options.source:  # else its kind is known
             draft = with_kind(draft, channel, stated=stated, at_most=argued)
         notes += _overruled(options, draft)
-    draft = _ending(draft, metadata, details, None)
+    draft = _citing(_ending(draft, metadata, details, None), details, None)
     _check_validity(draft.valid_from, draft.valid_until)
     if stated is not None and draft.source.kind is not stated:
         notes.append(
@@ -214,6 +220,7 @@ def alteration(
             draft = rfc11.promote(replace(draft, extra={}), whole, memory.scope.agent or "")
             draft = _read_by_name(draft, given, details)
         draft = _ending(draft, given, details, memory.extra.get(times.EXPIRES))
+        draft = _citing(draft, details, memory.extra.get(citations.KEY))
         _check_validity(draft.valid_from, draft.valid_until)
         draft = _spoken_again(draft, memory, details)
         if text is not None or details.keys() & {"claim", "source_kind"}:
@@ -293,6 +300,17 @@ def _ending(draft: Draft, given: object, details: Mapping[str, object], before: 
     extra = {name: value for name, value in draft.extra.items() if name != times.EXPIRES}
     if (ends := moment(times.EXPIRES, end)) is not None:
         extra[times.EXPIRES] = times.iso(ends)
+    return replace(draft, extra=extra)
+
+
+def _citing(draft: Draft, details: Mapping[str, object], before: Json) -> Draft:
+    """The draft with its evidence in its metadata; what is not named stays as it was."""
+    given = details.get(citations.KEY, before)
+    if citations.KEY not in details and (given is None or citations.KEY in draft.extra):
+        return draft
+    extra = {name: value for name, value in draft.extra.items() if name != citations.KEY}
+    if found := citations.citations_of(given) if given else []:
+        extra[citations.KEY] = [one.as_json() for one in found]
     return replace(draft, extra=extra)
 
 
