@@ -68,6 +68,7 @@ COMMANDS = {  # by the name of its function; `GROUPS` says what people type
     "import-tables": "import a store of @yamo/memory-mesh",
     "migrate-tables": "migrate such tables from schema V1 to V2, or back",
     "import-lane": "import a SQLite file of Memory Lane",
+    "check": "list the memories whose code moved, changed or is gone, and what a branch changes",
     "inspect": "say what is wrong in a store, ours or another tool's, and change nothing",
     "verify": "check the audit chain and the store's invariants",
     "backup": "copy the whole store while others use it, and keep so many copies",

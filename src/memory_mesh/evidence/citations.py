@@ -106,8 +106,9 @@ class Checked:
         changed = [one for one in self.findings if one.verdict in (Verdict.DRIFTED, Verdict.ORPHANED)]
         commit = changed[0].citation.commit if changed else None
         since = f" since, commit {commit}" if commit else " since"
+        told = "is gone" if self.verdict is Verdict.ORPHANED else f"changed{since}"
         places = ", ".join(str(one.citation) for one in changed)
-        return _signs().sub("?", f"the code changed{since}: {places}")[:_NOTE_CHARS]
+        return _signs().sub("?", f"the code {told}: {places}")[:_NOTE_CHARS]
 
     def evidence(self) -> list[Json]:
         """The citations as they would be made now; what is gone stays as it was."""
@@ -494,7 +495,7 @@ _TEXTS = ("symbol", "hash", "words", "word", "commit")
 _OTHER_SIZE = 1.6  # times as long a definition may be that was renamed and changed
 _LEAST_ALIKE = 4  # words of a definition that is known by them under another name
 _LEAST_WORDS = 6  # of a file that is known by them alone
-_LEAST_TO_FIND = 12  # characters of cited lines that are looked for in other files
+_LEAST_TO_FIND = 24  # characters of cited lines that are looked for in other files
 _places = lazy_pattern(r"(.+?):(L?\d+(?:-L?\d+)?)(?::\d+)?")
 _lines = lazy_pattern(r"L?(\d{1,9})(?:-L?(\d{1,9}))?")
 _words = lazy_pattern(r"[^\W_]\w*|\w*[^\W_]\w*")

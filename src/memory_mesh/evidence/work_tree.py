@@ -21,7 +21,6 @@ from memory_mesh.evidence.citations import (
     citations_of,
     cited,
     holds,
-    holds,
     elsewhere,
     kept_in,
     rewritten,
@@ -29,7 +28,9 @@ from memory_mesh.evidence.citations import (
     worst,
 )
 from memory_mesh.evidence.definitions import plain
-from memory_mesh.model import Json
+from memory_mesh.model import InvalidInput, Json, Memory
+from memory_mesh.model.errors import shown
+from memory_mesh.model.why import CheckedMemory
 from memory_mesh.platform import git_files
 
 MOST_BYTES = 2 << 20  # of a file that is read
@@ -124,6 +125,13 @@ class WorkTree:
                 last = middle
         return commits[first] if first < len(commits) else None
 
+    def parted_from(self, branch: str) -> "CommitTree":
+        """The files at the commit that this work tree and a branch have in common."""
+        for words in (("merge-base", branch, "HEAD"), ("rev-parse", "--verify", branch)):
+            if not branch.startswith("-") and (found := self._git(*words).strip()):
+                return CommitTree(self, found)
+        raise InvalidInput(f"git knows no branch or commit {shown(branch)} here")
+
     def _git(self, *words: str) -> str:
         """What git answers; nothing where it fails, takes too long or is not there."""
         if words not in self._asked:
@@ -195,6 +203,39 @@ def checked(tree: Files, extra: Mapping[str, Json]) -> Checked | None:
     return Checked(worst([one.verdict for one in findings]), findings) if findings else None
 
 
+def changed_since(
+    tree: WorkTree, extra: Mapping[str, Json], base: CommitTree | None
+) -> Checked | None:
+    """What moved, changed or is gone of a memory's evidence, since a commit or at all."""
+    found = checked(tree, extra)
+    if found is None or found.verdict in (Verdict.FRESH, Verdict.UNCHECKED):
+        return None
+    if base is None:
+        return found
+    stood = [check(base, [one.citation])[0].verdict is Verdict.FRESH for one in found.findings]
+    here = (Verdict.FRESH, Verdict.UNCHECKED)
+    news = any(
+        was and one.verdict not in here for was, one in zip(stood, found.findings, strict=True)
+    )
+    return found if news else None
+
+
+def told(tree: WorkTree, memory: Memory, found: Checked) -> CheckedMemory:
+    """What a person is told of a memory whose evidence changed."""
+    places: list[dict[str, Json]] = []
+    for one in found.findings:
+        is_here = one.verdict in (Verdict.FRESH, Verdict.UNCHECKED, Verdict.MOVED)
+        places.append(
+            {
+                "place": str(one.citation),
+                "verdict": one.verdict.value,
+                "now": str(one.now) if one.now and str(one.now) != str(one.citation) else None,
+                "commit": None if is_here else tree.changed_by(one.citation),
+            }
+        )
+    return CheckedMemory(memory.id, memory.text, found.verdict.value, tuple(places))
+
+
 def _checked(tree: Files, citation: Citation) -> Finding:
     if citation.hash is None:
         return Finding(citation, Verdict.UNCHECKED)
@@ -255,8 +296,9 @@ def _found(citation: Citation, file: FileText, sight: Sight) -> Finding:
     )
     if not sight.same:
         return Finding(citation, Verdict.DRIFTED, cited(there, file, citation.commit))
-    moved = file.path != citation.path or sight.symbol is not None
-    return Finding(citation, Verdict.MOVED if moved else Verdict.FRESH, there)
+    if file.path == citation.path and sight.symbol is None:
+        return Finding(citation, Verdict.FRESH, there)
+    return Finding(citation, Verdict.MOVED, cited(there, file, citation.commit))
 
 
 def _relative(tree: WorkTree, folder: str, path: str) -> str:

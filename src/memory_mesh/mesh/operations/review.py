@@ -2,11 +2,13 @@
 
 from collections.abc import Iterator, Mapping
 
-from memory_mesh.base.typed import Unpack, replace
+from memory_mesh.base.typed import TYPE_CHECKING, Unpack, replace
+from memory_mesh.evidence.citations import Verdict
 from memory_mesh.mesh import flows
 from memory_mesh.mesh.operation import needs, reads
+from memory_mesh.mesh.operations.memories import MemoryVerbs
 from memory_mesh.mesh.options import AsOwner, Limit, Reader, Reason
-from memory_mesh.mesh.view import View
+from memory_mesh.mesh.view import View, family
 from memory_mesh.model import (
     DECISIONS,
     Conflict,
@@ -22,6 +24,7 @@ from memory_mesh.model import (
     SkillQuery,
     Status,
 )
+from memory_mesh.model.why import CheckedMemory
 from memory_mesh.model.errors import InvalidInput, NotAllowed, NotFound, shown
 from memory_mesh.rules.arguments import check_limit, check_metadata, check_text
 from memory_mesh.rules.trust import is_authoritative, seen_through, trust_of
@@ -31,6 +34,9 @@ from memory_mesh.write.rules.drafts import (
     as_json,
     check_change,
 )
+
+if TYPE_CHECKING:
+    from memory_mesh.evidence.citations import Checked
 
 # Propose a change of a memory, for a person to decide.
 
@@ -134,6 +140,10 @@ class ProposalVerbs(View):
         return flows.proposals.undo(access, asked, reader)
 
 
+_CITING = {"evidence": {"$exists": True}}
+_CHECKED_AT_ONCE = 1_000
+
+
 class ReviewVerbs(ProposalVerbs):
     """What waits for a decision, conflicts, votes on truth, and trust: `mesh.review`."""
 
@@ -150,6 +160,57 @@ class ReviewVerbs(ProposalVerbs):
         """Returns every registered predicate."""
         with self._read() as snapshot:
             return snapshot.schemas()
+
+    @needs("review")
+    def check(
+        self, *, against: str | None = None, fix: bool = False, scope: Reader = None
+    ) -> list[CheckedMemory]:
+        """Lists memories whose cited code moved, changed or is gone in the current folder.
+
+        Only what memories cite is read, and no model is asked. A proposal waits for review where a
+        person has to say whether the memory still holds.
+
+        Options:
+            against: a branch or commit; list only what changed since this one parted from it.
+            fix: cite moved code where it is now, and propose an update or a delete of the others.
+        """
+        from memory_mesh.evidence.work_tree import changed_since, told
+
+        tree, names = self._work_tree(self._reader(scope))
+        if tree is None:
+            raise InvalidInput(
+                "the current folder is in no work tree of this project; go there, or name its "
+                "project"
+            )
+        base = None if against is None else tree.parted_from(check_text(against, "against"))
+        listing, found = family(MemoryVerbs, self), list[CheckedMemory]()
+        cursor: str | None = None
+        while True:
+            page = listing.get_all(filter=_CITING, limit=_CHECKED_AT_ONCE, cursor=cursor, scope=scope)
+            for memory in page:
+                stale = changed_since(tree, memory.extra, base)
+                if stale is not None and memory.scope.project in names:
+                    one = told(tree, memory, stale)
+                    found.append(self._mended(one, stale, scope) if fix else one)
+            cursor = page.cursor
+            if cursor is None:
+                return found
+
+    def _mended(
+        self, one: CheckedMemory, checked: "Checked", scope: Scope | None
+    ) -> CheckedMemory:
+        """Follows what moved, and asks a person about the rest."""
+        now = checked.evidence()
+        if checked.verdict is Verdict.MOVED:
+            memories = family(MemoryVerbs, self)
+            memories.update(one.id, evidence=now, reader=scope, reason="the cited code moved")
+            return one
+        if checked.verdict is Verdict.ORPHANED:
+            asked = self.propose_delete(one.id, reader=scope, reason=checked.note)
+        else:
+            why = f"{checked.note}; approve if the memory still holds"
+            asked = self.propose_update(one.id, evidence=now, reader=scope, reason=why)
+        return replace(one, proposal=asked.id)
 
     @reads
     def trust(self, memory_id: str, *, scope: Reader = None) -> float:
