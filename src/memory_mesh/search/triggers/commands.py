@@ -1,0 +1,316 @@
+"""Takes a command line of a shell apart: what would run, with which words and flags, and where.
+
+::
+
+    cd web && sudo rm -rf ../build  # old     ──▶ Run(rm, words ../build, flags r f, folder …/web)
+    git ls-files | xargs sed -i s/a/b/        ──▶ one pipeline of two runs
+
+Quoted texts with blanks in them, the bodies of `<<` and comments are data and run nothing, unless
+a shell reads them. Nothing here knows what a program does.
+"""
+
+from collections.abc import Iterator, Sequence
+from posixpath import join, normpath
+
+from memory_mesh.base.typed import dataclass, replace
+
+MOST_CHARS = 20_000  # of a command that is read
+_MOST_RUNS = 200
+_DEEPEST = 4  # shells within shells
+SHELLS = frozenset(("sh", "bash", "zsh", "dash", "ksh", "fish", "ash"))
+_TAKE_COMMANDS = frozenset(("ssh", "eval", "su", "watch", "script", "trap"))
+_SHOW = frozenset(  # what only prints or looks for its words
+    "echo printf man which type whatis apropos info tldr help grep egrep fgrep rg ag ack cat less"
+    " more head tail alias history command-not-found".split()
+)
+_RESERVED = frozenset("if then else elif do while until ! { time fi done esac } case in".split())
+_CLUSTER = 4  # letters of short flags behind one dash; more are one long name
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One program that a command line would start."""
+
+    program: str
+    words: tuple[str, ...] = ()  # without flags and data
+    flags: frozenset[str] = frozenset()  # without dashes and values
+    data: tuple[str, ...] = ()  # texts with blanks, and what is read from `<<`
+    folder: str = ""  # where it would run, as far as `cd` says so
+    writes: tuple[str, ...] = ()  # files behind > and >>
+    reads_pipe: bool = False
+    inside: bool = False  # of another one's words, as behind sudo or xargs
+    flag_first: bool = False  # what follows its flags is what it works on, and no subcommand
+
+
+def pipelines(command: str, folder: str = "", depth: int = 0) -> list[list[Run]]:
+    """Returns what a command line would run: runs that feed each other stand together."""
+    found: list[list[Run]] = []
+    here = folder
+    for group in _groups(_tokens(command[:MOST_CHARS])):
+        line: list[Run] = []
+        for at, tokens in enumerate(group):
+            runs = _runs(tokens, here, depth, piped=at > 0)
+            if runs and runs[0].program == "cd" and len(group) == 1:
+                here = resolved(runs[0].words[0], here) if runs[0].words else here
+            line += runs
+        if line:
+            found.append(_fed(line))
+        if len(found) >= _MOST_RUNS:
+            break
+    return found
+
+
+def resolved(path: str, folder: str) -> str:
+    """A path without `.` and `..`, from a folder."""
+    return normpath(join(folder, path)) if folder else normpath(path)
+
+
+@dataclass(frozen=True, slots=True)
+class _Token:
+    """A word, or a sign between words; `nested` is what stands in `$(…)`."""
+
+    text: str
+    quoted: bool = False
+    sign: bool = False
+    nested: tuple[str, ...] = ()
+
+
+def _tokens(text: str) -> list[_Token]:
+    """The words and signs of a command line."""
+    found: list[_Token] = []
+    word, quoted, begun, at = "", False, False, 0
+    nested: list[str] = []
+    waiting: list[str] = []  # ends of bodies behind <<
+
+    def end() -> None:
+        nonlocal word, quoted, begun
+        if begun:
+            found.append(_Token(word, quoted, nested=tuple(nested)))
+        word, quoted, begun = "", False, False
+        nested.clear()
+
+    while at < len(text):
+        sign = text[at]
+        if sign == "\\" and at + 1 < len(text):
+            if text[at + 1] != "\n":
+                word, begun = word + text[at + 1], True
+            at += 2
+        elif sign in "'\"":
+            close = _closing(text, at)
+            inner = text[at + 1 : close]
+            word, begun = word + inner, True
+            quoted = quoted or any(each.isspace() for each in inner)
+            if sign == '"':
+                nested += _substituted(inner)
+            at = close + 1
+        elif text.startswith(("$(", "`"), at) and not text.startswith("$((", at):
+            close = _matching(text, at)
+            nested.append(text[at + (2 if sign == "$" else 1) : close])
+            begun, at = True, close + 1
+        elif sign == "#" and not begun:
+            at = text.find("\n", at) if "\n" in text[at:] else len(text)
+        elif sign == "\n":
+            end()
+            found.append(_Token("\n", sign=True))
+            at += 1
+            for mark in waiting:
+                body, at = _body(text, at, mark)
+                found.append(_Token(body, quoted=True, sign=True))
+            waiting.clear()
+        elif sign.isspace():
+            end()
+            at += 1
+        elif text.startswith("<<", at) and not text.startswith("<<<", at):
+            end()
+            at += 2 + text.startswith("<<-", at)
+            rest = text[at:].lstrip(" ")
+            mark = rest.split(None, 1)[0].rstrip(";|&)") if rest.strip() else ""
+            at += len(text[at:]) - len(rest) + len(mark)
+            waiting.append(mark.strip("'\"\\"))
+        elif sign in ";&|()<>":
+            if sign in "<>" and word.isdigit():
+                word, begun = "", False
+            end()
+            size = 2 if text[at : at + 2] in _PAIRS else 1
+            found.append(_Token(text[at : at + size], sign=True))
+            at += size
+        else:
+            word, begun = word + sign, True
+            at += 1
+    end()
+    return found
+
+
+_PAIRS = ("&&", "||", ">>", "|&", ";;", "&>", ">&", "<&", ">|")
+
+
+def _closing(text: str, at: int) -> int:
+    """Where a quotation ends; at the end of the text if it does not."""
+    quote, place = text[at], at + 1
+    while place < len(text) and text[place] != quote:
+        place += 2 if text[place] == "\\" and quote == '"' else 1
+    return min(place, len(text))
+
+
+def _matching(text: str, at: int) -> int:
+    """Where what `$(` or a backtick opens is closed."""
+    if text[at] == "`":
+        close = text.find("`", at + 1)
+        return len(text) if close < 0 else close
+    depth, place = 0, at + 1
+    while place < len(text):
+        if text[place] in "'\"":
+            place = _closing(text, place)
+        elif text[place] in "()":
+            depth += 1 if text[place] == "(" else -1
+            if not depth:
+                return place
+        place += 1
+    return len(text)
+
+
+def _substituted(inner: str) -> Iterator[str]:
+    """What runs inside of a text in double quotes."""
+    at = inner.find("$(")
+    while at >= 0:
+        close = _matching(inner, at)
+        yield inner[at + 2 : close]
+        at = inner.find("$(", close)
+
+
+def _body(text: str, at: int, mark: str) -> tuple[str, int]:
+    """The lines up to one that is the mark alone, and where the text goes on."""
+    lines: list[str] = []
+    while at < len(text):
+        end = text.find("\n", at)
+        line, at = (text[at:], len(text)) if end < 0 else (text[at:end], end + 1)
+        if line.strip() == mark:
+            break
+        lines.append(line)
+    return "\n".join(lines), at
+
+
+def _groups(tokens: Sequence[_Token]) -> list[list[list[_Token]]]:
+    """Pipelines of commands: `|` feeds the next one, any other sign begins anew."""
+    groups: list[list[list[_Token]]] = [[[]]]
+    for token in tokens:
+        if token.sign and token.quoted:  # the body of <<, which belongs to what was before
+            last = next((one for group in reversed(groups) for one in reversed(group) if one), None)
+            if last is not None:
+                last.append(replace(token, sign=False))
+        elif token.sign and token.text in {"|", "|&"}:
+            groups[-1].append([])
+        elif token.sign and (token.text[0] in "<>" or token.text == "&>"):
+            groups[-1][-1].append(token)
+        elif token.sign:
+            groups.append([[]])
+        else:
+            groups[-1][-1].append(token)
+    return [group for group in groups if any(group)]
+
+
+def _runs(tokens: Sequence[_Token], folder: str, depth: int, *, piped: bool) -> list[Run]:
+    """What one command runs: itself, what its words start, and what stands in `$(…)`."""
+    found: list[Run] = []
+    words, writes = list[_Token](), list[str]()
+    target = ""
+    for token in tokens:
+        if token.sign:
+            target = token.text
+        elif target:
+            if ">" in target and not token.text.isdigit() and token.text != "/dev/null":
+                writes.append(token.text)
+            target = ""
+        else:
+            words.append(token)
+        for nested in token.nested if depth < _DEEPEST else ():
+            found += [run for line in pipelines(nested, folder, depth + 1) for run in line]
+    while words and (words[0].text in _RESERVED or _is_setting(words[0].text)):
+        words.pop(0)
+    if not words:
+        return [*found, Run("", writes=tuple(writes), folder=folder)] if writes else found
+    own = _run(words, folder, tuple(writes), reads_pipe=piped)
+    result = [own, *found]
+    if own.program in _SHOW:
+        return result
+    for at in range(1, len(words)):
+        if not words[at].quoted and not words[at].text.startswith("-") and words[at].text:
+            result.append(replace(_run(words[at:], folder, (), reads_pipe=piped), inside=True))
+    if depth < _DEEPEST:
+        for text in _commands_in(words):
+            result += [run for line in pipelines(text, folder, depth + 1) for run in line]
+    return result
+
+
+def _run(words: Sequence[_Token], folder: str, writes: tuple[str, ...], *, reads_pipe: bool) -> Run:
+    plain, flags, data = list[str](), set[str](), list[str]()
+    for at, token in enumerate(words[1:], start=1):
+        text = token.text
+        if token.quoted:
+            data.append(text)
+        elif text.startswith("-") and len(text) > 1:
+            flags |= flags_of(text)
+        elif words[at - 1].text == "-n" and at > 1:
+            flags.discard("n")  # it has a value: no dry run
+            flags.add("n=")
+        elif text:
+            plain.append(text)
+    name = program_of(words[0].text)
+    first = len(words) > 1 and words[1].text.startswith("-")
+    return Run(
+        name,
+        tuple(plain),
+        frozenset(flags),
+        tuple(data),
+        folder,
+        writes,
+        reads_pipe,
+        flag_first=first,
+    )
+
+
+def flags_of(text: str) -> set[str]:
+    """The flags that a word with dashes sets: `-rf` is two, `--force=x` and `-chdir=x` are one."""
+    name = text.lstrip("-").partition("=")[0]
+    if not text.startswith("--") and len(name) <= _CLUSTER and name.isalpha():
+        return set(name)
+    return {name} if name else set()
+
+
+def program_of(text: str) -> str:
+    """The name of a program without its folder and version."""
+    name = text.rpartition("/")[2].removesuffix(".exe")
+    bare = name.rstrip("0123456789.")
+    return ("sh" if bare in SHELLS else bare) or name
+
+
+def _is_setting(text: str) -> bool:
+    name, equals, _ = text.partition("=")
+    return bool(equals) and name.isidentifier()
+
+
+def _commands_in(words: Sequence[_Token]) -> Iterator[str]:
+    """The texts among the words that a shell would run."""
+    shell = False
+    for at, token in enumerate(words):
+        program = program_of(token.text)
+        if token.quoted and shell:
+            yield token.text
+        elif not token.text.startswith("-"):
+            shell = shell or program == "sh" or (program in _TAKE_COMMANDS and at < 2)  # noqa: PLR2004
+
+
+def _fed(line: list[Run]) -> list[Run]:
+    """The runs of a pipeline; what reads a pipe has the words and data of what feeds it, too."""
+    words, data = list[str](), list[str]()
+    found: list[Run] = []
+    for run in line:
+        if run.reads_pipe:
+            more = tuple(words) if run.inside else ()
+            found.append(replace(run, words=(*run.words, *more), data=(*run.data, *data)))
+        else:
+            found.append(run)
+            if not run.inside:
+                words += run.words
+                data += [*run.data, " ".join(run.words)]
+    return found
