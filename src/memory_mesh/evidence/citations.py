@@ -19,7 +19,7 @@ from functools import cached_property
 from memory_mesh.base.digests import sha256
 from memory_mesh.base.lazy_pattern import lazy_pattern
 from memory_mesh.base.typed import dataclass, replace
-from memory_mesh.evidence.definitions import Definition, around, definitions, named, plain
+from memory_mesh.evidence.definitions import Definition, definitions, named, plain
 from memory_mesh.model import Json
 from memory_mesh.model.errors import InvalidInput, shown
 
@@ -103,7 +103,9 @@ class Checked:
     @property
     def note(self) -> str:
         """What a prompt is told of code that changed."""
-        changed = [one for one in self.findings if one.verdict in (Verdict.DRIFTED, Verdict.ORPHANED)]
+        changed = [
+            one for one in self.findings if one.verdict in (Verdict.DRIFTED, Verdict.ORPHANED)
+        ]
         commit = changed[0].citation.commit if changed else None
         since = f" since, commit {commit}" if commit else " since"
         told = "is gone" if self.verdict is Verdict.ORPHANED else f"changed{since}"
@@ -278,7 +280,9 @@ def rewritten(citation: Citation, then: FileText | None, now: FileText) -> Sight
 
     first, last = citation.lines[0] - 1, citation.lines[1]
     old, new = ([counted([line]) for line in file.lines] for file in (then, now))
-    for tag, start, end, begin, stop in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+    for tag, start, end, begin, stop in SequenceMatcher(
+        None, old, new, autojunk=False
+    ).get_opcodes():
         if tag == "replace" and start < last and end > first:
             return Sight((begin + 1, stop), same=False, share=0.0)
     return _alike(citation, now, _STILL_ALIKE)

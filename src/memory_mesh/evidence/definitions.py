@@ -156,7 +156,9 @@ def _end(lines: Sequence[str], at: int) -> int:
             if not further and not closes:
                 break
         text = _unquoted(line)
-        depth += sum(text.count(sign) for sign in _OPENS) - sum(text.count(sign) for sign in _CLOSES)
+        depth += sum(text.count(sign) for sign in _OPENS) - sum(
+            text.count(sign) for sign in _CLOSES
+        )
         opened = opened or "{" in text
         last = place
         if depth <= 0 and place > at and bare.startswith(_ENDS) and _indentation(line) <= own:
@@ -208,8 +210,5 @@ _macro = lazy_pattern(r"(?:#\s*define\s+|typedef\b[^;(]*\(\*)(?P<name>\w+)")
 _word = lazy_pattern(r"\W*\w*")
 _LONGEST = 400  # characters of a line that may define something
 _NO_NAMES = frozenset(  # words of statements, which define nothing
-    "if elif else for while until switch case default do try catch except finally with return yield"
-    " await throw raise new delete del assert import from export package using include require in"
-    " not and or print echo printf then when match unless elsif self this super go defer select"
-    " foreach lock goto typeof sizeof".split()
+    ["if", "elif", "else", "for", "while", "until", "switch", "case", "default", "do", "try", "catch", "except", "finally", "with", "return", "yield", "await", "throw", "raise", "new", "delete", "del", "assert", "import", "from", "export", "package", "using", "include", "require", "in", "not", "and", "or", "print", "echo", "printf", "then", "when", "match", "unless", "elsif", "self", "this", "super", "go", "defer", "select", "foreach", "lock", "goto", "typeof", "sizeof"]
 )

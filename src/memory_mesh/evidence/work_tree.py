@@ -20,8 +20,8 @@ from memory_mesh.evidence.citations import (
     Verdict,
     citations_of,
     cited,
-    holds,
     elsewhere,
+    holds,
     kept_in,
     rewritten,
     seen,
@@ -304,7 +304,7 @@ def _found(citation: Citation, file: FileText, sight: Sight) -> Finding:
 def _relative(tree: WorkTree, folder: str, path: str) -> str:
     """A path from the top of the work tree, however it was written."""
     here = os.path.join(os.path.realpath(folder), path)  # noqa: PTH118  # an absolute path stays
-    if os.path.isabs(path) or os.path.lexists(here):  # noqa: PTH110, PTH117
+    if os.path.isabs(path) or os.path.lexists(here):  # noqa: PTH117
         path = os.path.relpath(here, tree.root)
     return os.path.normpath(path).replace(os.sep, "/")
 
@@ -318,4 +318,3 @@ def _read(whole: str, path: str) -> FileText | None:
     if len(data) > MOST_BYTES or b"\0" in data[:8192]:
         return None
     return FileText(path, data.decode("utf-8", "replace"))
-

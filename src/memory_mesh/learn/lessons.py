@@ -33,6 +33,7 @@ from pathlib import Path
 
 from memory_mesh.base.typed import replace
 from memory_mesh.context import fence
+from memory_mesh.context.injection import ENFORCE
 from memory_mesh.context.pack import lens_on_lessons
 from memory_mesh.formats import yamo, yamo_learning
 from memory_mesh.learn import skills
@@ -93,9 +94,12 @@ def distill_lesson(
     scope: Scope,
     source: Source,
     sources: Sequence[str] = (),
+    *,
+    enforce: bool = False,
 ) -> LessonBlock:
     """Teach one lesson; one that is known no less certainly is returned as it is."""
-    return _taught(access, [_draft(access, context, scope, source, sources)])[0]
+    draft = _draft(access, context, scope, source, sources)
+    return _taught(access, [replace(draft, extra={ENFORCE: True}) if enforce else draft])[0]
 
 
 def read_wire(text: str) -> LessonContext:

@@ -66,6 +66,17 @@ def top(real: Path) -> Path | None:
     return next((place for place in (real, *real.parents) if (place / ".git").exists()), None)
 
 
+def top_of(folder: str) -> str | None:
+    """The top of the work tree that a folder is in, as the folder is written."""
+    while True:
+        if os.path.lexists(f"{folder}/.git"):
+            return folder
+        above = os.path.dirname(folder)  # noqa: PTH120
+        if above == folder:
+            return None
+        folder = above
+
+
 def birth(files: Path) -> str:
     """When the repository was made here: git writes this file once; without it, which folder."""
     try:

@@ -24,8 +24,8 @@ from memory_mesh.model import (
     SkillQuery,
     Status,
 )
-from memory_mesh.model.why import CheckedMemory
 from memory_mesh.model.errors import InvalidInput, NotAllowed, NotFound, shown
+from memory_mesh.model.why import CheckedMemory
 from memory_mesh.rules.arguments import check_limit, check_metadata, check_text
 from memory_mesh.rules.trust import is_authoritative, seen_through, trust_of
 from memory_mesh.write.rules.drafts import (
@@ -186,7 +186,9 @@ class ReviewVerbs(ProposalVerbs):
         listing, found = family(MemoryVerbs, self), list[CheckedMemory]()
         cursor: str | None = None
         while True:
-            page = listing.get_all(filter=_CITING, limit=_CHECKED_AT_ONCE, cursor=cursor, scope=scope)
+            page = listing.get_all(
+                filter=_CITING, limit=_CHECKED_AT_ONCE, cursor=cursor, scope=scope
+            )
             for memory in page:
                 stale = changed_since(tree, memory.extra, base)
                 if stale is not None and memory.scope.project in names:
@@ -196,9 +198,7 @@ class ReviewVerbs(ProposalVerbs):
             if cursor is None:
                 return found
 
-    def _mended(
-        self, one: CheckedMemory, checked: "Checked", scope: Scope | None
-    ) -> CheckedMemory:
+    def _mended(self, one: CheckedMemory, checked: "Checked", scope: Scope | None) -> CheckedMemory:
         """Follows what moved, and asks a person about the rest."""
         now = checked.evidence()
         if checked.verdict is Verdict.MOVED:

@@ -7,6 +7,7 @@ words, flags and targets, never by the words of a sentence.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 from posixpath import isabs
 
 from memory_mesh.base.lazy_pattern import lazy_pattern
@@ -51,9 +52,10 @@ def action_of(command: str, file: str, folder: str) -> Action:
     return Action(lines, files, folder)
 
 
+@lru_cache(maxsize=1_024)
 def warned_of(text: str, ran: str | None, home: str) -> Warned:
     """Reads what a lesson warns of in its text, and in the call that was recorded."""
-    quoted = [one.strip() for one in _quotes().findall(text)[:_MOST_QUOTED]]
+    quoted = quotations(text)
     tokens = _tokens_of(text)
     if ran is not None and _is_file(ran):
         return Warned(files=(resolved(ran, home),), home=home)
@@ -78,9 +80,7 @@ def warned_of(text: str, ran: str | None, home: str) -> Warned:
         if _says_enough(told):
             calls.append(tuple(told))
     advice += [one for line in lines for views in line for one in _variants(views, tokens)]
-    instead = [
-        one for one in advice if any(_within(run, one) for call in calls for run in call)
-    ]
+    instead = [one for one in advice if any(_within(run, one) for call in calls for run in call)]
     named = [call for call in calls if any(run.program in tokens for run in call)]
     return Warned(tuple(named or calls[-1:]), (), tuple(instead), (), home)
 
@@ -107,6 +107,21 @@ def _tokens_of(text: str) -> tuple[str, ...]:
 def _first(command: str) -> list[Run]:
     """The commands of a quotation, without what their words start."""
     return [run for line in pipelines(command) for run in line if not run.inside]
+
+
+def calls(triggers: Sequence[str], action: Action) -> bool:
+    """Whether a trigger names a call of an action by its program and its first word."""
+    said = [tuple(trigger.split()) for trigger in triggers]
+    for line in action.lines:
+        for run in line:
+            if not _is_dry(run) and any(_mentioned(run, words) for words in said):
+                return True
+    return False
+
+
+def quotations(text: str) -> list[str]:
+    """What a text quotes as code."""
+    return [one.strip() for one in _quotes().findall(text)[:_MOST_QUOTED]]
 
 
 def _views(line: Sequence[Run]) -> list[list[Run]]:
@@ -190,9 +205,7 @@ def _says_enough(call: Iterable[Run]) -> bool:
 
 
 def _within(one: Run, run: Run) -> bool:
-    return (
-        one.program == run.program and {*one.words} <= {*run.words} and one.flags <= run.flags
-    )
+    return one.program == run.program and {*one.words} <= {*run.words} and one.flags <= run.flags
 
 
 def _meets(need: Run, run: Run, home: str) -> bool:
@@ -261,9 +274,7 @@ def _mentioned(run: Run, said: Sequence[str]) -> bool:
 def _written(run: Run) -> Iterator[str]:
     """The files that a run would write to, as far as its words say so."""
     found = list(run.writes)
-    if run.program == "tee":
-        found += run.words
-    elif run.program in {"sed", "perl"} and any(flag[0] == "i" for flag in run.flags):
+    if run.program == "tee" or (run.program in {"sed", "perl"} and any(flag[0] == "i" for flag in run.flags)):
         found += run.words
     elif run.program in _COPIES and len(run.words) > 1:
         found.append(run.words[-1])

@@ -20,10 +20,9 @@ _DEEPEST = 4  # shells within shells
 SHELLS = frozenset(("sh", "bash", "zsh", "dash", "ksh", "fish", "ash"))
 _TAKE_COMMANDS = frozenset(("ssh", "eval", "su", "watch", "script", "trap"))
 _SHOW = frozenset(  # what only prints or looks for its words
-    "echo printf man which type whatis apropos info tldr help grep egrep fgrep rg ag ack cat less"
-    " more head tail alias history command-not-found".split()
+    ["echo", "printf", "man", "which", "type", "whatis", "apropos", "info", "tldr", "help", "grep", "egrep", "fgrep", "rg", "ag", "ack", "cat", "less", "more", "head", "tail", "alias", "history", "command-not-found"]
 )
-_RESERVED = frozenset("if then else elif do while until ! { time fi done esac } case in".split())
+_RESERVED = frozenset(["if", "then", "else", "elif", "do", "while", "until", "!", "{", "time", "fi", "done", "esac", "}", "case", "in"])
 _CLUSTER = 4  # letters of short flags behind one dash; more are one long name
 
 
