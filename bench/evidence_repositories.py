@@ -1,4 +1,4 @@
-"""Make 20 small git repositories and 400 memories that cite them, each with what is true at the end.
+"""Make 20 small git repositories and 400 memories that cite them, each with what became of it.
 
     from bench.evidence_repositories import make
     cases = make(folder, "dev")        or "held_out"; folder/<repository> is the working tree
@@ -8,30 +8,30 @@ Written on 2026-11-19, before the rules that are judged by them and without sigh
 `bench/sets/evidence/<repository>.txt` is the plan of one repository: its commits, its memories, and
 the label that the author of the commits gave each memory. No label comes from a checker.
 
-How a memory is labelled. What counts is the working tree at the last commit, against the tree of the
-commit that the citation names.
+How a memory is labelled: by the working tree at the last commit, against the tree of the commit
+that the citation names.
 
-- A citation of a symbol cites its definition: signature, body, comments inside; not comments above.
-  A citation of lines cites their text. A citation of a path alone cites the file, not its lines.
-- **fresh**: the cited text still stands in the same file (for a symbol: under the same name). It may
-  stand at other lines. Whitespace, line breaks, line ends, trailing commas and the kind of quotes do
-  not count as content. A file cited as a whole is fresh while it keeps more than half of its words.
-  A file that was deleted and restored, and one whose copy stands elsewhere, is fresh.
+- A citation of a symbol cites its definition: signature, body, comments inside, none above it. A
+  citation of lines cites their text. A citation of a path alone cites the file, not its lines.
+- **fresh**: the cited text still stands in the same file (for a symbol: under the same name), maybe
+  at other lines. Whitespace, line breaks, line ends, trailing commas and the kind of quotes are no
+  content. A file cited as a whole is fresh while it keeps more than half of its words. A file that
+  was deleted and restored, and one whose copy stands elsewhere, is fresh.
 - **moved**: it is gone from there and the same text (but for a new name) stands elsewhere: in a
   renamed file, in another file, or in the same file under another name or in a renamed class.
-  `new_path` and `new_lines` say where. In a file that was renamed and edited in one commit, what was
-  not edited is moved. A place where the text stood already at the cited commit is no move.
+  `new_path` and `new_lines` say where. In a file that was renamed and edited in one commit, what
+  was not edited is moved. A place where the text stood already at the cited commit is no move.
 - **drifted**: the cited thing is there (or moved), and its content changed: code, a value, or a
   comment inside it. Lines drift if other lines stand in their place. A file cited as a whole drifts
   if it was written anew.
-- **orphaned**: it is gone: a symbol or file that was deleted, lines that were taken out with nothing
-  in their place. The same name with another body in another place is another thing.
+- **orphaned**: it is gone: a symbol or file that was deleted, lines that were taken out with
+  nothing in their place. The same name with another body in another place is another thing.
 - A memory that cites several files (`others`) is orphaned if all are gone, drifted if one of them
   drifted or is gone, else moved if one moved, else fresh.
 - A symbolic link is read through. What never stood in the tree (a submodule that was not fetched, a
   file of another project) proves nothing, so that a memory about it is fresh.
-- `implicit`: nothing is cited beside the text. `path` and `symbol` then say what the text names, and
-  the commit is the one at which the text was written.
+- `implicit`: nothing is cited beside the text. `path` and `symbol` then say what the text names,
+  and the commit is the one at which the text was written.
 """
 
 import os
@@ -157,30 +157,28 @@ def _build(commits: Sequence[Commit]) -> None:
 def _edit(
     tree: Tree, kind: str, what: str, lines: Sequence[str], commits: Sequence[Commit]
 ) -> None:
-    """Do one edit in a tree."""
-    text = "".join(line + "\n" for line in lines)
+    """Do one edit in a tree; a switch of the branch is none."""
+    text = "".join(line + "\n" for line in lines).encode()
     first, _, second = what.partition(" => ")
-    if kind == "+++":
-        tree[what] = text.encode()
-    elif kind == "!!!":
-        tree[what] += text.encode()
-    elif kind == "^^^":
-        tree[what] = text.encode() + tree[what]
-    elif kind == "---":
-        del tree[what]
-    elif kind == "@@@":
-        tree[first] = (LINK + second).encode()
-    elif kind == "%%%":
-        tree[what] = tree[what].replace(b"\n", b"\r\n")
-    elif kind == "<<<":  # path => the commit it is taken from
-        tree[first] = commits[int(second) - 1].tree[first]
-    elif kind == ">>>":
-        _rename(tree, first, second)
-    elif kind == "~~~":
-        for old, new in _changes(text):
-            if tree[what].count(old) != 1:
-                raise ValueError(f"{what} has {tree[what].count(old)} times: {old.decode()}")
-            tree[what] = tree[what].replace(old, new)
+    match kind:
+        case "---":
+            del tree[what]
+        case ">>>":
+            _rename(tree, first, second)
+        case "~~~":
+            tree[what] = _changed(tree[what], text)
+        case "<<<":  # path => the commit it is taken from
+            tree[first] = commits[int(second) - 1].tree[first]
+        case "@@@":
+            tree[first] = (LINK + second).encode()
+        case "+++" | "!!!" | "^^^" | "%%%":
+            there = tree.get(what, b"")
+            tree[what] = {
+                "+++": text,
+                "!!!": there + text,
+                "^^^": text + there,
+                "%%%": there.replace(b"\n", b"\r\n"),
+            }[kind]
 
 
 def _rename(tree: Tree, old: str, new: str) -> None:
@@ -191,11 +189,14 @@ def _rename(tree: Tree, old: str, new: str) -> None:
             del tree[path]
 
 
-def _changes(text: str) -> Iterator[tuple[bytes, bytes]]:
-    """The old and new lines of a change: `old`, ====, `new`, and ++++ before the next pair."""
-    for pair in text.split("++++\n"):
-        old, _, new = pair.partition("====\n")
-        yield old.encode(), new.encode()
+def _changed(content: bytes, changes: bytes) -> bytes:
+    """The content after changes: `old`, ====, `new`, and ++++ before the next pair."""
+    for pair in changes.split(b"++++\n"):
+        old, _, new = pair.partition(b"====\n")
+        if content.count(old) != 1:
+            raise ValueError(f"{content.count(old)} times: {old.decode()}")
+        content = content.replace(old, new)
+    return content
 
 
 def _write(folder: Path, commits: Sequence[Commit]) -> list[str]:
@@ -225,10 +226,10 @@ def _stream(commit: Commit) -> Iterator[bytes]:
     yield b"deleteall\n"
     for path, content in sorted(commit.tree.items()):
         link = content.startswith(LINK.encode())
-        content = content.removeprefix(LINK.encode())
+        held = content.removeprefix(LINK.encode())
         quoted = '"' + path.replace('"', '\\"') + '"'
         yield f"M {'120000' if link else '100644'} inline {quoted}\n".encode()
-        yield b"data %d\n%s\n" % (len(content), content)
+        yield b"data %d\n%s\n" % (len(held), held)
 
 
 def _git(folder: Path, *words: str, given: bytes = b"") -> None:
@@ -288,7 +289,7 @@ def _read(tree: Tree, path: str) -> bytes:
 
 
 def _end_of_block(lines: Sequence[str], first: int) -> int:
-    """The last line of what starts at a line: what is further in, and the bracket that closes it."""
+    """The last line of what starts at a line: what is further in, and its closing bracket."""
     depth, last = _depth(lines[first]), first
     for at in range(first + 1, len(lines)):
         line = lines[at]
@@ -297,7 +298,7 @@ def _end_of_block(lines: Sequence[str], first: int) -> int:
         if _depth(line) < depth or (_depth(line) == depth and line.strip()[0] not in "})]{"):
             break
         last = at
-        if _depth(line) == depth and line.strip()[0] in "}":
+        if _depth(line) == depth and line.strip()[0] == "}":
             break
     return last
 
