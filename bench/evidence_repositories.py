@@ -179,6 +179,8 @@ def _edit(
                 "^^^": text + there,
                 "%%%": there.replace(b"\n", b"\r\n"),
             }[kind]
+        case _:
+            pass
 
 
 def _rename(tree: Tree, old: str, new: str) -> None:
