@@ -2,7 +2,7 @@
 
 ::
 
-    "src/queue.py#Queue.push" ── citations.cited(text of the file) ──▶ Citation(hash, words, commit)
+    "src/queue.py#Queue.push" ── citations.cited(the file's text) ──▶ Citation(hash, commit)
                                                                         kept in the memory's metadata
     Citation ── work_tree.check ──▶ fresh | moved | drifted | orphaned | unchecked
                   │ reads the cited file; git is asked only for what does not stand there any more

@@ -166,7 +166,7 @@ class FileText:
 
 
 def citation_of(value: object) -> Citation:
-    """Reads `path`, `path:10-20`, `path#symbol`, or a mapping with these; InvalidInput if it is none."""
+    """Reads `path`, `path:10-20`, `path#symbol`, or a mapping with these; else InvalidInput."""
     if isinstance(value, Mapping):
         given = {str(name): each for name, each in value.items() if each is not None}
         unknown = given.keys() - _FIELDS
@@ -202,7 +202,7 @@ def citations_of(value: object) -> list[Citation]:
 
 
 def kept_in(extra: Mapping[str, Json]) -> list[Citation]:
-    """The citations in a memory's metadata; a key of that name that holds something else is none."""
+    """The citations in a memory's metadata; none where that key holds something else."""
     value = extra.get(KEY)
     try:
         return citations_of(value) if value else []
@@ -256,7 +256,7 @@ def seen(citation: Citation, file: FileText) -> Sight | None:
             return Sight(citation.lines, same=True)
     if citation.symbol is not None:
         return _defined(citation, file)
-    matches = [lines for lines in _same_text(file, citation.hash)]
+    matches = list(_same_text(file, citation.hash))
     if len(matches) >= citation.copies:
         return Sight(min(matches, key=lambda one: abs(one[0] - first)), same=True)
     return None

@@ -9,7 +9,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from memory_mesh.base.typed import Protocol, replace
+from memory_mesh.base.typed import replace
 from memory_mesh.evidence.citations import (
     KEY,
     Checked,
@@ -38,22 +38,6 @@ MOST_FILES = 30  # that are looked at for one thing that is gone from its place
 GIT_SECONDS = 2.0  # that one question to git may take
 _COMMITS = 64  # that are looked at for the one that changed something
 _SHORT = 12  # digits of a commit
-
-
-class Files(Protocol):
-    """The files of a repository: of its work tree, or of one commit."""
-
-    def file(self, path: str) -> FileText | None:
-        """A file's text, read once; None where there is none that can be read."""
-
-    def holding(self, words: Sequence[str]) -> list[str]:
-        """The paths of files that hold one of these words, those with most of them first."""
-
-    def renamed(self, path: str, commit: str | None) -> str | None:
-        """What git takes a file for that is no longer there, since a commit."""
-
-    def earlier(self, citation: Citation, path: str) -> FileText | None:
-        """A file as it was when something was cited; None if git does not know."""
 
 
 class WorkTree:
@@ -87,6 +71,11 @@ class WorkTree:
                 if path:
                     counts[path] = counts.get(path, 0) + 1
         return sorted(counts, key=lambda path: -counts[path])
+
+    def files(self) -> list[str]:
+        """The paths of all files that git does not ignore."""
+        told = self._git("ls-files", "-zco", "--exclude-standard")
+        return list(dict.fromkeys(path for path in told.split("\0") if path))
 
     def renamed(self, path: str, commit: str | None) -> str | None:
         """What git takes a file for that is no longer there, since a commit."""
@@ -152,18 +141,6 @@ class CommitTree:
         told = self._tree._git("cat-file", "blob", place)  # noqa: SLF001  # of this module
         return FileText(path, told) if told else None
 
-    def holding(self, words: Sequence[str]) -> list[str]:
-        """None: what a commit moved elsewhere is found from the work tree."""
-        return []
-
-    def renamed(self, path: str, commit: str | None) -> str | None:
-        """None, as above."""
-        return None
-
-    def earlier(self, citation: Citation, path: str) -> FileText | None:
-        """None, as above."""
-        return None
-
 
 def cite(folder: str, given: object) -> list[dict[str, Json]]:
     """Evidence as a caller wrote it, with what stands there now or stood at the commit it names.
@@ -190,12 +167,12 @@ def _cited(tree: WorkTree, folder: str, citations: Sequence[Citation]) -> list[C
     return found
 
 
-def check(tree: Files, citations: Iterable[Citation]) -> list[Finding]:
+def check(tree: WorkTree, citations: Iterable[Citation]) -> list[Finding]:
     """What became of each citation."""
     return [_checked(tree, one) for one in citations]
 
 
-def checked(tree: Files, extra: Mapping[str, Json]) -> Checked | None:
+def checked(tree: WorkTree, extra: Mapping[str, Json]) -> Checked | None:
     """What became of a memory's evidence; None if it cites nothing."""
     if KEY not in extra:
         return None
@@ -212,12 +189,12 @@ def changed_since(
         return None
     if base is None:
         return found
-    stood = [check(base, [one.citation])[0].verdict is Verdict.FRESH for one in found.findings]
-    here = (Verdict.FRESH, Verdict.UNCHECKED)
-    news = any(
-        was and one.verdict not in here for was, one in zip(stood, found.findings, strict=True)
-    )
-    return found if news else None
+    for one in found.findings:
+        file = base.file(one.citation.path)
+        stood = None if file is None else seen(one.citation, file)
+        if stood and stood.same and one.verdict not in (Verdict.FRESH, Verdict.UNCHECKED):
+            return found
+    return None
 
 
 def told(tree: WorkTree, memory: Memory, found: Checked) -> CheckedMemory:
@@ -236,7 +213,7 @@ def told(tree: WorkTree, memory: Memory, found: Checked) -> CheckedMemory:
     return CheckedMemory(memory.id, memory.text, found.verdict.value, tuple(places))
 
 
-def _checked(tree: Files, citation: Citation) -> Finding:
+def _checked(tree: WorkTree, citation: Citation) -> Finding:
     if citation.hash is None:
         return Finding(citation, Verdict.UNCHECKED)
     file = tree.file(citation.path)
@@ -246,7 +223,7 @@ def _checked(tree: Files, citation: Citation) -> Finding:
     return _found(citation, file, sight)
 
 
-def _looked_for(tree: Files, citation: Citation, own: FileText | None) -> Finding:
+def _looked_for(tree: WorkTree, citation: Citation, own: FileText | None) -> Finding:
     """What became of something that is gone from its file."""
     renamed = tree.renamed(citation.path, citation.commit) if own is None else None
     names = [citation.word, (citation.symbol or "").rpartition(".")[2]]
@@ -270,7 +247,7 @@ def _looked_for(tree: Files, citation: Citation, own: FileText | None) -> Findin
     return Finding(citation, Verdict.ORPHANED) if best is None else _found(citation, *best)
 
 
-def _was_there(tree: Files, citation: Citation, file: FileText, sight: Sight) -> bool:
+def _was_there(tree: WorkTree, citation: Citation, file: FileText, sight: Sight) -> bool:
     """Whether what looks like the cited thing stood beside it all the time: another thing."""
     if sight.same and citation.symbol is None and file.path != citation.path:
         then = tree.earlier(citation, file.path)

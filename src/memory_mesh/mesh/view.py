@@ -20,6 +20,7 @@ from memory_mesh.model import (
     Closed,
     Draft,
     InvalidInput,
+    Json,
     Lens,
     Memory,
     MeshError,
@@ -271,6 +272,16 @@ class View(Operations):
             return checked(tree, memory.extra) if tree and memory.scope.project in names else None
 
         return check
+
+    def _cited_in(self, text: str) -> "list[dict[str, Json]]":
+        """The files and symbols of the reader's folder that a text names."""
+        if self._folder is None:
+            return []
+        from memory_mesh.evidence.mentions import mentioned
+        from memory_mesh.evidence.work_tree import WorkTree
+
+        tree = WorkTree.at(self._folder)
+        return [] if tree is None else [one.as_json() for one in mentioned(tree, text)]
 
     def _work_tree(self, reader: Scope) -> "tuple[WorkTree | None, frozenset[str]]":
         """The reader's work tree, and the names of its project."""

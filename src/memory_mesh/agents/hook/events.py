@@ -42,7 +42,7 @@ MOST_CHARS = 2_000  # of a question: half from the prompt's beginning, half from
 
 NAME = "memory-mesh"
 MOST_WARNINGS = 3  # about one call
-HELD = "memory-mesh held this call once, for what memory says above. To run it all the same, repeat it."
+HELD = "memory-mesh held this call once, for the memory above. To run it all the same, repeat it."
 ENFORCED = "The user made this a rule: the call is refused."
 
 CAPTURE = "capture"

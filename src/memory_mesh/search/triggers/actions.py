@@ -8,6 +8,7 @@ words, flags and targets, never by the words of a sentence.
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
+from itertools import pairwise
 from posixpath import isabs
 
 from memory_mesh.base.lazy_pattern import lazy_pattern
@@ -171,7 +172,7 @@ def _mentions(run: Run, tokens: Sequence[str]) -> Iterator[Run]:
 
 
 def _variants(views: Sequence[Run], tokens: Sequence[str]) -> Iterator[Run]:
-    """Calls that a text names beside the one that ran: with a flag or a sign that it did not have."""
+    """Calls that a text names beside the one that ran: with a flag that this did not have."""
     for run in views:
         for at, token in enumerate(tokens):
             if program_of(token) != run.program:
@@ -267,14 +268,16 @@ def _mentioned(run: Run, said: Sequence[str]) -> bool:
     """Whether a text that quotes nothing names a program and its first word behind each other."""
     if not said or not run.words or not run.program:
         return False
-    pairs = zip(said, said[1:], strict=False)
+    pairs = pairwise(said)
     return any((first, second) == (run.program, run.words[0]) for first, second in pairs)
 
 
 def _written(run: Run) -> Iterator[str]:
     """The files that a run would write to, as far as its words say so."""
     found = list(run.writes)
-    if run.program == "tee" or (run.program in {"sed", "perl"} and any(flag[0] == "i" for flag in run.flags)):
+    if run.program == "tee" or (
+        run.program in {"sed", "perl"} and any(flag[0] == "i" for flag in run.flags)
+    ):
         found += run.words
     elif run.program in _COPIES and len(run.words) > 1:
         found.append(run.words[-1])

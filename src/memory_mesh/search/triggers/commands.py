@@ -20,9 +20,53 @@ _DEEPEST = 4  # shells within shells
 SHELLS = frozenset(("sh", "bash", "zsh", "dash", "ksh", "fish", "ash"))
 _TAKE_COMMANDS = frozenset(("ssh", "eval", "su", "watch", "script", "trap"))
 _SHOW = frozenset(  # what only prints or looks for its words
-    ["echo", "printf", "man", "which", "type", "whatis", "apropos", "info", "tldr", "help", "grep", "egrep", "fgrep", "rg", "ag", "ack", "cat", "less", "more", "head", "tail", "alias", "history", "command-not-found"]
+    [
+        "echo",
+        "printf",
+        "man",
+        "which",
+        "type",
+        "whatis",
+        "apropos",
+        "info",
+        "tldr",
+        "help",
+        "grep",
+        "egrep",
+        "fgrep",
+        "rg",
+        "ag",
+        "ack",
+        "cat",
+        "less",
+        "more",
+        "head",
+        "tail",
+        "alias",
+        "history",
+        "command-not-found",
+    ]
 )
-_RESERVED = frozenset(["if", "then", "else", "elif", "do", "while", "until", "!", "{", "time", "fi", "done", "esac", "}", "case", "in"])
+_RESERVED = frozenset(
+    [
+        "if",
+        "then",
+        "else",
+        "elif",
+        "do",
+        "while",
+        "until",
+        "!",
+        "{",
+        "time",
+        "fi",
+        "done",
+        "esac",
+        "}",
+        "case",
+        "in",
+    ]
+)
 _CLUSTER = 4  # letters of short flags behind one dash; more are one long name
 
 
@@ -76,68 +120,90 @@ class _Token:
 
 def _tokens(text: str) -> list[_Token]:
     """The words and signs of a command line."""
-    found: list[_Token] = []
-    word, quoted, begun, at = "", False, False, 0
-    nested: list[str] = []
-    waiting: list[str] = []  # ends of bodies behind <<
+    reader = _Reader(text)
+    while reader.at < len(text):
+        reader.step()
+    reader.end()
+    return reader.found
 
-    def end() -> None:
-        nonlocal word, quoted, begun
-        if begun:
-            found.append(_Token(word, quoted, nested=tuple(nested)))
-        word, quoted, begun = "", False, False
-        nested.clear()
 
-    while at < len(text):
+class _Reader:
+    """Reads a command line from left to right, one sign or quotation at a time."""
+
+    def __init__(self, text: str) -> None:
+        self.text, self.at = text, 0
+        self.found: list[_Token] = []
+        self._word, self._begun, self._quoted = "", False, False
+        self._nested: list[str] = []
+        self._marks: list[str] = []  # that end the bodies behind <<
+
+    def step(self) -> None:
+        """Reads what comes next."""
+        text, at = self.text, self.at
         sign = text[at]
         if sign == "\\" and at + 1 < len(text):
-            if text[at + 1] != "\n":
-                word, begun = word + text[at + 1], True
-            at += 2
+            self._add("" if text[at + 1] == "\n" else text[at + 1], 2)
         elif sign in "'\"":
-            close = _closing(text, at)
-            inner = text[at + 1 : close]
-            word, begun = word + inner, True
-            quoted = quoted or any(each.isspace() for each in inner)
-            if sign == '"':
-                nested += _substituted(inner)
-            at = close + 1
+            self._quotation()
         elif text.startswith(("$(", "`"), at) and not text.startswith("$((", at):
             close = _matching(text, at)
-            nested.append(text[at + (2 if sign == "$" else 1) : close])
-            begun, at = True, close + 1
-        elif sign == "#" and not begun:
-            at = text.find("\n", at) if "\n" in text[at:] else len(text)
+            self._nested.append(text[at + (2 if sign == "$" else 1) : close])
+            self._add("", close + 1 - at)
+        elif sign == "#" and not self._begun:
+            end = text.find("\n", at)
+            self.at = len(text) if end < 0 else end
         elif sign == "\n":
-            end()
-            found.append(_Token("\n", sign=True))
-            at += 1
-            for mark in waiting:
-                body, at = _body(text, at, mark)
-                found.append(_Token(body, quoted=True, sign=True))
-            waiting.clear()
+            self._line_end()
         elif sign.isspace():
-            end()
-            at += 1
-        elif text.startswith("<<", at) and not text.startswith("<<<", at):
-            end()
-            at += 2 + text.startswith("<<-", at)
-            rest = text[at:].lstrip(" ")
-            mark = rest.split(None, 1)[0].rstrip(";|&)") if rest.strip() else ""
-            at += len(text[at:]) - len(rest) + len(mark)
-            waiting.append(mark.strip("'\"\\"))
+            self.end()
+            self.at += 1
         elif sign in ";&|()<>":
-            if sign in "<>" and word.isdigit():
-                word, begun = "", False
-            end()
-            size = 2 if text[at : at + 2] in _PAIRS else 1
-            found.append(_Token(text[at : at + size], sign=True))
-            at += size
+            self._sign()
         else:
-            word, begun = word + sign, True
-            at += 1
-    end()
-    return found
+            self._add(sign, 1)
+
+    def end(self) -> None:
+        """Ends the word that is being read, if there is one."""
+        if self._begun:
+            self.found.append(_Token(self._word, self._quoted, nested=tuple(self._nested)))
+        self._word, self._begun, self._quoted, self._nested = "", False, False, []
+
+    def _add(self, letters: str, size: int) -> None:
+        self._word, self._begun = self._word + letters, True
+        self.at += size
+
+    def _quotation(self) -> None:
+        close = _closing(self.text, self.at)
+        inner = self.text[self.at + 1 : close]
+        self._quoted = self._quoted or any(each.isspace() for each in inner)
+        if self.text[self.at] == '"':
+            self._nested += _substituted(inner)
+        self._add(inner, close + 1 - self.at)
+
+    def _line_end(self) -> None:
+        self.end()
+        self.found.append(_Token("\n", sign=True))
+        self.at += 1
+        for mark in self._marks:
+            body, self.at = _body(self.text, self.at, mark)
+            self.found.append(_Token(body, quoted=True, sign=True))
+        self._marks = []
+
+    def _sign(self) -> None:
+        text = self.text
+        if text[self.at] in "<>" and self._word.isdigit():  # the number of a stream
+            self._word, self._begun = "", False
+        self.end()
+        if text.startswith("<<", self.at) and not text.startswith("<<<", self.at):
+            self.at += 2 + text.startswith("<<-", self.at)
+            rest = text[self.at :].lstrip(" ")
+            mark = rest.split(None, 1)[0].rstrip(";|&)") if rest.strip() else ""
+            self.at += len(text) - self.at - len(rest) + len(mark)
+            self._marks.append(mark.strip("'\"\\"))
+            return
+        size = 2 if text[self.at : self.at + 2] in _PAIRS else 1
+        self.found.append(_Token(text[self.at : self.at + size], sign=True))
+        self.at += size
 
 
 _PAIRS = ("&&", "||", ">>", "|&", ";;", "&>", ">&", "<&", ">|")
@@ -210,35 +276,45 @@ def _groups(tokens: Sequence[_Token]) -> list[list[list[_Token]]]:
 
 def _runs(tokens: Sequence[_Token], folder: str, depth: int, *, piped: bool) -> list[Run]:
     """What one command runs: itself, what its words start, and what stands in `$(…)`."""
-    found: list[Run] = []
+    words, writes = _words_and_files(tokens)
+    texts = [nested for token in tokens for nested in token.nested]
+    nested = _nested(texts, folder, depth)
+    if not words:
+        return [*nested, Run("", writes=writes, folder=folder)] if writes else nested
+    own = _run(words, folder, writes, reads_pipe=piped)
+    if own.program in _SHOW:
+        return [own, *nested]
+    started = [
+        replace(_run(words[at:], folder, (), reads_pipe=piped), inside=True)
+        for at in range(1, len(words))
+        if words[at].text and not words[at].quoted and not words[at].text.startswith("-")
+    ]
+    return [own, *nested, *started, *_nested(list(_commands_in(words)), folder, depth)]
+
+
+def _nested(texts: Sequence[str], folder: str, depth: int) -> list[Run]:
+    if depth >= _DEEPEST:
+        return []
+    lines = (line for text in texts for line in pipelines(text, folder, depth + 1))
+    return [run for line in lines for run in line]
+
+
+def _words_and_files(tokens: Sequence[_Token]) -> tuple[list[_Token], tuple[str, ...]]:
+    """The words of a command without settings in front, and the files behind `>`."""
     words, writes = list[_Token](), list[str]()
     target = ""
     for token in tokens:
         if token.sign:
             target = token.text
-        elif target:
+        elif not target:
+            words.append(token)
+        else:
             if ">" in target and not token.text.isdigit() and token.text != "/dev/null":
                 writes.append(token.text)
             target = ""
-        else:
-            words.append(token)
-        for nested in token.nested if depth < _DEEPEST else ():
-            found += [run for line in pipelines(nested, folder, depth + 1) for run in line]
     while words and (words[0].text in _RESERVED or _is_setting(words[0].text)):
         words.pop(0)
-    if not words:
-        return [*found, Run("", writes=tuple(writes), folder=folder)] if writes else found
-    own = _run(words, folder, tuple(writes), reads_pipe=piped)
-    result = [own, *found]
-    if own.program in _SHOW:
-        return result
-    for at in range(1, len(words)):
-        if not words[at].quoted and not words[at].text.startswith("-") and words[at].text:
-            result.append(replace(_run(words[at:], folder, (), reads_pipe=piped), inside=True))
-    if depth < _DEEPEST:
-        for text in _commands_in(words):
-            result += [run for line in pipelines(text, folder, depth + 1) for run in line]
-    return result
+    return words, tuple(writes)
 
 
 def _run(words: Sequence[_Token], folder: str, writes: tuple[str, ...], *, reads_pipe: bool) -> Run:
