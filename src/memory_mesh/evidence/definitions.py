@@ -14,7 +14,6 @@ from memory_mesh.base.typed import dataclass
 MOST_LINES = 20_000  # of a file that is read for definitions
 _MARKDOWN, _SECTIONS = (".md", ".markdown", ".mdx", ".rst"), (".toml", ".ini", ".cfg", ".conf")
 _OPENS, _CLOSES = "([{", ")]}"
-_ENDS = ("end", "fi", "done", "esac", "}")  # that close a block from its own indentation
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,14 +117,15 @@ def _opens_or_states(lines: Sequence[str], at: int, line: str, name: str) -> boo
     """Whether a line states a value under a name, or opens a block; a call does neither."""
     after = line[line.find(name) + len(name) :].lstrip("\"' ?!*")
     bare = line.strip()
-    if _declared().match(bare) or _macro().match(bare) or after[:1] in {"=", ":"}:
+    if _declared().match(bare) or _macro().match(bare) or after[:1] in {"=", ":", "{"}:
         return not after.startswith("==")
     last = _closed(lines, at)
     rest = lines[last].rstrip()
     if rest.endswith((";", ",")):
         return _typed().match(bare) is not None
     below = next((one for one in lines[last + 1 :] if one.strip()), "")
-    return rest.endswith(("{", ":", "=>")) or below.strip() == "{" or " -> " in rest
+    opens = rest.endswith(("{", ":", "=>")) or "{" in rest[rest.rfind(")") :] or " -> " in rest
+    return opens or below.strip() == "{"
 
 
 def _closed(lines: Sequence[str], at: int) -> int:
@@ -150,9 +150,10 @@ def _end(lines: Sequence[str], at: int) -> int:
             continue
         if place > at and depth <= 0:
             further = _indentation(line) > own
-            if opened and not further and not bare.startswith(_ENDS):
+            if opened and not further and not _ends().match(bare):
                 break
-            closes = bare.startswith(("{", ")", "]", *_ENDS)) and _indentation(line) == own
+            closes = bare[0] in "{)]" or _ends().match(bare) is not None
+            closes = closes and _indentation(line) == own
             if not further and not closes:
                 break
         text = _unquoted(line)
@@ -161,7 +162,7 @@ def _end(lines: Sequence[str], at: int) -> int:
         )
         opened = opened or "{" in text
         last = place
-        if depth <= 0 and place > at and bare.startswith(_ENDS) and _indentation(line) <= own:
+        if depth <= 0 and place > at and _ends().match(bare) and _indentation(line) <= own:
             break
         if depth <= 0 and opened and bare.endswith(("}", "};", "})", "});", "},")):
             break
@@ -177,6 +178,8 @@ def _unquoted(line: str) -> str:
     return _comment().sub("", _quoted().sub("", line))
 
 
+# What closes a block from its own indentation.
+_ends = lazy_pattern(r"\}|(?:end|fi|done|esac)\b")
 _heading = lazy_pattern(r"(#{1,6})\s+(.+)")
 _section = lazy_pattern(r"\s*\[{1,2}([^\[\]]+)\]{1,2}\s*(?:[#;].*)?$")
 _between = lazy_pattern(r"::|->|[.#/\s]+")
@@ -187,10 +190,10 @@ _comment = lazy_pattern(r"(?:(?<!\S)#|//).*$")
 _declared = lazy_pattern(
     r"(?:[\w$@]+(?:\([\w ]*\))?\s+)*?"
     r"(?:class|struct|enum|interface|trait|type|namespace|module|object|record|union|protocol|"
-    r"extension|mod|def|fn|func|function\*?|fun|sub|proc|procedure|table|view|index|const|let|var|"
-    r"val|impl(?:<[^>]*>)?(?:\s+[\w<>:, ]+\s+for)?|macro_rules!)\s+"
+    r"extension|mod|def|defp|defmodule|fn|func|function\*?|fun|sub|proc|procedure|const|let|var|"
+    r"val|(?i:table|view|index|function|procedure|trigger)|impl(?:<[^>]*>)?(?:\s+[\w<>:, ]+\s+for)?|macro_rules!)\s+"
     r"(?:\(\s*\w*\s*\*?(?P<receiver>\w+)(?:\[[^\]]*\])?\s*\)\s*)?"
-    r"(?:mut\s+|function\s+|class\s+|struct\s+|if\s+not\s+exists\s+)*"
+    r"(?:mut\s+|function\s+|class\s+|struct\s+|(?i:if\s+not\s+exists\s+))*"
     r"[*&]*(?P<name>[\w$][\w$.:]*[?!]?)",
 )
 
@@ -203,7 +206,7 @@ _called = lazy_pattern(
 # A name before the value that it stands for.
 _stated = lazy_pattern(
     r"(?:[\w.&*<>\[\],?$]+\s+)*?[*&]*(?P<name>[\"']?[\w$][\w$.\-]*[\"']?)"
-    r"\s*(?:\[[^\]]*\]\s*)?(?::\s*[^=:]*=(?!=)|:(?!:)|[:+?]?=(?![=>~]))"
+    r"\s*(?:\[[^\]]*\]\s*)?(?::\s*[^=:]*=(?!=)|:(?!:)|[:+?]?=(?![=~])|(?<=\s)\{)"
 )
 _typed = lazy_pattern(r"(?:[\w*&<>\[\],?:]+\s+)+[*&]*[\w~]+\s*\([^;]*\)?[\w\s]*;?$")
 _macro = lazy_pattern(r"(?:#\s*define\s+|typedef\b[^;(]*\(\*)(?P<name>\w+)")
