@@ -53,8 +53,8 @@ def _verdict(root: Path, case: Case) -> tuple[str, list[Citation]]:
     _git(root, "checkout", "-q", case.commit)
     given: list[dict[str, object]] = [
         {"path": case.path, "symbol": case.symbol, "lines": case.lines},
-        *({"path": path} for path in case.others),
     ]
+    given += [{"path": path} for path in case.others]
     kept = [citation_of(one) for one in cite(str(root), given)]
     _git(root, "checkout", "-q", "main")
     verdict = worst([one.verdict for one in check(WorkTree(root), kept)]).value

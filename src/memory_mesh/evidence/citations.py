@@ -112,7 +112,7 @@ class Checked:
         places = ", ".join(str(one.citation) for one in changed)
         return _signs().sub("?", f"the code {told}: {places}")[:_NOTE_CHARS]
 
-    def evidence(self) -> list[Json]:
+    def evidence(self) -> list[dict[str, Json]]:
         """The citations as they would be made now; what is gone stays as it was."""
         return [(one.now or one.citation).as_json() for one in self.findings]
 
@@ -173,18 +173,25 @@ def citation_of(value: object) -> Citation:
         if unknown:
             raise InvalidInput(f"evidence has no {min(unknown)}; it has {', '.join(_FIELDS)}")
         lines = given.get("lines")
-        return replace(
-            citation_of(_text(given.get("path"), "path")),
-            **{name: _text(given[name], name) for name in _TEXTS if name in given},
-            **({} if lines is None else {"lines": _range(lines)}),
-            **({"copies": given["copies"]} if type(given.get("copies")) is int else {}),
+        copies = given.get("copies")
+        texts = {name: _text(given[name], name) for name in _TEXTS if name in given}
+        path = citation_of(_text(given.get("path"), "path"))
+        return Citation(
+            path=path.path,
+            symbol=texts.get("symbol", path.symbol),
+            lines=path.lines if lines is None else _range(lines),
+            hash=texts.get("hash"),
+            words=texts.get("words", ""),
+            word=texts.get("word", ""),
+            copies=copies if type(copies) is int else 1,
+            commit=texts.get("commit"),
         )
     text = _text(value, "evidence").strip()
     path, hash_sign, symbol = text.partition("#")
     found = _places().fullmatch(path)
     lines = None if found is None else _range(found[2].replace("L", ""))
     path = (path if found is None else found[1]).strip()
-    if not path or "\0" in path or len(text) > _MOST_CHARS:
+    if not path or path[0] == ":" or "\0" in path or len(text) > _MOST_CHARS:
         raise InvalidInput(f"evidence names a file, such as src/a.py:10-20, not {shown(text)}")
     if hash_sign and (at := _range_of(symbol)) is not None:
         return Citation(path=path, lines=at)

@@ -108,7 +108,8 @@ def _named(line: str) -> tuple[str, str]:
     if (found := _declared().match(bare)) is not None:
         return found["name"].rstrip(":"), found["receiver"] or ""
     found = _macro().match(bare) or _called().match(bare) or _stated().match(bare)
-    if found is None or _word().match(bare)[0] in _NO_NAMES:
+    first = _word().match(bare)
+    if found is None or first is None or first[0] in _NO_NAMES:
         return "", ""
     return found["name"].strip("\"'"), ""
 

@@ -6,6 +6,7 @@ renamed to. Nothing is read outside of the repository, and nothing in it is run.
 """
 
 import os
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
@@ -35,7 +36,8 @@ from memory_mesh.platform import git_files
 
 MOST_BYTES = 2 << 20  # of a file that is read
 MOST_FILES = 30  # that are looked at for one thing that is gone from its place
-GIT_SECONDS = 2.0  # that one question to git may take
+GIT_SECONDS = 60.0  # that git may take in all; before a prompt PROMPT_SECONDS
+PROMPT_SECONDS = 0.1
 _COMMITS = 64  # that are looked at for the one that changed something
 _SHORT = 12  # digits of a commit
 
@@ -43,16 +45,19 @@ _SHORT = 12  # digits of a commit
 class WorkTree:
     """The work tree of a repository, each file read once."""
 
-    def __init__(self, root: str | os.PathLike[str]) -> None:
+    def __init__(self, root: str | os.PathLike[str], seconds: float = GIT_SECONDS) -> None:
+        """Read nothing yet; git may take so many seconds in all."""
         self.root: str = os.path.realpath(root)
+        self.is_silent: bool = False  # git did not answer a question
+        self._seconds = seconds
         self._files: dict[str, FileText | None] = {}
         self._asked: dict[tuple[str, ...], str] = {}
 
     @classmethod
-    def at(cls, folder: str | os.PathLike[str]) -> "WorkTree | None":
+    def at(cls, folder: str | os.PathLike[str], seconds: float = GIT_SECONDS) -> "WorkTree | None":
         """The work tree that a folder is in; None outside of any."""
         top = git_files.top(Path(os.path.realpath(folder)))
-        return None if top is None else cls(top)
+        return None if top is None else cls(top, seconds)
 
     def file(self, path: str) -> FileText | None:
         """A file's text, read once; None where there is none, or it leads out of the repository."""
@@ -124,7 +129,10 @@ class WorkTree:
     def _git(self, *words: str) -> str:
         """What git answers; nothing where it fails, takes too long or is not there."""
         if words not in self._asked:
-            told = git_files.asked(Path(self.root), words, GIT_SECONDS)
+            begun = time.monotonic()
+            told = git_files.asked(Path(self.root), words, max(0.001, self._seconds))
+            self._seconds -= time.monotonic() - begun
+            self.is_silent = self.is_silent or told in {None, git_files.UNKNOWN}
             self._asked[words] = "" if told in {None, git_files.UNKNOWN} else str(told)
         return self._asked[words]
 
@@ -244,7 +252,9 @@ def _looked_for(tree: WorkTree, citation: Citation, own: FileText | None) -> Fin
     if best is None and own is not None:
         sight = rewritten(citation, tree.earlier(citation, citation.path), own)
         best = None if sight is None else (own, sight)
-    return Finding(citation, Verdict.ORPHANED) if best is None else _found(citation, *best)
+    if best is None:
+        return Finding(citation, Verdict.UNCHECKED if tree.is_silent else Verdict.ORPHANED)
+    return _found(citation, *best)
 
 
 def _was_there(tree: WorkTree, citation: Citation, file: FileText, sight: Sight) -> bool:

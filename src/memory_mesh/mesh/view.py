@@ -264,10 +264,10 @@ class View(Operations):
         def check(memory: Memory) -> "Checked | None":
             if not memory.extra.get("evidence"):
                 return None
-            from memory_mesh.evidence.work_tree import checked
+            from memory_mesh.evidence.work_tree import PROMPT_SECONDS, checked
 
             if not known:
-                known.append(self._work_tree(reader))
+                known.append(self._work_tree(reader, PROMPT_SECONDS))
             tree, names = known[0]
             return checked(tree, memory.extra) if tree and memory.scope.project in names else None
 
@@ -283,8 +283,8 @@ class View(Operations):
         tree = WorkTree.at(self._folder)
         return [] if tree is None else [one.as_json() for one in mentioned(tree, text)]
 
-    def _work_tree(self, reader: Scope) -> "tuple[WorkTree | None, frozenset[str]]":
-        """The reader's work tree, and the names of its project."""
+    def _work_tree(self, reader: Scope, seconds: float) -> "tuple[WorkTree | None, frozenset[str]]":
+        """The reader's work tree, where git may take so long, and the names of its project."""
         from memory_mesh.evidence.work_tree import WorkTree
         from memory_mesh.mesh.operations.projects import ProjectVerbs
 
@@ -292,7 +292,7 @@ class View(Operations):
         found = None if reader.project is None else family(ProjectVerbs, self).at(folder)
         if found is None or found.name != reader.project:
             return None, frozenset()
-        return WorkTree.at(folder), frozenset((found.name, *found.former))
+        return WorkTree.at(folder, seconds), frozenset((found.name, *found.former))
 
     def _lens(
         self,

@@ -174,9 +174,9 @@ class ReviewVerbs(ProposalVerbs):
             against: a branch or commit; list only what changed since this one parted from it.
             fix: cite moved code where it is now, and propose an update or a delete of the others.
         """
-        from memory_mesh.evidence.work_tree import changed_since, told
+        from memory_mesh.evidence.work_tree import GIT_SECONDS, changed_since, told
 
-        tree, names = self._work_tree(self._reader(scope))
+        tree, names = self._work_tree(self._reader(scope), GIT_SECONDS)
         if tree is None:
             raise InvalidInput(
                 "the current folder is in no work tree of this project; go there, or name its "
