@@ -42,6 +42,7 @@ QUESTION_CHARS = 200  # of a task in the record
 BACKGROUND, CALLED = "background", "called"  # the format and the section in the record
 UNKNOWN = "unknown"
 ENFORCE = "enforce"  # in the metadata of a lesson or a memory with triggers: the user's own rule
+AGAIN = "learned_again"  # in the metadata of a lesson that a second session learned as well
 MOST_LESSONS = 500  # that an action is held against, the worst first
 MOST_CALLED = 20
 
@@ -86,7 +87,7 @@ def warnings(access: Access, lens: Lens, action: Action, home: str) -> list[Acti
 
 
 def _is_confirmed(memory: Memory) -> bool:
-    return memory.status is Status.ACTIVE or memory.origins > 1
+    return memory.status is Status.ACTIVE or memory.extra.get(AGAIN) is True
 
 
 def _repeats(memory: Memory, action: Action, home: str) -> bool:

@@ -192,7 +192,8 @@ _declared = lazy_pattern(
     r"(?:[\w$@]+(?:\([\w ]*\))?\s+)*?"
     r"(?:class|struct|enum|interface|trait|type|namespace|module|object|record|union|protocol|"
     r"extension|mod|def|defp|defmodule|fn|func|function\*?|fun|sub|proc|procedure|const|let|var|"
-    r"val|(?i:table|view|index|function|procedure|trigger)|impl(?:<[^>]*>)?(?:\s+[\w<>:, ]+\s+for)?|macro_rules!)\s+"
+    r"val|(?i:table|view|index|function|procedure|trigger)|"
+    r"impl(?:<[^>]*>)?(?:\s+[\w<>:, ]+\s+for)?|macro_rules!)\s+"
     r"(?:\(\s*\w*\s*\*?(?P<receiver>\w+)(?:\[[^\]]*\])?\s*\)\s*)?"
     r"(?:mut\s+|function\s+|class\s+|struct\s+|(?i:if\s+not\s+exists\s+))*"
     r"[*&]*(?P<name>[\w$][\w$.:]*[?!]?)",

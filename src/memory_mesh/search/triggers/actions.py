@@ -60,13 +60,13 @@ def warned_of(text: str, ran: str | None, home: str) -> Warned:
     tokens = _tokens_of(text)
     if ran is not None and _is_file(ran):
         return Warned(files=(resolved(ran, home),), home=home)
-    if ran is None and quoted and not _is_file(quoted[0]):
+    if ran is None:
+        file = next((one for one in tokens[:_FIRST_TOKENS] if _is_file(one)), None)
+        if file is not None and text.find(file) <= text.find("`") + 1:
+            return Warned(files=_files(file, home), home=home)
+        if not quoted or _is_file(quoted[0]):
+            return Warned(files=_files(file, home), said=tokens, home=home)
         ran, quoted = quoted[0], quoted[1:]
-    elif ran is None:
-        first = (*quoted[:1], *tokens[:_FIRST_TOKENS])
-        file = next((one for one in first if _is_file(one)), None)
-        files = () if file is None else (resolved(file, home),)
-        return Warned(files=files, said=tokens, home=home)
     others = [run for one in quoted for line in pipelines(one) for run in line if not run.inside]
     lines = [_views(line) for line in pipelines(ran, home)]
     known = [run for line in lines for views in line for run in views]
@@ -108,6 +108,10 @@ def _tokens_of(text: str) -> tuple[str, ...]:
 def _first(command: str) -> list[Run]:
     """The commands of a quotation, without what their words start."""
     return [run for line in pipelines(command) for run in line if not run.inside]
+
+
+def _files(path: str | None, home: str) -> tuple[str, ...]:
+    return () if path is None else (resolved(path, home),)
 
 
 def calls(triggers: Sequence[str], action: Action) -> bool:

@@ -23,9 +23,10 @@ from memory_mesh.agents.hook.capture.heard import (
     HostSession,
 )
 from memory_mesh.base.typed import TYPE_CHECKING
+from memory_mesh.context.injection import AGAIN
 from memory_mesh.learn.rules import statements as rules_statements, tool_failures as rules
 from memory_mesh.learn.rules.own_words import own_sentences
-from memory_mesh.model import Channel, Kind, Memory, NotFound, Outcome, Receipt, Scope
+from memory_mesh.model import Channel, Kind, Memory, NotFound, Outcome, Receipt, Scope, Status
 
 if TYPE_CHECKING:
     from memory_mesh.sync import MemoryMesh
@@ -246,6 +247,9 @@ def _learned(heard: CapturedEvent, known: Memory, fix: str) -> Receipt:
     view = heard.view(Channel.ASSISTANT)
     block = view.distill_lesson(lesson, scope=Scope(project=heard.project))
     heard.view(Channel.TOOL).delete(known.id, reason=LEARNED)
+    if not block.is_new and block.status is Status.QUARANTINED:
+        again = {AGAIN: True}  # two sessions say so: it may warn before anybody has reviewed it
+        view.update(block.memory_id, None, again, merge=True, reason="it was learned again")
     return Receipt.of(heard.mesh.history(block.memory_id)[-1], Outcome.QUARANTINED, WAITS)
 
 
