@@ -10,7 +10,6 @@
         {"parents":[4711]}                  the processes above the hook, the host among them
         {"stored":["mem_…"],"notice":"…"}   what this session stored; a line for its user
         {"hidden":"77ab…"}                  words that were marked as private, under the key
-        {"warned":["mem_…"]}                lessons that a call was held for
         {"chose":"9c01…","ids":["mem_…"]}   what a request was about to change
 
 Any number of processes may append at once. A damaged line is left out. Above its size a file takes
@@ -78,10 +77,6 @@ class Session:
                 found.clear()
             found.update(_texts(line.get("given")), _texts(line.get("stored")))
         return found
-
-    def warned(self) -> set[str]:
-        """The ids of the lessons that a call was held for."""
-        return {id_ for line in self._lines() for id_ in _texts(line.get("warned"))}
 
     def give(self, ids: "Iterable[str]") -> None:
         """Records that memories stand in the prompt now."""

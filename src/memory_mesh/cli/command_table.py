@@ -188,6 +188,7 @@ _FAMILIES = {  # the module of each command that is not in one of its own name
     "erase": "memories",
     "history": "memories",
     "rate": "memories",
+    "check": "review",
     "conflicts": "review",
     "reinforce": "review",
     "dispute": "review",

@@ -32,7 +32,7 @@ from memory_mesh.model.trigger import (
 )
 from memory_mesh.rules.trust import OF_THE_USER
 from memory_mesh.search.triggered import MOST_SCANNED, TriggerRequest, by_meaning, describe, select
-from memory_mesh.search.triggers.actions import Action, calls, quotations, repeats, warned_of
+from memory_mesh.search.triggers.actions import PlannedAction, calls, quotations, repeats, warned_of
 from memory_mesh.text.scrub import tokens
 from memory_mesh.write.access import Access
 from memory_mesh.write.audit_entries import use_entry
@@ -69,7 +69,7 @@ def prompt(access: Access, asked: TriggerRequest, max_tokens: int) -> str:
     return text
 
 
-def warnings(access: Access, lens: Lens, action: Action, home: str) -> list[ActionWarning]:
+def warnings(access: Access, lens: Lens, action: PlannedAction, home: str) -> list[ActionWarning]:
     """Returns what an action would repeat: active lessons, and what its triggers name in full.
 
     A lesson that waits for review counts once it was learned a second time.
@@ -90,7 +90,7 @@ def _is_confirmed(memory: Memory) -> bool:
     return memory.status is Status.ACTIVE or memory.extra.get(AGAIN) is True
 
 
-def _repeats(memory: Memory, action: Action, home: str) -> bool:
+def _repeats(memory: Memory, action: PlannedAction, home: str) -> bool:
     lesson = memory.lesson
     if lesson is None:
         return False

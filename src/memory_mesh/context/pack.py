@@ -29,7 +29,7 @@ from memory_mesh.context.packing.token_budget import (
     entry_shown,
     packed,
 )
-from memory_mesh.evidence.citations import Verdict
+from memory_mesh.evidence.citations import CodeState
 from memory_mesh.formats.terminal import without_hidden
 from memory_mesh.model import (
     SIMILAR,
@@ -157,9 +157,9 @@ def _standing_evidence(
     kept, drifted, gone = list[PackMember](), list[PackMember](), list[LeftOut]()
     for one in wanted:
         found = None if rules.checks is None else rules.checks(one.memory)
-        if found is not None and found.verdict is Verdict.ORPHANED:
+        if found is not None and found.verdict is CodeState.ORPHANED:
             gone.append(LeftOut(one.memory.id, LeftOutBy.ORPHANED, 0, one.score))
-        elif found is not None and found.verdict is Verdict.DRIFTED:
+        elif found is not None and found.verdict is CodeState.DRIFTED:
             least = min((other.score for other in wanted if other.score is not None), default=None)
             drifted.append(
                 replace(

@@ -36,7 +36,7 @@ _SAME_THING = 0.04  # share of the words of a file that was rewritten and not re
 _MOVED_AND_CHANGED = 0.75  # share of the words of a definition that is somewhere else
 
 
-class Verdict(StrEnum):
+class CodeState(StrEnum):
     """What became of cited code."""
 
     FRESH = "fresh"
@@ -85,30 +85,30 @@ class Citation:
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class CitedCode:
     """What became of one citation, and where its text stands now."""
 
     citation: Citation
-    verdict: Verdict
+    verdict: CodeState
     now: Citation | None = None  # where it is, as it would be cited now
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
+class CheckedEvidence:
     """What became of all that a memory cites."""
 
-    verdict: Verdict
-    findings: tuple[Finding, ...]
+    verdict: CodeState
+    findings: tuple[CitedCode, ...]
 
     @property
     def note(self) -> str:
         """What a prompt is told of code that changed."""
         changed = [
-            one for one in self.findings if one.verdict in (Verdict.DRIFTED, Verdict.ORPHANED)
+            one for one in self.findings if one.verdict in (CodeState.DRIFTED, CodeState.ORPHANED)
         ]
         commit = changed[0].citation.commit if changed else None
         since = f" since, commit {commit}" if commit else " since"
-        told = "is gone" if self.verdict is Verdict.ORPHANED else f"changed{since}"
+        told = "is gone" if self.verdict is CodeState.ORPHANED else f"changed{since}"
         places = ", ".join(str(one.citation) for one in changed)
         return _signs().sub("?", f"the code {told}: {places}")[:_NOTE_CHARS]
 
@@ -127,7 +127,7 @@ class Sight:
     share: float = 1.0  # of its words that are there
 
 
-class FileText:
+class SourceText:
     """A text of the repository, and what is derived from it when it is asked for."""
 
     def __init__(self, path: str, text: str) -> None:
@@ -220,7 +220,7 @@ def kept_in(extra: Mapping[str, Json]) -> list[Citation]:
 # What is kept of a text when it is cited.
 
 
-def cited(citation: Citation, file: FileText | None, commit: str | None) -> Citation:
+def cited(citation: Citation, file: SourceText | None, commit: str | None) -> Citation:
     """The citation with what stands at its place now; as it is where there is nothing."""
     if file is None:
         return citation
@@ -250,7 +250,7 @@ def cited(citation: Citation, file: FileText | None, commit: str | None) -> Cita
 # What became of it.
 
 
-def seen(citation: Citation, file: FileText) -> Sight | None:
+def seen(citation: Citation, file: SourceText) -> Sight | None:
     """Where the cited text stands in its own file, or what it became; None if it is gone."""
     if citation.hash is None:
         return Sight(citation.lines, same=True)
@@ -269,12 +269,12 @@ def seen(citation: Citation, file: FileText) -> Sight | None:
     return None
 
 
-def holds(citation: Citation, file: FileText) -> bool:
+def holds(citation: Citation, file: SourceText) -> bool:
     """Whether a file has the cited lines somewhere."""
     return citation.hash is not None and any(True for _ in _same_text(file, citation.hash))
 
 
-def rewritten(citation: Citation, then: FileText | None, now: FileText) -> Sight | None:
+def rewritten(citation: Citation, then: SourceText | None, now: SourceText) -> Sight | None:
     """What stands in the place of cited lines that were rewritten; None if they were taken out.
 
     Without the file as it was then, what has most of their words counts as them.
@@ -295,7 +295,7 @@ def rewritten(citation: Citation, then: FileText | None, now: FileText) -> Sight
     return _alike(citation, now, _STILL_ALIKE)
 
 
-def elsewhere(citation: Citation, file: FileText, *, renamed: bool) -> Sight | None:
+def elsewhere(citation: Citation, file: SourceText, *, renamed: bool) -> Sight | None:
     """Where cited text that is gone from its place stands in another file.
 
     A file that the cited one was renamed to holds the same things; elsewhere the same name with
@@ -321,17 +321,17 @@ def elsewhere(citation: Citation, file: FileText, *, renamed: bool) -> Sight | N
     return None
 
 
-def worst(verdicts: Sequence[Verdict]) -> Verdict:
+def worst(verdicts: Sequence[CodeState]) -> CodeState:
     """The verdict on a memory that cites several places; what is gone in part has drifted."""
-    known = [one for one in verdicts if one is not Verdict.UNCHECKED]
+    known = [one for one in verdicts if one is not CodeState.UNCHECKED]
     if not known:
-        return Verdict.UNCHECKED if verdicts else Verdict.FRESH
-    if all(one is Verdict.ORPHANED for one in verdicts):
-        return Verdict.ORPHANED
-    for one in (Verdict.ORPHANED, Verdict.DRIFTED):
+        return CodeState.UNCHECKED if verdicts else CodeState.FRESH
+    if all(one is CodeState.ORPHANED for one in verdicts):
+        return CodeState.ORPHANED
+    for one in (CodeState.ORPHANED, CodeState.DRIFTED):
         if one in known:
-            return Verdict.DRIFTED
-    return Verdict.MOVED if Verdict.MOVED in known else Verdict.FRESH
+            return CodeState.DRIFTED
+    return CodeState.MOVED if CodeState.MOVED in known else CodeState.FRESH
 
 
 def counted(lines: Sequence[str]) -> str:
@@ -339,7 +339,7 @@ def counted(lines: Sequence[str]) -> str:
     return _marked(lines).replace("\n", "")
 
 
-def _defined(citation: Citation, file: FileText) -> Sight | None:
+def _defined(citation: Citation, file: SourceText) -> Sight | None:
     """The definition of a cited symbol, or the same one under another name."""
     symbol = citation.symbol or ""
     exact = [one for one in file.definitions if plain(one.name) == plain(symbol)]
@@ -363,7 +363,7 @@ def _defined(citation: Citation, file: FileText) -> Sight | None:
     return best if best is not None and best.share >= _MOVED_AND_CHANGED else None
 
 
-def _changed(citation: Citation, file: FileText, one: Definition) -> Sight:
+def _changed(citation: Citation, file: SourceText, one: Definition) -> Sight:
     share = _share(citation, _distinct(file.lines[one.start - 1 : one.end]))
     return Sight((one.start, one.end), same=False, symbol=one.name, share=share)
 
@@ -386,14 +386,14 @@ def _renamed(line: str, new: str, old: str) -> str:
     return re.sub(rf"(?<!\w){re.escape(new)}(?!\w)", lambda _: old, line)
 
 
-def _whole(citation: Citation, file: FileText) -> Sight | None:
+def _whole(citation: Citation, file: SourceText) -> Sight | None:
     share = _share(citation, _distinct(file.lines))
     if share > KEPT_WORDS_SHARE:
         return Sight(None, same=True)
     return Sight(None, same=False, share=share) if share > _SAME_THING else None
 
 
-def _alike(citation: Citation, file: FileText, least: float) -> Sight | None:
+def _alike(citation: Citation, file: SourceText, least: float) -> Sight | None:
     """The lines that have most of the words of those that were cited."""
     first, last = citation.lines or (1, 1)
     size = last - first + 1
@@ -410,7 +410,7 @@ def _alike(citation: Citation, file: FileText, least: float) -> Sight | None:
     return Sight((place + 1, min(len(file.lines), place + size)), same=False, share=best)
 
 
-def _same_text(file: FileText, hash_: str) -> Iterator[tuple[int, int]]:
+def _same_text(file: SourceText, hash_: str) -> Iterator[tuple[int, int]]:
     """The lines that hold the cited text from the beginning of a line to the end of one."""
     size = int(hash_.partition("-")[0])
     text, starts = file.counted, file.starts
@@ -437,7 +437,7 @@ def _marked(lines: Sequence[str]) -> str:
     return _trailing().sub(r"\1", text.replace('"', "'").replace("`", "'"))
 
 
-def _is_named(file: FileText, line: int, symbol: str | None) -> bool:
+def _is_named(file: SourceText, line: int, symbol: str | None) -> bool:
     """Whether the names around a symbol stand somewhere before its line."""
     outer = _joints().split(symbol or "")[:-1]
     above = "\n".join(file.lines[:line]) if outer else ""

@@ -13,12 +13,12 @@ from pathlib import Path
 from memory_mesh.base.typed import replace
 from memory_mesh.evidence.citations import (
     KEY,
-    Checked,
+    CheckedEvidence,
     Citation,
-    FileText,
-    Finding,
+    CitedCode,
+    CodeState,
     Sight,
-    Verdict,
+    SourceText,
     citations_of,
     cited,
     elsewhere,
@@ -50,7 +50,7 @@ class WorkTree:
         self.root: str = os.path.realpath(root)
         self.is_silent: bool = False  # git did not answer a question
         self._seconds = seconds
-        self._files: dict[str, FileText | None] = {}
+        self._files: dict[str, SourceText | None] = {}
         self._asked: dict[tuple[str, ...], str] = {}
 
     @classmethod
@@ -59,7 +59,7 @@ class WorkTree:
         top = git_files.top(Path(os.path.realpath(folder)))
         return None if top is None else cls(top, seconds)
 
-    def file(self, path: str) -> FileText | None:
+    def file(self, path: str) -> SourceText | None:
         """A file's text, read once; None where there is none, or it leads out of the repository."""
         if path not in self._files:
             whole = os.path.realpath(f"{self.root}/{path}")
@@ -91,7 +91,7 @@ class WorkTree:
         pairs = zip(parts[1::3], parts[2::3], strict=False)
         return next((new for old, new in pairs if old == path), None)
 
-    def earlier(self, citation: Citation, path: str) -> FileText | None:
+    def earlier(self, citation: Citation, path: str) -> SourceText | None:
         """A file as it was when something was cited; None if git does not know."""
         return self.at_commit(citation.commit).file(path) if citation.commit else None
 
@@ -143,11 +143,11 @@ class CommitTree:
     def __init__(self, tree: WorkTree, commit: str) -> None:
         self._tree, self._commit = tree, commit
 
-    def file(self, path: str) -> FileText | None:
+    def file(self, path: str) -> SourceText | None:
         """A file's text at the commit."""
         place = f"{self._commit}:{path}"
         told = self._tree._git("cat-file", "blob", place)  # noqa: SLF001  # of this module
-        return FileText(path, told) if told else None
+        return SourceText(path, told) if told else None
 
 
 def cite(folder: str, given: object) -> list[dict[str, Json]]:
@@ -175,41 +175,41 @@ def _cited(tree: WorkTree, folder: str, citations: Sequence[Citation]) -> list[C
     return found
 
 
-def check(tree: WorkTree, citations: Iterable[Citation]) -> list[Finding]:
+def check(tree: WorkTree, citations: Iterable[Citation]) -> list[CitedCode]:
     """What became of each citation."""
     return [_checked(tree, one) for one in citations]
 
 
-def checked(tree: WorkTree, extra: Mapping[str, Json]) -> Checked | None:
+def checked(tree: WorkTree, extra: Mapping[str, Json]) -> CheckedEvidence | None:
     """What became of a memory's evidence; None if it cites nothing."""
     if KEY not in extra:
         return None
     findings = tuple(check(tree, kept_in(extra)))
-    return Checked(worst([one.verdict for one in findings]), findings) if findings else None
+    return CheckedEvidence(worst([one.verdict for one in findings]), findings) if findings else None
 
 
 def changed_since(
     tree: WorkTree, extra: Mapping[str, Json], base: CommitTree | None
-) -> Checked | None:
+) -> CheckedEvidence | None:
     """What moved, changed or is gone of a memory's evidence, since a commit or at all."""
     found = checked(tree, extra)
-    if found is None or found.verdict in (Verdict.FRESH, Verdict.UNCHECKED):
+    if found is None or found.verdict in (CodeState.FRESH, CodeState.UNCHECKED):
         return None
     if base is None:
         return found
     for one in found.findings:
         file = base.file(one.citation.path)
         stood = None if file is None else seen(one.citation, file)
-        if stood and stood.same and one.verdict not in (Verdict.FRESH, Verdict.UNCHECKED):
+        if stood and stood.same and one.verdict not in (CodeState.FRESH, CodeState.UNCHECKED):
             return found
     return None
 
 
-def told(tree: WorkTree, memory: Memory, found: Checked) -> CheckedMemory:
+def told(tree: WorkTree, memory: Memory, found: CheckedEvidence) -> CheckedMemory:
     """What a person is told of a memory whose evidence changed."""
     places: list[dict[str, Json]] = []
     for one in found.findings:
-        is_here = one.verdict in (Verdict.FRESH, Verdict.UNCHECKED, Verdict.MOVED)
+        is_here = one.verdict in (CodeState.FRESH, CodeState.UNCHECKED, CodeState.MOVED)
         places.append(
             {
                 "place": str(one.citation),
@@ -221,9 +221,9 @@ def told(tree: WorkTree, memory: Memory, found: Checked) -> CheckedMemory:
     return CheckedMemory(memory.id, memory.text, found.verdict.value, tuple(places))
 
 
-def _checked(tree: WorkTree, citation: Citation) -> Finding:
+def _checked(tree: WorkTree, citation: Citation) -> CitedCode:
     if citation.hash is None:
-        return Finding(citation, Verdict.UNCHECKED)
+        return CitedCode(citation, CodeState.UNCHECKED)
     file = tree.file(citation.path)
     sight = None if file is None else seen(citation, file)
     if file is None or sight is None or _was_there(tree, citation, file, sight):
@@ -231,13 +231,13 @@ def _checked(tree: WorkTree, citation: Citation) -> Finding:
     return _found(citation, file, sight)
 
 
-def _looked_for(tree: WorkTree, citation: Citation, own: FileText | None) -> Finding:
+def _looked_for(tree: WorkTree, citation: Citation, own: SourceText | None) -> CitedCode:
     """What became of something that is gone from its file."""
     renamed = tree.renamed(citation.path, citation.commit) if own is None else None
     names = [citation.word, (citation.symbol or "").rpartition(".")[2]]
     paths = [] if renamed is None else [renamed]
     paths += tree.holding([name for name in names if name])
-    best: tuple[FileText, Sight] | None = None
+    best: tuple[SourceText, Sight] | None = None
     for path in list(dict.fromkeys(paths))[:MOST_FILES]:
         file = tree.file(path) if path != citation.path else None
         is_it = own is None and (path == renamed or _name(path) == _name(citation.path))
@@ -253,11 +253,11 @@ def _looked_for(tree: WorkTree, citation: Citation, own: FileText | None) -> Fin
         sight = rewritten(citation, tree.earlier(citation, citation.path), own)
         best = None if sight is None else (own, sight)
     if best is None:
-        return Finding(citation, Verdict.UNCHECKED if tree.is_silent else Verdict.ORPHANED)
+        return CitedCode(citation, CodeState.UNCHECKED if tree.is_silent else CodeState.ORPHANED)
     return _found(citation, *best)
 
 
-def _was_there(tree: WorkTree, citation: Citation, file: FileText, sight: Sight) -> bool:
+def _was_there(tree: WorkTree, citation: Citation, file: SourceText, sight: Sight) -> bool:
     """Whether what looks like the cited thing stood beside it all the time: another thing."""
     if sight.same and citation.symbol is None and file.path != citation.path:
         then = tree.earlier(citation, file.path)
@@ -276,16 +276,16 @@ def _name(path: str) -> str:
     return path.rpartition("/")[2]
 
 
-def _found(citation: Citation, file: FileText, sight: Sight) -> Finding:
+def _found(citation: Citation, file: SourceText, sight: Sight) -> CitedCode:
     """The finding for text that stands somewhere, and the citation as it would be made there."""
     there = replace(
         citation, path=file.path, lines=sight.lines, symbol=sight.symbol or citation.symbol
     )
     if not sight.same:
-        return Finding(citation, Verdict.DRIFTED, cited(there, file, citation.commit))
+        return CitedCode(citation, CodeState.DRIFTED, cited(there, file, citation.commit))
     if file.path == citation.path and sight.symbol is None:
-        return Finding(citation, Verdict.FRESH, there)
-    return Finding(citation, Verdict.MOVED, cited(there, file, citation.commit))
+        return CitedCode(citation, CodeState.FRESH, there)
+    return CitedCode(citation, CodeState.MOVED, cited(there, file, citation.commit))
 
 
 def _relative(tree: WorkTree, folder: str, path: str) -> str:
@@ -296,7 +296,7 @@ def _relative(tree: WorkTree, folder: str, path: str) -> str:
     return os.path.normpath(path).replace(os.sep, "/")
 
 
-def _read(whole: str, path: str) -> FileText | None:
+def _read(whole: str, path: str) -> SourceText | None:
     try:
         with open(whole, "rb") as file:  # noqa: PTH123  # a Path costs more than the reading
             data = file.read(MOST_BYTES + 1)
@@ -304,4 +304,4 @@ def _read(whole: str, path: str) -> FileText | None:
         return None
     if len(data) > MOST_BYTES or b"\0" in data[:8192]:
         return None
-    return FileText(path, data.decode("utf-8", "replace"))
+    return SourceText(path, data.decode("utf-8", "replace"))

@@ -4,7 +4,7 @@ A view holds a `Store` and a few settings, no lock, file or thread: make any num
 verbs (mesh/operations/) are methods of a view; each asks it for an `Access` and calls one flow.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager
 from datetime import datetime
 from importlib import import_module
@@ -22,7 +22,6 @@ from memory_mesh.model import (
     InvalidInput,
     Json,
     Lens,
-    Memory,
     MeshError,
     PredicateSchema,
     Scope,
@@ -39,8 +38,6 @@ from memory_mesh.write.access import Access
 if TYPE_CHECKING:
     from typing import overload
 
-    from memory_mesh.evidence.citations import Checked
-    from memory_mesh.evidence.work_tree import WorkTree
     from memory_mesh.learn.model_calls import MeteredLLM
     from memory_mesh.model.query import GivenFilter
     from memory_mesh.model.reembedding import NamedModel
@@ -254,25 +251,6 @@ class View(Operations):
         known = flows.projects.names(opened.ledger, self._config.namespace, reader.project)
         return replace(reader, names=known.all)
 
-    def _code(self, reader: Scope) -> "Callable[[Memory], Checked | None]":
-        """What says of a memory whether the code that it cites still stands in the reader's folder.
-
-        The folder is looked at when a memory cites something, if the project is the reader's.
-        """
-        known: list[tuple[WorkTree | None, frozenset[str]]] = []
-
-        def check(memory: Memory) -> "Checked | None":
-            if not memory.extra.get("evidence"):
-                return None
-            from memory_mesh.evidence.work_tree import PROMPT_SECONDS, checked
-
-            if not known:
-                known.append(self._work_tree(reader, PROMPT_SECONDS))
-            tree, names = known[0]
-            return checked(tree, memory.extra) if tree and memory.scope.project in names else None
-
-        return check
-
     def _cited_in(self, text: str) -> "list[dict[str, Json]]":
         """The files and symbols of the reader's folder that a text names."""
         if self._folder is None:
@@ -282,17 +260,6 @@ class View(Operations):
 
         tree = WorkTree.at(self._folder)
         return [] if tree is None else [one.as_json() for one in mentioned(tree, text)]
-
-    def _work_tree(self, reader: Scope, seconds: float) -> "tuple[WorkTree | None, frozenset[str]]":
-        """The reader's work tree, where git may take so long, and the names of its project."""
-        from memory_mesh.evidence.work_tree import WorkTree
-        from memory_mesh.mesh.operations.projects import ProjectVerbs
-
-        folder = self._folder or "."
-        found = None if reader.project is None else family(ProjectVerbs, self).at(folder)
-        if found is None or found.name != reader.project:
-            return None, frozenset()
-        return WorkTree.at(folder, seconds), frozenset((found.name, *found.former))
 
     def _lens(
         self,

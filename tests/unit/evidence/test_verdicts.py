@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from bench.evidence_repositories import make
-from memory_mesh.evidence.citations import Citation, Verdict, citation_of, kept_in, worst
+from memory_mesh.evidence.citations import Citation, CodeState, citation_of, kept_in, worst
 from memory_mesh.evidence.definitions import definitions
 from memory_mesh.evidence.mentions import mentioned
 from memory_mesh.evidence.work_tree import WorkTree, check, checked, cite
@@ -105,7 +105,7 @@ def test_a_renamed_file_is_followed_and_a_deleted_one_is_gone(root):
 def test_fresh_citations_ask_git_nothing_and_read_each_file_once(root):
     kept = cited(root, PUSH, POP, LINES, "src/queue.py", "src/other.py#other")
     tree = WorkTree(root)
-    assert {one.verdict for one in check(tree, kept)} == {Verdict.FRESH}
+    assert {one.verdict for one in check(tree, kept)} == {CodeState.FRESH}
     assert tree._asked == {}
     assert set(tree._files) == {"src/queue.py", "src/other.py"}
 
@@ -185,7 +185,7 @@ def test_a_key_of_somebody_else_is_no_evidence():
     ],
 )
 def test_the_verdict_on_several_places(found, whole):
-    assert worst([Verdict(one) for one in found]).value == whole
+    assert worst([CodeState(one) for one in found]).value == whole
 
 
 @pytest.mark.parametrize(
@@ -235,7 +235,7 @@ def test_the_set_of_repositories_is_judged_right(tmp_path):
         kept = cite(str(root), [*given, *({"path": path} for path in case.others)])
         git(root, "checkout", "-q", "main")
         found = worst([one.verdict for one in check(WorkTree(root), list(map(citation_of, kept)))])
-        verdict = "fresh" if found is Verdict.UNCHECKED else found.value
+        verdict = "fresh" if found is CodeState.UNCHECKED else found.value
         right += verdict == case.label
         fresh += case.label == "fresh"
         stale += case.label == "fresh" and verdict != "fresh"

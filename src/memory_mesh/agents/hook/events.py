@@ -42,6 +42,7 @@ MOST_CHARS = 2_000  # of a question: half from the prompt's beginning, half from
 
 NAME = "memory-mesh"
 MOST_WARNINGS = 3  # about one call
+_HELD_FOR = "held for "  # before an id among what a session was given
 HELD = "memory-mesh held this call once, for the memory above. To run it all the same, repeat it."
 ENFORCED = "The user made this a rule: the call is refused."
 
@@ -112,16 +113,16 @@ def _warned(stores: "Stores", request: Mapping[str, Any]) -> dict[str, Any]:
         folder=str(request["cwd"]) or None,
         scope=reader,
     )
-    told = session_of(request).warned() if found else set()
-    found = [one for one in found if one.enforced or one.memory_id not in told]
+    told = session_of(request).given() if found else set()
+    found = [one for one in found if one.enforced or _HELD_FOR + one.memory_id not in told]
     if not found:
         return {}
     from memory_mesh.context.fence import fenced_for_tool, harmless
 
     text = fenced_for_tool([harmless(one.text[:MOST_CHARS]) for one in found[:MOST_WARNINGS]])
     after = ENFORCED if any(one.enforced for one in found) else HELD
-    ids = [one.memory_id for one in found]
-    return {"hold": f"{text}\n{after}", "warned": ids, "memories": len(ids)}
+    held = [_HELD_FOR + one.memory_id for one in found]
+    return {"hold": f"{text}\n{after}", "given": held, "memories": len(held)}
 
 
 def _pack(mesh: "MemoryMesh", session: Session, given: Mapping[str, Any]) -> "Pack | None":

@@ -284,7 +284,6 @@ class Hook:
             parents=self._parents if self._event == hosts.START else None,
             id=self._session if self._event == hosts.START else None,
             shown=self._answer.get("notices") if printed else None,
-            warned=self._answer.get("warned") if printed else None,
         )
 
     def _note(self, outcome: str) -> None:

@@ -21,7 +21,7 @@ from memory_mesh.base.lazy_pattern import lazy_pattern
 from memory_mesh.base.typed import TypeAlias, dataclass, field, replace
 from memory_mesh.context.fence import BAR, NAME, WORD_DIGITS, harmless
 from memory_mesh.context.packing import choice
-from memory_mesh.evidence.citations import Checked
+from memory_mesh.evidence.citations import CheckedEvidence
 from memory_mesh.formats.terminal import without_hidden, word
 from memory_mesh.model import Kind, Memory, shown_type
 from memory_mesh.model.errors import InvalidInput, shown
@@ -222,7 +222,9 @@ class PackRules:
     lesson_confidence: float = 0.0  # lessons less certain than this are not put first
     lessons_since: datetime | None = None  # nor older ones
     exclude: frozenset[str] = frozenset()  # ids of what the reader has already
-    checks: Callable[[Memory], Checked | None] | None = None  # whether cited code still stands
+    checks: Callable[[Memory], CheckedEvidence | None] | None = (
+        None  # whether cited code still stands
+    )
 
 
 def budget(max_tokens: object, window: object) -> int:

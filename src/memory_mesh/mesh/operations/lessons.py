@@ -10,7 +10,9 @@ from memory_mesh.mesh.operation import reads
 from memory_mesh.mesh.options import Audience, Condition, Limit, Reader
 from memory_mesh.mesh.view import View
 from memory_mesh.model import Channel, InvalidInput, Memory, SourceKind
+from memory_mesh.platform.git_files import top_of
 from memory_mesh.rules.arguments import check_limit, check_share, check_text
+from memory_mesh.search.triggers.actions import action_of
 
 if TYPE_CHECKING:
     from memory_mesh.model.learning import (
@@ -114,9 +116,6 @@ class LessonVerbs(View):
             file: the path of a file that is to be written, instead of a command.
             folder: where it would run; by default the current folder.
         """
-        from memory_mesh.platform.git_files import top_of
-        from memory_mesh.search.triggers.actions import action_of
-
         here = folder or self._folder or os.getcwd()  # noqa: PTH109  # pathlib costs more
         said, path = check_text(command, "command"), check_text(file, "file")
         action = action_of(self._redacted(said), self._redacted(path), here)

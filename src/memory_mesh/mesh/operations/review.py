@@ -2,11 +2,13 @@
 
 from collections.abc import Iterator, Mapping
 
-from memory_mesh.base.typed import TYPE_CHECKING, Unpack, replace
-from memory_mesh.evidence.citations import Verdict
+from memory_mesh.base.typed import Unpack, replace
+from memory_mesh.evidence.citations import CheckedEvidence, CodeState
+from memory_mesh.evidence.work_tree import GIT_SECONDS, changed_since, told
 from memory_mesh.mesh import flows
 from memory_mesh.mesh.operation import needs, reads
 from memory_mesh.mesh.operations.memories import MemoryVerbs
+from memory_mesh.mesh.operations.projects import work_tree_of
 from memory_mesh.mesh.options import AsOwner, Limit, Reader, Reason
 from memory_mesh.mesh.view import View, family
 from memory_mesh.model import (
@@ -34,9 +36,6 @@ from memory_mesh.write.rules.drafts import (
     as_json,
     check_change,
 )
-
-if TYPE_CHECKING:
-    from memory_mesh.evidence.citations import Checked
 
 # Propose a change of a memory, for a person to decide.
 
@@ -174,9 +173,7 @@ class ReviewVerbs(ProposalVerbs):
             against: a branch or commit; list only what changed since this one parted from it.
             fix: cite moved code where it is now, and propose an update or a delete of the others.
         """
-        from memory_mesh.evidence.work_tree import GIT_SECONDS, changed_since, told
-
-        tree, names = self._work_tree(self._reader(scope), GIT_SECONDS)
+        tree, names = work_tree_of(self, self._reader(scope), GIT_SECONDS)
         if tree is None:
             raise InvalidInput(
                 "the current folder is in no work tree of this project; go there, or name its "
@@ -198,14 +195,16 @@ class ReviewVerbs(ProposalVerbs):
             if cursor is None:
                 return found
 
-    def _mended(self, one: CheckedMemory, checked: "Checked", scope: Scope | None) -> CheckedMemory:
+    def _mended(
+        self, one: CheckedMemory, checked: CheckedEvidence, scope: Scope | None
+    ) -> CheckedMemory:
         """Follows what moved, and asks a person about the rest."""
         now = checked.evidence()
-        if checked.verdict is Verdict.MOVED:
+        if checked.verdict is CodeState.MOVED:
             memories = family(MemoryVerbs, self)
             memories.update(one.id, evidence=now, reader=scope, reason="the cited code moved")
             return one
-        if checked.verdict is Verdict.ORPHANED:
+        if checked.verdict is CodeState.ORPHANED:
             asked = self.propose_delete(one.id, reader=scope, reason=checked.note)
         else:
             why = f"{checked.note}; approve if the memory still holds"

@@ -13,7 +13,13 @@ from posixpath import isabs
 
 from memory_mesh.base.lazy_pattern import lazy_pattern
 from memory_mesh.base.typed import dataclass, replace
-from memory_mesh.search.triggers.commands import Run, flags_of, pipelines, program_of, resolved
+from memory_mesh.search.triggers.commands import (
+    ProgramRun,
+    flags_of,
+    pipelines,
+    program_of,
+    resolved,
+)
 
 _DRY = frozenset(("dry-run", "dryrun", "help", "version", "simulate", "just-print", "what-if"))
 _SUBCOMMAND_PLACES = 3  # among the words of a call: before it stand values of flags
@@ -25,10 +31,10 @@ _FIRST_TOKENS = 4  # of a text, among which a file is what it is about
 
 
 @dataclass(frozen=True, slots=True)
-class Action:
+class PlannedAction:
     """What an agent is about to do."""
 
-    lines: tuple[tuple[Run, ...], ...] = ()  # of a command: runs that feed each other
+    lines: tuple[tuple[ProgramRun, ...], ...] = ()  # of a command: runs that feed each other
     files: tuple[str, ...] = ()  # that would be written
     folder: str = ""
 
@@ -37,20 +43,20 @@ class Action:
 class Warned:
     """What a lesson warns of: calls, each with the runs that make it one, or files."""
 
-    calls: tuple[tuple[Run, ...], ...] = ()
+    calls: tuple[tuple[ProgramRun, ...], ...] = ()
     files: tuple[str, ...] = ()
-    instead: tuple[Run, ...] = ()  # what it recommends
+    instead: tuple[ProgramRun, ...] = ()  # what it recommends
     said: tuple[str, ...] = ()  # the words of a text that quotes nothing
     home: str = ""  # the folder that its paths count from
 
 
-def action_of(command: str, file: str, folder: str) -> Action:
+def action_of(command: str, file: str, folder: str) -> PlannedAction:
     """Reads a command, or the file of an edit."""
     if file:
-        return Action(files=(resolved(file, folder),), folder=folder)
+        return PlannedAction(files=(resolved(file, folder),), folder=folder)
     lines = tuple(tuple(line) for line in pipelines(command, folder))
     files = tuple(path for line in lines for run in line for path in _written(run))
-    return Action(lines, files, folder)
+    return PlannedAction(lines, files, folder)
 
 
 @lru_cache(maxsize=1_024)
@@ -75,7 +81,7 @@ def warned_of(text: str, ran: str | None, home: str) -> Warned:
     for quotation in quoted:
         if any(run.program == one.program for one in advice for run in _first(quotation)):
             bare = bare.replace(f"`{quotation}`", "")
-    calls: list[tuple[Run, ...]] = []
+    calls: list[tuple[ProgramRun, ...]] = []
     for line in lines:
         told = [_told(views, _tokens_of(bare), others) for views in line]
         if _says_enough(told):
@@ -86,7 +92,7 @@ def warned_of(text: str, ran: str | None, home: str) -> Warned:
     return Warned(tuple(named or calls[-1:]), (), tuple(instead), (), home)
 
 
-def repeats(warned: Warned, action: Action) -> bool:
+def repeats(warned: Warned, action: PlannedAction) -> bool:
     """Whether an action would do again what a lesson warns of."""
     if any(file in action.files for file in warned.files):
         return True
@@ -105,7 +111,7 @@ def _tokens_of(text: str) -> tuple[str, ...]:
     return tuple(_bare(token) for token in text.split())
 
 
-def _first(command: str) -> list[Run]:
+def _first(command: str) -> list[ProgramRun]:
     """The commands of a quotation, without what their words start."""
     return [run for line in pipelines(command) for run in line if not run.inside]
 
@@ -114,7 +120,7 @@ def _files(path: str | None, home: str) -> tuple[str, ...]:
     return () if path is None else (resolved(path, home),)
 
 
-def calls(triggers: Sequence[str], action: Action) -> bool:
+def calls(triggers: Sequence[str], action: PlannedAction) -> bool:
     """Whether a trigger names a call of an action by its program and its first word."""
     said = [tuple(trigger.split()) for trigger in triggers]
     for line in action.lines:
@@ -129,9 +135,9 @@ def quotations(text: str) -> list[str]:
     return [one.strip() for one in _quotes().findall(text)[:_MOST_QUOTED]]
 
 
-def _views(line: Sequence[Run]) -> list[list[Run]]:
+def _views(line: Sequence[ProgramRun]) -> list[list[ProgramRun]]:
     """Each command of a pipeline, with what it starts by its words."""
-    found: list[list[Run]] = []
+    found: list[list[ProgramRun]] = []
     for run in line:
         if run.inside and found:
             found[-1].append(run)
@@ -140,7 +146,9 @@ def _views(line: Sequence[Run]) -> list[list[Run]]:
     return found
 
 
-def _told(views: Sequence[Run], tokens: Sequence[str], others: Sequence[Run]) -> Run:
+def _told(
+    views: Sequence[ProgramRun], tokens: Sequence[str], others: Sequence[ProgramRun]
+) -> ProgramRun:
     """Of a command that ran, what the text says of it; all of it if the text says nothing."""
     for run in views:
         fitting = [one for one in others if one.program == run.program and _within(one, run)]
@@ -159,7 +167,7 @@ def _told(views: Sequence[Run], tokens: Sequence[str], others: Sequence[Run]) ->
     return replace(best, data=_data_told(views[0], tokens))
 
 
-def _mentions(run: Run, tokens: Sequence[str]) -> Iterator[Run]:
+def _mentions(run: ProgramRun, tokens: Sequence[str]) -> Iterator[ProgramRun]:
     """The call as far as a text names it, at each place where it names the program."""
     for at, token in enumerate(tokens):
         if program_of(token) != run.program:
@@ -175,7 +183,7 @@ def _mentions(run: Run, tokens: Sequence[str]) -> Iterator[Run]:
         yield replace(run, words=tuple(words), flags=frozenset(flags), inside=False)
 
 
-def _variants(views: Sequence[Run], tokens: Sequence[str]) -> Iterator[Run]:
+def _variants(views: Sequence[ProgramRun], tokens: Sequence[str]) -> Iterator[ProgramRun]:
     """Calls that a text names beside the one that ran: with a flag that this did not have."""
     for run in views:
         for at, token in enumerate(tokens):
@@ -195,7 +203,7 @@ def _variants(views: Sequence[Run], tokens: Sequence[str]) -> Iterator[Run]:
                 yield replace(run, words=tuple(words), flags=frozenset(flags), data=())
 
 
-def _data_told(run: Run, tokens: Sequence[str]) -> tuple[str, ...]:
+def _data_told(run: ProgramRun, tokens: Sequence[str]) -> tuple[str, ...]:
     """The words of the data of a call that a text repeats."""
     if run.reads_pipe:
         return ()
@@ -203,17 +211,17 @@ def _data_told(run: Run, tokens: Sequence[str]) -> tuple[str, ...]:
     return tuple(sorted(_words_of(run.data) & said))
 
 
-def _says_enough(call: Iterable[Run]) -> bool:
+def _says_enough(call: Iterable[ProgramRun]) -> bool:
     """Whether more than the name of one program is known of a call."""
     runs = list(call)
     return len(runs) > 1 or any(run.words or run.flags or run.data for run in runs)
 
 
-def _within(one: Run, run: Run) -> bool:
+def _within(one: ProgramRun, run: ProgramRun) -> bool:
     return one.program == run.program and {*one.words} <= {*run.words} and one.flags <= run.flags
 
 
-def _meets(need: Run, run: Run, home: str) -> bool:
+def _meets(need: ProgramRun, run: ProgramRun, home: str) -> bool:
     """Whether a run is the call that is looked for, in whatever order and spelling."""
     words = run.words
     if run.program != need.program:
@@ -235,7 +243,9 @@ def _meets(need: Run, run: Run, home: str) -> bool:
     return True
 
 
-def _same(word: str, other: str, need: Run, run: Run, home: str, *, first: bool) -> bool:
+def _same(
+    word: str, other: str, need: ProgramRun, run: ProgramRun, home: str, *, first: bool
+) -> bool:
     """Whether two words of calls are one: the same text or path, or short for it."""
     is_target = need.flag_first and not word.isdigit()
     if (is_target or "/" in word or "/" in other) and home and run.folder:
@@ -264,11 +274,11 @@ def _has_flag(flag: str, flags: frozenset[str]) -> bool:
     return flag[0] in flags and flag.isalpha()
 
 
-def _is_dry(run: Run) -> bool:
+def _is_dry(run: ProgramRun) -> bool:
     return not _DRY.isdisjoint(run.flags) or "n" in run.flags
 
 
-def _mentioned(run: Run, said: Sequence[str]) -> bool:
+def _mentioned(run: ProgramRun, said: Sequence[str]) -> bool:
     """Whether a text that quotes nothing names a program and its first word behind each other."""
     if not said or not run.words or not run.program:
         return False
@@ -276,7 +286,7 @@ def _mentioned(run: Run, said: Sequence[str]) -> bool:
     return any((first, second) == (run.program, run.words[0]) for first, second in pairs)
 
 
-def _written(run: Run) -> Iterator[str]:
+def _written(run: ProgramRun) -> Iterator[str]:
     """The files that a run would write to, as far as its words say so."""
     found = list(run.writes)
     if run.program == "tee" or (

@@ -2,7 +2,7 @@
 
 ::
 
-    cd web && sudo rm -rf ../build  # old     ──▶ Run(rm, words ../build, flags r f, folder …/web)
+    cd web && sudo rm -rf ../build  # old     ──▶ rm, words ../build, flags r f, in …/web
     git ls-files | xargs sed -i s/a/b/        ──▶ one pipeline of two runs
 
 Quoted texts with blanks in them, the bodies of `<<` and comments are data and run nothing, unless
@@ -71,7 +71,7 @@ _CLUSTER = 4  # letters of short flags behind one dash; more are one long name
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class ProgramRun:
     """One program that a command line would start."""
 
     program: str
@@ -85,12 +85,12 @@ class Run:
     flag_first: bool = False  # what follows its flags is what it works on, and no subcommand
 
 
-def pipelines(command: str, folder: str = "", depth: int = 0) -> list[list[Run]]:
+def pipelines(command: str, folder: str = "", depth: int = 0) -> list[list[ProgramRun]]:
     """Returns what a command line would run: runs that feed each other stand together."""
-    found: list[list[Run]] = []
+    found: list[list[ProgramRun]] = []
     here = folder
     for group in _groups(_tokens(command[:MOST_CHARS])):
-        line: list[Run] = []
+        line: list[ProgramRun] = []
         for at, tokens in enumerate(group):
             runs = _runs(tokens, here, depth, piped=at > 0)
             if runs and runs[0].program == "cd" and len(group) == 1:
@@ -274,13 +274,13 @@ def _groups(tokens: Sequence[_Token]) -> list[list[list[_Token]]]:
     return [group for group in groups if any(group)]
 
 
-def _runs(tokens: Sequence[_Token], folder: str, depth: int, *, piped: bool) -> list[Run]:
+def _runs(tokens: Sequence[_Token], folder: str, depth: int, *, piped: bool) -> list[ProgramRun]:
     """What one command runs: itself, what its words start, and what stands in `$(…)`."""
     words, writes = _words_and_files(tokens)
     texts = [nested for token in tokens for nested in token.nested]
     nested = _nested(texts, folder, depth)
     if not words:
-        return [*nested, Run("", writes=writes, folder=folder)] if writes else nested
+        return [*nested, ProgramRun("", writes=writes, folder=folder)] if writes else nested
     own = _run(words, folder, writes, reads_pipe=piped)
     if own.program in _SHOW:
         return [own, *nested]
@@ -292,7 +292,7 @@ def _runs(tokens: Sequence[_Token], folder: str, depth: int, *, piped: bool) -> 
     return [own, *nested, *started, *_nested(list(_commands_in(words)), folder, depth)]
 
 
-def _nested(texts: Sequence[str], folder: str, depth: int) -> list[Run]:
+def _nested(texts: Sequence[str], folder: str, depth: int) -> list[ProgramRun]:
     if depth >= _DEEPEST:
         return []
     lines = (line for text in texts for line in pipelines(text, folder, depth + 1))
@@ -317,7 +317,9 @@ def _words_and_files(tokens: Sequence[_Token]) -> tuple[list[_Token], tuple[str,
     return words, tuple(writes)
 
 
-def _run(words: Sequence[_Token], folder: str, writes: tuple[str, ...], *, reads_pipe: bool) -> Run:
+def _run(
+    words: Sequence[_Token], folder: str, writes: tuple[str, ...], *, reads_pipe: bool
+) -> ProgramRun:
     plain, flags, data = list[str](), set[str](), list[str]()
     for at, token in enumerate(words[1:], start=1):
         text = token.text
@@ -332,7 +334,7 @@ def _run(words: Sequence[_Token], folder: str, writes: tuple[str, ...], *, reads
             plain.append(text)
     name = program_of(words[0].text)
     first = len(words) > 1 and words[1].text.startswith("-")
-    return Run(
+    return ProgramRun(
         name,
         tuple(plain),
         frozenset(flags),
@@ -375,10 +377,10 @@ def _commands_in(words: Sequence[_Token]) -> Iterator[str]:
             shell = shell or program == "sh" or (program in _TAKE_COMMANDS and at < 2)  # noqa: PLR2004
 
 
-def _fed(line: list[Run]) -> list[Run]:
+def _fed(line: list[ProgramRun]) -> list[ProgramRun]:
     """The runs of a pipeline; what reads a pipe has the words and data of what feeds it, too."""
     words, data = list[str](), list[str]()
-    found: list[Run] = []
+    found: list[ProgramRun] = []
     for run in line:
         if run.reads_pipe:
             more = tuple(words) if run.inside else ()

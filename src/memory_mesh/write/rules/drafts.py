@@ -9,7 +9,6 @@ from functools import cache
 from itertools import islice
 
 from memory_mesh.base.typed import Annotated, Any, TypedDict, TypeVar, fields, option_types, replace
-from memory_mesh.evidence import citations
 from memory_mesh.formats import rfc11
 from memory_mesh.model import (
     Channel,
@@ -50,6 +49,7 @@ from memory_mesh.rules.trust import dominates, lowered
 from memory_mesh.write.rules.speakers import stated_through, with_kind
 
 _NO_DETAILS = {"content", "metadata", "merge"}
+_EVIDENCE = "evidence"  # what it cites, in the metadata
 
 Ready = TypeVar("Ready", Draft, SkillDraft)
 _NEEDED = {"scope": Scope, "source": Source, "kind": Kind, "tier": Tier}  # what a field must hold
@@ -220,7 +220,7 @@ def alteration(
             draft = rfc11.promote(replace(draft, extra={}), whole, memory.scope.agent or "")
             draft = _read_by_name(draft, given, details)
         draft = _ending(draft, given, details, memory.extra.get(times.EXPIRES))
-        draft = _citing(draft, details, memory.extra.get(citations.KEY))
+        draft = _citing(draft, details, memory.extra.get(_EVIDENCE))
         _check_validity(draft.valid_from, draft.valid_until)
         draft = _spoken_again(draft, memory, details)
         if text is not None or details.keys() & {"claim", "source_kind"}:
@@ -305,12 +305,14 @@ def _ending(draft: Draft, given: object, details: Mapping[str, object], before: 
 
 def _citing(draft: Draft, details: Mapping[str, object], before: Json) -> Draft:
     """The draft with its evidence in its metadata; what is not named stays as it was."""
-    given = details.get(citations.KEY, before)
-    if citations.KEY not in details and (given is None or citations.KEY in draft.extra):
+    given = details.get(_EVIDENCE, before)
+    if _EVIDENCE not in details and (given is None or _EVIDENCE in draft.extra):
         return draft
-    extra = {name: value for name, value in draft.extra.items() if name != citations.KEY}
-    if found := citations.citations_of(given) if given else []:
-        extra[citations.KEY] = [one.as_json() for one in found]
+    extra = {name: value for name, value in draft.extra.items() if name != _EVIDENCE}
+    if given:
+        from memory_mesh.evidence.citations import citations_of  # few memories cite code
+
+        extra[_EVIDENCE] = [one.as_json() for one in citations_of(given)]
     return replace(draft, extra=extra)
 
 
