@@ -20,9 +20,7 @@ from collections.abc import Mapping, Sequence
 
 from memory_mesh.base.typed import replace
 from memory_mesh.context.fence import HEADING, Background, background
-from memory_mesh.context.pack import lens_on_lessons
-from memory_mesh.model import Lens, Memory, Status
-from memory_mesh.model.learning import ActionWarning
+from memory_mesh.model import Lens, Memory
 from memory_mesh.model.pack import Injected, Injection
 from memory_mesh.model.trigger import (
     MatchContext,
@@ -32,7 +30,6 @@ from memory_mesh.model.trigger import (
 )
 from memory_mesh.rules.trust import OF_THE_USER
 from memory_mesh.search.triggered import MOST_SCANNED, TriggerRequest, by_meaning, describe, select
-from memory_mesh.search.triggers.actions import PlannedAction, calls, quotations, repeats, warned_of
 from memory_mesh.text.scrub import tokens
 from memory_mesh.write.access import Access
 from memory_mesh.write.audit_entries import use_entry
@@ -41,10 +38,6 @@ from memory_mesh.write.prepare import redact
 QUESTION_CHARS = 200  # of a task in the record
 BACKGROUND, CALLED = "background", "called"  # the format and the section in the record
 UNKNOWN = "unknown"
-ENFORCE = "enforce"  # in the metadata of a lesson or a memory with triggers: the user's own rule
-AGAIN = "learned_again"  # in the metadata of a lesson that a second session learned as well
-MOST_LESSONS = 500  # that an action is held against, the worst first
-MOST_CALLED = 20
 
 
 def relevant(access: Access, asked: TriggerRequest) -> list[RelevantMemory]:
@@ -67,42 +60,6 @@ def prompt(access: Access, asked: TriggerRequest, max_tokens: int) -> str:
     if count and asked.lens.as_of is None:
         _record(access, asked, shown[:count], (text, max_tokens))
     return text
-
-
-def warnings(access: Access, lens: Lens, action: PlannedAction, home: str) -> list[ActionWarning]:
-    """Returns what an action would repeat: active lessons, and what its triggers name in full.
-
-    A lesson that waits for review counts once it was learned a second time.
-    """
-    waiting = replace(lens, statuses=lens.statuses | {Status.QUARANTINED})
-    on_lessons = lens_on_lessons(waiting, 0.0, None)
-    with access.ledger.read(access.namespace) as snapshot:
-        lessons = snapshot.page(on_lessons, MOST_LESSONS, None, worst_first=True)
-        found = [one for one in lessons if _is_confirmed(one) and _repeats(one, action, home)]
-        if action.lines:
-            scanned = snapshot.triggered(lens, MOST_SCANNED)
-            called = [one.version for one in scanned if calls(one.triggers, action)]
-            found += snapshot.load(called[:MOST_CALLED], lens).values()
-    return [_warning(one) for one in {one.id: one for one in found}.values()]
-
-
-def _is_confirmed(memory: Memory) -> bool:
-    return memory.status is Status.ACTIVE or memory.extra.get(AGAIN) is True
-
-
-def _repeats(memory: Memory, action: PlannedAction, home: str) -> bool:
-    lesson = memory.lesson
-    if lesson is None:
-        return False
-    ran = next(iter(quotations(lesson.situation)), None)
-    told = lesson.rule if lesson.rule in lesson.fix else f"{lesson.rule}\n{lesson.fix}"
-    return repeats(warned_of(told, ran, home), action)
-
-
-def _warning(memory: Memory) -> ActionWarning:
-    rule = memory.text if memory.lesson is None else memory.lesson.rule
-    enforced = memory.extra.get(ENFORCE) is True and memory.status is Status.ACTIVE
-    return ActionWarning(memory.id, rule, enforced and memory.source.kind in OF_THE_USER)
 
 
 def triggers(access: Access, lens: Lens, limit: int) -> list[MemoryMetadata]:

@@ -33,7 +33,6 @@ from pathlib import Path
 
 from memory_mesh.base.typed import replace
 from memory_mesh.context import fence
-from memory_mesh.context.injection import ENFORCE
 from memory_mesh.context.pack import lens_on_lessons
 from memory_mesh.formats import yamo, yamo_learning
 from memory_mesh.learn import skills
@@ -73,6 +72,7 @@ from memory_mesh.model.ports import LLM
 from memory_mesh.model.query import Among, And, Not
 from memory_mesh.rules import trust
 from memory_mesh.search.recall import recall
+from memory_mesh.search.warnings import ENFORCE
 from memory_mesh.write.access import Access
 from memory_mesh.write.add import remember
 from memory_mesh.write.prepare import redact

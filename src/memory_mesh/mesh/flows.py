@@ -31,7 +31,7 @@ if TYPE_CHECKING:
         traces,
         upkeep,
     )
-    from memory_mesh.search import recall, triggered
+    from memory_mesh.search import recall, triggered, warnings
     from memory_mesh.write import (
         access,
         add,
@@ -77,6 +77,7 @@ __all__ = [
     "traces",
     "triggered",
     "upkeep",
+    "warnings",
 ]
 
 _HOMES = {
@@ -112,6 +113,7 @@ _HOMES = {
     "traces": "learn",
     "triggered": "search",
     "upkeep": "learn",
+    "warnings": "search",
 }
 
 

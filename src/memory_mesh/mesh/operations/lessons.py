@@ -118,9 +118,9 @@ class LessonVerbs(View):
         """
         here = folder or self._folder or os.getcwd()  # noqa: PTH109  # pathlib costs more
         said, path = check_text(command, "command"), check_text(file, "file")
-        action = action_of(self._redacted(said), self._redacted(path), here)
+        action = action_of(said, path, here)
         home = top_of(here) or here
-        return flows.injection.warnings(self._access(), self._lens(scope), action, home)
+        return flows.warnings.warnings(self._access(), self._lens(scope), action, home)
 
     @reads
     def with_pattern(

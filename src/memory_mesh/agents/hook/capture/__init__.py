@@ -23,10 +23,10 @@ from memory_mesh.agents.hook.capture.heard import (
     HostSession,
 )
 from memory_mesh.base.typed import TYPE_CHECKING
-from memory_mesh.context.injection import AGAIN
 from memory_mesh.learn.rules import statements as rules_statements, tool_failures as rules
 from memory_mesh.learn.rules.own_words import own_sentences
 from memory_mesh.model import Channel, Kind, Memory, NotFound, Outcome, Receipt, Scope, Status
+from memory_mesh.search.warnings import AGAIN
 
 if TYPE_CHECKING:
     from memory_mesh.sync import MemoryMesh
