@@ -9,9 +9,12 @@ Quoted texts with blanks in them, the bodies of `<<` and comments are data and r
 a shell reads them. Nothing here knows what a program does.
 """
 
-from collections.abc import Iterator, Sequence
+import re
+import shlex
+from collections.abc import Iterable, Iterator, Sequence
 from posixpath import join, normpath
 
+from memory_mesh.base.lazy_pattern import lazy_pattern
 from memory_mesh.base.typed import dataclass, replace
 
 MOST_CHARS = 20_000  # of a command that is read
@@ -67,6 +70,8 @@ _RESERVED = frozenset(
         "in",
     ]
 )
+_NOWHERE = "/dev/null"
+_SIGNS = ";&|<>()\n"
 _CLUSTER = 4  # letters of short flags behind one dash; more are one long name
 
 
@@ -89,7 +94,8 @@ def pipelines(command: str, folder: str = "", depth: int = 0) -> list[list[Progr
     """Returns what a command line would run: runs that feed each other stand together."""
     found: list[list[ProgramRun]] = []
     here = folder
-    for group in _groups(_tokens(command[:MOST_CHARS])):
+    tokens, nested = _tokens(command[:MOST_CHARS])
+    for group in _groups(tokens):
         line: list[ProgramRun] = []
         for at, tokens in enumerate(group):
             runs = _runs(tokens, here, depth, piped=at > 0)
@@ -100,6 +106,8 @@ def pipelines(command: str, folder: str = "", depth: int = 0) -> list[list[Progr
             found.append(_fed(line))
         if len(found) >= _MOST_RUNS:
             break
+    if more := _nested(nested, here, depth):
+        found[-1:] = [[*found[-1], *more]] if found else [more]
     return found
 
 
@@ -108,188 +116,58 @@ def resolved(path: str, folder: str) -> str:
     return normpath(join(folder, path)) if folder else normpath(path)
 
 
-@dataclass(frozen=True, slots=True)
-class _Token:
-    """A word, or a sign between words; `nested` is what stands in `$(…)`."""
+def _tokens(text: str) -> tuple[list[str], list[str]]:
+    """The words and signs of a command line, and the command lines in `$(…)` within it.
 
-    text: str
-    quoted: bool = False
-    sign: bool = False
-    nested: tuple[str, ...] = ()
-
-
-def _tokens(text: str) -> list[_Token]:
-    """The words and signs of a command line."""
-    reader = _Reader(text)
-    while reader.at < len(text):
-        reader.step()
-    reader.end()
-    return reader.found
+    The body of `<<` becomes a word with blanks in it, which is data.
+    """
+    bare = _literal().sub("", _bodies().sub(r"\3\n", text))
+    nested = [one or other for one, other in _substitutions().findall(bare)]
+    text = _bodies().sub(lambda found: f"{found[3]} {shlex.quote(found[4] + ' ')}\n", text)
+    lexer = shlex.shlex(_substitutions().sub(" ", text), posix=True, punctuation_chars=_SIGNS)
+    lexer.whitespace, lexer.whitespace_split = " \t\r", True
+    try:
+        return list(lexer), nested
+    except ValueError:  # a quotation that does not end
+        return [], []
 
 
-class _Reader:
-    """Reads a command line from left to right, one sign or quotation at a time."""
-
-    def __init__(self, text: str) -> None:
-        self.text, self.at = text, 0
-        self.found: list[_Token] = []
-        self._word, self._begun, self._quoted = "", False, False
-        self._nested: list[str] = []
-        self._marks: list[str] = []  # that end the bodies behind <<
-
-    def step(self) -> None:
-        """Reads what comes next."""
-        text, at = self.text, self.at
-        sign = text[at]
-        if sign == "\\" and at + 1 < len(text):
-            self._add("" if text[at + 1] == "\n" else text[at + 1], 2)
-        elif sign in "'\"":
-            self._quotation()
-        elif text.startswith(("$(", "`"), at) and not text.startswith("$((", at):
-            close = _matching(text, at)
-            self._nested.append(text[at + (2 if sign == "$" else 1) : close])
-            self._add("", close + 1 - at)
-        elif sign == "#" and not self._begun:
-            end = text.find("\n", at)
-            self.at = len(text) if end < 0 else end
-        elif sign == "\n":
-            self._line_end()
-        elif sign.isspace():
-            self.end()
-            self.at += 1
-        elif sign in ";&|()<>":
-            self._sign()
-        else:
-            self._add(sign, 1)
-
-    def end(self) -> None:
-        """Ends the word that is being read, if there is one."""
-        if self._begun:
-            self.found.append(_Token(self._word, self._quoted, nested=tuple(self._nested)))
-        self._word, self._begun, self._quoted, self._nested = "", False, False, []
-
-    def _add(self, letters: str, size: int) -> None:
-        self._word, self._begun = self._word + letters, True
-        self.at += size
-
-    def _quotation(self) -> None:
-        close = _closing(self.text, self.at)
-        inner = self.text[self.at + 1 : close]
-        self._quoted = self._quoted or any(each.isspace() for each in inner)
-        if self.text[self.at] == '"':
-            self._nested += _substituted(inner)
-        self._add(inner, close + 1 - self.at)
-
-    def _line_end(self) -> None:
-        self.end()
-        self.found.append(_Token("\n", sign=True))
-        self.at += 1
-        for mark in self._marks:
-            body, self.at = _body(self.text, self.at, mark)
-            self.found.append(_Token(body, quoted=True, sign=True))
-        self._marks = []
-
-    def _sign(self) -> None:
-        text = self.text
-        if text[self.at] in "<>" and self._word.isdigit():  # the number of a stream
-            self._word, self._begun = "", False
-        self.end()
-        if text.startswith("<<", self.at) and not text.startswith("<<<", self.at):
-            self.at += 2 + text.startswith("<<-", self.at)
-            rest = text[self.at :].lstrip(" ")
-            mark = rest.split(None, 1)[0].rstrip(";|&)") if rest.strip() else ""
-            self.at += len(text) - self.at - len(rest) + len(mark)
-            self._marks.append(mark.strip("'\"\\"))
-            return
-        size = 2 if text[self.at : self.at + 2] in _PAIRS else 1
-        self.found.append(_Token(text[self.at : self.at + size], sign=True))
-        self.at += size
-
-
-_PAIRS = ("&&", "||", ">>", "|&", ";;", "&>", ">&", "<&", ">|")
-
-
-def _closing(text: str, at: int) -> int:
-    """Where a quotation ends; at the end of the text if it does not."""
-    quote, place = text[at], at + 1
-    while place < len(text) and text[place] != quote:
-        place += 2 if text[place] == "\\" and quote == '"' else 1
-    return min(place, len(text))
-
-
-def _matching(text: str, at: int) -> int:
-    """Where what `$(` or a backtick opens is closed."""
-    if text[at] == "`":
-        close = text.find("`", at + 1)
-        return len(text) if close < 0 else close
-    depth, place = 0, at + 1
-    while place < len(text):
-        if text[place] in "'\"":
-            place = _closing(text, place)
-        elif text[place] in "()":
-            depth += 1 if text[place] == "(" else -1
-            if not depth:
-                return place
-        place += 1
-    return len(text)
-
-
-def _substituted(inner: str) -> Iterator[str]:
-    """What runs inside of a text in double quotes."""
-    at = inner.find("$(")
-    while at >= 0:
-        close = _matching(inner, at)
-        yield inner[at + 2 : close]
-        at = inner.find("$(", close)
-
-
-def _body(text: str, at: int, mark: str) -> tuple[str, int]:
-    """The lines up to one that is the mark alone, and where the text goes on."""
-    lines: list[str] = []
-    while at < len(text):
-        end = text.find("\n", at)
-        line, at = (text[at:], len(text)) if end < 0 else (text[at:end], end + 1)
-        if line.strip() == mark:
-            break
-        lines.append(line)
-    return "\n".join(lines), at
-
-
-def _groups(tokens: Sequence[_Token]) -> list[list[list[_Token]]]:
-    """Pipelines of commands: `|` feeds the next one, any other sign begins anew."""
-    groups: list[list[list[_Token]]] = [[[]]]
+def _groups(tokens: Iterable[str]) -> list[list[list[str]]]:
+    """Pipelines of commands: `|` feeds the next one, any other sign but `>` and `<` begins anew."""
+    groups: list[list[list[str]]] = [[[]]]
     for token in tokens:
-        if token.sign and token.quoted:  # the body of <<, which belongs to what was before
-            last = next((one for group in reversed(groups) for one in reversed(group) if one), None)
-            if last is not None:
-                last.append(replace(token, sign=False))
-        elif token.sign and token.text in {"|", "|&"}:
+        if not _is_sign(token) or "<" in token or ">" in token:
+            groups[-1][-1].append(token)
+        elif token in {"|", "|&"}:
             groups[-1].append([])
-        elif token.sign and (token.text[0] in "<>" or token.text == "&>"):
-            groups[-1][-1].append(token)
-        elif token.sign:
-            groups.append([[]])
         else:
-            groups[-1][-1].append(token)
+            groups.append([[]])
     return [group for group in groups if any(group)]
 
 
-def _runs(tokens: Sequence[_Token], folder: str, depth: int, *, piped: bool) -> list[ProgramRun]:
-    """What one command runs: itself, what its words start, and what stands in `$(…)`."""
+def _is_sign(token: str) -> bool:
+    return bool(token) and all(letter in _SIGNS for letter in token)
+
+
+def _is_data(token: str) -> bool:
+    """Whether a word has blanks in it, so that it was quoted."""
+    return any(letter.isspace() for letter in token)
+
+
+def _runs(tokens: Sequence[str], folder: str, depth: int, *, piped: bool) -> list[ProgramRun]:
+    """What one command runs: itself, and what its words start."""
     words, writes = _words_and_files(tokens)
-    texts = [nested for token in tokens for nested in token.nested]
-    nested = _nested(texts, folder, depth)
     if not words:
-        return [*nested, ProgramRun("", writes=writes, folder=folder)] if writes else nested
+        return [ProgramRun("", writes=writes, folder=folder)] if writes else []
     own = _run(words, folder, writes, reads_pipe=piped)
     if own.program in _SHOW:
-        return [own, *nested]
+        return [own]
     started = [
         replace(_run(words[at:], folder, (), reads_pipe=piped), inside=True)
         for at in range(1, len(words))
-        if words[at].text and not words[at].quoted and not words[at].text.startswith("-")
+        if words[at] and not _is_data(words[at]) and not words[at].startswith("-")
     ]
-    return [own, *nested, *started, *_nested(list(_commands_in(words)), folder, depth)]
+    return [own, *started, *_nested(list(_commands_in(words)), folder, depth)]
 
 
 def _nested(texts: Sequence[str], folder: str, depth: int) -> list[ProgramRun]:
@@ -299,50 +177,49 @@ def _nested(texts: Sequence[str], folder: str, depth: int) -> list[ProgramRun]:
     return [run for line in lines for run in line]
 
 
-def _words_and_files(tokens: Sequence[_Token]) -> tuple[list[_Token], tuple[str, ...]]:
+def _words_and_files(tokens: Sequence[str]) -> tuple[list[str], tuple[str, ...]]:
     """The words of a command without settings in front, and the files behind `>`."""
-    words, writes = list[_Token](), list[str]()
+    words, writes = list[str](), list[str]()
     target = ""
     for token in tokens:
-        if token.sign:
-            target = token.text
+        if _is_sign(token):
+            target = token
+            if words and words[-1].isdigit() and len(words) > 1:  # the number of a stream
+                words.pop()
         elif not target:
             words.append(token)
         else:
-            if ">" in target and not token.text.isdigit() and token.text != "/dev/null":
-                writes.append(token.text)
+            if ">" in target and not token.isdigit() and token != _NOWHERE:
+                writes.append(token)
             target = ""
-    while words and (words[0].text in _RESERVED or _is_setting(words[0].text)):
+    while words and (words[0] in _RESERVED or _is_setting(words[0])):
         words.pop(0)
     return words, tuple(writes)
 
 
 def _run(
-    words: Sequence[_Token], folder: str, writes: tuple[str, ...], *, reads_pipe: bool
+    words: Sequence[str], folder: str, writes: tuple[str, ...], *, reads_pipe: bool
 ) -> ProgramRun:
     plain, flags, data = list[str](), set[str](), list[str]()
-    for at, token in enumerate(words[1:], start=1):
-        text = token.text
-        if token.quoted:
-            data.append(text)
-        elif text.startswith("-") and len(text) > 1:
-            flags |= flags_of(text)
-        elif words[at - 1].text == "-n" and at > 1:
+    for at, word in enumerate(words[1:], start=1):
+        if _is_data(word):
+            data.append(word)
+        elif word.startswith("-") and len(word) > 1:
+            flags |= flags_of(word)
+        elif words[at - 1] == "-n" and at > 1:
             flags.discard("n")  # it has a value: no dry run
             flags.add("n=")
-        elif text:
-            plain.append(text)
-    name = program_of(words[0].text)
-    first = len(words) > 1 and words[1].text.startswith("-")
+        elif word:
+            plain.append(word)
     return ProgramRun(
-        name,
+        program_of(words[0]),
         tuple(plain),
         frozenset(flags),
         tuple(data),
         folder,
         writes,
         reads_pipe,
-        flag_first=first,
+        flag_first=len(words) > 1 and words[1].startswith("-"),
     )
 
 
@@ -366,14 +243,14 @@ def _is_setting(text: str) -> bool:
     return bool(equals) and name.isidentifier()
 
 
-def _commands_in(words: Sequence[_Token]) -> Iterator[str]:
+def _commands_in(words: Sequence[str]) -> Iterator[str]:
     """The texts among the words that a shell would run."""
     shell = False
-    for at, token in enumerate(words):
-        program = program_of(token.text)
-        if token.quoted and shell:
-            yield token.text
-        elif not token.text.startswith("-"):
+    for at, word in enumerate(words):
+        program = program_of(word)
+        if _is_data(word) and shell:
+            yield word
+        elif not word.startswith("-"):
             shell = shell or program == "sh" or (program in _TAKE_COMMANDS and at < 2)  # noqa: PLR2004
 
 
@@ -391,3 +268,11 @@ def _fed(line: list[ProgramRun]) -> list[ProgramRun]:
                 words += run.words
                 data += [*run.data, " ".join(run.words)]
     return found
+
+
+_bodies = lazy_pattern(
+    r"<<(-?)\s*['\"]?(\w+)['\"]?([^\n]*)\n(.*?)(?:^[ \t]*\2[ \t]*$\n?|\Z)",
+    re.DOTALL | re.MULTILINE,
+)
+_literal = lazy_pattern(r"'[^'\n]*'")
+_substitutions = lazy_pattern(r"\$\(((?:[^()]|\([^()]*\))*)\)|`([^`]*)`")
