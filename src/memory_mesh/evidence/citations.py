@@ -175,11 +175,11 @@ def citation_of(value: object) -> Citation:
         lines = given.get("lines")
         copies = given.get("copies")
         texts = {name: _text(given[name], name) for name in _TEXTS if name in given}
-        path = citation_of(_text(given.get("path"), "path"))
+        place = citation_of(_text(given.get("path"), "path"))
         return Citation(
-            path=path.path,
-            symbol=texts.get("symbol", path.symbol),
-            lines=path.lines if lines is None else _range(lines),
+            path=place.path,
+            symbol=texts.get("symbol", place.symbol),
+            lines=place.lines if lines is None else _range(lines),
             hash=texts.get("hash"),
             words=texts.get("words", ""),
             word=texts.get("word", ""),

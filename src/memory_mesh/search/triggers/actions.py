@@ -23,6 +23,7 @@ from memory_mesh.search.triggers.commands import (
 
 _DRY = frozenset(("dry-run", "dryrun", "help", "version", "simulate", "just-print", "what-if"))
 _SUBCOMMAND_PLACES = 3  # among the words of a call: before it stand values of flags
+_ABBREVIATED = 3  # letters of a subcommand that is cut short, such as `npm i`
 _LEAST_SHORT, _LEAST_LONG = 2, 8  # letters of an abbreviation, and of what it may stand for
 _COPIES = frozenset(("cp", "mv", "install", "ln", "rsync"))  # write to their last word
 _MOST_QUOTED = 12
@@ -224,6 +225,9 @@ def _within(one: ProgramRun, run: ProgramRun) -> bool:
 def _meets(need: ProgramRun, run: ProgramRun, home: str) -> bool:
     """Whether a run is the call that is looked for, in whatever order and spelling."""
     words = run.words
+    script = need.words[0] if need.words and _is_file(need.words[0]) else ""
+    if script and program_of(script) == run.program:
+        need = replace(need, program=run.program, words=need.words[1:])  # `python a.py`, `./a.py`
     if run.program != need.program:
         if not need.words or run.program != f"{need.program}-{need.words[0]}":
             return False
@@ -254,8 +258,8 @@ def _same(
         return word == other and not is_target
     if word == other:
         return True
-    if first and other == run.words[0] and word.startswith(other):
-        return True
+    if first and other == run.words[0] and len(other) <= _ABBREVIATED:
+        return word.startswith(other) and word.isalpha()
     short, long = sorted((word, other), key=len)
     is_long = len(short) >= _LEAST_SHORT and len(long) >= _LEAST_LONG
     return is_long and not first and short[0] == long[0] and _is_in_order(short, long)

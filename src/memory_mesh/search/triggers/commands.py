@@ -121,6 +121,7 @@ def _tokens(text: str) -> tuple[list[str], list[str]]:
 
     The body of `<<` becomes a word with blanks in it, which is data.
     """
+    text = text.replace("\\\n", " ")
     bare = _literal().sub("", _bodies().sub(r"\3\n", text))
     nested = [one or other for one, other in _substitutions().findall(bare)]
     text = _bodies().sub(lambda found: f"{found[3]} {shlex.quote(found[4] + ' ')}\n", text)
