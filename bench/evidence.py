@@ -28,7 +28,7 @@ def main() -> None:
     """Print the figures of one half."""
     half: Half = "held_out" if sys.argv[1:] == ["held_out"] else "dev"
     with tempfile.TemporaryDirectory() as folder:
-        cases = [case for case in make(Path(folder), half) if not case.implicit]
+        cases = make(Path(folder), half)
         found = [(case, *_verdict(Path(folder) / case.repository, case)) for case in cases]
         cpu = _cpu(Path(folder), [(case, cited) for case, _, cited in found])
     right = sum(case.label == verdict for case, verdict, _ in found)
@@ -51,10 +51,10 @@ def main() -> None:
 def _verdict(root: Path, case: Case) -> tuple[str, list[Citation]]:
     """What becomes of a memory that was cited at its commit, and its citations."""
     _git(root, "checkout", "-q", case.commit)
-    given: list[dict[str, object]] = [
-        {"path": case.path, "symbol": case.symbol, "lines": case.lines},
-    ]
+    given: list[object] = [{"path": case.path, "symbol": case.symbol, "lines": case.lines}]
     given += [{"path": path} for path in case.others]
+    if case.implicit:  # as a hook cites what a sentence names
+        given = [one.as_json() for one in mentioned(WorkTree(root), case.text)]
     kept = [citation_of(one) for one in cite(str(root), given)]
     _git(root, "checkout", "-q", "main")
     verdict = worst([one.verdict for one in check(WorkTree(root), kept)]).value

@@ -43,7 +43,7 @@ class CodeState(StrEnum):
     MOVED = "moved"
     DRIFTED = "drifted"
     ORPHANED = "orphaned"
-    UNCHECKED = "unchecked"  # it was not there when it was cited, or cannot be looked at
+    UNCHECKED = "unchecked"  # it was not there when it was cited
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

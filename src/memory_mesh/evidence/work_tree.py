@@ -253,7 +253,7 @@ def _looked_for(tree: WorkTree, citation: Citation, own: SourceText | None) -> C
         sight = rewritten(citation, tree.earlier(citation, citation.path), own)
         best = None if sight is None else (own, sight)
     if best is None:
-        return CitedCode(citation, CodeState.UNCHECKED if tree.is_silent else CodeState.ORPHANED)
+        return CitedCode(citation, CodeState.DRIFTED if tree.is_silent else CodeState.ORPHANED)
     return _found(citation, *best)
 
 

@@ -110,11 +110,11 @@ def test_fresh_citations_ask_git_nothing_and_read_each_file_once(root):
     assert set(tree._files) == {"src/queue.py", "src/other.py"}
 
 
-def test_what_git_cannot_tell_is_unchecked_and_never_gone(root, monkeypatch, tmp_path):
+def test_what_git_cannot_tell_has_changed_and_is_never_gone(root, monkeypatch, tmp_path):
     kept = cited(root, PUSH)
     (root / "src/queue.py").unlink()
     monkeypatch.setenv("PATH", str(tmp_path / "nothing"))
-    assert verdicts(root, kept) == ["unchecked"]
+    assert verdicts(root, kept) == ["drifted"]
 
 
 def test_nothing_outside_of_the_repository_is_read(root, tmp_path_factory):
