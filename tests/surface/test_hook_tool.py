@@ -120,3 +120,19 @@ def test_changed_and_gone_code_reaches_a_prompt_as_such(host: Host) -> None:
     said = host("UserPromptSubmit", prompt="do push and pop of the queue ever wait for a job?")
     assert "the code changed since" in said.context
     assert "always waits" not in said.context
+
+
+def test_the_end_of_a_session_puts_changed_code_up_for_review(host: Host) -> None:
+    folder = host.folder
+    (folder / ".git").rmdir()
+    subprocess.run(["git", "init", "-q", str(folder)], check=True)
+    (folder / "pop.py").write_text("def pop(queue):\n    return queue.pop()\n")
+    host("UserPromptSubmit", prompt="Remember that pop.py never waits for a job.")
+    captured(host, 1)
+    (folder / "pop.py").unlink()
+    host("SessionEnd")
+    captured(host, 2)
+    with host.mesh() as mesh:
+        [asked] = mesh.review.proposals()
+        assert asked.verb == "delete"
+        assert "pop.py" in asked.reason

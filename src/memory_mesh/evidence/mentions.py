@@ -19,6 +19,12 @@ _MOST_SYMBOLS = 8
 _MOST_FILES = 12  # that are looked at for one symbol
 
 
+def named_in(folder: str, text: str) -> list[Citation]:
+    """The places of a folder's work tree that a text names; none outside of any."""
+    tree = WorkTree.at(folder)
+    return [] if tree is None else mentioned(tree, text)
+
+
 def mentioned(tree: WorkTree, text: str) -> list[Citation]:
     """The places that a text names, each once: a symbol stands for its file as well."""
     text = _addresses().sub(" ", text[:MOST_CHARS])

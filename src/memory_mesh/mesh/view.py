@@ -255,11 +255,9 @@ class View(Operations):
         """The files and symbols of the reader's folder that a text names."""
         if self._folder is None:
             return []
-        from memory_mesh.evidence.mentions import mentioned
-        from memory_mesh.evidence.work_tree import WorkTree
+        from memory_mesh.evidence.mentions import named_in
 
-        tree = WorkTree.at(self._folder)
-        return [] if tree is None else [one.as_json() for one in mentioned(tree, text)]
+        return [one.as_json() for one in named_in(self._folder, text)]
 
     def _lens(
         self,

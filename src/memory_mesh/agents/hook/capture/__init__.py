@@ -25,7 +25,17 @@ from memory_mesh.agents.hook.capture.heard import (
 from memory_mesh.base.typed import TYPE_CHECKING
 from memory_mesh.learn.rules import statements as rules_statements, tool_failures as rules
 from memory_mesh.learn.rules.own_words import own_sentences
-from memory_mesh.model import Channel, Kind, Memory, NotFound, Outcome, Receipt, Scope, Status
+from memory_mesh.model import (
+    Channel,
+    InvalidInput,
+    Kind,
+    Memory,
+    NotFound,
+    Outcome,
+    Receipt,
+    Scope,
+    Status,
+)
 from memory_mesh.search.warnings import AGAIN
 
 if TYPE_CHECKING:
@@ -191,6 +201,14 @@ def ended(heard: CapturedEvent, _given: Mapping[str, object]) -> Captured:
     return Captured(tuple(receipts))
 
 
+def closed(heard: CapturedEvent, given: Mapping[str, object]) -> Captured:
+    """Learns at the end of a session, and puts what cites changed code up for review."""
+    done = ended(heard, given)
+    with suppress(InvalidInput):  # there is no repository
+        heard.mesh.review.check(fix=True)
+    return done
+
+
 def doubted(heard: CapturedEvent, sentences: Sequence[str]) -> Iterator[Receipt]:
     """Takes the fix from the last failure if the user says that it was none.
 
@@ -263,7 +281,7 @@ _ON = {
     "PostToolUseFailure": failed,
     "Stop": answered,
     "PreCompact": ended,
-    "SessionEnd": ended,
+    "SessionEnd": closed,
 }
 
 
