@@ -151,3 +151,11 @@ def test_evidence_survives_an_update_an_export_and_a_backup(mesh, tmp_path):
     mesh.update(memory.id, evidence=kept)
     mesh.export(tmp_path / "all.jsonl")
     assert json.dumps(kept[0]["hash"]) in (tmp_path / "all.jsonl").read_text()
+
+
+def test_a_caller_who_is_elsewhere_learns_nothing_of_this_folder(mesh):
+    """The service's views: what a caller cites is kept as it was written."""
+    mesh._folder = ""
+    memory = mesh.get(mesh.add("the caller's push", evidence="queue.py#push").id)
+    assert memory.metadata["evidence"] == [{"path": "queue.py", "symbol": "push"}]
+    assert mesh._cited_in("queue.py is slow") == []

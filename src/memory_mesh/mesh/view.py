@@ -69,7 +69,9 @@ class View(Operations):
         self._owner, self._closed = owner, False
         self._kind = ceiling(self._channel)  # of what this view learns
         self._kept: tuple[tuple[object, ...], Access] | None = None  # and what it was made of
-        self._folder: str | None = None  # where the reader is; else the process's own
+        self._folder: str | None = (
+            None  # where the reader is; else the process's own; empty: elsewhere
+        )
 
     if not TYPE_CHECKING:
 
@@ -253,7 +255,7 @@ class View(Operations):
 
     def _cited_in(self, text: str) -> "list[dict[str, Json]]":
         """The files and symbols of the reader's folder that a text names."""
-        if self._folder is None:
+        if not self._folder:
             return []
         from memory_mesh.evidence.mentions import named_in
 
@@ -323,7 +325,8 @@ class View(Operations):
             from memory_mesh.write.rules.drafts import with_end
 
             details = with_end(details, self._now())
-        if given := details.get("evidence"):
+        given = details.get("evidence") if self._folder != "" else None
+        if given:
             from memory_mesh.evidence.work_tree import cite
 
             details = {**details, "evidence": cite(self._folder or ".", given)}

@@ -222,8 +222,9 @@ def work_tree_of(
     view: View, reader: Scope, seconds: float
 ) -> "tuple[WorkTree | None, frozenset[str]]":
     """The reader's work tree, where git may take so long, and the names of its project."""
-    folder = view._folder or "."  # noqa: SLF001  # a part of every view
-    found = None if reader.project is None else family(ProjectVerbs, view).at(folder)
+    folder = "." if view._folder is None else view._folder  # noqa: SLF001  # a part of every view
+    is_known = reader.project is not None and folder
+    found = family(ProjectVerbs, view).at(folder) if is_known else None
     if found is None or found.name != reader.project:
         return None, frozenset()
     from memory_mesh.evidence.work_tree import WorkTree

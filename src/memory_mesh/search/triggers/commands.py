@@ -97,8 +97,8 @@ def pipelines(command: str, folder: str = "", depth: int = 0) -> list[list[Progr
     tokens, nested = _tokens(command[:MOST_CHARS])
     for group in _groups(tokens):
         line: list[ProgramRun] = []
-        for at, tokens in enumerate(group):
-            runs = _runs(tokens, here, depth, piped=at > 0)
+        for at, words in enumerate(group):
+            runs = _runs(words, here, depth, piped=at > 0)
             if runs and runs[0].program == "cd" and len(group) == 1:
                 here = resolved(runs[0].words[0], here) if runs[0].words else here
             line += runs
