@@ -28,8 +28,7 @@ def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Host]:
 
 
 def asked(host: Host, command: str, **facts: Any) -> dict[str, str]:
-    given = {"tool_name": "Bash", "tool_input": {"command": command}, **facts}
-    said = host("PreToolUse", **given)
+    said = host("PreToolUse", tool_name="Bash", tool_input={"command": command}, **facts)
     assert said.code == 0
     found: dict[str, str] = said.whole.get("hookSpecificOutput", {})
     return found
@@ -59,8 +58,7 @@ def test_a_call_is_held_once_in_a_session(host: Host) -> None:
 def test_a_call_that_no_lesson_is_about_goes_on_in_silence(host: Host) -> None:
     for command in (DONE, "git status", "echo 'rm -rf build'"):
         assert asked(host, command) == {}
-    given = {"tool_name": "Read", "tool_input": {"file_path": "build/x"}}
-    assert host("PreToolUse", **given).raw == b""
+    assert host("PreToolUse", tool_name="Read", tool_input={"file_path": "build/x"}).raw == b""
 
 
 def test_a_lesson_that_the_user_enforces_refuses_each_time(host: Host) -> None:
@@ -82,9 +80,9 @@ def test_an_agent_cannot_make_a_rule(host: Host) -> None:
 
 def test_a_failure_warns_once_it_is_confirmed(host: Host) -> None:
     """What a hook learned waits for review; a second session that learns it confirms it, too."""
-    told = {"tool_name": "Bash", "tool_input": {"command": "make release"}}
+    call: dict[str, Any] = {"tool_name": "Bash", "tool_input": {"command": "make release"}}
     for round_, session in enumerate(("a", "b")):
-        host("PostToolUseFailure", session=session, error="error: tag v1 exists already", **told)
+        host("PostToolUseFailure", session=session, error="error: tag v1 exists already", **call)
         captured(host, 3 * round_ + 1)
         fix = "The release works now: delete the tag first with `git tag -d v1`."
         host("Stop", session=session, last_assistant_message=fix)
@@ -100,8 +98,9 @@ def test_an_edit_of_a_file_is_held(host: Host) -> None:
     with host.mesh() as mesh:
         mesh.lessons.record("src/api.ts is generated: change `openapi.yaml` instead.")
     path = str(host.folder / "src/api.ts")
-    edit = {"tool_name": "Edit", "tool_input": {"file_path": path, "new_string": "x"}}
-    assert "openapi.yaml" in str(host("PreToolUse", **edit).whole)
+    edit = {"file_path": path, "new_string": "x"}
+    said = host("PreToolUse", tool_name="Edit", tool_input=edit)
+    assert "openapi.yaml" in str(said.whole)
 
 
 def test_changed_and_gone_code_reaches_a_prompt_as_such(host: Host) -> None:

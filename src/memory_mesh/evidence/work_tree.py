@@ -36,8 +36,7 @@ from memory_mesh.platform import git_files
 
 MOST_BYTES = 2 << 20  # of a file that is read
 MOST_FILES = 30  # that are looked at for one thing that is gone from its place
-GIT_SECONDS = 60.0  # that git may take in all; before a prompt PROMPT_SECONDS
-PROMPT_SECONDS = 0.1
+GIT_SECONDS = 60.0  # that git may take in all where nobody waits
 _COMMITS = 64  # that are looked at for the one that changed something
 _SHORT = 12  # digits of a commit
 

@@ -69,6 +69,7 @@ class View(Operations):
         self._owner, self._closed = owner, False
         self._kind = ceiling(self._channel)  # of what this view learns
         self._kept: tuple[tuple[object, ...], Access] | None = None  # and what it was made of
+        self._git_seconds = 5.0  # that git may take before a prompt; a hook has less
         self._folder: str | None = None  # of the reader; None: of this process; empty: elsewhere
 
     if not TYPE_CHECKING:

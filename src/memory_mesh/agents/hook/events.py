@@ -50,6 +50,7 @@ CAPTURE = "capture"
 PROMPT_TOKENS = 800  # of memories at one prompt; at a start `injection_max_tokens`
 PROMPT_MEMORIES = 8
 RECALL_SECONDS = 0.2  # for locks
+GIT_SHARE = 0.3  # of the time that is left, to look where cited code went
 PLAN_TITLE = "what earlier runs of such a task say"
 PLAN_ADVICES = 2  # of what worked, of what failed and of what to avoid
 SAME_TASK = 0.5  # how near the goal of an earlier execution must be, 0 to 1
@@ -81,6 +82,8 @@ def _recalled(stores: "Stores", request: Mapping[str, Any]) -> dict[str, Any]:
     given = request["input"]
     mesh = stores.mesh_for(request, channel=Channel.HOOK)
     session = session_of(request)
+    if isinstance(until := given.get("until"), float):
+        mesh._git_seconds = (until - time.monotonic()) * GIT_SHARE  # noqa: SLF001
     pack = _pack(mesh, session, given)
     if pack is None:
         return {}

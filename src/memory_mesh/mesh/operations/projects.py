@@ -207,7 +207,7 @@ def code_of(view: View, reader: Scope) -> "Callable[[Memory], CheckedEvidence | 
         if not memory.extra.get("evidence"):
             return None
         if not known:
-            known.append(work_tree_of(view, reader, 0.1))
+            known.append(work_tree_of(view, reader, view._git_seconds))  # noqa: SLF001
         tree, names = known[0]
         if tree is None or memory.scope.project not in names:
             return None
