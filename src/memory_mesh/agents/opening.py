@@ -81,7 +81,7 @@ class Stores:
         )
         if found is not None:
             mesh = opened.view(replace(config, project=found.name), channel, meaning=meaning)
-        mesh._folder = cwd or None  # noqa: SLF001  # what memories cite is looked up there
+        mesh._folder = cwd  # noqa: SLF001  # what memories cite is looked up there
         return mesh
 
     def warm(self, request: Mapping[str, Any]) -> None:
