@@ -6,6 +6,7 @@ is then resumed, and must not be given the fact a second time.
 """
 
 import random
+import subprocess
 from pathlib import Path
 
 from tests.agents.fake_api import ToolUse
@@ -86,3 +87,72 @@ def _storing(agent: RealClaude, by: str, fact: str) -> Session:
     store = ToolUse(f"{TOOL}memory_store", {"content": f"In this project, {fact}."})
     allowed = ("--allowedTools", f"{TOOL}memory_store")
     return agent.ask("Note what you have found out.", *allowed, script=[store])
+
+
+def code_rounds(
+    folder: Path,
+    binary: Path,
+    *,
+    count: int,
+    seed: int,
+    patient: bool = True,
+    progress: Progress = silent,
+) -> Report:
+    """Let a number of sessions begin after code that memories cite was changed and deleted."""
+    report, ticker = Report(), Ticker(progress, count)
+    numbers = random.Random(seed)
+    for each in range(count):
+        names = numbers.sample(SERVICES, 3)
+        agent = RealClaude.in_empty_home(binary, folder / str(each), patient=patient)
+        try:
+            agent.mesh("init", "--yes")
+            _one_change(agent, report, names)
+        except AssertionError as error:
+            report.broken("rounds that failed", f"round {each}: {error}")
+        finally:
+            agent.close()
+        report.count("rounds")
+        ticker.tick(each + 1)
+    return report
+
+
+def _one_change(agent: RealClaude, report: Report, names: list[str]) -> None:
+    root = agent.repository
+    (root / ".git").rmdir()
+    for name in names:
+        code = f"def {name}_port(base):\n    return base + first_{name}(base)\n"
+        (root / f"{name}.py").write_text(code)
+    own = ("-c", "user.name=a", "-c", "user.email=a@example.org")
+    for words in (["init", "-q"], ["add", "-A"], ["commit", "-qm", "ports"]):
+        subprocess.run(["git", *own, *words], cwd=root, check=True, capture_output=True)
+    kept, changed, gone = names
+    for name in names:
+        fact = f"The {name} port of the shop is counted from its base."
+        agent.mesh("store", fact, "--evidence", f"{name}.py#{name}_port")
+    agent.mesh("lesson", "add", "`touch trap.txt` broke the build here: use `true`.")
+    (root / f"{changed}.py").write_text(f"def {changed}_port(base):\n    return 8080\n")
+    (root / f"{gone}.py").unlink()
+    call = ToolUse("Bash", {"command": "touch ./trap.txt", "description": "make a file"})
+    session = agent.ask(
+        "How are the ports of the shop counted from their base?",
+        "--allowedTools",
+        "Bash",
+        script=[call, call, "Done."],
+    )
+    told = session.first.text
+    answers = [turn.text for turn in session.turns[1:]]
+    for happened, figure in (
+        (f"The {kept} port" in told, "fresh is told"),
+        (f"The {changed} port" in told, "drifted is told"),
+        ("the code changed since" in told, "drifted says so"),
+        (f"The {gone} port" not in told, "orphaned is left out"),
+        (len(answers) > 0 and "broke the build here" in answers[0], "warned before the call ran"),
+        (len(answers) > 1 and "held this call once" in answers[1], "and once only"),
+        ((root / "trap.txt").exists(), "the repeated call ran"),
+    ):
+        if happened:
+            report.count(figure)
+        else:
+            report.broken(
+                f"NOT {figure}", f"{told[-600:]} {[a[-300:] for a in answers]} {agent.log()}"
+            )

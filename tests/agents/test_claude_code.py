@@ -71,6 +71,14 @@ def test_what_one_session_stores_is_in_the_first_request_of_the_next(binary, tmp
     assert report.figures["not given again to a resumed session"] == 2
 
 
+def test_changed_code_is_told_as_such_and_a_call_that_a_lesson_warns_of_is_held(binary, tmp_path):
+    """The warning stands in the next request, and the tool has not run by then."""
+    report = remembering.code_rounds(tmp_path, binary, count=1, seed=ROUNDS)
+    report.holds()
+    assert report.figures["orphaned is left out"] == 1
+    assert report.figures["warned before the call ran"] == 1
+
+
 def test_the_recording_in_the_readme_shows_what_two_sessions_say(binary, tmp_path):
     agent = RealClaude.in_empty_home(binary, tmp_path, patient=True)
     today = drawn(agent_picture.session(agent), agent_picture.TITLE, moving=True)

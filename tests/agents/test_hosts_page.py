@@ -61,7 +61,7 @@ def _tables():
     yield "table", _table(heads, [[h.title, *(_cell(h, c) for c in COLUMNS)] for h in HOSTS])
     rows = [[host.title, f"`{host.name}`", _seen(host.name), FILES[host.name]] for host in HOSTS]
     yield "files", _table(["host", "`--host`", "version", "files"], rows)
-    words = (*hosts.RECALLS, hosts.STOP, hosts.FAILED, hosts.COMPACT, hosts.END)
+    words = (*hosts.RECALLS, hosts.STOP, hosts.TOOL, hosts.FAILED, hosts.COMPACT, hosts.END)
     rows = []
     for host in HOSTS[:-1]:
         events = hosts.EVENTS[host.name]
@@ -74,7 +74,7 @@ def _tables():
             for each in words
         ]
         rows.append([host.title, *(each or "–" for each in ours)])
-    heads = ["host", "start", "prompt", "answer", "failed tool", "compaction", "end"]
+    heads = ["host", "start", "prompt", "answer", "tool", "failed tool", "compaction", "end"]
     yield "events", _table(heads, rows)
 
 

@@ -303,6 +303,7 @@ def test_paths_with_spaces_and_a_stated_store_reach_the_commands(home):
         "Stop",
         "PreCompact",
         "SessionEnd",
+        "PreToolUse",
         "PostToolUseFailure",
     }
     [[call]] = [group["hooks"] for group in hooks["Stop"]]

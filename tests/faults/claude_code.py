@@ -21,6 +21,18 @@ def remembered(folder: Path, *, count: int, seed: int, progress: Progress) -> Re
     return report
 
 
+def checked(folder: Path, *, count: int, seed: int, progress: Progress) -> Report:
+    """So many sessions beside code that changed, and a call that a lesson warns of, with each."""
+    report = Report()
+    for name, path in real_claude.binaries().items():
+        part = remembering.code_rounds(
+            folder / name, path, count=count, seed=seed, progress=progress
+        )
+        report.figures[name] = dict(part.figures)
+        report.failures += part.failures
+    return report
+
+
 def hosts_are_there() -> bool:
     """Whether every host that runs offline is installed."""
     return is_there() and all(real_hosts.binary_of(host) for host in real_hosts.PLACES)

@@ -194,6 +194,13 @@ SUITES: dict[str, dict[str, Part]] = {
             needs=("claude_code.is_there", "no Claude Code: run .ci/agents, which needs npm"),
         )
     },
+    "cited-code": {
+        "": part(
+            "claude_code.checked",
+            count=Amount(25, 1),
+            needs=("claude_code.is_there", "no Claude Code: run .ci/agents, which needs npm"),
+        )
+    },
     "hosts": {
         "": part(
             "claude_code.hosts_remembered",
@@ -373,6 +380,9 @@ SUITES: dict[str, dict[str, Part]] = {
     "agents": {"": part("agent_sharing.sharing", agents=8, operations=Amount(200, 4))},
     "hooks": {  # 500 prompts of each host
         "": part("hook_blocking.blocking", runs=Amount(3_500), gate={"strict": False, "runs": 14})
+    },
+    "tool-hooks": {  # before a command or an edit
+        "": part("hook_blocking.before_tools", runs=Amount(500), gate={"strict": False, "runs": 9})
     },
     "waits": {
         "": part(

@@ -14,3 +14,11 @@ def test_no_fault_holds_up_a_prompt(tmp_path):
     report.holds()
     assert report.figures["runs"] == counts("hooks")["runs"] >= len(KINDS)
     assert report.figures["blocked"] == 0
+
+
+def test_no_fault_holds_up_a_tool(tmp_path):
+    """As above, before a command of Claude Code: a stopped store and a stopped daemon too."""
+    report = sampled("tool-hooks", tmp_path)
+    report.holds()
+    assert report.figures["runs"] == counts("tool-hooks")["runs"] >= len(KINDS)
+    assert report.figures["blocked"] == 0

@@ -79,9 +79,10 @@ class Stores:
         found = (
             family(ProjectVerbs, mesh).at(cwd) if cwd and "project" not in config.origins else None
         )
-        if found is None:
-            return mesh
-        return opened.view(replace(config, project=found.name), channel, meaning=meaning)
+        if found is not None:
+            mesh = opened.view(replace(config, project=found.name), channel, meaning=meaning)
+        mesh._folder = cwd  # noqa: SLF001  # what memories cite is looked up there
+        return mesh
 
     def warm(self, request: Mapping[str, Any]) -> None:
         """Opens the store of a request and loads its model, unless there shall be none."""

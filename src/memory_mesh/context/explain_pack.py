@@ -41,6 +41,7 @@ _OUT: dict[LeftOutBy, str] = {
     LeftOutBy.RELEVANCE: "it is not relevant enough",
     LeftOutBy.COUNT: "the pack has as many memories as were asked for",
     LeftOutBy.GIVEN: "the reader has it already",
+    LeftOutBy.ORPHANED: "the code that it is about is gone from the repository",
 }
 _OPENS: dict[LeftOutBy, str] = {
     LeftOutBy.BUDGET: "A higher max_tokens makes room.",
@@ -48,6 +49,7 @@ _OPENS: dict[LeftOutBy, str] = {
     LeftOutBy.OLDER: "A higher max_tokens makes room.",
     LeftOutBy.COUNT: "A higher max_memories makes room.",
     LeftOutBy.RELEVANCE: "A lower min_relevance lets it in.",
+    LeftOutBy.ORPHANED: "memory-mesh check says where its code was, and puts it up for review.",
 }
 
 _GATES = {LeftOutBy.RELEVANCE: Gate.THRESHOLD, LeftOutBy.OLDER: Gate.OLDER}

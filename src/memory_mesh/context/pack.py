@@ -29,6 +29,7 @@ from memory_mesh.context.packing.token_budget import (
     entry_shown,
     packed,
 )
+from memory_mesh.evidence.citations import CodeState
 from memory_mesh.formats.terminal import without_hidden
 from memory_mesh.model import (
     SIMILAR,
@@ -105,13 +106,15 @@ def pack(
         hits, below = _above_floor(asked.rules, hits)
         wanted = _with_links(access, asked, _of_hits(asked.rules, hits), below)
         wanted = _new(asked, _with_pinned(access, asked, wanted))
+        wanted, gone = _standing_evidence(asked.rules, wanted)
         brought = {one.memory.id for one in wanted}
         below = [one for one in below if one.id not in brought]
-        made = packed(asked.rules, wanted, asked.question, _seal(access), [*below, *given])
+        made = packed(asked.rules, wanted, asked.question, _seal(access), [*below, *given, *gone])
         made = replace(made, explanation=_told(hits.explanation, below))
     else:
         asked = replace(asked, question=None)
-        made = packed(asked.rules, _new(asked, at_start(access, asked)), None, _seal(access))
+        wanted, gone = _standing_evidence(asked.rules, _new(asked, at_start(access, asked)))
+        made = packed(asked.rules, wanted, None, _seal(access), gone)
     if record and made and access.yamo and asked.lens.as_of is None:
         made = _recorded(access, asked, made)
     return made
@@ -145,6 +148,30 @@ def _not_given(rules: PackRules, hits: Hits) -> tuple[Hits, list[LeftOut]]:
 def _new(asked: PackRequest, wanted: list[PackMember]) -> list[PackMember]:
     """What the reader does not have yet; a link or a newer statement may have brought it along."""
     return [one for one in wanted if one.memory.id not in asked.rules.exclude]
+
+
+def _standing_evidence(
+    rules: PackRules, wanted: Sequence[PackMember]
+) -> tuple[list[PackMember], list[LeftOut]]:
+    """What may be told: without what cites code that is gone, and what drifted below the others."""
+    kept, drifted, gone = list[PackMember](), list[PackMember](), list[LeftOut]()
+    for one in wanted:
+        found = None if rules.checks is None else rules.checks(one.memory)
+        if found is not None and found.verdict is CodeState.ORPHANED:
+            gone.append(LeftOut(one.memory.id, LeftOutBy.ORPHANED, 0, one.score))
+        elif found is not None and found.verdict is CodeState.DRIFTED:
+            least = min((other.score for other in wanted if other.score is not None), default=None)
+            drifted.append(
+                replace(
+                    one,
+                    drifted=found.note,
+                    score=None if one.score is None else least,
+                    worth=one.worth / 2,
+                )
+            )
+        else:
+            kept.append(one)
+    return [*kept, *drifted], gone
 
 
 def _above_floor(rules: PackRules, hits: Hits) -> tuple[Hits, list[LeftOut]]:

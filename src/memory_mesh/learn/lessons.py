@@ -72,6 +72,7 @@ from memory_mesh.model.ports import LLM
 from memory_mesh.model.query import Among, And, Not
 from memory_mesh.rules import trust
 from memory_mesh.search.recall import recall
+from memory_mesh.search.warnings import ENFORCE
 from memory_mesh.write.access import Access
 from memory_mesh.write.add import remember
 from memory_mesh.write.prepare import redact
@@ -93,9 +94,12 @@ def distill_lesson(
     scope: Scope,
     source: Source,
     sources: Sequence[str] = (),
+    *,
+    enforce: bool = False,
 ) -> LessonBlock:
     """Teach one lesson; one that is known no less certainly is returned as it is."""
-    return _taught(access, [_draft(access, context, scope, source, sources)])[0]
+    draft = _draft(access, context, scope, source, sources)
+    return _taught(access, [replace(draft, extra={ENFORCE: True}) if enforce else draft])[0]
 
 
 def read_wire(text: str) -> LessonContext:

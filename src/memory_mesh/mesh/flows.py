@@ -33,7 +33,7 @@ if TYPE_CHECKING:
         upkeep,
     )
     from memory_mesh.machines import exchange
-    from memory_mesh.search import recall, triggered
+    from memory_mesh.search import recall, triggered, warnings
     from memory_mesh.write import (
         access,
         add,
@@ -83,6 +83,7 @@ __all__ = [
     "traces",
     "triggered",
     "upkeep",
+    "warnings",
 ]
 
 _HOMES = {
@@ -121,6 +122,7 @@ _HOMES = {
     "traces": "learn",
     "triggered": "search",
     "upkeep": "learn",
+    "warnings": "search",
 }
 
 

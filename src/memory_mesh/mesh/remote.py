@@ -52,7 +52,9 @@ _AGAIN = Limits(total_seconds=30.0)  # of what can be repeated: nobody waits lon
 class RemoteStore:
     """The service behind a URL, asked with one key."""
 
-    local = frozenset(("close", "view", "for_user", "export", "import_", "at"))  # done here
+    local = frozenset(
+        ("close", "view", "for_user", "export", "import_", "at", "check")
+    )  # done here
 
     def __init__(self, url: str, key: str | None) -> None:
         """Ask nothing yet; `key` is what the service handed out."""

@@ -20,6 +20,7 @@ from memory_mesh.model import (
     Closed,
     Draft,
     InvalidInput,
+    Json,
     Lens,
     MeshError,
     PredicateSchema,
@@ -68,6 +69,8 @@ class View(Operations):
         self._owner, self._closed = owner, False
         self._kind = ceiling(self._channel)  # of what this view learns
         self._kept: tuple[tuple[object, ...], Access] | None = None  # and what it was made of
+        self._git_seconds = 5.0  # that git may take before a prompt; a hook has less
+        self._folder: str | None = None  # of the reader; None: of this process; empty: elsewhere
 
     if not TYPE_CHECKING:
 
@@ -98,6 +101,7 @@ class View(Operations):
         made = object.__new__(type(self))
         channel = self._channel if channel is None else channel
         View.__init__(made, self._store, config, channel, owner=owner, meaning=self._meaning)
+        made._folder = self._folder
         return made
 
     def _opened(self) -> OpenStore:
@@ -248,6 +252,14 @@ class View(Operations):
         known = flows.projects.names(opened.ledger, self._config.namespace, reader.project)
         return replace(reader, names=known.all)
 
+    def _cited_in(self, text: str) -> "list[dict[str, Json]]":
+        """The files and symbols of the reader's folder that a text names."""
+        if not self._folder:
+            return []
+        from memory_mesh.evidence.mentions import named_in
+
+        return [one.as_json() for one in named_in(self._folder, text)]
+
     def _lens(
         self,
         scope: Scope | None,
@@ -294,10 +306,9 @@ class View(Operations):
 
     def _draft(self, content: object, metadata: object, details: Mapping[str, object]) -> Draft:
         """A draft for this view's project and session unless the caller names another scope."""
-        from memory_mesh.write.rules.drafts import by_policy, draft_of, with_end  # reads make none
+        from memory_mesh.write.rules.drafts import by_policy, draft_of  # reads make none
 
-        if "ttl" in details:
-            details = with_end(details, self._now())
+        details = self._completed(details)
         own = Scope(self._config.project, None, self._config.session)
         if own != Scope() and "scope" not in details:
             details = {"scope": own} | dict(details)
@@ -306,6 +317,19 @@ class View(Operations):
         return by_policy(
             draft, self._config.expiry, self._now(), freely=is_authoritative(self._kind)
         )
+
+    def _completed(self, details: Mapping[str, object]) -> Mapping[str, object]:
+        """The options with `expires_at` for `ttl`, and with what stands at the places they cite."""
+        if "ttl" in details:
+            from memory_mesh.write.rules.drafts import with_end
+
+            details = with_end(details, self._now())
+        given = details.get("evidence") if self._folder != "" else None
+        if given:
+            from memory_mesh.evidence.work_tree import cite
+
+            details = {**details, "evidence": cite(self._folder or ".", given)}
+        return details
 
     def _fit(self, draft: Draft) -> Draft:
         """The draft, if its text can be a memory; of many texts each is refused by itself."""

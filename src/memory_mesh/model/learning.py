@@ -78,6 +78,15 @@ class LessonBlock:
 
 
 @dataclass(frozen=True, slots=True)
+class ActionWarning:
+    """A lesson that a command or an edit would repeat; an enforced one forbids it."""
+
+    memory_id: str
+    text: str
+    enforced: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Failure:
     """Memories of one failure, read as a lesson that could be taught."""
 

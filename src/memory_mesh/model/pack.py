@@ -33,6 +33,7 @@ class LeftOutBy(StrEnum):
     RELEVANCE = "relevance"  # below the floor
     COUNT = "count"  # the caller's limit of memories
     GIVEN = "given"  # the reader has it already
+    ORPHANED = "orphaned"  # the code that it cites is gone
 
 
 @dataclass(frozen=True, slots=True)

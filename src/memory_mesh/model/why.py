@@ -49,6 +49,27 @@ class Rank:
 
 
 @dataclass(frozen=True, slots=True)
+class CheckedMemory:
+    """A memory whose cited code is not what it was, and each place that it cites."""
+
+    id: str
+    content: str
+    verdict: str  # moved, drifted or orphaned
+    places: tuple[dict[str, Json], ...] = ()  # each with place, verdict, now and commit
+    proposal: str | None = None  # what waits for review because of it
+
+    def as_json(self) -> dict[str, Json]:
+        """It as JSON values."""
+        return {
+            "id": self.id,
+            "content": self.content,
+            "verdict": self.verdict,
+            "places": list(self.places),
+            "proposal": self.proposal,
+        }
+
+
+@dataclass(frozen=True, slots=True)
 class Version:
     """One recorded version of a memory, and why it came to be."""
 

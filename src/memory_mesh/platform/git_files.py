@@ -7,7 +7,7 @@ no monitor, no pager, no transport.
 import os
 import re
 import stat
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from memory_mesh.base.lazy_pattern import lazy_pattern
@@ -66,6 +66,17 @@ def top(real: Path) -> Path | None:
     return next((place for place in (real, *real.parents) if (place / ".git").exists()), None)
 
 
+def top_of(folder: str) -> str | None:
+    """The top of the work tree that a folder is in, as the folder is written."""
+    while True:
+        if os.path.lexists(f"{folder}/.git"):
+            return folder
+        above = os.path.dirname(folder)  # noqa: PTH120
+        if above == folder:
+            return None
+        folder = above
+
+
 def birth(files: Path) -> str:
     """When the repository was made here: git writes this file once; without it, which folder."""
     try:
@@ -96,31 +107,57 @@ def root_of(files: Path) -> str | None:
 
     Several roots come from histories that were merged in: the main line leads to the first one.
     """
-    import subprocess  # most repositories have a remote
-
     place = files.parent if files.name == ".git" else files  # git looks at its owner, as ever
-    command = [
-        "git", "--no-pager", "-c", "core.fsmonitor=false", "-c", f"core.hooksPath={os.devnull}",
-        "-c", "protocol.allow=never", "-C", str(place),
-        "rev-list", "--first-parent", "--max-parents=0",
-    ]  # fmt: skip
     for start in (["HEAD"], ["--all"]):
-        try:
-            done = subprocess.run(  # noqa: S603  # git, and words of our own
-                [*command, *start, "--"],
-                env=_environment(place), stdin=subprocess.DEVNULL, capture_output=True, check=False,
-                timeout=GIT_SECONDS,
-            )  # fmt: skip
-        except subprocess.TimeoutExpired:
-            return UNKNOWN
-        except OSError:
-            return None
-        found = (
-            sorted(done.stdout.decode("ascii", "replace").split()) if not done.returncode else []
-        )
+        words = ("rev-list", "--first-parent", "--max-parents=0", *start, "--")
+        told = asked(place, words, GIT_SECONDS)
+        if told is None or told == UNKNOWN:
+            return told
+        found = sorted(told.split())
         if found:
             return found[0]
     return None
+
+
+def asked(place: Path, words: Sequence[str], seconds: float) -> str | None:
+    """What git says, in a way that runs nothing of the repository; empty where it refuses.
+
+    None without git, UNKNOWN if it takes too long.
+    """
+    import subprocess  # most folders need no git
+
+    command = [
+        "git", "--no-pager", "-c", "core.fsmonitor=false", "-c", f"core.hooksPath={os.devnull}",
+        "-c", "protocol.allow=never", "-C", str(place), *words,
+    ]  # fmt: skip
+    try:
+        done = subprocess.run(  # noqa: S603  # git, and words of our own
+            command,
+            env=_environment(place), stdin=subprocess.DEVNULL, capture_output=True, check=False,
+            timeout=seconds,
+        )  # fmt: skip
+    except subprocess.TimeoutExpired:
+        return UNKNOWN
+    except (OSError, ValueError):  # no git, or a word that no process can have
+        return None
+    return "" if done.returncode else done.stdout.decode("utf-8", "surrogateescape")
+
+
+def head(top: Path) -> str | None:
+    """The commit that is checked out in a work tree, as far as git's files tell."""
+    git = top / ".git"
+    if git.is_file():
+        word, _, target = _first_line(git).partition(":")
+        git = Path(os.path.realpath(top / target.strip())) if word == "gitdir" else git
+    shared = Path(os.path.realpath(git / (_first_line(git / "commondir") or ".")))
+    kind, _, ref = _first_line(git / "HEAD").partition(":")
+    if not ref:
+        return kind or None
+    ref = ref.strip()
+    if found := _first_line(git / ref) or _first_line(shared / ref):
+        return found
+    packed = (line.partition(" ") for line in text(shared / "packed-refs").splitlines())
+    return next((commit for commit, _, name in packed if name == ref), None)
 
 
 def replaced(path: Path, change: Callable[[str], str]) -> None:

@@ -268,7 +268,9 @@ class Service:
         }
         scope = Scope(stated.get("project"), stated.get("agent", key.name), stated.get("session"))
         channel = _bounded(headers.get(f"{HEADER}channel", most), SPEAKERS[key.speaks_as])
-        return self._mesh._of_same_store(namespace, scope, channel)  # noqa: SLF001  # users as well
+        view = self._mesh._of_same_store(namespace, scope, channel)  # noqa: SLF001  # users as well
+        view._folder = ""  # noqa: SLF001  # what a caller cites is not on this machine
+        return view
 
     async def _body(self, request: Request) -> dict[str, Json]:
         parts, size = [], 0

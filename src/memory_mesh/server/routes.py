@@ -27,6 +27,7 @@ NOT_OFFERED = frozenset(  # they need files, folders or functions, or cross name
             *_OF_MODELS,
             "care.projects.at",
             "care.projects.name",
+            "review.check",
             "traces.write_memory_log",
         ),
         *("traces.log_experience", "traces.experiences", "traces.search_experiences"),

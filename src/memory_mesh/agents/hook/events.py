@@ -41,12 +41,17 @@ LEAST_WORDS = 3
 MOST_CHARS = 2_000  # of a question: half from the prompt's beginning, half from its end
 
 NAME = "memory-mesh"
+MOST_WARNINGS = 3  # about one call
+_HELD_FOR = "held for "  # before an id among what a session was given
+HELD = "memory-mesh held this call once, for the memory above. To run it all the same, repeat it."
+ENFORCED = "The user made this a rule: the call is refused."
 
 CAPTURE = "capture"
 MAY_NOT_WRITE = "nothing of what you said was stored: this key may only read"
 PROMPT_TOKENS = 800  # of memories at one prompt; at a start `injection_max_tokens`
 PROMPT_MEMORIES = 8
 RECALL_SECONDS = 0.2  # for locks
+GIT_SHARE = 0.3  # of the time that is left, to look where cited code went
 PLAN_TITLE = "what earlier runs of such a task say"
 PLAN_ADVICES = 2  # of what worked, of what failed and of what to avoid
 SAME_TASK = 0.5  # how near the goal of an earlier execution must be, 0 to 1
@@ -63,7 +68,8 @@ def on_event(stores: "Stores", request: Mapping[str, Any]) -> dict[str, Any]:
     if isinstance(until, float) and time.monotonic() > until:
         return {}  # the hook has ended: what nobody reads is not recorded as read
     with locks.at_most(RECALL_SECONDS):  # nothing that can wait is done before a prompt
-        return _recalled(stores, request)
+        is_tool = given.get("event") == hosts.TOOL
+        return _warned(stores, request) if is_tool else _recalled(stores, request)
 
 
 def session_of(request: Mapping[str, Any]) -> Session:
@@ -77,6 +83,8 @@ def _recalled(stores: "Stores", request: Mapping[str, Any]) -> dict[str, Any]:
     given = request["input"]
     mesh = stores.mesh_for(request, channel=Channel.HOOK)
     session = session_of(request)
+    if isinstance(until := given.get("until"), float):
+        mesh._git_seconds = (until - time.monotonic()) * GIT_SHARE  # noqa: SLF001
     pack = _pack(mesh, session, given)
     if pack is None:
         return {}
@@ -96,6 +104,29 @@ def _recalled(stores: "Stores", request: Mapping[str, Any]) -> dict[str, Any]:
         "memories": len(pack),
         "tokens": pack.tokens + token_bound(plan),
     }
+
+
+def _warned(stores: "Stores", request: Mapping[str, Any]) -> dict[str, Any]:
+    """Holds a call that lessons warn of: once for a session, unless the user enforces one."""
+    given = request["input"]
+    mesh = stores.mesh_for(request, channel=Channel.HOOK, embedder=False)
+    reader = Scope(session=given.get("session_id") or None)
+    found = mesh.lessons.about(
+        str(given.get("command") or ""),
+        file=str(given.get("file") or ""),
+        folder=str(request["cwd"]) or None,
+        scope=reader,
+    )
+    told = session_of(request).given() if found else set()
+    found = [one for one in found if one.enforced or _HELD_FOR + one.memory_id not in told]
+    if not found:
+        return {}
+    from memory_mesh.context.fence import fenced_for_tool, harmless
+
+    text = fenced_for_tool([harmless(one.text[:MOST_CHARS]) for one in found[:MOST_WARNINGS]])
+    after = ENFORCED if any(one.enforced for one in found) else HELD
+    held = [_HELD_FOR + one.memory_id for one in found]
+    return {"hold": f"{text}\n{after}", "given": held, "memories": len(held)}
 
 
 def _pack(mesh: "MemoryMesh", session: Session, given: Mapping[str, Any]) -> "Pack | None":

@@ -20,12 +20,13 @@ if TYPE_CHECKING:
 HOST = "claude-code"
 START, PROMPT, STOP, END = "SessionStart", "UserPromptSubmit", "Stop", "SessionEnd"
 COMPACT, FAILED, RAN = "PreCompact", "PostToolUseFailure", "PostToolUse"
+TOOL = "PreToolUse"
 RECALLS = (START, PROMPT)
 CAPTURES = (PROMPT, STOP, COMPACT, END, FAILED)
 FRESH = ("startup", "clear", "compact", "new")  # of a session that has nothing in its prompt
 _OURS = {each: each for each in (START, PROMPT, STOP, COMPACT, END)}
 EVENTS: "dict[str, dict[str, str]]" = {  # each host's events that we ask for, in our words
-    HOST: {**_OURS, FAILED: FAILED},
+    HOST: {**_OURS, FAILED: FAILED, TOOL: TOOL},
     "codex": _OURS,  # what a tool answers comes without its exit code
     "opencode": {**_OURS, FAILED: FAILED, "session.idle": STOP, "session.deleted": END},
     "gemini": {  # its PreCompress comes at every turn, whether anything is compressed or not
@@ -74,6 +75,8 @@ _RENAMED = {
     "text": "last_assistant_message",
     "error_message": "error",
 }
+_WRITES = frozenset(("content", "new_string", "edits", "new_source"))  # of tools that edit
+_PATHS = ("file_path", "notebook_path", "path")
 _ANSWERS = ("llmContent", "textResultForLlm")
 _CODE = "exit code"
 _BEFORE, _AFTER = "<hook_context>", "</hook_context>"  # Gemini CLI puts it before a prompt
@@ -106,6 +109,8 @@ def recall_of(event: str, given: "Mapping[str, Any]", host: str = HOST) -> "dict
     At a resume the prompt holds already what was given: a second time would be billed. What a host
     has no place for is not looked for.
     """
+    if event == TOOL:
+        return _action_of(given)
     if event not in RECALLS or (host, event) in _TAKES_NOTHING:
         return None
     source = given.get("source", FRESH[0])
@@ -114,9 +119,24 @@ def recall_of(event: str, given: "Mapping[str, Any]", host: str = HOST) -> "dict
     return {name: given[name] for name in _NAMES if isinstance(given.get(name), str)}
 
 
+def _action_of(given: "Mapping[str, Any]") -> "dict[str, Any] | None":
+    """The command or the file of a tool that is about to run; None of one that changes nothing."""
+    asked = _mapping(given.get("tool_input"))
+    command, file = _text(asked.get("command")), ""
+    if not command and not _WRITES.isdisjoint(asked):
+        file = next((path for name in _PATHS if (path := _text(asked.get(name)))), "")
+    if not command and not file:
+        return None
+    known = {name: given[name] for name in _NAMES if isinstance(given.get(name), str)}
+    return {**known, "command": command, "file": file}
+
+
 def output_of(event: str, answer: "Mapping[str, Any]", host: str = HOST) -> str:
     """What the host reads, on one line; empty if there is nothing to say. It names the event."""
     said: dict[str, Any] = {}
+    if answer.get("hold"):
+        held = {"permissionDecision": "deny", "permissionDecisionReason": answer["hold"]}
+        said["hookSpecificOutput"] = {"hookEventName": event, **held}
     context = answer.get("context")
     if context and host in _CONTEXT:
         said[_CONTEXT[host]] = context

@@ -26,6 +26,7 @@ from memory_mesh.base.typed import NoReturn  # noqa: E402
 from memory_mesh.platform import system  # noqa: E402
 
 BUDGET_MS = 300
+TOOL, TOOL_BUDGET_MS = "PreToolUse", 150  # before a tool runs
 LIFE_SECONDS = 60  # of the worker and of the third process
 BUDGET = "MEMORY_MESH_HOOK_BUDGET_MS"  # for busy machines, and for tests
 LIFE = "MEMORY_MESH_HOOK_LIFE_SECONDS"  # for tests
@@ -46,7 +47,8 @@ To install it for Claude Code: memory-mesh init. To see whether it works: memory
 
 def main() -> NoReturn:
     """Runs one hook; always ends with exit status 0."""
-    end = BEGAN + _number(BUDGET, BUDGET_MS) / 1000 - _LEAVING_SECONDS
+    usual = TOOL_BUDGET_MS if TOOL in sys.argv else BUDGET_MS
+    end = BEGAN + _number(BUDGET, usual) / 1000 - _LEAVING_SECONDS
     try:
         if "--help" in sys.argv or "-h" in sys.argv:
             os.write(1, _USAGE)

@@ -207,7 +207,9 @@ def _add_lesson(options: argparse.Namespace) -> int:
         )
     with cli_options.opened(options) as (mesh, reader):
         scope = Scope(reader.project)
-        made = mesh.lessons.record(options.query, when=options.when, scope=scope)
+        made = mesh.lessons.record(
+            options.query, when=options.when, enforce=options.enforce, scope=scope
+        )
     done = "Stored" if made.is_new else "Already stored"
     waits = made.status is not Status.ACTIVE
     return output.answer(
@@ -224,6 +226,11 @@ LESSONS = Command(
         argument("query", nargs="?", default="", help="the task ahead; with --add the rule"),
         argument("--add", action="store_true", help="store a rule; `lesson add` does the same"),
         argument("--when", metavar="SITUATION", help="with --add: when the rule applies"),
+        argument(
+            "--enforce",
+            action="store_true",
+            help="with --add: let hooks refuse what the rule warns of, instead of saying so once",
+        ),
         adding(cli_options.add_operation, MemoryMesh.lessons.search, hidden=("order_by",)),
     ),
     _run_lessons,

@@ -21,6 +21,7 @@ from memory_mesh.base.lazy_pattern import lazy_pattern
 from memory_mesh.base.typed import TypeAlias, dataclass, field, replace
 from memory_mesh.context.fence import BAR, NAME, WORD_DIGITS, harmless
 from memory_mesh.context.packing import choice
+from memory_mesh.evidence.citations import CheckedEvidence
 from memory_mesh.formats.terminal import without_hidden, word
 from memory_mesh.model import Kind, Memory, shown_type
 from memory_mesh.model.errors import InvalidInput, shown
@@ -221,6 +222,9 @@ class PackRules:
     lesson_confidence: float = 0.0  # lessons less certain than this are not put first
     lessons_since: datetime | None = None  # nor older ones
     exclude: frozenset[str] = frozenset()  # ids of what the reader has already
+    checks: Callable[[Memory], CheckedEvidence | None] | None = (
+        None  # whether cited code still stands
+    )
 
 
 def budget(max_tokens: object, window: object) -> int:
@@ -275,6 +279,7 @@ class PackMember:
     newer: str | None = None
     span: tuple[int, int] | None = None
     conflict: str | None = None  # a memory that contradicts it, and nobody has decided yet
+    drifted: str | None = None  # what to say of cited code that changed
 
 
 def packed(
@@ -395,6 +400,8 @@ def _entry(rules: PackRules, one: PackMember, question: str | None) -> PackEntry
         marks.append("a part")
     if one.conflict is not None:
         marks.append("another memory contradicts it")
+    if one.drifted is not None:
+        marks.append(one.drifted)
     plain = memory.kind is Kind.FACT and memory.label is None
     kind = None if plain else shown_type(memory)
     if memory.lesson is not None:

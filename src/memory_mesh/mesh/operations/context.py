@@ -9,6 +9,7 @@ from datetime import timedelta
 from memory_mesh.base.typed import TYPE_CHECKING, replace
 from memory_mesh.mesh import flows
 from memory_mesh.mesh.operation import reads
+from memory_mesh.mesh.operations.projects import code_of
 from memory_mesh.mesh.operations.search import SearchVerbs
 from memory_mesh.mesh.options import Across, AsOf, Condition, Limit, Reader, Statuses, ValidAt
 from memory_mesh.mesh.view import View
@@ -84,6 +85,7 @@ class ContextVerbs(SearchVerbs):
             lesson_confidence=self._config.lesson_min_confidence,
             lessons_since=lens.now - timedelta(days=self._config.lesson_retention_days),
             exclude=frozenset(exclude),
+            checks=None if lens.as_of is not None else code_of(self, lens.scope),
         )
         return self._packed(question, lens, wanted, record=record)
 
@@ -382,5 +384,6 @@ class ExplainVerbs(SearchVerbs):
             self._pack_rules(asked.query.lens, max_tokens),
             profile=asked.query.profile,
             min_relevance=min_relevance,
+            checks=code_of(self, asked.query.lens.scope),
         )
         return flows.explain_pack.why_packed(self._access(), asked, rules)

@@ -1,5 +1,6 @@
 """Learn lessons from failures, and ask for them."""
 
+import os
 from collections.abc import Mapping
 from datetime import timedelta
 
@@ -9,10 +10,13 @@ from memory_mesh.mesh.operation import reads
 from memory_mesh.mesh.options import Audience, Condition, Limit, Reader
 from memory_mesh.mesh.view import View
 from memory_mesh.model import Channel, InvalidInput, Memory, SourceKind
+from memory_mesh.platform.git_files import top_of
 from memory_mesh.rules.arguments import check_limit, check_share, check_text
+from memory_mesh.search.triggers.actions import action_of
 
 if TYPE_CHECKING:
     from memory_mesh.model.learning import (
+        ActionWarning,
         Distillation,
         LessonBlock,
         LessonContext,
@@ -31,6 +35,7 @@ class LessonVerbs(View):
         context: "LessonContext | Mapping[str, object] | str",
         *,
         when: str | None = None,
+        enforce: bool = False,
         scope: Audience = None,
     ) -> "LessonBlock":
         """Stores one lesson, or returns the stored one if it is as certain.
@@ -42,13 +47,15 @@ class LessonVerbs(View):
         A lesson from a source other than the user or the system is quarantined until `review`.
 
         Options:
-            when: the situation in which a rule given as a text applies; by default every task.
+            when: the situation in which a rule given as a text applies; by default every task. A
+                command in backticks is what the rule warns of.
+            enforce: let a hook refuse what repeats it, instead of saying so once in a session.
         """
         from memory_mesh.learn.rules.failures import context_of
 
         given = context_of(context, when)
         return flows.lessons.distill_lesson(
-            self._access(), given, self._own_scope(scope), self._source()
+            self._access(), given, self._own_scope(scope), self._source(), enforce=enforce
         )
 
     def receive(self, wire_format: str, *, scope: Audience = None) -> "LessonBlock":
@@ -89,6 +96,31 @@ class LessonVerbs(View):
         )
 
     __call__ = search
+
+    @reads
+    def about(
+        self,
+        command: str = "",
+        *,
+        file: str = "",
+        folder: str | None = None,
+        scope: Reader = None,
+    ) -> "list[ActionWarning]":
+        """Returns the lessons that a command, or an edit of a file, would repeat.
+
+        Calls are compared by program, subcommand, flags and targets, in whatever order and spelling
+        and behind `sudo`, `cd` or `bash -c`; what is only quoted or shown runs nothing.
+
+        Options:
+            command: a command line of a shell.
+            file: the path of a file that is to be written, instead of a command.
+            folder: where it would run; by default the current folder.
+        """
+        here = folder or self._folder or os.getcwd()  # noqa: PTH109  # pathlib costs more
+        said, path = check_text(command, "command"), check_text(file, "file")
+        action = action_of(said, path, here)
+        home = top_of(here) or here
+        return flows.warnings.warnings(self._access(), self._lens(scope), action, home)
 
     @reads
     def with_pattern(

@@ -45,7 +45,7 @@ from memory_mesh.rules.arguments import (
 from memory_mesh.rules.trust import is_authoritative, sees
 from memory_mesh.text.claim_keys import key as claim_key
 from memory_mesh.write import prepare
-from memory_mesh.write.rules.drafts import MemoryDetails, NewMemoryDetails, alteration, with_end
+from memory_mesh.write.rules.drafts import MemoryDetails, NewMemoryDetails, alteration
 
 if TYPE_CHECKING:
     from memory_mesh.model.care import Erasure
@@ -305,7 +305,7 @@ class MemoryVerbs(EraseVerbs):
             merge: merge the metadata key by key instead of replacing it as a whole.
             if_version: the `recorded_from` that it must still have, else VersionConflict.
         """
-        known = with_end(details, self._now())
+        known = self._completed(details)
         alter = alteration(content, metadata, known, channel=self._channel, merge=merge)
         if (version := moment("if_version", if_version)) is not None:
             alter = flows.change.of_version(version, alter)
@@ -333,7 +333,7 @@ class MemoryVerbs(EraseVerbs):
         alter = alteration(
             content,
             change.get("metadata"),
-            with_end(details, self._now()),
+            self._completed(details),
             channel=self._channel,
             merge=bool(change.get("merge")),
         )

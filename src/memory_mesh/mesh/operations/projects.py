@@ -1,14 +1,15 @@
 """Which project a folder is, and what else it reads."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from os import PathLike, fspath
 from pathlib import Path
 
+from memory_mesh.base.typed import TYPE_CHECKING
 from memory_mesh.mesh import flows
 from memory_mesh.mesh.operation import needs, reads
 from memory_mesh.mesh.options import AsOwner
-from memory_mesh.mesh.view import View
-from memory_mesh.model import InvalidInput, NotAllowed, Project, Scope
+from memory_mesh.mesh.view import View, family
+from memory_mesh.model import InvalidInput, Memory, NotAllowed, Project, Scope
 from memory_mesh.platform.projects import (
     ProjectNames,
     Repository,
@@ -22,6 +23,10 @@ from memory_mesh.platform.projects import (
 from memory_mesh.rules.arguments import check_text
 from memory_mesh.rules.trust import is_authoritative
 from memory_mesh.write.access import Access
+
+if TYPE_CHECKING:
+    from memory_mesh.evidence.citations import CheckedEvidence
+    from memory_mesh.evidence.work_tree import WorkTree
 
 _NOTED = 1_000  # repositories that a process remembers
 
@@ -186,6 +191,45 @@ class ProjectVerbs(View):
     def _stored_name(self, name: str) -> str:
         """A name as the store holds it."""
         return self._stored_scope(Scope(name)).project or name
+
+
+# Where the code that memories cite lies.
+
+
+def code_of(view: View, reader: Scope) -> "Callable[[Memory], CheckedEvidence | None]":
+    """What says of a memory whether the code that it cites still stands in the reader's folder.
+
+    The folder is looked at when a memory cites something, if the project is the reader's.
+    """
+    known: list[tuple[WorkTree | None, frozenset[str]]] = []
+
+    def check(memory: Memory) -> "CheckedEvidence | None":
+        if not memory.extra.get("evidence"):
+            return None
+        if not known:
+            known.append(work_tree_of(view, reader, view._git_seconds))  # noqa: SLF001
+        tree, names = known[0]
+        if tree is None or memory.scope.project not in names:
+            return None
+        from memory_mesh.evidence.work_tree import checked  # few memories cite code
+
+        return checked(tree, memory.extra)
+
+    return check
+
+
+def work_tree_of(
+    view: View, reader: Scope, seconds: float
+) -> "tuple[WorkTree | None, frozenset[str]]":
+    """The reader's work tree, where git may take so long, and the names of its project."""
+    folder = "." if view._folder is None else view._folder  # noqa: SLF001  # a part of every view
+    is_known = reader.project is not None and folder
+    found = family(ProjectVerbs, view).at(folder) if is_known else None
+    if found is None or found.name != reader.project:
+        return None, frozenset()
+    from memory_mesh.evidence.work_tree import WorkTree
+
+    return WorkTree.at(folder, seconds), frozenset((found.name, *found.former))
 
 
 def _project(

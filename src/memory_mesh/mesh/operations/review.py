@@ -3,10 +3,14 @@
 from collections.abc import Iterator, Mapping
 
 from memory_mesh.base.typed import TYPE_CHECKING, Unpack, replace
+from memory_mesh.evidence.citations import CheckedEvidence, CodeState
+from memory_mesh.evidence.work_tree import GIT_SECONDS, changed_since, told
 from memory_mesh.mesh import flows
 from memory_mesh.mesh.operation import needs, reads
+from memory_mesh.mesh.operations.memories import MemoryVerbs
+from memory_mesh.mesh.operations.projects import work_tree_of
 from memory_mesh.mesh.options import AsOwner, Limit, Reader, Reason
-from memory_mesh.mesh.view import View
+from memory_mesh.mesh.view import View, family
 from memory_mesh.model import (
     DECISIONS,
     Conflict,
@@ -23,6 +27,7 @@ from memory_mesh.model import (
     Status,
 )
 from memory_mesh.model.errors import InvalidInput, NotAllowed, NotFound, shown
+from memory_mesh.model.why import CheckedMemory
 from memory_mesh.rules.arguments import check_limit, check_metadata, check_text
 from memory_mesh.rules.trust import is_authoritative, seen_through, trust_of
 from memory_mesh.write.rules.drafts import (
@@ -30,7 +35,6 @@ from memory_mesh.write.rules.drafts import (
     alteration_of,
     as_json,
     check_change,
-    with_end,
 )
 
 if TYPE_CHECKING:
@@ -64,7 +68,7 @@ class ProposalVerbs(View):
         """
         stated = {
             name: list(value) if isinstance(value, Iterator) else value  # it is read twice
-            for name, value in with_end(details, self._now()).items()
+            for name, value in self._completed(details).items()
         }
         if "scope" in stated:
             raise InvalidInput("a proposal cannot change who may see a memory; update it yourself")
@@ -138,6 +142,10 @@ class ProposalVerbs(View):
         return flows.proposals.undo(access, asked, reader)
 
 
+_CITING = {"evidence": {"$exists": True}}
+_CHECKED_AT_ONCE = 1_000
+
+
 class ReviewVerbs(ProposalVerbs):
     """What waits for a decision, conflicts, votes on truth, and trust: `mesh.review`."""
 
@@ -154,6 +162,57 @@ class ReviewVerbs(ProposalVerbs):
         """Returns every registered predicate."""
         with self._read() as snapshot:
             return snapshot.schemas()
+
+    @needs("review")
+    def check(
+        self, *, against: str | None = None, fix: bool = False, scope: Reader = None
+    ) -> list[CheckedMemory]:
+        """Lists memories whose cited code moved, changed or is gone in the current folder.
+
+        Only what memories cite is read, and no model is asked. A proposal waits for review where a
+        person has to say whether the memory still holds.
+
+        Options:
+            against: a branch or commit; list only what changed since this one parted from it.
+            fix: cite moved code where it is now, and propose an update or a delete of the others.
+        """
+        tree, names = work_tree_of(self, self._reader(scope), GIT_SECONDS)
+        if tree is None:
+            raise InvalidInput(
+                "the current folder is in no work tree of this project; go there, or name its "
+                "project"
+            )
+        base = None if against is None else tree.parted_from(check_text(against, "against"))
+        listing, found = family(MemoryVerbs, self), list[CheckedMemory]()
+        cursor: str | None = None
+        while True:
+            page = listing.get_all(
+                filter=_CITING, limit=_CHECKED_AT_ONCE, cursor=cursor, scope=scope
+            )
+            for memory in page:
+                stale = changed_since(tree, memory.extra, base)
+                if stale is not None and memory.scope.project in names:
+                    one = told(tree, memory, stale)
+                    found.append(self._mended(one, stale, scope) if fix else one)
+            cursor = page.cursor
+            if cursor is None:
+                return found
+
+    def _mended(
+        self, one: CheckedMemory, checked: CheckedEvidence, scope: Scope | None
+    ) -> CheckedMemory:
+        """Follows what moved, and asks a person about the rest."""
+        now = checked.evidence()
+        if checked.verdict is CodeState.MOVED:
+            memories = family(MemoryVerbs, self)
+            memories.update(one.id, evidence=now, reader=scope, reason="the cited code moved")
+            return one
+        if checked.verdict is CodeState.ORPHANED:
+            asked = self.propose_delete(one.id, reader=scope, reason=checked.note)
+        else:
+            why = f"{checked.note}; approve if the memory still holds"
+            asked = self.propose_update(one.id, evidence=now, reader=scope, reason=why)
+        return replace(one, proposal=asked.id)
 
     @reads
     def trust(self, memory_id: str, *, scope: Reader = None) -> float:

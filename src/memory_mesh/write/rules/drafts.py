@@ -49,6 +49,7 @@ from memory_mesh.rules.trust import dominates, lowered
 from memory_mesh.write.rules.speakers import stated_through, with_kind
 
 _NO_DETAILS = {"content", "metadata", "merge"}
+_EVIDENCE = "evidence"  # what it cites, in the metadata
 
 Ready = TypeVar("Ready", Draft, SkillDraft)
 _NEEDED = {"scope": Scope, "source": Source, "kind": Kind, "tier": Tier}  # what a field must hold
@@ -120,6 +121,11 @@ class MemoryDetails(TypedDict, total=False):
         str | Iterable[str] | None,
         "patterns that call it up: a regular expression, alternatives, or plain words",
     ]
+    evidence: Annotated[
+        str | Iterable[str | Mapping[str, object]] | None,
+        "the code that it is about: src/a.py, src/a.py:10-20, src/a.py#name; it is checked before "
+        "the memory enters a prompt",
+    ]
 
 
 class NewMemoryDetails(MemoryDetails, total=False):
@@ -170,7 +176,7 @@ def draft_of(
         if draft.source is not options.source:  # else its kind is known
             draft = with_kind(draft, channel, stated=stated, at_most=argued)
         notes += _overruled(options, draft)
-    draft = _ending(draft, metadata, details, None)
+    draft = _citing(_ending(draft, metadata, details, None), details, None)
     _check_validity(draft.valid_from, draft.valid_until)
     if stated is not None and draft.source.kind is not stated:
         notes.append(
@@ -214,6 +220,7 @@ def alteration(
             draft = rfc11.promote(replace(draft, extra={}), whole, memory.scope.agent or "")
             draft = _read_by_name(draft, given, details)
         draft = _ending(draft, given, details, memory.extra.get(times.EXPIRES))
+        draft = _citing(draft, details, memory.extra.get(_EVIDENCE))
         _check_validity(draft.valid_from, draft.valid_until)
         draft = _spoken_again(draft, memory, details)
         if text is not None or details.keys() & {"claim", "source_kind"}:
@@ -293,6 +300,19 @@ def _ending(draft: Draft, given: object, details: Mapping[str, object], before: 
     extra = {name: value for name, value in draft.extra.items() if name != times.EXPIRES}
     if (ends := moment(times.EXPIRES, end)) is not None:
         extra[times.EXPIRES] = times.iso(ends)
+    return replace(draft, extra=extra)
+
+
+def _citing(draft: Draft, details: Mapping[str, object], before: Json) -> Draft:
+    """The draft with its evidence in its metadata; what is not named stays as it was."""
+    given = details.get(_EVIDENCE, before)
+    if _EVIDENCE not in details and (given is None or _EVIDENCE in draft.extra):
+        return draft
+    extra = {name: value for name, value in draft.extra.items() if name != _EVIDENCE}
+    if given:
+        from memory_mesh.evidence.citations import citations_of  # few memories cite code
+
+        extra[_EVIDENCE] = [one.as_json() for one in citations_of(given)]
     return replace(draft, extra=extra)
 
 

@@ -26,7 +26,18 @@ from memory_mesh.agents.hook.capture.heard import (
 from memory_mesh.base.typed import TYPE_CHECKING, Any
 from memory_mesh.learn.rules import statements as rules_statements, tool_failures as rules
 from memory_mesh.learn.rules.own_words import own_sentences
-from memory_mesh.model import Channel, Kind, Memory, NotFound, Outcome, Receipt, Scope
+from memory_mesh.model import (
+    Channel,
+    InvalidInput,
+    Kind,
+    Memory,
+    NotFound,
+    Outcome,
+    Receipt,
+    Scope,
+    Status,
+)
+from memory_mesh.search.warnings import AGAIN
 
 if TYPE_CHECKING:
     from memory_mesh.sync import MemoryMesh
@@ -193,6 +204,14 @@ def ended(heard: CapturedEvent, _given: Mapping[str, object]) -> Captured:
     return Captured(tuple(receipts))
 
 
+def closed(heard: CapturedEvent, given: Mapping[str, object]) -> Captured:
+    """Learns at the end of a session, and puts what cites changed code up for review."""
+    done = ended(heard, given)
+    with suppress(InvalidInput):  # there is no repository
+        heard.mesh.review.check(fix=True)
+    return done
+
+
 def doubted(heard: CapturedEvent, sentences: Sequence[str]) -> Iterator[Receipt]:
     """Takes the fix from the last failure if the user says that it was none.
 
@@ -249,6 +268,9 @@ def _learned(heard: CapturedEvent, known: Memory, fix: str) -> Receipt:
     view = heard.view(Channel.ASSISTANT)
     block = view.distill_lesson(lesson, scope=Scope(project=heard.project))
     heard.view(Channel.TOOL).delete(known.id, reason=LEARNED)
+    if not block.is_new and block.status is Status.QUARANTINED:
+        again = {AGAIN: True}  # two sessions say so: it may warn before anybody has reviewed it
+        view.update(block.memory_id, None, again, merge=True, reason="it was learned again")
     return Receipt.of(heard.mesh.history(block.memory_id)[-1], Outcome.QUARANTINED, WAITS)
 
 
@@ -262,7 +284,7 @@ _ON = {
     "PostToolUseFailure": failed,
     "Stop": answered,
     "PreCompact": ended,
-    "SessionEnd": ended,
+    "SessionEnd": closed,
 }
 
 

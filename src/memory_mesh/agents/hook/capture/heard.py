@@ -122,6 +122,8 @@ class CapturedEvent:
         }
         if self.key:
             item["key"] = f"{self.key}:{place}"
+        if not personal and (cited := self.mesh._cited_in(text)):  # noqa: SLF001
+            item["evidence"] = cited
         return self.view(channel).add_many([item])[0]
 
     def ask_model(self, event: str, given: Mapping[str, object]) -> tuple[Receipt, ...]:
