@@ -146,22 +146,8 @@ _CITING = {"evidence": {"$exists": True}}
 _CHECKED_AT_ONCE = 1_000
 
 
-class ReviewVerbs(ProposalVerbs):
-    """What waits for a decision, conflicts, votes on truth, and trust: `mesh.review`."""
-
-    @needs("review")
-    def register_predicates(
-        self, schemas: Mapping[str, PredicateSchema | Mapping[str, str]]
-    ) -> None:
-        """Registers how predicates behave: number of values, conflict policy, normalization."""
-        self._may_decide()
-        self._register(self._opened(), schemas)
-
-    @reads
-    def predicates(self) -> dict[str, PredicateSchema]:
-        """Returns every registered predicate."""
-        with self._read() as snapshot:
-            return snapshot.schemas()
+class CodeCheckVerbs(ProposalVerbs):
+    """Methods that hold memories against the code they cite."""
 
     @needs("review")
     def check(
@@ -213,6 +199,24 @@ class ReviewVerbs(ProposalVerbs):
             why = f"{checked.note}; approve if the memory still holds"
             asked = self.propose_update(one.id, evidence=now, reader=scope, reason=why)
         return replace(one, proposal=asked.id)
+
+
+class ReviewVerbs(CodeCheckVerbs):
+    """What waits for a decision, conflicts, votes on truth, and trust: `mesh.review`."""
+
+    @needs("review")
+    def register_predicates(
+        self, schemas: Mapping[str, PredicateSchema | Mapping[str, str]]
+    ) -> None:
+        """Registers how predicates behave: number of values, conflict policy, normalization."""
+        self._may_decide()
+        self._register(self._opened(), schemas)
+
+    @reads
+    def predicates(self) -> dict[str, PredicateSchema]:
+        """Returns every registered predicate."""
+        with self._read() as snapshot:
+            return snapshot.schemas()
 
     @reads
     def trust(self, memory_id: str, *, scope: Reader = None) -> float:
