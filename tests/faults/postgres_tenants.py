@@ -167,6 +167,7 @@ def _value(kind: str, name: str, place: int) -> object:
         "double precision": 0.5,
         "smallint[]": [1],
         "vector": "[1,0,0,0]",
+        "timestamp with time zone": "2026-11-19T00:00:00Z",
     }[kind.removeprefix("public.")]
 
 
