@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from memory_mesh.base.installed import install_command
 from tests.surface.command import CommandLine
 
 pytest.importorskip("nacl")
@@ -80,13 +79,3 @@ def test_an_agent_pairs_and_revokes_nothing(homes):
     ran = agent("sync", "init", str(shared))
     assert ran.code
     assert "an agent may not run sync init" in ran.err
-
-
-def test_without_the_extra_the_command_says_what_to_install(homes):
-    first, _, shared = homes
-    (first.home / "nacl").mkdir()
-    (first.home / "nacl" / "__init__.py").write_text("raise ImportError\n")
-    blocked = CommandLine(first.home, variables={"PYTHONPATH": str(first.home)}).real
-    ran = blocked("sync", "init", str(shared))
-    assert ran.code
-    assert install_command("sync") in ran.err
