@@ -67,10 +67,11 @@ def test_a_key_may_come_in_a_file_and_a_wrong_use_says_what_is_right(homes):
 
 def test_a_store_that_takes_no_part_says_how_to_begin(homes):
     first, *_ = homes
-    done(first, "store", "something")
-    ran = first("sync", "now")
-    assert ran.code
-    assert "memory-mesh sync init FOLDER" in ran.err
+    for action in ("now", "status"):
+        ran = first("sync", action)
+        assert ran.code
+        assert "memory-mesh sync init FOLDER" in ran.err
+    assert not (first.store / "identity").exists(), "a question makes no store"
 
 
 def test_an_agent_pairs_and_revokes_nothing(homes):
