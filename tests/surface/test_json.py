@@ -53,6 +53,7 @@ WORDS: dict[str, Sequence[Sequence[str]]] = {
     "move": (["--to", "elsewhere"],),
     "jobs": ([], ["run", "--dry-run"]),
     "models": (["list"],),
+    "sync": (["init", "shared", "--name", "here"], ["status"], ["now"], ["revoke", "here"]),
     "eval": (["list"],),
     "wipe": (["--project", "nobody", "--yes"],),
     "export-tables": (),  # these need lancedb, or the file of another program

@@ -27,6 +27,7 @@ BASE |= {"shtab", "mdurl"}
 FRAMEWORKS = {"agents", "anthropic", "google", "llama_index", "pydantic_ai"}  # of who uses them
 DISTRIBUTIONS = {  # module -> distribution, where the names differ
     "lance": "pylance",
+    "nacl": "pynacl",
     "opentelemetry": "opentelemetry-api",
     **dict.fromkeys(["anyio", "mcp_types", "pydantic", "starlette"], "mcp"),  # which requires them
     "jwt": "pyjwt",
@@ -66,6 +67,7 @@ CASES = [  # what is missing, what asks for it, the extra
     ("jinja2", RUN.format(["ui", "--port", "0"]), "ui"),
     ("markupsafe", RUN.format(["ui", "--port", "0"]), "ui"),
     ("pypdf", PDF + RUN.format(["ingest-dir", "a.pdf"]), "documents"),
+    ("nacl", RUN.format(["sync", "init", "shared"]), "sync"),
     ("langgraph", "import memory_mesh.agents.adapters.langgraph", "langgraph"),
     ("psycopg", RUN.format([*DATABASE, "list"]), "postgres"),
     ("psycopg_pool", RUN.format([*DATABASE, "setup-server"]), "postgres"),

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from memory_mesh.base.installed import install_command
 from tests.surface.command import CommandLine
 
 pytest.importorskip("nacl")
@@ -68,10 +67,11 @@ def test_a_key_may_come_in_a_file_and_a_wrong_use_says_what_is_right(homes):
 
 def test_a_store_that_takes_no_part_says_how_to_begin(homes):
     first, *_ = homes
-    done(first, "store", "something")
-    ran = first("sync", "now")
-    assert ran.code
-    assert "memory-mesh sync init FOLDER" in ran.err
+    for action in ("now", "status"):
+        ran = first("sync", action)
+        assert ran.code
+        assert "memory-mesh sync init FOLDER" in ran.err
+    assert not (first.store / "identity").exists(), "a question makes no store"
 
 
 def test_an_agent_pairs_and_revokes_nothing(homes):
@@ -80,13 +80,3 @@ def test_an_agent_pairs_and_revokes_nothing(homes):
     ran = agent("sync", "init", str(shared))
     assert ran.code
     assert "an agent may not run sync init" in ran.err
-
-
-def test_without_the_extra_the_command_says_what_to_install(homes):
-    first, _, shared = homes
-    (first.home / "nacl").mkdir()
-    (first.home / "nacl" / "__init__.py").write_text("raise ImportError\n")
-    blocked = CommandLine(first.home, variables={"PYTHONPATH": str(first.home)}).real
-    ran = blocked("sync", "init", str(shared))
-    assert ran.code
-    assert install_command("sync") in ran.err

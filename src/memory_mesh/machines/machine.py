@@ -20,7 +20,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from memory_mesh.base.typed import dataclass, replace
-from memory_mesh.care.key_file import MACHINE, KeyFile, key_folder
+from memory_mesh.care.key_file import MACHINE, KeyFile, key_folder, takes_part
 from memory_mesh.machines import records, segments
 from memory_mesh.machines.fold import Fold, fold
 from memory_mesh.machines.records import Record
@@ -89,10 +89,10 @@ def path_of(store: Path, environment: Mapping[str, str]) -> Path:
 
 def read(store: Path, environment: Mapping[str, str]) -> Machine:
     """This machine; NotFound where nothing was set up."""
+    if not takes_part(store, environment):
+        raise NotFound(NOT_SET_UP)
     path = path_of(store, environment)
     known = segments.state_json(path)
-    if not known:
-        raise NotFound(NOT_SET_UP)
     key = MachineKey(tuple(bytes.fromhex(seed) for seed in known["seeds"]))
     return Machine(path, known["name"], known["folder"], key, known["paired"])
 
