@@ -202,7 +202,7 @@ def _set_right(
             continue
         earlier = {id_: fact.quote for id_, fact in left.items() if fact.turn < one.number}
         said = " ".join(one.sentences)
-        found = statements("\n".join(one.sentences)) if earlier else []
+        found = statements("\n".join(one.sentences), agree=0) if earlier else []
         wrong = [corrected(each, found, earlier, said) for each in found]
         if earlier and takes_back(said):
             wrong.append(taken_back(said, earlier))
@@ -285,7 +285,7 @@ def _detected(one: OwnTurn) -> Iterable[ExtractedFact]:
         if fix := told_fix(text):
             yield _found(one, fix, Kind.LEARNING, "an error and its fix")
         return
-    stated = statements(text)
+    stated = statements(text, agree=0)
     for each in stated:
         yield _found(one, each.text, each.kind, f"the user states a {each.kind}")
     for sentence in one.sentences:

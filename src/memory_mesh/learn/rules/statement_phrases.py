@@ -168,6 +168,15 @@ habits = lazy_pattern(
 )
 
 
+# `never expose …` and `always go through …`; group `verb` is to be a verb.
+orders_for_good = lazy_pattern(
+    r"(?:^|[,;:(]\s*|\s-+\s|\b(?:and|so|but|then|please|pls|thus|hence)\s+)(?:(?:always|"
+    r"never(?! mind)|only ever|don'?t ever|do not ever|"
+    r"under no circumstances)\s+(?:[a-z]+ly\s+)?)(?P<verb>[a-z][\w-]*)",
+    re.IGNORECASE,
+)
+
+
 # `X must …`; group `who` is what has the duty.
 duties = lazy_pattern(
     r"^(?P<who>[\w`/.'-]+(?: [\w`/.'-]+){0,6}?) (?:must(?: not|n'?t| never| always)?|"

@@ -79,16 +79,19 @@ class NotableSentence:
     waits: bool = False  # a person decides whether it lasts
 
 
-def statements(prompt: str, most: int = 100, *, waiting: bool = False) -> list[NotableSentence]:
+def statements(
+    prompt: str, most: int = 100, *, waiting: bool = False, agree: float = AGREE
+) -> list[NotableSentence]:
     """Returns what the writer of a prompt states and may want kept, in order.
 
     Of a very long prompt the first and the last sentences are read: the rest is pasted. With
-    `waiting`, also what a person has to decide.
+    `waiting`, also what a person has to decide. What a rule knows waits below the odds `agree`,
+    which were learned from prompts to coding agents.
     """
     sentences = own_sentences(prompt)
     if len(sentences) > 2 * _READ:
         sentences = [*sentences[:_READ], *sentences[-_READ:]]
-    return [one for one in _read(sentences) if waiting or not one.waits][:most]
+    return [one for one in _read(sentences, agree) if waiting or not one.waits][:most]
 
 
 def takes_back(prompt: str) -> bool:
@@ -104,7 +107,7 @@ def is_secret(text: str) -> bool:
     return any(found.kind not in _HARMLESS for found in _SECRETS.find(text))
 
 
-def _read(sentences: Sequence[str]) -> list[NotableSentence]:
+def _read(sentences: Sequence[str], agree: float) -> list[NotableSentence]:
     correcting, asked = _Correcting.NO, False
     kept: list[NotableSentence] = []
     for place, sentence in enumerate(sentences):
@@ -118,7 +121,7 @@ def _read(sentences: Sequence[str]) -> list[NotableSentence]:
             text = _opened(sentences[place - 1])[0]  # `… . Remember that.`
         wanted = remember or (asked and not _is_task_or_question(text))
         asked = (not _says_enough(text) or text.endswith(":")) if remember else wanted
-        found = _statement(text, place, correcting=correcting, remember=wanted)
+        found = _statement(text, place, agree, correcting=correcting, remember=wanted)
         found = found or _probable(sentence, text, place)
         if found is None:
             continue
@@ -157,7 +160,7 @@ def _opened(sentence: str) -> tuple[str, bool, bool]:
 
 
 def _statement(
-    text: str, place: int, *, correcting: _Correcting, remember: bool
+    text: str, place: int, agree: float, *, correcting: _Correcting, remember: bool
 ) -> NotableSentence | None:
     plain = without_quotes(text)
     if not _says_enough(plain) or asks(plain) or plain.endswith(":") or is_secret(text):
@@ -182,7 +185,7 @@ def _statement(
         personal,
         corrects=bool(correcting),
         surely=correcting is _Correcting.SURELY,
-        waits=not asked_for and lasting(plain) < AGREE,
+        waits=not asked_for and lasting(plain) < agree,
     )
 
 
@@ -265,13 +268,26 @@ def _is_lasting_order(plain: str, *, correcting: bool) -> bool:
     if rules_phrases.everywhere().search(plain) or phrases.standing().search(plain):
         first = plain.casefold().split()[0].strip(".,:;!`")
         return correcting or first in _KEPT_ORDERS or first in {"please", "always", "never"}
-    return bool(rules_phrases.own_habits().search(plain)) or _is_personal(plain)
+    if rules_phrases.own_habits().search(plain) or _is_personal(plain):
+        return True
+    return not _is_task(plain) and _orders_for_good(plain)
 
 
 def _is_task(plain: str) -> bool:
     """True if the order in front is of the moment, whatever stands behind it."""
     first = plain.casefold().split()[0].strip(".,:;!`")
     return is_base(first) and first not in _KEPT_ORDERS
+
+
+def _orders_for_good(plain: str) -> bool:
+    """True for `never expose …`, `use metric units, always`, and `run X first, otherwise …`."""
+    first = plain.casefold().split()[0].strip(".,:;!`")
+    if first in _KEPT_ORDERS and "otherwise" in plain.casefold():
+        return True
+    return any(
+        is_base(found["verb"]) or found["verb"].casefold() in {"expose", "assume", "rely", "import"}
+        for found in phrases.orders_for_good().finditer(plain)
+    )
 
 
 def _is_personal(plain: str) -> bool:
@@ -283,7 +299,10 @@ def _is_personal(plain: str) -> bool:
     habit = rules_phrases.own_habits().search(plain)
     if habit:
         return not _tells(habit["verb"] or "")
-    return bool(rules_phrases.of_answers().search(plain) and rules_phrases.always().search(plain))
+    return bool(
+        rules_phrases.of_answers().search(plain)
+        and (_orders_for_good(plain) or rules_phrases.always().search(plain))
+    )
 
 
 def _tells(verb: str) -> bool:
@@ -296,7 +315,9 @@ def _tells(verb: str) -> bool:
 def _holds_in_project(plain: str) -> bool:
     if rules_phrases.momentary().search(plain):
         return False
-    if phrases.standing().search(plain) or rules_phrases.foreign_rules().search(plain):
+    if phrases.standing().search(plain) or _orders_for_good(plain):
+        return True
+    if rules_phrases.foreign_rules().search(plain):
         return True
     habit = phrases.habits().search(plain)
     if habit:
