@@ -33,8 +33,8 @@ _LEFT = """
     CREATE FUNCTION memory_mesh.enter(text, bytea, bigint) RETURNS bigint LANGUAGE plpgsql AS $$
     BEGIN
         RAISE EXCEPTION USING ERRCODE = 'MM001', MESSAGE =
-            'the memories that were here moved to another server of a fleet; use the address of its '
-            'directory';
+            'the memories that were here moved to another server of a fleet; use the address of '
+            'its directory';
     END $$;
     CREATE FUNCTION memory_mesh.enter(text, bytea) RETURNS bigint LANGUAGE sql
     AS $$ SELECT memory_mesh.enter($1, $2, NULL) $$;
