@@ -137,7 +137,7 @@ def test_an_old_copy_of_a_place_is_refused(two):
 def test_a_database_of_before_joins_with_what_it_has(two, mesh):
     server = two.servers[0]
     name = server.database(2)
-    mesh.view(namespace=PEOPLE[0]).add("The veteran comes today")
+    mesh.view(namespace=PEOPLE[0]).get_all(limit=1)  # it has read the directory
     with MemoryMesh(server.url(name, APP), embedder="none") as alone:
         alone.view(namespace="veteran").add("The office is in Lyon")
         with closing(two.owner()) as owner:

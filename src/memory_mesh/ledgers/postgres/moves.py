@@ -20,13 +20,25 @@ from typing import Any
 import psycopg
 from psycopg import errors, sql
 
-from memory_mesh.ledgers.postgres.places import address_of
+from memory_mesh.ledgers.postgres.places import SCHEMA, address_of
 from memory_mesh.ledgers.postgres.setup import set_up
 from memory_mesh.model.care import MovedPlace
 from memory_mesh.model.errors import InvalidInput, StoreError, StoreIsBusy
 
 Tell = Callable[[str], None]  # which step begins now
 Server = psycopg.Connection[Any]
+
+_LEFT = """
+    CREATE SCHEMA memory_mesh;
+    CREATE FUNCTION memory_mesh.enter(text, bytea, bigint) RETURNS bigint LANGUAGE plpgsql AS $$
+    BEGIN
+        RAISE EXCEPTION USING ERRCODE = 'MM001', MESSAGE =
+            'the memories that were here moved to another server of a fleet; use the address of '
+            'its directory';
+    END $$;
+    CREATE FUNCTION memory_mesh.enter(text, bytea) RETURNS bigint LANGUAGE sql
+    AS $$ SELECT memory_mesh.enter($1, $2, NULL) $$;
+    GRANT USAGE ON SCHEMA memory_mesh TO memory_mesh_app"""
 
 
 def quietly(_step: str) -> None:
@@ -264,7 +276,10 @@ class Move:
                 if time.monotonic() > end:
                     return False
                 time.sleep(10 * _POLL)
-            self._dropped(old)
+            with old.transaction():
+                self._dropped(old)
+                if self._place == SCHEMA:  # processes may still use the address of the database
+                    old.execute(_LEFT)
         self._update("source = NULL, begun = NULL")
         tell("left")
         return True
