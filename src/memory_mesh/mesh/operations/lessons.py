@@ -112,7 +112,6 @@ class LessonVerbs(View):
         and behind `sudo`, `cd` or `bash -c`; what is only quoted or shown runs nothing.
 
         Options:
-            command: a command line of a shell.
             file: the path of a file that is to be written, instead of a command.
             folder: where it would run; by default the current folder.
         """
