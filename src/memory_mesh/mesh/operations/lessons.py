@@ -118,7 +118,7 @@ class LessonVerbs(View):
         here = folder or self._folder or os.getcwd()  # noqa: PTH109  # pathlib costs more
         said, path = check_text(command, "command"), check_text(file, "file")
         action = action_of(said, path, here)
-        home = top_of(here) or here
+        home = here if self._folder == "" else top_of(here) or here  # not None
         return flows.warnings.warnings(self._access(), self._lens(scope), action, home)
 
     @reads
