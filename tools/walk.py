@@ -55,6 +55,7 @@ CALLBACKS = {
     "privacy/redactor.py StoreRedactor.text": "redacts each text that the scrubber uncovers",
     "privacy/gate.py _suspicious": "is asked of a word that is not known yet",
     "privacy/gate.py Hints._within": "is asked of a word that is not known yet",
+    "mesh/operations/projects.py code_of.<locals>.check": "says whether cited code still stands",
     "context/packing/choice.py <lambda>": "prices a word that is not known yet",
     "context/packing/choice.py _of_part": "prices a word that is not known yet",
     "care/store_keys.py Sealer.__call__": "seals a record under the key of the store",

@@ -32,6 +32,7 @@ STATED = {  # a value of every detail, the field that holds it, and the value it
     "confidence": (0.4, "confidence", 0.4),
     "tags": (["kitchen"], "tags", ("kitchen",)),
     "triggers": (["tea|kettle"], "triggers", ("tea|kettle",)),
+    "evidence": ("tea.py#brew", "extra.evidence", [{"path": "tea.py", "symbol": "brew"}]),
     "tier": ("short_term", "tier", Tier.SHORT_TERM),
     "pinned": (True, "pinned", True),
     "source_kind": ("user_explicit", "source.kind", SourceKind.USER_EXPLICIT),

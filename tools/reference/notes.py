@@ -46,6 +46,7 @@ ARGUMENTS = {  # positional arguments: what one of this name is, wherever it sta
     "prompt": "what the user said",
     "queries": "the questions",
     "query": "the words or the question to search for",
+    "command": "a command line of a shell",
     "question": "the question; without one, what is always wanted",
     "resolution": "supersede, reject or keep_both",
     "response": "what the assistant answered",

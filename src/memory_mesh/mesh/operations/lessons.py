@@ -112,14 +112,13 @@ class LessonVerbs(View):
         and behind `sudo`, `cd` or `bash -c`; what is only quoted or shown runs nothing.
 
         Options:
-            command: a command line of a shell.
             file: the path of a file that is to be written, instead of a command.
             folder: where it would run; by default the current folder.
         """
         here = folder or self._folder or os.getcwd()  # noqa: PTH109  # pathlib costs more
         said, path = check_text(command, "command"), check_text(file, "file")
         action = action_of(said, path, here)
-        home = top_of(here) or here
+        home = here if self._folder == "" else top_of(here) or here  # not None
         return flows.warnings.warnings(self._access(), self._lens(scope), action, home)
 
     @reads

@@ -163,13 +163,15 @@ class CodeCheckVerbs(ProposalVerbs):
             fix: cite moved code where it is now, and propose an update or a delete of the others.
         """
         tree, names = work_tree_of(self, self._reader(scope), GIT_SECONDS)
-        if tree is None:
-            raise InvalidInput(
-                "the current folder is in no work tree of this project; go there, or name its "
-                "project"
-            )
-        base = None if against is None else tree.parted_from(check_text(against, "against"))
         listing, found = family(MemoryVerbs, self), list[CheckedMemory]()
+        if tree is None:
+            if listing.get_all(filter=_CITING, limit=1, scope=scope):
+                raise InvalidInput(
+                    "the current folder is in no work tree of this project; go there, or name its "
+                    "project"
+                )
+            return found
+        base = None if against is None else tree.parted_from(check_text(against, "against"))
         cursor: str | None = None
         while True:
             page = listing.get_all(

@@ -158,8 +158,9 @@ def not_taken(draft: Draft, memory: Memory, *, merging: bool = False) -> list[st
         ]
     if draft.source.stated and draft.source.kind is not memory.source.kind:
         left.append("source_kind")
-    if draft.extra.get(times.EXPIRES) not in {None, memory.extra.get(times.EXPIRES)}:
-        left.append(times.EXPIRES)
+    for name in (times.EXPIRES, "evidence"):
+        if draft.extra.get(name) not in (None, memory.extra.get(name)):
+            left.append(name)
     found = []
     if draft.text != memory.text:
         wording = f"its wording stays {_quoted(first_words(memory.text))}"
