@@ -42,7 +42,8 @@ class Storage:
              f"-dir={self.folder}", "-ip=127.0.0.1", "-ip.bind=127.0.0.1", "-s3", "-filer",
              f"-s3.port={self._ports[0]}", f"-filer.port={filer}", *more,
              "-s3.config", str(self.folder / "identities.json"),
-             "-volume.max=100", "-master.volumeSizeLimitMB=64"],
+             "-s3.port.iceberg=0", "-s3.port.lance=0",  # else at the same port for all
+             "-master.telemetry=false", "-volume.max=100", "-master.volumeSizeLimitMB=64"],
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
         )  # fmt: skip
         from botocore.exceptions import BotoCoreError, ClientError

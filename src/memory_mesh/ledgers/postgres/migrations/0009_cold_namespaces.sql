@@ -24,6 +24,7 @@ CREATE INDEX spare_object_ns ON spare_object (ns);
 
 ALTER TABLE cold_storage ENABLE ROW LEVEL SECURITY; -- as all below: for the functions alone
 ALTER TABLE spare_object ENABLE ROW LEVEL SECURITY;
+ALTER TABLE spare_object ALTER object SET STATISTICS 0; -- nothing of it in the planner's samples
 
 -- When to look whether a namespace is still used; a look is an entry of the index, never a scan.
 ALTER TABLE due ADD COLUMN idle_at timestamptz NOT NULL DEFAULT now();
@@ -193,6 +194,7 @@ AS $$
 BEGIN
     PERFORM memory_mesh.must_open(
         'all namespaces', capability, 'the capability is not that of all namespaces');
+    PERFORM memory_mesh.fence(NULL);
     RETURN QUERY SELECT s.object FROM memory_mesh.spare_object s WHERE s.at <= now()
         ORDER BY s.at LIMIT most;
 END
@@ -204,6 +206,7 @@ AS $$
 BEGIN
     PERFORM memory_mesh.must_open(
         'all namespaces', capability, 'the capability is not that of all namespaces');
+    PERFORM memory_mesh.fence(NULL);
     DELETE FROM memory_mesh.spare_object WHERE object = object_name;
 END
 $$;
@@ -216,6 +219,7 @@ AS $$
 BEGIN
     PERFORM memory_mesh.must_open(
         'all namespaces', capability, 'the capability is not that of all namespaces');
+    PERFORM memory_mesh.fence(NULL);
     RETURN QUERY
     WITH taken AS (
         SELECT t.ns FROM memory_mesh.due t WHERE t.idle_at <= now()
