@@ -33,6 +33,7 @@ _ACTS = {
     "revoke": 1, "partition": 2,
 }  # fmt: skip
 _STEPS = 16
+_KILLS_OF_A_WORLD = 25
 _NAMES = ("amber", "birch", "coral")
 State = dict[str, tuple[str, str]]
 
@@ -283,10 +284,10 @@ def killed(folder: Path, *, kills: int, seed: int, progress: Progress = silent) 
     report = Report({"kills": 0, "killed": 0, "lost": 0})
     dice, ticker = random.Random(seed), Ticker(progress, kills)
     with own_keys(folder):
-        here, there = paired(folder, _NAMES[:2])
-        world = [here, there]
-        events = call(_counted, here)
         for number in range(kills):
+            if number % _KILLS_OF_A_WORLD == 0:  # what all records come to takes time
+                world = paired(folder / f"world-{number}", _NAMES[:2])
+                events = call(_counted, world[0])
             texts = {f"kept {number} by {site.name} {dice.randrange(1 << 30)}" for site in world}
             for site, text in zip(world, sorted(texts), strict=True):
                 _changed(site, text, dice)
