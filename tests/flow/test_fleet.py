@@ -8,7 +8,8 @@ from contextlib import closing
 import psycopg
 import pytest
 
-from memory_mesh.care import delete_namespace, server
+from memory_mesh.care import delete_namespace
+from memory_mesh.care.server import make_cold
 from memory_mesh.ledgers.postgres.copies import name_storage
 from memory_mesh.ledgers.postgres.ledger import PostgresLedger
 from memory_mesh.ledgers.postgres.setup import opening_key
@@ -50,17 +51,17 @@ def test_a_cold_namespace_comes_back_to_its_place_wherever_that_is(two, mesh, st
     name_storage(two.url("postgres"), storage.address("fleet", days=0, keep_days=0))
     own = mesh.view(namespace="sleeper")
     made = own.add("The canary sings in the shed").id
-    assert server.make_cold(own.config) is not None
+    assert make_cold(own.config) is not None
     assert "sleeper" in mesh.care.namespaces()
     assert [hit.id for hit in own.search("where does the canary sing", use_cache=False)] == [made]
-    assert server.make_cold(own.config) is not None
+    assert make_cold(own.config) is not None
     with closing(two.owner()) as owner:
         (place,) = [each for each in owner.shown() if each.name == two.place_of("sleeper")]
         (target,) = {address for address, _ in owner.servers()} - {place.server}
         owner.move(place.name, target)
     assert [memory.id for memory in own.get_all()] == [made]
     assert own.care.verify().ok
-    assert server.make_cold(own.config) is not None
+    assert make_cold(own.config) is not None
     assert delete_namespace(two.url(), "sleeper").memories == 1
     assert storage.objects("fleet") == []
     assert "sleeper" not in mesh.care.namespaces()
