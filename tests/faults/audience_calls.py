@@ -310,6 +310,7 @@ READS: Mapping[str, tuple[Ask, str]] = {
         "care.namespaces": (lambda call: call.mesh.care.namespaces(), WORDS),
         "users": (lambda call: call.mesh.users(), WORDS),
         "get_cache_stats": (lambda call: call.mesh.get_cache_stats(), WORDS),
+        "lessons.about": (lambda call: call.mesh.lessons.about(call.question()), BARE),
         "lessons.due": (lambda call: call.mesh.lessons.due(), WORDS),
         "traces.experiences": (lambda call: call.mesh.traces.experiences(), WORDS),
         "traces.search_experiences": (
@@ -387,7 +388,7 @@ _WRITES = """
     traces.log_experience review.mark_superseded review.take_back pin review.propose_delete
     review.propose_update skills.prune rate care.rebuild_index care.rebuild_terms
     learn.extract lessons.receive traces.record traces.record_many review.register_predicates
-    review.reinforce graph.remove_from_episode review.resolve restore review.decide
+    review.check review.reinforce graph.remove_from_episode review.resolve restore review.decide
     review.decide_source traces.roll_experiences care.run_jobs skills.synthesize review.undo
     graph.unlink update update_many skills.rate care.upkeep traces.write_memory_log
     clear_cache close config folder for_user init view care.projects.merge care.projects.name

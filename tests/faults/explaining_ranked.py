@@ -34,17 +34,13 @@ def no_word(ground: Ground) -> Case:
 
 
 def no_trigger(ground: Ground) -> Case:
-    """`points` finds by triggers alone; a search of the past does without them."""
+    """`points` finds by triggers alone."""
     mesh, question = ground.open(), question_of(ground)
     ground.noise()
     ground.add(ground.words(5), triggers=question)
-    if ground.chance.random() < 0.5:
-        id_ = ground.add(f"{question} {ground.words(3)}")
-        ground.later()
-        return Case("no trigger", "candidates", mesh, id_, question, {"profile": "points"})
-    id_ = ground.add(ground.words(4), triggers=question)
+    id_ = ground.add(f"{question} {ground.words(3)}")
     ground.later()
-    return Case("triggers of the past", "candidates", mesh, id_, question, {"as_of": NOW})
+    return Case("no trigger", "candidates", mesh, id_, question, {"profile": "points"})
 
 
 def too_deep(ground: Ground) -> Case:

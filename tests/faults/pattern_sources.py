@@ -364,7 +364,28 @@ def _quotes() -> None:
     extraction._span("We host the shop in Oslo.", "host the shop")
 
 
+def _names_around() -> None:
+    from memory_mesh.evidence import citations
+
+    citations._is_named(citations.SourceText("a.py", "class Queue:"), 1, "Queue.pop")
+
+
+def _names_of_before() -> None:
+    from memory_mesh.evidence import citations
+
+    citations._renamed("class Stack:", "Stack", "Queue")
+
+
+def _migrations() -> None:
+    from memory_mesh.ledgers.postgres import setup
+
+    setup._statements(8, "place_0001")
+
+
 _USING: Mapping[str, tuple[Callable[[], None], str]] = {
+    "ledgers.postgres.setup._statements": (_migrations, "sub"),
+    "evidence.citations._renamed": (_names_of_before, "sub"),
+    "evidence.citations._is_named": (_names_around, "search"),
     "care.moves._erase_documents": (_documents, "sub"),
     "learn.rules.extraction._span": (_quotes, "search"),
     "models.http.client.redacted": (_secrets, "finditer"),

@@ -67,6 +67,7 @@ NEEDED: dict[str, object] = {
     "target": "auth.md",
     "keep": "file",
     "start_id": "",
+    "complaint": "it said so",
     "other": "another project",
     "name": "a project",
     "folder": "/nowhere",

@@ -50,7 +50,7 @@ def test_random_faults_lose_and_double_nothing(postgres, database, tmp_path_fact
 
 @pytest.mark.parametrize("kind", ["cut", "swallow"])
 def test_a_write_whose_commit_was_not_answered_may_be_stored(ledger, proxy, database, kind):
-    proxy.arm(Fault(kind, "to client", marker=b"COMMIT"))
+    proxy.arm(Fault(kind, "to client", marker=b"COMMIT\0"))
     with pytest.raises(MayBeStored, match="Look before you write it again, or write with a key"):
         world.write(ledger, BATCH)
     assert _stored(database, BATCH) == [BATCH.size]
@@ -58,7 +58,7 @@ def test_a_write_whose_commit_was_not_answered_may_be_stored(ledger, proxy, data
 
 
 def test_a_write_whose_commit_never_arrived_may_be_stored_and_is_not(ledger, proxy, database):
-    proxy.arm(Fault("cut", "to server", marker=b"COMMIT"))
+    proxy.arm(Fault("cut", "to server", marker=b"COMMIT\0"))
     with pytest.raises(MayBeStored):
         world.write(ledger, BATCH)
     assert _stored(database, BATCH) == [0]
@@ -90,7 +90,7 @@ def test_a_network_that_swallows_everything_is_given_up_in_time(ledger, proxy):
 
 def test_the_server_ends_a_write_of_whom_it_hears_nothing(ledger, proxy, database):
     """Else a process that nobody can reach would keep all others from writing."""
-    proxy.arm(Fault("swallow", "to server", marker=b"COMMIT"))
+    proxy.arm(Fault("swallow", "to server", marker=b"COMMIT\0"))
     with pytest.raises(MayBeStored):
         world.write(ledger, BATCH)
     with closing(world.open_ledger(database, lock_wait=30.0)) as other:

@@ -58,7 +58,11 @@ VERBS: Mapping[str, tuple[str, Owners]] = {  # page: title, its parts
     ),
     "review": (
         "Votes, conflicts and review",
-        {"Votes and review": review.ReviewVerbs, "Propose a change": review.ProposalVerbs},
+        {
+            "Votes and review": review.ReviewVerbs,
+            "Propose a change": review.ProposalVerbs,
+            "Check cited code": review.CodeCheckVerbs,
+        },
     ),
     "learning": (
         "Lessons, skills, traces and jobs",

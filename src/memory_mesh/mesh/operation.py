@@ -348,7 +348,7 @@ _FAMILY_OF = {
     "SkillVerbs": "skills.",
     **dict.fromkeys(("LinkVerbs", "WalkVerbs", "EpisodeVerbs"), "graph."),
     **dict.fromkeys(("TraceVerbs", "SystemMemoryVerbs"), "traces."),
-    **dict.fromkeys(("ReviewVerbs", "ProposalVerbs"), "review."),
+    **dict.fromkeys(("ReviewVerbs", "ProposalVerbs", "CodeCheckVerbs"), "review."),
     **dict.fromkeys(("CareVerbs", "UpkeepVerbs", "JobVerbs", "AuditVerbs"), "care."),
     "ReembedVerbs": "care.models.",
     "ProjectVerbs": "care.projects.",

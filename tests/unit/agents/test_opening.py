@@ -162,6 +162,6 @@ def test_warm_opens_the_store_and_loads_the_model(
 
 
 def test_what_nobody_can_do_is_refused(stores: Stores, tmp_path: Path) -> None:
-    known = "hook, tool, resource, prompt, search, warm"
+    known = "hook, tool, resource, prompt, search, follow, warm"
     with pytest.raises(InvalidInput, match=f"do must be one of {known}"):
         answer(stores, asked(tmp_path) | {"do": "erase"})
