@@ -73,6 +73,7 @@ _NUMBERED = "a version has the number of its audience"
         ("INSERT INTO live (live) VALUES ('delete-all')", "keyword tables"),
         ("UPDATE block SET wire = x'0102' WHERE position = 3", "chain"),
         ("DELETE FROM skill_live_data", "keyword tables"),
+        ("UPDATE live_docsize SET sz = x'ef'", "keyword tables"),
     ],
 )
 def test_verify_finds_what_was_changed(store, statement, check):

@@ -157,10 +157,12 @@ def _terms(
 ) -> Iterator[Finding]:
     """The table read from end to end, and asked for each term, against what is stored."""
     stored: dict[int, int] = {}
+    sizes: dict[int, bytes] = {}
     asked: dict[str, tuple[int, int]] = {}
     for number, fields in _stored(db, table):
         checked["texts found by their terms"] += 1
         words = [field.split() for field in fields]
+        sizes[number] = b"".join(_size(len(field)) for field in words)
         stored[number] = (
             sum(
                 _mark(column, offset, word)
@@ -174,6 +176,20 @@ def _terms(
             asked[word] = count + 1, total + number
     yield from _differing(table, stored, _indexed(copy, table))
     yield from _not_found(copy, table, asked)
+    for number, size in copy.execute(f"SELECT id, sz FROM {table}_docsize"):  # noqa: S608
+        if sizes.get(number, size) != size:
+            yield Finding(
+                "keyword tables",
+                f"{table}: the length of {number} is wrong; run `memory-mesh repair`",
+            )
+
+
+def _size(words: int) -> bytes:
+    """A number of words as FTS5 keeps it: seven bits a byte, the highest first."""
+    groups = [words & 127]
+    while words := words >> 7:
+        groups.insert(0, 128 | words & 127)
+    return bytes(groups)
 
 
 def _stored(db: sqlite3.Connection, table: str) -> Iterator[tuple[int, list[str]]]:
