@@ -5,6 +5,7 @@ import os
 import pty
 import subprocess
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -75,6 +76,22 @@ def test_a_test_command_finds_the_write_and_takes_it_back(cli: CommandLine, wron
     assert json.loads(back.out)["culprit"]["memory"]["id"] == wrong
     assert wrong not in cli("list").out
     assert "ship" not in cli("context", "how do we deploy the app?").out
+
+
+@pytest.mark.parametrize("often", [False, True])
+def test_vectors_that_a_search_makes_are_no_write(cli: CommandLine, *, often: bool) -> None:
+    cli = replace(cli, variables={**cli.variables, "MEMORY_MESH_EMBEDDER": "static"})
+    ids = []
+    for text in ("Deploy the app with make deploy", WRONG, "A deploy takes four minutes"):
+        ids.append(cli.stored(text))
+        if often:
+            cli("search", "deploys")
+    cli("context", "how do we deploy the app?")
+    said = cli("bisect", COMPLAINT, "--run", JUDGE, "--take-back", "--json")
+    found = json.loads(said.out)
+    assert (found["exact"], found["writes"]) == (True, 3)
+    assert found["culprit"]["memory"]["id"] == ids[1]
+    assert ids[1] not in cli("list").out
 
 
 def test_the_case_that_is_kept_fails_before_and_holds_after(cli: CommandLine, wrong: str) -> None:
