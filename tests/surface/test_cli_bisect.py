@@ -137,10 +137,26 @@ def test_an_interrupted_bisection_goes_on_with_its_answers(cli: CommandLine, wro
     assert wrong in rest
 
 
+def test_only_the_pack_on_record_is_said_to_be_told(cli: CommandLine, wrong: str) -> None:
+    given = iter(["n", "q"])
+    assert "It was told:\n" in answered(cli, lambda _: next(given), "bisect", COMPLAINT)
+    rest = answered(cli, seeing, "bisect", COMPLAINT)
+    assert "\n1. On" in rest
+    assert "It was told" not in rest
+    assert wrong in rest
+
+
+def test_an_interrupt_says_that_the_same_command_goes_on(cli: CommandLine, wrong: str) -> None:
+    said = cli.real("bisect", COMPLAINT, "--run", "kill -INT $PPID; sleep 9")
+    assert said.code == 130
+    assert "the same command goes on" in said.err
+
+
 def test_a_bisection_that_finds_nothing_says_why(cli: CommandLine, wrong: str) -> None:
     said = cli("bisect", COMPLAINT, "--run", "true")
     assert said.code == 1
     assert "the pack is right as it was told" in said.out
+    assert "the same command with --again" in said.out
     said = cli("bisect", COMPLAINT, "--run", "false")
     assert said.code == 1
     assert "no earlier pack of this question was right" in said.out
