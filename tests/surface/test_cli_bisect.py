@@ -106,6 +106,31 @@ def test_the_case_that_is_kept_fails_before_and_holds_after(cli: CommandLine, wr
     assert before.code == after.code == 0
 
 
+def test_the_case_of_an_update_fails_while_it_stands_and_holds_after(
+    cli: CommandLine,
+) -> None:
+    changed = cli.stored("Deploy the app with make deploy")
+    others = [cli.stored(text) for text in ("Lunch is on Friday", "The app is blue", "Ann is in")]
+    assert cli("update", changed, "Run ship --prod to deploy the app").code == 0
+    cli("context", "how do we deploy the app?")
+    cli("bisect", COMPLAINT, "--run", JUDGE)
+    (suite,) = Path(cli.home).rglob("bisected-*.yaml")
+    case = {"ask": "when is lunch?", "expect": [others[0]], "stale": [others[1]]}
+    suite.write_text(
+        suite.read_text().replace("k: [1, 5]", "k: [1, 2]") + f"  - {json.dumps(case)}\n"
+    )
+    asked = ("eval", "run", str(suite), "--systems", "keyword", "--out", str(cli.home / "out"))
+    before = cli(*asked)
+    assert before.code == 0, before.err
+    assert "newest_above_stale 0.5000" in before.out
+    failed = (cli.home / "out/bisected.failures.jsonl").read_text()
+    assert "Deploy the app with make deploy" in failed
+    cli("bisect", COMPLAINT, "--run", JUDGE, "--take-back")
+    assert "newest_above_stale 1.0000" in cli(*asked).out
+    assert cli("erase", changed, "--yes").code == 0
+    assert not suite.exists()
+
+
 @pytest.mark.parametrize("words", [("erase", "{}"), ("namespaces", "delete", "default")])
 def test_an_erasure_takes_the_case_along(
     cli: CommandLine, wrong: str, words: tuple[str, ...]

@@ -279,7 +279,9 @@ def _keep_case(mesh: MemoryMesh, found: Bisection) -> Path | None:
         return None
     case: dict[str, Json] = {"ask": found.question, "category": "bisected"}
     if culprit.what == "updated" and culprit.before is not None:
-        case |= {"expect": [first_words(culprit.before.text).removesuffix(" …")]}
+        said = (culprit.before.text, culprit.memory.text)
+        before, after = (first_words(text).removesuffix(" …") for text in said)
+        case |= {"expect": [before], "stale": [after]}
     elif right is not None:
         case |= {"expect": [right.id], "stale": [culprit.memory.id]}
     else:
@@ -291,7 +293,7 @@ def _keep_case(mesh: MemoryMesh, found: Bisection) -> Path | None:
         f"k: [1, 5]\ncounts: newest_above_stale\nquestions:\n"
     )
     known = path.read_text(encoding="utf-8") if path.exists() else head
-    line = f"  - {json.dumps(case)}\n"
+    line = f"  - {json.dumps(case)}  # {culprit.memory.id}\n"
     if line not in known:
         journal.make_folder(str(path.parent))
         path.write_text(known + line, encoding="utf-8")
