@@ -5,6 +5,7 @@ import os
 import pty
 import subprocess
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -77,6 +78,22 @@ def test_a_test_command_finds_the_write_and_takes_it_back(cli: CommandLine, wron
     assert "ship" not in cli("context", "how do we deploy the app?").out
 
 
+@pytest.mark.parametrize("often", [False, True])
+def test_vectors_that_a_search_makes_are_no_write(cli: CommandLine, *, often: bool) -> None:
+    cli = replace(cli, variables={**cli.variables, "MEMORY_MESH_EMBEDDER": "static"})
+    ids = []
+    for text in ("Deploy the app with make deploy", WRONG, "A deploy takes four minutes"):
+        ids.append(cli.stored(text))
+        if often:
+            cli("search", "deploys")
+    cli("context", "how do we deploy the app?")
+    said = cli("bisect", COMPLAINT, "--run", JUDGE, "--take-back", "--json")
+    found = json.loads(said.out)
+    assert (found["exact"], found["writes"]) == (True, 3)
+    assert found["culprit"]["memory"]["id"] == ids[1]
+    assert ids[1] not in cli("list").out
+
+
 def test_the_case_that_is_kept_fails_before_and_holds_after(cli: CommandLine, wrong: str) -> None:
     cli("bisect", COMPLAINT, "--run", JUDGE)
     (suite,) = Path(cli.home).rglob("bisected-*.yaml")
@@ -87,6 +104,31 @@ def test_the_case_that_is_kept_fails_before_and_holds_after(cli: CommandLine, wr
     after = cli(*asked)
     assert "newest_above_stale 1.0000" in after.out
     assert before.code == after.code == 0
+
+
+def test_the_case_of_an_update_fails_while_it_stands_and_holds_after(
+    cli: CommandLine,
+) -> None:
+    changed = cli.stored("Deploy the app with make deploy")
+    others = [cli.stored(text) for text in ("Lunch is on Friday", "The app is blue", "Ann is in")]
+    assert cli("update", changed, "Run ship --prod to deploy the app").code == 0
+    cli("context", "how do we deploy the app?")
+    cli("bisect", COMPLAINT, "--run", JUDGE)
+    (suite,) = Path(cli.home).rglob("bisected-*.yaml")
+    case = {"ask": "when is lunch?", "expect": [others[0]], "stale": [others[1]]}
+    suite.write_text(
+        suite.read_text().replace("k: [1, 5]", "k: [1, 2]") + f"  - {json.dumps(case)}\n"
+    )
+    asked = ("eval", "run", str(suite), "--systems", "keyword", "--out", str(cli.home / "out"))
+    before = cli(*asked)
+    assert before.code == 0, before.err
+    assert "newest_above_stale 0.5000" in before.out
+    failed = (cli.home / "out/bisected.failures.jsonl").read_text()
+    assert "Deploy the app with make deploy" in failed
+    cli("bisect", COMPLAINT, "--run", JUDGE, "--take-back")
+    assert "newest_above_stale 1.0000" in cli(*asked).out
+    assert cli("erase", changed, "--yes").code == 0
+    assert not suite.exists()
 
 
 @pytest.mark.parametrize("words", [("erase", "{}"), ("namespaces", "delete", "default")])
@@ -120,10 +162,26 @@ def test_an_interrupted_bisection_goes_on_with_its_answers(cli: CommandLine, wro
     assert wrong in rest
 
 
+def test_only_the_pack_on_record_is_said_to_be_told(cli: CommandLine, wrong: str) -> None:
+    given = iter(["n", "q"])
+    assert "It was told:\n" in answered(cli, lambda _: next(given), "bisect", COMPLAINT)
+    rest = answered(cli, seeing, "bisect", COMPLAINT)
+    assert "\n1. On" in rest
+    assert "It was told" not in rest
+    assert wrong in rest
+
+
+def test_an_interrupt_says_that_the_same_command_goes_on(cli: CommandLine, wrong: str) -> None:
+    said = cli.real("bisect", COMPLAINT, "--run", "kill -INT $PPID; sleep 9")
+    assert said.code == 130
+    assert "the same command goes on" in said.err
+
+
 def test_a_bisection_that_finds_nothing_says_why(cli: CommandLine, wrong: str) -> None:
     said = cli("bisect", COMPLAINT, "--run", "true")
     assert said.code == 1
     assert "the pack is right as it was told" in said.out
+    assert "the same command with --again" in said.out
     said = cli("bisect", COMPLAINT, "--run", "false")
     assert said.code == 1
     assert "no earlier pack of this question was right" in said.out

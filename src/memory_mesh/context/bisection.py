@@ -168,10 +168,11 @@ class _Search:
         """The bisection."""
         first = 0 if self.asked.right_at is None else self._before(self.asked.right_at)
         last = self.last
-        told, prompt = self.at(last), self.asked.prompt
+        told, prompt, newest = self.at(last), self.asked.prompt, self._block(last)
         ended = Bisection(
             question=self.asked.request.question or "",
-            told=told, right=told, writes=last, prompt=prompt,
+            told=told, right=told, prompt=prompt,
+            writes=newest.position or 0 if newest else 0,
             exact=prompt is None or told.fence == prompt.fence,
         )  # fmt: skip
         if self._right(told) is not False:
@@ -341,9 +342,20 @@ class _Search:
             return [block.seq or 0 for block in snapshot.blocks_about(id_, _BLOCKS)]
 
     def _time(self, seq: int) -> datetime | None:
-        """When a commit was recorded; None before the first."""
-        blocks = self.access.ledger.blocks(self.access.namespace, seq - 1, 1) if seq else []
-        return blocks[0].entry.at + _TICK if blocks else None
+        """When the last write up to a commit was recorded; None before the first."""
+        block = self._block(seq)
+        return None if block is None else block.entry.at + _TICK
+
+    def _block(self, seq: int) -> Block | None:
+        """The last block up to a commit, which may have none: one of vectors alone has none."""
+        looked = 0
+        while looked < seq:
+            looked = min(2 * looked + 1, seq)
+            blocks = self.access.ledger.blocks(self.access.namespace, seq - looked, looked)
+            found = [block for block in blocks if block.seq is not None and block.seq <= seq]
+            if found:
+                return found[-1]
+        return None
 
     def _before(self, at: datetime) -> int:
         """The last commit at or before a time."""

@@ -6,7 +6,7 @@
     question ── search ──▶ a row; of one that failed, `explain` says why
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from memory_mesh.base.typed import Any
 from memory_mesh.evaluation import report
@@ -26,6 +26,7 @@ from memory_mesh.model.ports import Embedder
 from memory_mesh.sync import MemoryMesh
 
 _PAGE = 1_000
+_KEPT = "bisected"  # the category of what `memory-mesh bisect` keeps; it may expect a lost text
 _EVERYWHERE = ("project", "agent", "session")
 _EXPLAINED = {  # options of `search` that `explain` takes, too
     "filter", "include", "across", "as_of", "valid_at", "profile", "keyword_only",
@@ -111,7 +112,7 @@ class _Asking:
             tenant=id_,  # each stands alone: there are no conversations to resample
             category=question.category,
             gold=tuple(self._gold(expected, hits) for expected in question.expect),
-            stale=tuple(id_ for stale in question.stale for id_ in self._matching[stale]),
+            stale=tuple(id_ for stale in question.stale for id_ in self._stale(stale, question)),
             ranked=tuple(hit.id for hit in hits),
             scores=tuple(round(hit.score, 6) for hit in hits),
             pool=self._pool,
@@ -129,18 +130,28 @@ class _Asking:
             return
         self._questions[row.id] = question.text
         for name, expected in zip(row.gold, question.expect, strict=True):
-            self._texts[row.tenant, name] = self._matching[expected][name].text
+            known = self._matching[expected].get(name)
+            self._texts[row.tenant, name] = expected if known is None else known.text
         for hit in hits[:1]:
             self._texts[row.tenant, hit.id] = hit.content
         depth = report.depth(self._suite)
         missed = [name for name in row.gold if name not in row.ranked[:depth]]
-        if missed:
+        if not all(self._matching[expected] for expected in question.expect):
+            self._why[row.id] = "No memory says it now."
+        elif missed:
             self._why[row.id] = self._reason(missed[0], question.text, told, depth)
 
     def _gold(self, expected: str, hits: Hits) -> str:
-        """The best hit among the memories that match, or the newest active one of them."""
+        """The best hit among the memories that match, or the newest active one; else the text."""
         matching = self._matching[expected]
-        return next((hit.id for hit in hits if hit.id in matching), next(iter(matching)))
+        return next((hit.id for hit in hits if hit.id in matching), next(iter(matching), expected))
+
+    def _stale(self, text: str, question: OwnQuestion) -> Iterable[str]:
+        """The memories that match; of a kept question, the text stands for those that are gone."""
+        if question.category != _KEPT:
+            return self._matching[text]
+        within = any(text.casefold() in each.casefold() for each in question.expect)
+        return (not within and self._matching[text]) or (text,)
 
     def _reason(self, name: str, asked: str, told: Mapping[str, Any], depth: int) -> str:
         options = {key: value for key, value in told.items() if key in _EXPLAINED}
@@ -189,7 +200,7 @@ def _refuse_unmatched(
         (place, expected)
         for each in questions
         for place, expected in zip(each.places, each.expect, strict=True)
-        if not found[expected]
+        if not found[expected] and each.category != _KEPT
     ]
     if not lost:
         return

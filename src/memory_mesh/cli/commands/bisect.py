@@ -61,7 +61,7 @@ def _run_bisect(options: argparse.Namespace) -> int:
         view = mesh.view(scope=reader)
         judge = None
         if not options.model:
-            judge = _judge(options, complaint, view.folder, lambda id_: _first(view, id_))
+            judge = _judge(options, complaint, view.folder, lambda made: _first(view, made))
         said = cli_options.given(options, MemoryMesh.bisect)
         found = view.bisect(
             complaint, judge=judge, session=options.session, across=("agent", "session"), **said
@@ -69,7 +69,7 @@ def _run_bisect(options: argparse.Namespace) -> int:
         if options.json:
             output.say_json(found.as_json())
         else:
-            _say(found)
+            _say(found, is_kept=judge is not None)
         if found.culprit is None:
             return 1
         kept = _keep_case(view, found)
@@ -107,7 +107,11 @@ class _Answers:
         text = sha256(f"{self.of}\0{made.text}".encode()).hexdigest()
         if text in self.known:
             return self.known[text]
-        right = self.ask(made)
+        try:
+            right = self.ask(made)
+        except KeyboardInterrupt:
+            output.note("\nStopped; the same command goes on from here.")
+            raise
         if right is not None:
             self.known[text] = right
             line = json.dumps({"pack": text, "right": right}).encode("ascii") + b"\n"
@@ -116,9 +120,9 @@ class _Answers:
 
 
 def _judge(
-    options: argparse.Namespace, complaint: str, folder: Path, prompt: Callable[[str], str]
+    options: argparse.Namespace, complaint: str, folder: Path, first: Callable[[Pack], str]
 ) -> _Answers:
-    ask = _by_test(options.run) if options.run else _Person(prompt).ask
+    ask = _by_test(options.run) if options.run else _Person(first).ask
     path = folder / journal.FOLDER / _ANSWERS
     known = {
         str(line.get("pack")): bool(line.get("right"))
@@ -149,8 +153,8 @@ def _by_test(command: str) -> Callable[[Pack], bool | None]:
 class _Person:
     """A judge at a terminal, who is shown each pack and what differs from the one before."""
 
-    def __init__(self, prompt: Callable[[str], str]) -> None:
-        self._prompt, self._asked = prompt, 0
+    def __init__(self, first: Callable[[Pack], str]) -> None:
+        self._first, self._asked = first, 0
         self._last: dict[str, Memory] = {}
 
     def ask(self, made: Pack) -> bool | None:
@@ -160,7 +164,7 @@ class _Person:
         self._asked += 1
         before, now = self._last, {item.id: item.memory for item in made}
         if self._asked == 1:
-            output.note(self._prompt(made.injection_id or ""))
+            output.note(self._first(made))
             before = now
         else:
             output.note(f"\n{self._asked}. The same question, asked of an earlier state of the "
@@ -184,17 +188,19 @@ def _answer() -> bool | None:
         if said in {"y", "n", "s"}:
             return {"y": True, "n": False}.get(said)
         if said in {"q", ""}:
-            output.note("Stopped; the same command goes on from here.")
             raise KeyboardInterrupt
 
 
-def _first(mesh: MemoryMesh, prompt: str) -> str:
-    """What stands above the first pack: which prompt it is, and of when."""
-    if not prompt:
-        return "\n1. No prompt on record was meant. The question, asked of the memory as it is:"
-    (record,) = mesh.explain(prompt, see_across=AUDIENCE).injections
+def _first(mesh: MemoryMesh, made: Pack) -> str:
+    """What stands above the first pack: which prompt it is, of when, and whether it was told."""
+    if not made.injection_id:
+        return (
+            "\n1. No prompt on record was meant. The question, asked of the memory, now or earlier:"
+        )
+    (record,) = mesh.explain(made.injection_id, see_across=AUDIENCE).injections
     asked = output.one_line(record.question, _COLUMNS) or "a session began"
-    return f"\n1. On {_day(record.at)} the agent was asked: {asked}\n   It was told:"
+    of = "It was told" if made.fence == record.fence else "Made anew, from then or earlier"
+    return f"\n1. On {_day(record.at)} the agent was asked: {asked}\n   {of}:"
 
 
 def _agreed(question: str) -> bool:
@@ -204,7 +210,7 @@ def _agreed(question: str) -> bool:
 # What is said of the result.
 
 
-def _say(found: Bisection) -> None:
+def _say(found: Bisection, *, is_kept: bool) -> None:
     """Says which prompt was meant, which write it was, and what goes with it."""
     prompt, asked = found.prompt, output.one_line(found.question, _COLUMNS)
     output.say("")
@@ -225,6 +231,8 @@ def _say(found: Bisection) -> None:
         output.say(f"[MemoryMesh] No write was found: {found.reason} ({counts}).")
         for memory in found.between[:10]:
             output.say(f"  it may be about {memory.id}: {output.one_line(memory.text, _COLUMNS)}")
+        if is_kept:
+            output.say("Answers are kept; to be asked anew: the same command with --again")
         return
     output.say(f"[MemoryMesh] {_turned(found.culprit)} ({counts}).")
     if found.turned_before:
@@ -271,7 +279,9 @@ def _keep_case(mesh: MemoryMesh, found: Bisection) -> Path | None:
         return None
     case: dict[str, Json] = {"ask": found.question, "category": "bisected"}
     if culprit.what == "updated" and culprit.before is not None:
-        case |= {"expect": [first_words(culprit.before.text).removesuffix(" …")]}
+        said = (culprit.before.text, culprit.memory.text)
+        before, after = (first_words(text).removesuffix(" …") for text in said)
+        case |= {"expect": [before], "stale": [after]}
     elif right is not None:
         case |= {"expect": [right.id], "stale": [culprit.memory.id]}
     else:
@@ -283,7 +293,7 @@ def _keep_case(mesh: MemoryMesh, found: Bisection) -> Path | None:
         f"k: [1, 5]\ncounts: newest_above_stale\nquestions:\n"
     )
     known = path.read_text(encoding="utf-8") if path.exists() else head
-    line = f"  - {json.dumps(case)}\n"
+    line = f"  - {json.dumps(case)}  # {culprit.memory.id}\n"
     if line not in known:
         journal.make_folder(str(path.parent))
         path.write_text(known + line, encoding="utf-8")
