@@ -526,7 +526,7 @@ def _is_told(change: Change, known: Fold) -> bool:
 def _answer(found: FoldedMemory, why: str) -> Change:
     """What the others are told of a memory that a gate of this machine keeps out."""
     place = found.put.place
-    if why == ERASED:
+    if why.startswith(ERASED):
         return EraseChange(*place)
     after: Stamp = found.stamp
     return replace(found.put, status=Status.DELETED.value, after=after)
