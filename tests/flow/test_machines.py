@@ -157,6 +157,56 @@ def test_words_that_were_erased_here_are_erased_where_they_were_stored_meanwhile
     assert words not in desktop.bodies()
 
 
+def test_words_that_one_machine_let_in_again_stay_there_and_wait_on_the_other(pair):
+    laptop, desktop = pair
+    words = "The printer is on floor two"
+    with desktop.open() as mesh:
+        erased = str(mesh.add(words).id)
+    both(*pair)
+    with desktop.open() as mesh:
+        mesh.erase(erased)
+    both(desktop, laptop)
+    assert erased not in laptop.state()
+    with laptop.open() as mesh:
+        assert mesh.unforget(words)
+        told = str(mesh.add(words).id)
+    laptop.sync()
+    first = desktop.sync()
+    assert (first.refused, first.sent) == (1, 0), "it is kept out, and nothing is said against it"
+    (line,) = desktop.sync().findings
+    assert line.startswith(f"{told} is kept out: ")
+    assert "erase --unforget" in line
+    assert words not in (desktop.store / "sync" / "state.json").read_text()
+    laptop.sync()
+    assert laptop.state()[told] == (words, "active")
+    assert told not in desktop.state()
+    with desktop.open() as mesh:
+        assert mesh.unforget(words)
+    assert desktop.sync().findings == ()
+    assert laptop.state() == desktop.state()
+    with desktop.open() as mesh:
+        mesh.erase(told)
+    both(desktop, laptop)
+    assert told not in laptop.state(), "an erasure of that very memory counts on both"
+
+
+def test_words_that_were_let_in_stay_so_when_the_store_goes_on_under_a_new_origin(pair, tmp_path):
+    laptop, desktop = pair
+    words = "The printer is on floor two"
+    with desktop.open() as mesh:
+        mesh.erase(str(mesh.add(words).id))
+    both(*pair)
+    with laptop.open() as mesh:
+        mesh.unforget(words)
+        told = str(mesh.add(words).id)
+    both(*pair)
+    (laptop.store / "sync" / "state.json").unlink()
+    both(*pair)
+    assert laptop.state()[told] == (words, "active")
+    with laptop.open() as mesh:
+        assert mesh.add(words).outcome != "refused"
+
+
 def test_the_same_words_on_two_machines_become_one_memory(pair):
     stored = []
     for site in pair:
