@@ -358,6 +358,40 @@ def test_a_key_is_replaced_by_its_own_machine_and_the_other_goes_on(pair):
     assert "under the new key" in {text for text, _ in desktop.state().values()}
 
 
+def test_files_of_a_key_that_is_not_paired_are_one_line_with_the_way_out(pair, tmp_path):
+    laptop, desktop = pair
+    third = Site("third", tmp_path / "third", laptop.shared)
+    with third.open() as mesh:
+        mine = exchange.pair(mesh.care._sync_site(), laptop.shared, "third", []).text
+    for text in ("one", "two", "three"):
+        with laptop.open() as mesh:
+            mesh.add(text)
+            exchange.pair(mesh.care._sync_site(), laptop.shared, None, [mine])
+        laptop.sync()
+    both(laptop, desktop)
+    lines = third.sync().findings
+    assert len(lines) == 2 < len(files(third)), "one for each machine"
+    assert any("-* (" in line for line in lines)
+    for line in lines:
+        assert ": its machine is not paired with this one; " in line
+        assert "sync join FOLDER --key KEY" in line
+        assert "remove" in line
+
+
+def test_a_file_of_a_key_that_is_known_to_be_revoked_is_not_to_be_paired(pair):
+    laptop, desktop = pair
+    with laptop.open() as mesh:
+        mesh.add("said by the laptop")
+    laptop.sync()
+    site = files(laptop)[0]
+    with desktop.open() as mesh:
+        own = exchange.machines.read(desktop.store, mesh.care._sync_site().environment)
+    segment = segments.opened(site.read_bytes(), own.key)
+    key = segment.record().header.key
+    with pytest.raises(segments.KeyRevoked, match="revoked before"):
+        segments.check_signature(segment, {}, {key})
+
+
 def test_a_key_with_a_wrong_letter_and_a_short_code_are_refused(pair):
     laptop, desktop = pair
     with laptop.open() as mesh:

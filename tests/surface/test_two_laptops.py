@@ -65,6 +65,14 @@ def test_a_key_may_come_in_a_file_and_a_wrong_use_says_what_is_right(homes):
         assert said in ran.err
 
 
+def test_a_machine_that_revokes_itself_says_its_new_key(homes):
+    first, _, shared = homes
+    old = key(done(first, "sync", "init", str(shared), "--name", "laptop"))
+    new = key(done(first, "sync", "revoke", "laptop"))
+    assert new != old
+    assert json.loads(done(first, "sync", "status", "--json"))["key"] == new
+
+
 def test_a_store_that_takes_no_part_says_how_to_begin(homes):
     first, *_ = homes
     for action in ("now", "status"):

@@ -108,6 +108,11 @@ def revoke(site: SyncSite, name: str) -> SyncReport:
         return sync.run()
 
 
+def own_key(site: SyncSite) -> str:
+    """The key of this machine, as people carry it to another one."""
+    return machines.read(site.store, site.environment).text
+
+
 def status(site: SyncSite) -> SyncStatus:
     """Where this machine stands, without changing anything."""
     machine = machines.read(site.store, site.environment)
@@ -179,9 +184,7 @@ class _Sync:
             f"{id_} is kept out": why for (_, id_), why in self.kept_out.items()
         }
         self.shared.state.looked = self.shared.seen
-        self.shared.state.findings = [[*each] for each in sorted(self.shared.findings.items())][
-            :_MOST_FINDINGS
-        ]
+        self.shared.state.findings = self.shared.told()[:_MOST_FINDINGS]
         self.shared.state.save()
         told = tuple(map(": ".join, self.shared.state.findings))
         return replace(self.report, findings=told)

@@ -15,8 +15,14 @@ from memory_mesh.machines import machine as machines, records, segments
 from memory_mesh.machines.fold import Fold, copy_id, counts
 from memory_mesh.machines.machine import KeptRecords, Machine, SyncState
 from memory_mesh.machines.records import PutChange, Record, RecordHeader
-from memory_mesh.machines.segments import FileRefused, NotReadableYet, Segment
+from memory_mesh.machines.segments import FileRefused, KeyRevoked, NotReadableYet, Segment
 from memory_mesh.model import StoreError
+
+_WAYS_OUT = {  # of findings that are one line for all their files
+    segments.NOT_PAIRED: "pair it if it is yours (memory-mesh sync join FOLDER --key KEY), or "
+    "remove its files",
+    segments.REVOKED: "remove its files once all your machines have synced",
+}
 
 
 class SharedFolder:
@@ -83,7 +89,7 @@ class SharedFolder:
         try:
             data = (self.folder / name).read_bytes()
             segment = segments.opened(data, self.machine.key)
-            segments.check_signature(segment, trusted)
+            segments.check_signature(segment, trusted, known.ends)
             self._check_place(segment, origin, seq, known)
             self._keep(segment, name, data)
         except (FileRefused, OSError) as error:
@@ -108,7 +114,7 @@ class SharedFolder:
         if there is not None:
             self._give_way(origin, seq)
         if not counts(record, known.ends):
-            raise FileRefused("its machine was revoked before")
+            raise KeyRevoked
         self._check_next(header)
         if origin == self.state.origin:  # a copy of this store has written it
             self.begin_origin()
@@ -222,6 +228,20 @@ class SharedFolder:
             for seq in range(self.kept.last(origin) + 1, last + 1):
                 name = segments.file_name(origin, seq)
                 self.findings.setdefault(name, "another machine has seen it; it has not come yet")
+
+    def told(self) -> list[list[str]]:
+        """The findings in order: one for all files of machines that do not count here."""
+        names: dict[tuple[str, str], list[str]] = {}
+        lines = list[list[str]]()
+        for name, why in sorted(self.findings.items()):
+            if why in _WAYS_OUT:
+                names.setdefault((name.partition("-")[0], why), []).append(name)
+            else:
+                lines.append([name, why])
+        for (mark, why), files in names.items():
+            shown = files[0] if len(files) == 1 else f"{mark}-* ({len(files):,} files)"
+            lines.append([shown, f"{why}; {_WAYS_OUT[why]}"])
+        return sorted(lines)
 
     def _withholds(self, record: Record) -> bool:
         """Whether a record lacks a change of a memory that nobody erased."""

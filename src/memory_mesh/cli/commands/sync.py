@@ -38,8 +38,11 @@ def _done(mesh: MemoryMesh, options: argparse.Namespace) -> int:
     if options.action == "status":
         return _status(exchange.status(site), options)
     if options.action == "revoke":
+        before = exchange.own_key(site)
         report = exchange.revoke(site, options.what)
         lines.append(f"Revoked {options.what}: what it writes from now on is refused.")
+        if (after := exchange.own_key(site)) != before:
+            lines = ["This machine has a new key, for machines that you pair from now on:", after]
     else:
         if options.action in {"init", "join"}:
             keys = [_key(text) for text in options.key or ()]
