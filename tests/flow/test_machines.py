@@ -273,6 +273,20 @@ def test_a_file_that_was_tampered_with_is_refused_and_named_until_it_is_whole(pa
     assert "what is on its way" in {text for text, _ in desktop.state().values()}
 
 
+def test_an_altered_file_is_counted_at_every_sync_though_it_was_taken_in_before(pair):
+    laptop, desktop = pair
+    both(*pair)
+    path = files(laptop)[0]
+    whole = path.read_bytes()
+    _altered(path, laptop)
+    for _ in range(2):
+        report = desktop.sync()
+        assert report.altered == 1
+        assert any(path.name in each for each in report.findings)
+    path.write_bytes(whole)
+    assert desktop.sync().altered == 0
+
+
 def test_records_in_another_order_wait_and_what_is_missing_is_named(pair, tmp_path):
     laptop, desktop = pair
     before = set(files(laptop))

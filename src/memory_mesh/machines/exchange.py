@@ -23,7 +23,7 @@ from memory_mesh.care.erase import Ground
 from memory_mesh.care.key_file import KeyFile, KeyLine
 from memory_mesh.machines import machine as machines, records, segments
 from memory_mesh.machines.fold import Fold, FoldedMemory, fold, is_news
-from memory_mesh.machines.folder import SharedFolder
+from memory_mesh.machines.folder import SharedFolder, away_of
 from memory_mesh.machines.machine import Machine
 from memory_mesh.machines.records import (
     Change,
@@ -80,7 +80,9 @@ def run(site: SyncSite, *, idle: bool = False) -> SyncReport:
     with _held(site.store):
         sync = _Sync(site)
         if idle and sync.is_in_step():
-            return SyncReport(findings=tuple(map(": ".join, sync.shared.state.findings)))
+            state = sync.shared.state
+            told = tuple(map(": ".join, state.findings))
+            return SyncReport(findings=told, altered=len(state.altered))
         return sync.run()
 
 
@@ -118,6 +120,7 @@ def status(site: SyncSite) -> SyncStatus:
     machine = machines.read(site.store, site.environment)
     state = machines.state_of(site.store, machine)
     kept = machines.kept_in(state, machine)
+    away = away_of(Path(machine.folder))
     known = kept.fold()
     names = machines.devices(machine, known.devices)
     lasts: dict[str, int] = {}
@@ -139,7 +142,8 @@ def status(site: SyncSite) -> SyncStatus:
             for public, called in sorted(names.items(), key=lambda each: each[1])
         ),
         len(known.memories),
-        tuple(map(": ".join, state.findings)),
+        (*([away] if away else []), *map(": ".join, state.findings)),
+        len(state.altered),
     )
 
 
@@ -185,9 +189,10 @@ class _Sync:
         }
         self.shared.state.looked = self.shared.seen
         self.shared.state.findings = self.shared.told()[:_MOST_FINDINGS]
+        self.shared.state.altered = sorted(self.shared.altered)
         self.shared.state.save()
         told = tuple(map(": ".join, self.shared.state.findings))
-        return replace(self.report, findings=told)
+        return replace(self.report, findings=told, altered=len(self.shared.altered))
 
     def _heads(self) -> dict[str, int]:
         found = {}

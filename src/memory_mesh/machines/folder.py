@@ -25,6 +25,12 @@ _WAYS_OUT = {  # of findings that are one line for all their files
 }
 
 
+def away_of(folder: Path) -> str:
+    """What is said of a shared folder that is not there; empty where it is."""
+    said = f"the shared folder {folder} is not there; connect it, or name another: "
+    return "" if folder.is_dir() else f"{said}memory-mesh sync join FOLDER --key KEY"
+
+
 class SharedFolder:
     """The folder as one machine sees it, and the records that it keeps of it."""
 
@@ -34,6 +40,7 @@ class SharedFolder:
         self.folder = Path(machine.folder)
         self.state: SyncState = machines.state_of(store, machine)
         self.findings: dict[str, str] = {}
+        self.altered: set[str] = set()  # files that are not what their machine wrote
         self.seen: dict[str, tuple[int, int]] = {}  # files as they were looked at, or written
 
     @cached_property
@@ -43,11 +50,8 @@ class SharedFolder:
 
     def need(self) -> None:
         """Raises StoreError where it is not there: a stick that is not plugged in."""
-        if not self.folder.is_dir():
-            raise StoreError(
-                f"the shared folder {self.folder} is not there; connect it, or name another: "
-                "memory-mesh sync join FOLDER"
-            )
+        if away := away_of(self.folder):
+            raise StoreError(away)
 
     def listing(self) -> dict[str, tuple[int, int]]:
         """Size and time of each file, by name; hidden ones are drafts of who syncs the folder."""
@@ -61,6 +65,7 @@ class SharedFolder:
     def take_in(self) -> None:
         """Reads every file that is new, until none of the rest can be taken in."""
         listing = self.seen = self.listing()
+        self.altered = set()
         self.findings = {
             name: "it is no file of a machine, and is ignored"
             for name in listing
@@ -81,7 +86,8 @@ class SharedFolder:
             waiting = rest
 
     def _is_known(self, name: str, number: tuple[str, int], about: tuple[int, int]) -> bool:
-        return number in self.kept.records and self.state.looked.get(name) == about
+        looked = None if name in self.state.altered else self.state.looked.get(name)
+        return number in self.kept.records and looked == about
 
     def _taken(self, file: tuple[str, int, str], trusted: Mapping[str, str], known: Fold) -> bool:
         """Takes one file in; one that cannot be, now or ever, is named."""
@@ -94,8 +100,11 @@ class SharedFolder:
             self._keep(segment, name, data)
         except (FileRefused, OSError) as error:
             self.findings[name] = str(error)
+            if not isinstance(error, NotReadableYet | KeyRevoked | OSError):
+                self.altered.add(name)
             return False
         self.findings.pop(name, None)
+        self.altered.discard(name)
         return True
 
     def _check_place(self, segment: Segment, origin: str, seq: int, known: Fold) -> None:
@@ -224,6 +233,7 @@ class SharedFolder:
             if None in record.changes and self._withholds(record):
                 name = segments.file_name(*number)
                 self.findings[name] = "a change was taken out of it that nobody erased"
+                self.altered.add(name)
         for origin, last in seen.items():
             for seq in range(self.kept.last(origin) + 1, last + 1):
                 name = segments.file_name(origin, seq)

@@ -150,6 +150,9 @@ class SyncState:
     kept_out: list[list[str]] = dataclasses.field(
         default_factory=list
     )  # places of memories that were let in elsewhere, and wait until they are let in here
+    altered: list[str] = dataclasses.field(
+        default_factory=list
+    )  # files that were refused as altered, at the last sync
 
     @property
     def records(self) -> Path:
@@ -167,6 +170,7 @@ class SyncState:
             "looked": self.looked,
             "findings": self.findings,
             "kept_out": self.kept_out,
+            "altered": self.altered,
         }
         write_atomically(
             self.store / "sync" / "state.json", json.dumps(plain).encode(), private=True
@@ -193,6 +197,7 @@ def state_of(store: Path, machine: Machine) -> SyncState:
         {name: (int(size), int(time)) for name, (size, time) in known["looked"].items()},
         known["findings"],
         known.get("kept_out", []),
+        known.get("altered", []),
     )
 
 

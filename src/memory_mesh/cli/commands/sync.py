@@ -55,7 +55,8 @@ def _done(mesh: MemoryMesh, options: argparse.Namespace) -> int:
     plain: dict[str, Json] = _plain(report)
     if len(lines) > 1:
         plain["key"] = lines[-1]
-    return output.answer(plain, *_marked(lines), *_told(report), as_json=options.json)
+    output.answer(plain, *_marked(lines), *_told(report), as_json=options.json)
+    return int(report.altered > 0)
 
 
 def _marked(lines: list[str]) -> list[str]:
@@ -108,7 +109,8 @@ def _status(known: SyncStatus, options: argparse.Namespace) -> int:
     for each in known.machines:
         said = "revoked" if each.revoked else "this machine" if each.own else "paired"
         lines.append(f"{each.name}: {said}, {output.counted(each.records, 'record')}")
-    return output.answer(plain, *lines, *_findings(known.findings), as_json=options.json)
+    output.answer(plain, *lines, *_findings(known.findings), as_json=options.json)
+    return int(known.altered > 0)
 
 
 SYNC = Command(
