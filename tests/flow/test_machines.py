@@ -157,6 +157,56 @@ def test_words_that_were_erased_here_are_erased_where_they_were_stored_meanwhile
     assert words not in desktop.bodies()
 
 
+def test_words_that_one_machine_let_in_again_stay_there_and_wait_on_the_other(pair):
+    laptop, desktop = pair
+    words = "The printer is on floor two"
+    with desktop.open() as mesh:
+        erased = str(mesh.add(words).id)
+    both(*pair)
+    with desktop.open() as mesh:
+        mesh.erase(erased)
+    both(desktop, laptop)
+    assert erased not in laptop.state()
+    with laptop.open() as mesh:
+        assert mesh.unforget(words)
+        told = str(mesh.add(words).id)
+    laptop.sync()
+    first = desktop.sync()
+    assert (first.refused, first.sent) == (1, 0), "it is kept out, and nothing is said against it"
+    (line,) = desktop.sync().findings
+    assert line.startswith(f"{told} is kept out: ")
+    assert "erase --unforget" in line
+    assert words not in (desktop.store / "sync" / "state.json").read_text()
+    laptop.sync()
+    assert laptop.state()[told] == (words, "active")
+    assert told not in desktop.state()
+    with desktop.open() as mesh:
+        assert mesh.unforget(words)
+    assert desktop.sync().findings == ()
+    assert laptop.state() == desktop.state()
+    with desktop.open() as mesh:
+        mesh.erase(told)
+    both(desktop, laptop)
+    assert told not in laptop.state(), "an erasure of that very memory counts on both"
+
+
+def test_words_that_were_let_in_stay_so_when_the_store_goes_on_under_a_new_origin(pair, tmp_path):
+    laptop, desktop = pair
+    words = "The printer is on floor two"
+    with desktop.open() as mesh:
+        mesh.erase(str(mesh.add(words).id))
+    both(*pair)
+    with laptop.open() as mesh:
+        mesh.unforget(words)
+        told = str(mesh.add(words).id)
+    both(*pair)
+    (laptop.store / "sync" / "state.json").unlink()
+    both(*pair)
+    assert laptop.state()[told] == (words, "active")
+    with laptop.open() as mesh:
+        assert mesh.add(words).outcome != "refused"
+
+
 def test_the_same_words_on_two_machines_become_one_memory(pair):
     stored = []
     for site in pair:
@@ -221,6 +271,20 @@ def test_a_file_that_was_tampered_with_is_refused_and_named_until_it_is_whole(pa
     new.write_bytes(whole)
     assert findings(desktop) == {}
     assert "what is on its way" in {text for text, _ in desktop.state().values()}
+
+
+def test_an_altered_file_is_counted_at_every_sync_though_it_was_taken_in_before(pair):
+    laptop, desktop = pair
+    both(*pair)
+    path = files(laptop)[0]
+    whole = path.read_bytes()
+    _altered(path, laptop)
+    for _ in range(2):
+        report = desktop.sync()
+        assert report.altered == 1
+        assert any(path.name in each for each in report.findings)
+    path.write_bytes(whole)
+    assert desktop.sync().altered == 0
 
 
 def test_records_in_another_order_wait_and_what_is_missing_is_named(pair, tmp_path):
@@ -306,6 +370,40 @@ def test_a_key_is_replaced_by_its_own_machine_and_the_other_goes_on(pair):
     both(*pair)
     assert laptop.state() == desktop.state()
     assert "under the new key" in {text for text, _ in desktop.state().values()}
+
+
+def test_files_of_a_key_that_is_not_paired_are_one_line_with_the_way_out(pair, tmp_path):
+    laptop, desktop = pair
+    third = Site("third", tmp_path / "third", laptop.shared)
+    with third.open() as mesh:
+        mine = exchange.pair(mesh.care._sync_site(), laptop.shared, "third", []).text
+    for text in ("one", "two", "three"):
+        with laptop.open() as mesh:
+            mesh.add(text)
+            exchange.pair(mesh.care._sync_site(), laptop.shared, None, [mine])
+        laptop.sync()
+    both(laptop, desktop)
+    lines = third.sync().findings
+    assert len(lines) == 2 < len(files(third)), "one for each machine"
+    assert any("-* (" in line for line in lines)
+    for line in lines:
+        assert ": its machine is not paired with this one; " in line
+        assert "sync join FOLDER --key KEY" in line
+        assert "remove" in line
+
+
+def test_a_file_of_a_key_that_is_known_to_be_revoked_is_not_to_be_paired(pair):
+    laptop, desktop = pair
+    with laptop.open() as mesh:
+        mesh.add("said by the laptop")
+    laptop.sync()
+    site = files(laptop)[0]
+    with desktop.open() as mesh:
+        own = exchange.machines.read(desktop.store, mesh.care._sync_site().environment)
+    segment = segments.opened(site.read_bytes(), own.key)
+    key = segment.record().header.key
+    with pytest.raises(segments.KeyRevoked, match="revoked before"):
+        segments.check_signature(segment, {}, {key})
 
 
 def test_a_key_with_a_wrong_letter_and_a_short_code_are_refused(pair):

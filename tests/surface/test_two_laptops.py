@@ -65,6 +65,29 @@ def test_a_key_may_come_in_a_file_and_a_wrong_use_says_what_is_right(homes):
         assert said in ran.err
 
 
+def test_a_machine_that_revokes_itself_says_its_new_key(homes):
+    first, _, shared = homes
+    old = key(done(first, "sync", "init", str(shared), "--name", "laptop"))
+    new = key(done(first, "sync", "revoke", "laptop"))
+    assert new != old
+    assert json.loads(done(first, "sync", "status", "--json"))["key"] == new
+
+
+def test_an_altered_file_is_a_failure_and_a_folder_that_is_away_is_said(homes):
+    first, _, shared = homes
+    done(first, "sync", "init", str(shared), "--name", "laptop")
+    (file,) = shared.glob("*.segment")
+    file.write_bytes(file.read_bytes()[:-5])
+    for action in ("now", "status"):
+        ran = first("sync", action)
+        assert ran.code == 1
+        assert "it was altered" in ran.out
+    file.unlink()
+    done(first, "sync", "now")
+    shared.rename(shared.with_name("away"))
+    assert "is not there; connect it" in done(first, "sync", "status")
+
+
 def test_a_store_that_takes_no_part_says_how_to_begin(homes):
     first, *_ = homes
     for action in ("now", "status"):

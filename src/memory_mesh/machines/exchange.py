@@ -12,7 +12,7 @@ counts, and what was not written to the store is written then. Run twice, it cha
 """
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
@@ -23,7 +23,7 @@ from memory_mesh.care.erase import Ground
 from memory_mesh.care.key_file import KeyFile, KeyLine
 from memory_mesh.machines import machine as machines, records, segments
 from memory_mesh.machines.fold import Fold, FoldedMemory, fold, is_news
-from memory_mesh.machines.folder import SharedFolder
+from memory_mesh.machines.folder import SharedFolder, away_of
 from memory_mesh.machines.machine import Machine
 from memory_mesh.machines.records import (
     Change,
@@ -53,7 +53,7 @@ from memory_mesh.model.care import SyncedMachine, SyncReport, SyncStatus
 from memory_mesh.model.commit import Sought
 from memory_mesh.platform.locks import locked
 from memory_mesh.write.from_machines import SYNC, Arrival, TakenIn, keep_out, take_in
-from memory_mesh.write.rejected_values import ERASED
+from memory_mesh.write.rejected_values import ERASED, erased as erased_digests
 
 CEILING = SourceKind.USER_EXPLICIT  # a key that the person paired here earned the person's word
 _ROUNDS = 4  # a change that is made here during a sync goes first, in the next round
@@ -80,7 +80,9 @@ def run(site: SyncSite, *, idle: bool = False) -> SyncReport:
     with _held(site.store):
         sync = _Sync(site)
         if idle and sync.is_in_step():
-            return SyncReport(findings=tuple(map(": ".join, sync.shared.state.findings)))
+            state = sync.shared.state
+            told = tuple(map(": ".join, state.findings))
+            return SyncReport(findings=told, altered=len(state.altered))
         return sync.run()
 
 
@@ -108,11 +110,17 @@ def revoke(site: SyncSite, name: str) -> SyncReport:
         return sync.run()
 
 
+def own_key(site: SyncSite) -> str:
+    """The key of this machine, as people carry it to another one."""
+    return machines.read(site.store, site.environment).text
+
+
 def status(site: SyncSite) -> SyncStatus:
     """Where this machine stands, without changing anything."""
     machine = machines.read(site.store, site.environment)
     state = machines.state_of(site.store, machine)
     kept = machines.kept_in(state, machine)
+    away = away_of(Path(machine.folder))
     known = kept.fold()
     names = machines.devices(machine, known.devices)
     lasts: dict[str, int] = {}
@@ -134,7 +142,8 @@ def status(site: SyncSite) -> SyncStatus:
             for public, called in sorted(names.items(), key=lambda each: each[1])
         ),
         len(known.memories),
-        tuple(map(": ".join, state.findings)),
+        (*([away] if away else []), *map(": ".join, state.findings)),
+        len(state.altered),
     )
 
 
@@ -154,6 +163,7 @@ class _Sync:
         machine = machines.read(site.store, site.environment)
         self.shared = SharedFolder(site.store, machine)
         self.report = SyncReport()
+        self.kept_out: dict[Place, str] = {}  # memories that wait to be let in here, with why
 
     def is_in_step(self) -> bool:
         """Whether neither the folder nor a namespace changed since the last sync."""
@@ -174,13 +184,15 @@ class _Sync:
                 break
         self.shared.refresh()
         self.shared.name_missing()
+        self.shared.findings |= {
+            f"{id_} is kept out": why for (_, id_), why in self.kept_out.items()
+        }
         self.shared.state.looked = self.shared.seen
-        self.shared.state.findings = [[*each] for each in sorted(self.shared.findings.items())][
-            :_MOST_FINDINGS
-        ]
+        self.shared.state.findings = self.shared.told()[:_MOST_FINDINGS]
+        self.shared.state.altered = sorted(self.shared.altered)
         self.shared.state.save()
         told = tuple(map(": ".join, self.shared.state.findings))
-        return replace(self.report, findings=told)
+        return replace(self.report, findings=told, altered=len(self.shared.altered))
 
     def _heads(self) -> dict[str, int]:
         found = {}
@@ -237,6 +249,10 @@ class _Sync:
             winner = shown.memories.get((name, id_))
             if id_ in here:
                 put = records.put_of(name, here[id_], None if winner is None else winner.stamp)
+                said = erased_digests(ground.access, here[id_]) if digests else ()
+                turns = [digests[each] for each in said if each in digests]
+                if turns and all(turn % 2 for turn in turns):
+                    put = replace(put, let_in=True)
                 changes += [put] if is_news(put, shown, known) else []
         return changes, {id_: memory.recorded_from for id_, memory in here.items()}
 
@@ -359,7 +375,7 @@ class _Sync:
         self._check_own_key(known)
         self._key_file().take_in(known.store_keys)
         shown = fold(self._shown())
-        sought = _differing(shown, known)
+        sought = _differing(shown, known) | self._waiting(known)
         changes: list[Change] = self._about_machines(known)
         since: dict[Place, datetime] = {}
         for name in sorted({*self.site.namespaces(), *(place[0] for place in sought)}):
@@ -371,6 +387,10 @@ class _Sync:
         self._publish(changes)
         self.shared.state.save()
         return self._apply(shown, before, since)
+
+    def _waiting(self, known: Fold) -> set[Place]:
+        """Memories that were kept out here and not answered: they may be let in by now."""
+        return {(of, id_) for of, id_ in self.shared.state.kept_out} & known.memories.keys()
 
     def _shown(self) -> list[Record]:
         """The records that the store shows: those applied, and its own."""
@@ -388,7 +408,9 @@ class _Sync:
         known = self.shared.kept.fold()
         written = self.report
         whole, back = True, list[Change]()
-        places = {
+        waiting = self._waiting(known)
+        self.kept_out = {}
+        places = waiting | {
             place
             for place in _differing(shown, known)
             if (found := known.memories.get(place)) is None
@@ -404,6 +426,8 @@ class _Sync:
             digests = {
                 bytes.fromhex(each): known.kept_out[name, each] for of, each in fresh if of == name
             }
+            turns = self._turns(name)  # what was let in here stays so, under a new origin, too
+            digests = {each: why for each, why in digests.items() if turns.get(each, 0) % 2 == 0}
             keep_out(self._ground(name).access, digests)
             self._note_erased(name, (), digests)
         for name in sorted({of for of, _ in places}):
@@ -412,13 +436,19 @@ class _Sync:
                 for place in sorted(places)
                 if place[0] == name and place not in known.erased
             ]
-            taken = self._written(name, arrivals)
+            taken = self._written(name, arrivals, waiting)
             whole &= not taken.changed_meanwhile
             for id_, why in taken.refused.items():
-                back.append(_answer(known.memories[name, id_], why))
+                found = known.memories[name, id_]
+                if found.put.let_in and why.startswith(ERASED):
+                    self.kept_out[name, id_] = why
+                else:
+                    back.append(_answer(found, why))
             self.site.pause()
         if whole:
             self.shared.state.applied = self.shared.kept.lasts()
+        waits = self.kept_out.keys() if whole else self.kept_out.keys() | waiting
+        self.shared.state.kept_out = [[*place] for place in sorted(waits)]
         self._publish(back)
         return whole and written == self.report  # else the next round reads what was written
 
@@ -426,12 +456,20 @@ class _Sync:
         ground = self.site.ground(name)
         return replace(ground, access=replace(ground.access, kind=CEILING, keeps_importance=True))
 
-    def _written(self, name: str, arrivals: Sequence[Arrival]) -> TakenIn:
+    def _turns(self, name: str) -> Mapping[bytes, int]:
+        """Digests of words that were erased here, and how often that was taken back and said."""
+        with self._ground(name).access.ledger.read(name) as snapshot:
+            identity = snapshot.head().identity
+        return backups.text_digests(self.site.store, identity) if identity else {}
+
+    def _written(
+        self, name: str, arrivals: Sequence[Arrival], waiting: Collection[Place]
+    ) -> TakenIn:
         taken = take_in(self._ground(name).access, arrivals) if arrivals else TakenIn()
         self.report = replace(
             self.report,
             received=self.report.received + taken.written,
-            refused=self.report.refused + len(taken.refused),
+            refused=self.report.refused + sum((name, id_) not in waiting for id_ in taken.refused),
         )
         return taken
 
@@ -526,7 +564,7 @@ def _is_told(change: Change, known: Fold) -> bool:
 def _answer(found: FoldedMemory, why: str) -> Change:
     """What the others are told of a memory that a gate of this machine keeps out."""
     place = found.put.place
-    if why == ERASED:
+    if why.startswith(ERASED):
         return EraseChange(*place)
     after: Stamp = found.stamp
     return replace(found.put, status=Status.DELETED.value, after=after)

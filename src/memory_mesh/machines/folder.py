@@ -15,8 +15,20 @@ from memory_mesh.machines import machine as machines, records, segments
 from memory_mesh.machines.fold import Fold, copy_id, counts
 from memory_mesh.machines.machine import KeptRecords, Machine, SyncState
 from memory_mesh.machines.records import PutChange, Record, RecordHeader
-from memory_mesh.machines.segments import FileRefused, NotReadableYet, Segment
+from memory_mesh.machines.segments import FileRefused, KeyRevoked, NotReadableYet, Segment
 from memory_mesh.model import StoreError
+
+_WAYS_OUT = {  # of findings that are one line for all their files
+    segments.NOT_PAIRED: "pair it if it is yours (memory-mesh sync join FOLDER --key KEY), or "
+    "remove its files",
+    segments.REVOKED: "remove its files once all your machines have synced",
+}
+
+
+def away_of(folder: Path) -> str:
+    """What is said of a shared folder that is not there; empty where it is."""
+    said = f"the shared folder {folder} is not there; connect it, or name another: "
+    return "" if folder.is_dir() else f"{said}memory-mesh sync join FOLDER --key KEY"
 
 
 class SharedFolder:
@@ -28,6 +40,7 @@ class SharedFolder:
         self.folder = Path(machine.folder)
         self.state: SyncState = machines.state_of(store, machine)
         self.findings: dict[str, str] = {}
+        self.altered: set[str] = set()  # files that are not what their machine wrote
         self.seen: dict[str, tuple[int, int]] = {}  # files as they were looked at, or written
 
     @cached_property
@@ -37,11 +50,8 @@ class SharedFolder:
 
     def need(self) -> None:
         """Raises StoreError where it is not there: a stick that is not plugged in."""
-        if not self.folder.is_dir():
-            raise StoreError(
-                f"the shared folder {self.folder} is not there; connect it, or name another: "
-                "memory-mesh sync join FOLDER"
-            )
+        if away := away_of(self.folder):
+            raise StoreError(away)
 
     def listing(self) -> dict[str, tuple[int, int]]:
         """Size and time of each file, by name; hidden ones are drafts of who syncs the folder."""
@@ -55,6 +65,7 @@ class SharedFolder:
     def take_in(self) -> None:
         """Reads every file that is new, until none of the rest can be taken in."""
         listing = self.seen = self.listing()
+        self.altered = set()
         self.findings = {
             name: "it is no file of a machine, and is ignored"
             for name in listing
@@ -75,7 +86,8 @@ class SharedFolder:
             waiting = rest
 
     def _is_known(self, name: str, number: tuple[str, int], about: tuple[int, int]) -> bool:
-        return number in self.kept.records and self.state.looked.get(name) == about
+        looked = None if name in self.state.altered else self.state.looked.get(name)
+        return number in self.kept.records and looked == about
 
     def _taken(self, file: tuple[str, int, str], trusted: Mapping[str, str], known: Fold) -> bool:
         """Takes one file in; one that cannot be, now or ever, is named."""
@@ -83,13 +95,16 @@ class SharedFolder:
         try:
             data = (self.folder / name).read_bytes()
             segment = segments.opened(data, self.machine.key)
-            segments.check_signature(segment, trusted)
+            segments.check_signature(segment, trusted, known.ends)
             self._check_place(segment, origin, seq, known)
             self._keep(segment, name, data)
         except (FileRefused, OSError) as error:
             self.findings[name] = str(error)
+            if not isinstance(error, NotReadableYet | KeyRevoked | OSError):
+                self.altered.add(name)
             return False
         self.findings.pop(name, None)
+        self.altered.discard(name)
         return True
 
     def _check_place(self, segment: Segment, origin: str, seq: int, known: Fold) -> None:
@@ -108,7 +123,7 @@ class SharedFolder:
         if there is not None:
             self._give_way(origin, seq)
         if not counts(record, known.ends):
-            raise FileRefused("its machine was revoked before")
+            raise KeyRevoked
         self._check_next(header)
         if origin == self.state.origin:  # a copy of this store has written it
             self.begin_origin()
@@ -218,10 +233,25 @@ class SharedFolder:
             if None in record.changes and self._withholds(record):
                 name = segments.file_name(*number)
                 self.findings[name] = "a change was taken out of it that nobody erased"
+                self.altered.add(name)
         for origin, last in seen.items():
             for seq in range(self.kept.last(origin) + 1, last + 1):
                 name = segments.file_name(origin, seq)
                 self.findings.setdefault(name, "another machine has seen it; it has not come yet")
+
+    def told(self) -> list[list[str]]:
+        """The findings in order: one for all files of machines that do not count here."""
+        names: dict[tuple[str, str], list[str]] = {}
+        lines = list[list[str]]()
+        for name, why in sorted(self.findings.items()):
+            if why in _WAYS_OUT:
+                names.setdefault((name.partition("-")[0], why), []).append(name)
+            else:
+                lines.append([name, why])
+        for (mark, why), files in names.items():
+            shown = files[0] if len(files) == 1 else f"{mark}-* ({len(files):,} files)"
+            lines.append([shown, f"{why}; {_WAYS_OUT[why]}"])
+        return sorted(lines)
 
     def _withholds(self, record: Record) -> bool:
         """Whether a record lacks a change of a memory that nobody erased."""

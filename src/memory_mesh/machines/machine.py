@@ -147,6 +147,12 @@ class SyncState:
     findings: list[list[str]] = dataclasses.field(
         default_factory=list
     )  # of the last sync, for `status`
+    kept_out: list[list[str]] = dataclasses.field(
+        default_factory=list
+    )  # places of memories that were let in elsewhere, and wait until they are let in here
+    altered: list[str] = dataclasses.field(
+        default_factory=list
+    )  # files that were refused as altered, at the last sync
 
     @property
     def records(self) -> Path:
@@ -163,6 +169,8 @@ class SyncState:
             "heads": self.heads,
             "looked": self.looked,
             "findings": self.findings,
+            "kept_out": self.kept_out,
+            "altered": self.altered,
         }
         write_atomically(
             self.store / "sync" / "state.json", json.dumps(plain).encode(), private=True
@@ -178,6 +186,7 @@ def state_of(store: Path, machine: Machine) -> SyncState:
         state = SyncState(store, new_origin(machine))
         if known.get("place") == place_of(store):  # the key was changed: the store is the same
             state.cursors, state.applied = known["cursors"], known["applied"]
+            state.kept_out = known.get("kept_out", [])
         return state
     return SyncState(
         store,
@@ -187,6 +196,8 @@ def state_of(store: Path, machine: Machine) -> SyncState:
         known["heads"],
         {name: (int(size), int(time)) for name, (size, time) in known["looked"].items()},
         known["findings"],
+        known.get("kept_out", []),
+        known.get("altered", []),
     )
 
 

@@ -63,6 +63,7 @@ class PutChange:
     said: Mapping[str, Json]  # what `said_of` gives
     after: Stamp | None = None
     successor: str | None = None
+    let_in: bool | None = None  # its person knew that the words were erased, and let them in again
 
     @property
     def place(self) -> Place:

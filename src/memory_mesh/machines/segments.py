@@ -37,6 +37,8 @@ NAMED = re.compile(r"([a-z2-7]{16}-[0-9a-f]{8})-(\d{8})\.segment")
 _SIGNED = b"memory-mesh record 1\0"
 _FINGERPRINT = 16  # letters of a fingerprint
 _NEWLINE = b"\n"
+NOT_PAIRED = "its machine is not paired with this one"
+REVOKED = "its machine was revoked before"
 _MOST_BYTES = 64 << 20  # of a file and of what it holds: more is no record of ours
 _KEY_TEXT = re.compile(r"mm1-([a-z0-9-]{1,40})-([a-z2-7]{56})")
 _KEY_BYTES = 32
@@ -45,6 +47,13 @@ _CHECK_BYTES = 3  # of a key's text: a letter that was typed wrong is noticed
 
 class FileRefused(Exception):  # a file, not a fault of this program
     """Why a file of the shared folder is not taken in, in words for `sync status`."""
+
+
+class KeyRevoked(FileRefused):
+    """Its key counts no more."""
+
+    def __init__(self) -> None:
+        super().__init__(REVOKED)
 
 
 class NotReadableYet(FileRefused):
@@ -222,14 +231,18 @@ def _check_bodies(segment: Segment) -> None:
         raise FileRefused("its changes are not those that its machine signed")
 
 
-def check_signature(segment: Segment, trusted: Mapping[str, str]) -> None:
+def check_signature(
+    segment: Segment, trusted: Mapping[str, str], ended: Collection[str] = ()
+) -> None:
     """Raises FileRefused unless a machine that is paired signed the header."""
     from nacl.exceptions import BadSignatureError
     from nacl.signing import VerifyKey
 
     public = records.read_header(segment.header).key
+    if public not in trusted and public in ended:
+        raise KeyRevoked
     if public not in trusted:
-        raise NotReadableYet("its machine is not paired with this one")
+        raise NotReadableYet(NOT_PAIRED)
     try:
         VerifyKey(bytes.fromhex(public)).verify(_SIGNED + segment.header, segment.signature)
     except (BadSignatureError, ValueError, TypeError):

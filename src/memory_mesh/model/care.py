@@ -320,6 +320,7 @@ class SyncReport:
     erased: int = 0  # memories that were erased here because they were elsewhere
     refused: int = 0  # memories that a gate of this machine keeps out
     findings: tuple[str, ...] = ()
+    altered: int = 0  # files that are not what their machine wrote
 
 
 @dataclass(frozen=True, slots=True)
@@ -343,6 +344,7 @@ class SyncStatus:
     machines: tuple[SyncedMachine, ...]
     memories: int  # that all records come to
     findings: tuple[str, ...] = ()
+    altered: int = 0  # files that are not what their machine wrote
 
 
 # A fleet of PostgreSQL servers.

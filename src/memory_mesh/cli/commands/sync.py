@@ -38,8 +38,11 @@ def _done(mesh: MemoryMesh, options: argparse.Namespace) -> int:
     if options.action == "status":
         return _status(exchange.status(site), options)
     if options.action == "revoke":
+        before = exchange.own_key(site)
         report = exchange.revoke(site, options.what)
         lines.append(f"Revoked {options.what}: what it writes from now on is refused.")
+        if (after := exchange.own_key(site)) != before:
+            lines = ["This machine has a new key, for machines that you pair from now on:", after]
     else:
         if options.action in {"init", "join"}:
             keys = [_key(text) for text in options.key or ()]
@@ -52,7 +55,8 @@ def _done(mesh: MemoryMesh, options: argparse.Namespace) -> int:
     plain: dict[str, Json] = _plain(report)
     if len(lines) > 1:
         plain["key"] = lines[-1]
-    return output.answer(plain, *_marked(lines), *_told(report), as_json=options.json)
+    output.answer(plain, *_marked(lines), *_told(report), as_json=options.json)
+    return int(report.altered > 0)
 
 
 def _marked(lines: list[str]) -> list[str]:
@@ -105,7 +109,8 @@ def _status(known: SyncStatus, options: argparse.Namespace) -> int:
     for each in known.machines:
         said = "revoked" if each.revoked else "this machine" if each.own else "paired"
         lines.append(f"{each.name}: {said}, {output.counted(each.records, 'record')}")
-    return output.answer(plain, *lines, *_findings(known.findings), as_json=options.json)
+    output.answer(plain, *lines, *_findings(known.findings), as_json=options.json)
+    return int(known.altered > 0)
 
 
 SYNC = Command(
