@@ -159,3 +159,30 @@ def test_a_caller_who_is_elsewhere_learns_nothing_of_this_folder(mesh):
     memory = mesh.get(mesh.add("the caller's push", evidence="queue.py#push").id)
     assert memory.metadata["evidence"] == [{"path": "queue.py", "symbol": "push"}]
     assert mesh._cited_in("queue.py is slow") == []
+
+
+def test_a_memory_for_all_projects_is_checked_where_its_commit_is(mesh, root, tmp_path):
+    pushed = "push of any project is said to raise Full"
+    mesh.add(pushed, evidence="queue.py#push", scope=Scope())
+    with MemoryMesh(db_dir=tmp_path / "plain", embedder="none") as plain:
+        plain.add(pushed, evidence="queue.py#push")
+        assert plain.review.check() == []
+        (root / "queue.py").unlink()
+        assert [(one.content, one.verdict) for one in plain.review.check()] == [
+            (pushed, "orphaned")
+        ]
+        assert pushed not in plain.context("does push raise Full?").text
+    assert {one.content for one in mesh.review.check()} == {PUSHED, pushed}
+    assert pushed not in entries(mesh)
+
+
+def test_a_memory_for_all_projects_of_another_repository_is_told(mesh, root, tmp_path, monkeypatch):
+    pushed = "push of any project is said to raise Full"
+    mesh.add(pushed, evidence="queue.py#push", scope=Scope())
+    other = tmp_path / "other"
+    other.mkdir()
+    git(other, "init", "-q")
+    monkeypatch.chdir(other)
+    with MemoryMesh(db_dir=tmp_path / "store", embedder="none") as plain:
+        assert plain.review.check() == []
+        assert pushed in plain.context("does push raise Full?").text

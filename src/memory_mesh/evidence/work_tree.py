@@ -102,6 +102,10 @@ class WorkTree:
         """The commit that is checked out, read from git's files."""
         return git_files.head(Path(self.root))
 
+    def has(self, commit: str | None) -> bool:
+        """Whether a commit is one of this repository, as far as git answers."""
+        return bool(commit and commit.isalnum()) and bool(self._git("cat-file", "-t", str(commit)))
+
     def changed_by(self, citation: Citation) -> str | None:
         """The first commit after which the cited text was not there any more; None if unknown."""
         since = f"{citation.commit}..HEAD" if citation.commit else "HEAD"
@@ -185,6 +189,23 @@ def checked(tree: WorkTree, extra: Mapping[str, Json]) -> CheckedEvidence | None
         return None
     findings = tuple(check(tree, kept_in(extra)))
     return CheckedEvidence(worst([one.verdict for one in findings]), findings) if findings else None
+
+
+def is_of_here(tree: WorkTree, extra: Mapping[str, Json]) -> bool:
+    """Whether what a memory for all projects cites is to be checked in this repository.
+
+    Git is asked for its commit only where something does not stand at its place.
+    """
+    citations = [one for one in kept_in(extra) if one.hash is not None]
+    return not all(_stands(tree, one) for one in citations) and any(
+        tree.has(one.commit) for one in citations
+    )
+
+
+def _stands(tree: WorkTree, citation: Citation) -> bool:
+    file = tree.file(citation.path)
+    sight = None if file is None else seen(citation, file)
+    return sight is not None and sight.same and sight.symbol is None
 
 
 def changed_since(

@@ -8,7 +8,7 @@ from memory_mesh.evidence.work_tree import GIT_SECONDS, changed_since, told
 from memory_mesh.mesh import flows
 from memory_mesh.mesh.operation import needs, reads
 from memory_mesh.mesh.operations.memories import MemoryVerbs
-from memory_mesh.mesh.operations.projects import work_tree_of
+from memory_mesh.mesh.operations.projects import is_judged, work_tree_of
 from memory_mesh.mesh.options import AsOwner, Limit, Reader, Reason
 from memory_mesh.mesh.view import View, family
 from memory_mesh.model import (
@@ -162,9 +162,10 @@ class CodeCheckVerbs(ProposalVerbs):
             against: a branch or commit; list only what changed since this one parted from it.
             fix: cite moved code where it is now, and propose an update or a delete of the others.
         """
-        tree, names = work_tree_of(self, self._reader(scope), GIT_SECONDS)
+        reader = self._reader(scope)
+        tree, names = work_tree_of(self, reader, GIT_SECONDS)
         listing, found = family(MemoryVerbs, self), list[CheckedMemory]()
-        if tree is None:
+        if tree is None or (reader.project is not None and not names):
             if listing.get_all(filter=_CITING, limit=1, scope=scope):
                 raise InvalidInput(
                     "the current folder is in no work tree of this project; go there, or name its "
@@ -178,8 +179,9 @@ class CodeCheckVerbs(ProposalVerbs):
                 filter=_CITING, limit=_CHECKED_AT_ONCE, cursor=cursor, scope=scope
             )
             for memory in page:
-                stale = changed_since(tree, memory.extra, base)
-                if stale is not None and memory.scope.project in names:
+                judged = is_judged(tree, names, memory)
+                stale = changed_since(tree, memory.extra, base) if judged else None
+                if stale is not None:
                     one = told(tree, memory, stale)
                     found.append(self._mended(one, stale, scope) if fix else one)
             cursor = page.cursor
