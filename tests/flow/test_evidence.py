@@ -186,3 +186,24 @@ def test_a_memory_for_all_projects_of_another_repository_is_told(mesh, root, tmp
     with MemoryMesh(db_dir=tmp_path / "store", embedder="none") as plain:
         assert plain.review.check() == []
         assert pushed in plain.context("does push raise Full?").text
+
+
+def test_what_a_person_rejected_is_not_asked_anew_for_the_same_code(mesh, root, tmp_path):
+    (root / "pop.py").unlink()
+    (root / "queue.py").write_text(CODE.replace("full()", "len(jobs) > 9"))
+    first = {one.content: one.proposal for one in mesh.review.check(fix=True)}
+    for proposal in first.values():
+        mesh.review.decide(proposal, approve=False)
+    hooks = MemoryMesh(
+        db_dir=tmp_path / "store", embedder="none", project=project_of(str(root)), agent_id="hook"
+    )
+    with hooks:
+        for each in (mesh, hooks):
+            again = each.review.check(fix=True)
+            assert {one.content: one.proposal for one in again} == first
+            assert all(one.rejected for one in again)
+    assert mesh.review.proposals() == []
+    (root / "queue.py").write_text(CODE.replace("full()", "len(jobs) > 8"))
+    [changed] = [one for one in mesh.review.check(fix=True) if one.content == PUSHED]
+    assert not changed.rejected
+    assert changed.proposal != first[PUSHED]

@@ -217,6 +217,11 @@ def kept_in(extra: Mapping[str, Json]) -> list[Citation]:
         return []
 
 
+def states_of(value: Json) -> set[tuple[str, str | None]]:
+    """What evidence says of the code: each place without its lines, and the digest of its text."""
+    return {(f"{one.path}#{one.symbol}", one.hash) for one in kept_in({KEY: value})}
+
+
 # What is kept of a text when it is cited.
 
 

@@ -460,7 +460,13 @@ def _run_check(options: argparse.Namespace) -> int:
         output.say(f"  {output.one_line(output.unbroken(one.content), 100)}")
         for place in one.places:
             output.say(f"  {_place(place)}")
-        if one.proposal is not None:
+        if one.rejected:
+            verb = "delete" if one.verdict == "orphaned" else "update"
+            output.say(
+                f"  you rejected the {verb} ({one.proposal}); edit or delete the memory: "
+                f"memory-mesh update {one.id}, memory-mesh delete {one.id}"
+            )
+        elif one.proposal is not None:
             output.say(f"  waits for review: {one.proposal}")
     if not found:
         output.note("[MemoryMesh] All cited code is where it was.")

@@ -1,9 +1,9 @@
 """Resolve contradictions, and review what waits for a decision."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from memory_mesh.base.typed import TYPE_CHECKING, Unpack, replace
-from memory_mesh.evidence.citations import CheckedEvidence, CodeState
+from memory_mesh.evidence.citations import CheckedEvidence, CodeState, states_of
 from memory_mesh.evidence.work_tree import GIT_SECONDS, changed_since, told
 from memory_mesh.mesh import flows
 from memory_mesh.mesh.operation import needs, reads
@@ -173,6 +173,7 @@ class CodeCheckVerbs(ProposalVerbs):
                 )
             return found
         base = None if against is None else tree.parted_from(check_text(against, "against"))
+        asked = self.proposals(pending=False, limit=_CHECKED_AT_ONCE, scope=scope) if fix else []
         cursor: str | None = None
         while True:
             page = listing.get_all(
@@ -183,21 +184,35 @@ class CodeCheckVerbs(ProposalVerbs):
                 stale = changed_since(tree, memory.extra, base) if judged else None
                 if stale is not None:
                     one = told(tree, memory, stale)
-                    found.append(self._mended(one, stale, scope) if fix else one)
+                    found.append(self._mended(one, stale, memory, asked, scope) if fix else one)
             cursor = page.cursor
             if cursor is None:
                 return found
 
     def _mended(
-        self, one: CheckedMemory, checked: CheckedEvidence, scope: Scope | None
+        self,
+        one: CheckedMemory,
+        checked: CheckedEvidence,
+        memory: Memory,
+        known: Sequence[Proposal],
+        scope: Scope | None,
     ) -> CheckedMemory:
-        """Follows what moved, and asks a person about the rest."""
+        """Follows what moved, and asks a person about the rest, once for a state of the code."""
         now = checked.evidence()
         if checked.verdict is CodeState.MOVED:
             memories = family(MemoryVerbs, self)
             memories.update(one.id, evidence=now, reader=scope, reason="the cited code moved")
             return one
-        if checked.verdict is CodeState.ORPHANED:
+        is_gone = checked.verdict is CodeState.ORPHANED
+        stated = states_of([]) if is_gone else states_of(now)
+        verb = ProposedVerb.DELETE if is_gone else ProposedVerb.UPDATE
+        for each in known:
+            if (each.memory, each.verb) != (one.id, verb) or each.change.keys() - {"evidence"}:
+                continue
+            is_open = each.decided_at is None or memory.recorded_from < each.decided_at
+            if is_open and not each.approved and states_of(each.change.get("evidence")) == stated:
+                return replace(one, proposal=each.id, rejected=not each.pending)
+        if is_gone:
             asked = self.propose_delete(one.id, reader=scope, reason=checked.note)
         else:
             why = f"{checked.note}; approve if the memory still holds"
