@@ -207,3 +207,27 @@ def test_what_a_person_rejected_is_not_asked_anew_for_the_same_code(mesh, root, 
     [changed] = [one for one in mesh.review.check(fix=True) if one.content == PUSHED]
     assert not changed.rejected
     assert changed.proposal != first[PUSHED]
+
+
+@pytest.mark.parametrize(
+    "place", ["queue.py#nosuch", "queue.py:90-99", "nosuch.py", "../other/x.py", "/nosuch/x.py"]
+)
+def test_what_is_not_there_is_said_when_it_is_cited_and_when_it_is_checked(
+    mesh, tmp_path, capsys, monkeypatch, place
+):
+    from memory_mesh.cli.main import run
+
+    receipt = mesh.add("The ledger is kept in order", evidence=place)
+    assert "its evidence cannot be checked" in " ".join(receipt.reasons)
+    two = mesh.add("The till is kept in order", evidence=["queue.py#push", place])
+    assert "1 of 2 places of its evidence cannot be checked" in " ".join(two.reasons)
+    assert mesh.add("Another till is shut", evidence="queue.py#push").reasons == ("stored",)
+    monkeypatch.setenv("MEMORY_MESH_EMBEDDER", "none")
+    store = ("--db-dir", str(tmp_path / "store"))
+    run([*store, "check"])
+    said = "".join(capsys.readouterr())
+    assert "2 memories cite what was not there when it was cited" in said
+    monkeypatch.chdir(tmp_path)
+    run(["--db-dir", str(tmp_path / "none"), "check"])
+    assert "in no repository; nothing was checked" in "".join(capsys.readouterr())
+    assert "in no repository" in " ".join(mesh.add("Elsewhere", evidence="a.py#b").reasons)

@@ -165,6 +165,21 @@ def cite(folder: str, given: object) -> list[dict[str, Json]]:
     return [one.as_json() for one in found]
 
 
+def doubts(folder: str, extra: Mapping[str, Json], *, for_all: bool) -> list[str]:
+    """What a writer is told of evidence that nothing can be held against later."""
+    citations = kept_in(extra)
+    missing = sum(one.hash is None for one in citations)
+    if missing:
+        why = "no such file, symbol or lines in this repository"
+        if WorkTree.at(folder) is None:
+            why = "this folder is in no repository"
+        some = f"{missing} of {len(citations)} places of " if len(citations) > 1 else ""
+        return [f"{why}: {some}its evidence cannot be checked"]
+    if for_all and citations and all(one.commit is None for one in citations):
+        return ["nothing is committed here: the evidence of a memory for all projects needs it"]
+    return []
+
+
 def _cited(tree: WorkTree, folder: str, citations: Sequence[Citation]) -> list[Citation]:
     head = tree.head()
     short = None if head is None else head[:_SHORT]
