@@ -231,3 +231,21 @@ def test_what_is_not_there_is_said_when_it_is_cited_and_when_it_is_checked(
     run(["--db-dir", str(tmp_path / "none"), "check"])
     assert "in no repository; nothing was checked" in "".join(capsys.readouterr())
     assert "in no repository" in " ".join(mesh.add("Elsewhere", evidence="a.py#b").reasons)
+
+
+@pytest.mark.parametrize("place", ["pop.py:1-3", "pop.py", "pop.py#pop"])
+def test_what_was_followed_on_a_branch_is_found_on_the_other_one(root, tmp_path, place):
+    project = project_of(str(root))
+    with MemoryMesh(db_dir=tmp_path / "store", embedder="none", project=project) as mesh:
+        mesh.add(POPPED, evidence=place)
+        git(root, "checkout", "-qb", "work")
+        git(root, "mv", "pop.py", "taken.py")
+        git(root, "commit", "-qm", "two")
+        assert [one.verdict for one in mesh.review.check(fix=True)] == ["moved"]
+        assert mesh.review.check() == []
+        git(root, "checkout", "-q", "main")
+        assert POPPED in entries(mesh)
+        assert [one.verdict for one in mesh.review.check(fix=True)] == ["moved"]
+        assert mesh.review.check() == []
+        (root / "pop.py").unlink()
+        assert [one.verdict for one in mesh.review.check()] == ["orphaned"]

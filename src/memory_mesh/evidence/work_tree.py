@@ -270,12 +270,13 @@ def _looked_for(tree: WorkTree, citation: Citation, own: SourceText | None) -> C
     """What became of something that is gone from its file."""
     renamed = tree.renamed(citation.path, citation.commit) if own is None else None
     names = [citation.word, (citation.symbol or "").rpartition(".")[2]]
-    paths = [] if renamed is None else [renamed]
+    known = [path for path in (citation.earlier, renamed) if path]
+    paths = known.copy()
     paths += tree.holding([name for name in names if name])
     best: tuple[SourceText, Sight] | None = None
     for path in list(dict.fromkeys(paths))[:MOST_FILES]:
         file = tree.file(path) if path != citation.path else None
-        is_it = own is None and (path == renamed or _name(path) == _name(citation.path))
+        is_it = own is None and (path in known or _name(path) == _name(citation.path))
         sight = None if file is None else elsewhere(citation, file, renamed=is_it)
         if file is None or sight is None:
             continue
@@ -314,7 +315,11 @@ def _name(path: str) -> str:
 def _found(citation: Citation, file: SourceText, sight: Sight) -> CitedCode:
     """The finding for text that stands somewhere, and the citation as it would be made there."""
     there = replace(
-        citation, path=file.path, lines=sight.lines, symbol=sight.symbol or citation.symbol
+        citation,
+        path=file.path,
+        lines=sight.lines,
+        symbol=sight.symbol or citation.symbol,
+        earlier=citation.earlier if file.path == citation.path else citation.path,
     )
     if not sight.same:
         return CitedCode(citation, CodeState.DRIFTED, cited(there, file, citation.commit))
