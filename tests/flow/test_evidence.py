@@ -159,3 +159,93 @@ def test_a_caller_who_is_elsewhere_learns_nothing_of_this_folder(mesh):
     memory = mesh.get(mesh.add("the caller's push", evidence="queue.py#push").id)
     assert memory.metadata["evidence"] == [{"path": "queue.py", "symbol": "push"}]
     assert mesh._cited_in("queue.py is slow") == []
+
+
+def test_a_memory_for_all_projects_is_checked_where_its_commit_is(mesh, root, tmp_path):
+    pushed = "push of any project is said to raise Full"
+    mesh.add(pushed, evidence="queue.py#push", scope=Scope())
+    with MemoryMesh(db_dir=tmp_path / "plain", embedder="none") as plain:
+        plain.add(pushed, evidence="queue.py#push")
+        assert plain.review.check() == []
+        (root / "queue.py").unlink()
+        assert [(one.content, one.verdict) for one in plain.review.check()] == [
+            (pushed, "orphaned")
+        ]
+        assert pushed not in plain.context("does push raise Full?").text
+    assert {one.content for one in mesh.review.check()} == {PUSHED, pushed}
+    assert pushed not in entries(mesh)
+
+
+def test_a_memory_for_all_projects_of_another_repository_is_told(mesh, root, tmp_path, monkeypatch):
+    pushed = "push of any project is said to raise Full"
+    mesh.add(pushed, evidence="queue.py#push", scope=Scope())
+    other = tmp_path / "other"
+    other.mkdir()
+    git(other, "init", "-q")
+    monkeypatch.chdir(other)
+    with MemoryMesh(db_dir=tmp_path / "store", embedder="none") as plain:
+        assert plain.review.check() == []
+        assert pushed in plain.context("does push raise Full?").text
+
+
+def test_what_a_person_rejected_is_not_asked_anew_for_the_same_code(mesh, root, tmp_path):
+    (root / "pop.py").unlink()
+    (root / "queue.py").write_text(CODE.replace("full()", "len(jobs) > 9"))
+    first = {one.content: one.proposal for one in mesh.review.check(fix=True)}
+    for proposal in first.values():
+        mesh.review.decide(proposal, approve=False)
+    hooks = MemoryMesh(
+        db_dir=tmp_path / "store", embedder="none", project=project_of(str(root)), agent_id="hook"
+    )
+    with hooks:
+        for each in (mesh, hooks):
+            again = each.review.check(fix=True)
+            assert {one.content: one.proposal for one in again} == first
+            assert all(one.rejected for one in again)
+    assert mesh.review.proposals() == []
+    (root / "queue.py").write_text(CODE.replace("full()", "len(jobs) > 8"))
+    [changed] = [one for one in mesh.review.check(fix=True) if one.content == PUSHED]
+    assert not changed.rejected
+    assert changed.proposal != first[PUSHED]
+
+
+@pytest.mark.parametrize(
+    "place", ["queue.py#nosuch", "queue.py:90-99", "nosuch.py", "../other/x.py", "/nosuch/x.py"]
+)
+def test_what_is_not_there_is_said_when_it_is_cited_and_when_it_is_checked(
+    mesh, tmp_path, capsys, monkeypatch, place
+):
+    from memory_mesh.cli.main import run
+
+    receipt = mesh.add("The ledger is kept in order", evidence=place)
+    assert "its evidence cannot be checked" in " ".join(receipt.reasons)
+    two = mesh.add("The till is kept in order", evidence=["queue.py#push", place])
+    assert "1 of 2 places of its evidence cannot be checked" in " ".join(two.reasons)
+    assert mesh.add("Another till is shut", evidence="queue.py#push").reasons == ("stored",)
+    monkeypatch.setenv("MEMORY_MESH_EMBEDDER", "none")
+    store = ("--db-dir", str(tmp_path / "store"))
+    run([*store, "check"])
+    said = "".join(capsys.readouterr())
+    assert "2 memories cite what was not there when it was cited" in said
+    monkeypatch.chdir(tmp_path)
+    run(["--db-dir", str(tmp_path / "none"), "check"])
+    assert "in no repository; nothing was checked" in "".join(capsys.readouterr())
+    assert "in no repository" in " ".join(mesh.add("Elsewhere", evidence="a.py#b").reasons)
+
+
+@pytest.mark.parametrize("place", ["pop.py:1-3", "pop.py", "pop.py#pop"])
+def test_what_was_followed_on_a_branch_is_found_on_the_other_one(root, tmp_path, place):
+    project = project_of(str(root))
+    with MemoryMesh(db_dir=tmp_path / "store", embedder="none", project=project) as mesh:
+        mesh.add(POPPED, evidence=place)
+        git(root, "checkout", "-qb", "work")
+        git(root, "mv", "pop.py", "taken.py")
+        git(root, "commit", "-qm", "two")
+        assert [one.verdict for one in mesh.review.check(fix=True)] == ["moved"]
+        assert mesh.review.check() == []
+        git(root, "checkout", "-q", "main")
+        assert POPPED in entries(mesh)
+        assert [one.verdict for one in mesh.review.check(fix=True)] == ["moved"]
+        assert mesh.review.check() == []
+        (root / "pop.py").unlink()
+        assert [one.verdict for one in mesh.review.check()] == ["orphaned"]

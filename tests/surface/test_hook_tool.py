@@ -135,3 +135,20 @@ def test_the_end_of_a_session_puts_changed_code_up_for_review(host: Host) -> Non
         [asked] = mesh.review.proposals()
         assert asked.verb == "delete"
         assert "pop.py" in asked.reason
+
+
+def test_what_a_learned_lesson_recommends_goes_on(host: Host) -> None:
+    call: dict[str, Any] = {"tool_name": "Bash", "tool_input": {"command": "npm run worker"}}
+    fix = "REDIS_URL=redis://localhost npm run worker"
+    host("PostToolUseFailure", error="Error: REDIS_URL is not set", **call)
+    captured(host, 1)
+    host("Stop", last_assistant_message=f"Running `{fix}` fixed it.")
+    captured(host, 2)
+    host("SessionEnd")
+    captured(host, 3)
+    with host.mesh() as mesh:
+        [waiting] = mesh.review.waiting()
+        mesh.review.decide(waiting.id, approve=True)
+    assert asked(host, fix, session="s2") == {}
+    assert asked(host, "export REDIS_URL=x; npm run worker", session="s2") == {}
+    assert asked(host, "npm run worker", session="s2") != {}

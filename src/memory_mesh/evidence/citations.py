@@ -58,6 +58,7 @@ class Citation:
     word: str = ""  # a telling one, to look for
     copies: int = 1  # of the cited lines in the file
     commit: str | None = None
+    earlier: str = ""  # the path before `check --fix` followed it; another branch has it there
 
     def __str__(self) -> str:
         """The place as a person writes it."""
@@ -80,6 +81,7 @@ class Citation:
             "word": self.word or None,
             "copies": self.copies if self.copies > 1 else None,
             "commit": self.commit,
+            "earlier": self.earlier or None,
         }
         return {name: value for name, value in held.items() if value is not None}
 
@@ -185,6 +187,7 @@ def citation_of(value: object) -> Citation:
             word=texts.get("word", ""),
             copies=copies if type(copies) is int else 1,
             commit=texts.get("commit"),
+            earlier=texts.get("earlier", ""),
         )
     text = _text(value, "evidence").strip()
     path, hash_sign, symbol = text.partition("#")
@@ -215,6 +218,11 @@ def kept_in(extra: Mapping[str, Json]) -> list[Citation]:
         return citations_of(value) if value else []
     except InvalidInput:
         return []
+
+
+def states_of(value: Json) -> set[tuple[str, str | None]]:
+    """What evidence says of the code: each place without its lines, and the digest of its text."""
+    return {(f"{one.path}#{one.symbol}", one.hash) for one in kept_in({KEY: value})}
 
 
 # What is kept of a text when it is cited.
@@ -501,8 +509,8 @@ def _range_of(text: str) -> tuple[int, int] | None:
 
 _NOTE_CHARS = 160
 _signs = lazy_pattern(r"[^\w./#:, \-]")
-_FIELDS = ("path", "symbol", "lines", "hash", "words", "word", "copies", "commit")
-_TEXTS = ("symbol", "hash", "words", "word", "commit")
+_FIELDS = ("path", "symbol", "lines", "hash", "words", "word", "copies", "commit", "earlier")
+_TEXTS = ("symbol", "hash", "words", "word", "commit", "earlier")
 _OTHER_SIZE = 1.6  # times as long a definition may be that was renamed and changed
 _LEAST_ALIKE = 4  # words of a definition that is known by them under another name
 _LEAST_WORDS = 6  # of a file that is known by them alone

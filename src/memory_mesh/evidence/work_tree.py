@@ -102,6 +102,10 @@ class WorkTree:
         """The commit that is checked out, read from git's files."""
         return git_files.head(Path(self.root))
 
+    def has(self, commit: str | None) -> bool:
+        """Whether a commit is one of this repository, as far as git answers."""
+        return bool(commit and commit.isalnum()) and bool(self._git("cat-file", "-t", str(commit)))
+
     def changed_by(self, citation: Citation) -> str | None:
         """The first commit after which the cited text was not there any more; None if unknown."""
         since = f"{citation.commit}..HEAD" if citation.commit else "HEAD"
@@ -161,6 +165,21 @@ def cite(folder: str, given: object) -> list[dict[str, Json]]:
     return [one.as_json() for one in found]
 
 
+def doubts(folder: str, extra: Mapping[str, Json], *, for_all: bool) -> list[str]:
+    """What a writer is told of evidence that nothing can be held against later."""
+    citations = kept_in(extra)
+    missing = sum(one.hash is None for one in citations)
+    if missing:
+        why = "no such file, symbol or lines in this repository"
+        if WorkTree.at(folder) is None:
+            why = "this folder is in no repository"
+        some = f"{missing} of {len(citations)} places of " if len(citations) > 1 else ""
+        return [f"{why}: {some}its evidence cannot be checked"]
+    if for_all and citations and all(one.commit is None for one in citations):
+        return ["nothing is committed here: the evidence of a memory for all projects needs it"]
+    return []
+
+
 def _cited(tree: WorkTree, folder: str, citations: Sequence[Citation]) -> list[Citation]:
     head = tree.head()
     short = None if head is None else head[:_SHORT]
@@ -185,6 +204,23 @@ def checked(tree: WorkTree, extra: Mapping[str, Json]) -> CheckedEvidence | None
         return None
     findings = tuple(check(tree, kept_in(extra)))
     return CheckedEvidence(worst([one.verdict for one in findings]), findings) if findings else None
+
+
+def is_of_here(tree: WorkTree, extra: Mapping[str, Json]) -> bool:
+    """Whether what a memory for all projects cites is to be checked in this repository.
+
+    Git is asked for its commit only where something does not stand at its place.
+    """
+    citations = [one for one in kept_in(extra) if one.hash is not None]
+    return not all(_stands(tree, one) for one in citations) and any(
+        tree.has(one.commit) for one in citations
+    )
+
+
+def _stands(tree: WorkTree, citation: Citation) -> bool:
+    file = tree.file(citation.path)
+    sight = None if file is None else seen(citation, file)
+    return sight is not None and sight.same and sight.symbol is None
 
 
 def changed_since(
@@ -234,12 +270,13 @@ def _looked_for(tree: WorkTree, citation: Citation, own: SourceText | None) -> C
     """What became of something that is gone from its file."""
     renamed = tree.renamed(citation.path, citation.commit) if own is None else None
     names = [citation.word, (citation.symbol or "").rpartition(".")[2]]
-    paths = [] if renamed is None else [renamed]
+    known = [path for path in (citation.earlier, renamed) if path]
+    paths = known.copy()
     paths += tree.holding([name for name in names if name])
     best: tuple[SourceText, Sight] | None = None
     for path in list(dict.fromkeys(paths))[:MOST_FILES]:
         file = tree.file(path) if path != citation.path else None
-        is_it = own is None and (path == renamed or _name(path) == _name(citation.path))
+        is_it = own is None and (path in known or _name(path) == _name(citation.path))
         sight = None if file is None else elsewhere(citation, file, renamed=is_it)
         if file is None or sight is None:
             continue
@@ -278,7 +315,11 @@ def _name(path: str) -> str:
 def _found(citation: Citation, file: SourceText, sight: Sight) -> CitedCode:
     """The finding for text that stands somewhere, and the citation as it would be made there."""
     there = replace(
-        citation, path=file.path, lines=sight.lines, symbol=sight.symbol or citation.symbol
+        citation,
+        path=file.path,
+        lines=sight.lines,
+        symbol=sight.symbol or citation.symbol,
+        earlier=citation.earlier if file.path == citation.path else citation.path,
     )
     if not sight.same:
         return CitedCode(citation, CodeState.DRIFTED, cited(there, file, citation.commit))

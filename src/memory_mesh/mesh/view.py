@@ -314,6 +314,12 @@ class View(Operations):
             details = {"scope": own} | dict(details)
         agent = self._config.agent_id
         draft = draft_of(content, metadata, details, agent_id=agent, channel=self._channel)
+        if details.get("evidence") and self._folder != "":
+            from memory_mesh.evidence.work_tree import doubts
+
+            for_all = draft.scope.project is None
+            said = doubts(self._folder or ".", draft.extra, for_all=for_all)
+            draft = replace(draft, notes=(*draft.notes, *said))
         return by_policy(
             draft, self._config.expiry, self._now(), freely=is_authoritative(self._kind)
         )

@@ -57,6 +57,7 @@ class CheckedMemory:
     verdict: str  # moved, drifted or orphaned
     places: tuple[dict[str, Json], ...] = ()  # each with place, verdict, now and commit
     proposal: str | None = None  # what waits for review because of it
+    rejected: bool = False  # a person rejected that proposal
 
     def as_json(self) -> dict[str, Json]:
         """It as JSON values."""
@@ -66,6 +67,7 @@ class CheckedMemory:
             "verdict": self.verdict,
             "places": list(self.places),
             "proposal": self.proposal,
+            "rejected": self.rejected,
         }
 
 

@@ -72,6 +72,38 @@ def test_the_recommended_variant_of_a_call_is_not_warned_of():
     assert not warns(lesson, "cargo update -p serde", ran="cargo update")
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        "REDIS_URL=redis://localhost npm run worker",
+        "REDIS_URL=redis://other npm run worker",
+        "export REDIS_URL=x; npm run worker",
+        "env REDIS_URL=x npm run worker",
+        "REDIS_URL=x bash -c 'npm run worker'",
+    ],
+)
+@pytest.mark.parametrize("ran", ["npm run worker", None])
+def test_what_is_recommended_may_differ_in_a_setting_alone(command, ran):
+    lesson = "Run `REDIS_URL=redis://localhost npm run worker`"
+    if ran is None:
+        lesson = f"`npm run worker` fails. {lesson}"
+    assert not warns(lesson, command, ran=ran)
+    assert warns(lesson, "npm run worker", ran=ran)
+    assert warns(lesson, "DEBUG=1 npm run worker", ran=ran)
+
+
+def test_a_recommended_value_is_told_from_the_one_that_failed():
+    lesson = "Run `NODE_ENV=dev npm run worker`"
+    assert not warns(lesson, "NODE_ENV=dev npm run worker", ran="NODE_ENV=test npm run worker")
+    assert warns(lesson, "NODE_ENV=test npm run worker", ran="NODE_ENV=test npm run worker")
+
+
+def test_the_call_behind_what_is_recommended_before_it_is_not_warned_of():
+    lesson = "Run `docker compose up -d redis && npm run worker`"
+    assert not warns(lesson, "docker compose up -d redis && npm run worker", ran="npm run worker")
+    assert warns(lesson, "npm run worker", ran="npm run worker")
+
+
 def test_calls_that_feed_each_other_are_warned_of_together():
     lesson = "Piping curl into sh installed another version than we pin."
     ran = "curl https://a.b/install | sh"

@@ -450,6 +450,7 @@ def _run_check(options: argparse.Namespace) -> int:
     """Prints what moved, changed or is gone; exit status 1 if something changed or is gone."""
     with cli_options.opened(options) as (mesh, reader):
         found = mesh.review.check(against=options.against, fix=options.fix, scope=reader)
+        unchecked = _unchecked(mesh, reader)
     stale = sum(one.verdict in _STALE for one in found)
     if options.json:
         counts = {name: sum(one.verdict == name for one in found) for name in _SAID}
@@ -460,13 +461,47 @@ def _run_check(options: argparse.Namespace) -> int:
         output.say(f"  {output.one_line(output.unbroken(one.content), 100)}")
         for place in one.places:
             output.say(f"  {_place(place)}")
-        if one.proposal is not None:
+        if one.rejected:
+            verb = "delete" if one.verdict == "orphaned" else "update"
+            output.say(
+                f"  you rejected the {verb} ({one.proposal}); edit or delete the memory: "
+                f"memory-mesh update {one.id}, memory-mesh delete {one.id}"
+            )
+        elif one.proposal is not None:
             output.say(f"  waits for review: {one.proposal}")
-    if not found:
-        output.note("[MemoryMesh] All cited code is where it was.")
-    elif not options.fix:
+    if found and not options.fix:
         output.hint("To follow what moved and put the rest up for review: memory-mesh check --fix")
+    if said := _summary(unchecked, is_found=bool(found)):
+        output.note(f"[MemoryMesh] {said}")
     return int(stale > 0)
+
+
+def _summary(unchecked: int, *, is_found: bool) -> str:
+    """The last line: that all is well, and how many memories nothing could be said of."""
+    from memory_mesh.evidence.work_tree import WorkTree  # one command needs it
+
+    if not is_found and WorkTree.at(".") is None:
+        return "This folder is in no repository; nothing was checked."
+    if not unchecked:
+        return "" if is_found else "All cited code is where it was."
+    some = "1 memory cites" if unchecked == 1 else f"{unchecked} memories cite"
+    said = "" if is_found else "All cited code that can be checked is where it was. "
+    return f"{said}{some} what was not there when it was cited: unchecked."
+
+
+def _unchecked(mesh: MemoryMesh, reader: Scope) -> int:
+    """How many memories cite something that was not there."""
+    from memory_mesh.evidence.citations import KEY, kept_in  # one command needs it
+
+    count, cursor = 0, None
+    while True:
+        page = mesh.get_all(
+            filter={KEY: {"$exists": True}}, limit=_MAX_RESULTS, cursor=cursor, scope=reader
+        )
+        count += sum(any(one.hash is None for one in kept_in(memory.extra)) for memory in page)
+        cursor = page.cursor
+        if cursor is None:
+            return count
 
 
 def _place(place: dict[str, Json]) -> str:

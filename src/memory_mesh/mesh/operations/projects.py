@@ -209,11 +209,11 @@ def code_of(view: View, reader: Scope) -> "Callable[[Memory], CheckedEvidence | 
         if not known:
             known.append(work_tree_of(view, reader, view._git_seconds))  # noqa: SLF001
         tree, names = known[0]
-        if tree is None or memory.scope.project not in names:
+        if tree is None:
             return None
         from memory_mesh.evidence.work_tree import checked  # few memories cite code
 
-        return checked(tree, memory.extra)
+        return checked(tree, memory.extra) if is_judged(tree, names, memory) else None
 
     return check
 
@@ -221,15 +221,30 @@ def code_of(view: View, reader: Scope) -> "Callable[[Memory], CheckedEvidence | 
 def work_tree_of(
     view: View, reader: Scope, seconds: float
 ) -> "tuple[WorkTree | None, frozenset[str]]":
-    """The reader's work tree, where git may take so long, and the names of its project."""
+    """The work tree around the reader, where git may take so long; and the names of its project.
+
+    There are none in the work tree of another project than the reader's.
+    """
     folder = "." if view._folder is None else view._folder  # noqa: SLF001  # a part of every view
-    is_known = reader.project is not None and folder
-    found = family(ProjectVerbs, view).at(folder) if is_known else None
-    if found is None or found.name != reader.project:
+    if not folder:
         return None, frozenset()
     from memory_mesh.evidence.work_tree import WorkTree
 
-    return WorkTree.at(folder, seconds), frozenset((found.name, *found.former))
+    tree = WorkTree.at(folder, seconds)
+    is_known = reader.project is not None and tree is not None
+    found = family(ProjectVerbs, view).at(folder) if is_known else None
+    if found is None or found.name != reader.project:
+        return tree, frozenset()
+    return tree, frozenset((found.name, *found.former))
+
+
+def is_judged(tree: "WorkTree", names: frozenset[str], memory: Memory) -> bool:
+    """Whether the code of a memory is in a work tree: of its project, or one that it cites."""
+    if memory.scope.project is not None:
+        return memory.scope.project in names
+    from memory_mesh.evidence.work_tree import is_of_here
+
+    return is_of_here(tree, memory.extra)
 
 
 def _project(

@@ -1,14 +1,14 @@
 """Resolve contradictions, and review what waits for a decision."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from memory_mesh.base.typed import TYPE_CHECKING, Unpack, replace
-from memory_mesh.evidence.citations import CheckedEvidence, CodeState
+from memory_mesh.evidence.citations import CheckedEvidence, CodeState, states_of
 from memory_mesh.evidence.work_tree import GIT_SECONDS, changed_since, told
 from memory_mesh.mesh import flows
 from memory_mesh.mesh.operation import needs, reads
 from memory_mesh.mesh.operations.memories import MemoryVerbs
-from memory_mesh.mesh.operations.projects import work_tree_of
+from memory_mesh.mesh.operations.projects import is_judged, work_tree_of
 from memory_mesh.mesh.options import AsOwner, Limit, Reader, Reason
 from memory_mesh.mesh.view import View, family
 from memory_mesh.model import (
@@ -162,9 +162,10 @@ class CodeCheckVerbs(ProposalVerbs):
             against: a branch or commit; list only what changed since this one parted from it.
             fix: cite moved code where it is now, and propose an update or a delete of the others.
         """
-        tree, names = work_tree_of(self, self._reader(scope), GIT_SECONDS)
+        reader = self._reader(scope)
+        tree, names = work_tree_of(self, reader, GIT_SECONDS)
         listing, found = family(MemoryVerbs, self), list[CheckedMemory]()
-        if tree is None:
+        if tree is None or (reader.project is not None and not names):
             if listing.get_all(filter=_CITING, limit=1, scope=scope):
                 raise InvalidInput(
                     "the current folder is in no work tree of this project; go there, or name its "
@@ -172,30 +173,46 @@ class CodeCheckVerbs(ProposalVerbs):
                 )
             return found
         base = None if against is None else tree.parted_from(check_text(against, "against"))
+        asked = self.proposals(pending=False, limit=_CHECKED_AT_ONCE, scope=scope) if fix else []
         cursor: str | None = None
         while True:
             page = listing.get_all(
                 filter=_CITING, limit=_CHECKED_AT_ONCE, cursor=cursor, scope=scope
             )
             for memory in page:
-                stale = changed_since(tree, memory.extra, base)
-                if stale is not None and memory.scope.project in names:
+                judged = is_judged(tree, names, memory)
+                stale = changed_since(tree, memory.extra, base) if judged else None
+                if stale is not None:
                     one = told(tree, memory, stale)
-                    found.append(self._mended(one, stale, scope) if fix else one)
+                    found.append(self._mended(one, stale, memory, asked, scope) if fix else one)
             cursor = page.cursor
             if cursor is None:
                 return found
 
     def _mended(
-        self, one: CheckedMemory, checked: CheckedEvidence, scope: Scope | None
+        self,
+        one: CheckedMemory,
+        checked: CheckedEvidence,
+        memory: Memory,
+        known: Sequence[Proposal],
+        scope: Scope | None,
     ) -> CheckedMemory:
-        """Follows what moved, and asks a person about the rest."""
+        """Follows what moved, and asks a person about the rest, once for a state of the code."""
         now = checked.evidence()
         if checked.verdict is CodeState.MOVED:
             memories = family(MemoryVerbs, self)
             memories.update(one.id, evidence=now, reader=scope, reason="the cited code moved")
             return one
-        if checked.verdict is CodeState.ORPHANED:
+        is_gone = checked.verdict is CodeState.ORPHANED
+        stated = states_of([]) if is_gone else states_of(now)
+        verb = ProposedVerb.DELETE if is_gone else ProposedVerb.UPDATE
+        for each in known:
+            if (each.memory, each.verb) != (one.id, verb) or each.change.keys() - {"evidence"}:
+                continue
+            is_open = each.decided_at is None or memory.recorded_from < each.decided_at
+            if is_open and not each.approved and states_of(each.change.get("evidence")) == stated:
+                return replace(one, proposal=each.id, rejected=not each.pending)
+        if is_gone:
             asked = self.propose_delete(one.id, reader=scope, reason=checked.note)
         else:
             why = f"{checked.note}; approve if the memory still holds"

@@ -47,6 +47,7 @@ class Warned:
     calls: tuple[tuple[ProgramRun, ...], ...] = ()
     files: tuple[str, ...] = ()
     instead: tuple[ProgramRun, ...] = ()  # what it recommends
+    recipes: tuple[tuple[ProgramRun, ...], ...] = ()  # the call again, behind another one
     said: tuple[str, ...] = ()  # the words of a text that quotes nothing
     home: str = ""  # the folder that its paths count from
 
@@ -77,7 +78,8 @@ def warned_of(text: str, ran: str | None, home: str) -> Warned:
     others = [run for one in quoted for line in pipelines(one) for run in line if not run.inside]
     lines = [_views(line) for line in pipelines(ran, home)]
     known = [run for line in lines for views in line for run in views]
-    advice = [one for one in others if not any(_within(one, run) for run in known)]
+    advice = [one for one in others if not any(_is_of(one, run) for run in known)]
+    before = frozenset(one for run in known for one in run.settings)
     bare = text
     for quotation in quoted:
         if any(run.program == one.program for one in advice for run in _first(quotation)):
@@ -88,18 +90,31 @@ def warned_of(text: str, ran: str | None, home: str) -> Warned:
         if _says_enough(told):
             calls.append(tuple(told))
     advice += [one for line in lines for views in line for one in _variants(views, tokens)]
-    instead = [one for one in advice if any(_within(run, one) for call in calls for run in call)]
+    instead = [
+        replace(one, settings=_added(one.settings, before))
+        for one in advice
+        if any(_within(run, one) for call in calls for run in call)
+    ]
+    recipes = [tuple(_first(one)) for one in quoted if _leads_to(_first(one), known)]
     named = [call for call in calls if any(run.program in tokens for run in call)]
-    return Warned(tuple(named or calls[-1:]), (), tuple(instead), (), home)
+    return Warned(
+        tuple(named or calls[-1:]), instead=tuple(instead), recipes=tuple(recipes), home=home
+    )
 
 
 def repeats(warned: Warned, action: PlannedAction) -> bool:
     """Whether an action would do again what a lesson warns of."""
     if any(file in action.files for file in warned.files):
         return True
+    every = [run for line in action.lines for run in line]
+    if any(
+        all(any(_meets(need, run, "") for run in every) for need in recipe)
+        for recipe in warned.recipes
+    ):
+        return False
     for line in action.lines:
         free = [run for run in line if not _is_dry(run)]
-        free = [run for run in free if not any(_meets(one, run, "") for one in warned.instead)]
+        free = [run for run in free if not any(_is_advised(one, run) for one in warned.instead)]
         for call in warned.calls:
             if all(any(_meets(need, run, warned.home) for run in free) for need in call):
                 return True
@@ -152,7 +167,7 @@ def _told(
 ) -> ProgramRun:
     """Of a command that ran, what the text says of it; all of it if the text says nothing."""
     for run in views:
-        fitting = [one for one in others if one.program == run.program and _within(one, run)]
+        fitting = [one for one in others if _is_of(one, run)]
         if fitting:
             best = max(fitting, key=lambda one: len(one.words) + len(one.flags))
             return replace(best, data=_data_told(run, tokens), reads_pipe=run.reads_pipe)
@@ -220,6 +235,33 @@ def _says_enough(call: Iterable[ProgramRun]) -> bool:
 
 def _within(one: ProgramRun, run: ProgramRun) -> bool:
     return one.program == run.program and {*one.words} <= {*run.words} and one.flags <= run.flags
+
+
+def _is_of(one: ProgramRun, run: ProgramRun) -> bool:
+    """Whether a quoted call says nothing but what the other one did, its settings included."""
+    return _within(one, run) and one.settings <= run.settings
+
+
+def _is_advised(one: ProgramRun, run: ProgramRun) -> bool:
+    is_set = any(
+        told == setting or (setting[-1] == "=" and told.startswith(setting))
+        for setting in one.settings
+        for told in run.settings
+    )
+    return (is_set or not one.settings) and _meets(one, run, "")
+
+
+def _added(settings: frozenset[str], before: frozenset[str]) -> frozenset[str]:
+    """What is set beside the settings of a call that failed: by name, else with another value."""
+    names = {one.partition("=")[0] for one in before}
+    new = {f"{name}=" for one in settings if (name := one.partition("=")[0]) not in names}
+    return frozenset(new or settings - before)
+
+
+def _leads_to(runs: Sequence[ProgramRun], known: Sequence[ProgramRun]) -> bool:
+    """Whether a quotation does something else before it makes the call."""
+    is_call = [any(_is_of(one, run) for run in known) for one in runs]
+    return len(runs) > 1 and not is_call[0] and is_call[-1]
 
 
 def _meets(need: ProgramRun, run: ProgramRun, home: str) -> bool:

@@ -88,12 +88,13 @@ class ProgramRun:
     reads_pipe: bool = False
     inside: bool = False  # of another one's words, as behind sudo or xargs
     flag_first: bool = False  # what follows its flags is what it works on, and no subcommand
+    settings: frozenset[str] = frozenset()  # NAME=value, in front of it, by env or by export
 
 
 def pipelines(command: str, folder: str = "", depth: int = 0) -> list[list[ProgramRun]]:
     """Returns what a command line would run: runs that feed each other stand together."""
     found: list[list[ProgramRun]] = []
-    here = folder
+    here, exported = folder, frozenset[str]()
     tokens, nested = _tokens(command[:MOST_CHARS])
     for group in _groups(tokens):
         line: list[ProgramRun] = []
@@ -101,7 +102,9 @@ def pipelines(command: str, folder: str = "", depth: int = 0) -> list[list[Progr
             runs = _runs(words, here, depth, piped=at > 0)
             if runs and runs[0].program == "cd" and len(group) == 1:
                 here = resolved(runs[0].words[0], here) if runs[0].words else here
-            line += runs
+            if runs and runs[0].program == "export":
+                exported |= runs[0].settings
+            line += [replace(run, settings=run.settings | exported) for run in runs]
         if line:
             found.append(_fed(line))
         if len(found) >= _MOST_RUNS:
@@ -168,7 +171,9 @@ def _runs(tokens: Sequence[str], folder: str, depth: int, *, piped: bool) -> lis
         for at in range(1, len(words))
         if words[at] and not _is_data(words[at]) and not words[at].startswith("-")
     ]
-    return [own, *started, *_nested(list(_commands_in(words)), folder, depth)]
+    settings = frozenset(filter(_is_setting, tokens))
+    runs = [own, *started, *_nested(list(_commands_in(words)), folder, depth)]
+    return [replace(run, settings=run.settings | settings) for run in runs]
 
 
 def _nested(texts: Sequence[str], folder: str, depth: int) -> list[ProgramRun]:
