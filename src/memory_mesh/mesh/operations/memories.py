@@ -81,8 +81,8 @@ class EraseVerbs(View):
 
         Options:
             source: all that came from a file, page or agent; a folder means all its files.
-            subject: all that claims something of it or has it as a value, by a longer name too, or
-                was said by it. A text that only mentions it stays.
+            subject: all that claims something of this name, has it as a value or was said by it.
+                A longer name counts; a text that only mentions it stays.
             user: all of a user, as `delete_user` does.
             dry_run: only say what would go.
         """
