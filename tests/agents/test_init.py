@@ -432,10 +432,22 @@ def test_what_hosts_keep_themselves_is_followed_line_by_line_and_never_written(h
     assert cents not in _known(cli)
     assert rules.read_bytes() == lines
 
-    cli("init", "--yes", "--host-memory", "keep", cwd=shop)
+    ended = [cli("init", "--yes", "--host-memory", "keep", cwd=shop).out for _ in range(2)]
+    assert ["are followed no more" in out for out in ended] == [True, False]
     _write(rules, b"- Nobody follows this line any more.\n")
     assert _started(home, cli, shop)["changed"] == 0
     assert "Run the tests with make test." in _known(cli)
+
+
+def test_a_short_item_of_a_list_is_followed_and_a_single_word_or_a_link_is_not(home, cli):
+    shop = home / "work/shop"
+    _write(shop / ".git/HEAD", b"")
+    rules = ["Answer in English.", "Use ruff.", "Prefer pathlib", "Run ruff before commits."]
+    left = ["TypeScript", "[Our style](style.md)"]
+    _write(shop / "AGENTS.md", "".join(f"- {line}\n" for line in [*rules, *left]).encode())
+    done = cli("init", "--yes", "--host-memory", "follow", cwd=shop)
+    assert "Read 4 lines " in done.out, done.err
+    assert set(_known(cli)) == set(rules)
 
 
 def test_another_host_follows_the_rules_of_a_repository_and_has_no_memory_to_switch_off(home, cli):

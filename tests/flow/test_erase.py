@@ -186,7 +186,8 @@ def test_all_that_came_from_a_file_is_let_in_again_at_once(mesh, tmp_path):
     refused = mesh.import_(rows)
     assert refused.outcomes == {"refused": 2}
     assert "memory-mesh erase --source rows.jsonl --unforget" in refused.reasons[0]
-    assert not mesh.unforget(source="others.jsonl")
+    with pytest.raises(NotFound, match=r"nothing was erased from the source 'others\.jsonl'"):
+        mesh.unforget(source="others.jsonl")
     assert mesh.unforget(source="rows.jsonl")
     assert mesh.import_(rows).outcomes == {"stored": 2, "refused": 0}
     assert not mesh.unforget(source="rows.jsonl")
@@ -223,4 +224,28 @@ def test_a_folder_of_notes_is_undone_and_let_in_as_a_whole(mesh, tmp_path):
     reason = mesh.import_(vault).reasons[0]
     assert "memory-mesh erase --source vault/Bread.md --unforget" in reason
     assert mesh.unforget(source="vault/Bread.md")
-    assert mesh.import_(vault).outcomes == {"stored": 2, "refused": 0}
+    assert mesh.import_(vault).outcomes == {"stored": 1, "refused": 1}
+    assert mesh.unforget(source="vault")
+    assert mesh.import_(vault).outcomes["stored"] == 1
+
+
+@pytest.mark.parametrize(
+    ("erased", "let_in", "left"),
+    [
+        ("vault", "vault/trips/a.md", {"vault/trips/b.md", "vault/c.md"}),
+        ("vault", "vault/trips", {"vault/c.md"}),
+        ("vault/trips", "vault", set()),
+        ("vault/trips/a.md", "vault/trips", set()),
+    ],
+)
+def test_a_name_lets_in_what_was_taken_of_it_by_whatever_name(mesh, erased, let_in, left):
+    refs = ("vault/trips/a.md", "vault/trips/b.md", "vault/c.md")
+    said = [{"content": f"The words of {ref}", "source_ref": ref} for ref in refs]
+    mesh.add_many(said)
+    mesh.erase(source=erased)
+    assert mesh.unforget(source=let_in)
+    assert not mesh.unforget(source=let_in)
+    with pytest.raises(NotFound, match="nothing was erased from the source 'vault/trip'"):
+        mesh.unforget(source="vault/trip")
+    again = zip(refs, mesh.add_many(said), strict=True)
+    assert {ref for ref, receipt in again if receipt.outcome is Outcome.REFUSED} == left

@@ -177,6 +177,9 @@ def test_a_folder_is_erased_and_let_in_again_alike(pair):
     assert again[0] == "refused"
     both(lambda mesh: [mesh.unforget(source="vault/a.md") for _ in range(2)])
     again = both(lambda mesh: mesh.add("The words of vault/b/c.md").outcome)
+    assert again[0] == "refused"
+    both(lambda mesh: mesh.unforget(source="vault/b"))
+    again = both(lambda mesh: mesh.add("The words of vault/b/c.md").outcome)
     assert again[0] == "stored"
 
 

@@ -298,6 +298,7 @@ def test_every_command_has_help_with_an_example(cli: CommandLine, command: str) 
     done = cli(command, "--help")
     assert done.code == 0
     assert f"example:\n  memory-mesh {command_table.place(command)}" in done.out
+    assert not re.search(r" (a|and|as|of|or|the|to)\n  -", done.out)  # a text that was cut off
 
 
 def test_the_overview_fits_on_one_screen(cli: CommandLine) -> None:

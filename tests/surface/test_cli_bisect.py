@@ -147,6 +147,7 @@ def test_a_person_finds_the_write_and_takes_it_back(cli: CommandLine, wrong: str
     assert "the agent was asked: how do we deploy the app?" in shown
     assert f"It turned wrong with {wrong}, said by the user on " in shown
     assert "Taken back: 1 memory changed." in shown
+    assert f"What was deleted comes back with: memory-mesh restore {wrong}" in shown
     assert wrong not in cli("list").out
 
 
@@ -199,6 +200,8 @@ def test_what_cost_tokens_for_nothing_is_listed_for_review(cli: CommandLine, wro
     cli("context", "how do we deploy the app?")
     cli("rate", wrong, "--not-helpful")
     assert "1 told for nothing: memory-mesh review --worth" in cli("review").out
+    (worth,) = json.loads(cli("review", "--worth", "--json").out)["items"]
+    assert (worth["helpful"], worth["harmful"]) == (0, 1)
     listed = cli("review", "--worth").out
     assert wrong in listed
     assert "told 2 times" in listed

@@ -143,7 +143,10 @@ def test_every_way_to_a_conflict_leads_to_the_command_that_resolves_it(cli: Comm
     )
     (conflict,) = json.loads(cli("conflicts", "--json").out)["items"]
     resolving = f"memory-mesh conflicts {conflict['id']} --resolve supersede "
-    assert resolving in cli("conflicts").out.splitlines()[-1]
+    listed = cli("conflicts").out
+    assert resolving in listed.splitlines()[-1]
+    for id_, text in ((old, "We deploy on Fridays"), (new, "We deploy on Mondays")):
+        assert re.search(rf"{id_} \(\d\.\d\d\): {text}\n", listed)
     for words in (("review", "approve"), ("resolve",), ("conflicts",)):
         assert resolving in cli(*words, conflict["id"]).err
     assert f"{old} conflicts with {new}: memory-mesh conflicts" in cli("search", "deploy").err

@@ -37,6 +37,9 @@ def test_an_import_of_a_users_rows_is_undone_and_let_in_by_what_is_printed(
     assert "user ann: 2 stored" in cli("import", str(rows)).out.replace("  ann", "user ann")
     assert "give --unforget TEXT" in cli(*words).out
     assert cli("erase", "--unforget").code == 2
+    unknown = cli("erase", "--source", "nosuch", "--unforget")
+    assert unknown.code == 1
+    assert "nothing was erased from the source 'nosuch'" in unknown.err
 
 
 def test_what_waits_is_written_when_the_command_ends(cli: CommandLine) -> None:

@@ -14,7 +14,7 @@ the file keeps the database's log from being emptied, and so an erasure from bei
 
 import json
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -59,6 +59,7 @@ _VACUUM = (
     "out; then run `memory-mesh upkeep`"
 )
 _KEPT_COPIES = (".bak", ".jsonl", ".partial")
+_FOLDERS = 32  # above a source, by whose names it is let in again too
 _BLOCKS = 100  # about a memory that are looked at for an erasure of before
 _DATABASES = (".db", ".sqlite")
 _PART, _OVERLAP = 1 << 20, 4 * GRAM  # bytes that are searched at once, and those that follow
@@ -119,7 +120,7 @@ def erase(ground: Ground, sought: Sought, reason: str) -> Erasure:
             entries=(*back.entries, _entry(access, standing, gone, said)),
             states={
                 **marks,
-                **_taken_from(seal, sought, gone, standing, (made[-1], digests)),
+                **_taken_from(seal, sought, gone, standing, made[-1]),
                 f"{ERASING}{made[-1]}": json.dumps(_said(gone)),
                 ERASED_COUNT: str(int(standing.states.get(ERASED_COUNT, "0")) + len(gone.ids)),
                 ERASED: str(micros(standing.at)),
@@ -162,26 +163,33 @@ def erase_user(ground: Ground, user: str, *, dry_run: bool) -> Erasure:
 def unforget(ground: Ground, text: str) -> bool:
     """Lets erased words be stored again; False if they were not kept out."""
     seal = ground.access.seal
-    return _let_in(ground, () if seal is None else seal.under_each(erased_value(text)), ())
+    return _let_in(ground, () if seal is None else seal.under_each(erased_value(text)), {})
 
 
 def unforget_source(ground: Ground, source: str) -> bool:
-    """Lets in again all that an erasure of a source took; False if it keeps nothing out.
+    """Lets in again what was erased of a source; False if it was let in before.
 
-    Of a folder that was erased as a whole each of its files lets in all.
+    Of a folder it is all below it, by whatever name it was erased.
     """
-    access, taken = ground.access, dict[str, str]()
-    folders = [place for place, at in enumerate(source) if at == "/"]
-    named = [] if access.seal is None else [source, *(source[:end] for end in folders)]
+    access = ground.access
+    if access.seal is None:
+        return False
+    taken, digests = dict[str, str](), access.seal.under_each(TAKEN_FROM + source)
     with access.ledger.read(access.namespace) as snapshot:
-        for each in named:
-            for digest in access.seal.under_each(TAKEN_FROM + each) if access.seal else ():
-                taken |= snapshot.states(f"{TAKEN_FROM}{digest.hex()}/")
-    digests = {digest for value in taken.values() for digest in json.loads(value)}
-    return _let_in(ground, [bytes.fromhex(digest) for digest in sorted(digests)], taken)
+        for digest in digests:
+            taken |= snapshot.states(f"{TAKEN_FROM}{digest.hex()}/")
+    if not taken:
+        raise NotFound(
+            f"nothing was erased from the source {shown(source)} in the namespace "
+            f"{shown_namespace(access.namespace)}. Words that were erased elsewhere are let in "
+            "with: memory-mesh erase --unforget TEXT"
+        )
+    words = {digest for value in taken.values() for digest in json.loads(value)}
+    done = dict.fromkeys(taken, "[]")  # a later call still knows that something was erased
+    return _let_in(ground, [bytes.fromhex(digest) for digest in sorted(words)], done)
 
 
-def _let_in(ground: Ground, digests: Sequence[bytes], done: Iterable[str]) -> bool:
+def _let_in(ground: Ground, digests: Sequence[bytes], done: Mapping[str, str]) -> bool:
     access, let_in = ground.access, list[bool]()
 
     def decide(standing: Standing) -> Commit:
@@ -193,8 +201,7 @@ def _let_in(ground: Ground, digests: Sequence[bytes], done: Iterable[str]) -> bo
             identity = copies.standing(ground.database).identity
             backups.record_memories(ground.store, identity, (), digests, back=True)
         said = _entry(access, standing, Erasing(), {"type": "unforget"})
-        states = dict.fromkeys(done)
-        return Commit(forgiven=tuple(digests), entries=(said,), states=states)
+        return Commit(forgiven=tuple(digests), entries=(said,), states=done)
 
     access.ledger.commit(access.namespace, Wanted(), decide)
     return let_in[-1]
@@ -331,20 +338,38 @@ def _to_derive_again(
 
 
 def _taken_from(
-    seal: Seal | None,
-    sought: Sought,
-    gone: Erasing,
-    standing: Standing,
-    taken: tuple[str, Sequence[bytes]],
+    seal: Seal | None, sought: Sought, gone: Erasing, standing: Standing, erasure: str
 ) -> dict[str, str | None]:
-    """What `unforget_source` goes by: digests of the words, under the digest of each source."""
+    """What `unforget_source` goes by: digests of words, under those of where they came from.
+
+    What says the same or was made of them goes with the name that was erased, or with every source
+    of what was asked for.
+    """
     if seal is None:
         return {}
-    versions = (memory for id_ in gone.asked for memory in standing.history(id_))
-    refs = {memory.source.ref for memory in versions} if sought.source is None else {sought.source}
-    id_, digests = taken
-    value = json.dumps([digest.hex() for digest in digests])
-    return {f"{TAKEN_FROM}{seal(TAKEN_FROM + ref).hex()}/{id_}": value for ref in refs if ref}
+    versions = {id_: standing.history(id_) for id_ in gone.ids}
+    own = {
+        id_: {name for each in of for name in _names(each.source.ref)}
+        for id_, of in versions.items()
+    }
+    named, asked = set(_names(sought.source)), frozenset(gone.asked)
+    beside = named or {name for id_ in asked for name in own[id_]}
+    taken: dict[str, dict[str, None]] = {}
+    for id_ in gone.ids:
+        words = dict.fromkeys(seal(erased_value(each.text)).hex() for each in versions[id_])
+        for name in own[id_] | (named if id_ in asked else beside):
+            taken.setdefault(name, {}).update(words)
+    return {
+        f"{TAKEN_FROM}{seal(TAKEN_FROM + name).hex()}/{erasure}": json.dumps([*words])
+        for name, words in taken.items()
+    }
+
+
+def _names(source: str | None) -> list[str]:
+    """A source, and the folders above it, the nearest first."""
+    ends = [end for end, at in enumerate(source or "") if at == "/" and end]
+    folders = [(source or "")[:end] for end in ends[: -_FOLDERS - 1 : -1]]
+    return [source, *folders] if source else []
 
 
 def _said(gone: Erasing) -> dict[str, Any]:

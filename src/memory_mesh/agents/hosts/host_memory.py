@@ -49,6 +49,7 @@ _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9]")
 _MAX_NAME = 200  # characters; Claude Code cuts a longer one and adds a checksum
 _TRUE = {"1", "true", "yes", "on"}
 _MIN_WORDS, _MAX_CHARS = 4, 400  # of a line of a rule file
+_LISTED_WORDS = 2  # at least, of an item of a list that does not begin with a link
 _LISTED = re.compile(r"^\s*(?:[-*+]|\d+[.)])\s+(.*\S)\s*$")
 _BOLD = re.compile(r"[*_]{2}(.+?)[*_]{2}")
 
@@ -156,7 +157,10 @@ def _items(folder: Path, project: str | None, key: bytes) -> Iterator[dict[str, 
 
 
 def rule_lines(text: str) -> Iterator[tuple[int, str]]:
-    """Each item of a list, and each line that ends like a sentence, with its number."""
+    """Each item of a list, and each line that ends like a sentence, with its number.
+
+    An item of one word is left out, and so is what begins with a link, or is no item, and is short.
+    """
     fenced = False
     for number, line in enumerate(without_private(text).splitlines(), start=1):
         if line.lstrip().startswith(("```", "~~~")):
@@ -164,19 +168,24 @@ def rule_lines(text: str) -> Iterator[tuple[int, str]]:
         listed = _LISTED.match(line)
         plain = _BOLD.sub(r"\1", listed[1] if listed else line.strip())
         is_rule = bool(listed) or plain.endswith((".", "!", "。"))
-        if not fenced and is_rule and len(plain.split()) >= _MIN_WORDS and len(plain) <= _MAX_CHARS:
+        least = _LISTED_WORDS if listed and not plain.startswith("[") else _MIN_WORDS
+        if not fenced and is_rule and len(plain.split()) >= least and len(plain) <= _MAX_CHARS:
             yield number, plain
 
 
-def follow(store: Path, here: Path, folders: Sequence[Path] | None) -> None:
-    """Begins to follow the files of a repository, and some folders; None: follows them no more."""
+def follow(store: Path, here: Path, folders: Sequence[Path] | None) -> bool:
+    """Begins to follow the files of a repository, and some folders; None: follows them no more.
+
+    True if they were followed before.
+    """
     root = repository_place(here).repository or here
     known = _followed(store)
-    known.pop(str(root), None)
+    before = known.pop(str(root), None) is not None
     if folders is not None:
         places = [*(root / name for name in RULE_FILES), *folders]
         known[str(root)] = {"places": [str(place) for place in places], "files": {}}
     _write_followed(store, known)
+    return before
 
 
 def on_follow(stores: "Stores", request: Mapping[str, Any]) -> dict[str, int]:

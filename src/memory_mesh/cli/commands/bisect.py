@@ -18,7 +18,7 @@ from memory_mesh.care import moves
 from memory_mesh.cli import options as cli_options, output
 from memory_mesh.cli.command_table import Command, UsageError, adding, argument
 from memory_mesh.context.reasons.memory import first_words
-from memory_mesh.model import Json, Memory, SourceKind, StoreError
+from memory_mesh.model import Json, Memory, SourceKind, Status, StoreError
 from memory_mesh.model.pack import Pack
 from memory_mesh.model.why import Bisection, Culprit
 from memory_mesh.rules.trust import AUDIENCE
@@ -76,18 +76,22 @@ def _run_bisect(options: argparse.Namespace) -> int:
         if kept is not None and not options.json:
             output.say(f"The question is kept as a case: memory-mesh eval run {kept}")
         if options.take_back or (asks and _agreed("Take it back? [y/N] ")):
-            changed = view.review.take_back(
-                found.culprit.block,
-                reason=f"found by bisect: {complaint}",
-                scope=found.culprit.memory.scope,
-            )
-            if not options.json:
-                many = output.counted(len(changed), "memory")
-                output.say(f"[MemoryMesh] Taken back: {many} changed.")
-                output.hint("A deleted one comes back with: memory-mesh restore ID")
+            _take_back(view, found.culprit, complaint, quiet=options.json)
         elif not options.json:
             output.hint("To take it back: the same command with --take-back")
     return 0
+
+
+def _take_back(view: MemoryMesh, culprit: Culprit, complaint: str, *, quiet: bool) -> None:
+    """Takes a write back, and says how what it stored comes back."""
+    why = f"found by bisect: {complaint}"
+    changed = view.review.take_back(culprit.block, reason=why, scope=culprit.memory.scope)
+    if quiet:
+        return
+    output.say(f"[MemoryMesh] Taken back: {output.counted(len(changed), 'memory')} changed.")
+    gone = [one.id for one in changed if one.status is Status.DELETED]
+    for id_ in gone[: output.NAMED]:
+        output.hint(f"What was deleted comes back with: memory-mesh restore {id_}")
 
 
 # Judges.

@@ -371,7 +371,10 @@ def _follow(options: argparse.Namespace, here: Path, *, wanted: bool) -> None:
         return
     store = Path(folder_of({**os.environ, **_handed_on(options)}, str(here)))
     own = host_memory(os.environ, here, only_here=True)
-    follow(store, here, [*own.folders] if wanted else None)
+    ended = follow(store, here, [*own.folders] if wanted else None) and not wanted
+    if ended:
+        said = "This repository's files are followed no more; what was read of them stays."
+        _say(options, f"[MemoryMesh] {said}")
     if not wanted:
         return
     with cli_options.mesh_of(options, channel=Channel.FILE) as mesh:

@@ -401,16 +401,20 @@ def _run_erase(options: argparse.Namespace) -> int:
 def _unforget(options: argparse.Namespace) -> int:
     """Lets words be stored again, or all that was erased of a source."""
     if bool(options.unforget) == (options.source is not None):
-        raise UsageError("give --unforget TEXT, or --source NAME --unforget for all that it took")
+        raise UsageError("give --unforget TEXT, or --source NAME --unforget for all of it")
     what, nothing = "These words", "These words were not kept out."
     with cli_options.mesh_of(options) as mesh:
         if options.unforget:
             let_in = mesh.unforget(options.unforget)
         else:
-            names = filter(None, (options.source, _name_of_place(options.source)))
-            let_in = any(mesh.unforget(source=name) for name in names)
+            try:
+                let_in = mesh.unforget(source=options.source)
+            except NotFound:
+                if (name := _name_of_place(options.source)) is None:
+                    raise
+                let_in = mesh.unforget(source=name)
             what = f"All that was erased of {output.named(options.source)}"
-            nothing = f"{what} was let in before, or had other sources: give --unforget TEXT."
+            nothing = f"{what} was let in before. For other words give --unforget TEXT."
     told = f"{what} may be stored again." if let_in else nothing
     return output.answer({"unforgotten": let_in}, f"[MemoryMesh] {told}", as_json=options.json)
 
@@ -460,7 +464,7 @@ ERASE = Command(
             nargs="?",
             const="",
             metavar="TEXT",
-            help="let erased words be stored again; with --source all that it took",
+            help="let erased words be stored again; with --source all that was erased of it",
         ),
     ),
     _run_erase,

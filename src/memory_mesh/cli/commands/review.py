@@ -81,7 +81,11 @@ def _worth(mesh: MemoryMesh, reader: Scope, options: argparse.Namespace) -> int:
     lines = (f"{one.memory.id}  {output.one_line(one.memory.text, _COLUMNS)}\n    {one}"
              for one in found)  # fmt: skip
     return output.answer(
-        [output.plain(one, "memory told tokens corrected last for_nothing") for one in found],
+        [
+            output.plain(one, "memory told tokens corrected last for_nothing")
+            | {"helpful": one.memory.helpful, "harmful": one.memory.harmful}
+            for one in found
+        ],
         f"[MemoryMesh] {output.counted(len(found), 'memory')} cost tokens for nothing.",
         *lines,
         as_json=options.json,
@@ -324,10 +328,11 @@ def _run_conflicts(options: argparse.Namespace) -> int:
         found = mesh.review.conflicts(
             scope=reader, **cli_options.given(options, MemoryMesh.review.conflicts)
         )
+        told = [] if options.json else [_lines(mesh, reader, conflict) for conflict in found]
     return output.answer(
         [output.plain(conflict, _CONFLICT) for conflict in found],
         f"[MemoryMesh] {output.counted(len(found), 'conflict')}.",
-        *map(_lines, found),
+        *told,
         *[
             output.completed(f"To decide: {_resolving(each.id)}", options)
             for each in found
@@ -352,13 +357,17 @@ def _resolve(mesh: MemoryMesh, reader: Scope, options: argparse.Namespace) -> in
     return output.answer(output.plain(done, _CONFLICT), resolved, as_json=options.json)
 
 
-def _lines(conflict: Conflict) -> str:
+def _lines(mesh: MemoryMesh, reader: Scope, conflict: Conflict) -> str:
     state = conflict.resolution or "pending"
-    return (
-        f"{conflict.id}  {state}  {output.one_line(conflict.reason, 90)}\n"
-        f"  new {conflict.new} ({conflict.new_trust:.2f}), "
-        f"known {conflict.existing} ({conflict.existing_trust:.2f})"
-    )
+    lines = [f"{conflict.id}  {state}  {output.one_line(conflict.reason, 90)}"]
+    for what, id_, trust in (
+        ("new", conflict.new, conflict.new_trust),
+        ("known", conflict.existing, conflict.existing_trust),
+    ):
+        texts = [version.text for version in mesh.history(id_, scope=reader)[-1:]]
+        said = "".join(f": {output.one_line(text, 80)}" for text in texts)
+        lines.append(f"  {what} {id_} ({trust:.2f}){said}")
+    return "\n".join(lines)
 
 
 CONFLICTS = Command(

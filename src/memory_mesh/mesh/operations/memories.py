@@ -81,8 +81,8 @@ class EraseVerbs(View):
 
         Options:
             source: all that came from a file, page or agent; a folder means all its files.
-            subject: all that claims something of somebody or something, also by a longer name or as
-                the value of a claim, or was said by it. A text that only mentions it stays.
+            subject: all that claims something of this name, has it as a value or was said by it.
+                A longer name counts; a text that only mentions it stays.
             user: all of a user, as `delete_user` does.
             dry_run: only say what would go.
         """
@@ -111,7 +111,8 @@ class EraseVerbs(View):
         """Lets words that were erased be stored again; False if they were not kept out.
 
         Options:
-            source: instead of the words: all that the erasure of this source took.
+            source: instead of the words: all that was erased of this source, or below this folder.
+                Where nothing was, it is NotFound.
         """
         self._check_may_erase()
         if (content is None) == (source is None):
