@@ -141,7 +141,7 @@ def test_the_file_and_the_environment_say_what_is_kept(tmp_path):
 
 def test_python_is_told_once_which_kind_was_replaced_and_how_to_keep_it(mesh, caplog):
     mesh.add("nothing private is in here")
-    assert not caplog.records
+    assert not [each for each in caplog.records if each.levelno >= logging.WARNING]
     mesh.add("write to bob@example.com")
     mesh.add("write to eve@example.com, or +44 20 7946 0958")
     (said,) = [record for record in caplog.records if record.levelno == logging.WARNING]
@@ -157,7 +157,7 @@ def test_command_line_hooks_and_mcp_are_not_warned(mesh, caplog, channel):
     receipt = view.add("write to bob@example.com")
     view.update(receipt.id, "write to eve@example.com")
     assert receipt.redacted == {"email": 1}
-    assert not caplog.records
+    assert not [each for each in caplog.records if each.levelno >= logging.WARNING]
 
 
 def test_the_warning_reaches_standard_error_and_not_standard_output(tmp_path):

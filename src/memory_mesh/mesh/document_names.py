@@ -36,7 +36,14 @@ IN_FAMILIES = {
 # What `dir` and `help` leave out besides: names of documents, and what few programs ask for.
 ASIDE = frozenset(
     (
-        *("bisect", "build_agent_prompt", "clear_cache", "config", "find_relevant_memories", "folder"),
+        *(
+            "bisect",
+            "build_agent_prompt",
+            "clear_cache",
+            "config",
+            "find_relevant_memories",
+            "folder",
+        ),
         *("format_results", "get_cache_stats", "ingest", "init", "insert_heritage"),
         "update_many",
         *IN_FAMILIES,
