@@ -298,7 +298,11 @@ def test_every_command_has_help_with_an_example(cli: CommandLine, command: str) 
     done = cli(command, "--help")
     assert done.code == 0
     assert f"example:\n  memory-mesh {command_table.place(command)}" in done.out
-    assert not re.search(r" (a|and|as|of|or|the|to)\n  -", done.out)  # a text that was cut off
+
+
+@pytest.mark.parametrize("command", [*COMMANDS, "erase"])
+def test_no_text_of_help_is_cut_off(cli: CommandLine, command: str) -> None:
+    assert not re.search(r" (a|and|as|of|or|the|to)\n  -", cli(command, "--help").out)
 
 
 def test_the_overview_fits_on_one_screen(cli: CommandLine) -> None:
