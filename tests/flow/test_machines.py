@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from memory_mesh import care
-from memory_mesh.machines import exchange, records, segments
+from memory_mesh.machines import exchange, machine, records, segments
 from memory_mesh.machines.fold import fold
 from memory_mesh.machines.records import PutChange, Record, RecordHeader
 from memory_mesh.model import InvalidInput, NotAllowed, Scope, SourceKind, Status, StoreError
@@ -399,7 +399,7 @@ def test_a_file_of_a_key_that_is_known_to_be_revoked_is_not_to_be_paired(pair):
     laptop.sync()
     site = files(laptop)[0]
     with desktop.open() as mesh:
-        own = exchange.machines.read(desktop.store, mesh.care._sync_site().environment)
+        own = machine.read(desktop.store, mesh.care._sync_site().environment)
     segment = segments.opened(site.read_bytes(), own.key)
     key = segment.record().header.key
     with pytest.raises(segments.KeyRevoked, match="revoked before"):
