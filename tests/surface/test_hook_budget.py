@@ -184,7 +184,8 @@ def test_a_store_that_another_process_locks_holds_up_nothing(host: Host) -> None
             said = ended(host)
             assert said == b"" or PLANTED.encode() in said
         outcomes = {line["outcome"] for line in host.lines(RUNS)}
-        assert outcomes <= {"late", "failed", "answered"}
+        # one whose budget ends as its wait for the lock does has nothing to say, in time
+        assert outcomes <= {"late", "failed", "answered", "silent"}
     finally:
         holder.close()
 
